@@ -1,6 +1,7 @@
 //! [`Machine`]: the data read from one computer.
 
 pub mod pci;
+pub mod pasted;
 pub(crate) mod hop;
 pub mod drive;
 pub(crate) mod in_use;
@@ -15,12 +16,13 @@ pub(crate) use hop::HopLink;
 pub use host::{BoardSlot, Host, IoLimit, IoUring, LimitKind, MemoryModule};
 pub use in_use::{Process, Use, User};
 pub use measured::{Alone, Exceeded, ExceededAt, Measured, MeasuredLimit, ReadCost, ReadSize};
+pub use pasted::Pasted;
 pub use pci::{Express, Link, NodeKind, PciNode, PciTree};
 pub use processor::{Cpu, IdleState, Processors};
 pub(crate) use queue::Queue;
 pub(crate) use rules::SettingRule;
 
-use std::{collections::BTreeMap, path::Path};
+use std::{collections::BTreeMap, path::Path, sync::Arc};
 
 use crate::{
     model::{DriveName, NodeIndex, Reading},
@@ -47,6 +49,8 @@ pub struct Machine {
     pub rules: Vec<SettingRule>,
     /// Results of earlier tests on it.
     pub measured: Vec<Measured>,
+    /// The texts it was read from, if it is no machine, capture or folder.
+    pub pasted: Option<Arc<Pasted>>,
 }
 
 impl Machine {

@@ -5,6 +5,7 @@
 pub mod root;
 pub mod rules;
 pub mod capture;
+pub(crate) mod import;
 mod ids;
 pub mod config_space;
 pub mod pci;
@@ -56,6 +57,7 @@ pub fn read_machine(root: &dyn SysRoot) -> (Machine, Vec<Problem>) {
         posted_msi_row: interrupts::posted_msi_row(root),
         rules,
         measured,
+        pasted: root.pasted(),
     };
     (machine, problems)
 }

@@ -85,7 +85,8 @@ fn read_drive(
     let kind = kind_of(root, name, &path, &device);
     let size = number::<u64>(root, &at("size")).and_then(in_bytes);
     let device_number = label(root, &at("dev"));
-    if size.is_absent() && device_number.is_absent() {
+    // A text may name a drive without its size.
+    if size.is_absent() && device_number.is_absent() && root.list(&path).is_err() {
         return None;
     }
     let backing_file = label(root, &at("loop/backing_file")).value().cloned();

@@ -7,10 +7,15 @@
 //! maps of the whole list. Startup looks up a few dozen names within 100 ms: one pass of about a millisecond indexes
 //! the ids, a name is then a binary search.
 
-use std::{fs::File, io::Read, sync::LazyLock};
+use std::{collections::HashMap, fs::File, io::Read, sync::LazyLock};
 
 use super::packed::{Packed, packed};
-use crate::{machine::pci::Names, model::Reading, source::SysRoot, text::Label};
+use crate::{
+    machine::pci::Names,
+    model::{PciAddress, Reading},
+    source::SysRoot,
+    text::Label,
+};
 
 /// The list of the PCI ID Project (<https://pci-ids.ucw.cz>) as it came with the crate `pci-ids`, under its 3-clause
 /// BSD option.
@@ -116,6 +121,90 @@ impl Database {
         Some(Label::from_bytes(line)).filter(|label| !label.is_empty())
     }
 }
+
+/// What an opened text calls a function, and the type of its port: lines `device NAME`, `class NAME`, `port-type N`.
+pub(super) fn words_path(address: PciAddress) -> String {
+    format!("/probe/pci-words/{address}")
+}
+
+/// The same of a root that was made from texts; empty for others.
+pub(super) fn words(root: &dyn SysRoot, address: PciAddress) -> Vec<u8> {
+    if root.pasted().is_none() {
+        return Vec::new();
+    }
+    root.read(&words_path(address)).unwrap_or_default()
+}
+
+/// Names that lack in the id lists, by the words of a text.
+pub(super) fn complete(names: &mut Names, words: &[u8]) {
+    if names.device.is_none() {
+        let of_text = answered(words, "device ");
+        // The text's name has the vendor in it.
+        names.vendor = if of_text.is_some() { None } else { names.vendor.take() };
+        names.device = of_text;
+    }
+    names.class = names.class.take().or_else(|| answered(words, "class "));
+}
+
+/// The device/port type in the words of a text.
+pub(super) fn port_type(words: &[u8]) -> Option<u8> {
+    answered(words, "port-type ")?.as_str().parse().ok()
+}
+
+/// Ids by the names of the built-in list. `Device a80a` behind a vendor's name is an id itself; a name that several ids have gives none.
+pub(super) fn of_name(text: &str) -> (Option<u16>, Option<u16>) {
+    let index = &*BY_NAME;
+    let ends = text.match_indices(' ').map(|(at, _)| at).chain([text.len()]);
+    let mut found = (None, None);
+    for end in ends.take(24) {
+        let Some(vendor) = index.vendors.get(&text[..end]).copied() else { continue };
+        let rest = text[end..].trim();
+        let by_id = rest.strip_prefix("Device ").and_then(|digits| hex(digits.as_bytes(), 4).filter(|_| digits.len() == 4));
+        let device = by_id.or_else(|| index.devices.get(&(vendor, rest.to_owned())).copied().flatten());
+        // The longest vendor's name counts, unless a shorter one has the device.
+        if device.is_some() || found.1.is_none() {
+            found = (Some(vendor), device);
+        }
+    }
+    found
+}
+
+/// Class and subclass by a name of the built-in list.
+pub(super) fn class_of_name(name: &str) -> Option<u16> {
+    BY_NAME.classes.get(name).copied()
+}
+
+/// The built-in list's name of a device.
+pub(super) fn built_in_name(vendor: u16, device: u16) -> Option<Label> {
+    BUILT_IN.device(vendor, device)
+}
+
+/// The built-in list by name.
+struct ByName {
+    vendors: HashMap<String, u16>,
+    /// `None` for a name that several ids have.
+    devices: HashMap<(u16, String), Option<u16>>,
+    classes: HashMap<String, u16>,
+}
+
+static BY_NAME: LazyLock<ByName> = LazyLock::new(|| {
+    let list = &*BUILT_IN;
+    let mut by_name =
+        ByName { vendors: HashMap::new(), devices: HashMap::new(), classes: HashMap::new() };
+    for (id, _) in &list.index {
+        let Some(name) = list.name(*id).map(|name| name.to_string()) else { continue };
+        match *id {
+            Id::Vendor(vendor, None) => _ = by_name.vendors.entry(name).or_insert(vendor),
+            Id::Vendor(vendor, Some(device)) => {
+                by_name.devices.entry((vendor, name)).and_modify(|known| *known = None).or_insert(Some(device));
+            }
+            // A base class gives its name to subclasses without one.
+            Id::Class(base, None) => _ = by_name.classes.entry(name).or_insert(base << 8),
+            Id::Class(base, Some(subclass)) => _ = by_name.classes.insert(name, (base << 8) | subclass),
+        }
+    }
+    by_name
+});
 
 /// Names of these ids: the root's answers, else the built-in list's.
 pub(super) fn names(

@@ -57,8 +57,9 @@ pub(super) fn locate(root: &dyn SysRoot, name: &str, path: &str, paths: &Paths) 
     Some(Location { controller_path, paths: hidden.iter().map(|(name, _)| name.clone()).collect() })
 }
 
+/// `nvme0`; `nvme@41:00.0` of a text that names only the function.
 fn is_controller(name: &str) -> bool {
-    is_numbered(name, "nvme")
+    is_numbered(name, "nvme") || name.starts_with("nvme@")
 }
 
 /// NVMe properties.

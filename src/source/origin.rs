@@ -10,7 +10,7 @@ use std::{
 use super::{
     SysRoot,
     capture::{MAGIC, TextRoot, format::MOST_TEXT},
-    demo,
+    demo, import,
     root::{FolderRoot, LiveRoot},
 };
 use crate::text::Label;
@@ -23,7 +23,7 @@ pub enum Origin {
     Live,
     /// A built-in demo, by name.
     Demo(String),
-    /// A capture file; `-` is standard input.
+    /// A capture file, or texts of lspci and other tools; `-` is standard input.
     Capture(PathBuf),
     /// A folder with `sys` and `proc` in it.
     Sysroot(PathBuf),
@@ -101,8 +101,7 @@ fn open_capture(path: &Path) -> Result<Arc<dyn SysRoot>, OpenError> {
         return Err(error(&name, format!("longer than {} MiB", MOST_TEXT >> 20), MAKE_ONE));
     }
     if !content.starts_with(MAGIC.as_bytes()) {
-        let (wrong, fix) = recognise(&content);
-        return Err(error(&name, wrong, fix));
+        return open_text(&name, &content);
     }
     match std::str::from_utf8(&content) {
         Ok(text) => parse(&name, text),
@@ -110,6 +109,21 @@ fn open_capture(path: &Path) -> Result<Arc<dyn SysRoot>, OpenError> {
             let line = content[..bad.valid_up_to()].split(|byte| *byte == b'\n').count();
             Err(error(&name, format!("line {line}: not UTF-8"), MAKE_ONE))
         }
+    }
+}
+
+/// Opens texts of lspci and other tools.
+fn open_text(name: &str, content: &[u8]) -> Result<Arc<dyn SysRoot>, OpenError> {
+    if let Some((wrong, fix)) = packed(content) {
+        return Err(error(name, wrong, fix));
+    }
+    match import::read(content) {
+        Ok(Some(root)) => Ok(Arc::new(root)),
+        Ok(None) => {
+            let (wrong, fix) = recognise(content);
+            Err(error(name, wrong, fix))
+        }
+        Err(wrong) => Err(error(name, wrong, "cut the text down to one machine")),
     }
 }
 
@@ -132,35 +146,31 @@ fn words(failed: &io::Error) -> String {
     words.split(" (os error").next().unwrap_or_default().to_owned()
 }
 
-/// Guesses the kind of a file that is no capture, and the fix.
-fn recognise(content: &[u8]) -> (&'static str, &'static str) {
-    let text = String::from_utf8_lossy(&content[..content.len().min(4096)]);
-    let first = text.lines().next().unwrap_or_default();
+/// An empty, compressed or packed file, and the fix.
+fn packed(content: &[u8]) -> Option<(&'static str, &'static str)> {
     if content.is_empty() {
-        ("is empty", MAKE_ONE)
+        Some(("is empty", MAKE_ONE))
     } else if content.starts_with(&[0x1f, 0x8b])
         || content.starts_with(b"\x28\xb5\x2f\xfd")
         || content.starts_with(b"\xfd7zXZ")
         || content.starts_with(b"BZh")
     {
-        ("is compressed", "unpack it and open its content")
+        Some(("is compressed", "unpack it and open its content"))
     } else if content.get(257..262) == Some(b"ustar") {
-        ("is a tar archive", "unpack it and open the folder with --sysroot")
-    } else if is_lspci(first) {
-        ("looks like lspci output, which this version cannot read", MAKE_ONE)
-    } else if first.starts_with(['{', '[']) {
-        ("looks like JSON results, which cannot be opened", MAKE_ONE)
+        Some(("is a tar archive", "unpack it and open the folder with --sysroot"))
     } else {
-        ("is not an iodyno capture", MAKE_ONE)
+        None
     }
 }
 
-/// `00:1f.2 SATA controller: ...`, `0000:00:00.0 ...`, or the tree's ` -[0000:00]-+-00.0`.
-fn is_lspci(line: &str) -> bool {
-    let word = line.split_whitespace().next().unwrap_or_default();
-    let with_domain = format!("0000:{word}");
-    word.starts_with("-[0000")
-        || [word, &with_domain].iter().any(|address| address.parse::<crate::model::PciAddress>().is_ok())
+/// Guesses the kind of a text without a listing, and the fix.
+fn recognise(content: &[u8]) -> (&'static str, &'static str) {
+    let start = content.trim_ascii_start();
+    if start.starts_with(b"{") || start.starts_with(b"[") {
+        ("looks like JSON results, which cannot be opened", MAKE_ONE)
+    } else {
+        ("contains no iodyno capture and no listing of lspci", MAKE_ONE)
+    }
 }
 
 #[cfg(test)]
@@ -196,10 +206,8 @@ mod tests {
         for (content, wrong) in [
             (&b""[..], "is empty; make a capture"),
             (b"\x1f\x8b\x08\0", "is compressed; unpack it"),
-            (b"00:00.0 Host bridge: Intel\n", "looks like lspci output"),
-            (b"-[0000:00]-+-00.0  Intel\n", "looks like lspci output"),
             (b"{\"schema\": 1}", "looks like JSON"),
-            (b"hello", "is not an iodyno capture; make"),
+            (b"hello", "contains no iodyno capture and no listing of lspci; make"),
             (b"iodyno capture 9\n", "line 1: format \"9\""),
             (b"iodyno capture 1\n\nfile /a \xff\n", "line 3: not UTF-8"),
             (

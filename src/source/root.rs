@@ -3,13 +3,14 @@
 mod folder;
 mod live;
 
-use std::str::FromStr;
+use std::{str::FromStr, sync::Arc};
 
 pub(crate) use folder::FolderRoot;
 pub use live::LiveRoot;
 
 pub(crate) use crate::model::{errno_name, errno_number, errno_words};
 use crate::{
+    machine::Pasted,
     model::{Problem, ProblemKind, Reading},
     text::Label,
 };
@@ -58,6 +59,11 @@ pub trait SysRoot: Send + Sync {
     fn names(&self, path: &str, _from: u64, each: &mut dyn FnMut(&str)) -> Result<Option<u64>, RootError> {
         self.list(path)?.iter().for_each(|name| each(name));
         Ok(None)
+    }
+
+    /// The texts of other tools that this root answers from, and what they lack.
+    fn pasted(&self) -> Option<Arc<Pasted>> {
+        None
     }
 }
 

@@ -132,6 +132,7 @@ pub fn machine_with_queue(name: &str, files: &BTreeMap<String, String>) -> Machi
         posted_msi_row: none(),
         rules: Vec::new(),
         measured: Vec::new(),
+        pasted: None,
     }
 }
 

@@ -93,13 +93,17 @@ pub(super) fn read(root: &dyn SysRoot, shared: &Shared, address: PciAddress, pat
     let iommu_group = iommu_group(root, &file("iommu_group"));
     let cooling_path = shared.cooling.get(&address).cloned();
     let link = link::read(root, path, &express);
+    let words = ids::words(root, address);
+    let mut names = ids::names(root, &vendor, &device, &class);
+    ids::complete(&mut names, &words);
+    let port_type = express.value().map(|express| express.port_type).or_else(|| ids::port_type(&words));
     Some(PciNode {
         address: NodeAddress::Device(address),
-        kind: kind::of(&class, &express),
+        kind: kind::of(&class, port_type),
         parent: None,
         children: Vec::new(),
         path: path.into(),
-        names: ids::names(root, &vendor, &device, &class),
+        names,
         numa_node: root::numa_node(root, &file("numa_node")),
         local_cpus: root::label(root, &file("local_cpulist")),
         iommu_type: iommu_type(root, &iommu_group),

@@ -1,7 +1,7 @@
 //! The kind of a function: by its PCI Express registers, else by its position.
 
 use crate::{
-    machine::{Express, NodeKind, PciTree},
+    machine::{NodeKind, PciTree},
     model::{NodeIndex, Reading},
 };
 
@@ -11,9 +11,9 @@ pub(super) fn is_bridge_class(class: u32) -> bool {
 }
 
 /// The kind by the function's registers. Without them a bridge stays [`NodeKind::Bridge`] until [`infer`].
-pub(super) fn of(class: &Reading<u32>, express: &Reading<Express>) -> NodeKind {
+pub(super) fn of(class: &Reading<u32>, port_type: Option<u8>) -> NodeKind {
     let bridge = class.get().is_some_and(is_bridge_class);
-    match express.value().map(|express| express.port_type) {
+    match port_type {
         Some(4) => NodeKind::RootPort,
         Some(5) => NodeKind::SwitchUpstream,
         Some(6) => NodeKind::SwitchDownstream,

@@ -1,0 +1,117 @@
+//! [`Pasted`]: texts of other tools that were opened in place of a machine.
+
+use std::{borrow::Cow, collections::BTreeMap, sync::Arc};
+
+use crate::{model::PciAddress, text::Label};
+
+/// Texts of lspci, nvme-cli and other tools in one opened file.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Pasted {
+    /// Recognised listings in the order of the text.
+    pub listings: Vec<Listing>,
+    /// Data that the texts do not contain, one sentence each, with the command that shows it.
+    pub lacks: Vec<String>,
+    /// Lines that were not used, at most [`Pasted::MOST_UNUSED`].
+    pub unused: Vec<UnusedLine>,
+    /// Number of lines that were not used.
+    pub unused_lines: usize,
+    /// Links that lspci marks "(downgraded)". The mark depends on its version, so no finding follows from it.
+    pub downgraded: Vec<Downgraded>,
+    /// Line of the text by sysfs path, also by a register's path (`.../config LnkSta`).
+    pub lines: BTreeMap<Arc<str>, usize>,
+}
+
+/// One recognised listing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Listing {
+    /// The command that prints such a text: `lspci -vv`.
+    pub command: Cow<'static, str>,
+    /// Its first line, counted from 1.
+    pub line: usize,
+    /// Its last line.
+    pub last_line: usize,
+}
+
+/// A line that was not used.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnusedLine {
+    /// Counted from 1.
+    pub line: usize,
+    /// In words.
+    pub reason: Label,
+}
+
+/// A mark "(downgraded)" of lspci on a link's speed or width.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Downgraded {
+    /// The function that has the mark.
+    pub address: PciAddress,
+    /// The line of the mark.
+    pub line: usize,
+    /// On the speed.
+    pub speed: bool,
+    /// On the width.
+    pub width: bool,
+}
+
+impl Pasted {
+    /// Maximum of [`Pasted::unused`].
+    pub const MOST_UNUSED: usize = 1000;
+
+    /// The commands whose texts were recognised: `lspci -vv and nvme list`.
+    pub fn kind(&self) -> String {
+        let mut commands: Vec<&str> = Vec::new();
+        for listing in &self.listings {
+            if !commands.contains(&&*listing.command) {
+                commands.push(&listing.command);
+            }
+        }
+        match commands.as_slice() {
+            [] => "no listing".to_owned(),
+            [one] => (*one).to_owned(),
+            [first @ .., last] => format!("{} and {last}", first.join(", ")),
+        }
+    }
+
+    /// The place of a reading in the text: `line 123`. Of the nearest folder if the path itself has no line.
+    pub fn place(&self, path: &str) -> Option<String> {
+        let file = path.split(' ').next().unwrap_or(path);
+        let above = std::iter::successors(Some(file), |path| path.rsplit_once('/').map(|(above, _)| above));
+        let line = std::iter::once(path).chain(above).find_map(|path| self.lines.get(path))?;
+        Some(format!("line {line}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_are_lines_of_the_text() {
+        let lines = [("/sys/a/b", 3), ("/sys/a/b/config LnkSta", 7)];
+        let pasted =
+            Pasted { lines: lines.map(|(path, line)| (path.into(), line)).into(), ..Pasted::default() };
+        for (path, place) in [
+            ("/sys/a/b", Some("line 3")),
+            ("/sys/a/b/class", Some("line 3")),
+            ("/sys/a/b/config LnkSta", Some("line 7")),
+            ("/sys/a/b/config LnkCap", Some("line 3")),
+            ("/sys/a", None),
+            ("", None),
+        ] {
+            assert_eq!(pasted.place(path).as_deref(), place, "{path}");
+        }
+    }
+
+    #[test]
+    fn the_kind_names_each_command_once() {
+        let listing = |command: &'static str| Listing { command: command.into(), line: 1, last_line: 1 };
+        let kind = |commands: &[&'static str]| {
+            let listings = commands.iter().map(|command| listing(command)).collect();
+            Pasted { listings, ..Pasted::default() }.kind()
+        };
+        assert_eq!(kind(&[]), "no listing");
+        assert_eq!(kind(&["lspci -t", "lspci -t"]), "lspci -t");
+        assert_eq!(kind(&["lspci -t", "lspci -vv", "nvme list"]), "lspci -t, lspci -vv and nvme list");
+    }
+}

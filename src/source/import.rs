@@ -1,0 +1,88 @@
+//! Reads texts of lspci and other tools that people paste into forums, as a [`SysRoot`](super::SysRoot).
+//!
+//! A text is cut into listings (`sections.rs`); each kind has a reader that turns its lines into [`facts`]; the facts make a
+//! tree (`tree.rs`) and files of sysfs (`root.rs`), which the readers of a live machine read. What no listing states is
+//! absent.
+
+mod facts;
+mod lines;
+mod lspci;
+mod registers;
+mod root;
+mod sections;
+mod tree;
+
+use std::collections::BTreeSet;
+
+use self::{facts::Facts, root::ImportRoot, tree::Tree};
+use crate::{machine::Pasted, units::counted};
+
+/// Functions and drives of one text; the tree that is read has no more.
+const MOST_FUNCTIONS: usize = 1 << 14;
+
+/// Reads the listings of a text. `None`: it contains none.
+///
+/// # Errors
+/// The text is larger than any machine's, in words.
+pub(crate) fn read(content: &[u8]) -> Result<Option<ImportRoot>, String> {
+    let text = lines::decode(content);
+    let lines = lines::split(&text)?;
+    let mut facts = Facts::default();
+    let listings = sections::read(&lines, &mut facts);
+    drop(lines);
+    if facts.functions.is_empty() && facts.drives.is_empty() {
+        return Ok(None);
+    }
+    if facts.functions.len() + facts.drives.len() > MOST_FUNCTIONS {
+        return Err(format!("more than {MOST_FUNCTIONS} functions and drives, which no machine has"));
+    }
+    let tree = tree::build(&facts);
+    let notes = std::mem::take(&mut facts.notes);
+    let pasted = Pasted {
+        listings,
+        lacks: lacks(&facts, &tree),
+        unused: notes.unused,
+        unused_lines: notes.count,
+        downgraded: std::mem::take(&mut facts.downgraded),
+        lines: std::collections::BTreeMap::new(),
+    };
+    Ok(Some(ImportRoot::new(facts, &tree, pasted)))
+}
+
+/// Data that no listing of the text states, one sentence each.
+fn lacks(facts: &Facts, tree: &Tree) -> Vec<String> {
+    let mut lacks = Vec::new();
+    let functions = || facts.functions.values();
+    let count = facts.functions.len();
+    let links = functions().filter(|it| it.config.is_some() || it.express.as_ref().is_some_and(|it| it.link_status.is_some()));
+    let has_links = links.count() > 0;
+    let denied = functions().filter(|function| function.denied.is_some()).count();
+    if denied > 0 {
+        lacks.push(format!("Registers of {} were denied: lspci ran without root.", counted(denied, "function")));
+    } else if count > 0 && !has_links {
+        lacks.push("No link has a speed or width: `sudo lspci -vv` shows them.".to_owned());
+    }
+    if !tree.without_bridge.is_empty() {
+        let buses: Vec<String> =
+            tree.without_bridge.iter().take(8).map(|(domain, bus)| format!("{domain:04x}:{bus:02x}")).collect();
+        let more = if tree.without_bridge.len() > buses.len() { ", ..." } else { "" };
+        lacks.push(format!("The bridge above {}{more} is unknown: `lspci -v` or `lspci -t` shows it.", buses.join(", ")));
+    }
+    let without_ids = functions().filter(|it| it.config.is_none() && (it.vendor.is_none() || it.device.is_none()));
+    match without_ids.count() {
+        0 => {}
+        some => lacks.push(format!("{} without ids: `lspci -nn` shows them.", counted(some, "function"))),
+    }
+    if facts.drives.is_empty() && count > 0 {
+        lacks.push("Drives have no names, models or settings: add `nvme list` and `lsblk -O -J`.".to_owned());
+    }
+    if count == 0 {
+        lacks.push("No PCI functions: add `sudo lspci -vv`.".to_owned());
+    }
+    let silent: BTreeSet<_> = facts.functions.iter().filter(|(_, it)| it.silent.is_some()).map(|(at, _)| at).collect();
+    if !silent.is_empty() {
+        let names: Vec<String> = silent.iter().take(8).map(ToString::to_string).collect();
+        lacks.push(format!("{} did not respond (asleep or removed) when lspci ran.", names.join(", ")));
+    }
+    lacks
+}

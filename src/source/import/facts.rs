@@ -1,0 +1,165 @@
+//! [`Facts`]: plain data that the readers of texts find, each with its line.
+
+use std::{
+    borrow::Cow,
+    collections::{BTreeMap, btree_map::Entry},
+};
+
+use crate::{
+    machine::pasted::{Downgraded, UnusedLine},
+    model::PciAddress,
+    source::root::quoted,
+    text::Label,
+    units::TransferRate,
+};
+
+/// A line of the text, cleaned, with its number in the file counted from 1.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Line<'a> {
+    pub number: usize,
+    pub text: Cow<'a, str>,
+}
+
+/// A value and the line that states it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Known<T> {
+    pub value: T,
+    pub line: usize,
+}
+
+/// All facts of one opened text.
+#[derive(Debug, Default)]
+pub(super) struct Facts {
+    pub functions: BTreeMap<PciAddress, Function>,
+    /// Root buses that a drawing shows, domain and bus, with their lines.
+    pub roots: BTreeMap<(u32, u8), usize>,
+    /// Whole block devices by kernel name.
+    pub drives: BTreeMap<String, DriveFacts>,
+    /// Further files by absolute path: `/proc/interrupts`.
+    pub files: BTreeMap<String, Known<Vec<u8>>>,
+    pub downgraded: Vec<Downgraded>,
+    pub notes: Notes,
+}
+
+/// Lines that were not used.
+#[derive(Debug, Default)]
+pub(super) struct Notes {
+    pub unused: Vec<UnusedLine>,
+    pub count: usize,
+}
+
+/// One PCI function. `None`: the text does not show it.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub(super) struct Function {
+    /// Its first line.
+    pub line: usize,
+    /// Class code, 24 bits.
+    pub class: Option<Known<u32>>,
+    pub vendor: Option<Known<u16>>,
+    pub device: Option<Known<u16>>,
+    pub subsystem: Option<Known<(u16, u16)>>,
+    /// Names as printed: of the class, and of vendor and device together.
+    pub class_name: Option<Known<Label>>,
+    pub name: Option<Known<Label>>,
+    /// The bridge above it in a drawing.
+    pub parent: Option<PciAddress>,
+    /// Secondary and subordinate bus of a bridge.
+    pub buses: Option<Known<(u8, u8)>>,
+    pub driver: Option<Known<Label>>,
+    pub numa_node: Option<Known<u32>>,
+    pub iommu_group: Option<Known<u32>>,
+    /// Physical Slot, or the firmware's DeviceName.
+    pub slot: Option<Known<Label>>,
+    pub express: Option<ExpressWords>,
+    /// `Capabilities: <access denied>`.
+    pub denied: Option<usize>,
+    /// `Unknown header type 7f`: the device did not respond.
+    pub silent: Option<usize>,
+    /// Configuration space of a hex dump.
+    pub config: Option<Known<Vec<u8>>>,
+    /// Whether the text shows the body of this function (`-v` and above).
+    pub has_body: bool,
+}
+
+/// The PCI Express capability as lspci words it.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub(super) struct ExpressWords {
+    /// Line and offset of the capability.
+    pub line: usize,
+    pub at: u8,
+    pub version: u8,
+    /// Device/port type, as the register codes it.
+    pub port_type: Option<u8>,
+    pub slot: bool,
+    /// `DevCap`: Max Payload Size Supported and Extended Tag Field Supported.
+    pub device_capabilities: Option<Known<(u16, bool)>>,
+    /// `DevCtl`: Max Payload Size, Max Read Request Size.
+    pub sizes: Option<Known<(u16, u16)>>,
+    pub relaxed_ordering: bool,
+    pub extended_tags: bool,
+    pub link_capabilities: Option<Known<LinkWords>>,
+    pub link_status: Option<Known<LinkWords>>,
+    /// `LnkCtl`: ASPM Control, bit 0 L0s, bit 1 L1.
+    pub aspm: Option<Known<u8>>,
+    pub target_speed: Option<Known<TransferRate>>,
+}
+
+/// Speed and width of a link register; `None` for a speed that lspci calls unknown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct LinkWords {
+    pub speed: Option<TransferRate>,
+    pub width: Option<u8>,
+}
+
+/// One whole block device.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub(super) struct DriveFacts {
+    pub line: usize,
+    /// The PCI function it is attached to, if the text says so.
+    pub address: Option<PciAddress>,
+    /// Files of its folder by relative path: `size`, `queue/rotational`; content without its newline.
+    pub files: BTreeMap<String, Known<String>>,
+    /// Files of its controller or device: `model`, `serial`, `firmware_rev`.
+    pub device_files: BTreeMap<String, Known<String>>,
+}
+
+impl Facts {
+    /// The function of that address, made if it is new. A function that another listing of the text has already shown is
+    /// completed, not replaced.
+    pub fn function(&mut self, address: PciAddress, line: usize) -> &mut Function {
+        match self.functions.entry(address) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(vacant) => vacant.insert(Function { line, ..Function::default() }),
+        }
+    }
+}
+
+impl Notes {
+    /// Notes a line that was not used.
+    pub fn unused(&mut self, line: usize, reason: &str) {
+        self.count += 1;
+        if self.unused.len() < crate::machine::Pasted::MOST_UNUSED {
+            self.unused.push(UnusedLine { line, reason: Label::new(reason) });
+        }
+    }
+
+    /// The same, with the line's beginning quoted.
+    pub fn unused_text(&mut self, line: &Line, reason: &str) {
+        if self.unused.len() < crate::machine::Pasted::MOST_UNUSED {
+            self.unused(line.number, &quoted(&line.text, reason));
+        } else {
+            self.count += 1;
+        }
+    }
+}
+
+impl<T> Known<T> {
+    pub fn new(value: T, line: usize) -> Self {
+        Self { value, line }
+    }
+}
+
+/// Sets a fact that is not known yet: the first statement of a text counts.
+pub(super) fn learn<T>(slot: &mut Option<Known<T>>, value: T, line: usize) {
+    slot.get_or_insert(Known { value, line });
+}

@@ -1,0 +1,176 @@
+//! Lines of a text as mail programs, forums and terminals left them: decoded, unquoted, numbered.
+
+use std::borrow::Cow;
+
+use super::facts::Line;
+
+/// Lines of a text; one line per CPU, function and register of the largest machines are some hundred thousand.
+const MOST_LINES: usize = 1 << 20;
+
+/// Bytes of one line that are used.
+const MOST_OF_LINE: usize = 4096;
+
+/// The text of a file: UTF-8, or UTF-16 with its mark; invalid bytes are replaced.
+pub(super) fn decode(content: &[u8]) -> Cow<'_, str> {
+    let wide = |of: fn([u8; 2]) -> u16| {
+        let units = content[2..].chunks_exact(2).map(|pair| of([pair[0], pair[1]]));
+        let text = char::decode_utf16(units).map(|unit| unit.unwrap_or(char::REPLACEMENT_CHARACTER));
+        Cow::Owned(text.collect())
+    };
+    match content {
+        [0xff, 0xfe, ..] => wide(u16::from_le_bytes),
+        [0xfe, 0xff, ..] => wide(u16::from_be_bytes),
+        [0xef, 0xbb, 0xbf, rest @ ..] => String::from_utf8_lossy(rest),
+        _ => String::from_utf8_lossy(content),
+    }
+}
+
+/// The lines of a text, without quoting of mails and markup of pages.
+///
+/// # Errors
+/// More lines than any listing has.
+pub(super) fn split(text: &str) -> Result<Vec<Line<'_>>, String> {
+    let encoded = is_quoted_printable(text);
+    let mut lines: Vec<Line> = Vec::new();
+    let mut unfinished: Option<Line> = None;
+    for (at, raw) in text.split('\n').enumerate() {
+        let raw = raw.strip_suffix('\r').unwrap_or(raw);
+        let raw = &raw[..raw.floor_char_boundary(MOST_OF_LINE)];
+        let raw = if raw.trim().is_empty() { "" } else { raw };
+        if lines.len() >= MOST_LINES {
+            return Err(format!("more than {MOST_LINES} lines, which no listing has"));
+        }
+        let raw = unquoted(raw);
+        if !encoded {
+            lines.push(Line { number: at + 1, text: plain(Cow::Borrowed(raw)) });
+            continue;
+        }
+        let is_soft = raw.ends_with('=');
+        let decoded = decoded(raw.strip_suffix('=').unwrap_or(raw));
+        let line = match unfinished.take() {
+            Some(Line { number, text }) if text.len() < MOST_OF_LINE => {
+                Line { number, text: Cow::Owned(text.into_owned() + &decoded) }
+            }
+            _ => Line { number: at + 1, text: Cow::Owned(decoded) },
+        };
+        if is_soft {
+            unfinished = Some(line);
+        } else {
+            lines.push(Line { text: plain(line.text), ..line });
+        }
+    }
+    lines.extend(unfinished);
+    Ok(lines)
+}
+
+/// Without the marks of quoted mail: `> > text`.
+fn unquoted(line: &str) -> &str {
+    let mut rest = line;
+    while let Some(after) = rest.trim_start_matches(' ').strip_prefix('>') {
+        rest = after;
+        // One blank belongs to the mark; further ones are the text's.
+        if rest.starts_with(' ') && !rest.trim_start_matches(' ').starts_with('>') {
+            return &rest[1..];
+        }
+    }
+    rest
+}
+
+/// Without non-breaking blanks, entities and tags of a page's source.
+fn plain(line: Cow<'_, str>) -> Cow<'_, str> {
+    const ENTITIES: [(&str, &str); 8] = [
+        ("&gt;", ">"),
+        ("&lt;", "<"),
+        ("&quot;", "\""),
+        ("&#39;", "'"),
+        ("&#x27;", "'"),
+        ("&nbsp;", " "),
+        ("&#43;", "+"),
+        ("&amp;", "&"),
+    ];
+    const TAGS: [&str; 12] = [
+        "<pre>", "</pre>", "<code>", "</code>", "<br>", "<br/>", "<br />", "<p>", "</p>", "[code]", "[/code]", "[CODE]",
+    ];
+    let mut line = line;
+    if line.contains('\u{a0}') {
+        line = Cow::Owned(line.replace('\u{a0}', " "));
+    }
+    if line.contains("</") || line.contains("<br") || line.contains("<pre") || line.contains("<code") || line.contains("ode]") {
+        line = Cow::Owned(TAGS.iter().fold(line.into_owned(), |line, tag| line.replace(tag, "")));
+    }
+    if line.contains('&') && ENTITIES.iter().any(|(entity, _)| line.contains(entity)) {
+        line = Cow::Owned(ENTITIES.iter().fold(line.into_owned(), |line, (from, to)| line.replace(from, to)));
+    }
+    line
+}
+
+/// Whether a text is quoted-printable (RFC 2045, section 6.7): a plain listing has no `=3D`, but has `size=16M`.
+fn is_quoted_printable(text: &str) -> bool {
+    let encoded = text.matches("=3D").take(3).count();
+    encoded == 3 || text.lines().take(4000).any(|line| line.ends_with("=20") || line.ends_with("=09"))
+}
+
+fn decoded(line: &str) -> String {
+    let mut bytes = Vec::with_capacity(line.len());
+    let mut rest = line.as_bytes();
+    while let [first, tail @ ..] = rest {
+        rest = tail;
+        let code = tail.get(..2).filter(|_| *first == b'=').and_then(|digits| {
+            let digits = std::str::from_utf8(digits).ok()?;
+            let is_hex = digits.bytes().all(|digit| digit.is_ascii_hexdigit());
+            u8::from_str_radix(digits, 16).ok().filter(|_| is_hex)
+        });
+        match code {
+            Some(byte) => {
+                bytes.push(byte);
+                rest = &tail[2..];
+            }
+            None => bytes.push(*first),
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn texts(text: &str) -> Vec<(usize, String)> {
+        split(text).unwrap().into_iter().map(|line| (line.number, line.text.into_owned())).collect()
+    }
+
+    #[test]
+    fn quoting_is_taken_away_and_indentation_kept() {
+        for (line, plain) in [
+            ("> 00:00.0 Host bridge", "00:00.0 Host bridge"),
+            (">> \tLnkSta:", "\tLnkSta:"),
+            ("> >  | +-00.0", " | +-00.0"),
+            (">", ""),
+            (" |  +-", " |  +-"),
+            ("L1 &lt;8us &amp;", "L1 <8us &"),
+            ("<pre>-[0000:00]-", "-[0000:00]-"),
+        ] {
+            assert_eq!(texts(line)[0].1, plain, "{line}");
+        }
+    }
+
+    #[test]
+    fn quoted_printable_is_decoded_with_the_number_of_its_first_line() {
+        let text = "Bus: primary=3D00, secondary=3D01,=\r\n subordinate=3D01\r\n=C3=A4\n";
+        assert_eq!(
+            texts(text),
+            [
+                (1, "Bus: primary=00, secondary=01, subordinate=01".to_owned()),
+                (3, "\u{e4}".to_owned()),
+                (4, String::new())
+            ]
+        );
+        assert_eq!(texts("[size=16M] a=b")[0].1, "[size=16M] a=b");
+    }
+
+    #[test]
+    fn text_of_powershell_is_utf_16() {
+        let bytes: Vec<u8> = "\u{feff}00:1f".encode_utf16().flat_map(u16::to_le_bytes).collect();
+        assert_eq!(decode(&bytes), "00:1f");
+    }
+}

@@ -1,0 +1,18 @@
+//! Listings of lspci: functions with their registers, hex dumps, drawings of the tree.
+
+mod drawing;
+mod functions;
+mod names;
+mod words;
+
+
+
+use super::sections::Kind;
+
+/// `lspci`, with any of `-v`, `-n`, `-D`, `-k`, `-q`, `-x`.
+pub(super) const LIST: Kind =
+    Kind { begins: |line, _| functions::is_first(line), continues: functions::continues, read: functions::read };
+
+/// `lspci -t`.
+pub(super) const DRAWING: Kind =
+    Kind { begins: |line, _| drawing::is_first(line), continues: drawing::continues, read: drawing::read };

@@ -1,0 +1,308 @@
+//! `lspci`, plain or with `-v`, `-vv`, `-vvv`, `-n`, `-nn`, `-D`, `-k`, `-x`, `-xxx`, `-xxxx`: functions one after another.
+
+use std::borrow::Cow;
+
+use super::{
+    super::facts::{Facts, Function, Known, Line, learn},
+    names::{self, Name},
+    words,
+};
+use crate::{
+    machine::pasted::Downgraded,
+    model::PciAddress,
+    source::root::quoted,
+    text::Label,
+};
+
+/// Bytes of one register's words, with the lines that a mail program wrapped.
+const MOST_OF_REGISTER: usize = 600;
+
+/// Bytes of configuration space.
+const MOST_CONFIG: usize = 4096;
+
+/// `0000:41:00.0 Non-Volatile memory controller: ...`: the first line of a function.
+pub(super) fn is_first(line: &str) -> bool {
+    header(line).is_some()
+}
+
+/// Whether a line belongs to the body of a function.
+pub(super) fn continues(line: &str) -> bool {
+    line.starts_with([' ', '\t']) && !line.trim_start().starts_with(['$', '#', '|', '+', '\\', '-'])
+        || word(line.trim_start()).is_some()
+        || hex(line).is_some()
+}
+
+/// Words at the beginning of body lines, without the colon.
+const WORDS: [&str; 78] = [
+    "Subsystem", "Physical Slot", "NUMA node", "IOMMU group", "Kernel driver in use", "Kernel modules", "DeviceName",
+    "Device-Name", "Bus", "Capabilities", "DevCap", "DevCtl", "DevSta", "LnkCap", "LnkCtl", "LnkSta", "LnkCtl2",
+    "LnkCap2", "LnkSta2", "LnkCtl3", "DevCap2", "DevCtl2", "SltCap", "SltCtl", "SltSta", "RootCap", "RootCtl",
+    "RootSta", "RootCmd", "Flags", "Control", "Status", "Latency", "Interrupt", "Region 0", "Region 1", "Region 2",
+    "Region 3", "Region 4", "Region 5", "Memory at", "I/O ports at", "I/O behind bridge", "Memory behind bridge",
+    "Prefetchable memory behind bridge", "Secondary status", "BridgeCtl", "PriDiscTmr-", "Expansion ROM at",
+    "Address", "Masking", "Vector table", "PBA", "Device Specific Information", "UESta", "UEMsk", "UESvrt", "CESta",
+    "CEMsk", "AERCap", "HeaderLog", "ErrorSrc", "ARICap", "ARICtl", "ACSCap", "ACSCtl", "AtomicOpsCap",
+    "AtomicOpsCtl", "IDOReq-", "10BitTagReq-", "LaneErrStat", "L1SubCap", "L1SubCtl1", "L1SubCtl2", "Transmit Margin",
+    "Compliance De-emphasis", "Compliance Preset/De-emphasis", "EqualizationPhase2-",
+];
+
+/// The known word that a body line begins with, and what follows its colon.
+fn word(line: &str) -> Option<(&'static str, &str)> {
+    WORDS.iter().find_map(|word| {
+        let rest = line.strip_prefix(word)?;
+        let value = rest.strip_prefix(':').or_else(|| rest.strip_prefix([' ', '\t']))?;
+        Some((*word, value.trim()))
+    })
+}
+
+/// Address, and what follows it, of a function's first line.
+fn header(line: &str) -> Option<(PciAddress, &str)> {
+    let line = line.trim_start();
+    let end = line.find([' ', '\t']).unwrap_or(line.len());
+    let (place, rest) = line.split_at(end);
+    if !(7..=16).contains(&place.len()) {
+        return None;
+    }
+    let address = place.parse().or_else(|_| format!("0000:{place}").parse::<PciAddress>()).ok()?;
+    let rest = rest.trim();
+    let is_function = rest.contains(": ") || rest.ends_with(':') || rest.starts_with('"');
+    is_function.then_some((address, rest))
+}
+
+/// `00: 86 80 e0 29`: offset and bytes.
+fn hex(line: &str) -> Option<(usize, Vec<u8>)> {
+    let (offset, row) = line.trim().split_once(": ")?;
+    let is_offset = (2..=3).contains(&offset.len()) && offset.bytes().all(|digit| digit.is_ascii_hexdigit());
+    let offset = usize::from_str_radix(offset, 16).ok().filter(|offset| is_offset && offset % 16 == 0)?;
+    let byte = |digits: &str| u8::from_str_radix(digits, 16).ok().filter(|_| digits.len() == 2);
+    let bytes: Vec<u8> = row.split_ascii_whitespace().map(byte).collect::<Option<_>>()?;
+    (1..=16).contains(&bytes.len()).then_some((offset, bytes))
+}
+
+/// Reads a listing.
+pub(super) fn read(lines: &[Line], facts: &mut Facts) -> Option<Cow<'static, str>> {
+    let mut list = List { facts, current: None, register: None, seen: Seen::default() };
+    for line in lines.iter().filter(|line| !line.text.trim().is_empty()) {
+        list.line(line);
+    }
+    list.finish();
+    Some(list.seen.command())
+}
+
+/// The options with which a listing was made.
+#[derive(Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "options of a command")]
+struct Seen {
+    body: bool,
+    registers: bool,
+    numbers: bool,
+    both: bool,
+    drivers: bool,
+    hex: usize,
+}
+
+impl Seen {
+    fn command(&self) -> Cow<'static, str> {
+        let mut options = String::new();
+        match (self.registers, self.body) {
+            (true, _) => options.push_str(" -vv"),
+            (false, true) => options.push_str(" -v"),
+            (false, false) if self.drivers => options.push_str(" -k"),
+            _ => {}
+        }
+        if self.both {
+            options.push_str(" -nn");
+        } else if self.numbers {
+            options.push_str(" -n");
+        }
+        options.push_str(match self.hex {
+            0 => "",
+            1..=64 => " -x",
+            65..=256 => " -xxx",
+            _ => " -xxxx",
+        });
+        format!("lspci{options}").into()
+    }
+}
+
+struct List<'a> {
+    facts: &'a mut Facts,
+    /// The function whose body is read; `None` for one that is listed again.
+    current: Option<PciAddress>,
+    /// The register whose words are collected: its name, them, and its line.
+    register: Option<(&'static str, String, usize)>,
+    seen: Seen,
+}
+
+impl List<'_> {
+    fn line(&mut self, line: &Line) {
+        if let Some((address, rest)) = header(&line.text) {
+            self.finish();
+            self.first(address, rest, line.number);
+            return;
+        }
+        if let Some((offset, bytes)) = hex(&line.text) {
+            self.finish();
+            self.row(offset, &bytes, line);
+            return;
+        }
+        let text = line.text.trim();
+        if let Some((word, value)) = word(text) {
+            self.finish();
+            self.seen.body |= word == "Flags" || word == "Control";
+            self.seen.drivers |= word.starts_with("Kernel");
+            self.fact(word, value, line);
+        } else if text.contains("Unknown header type") {
+            self.finish();
+            if let Some(function) = self.function() {
+                function.silent = Some(line.number);
+            }
+        } else if let Some((word, value)) = old_register(text) {
+            self.finish();
+            self.register = Some((word, value.to_owned(), line.number));
+        } else if let Some((_, words, _)) = &mut self.register
+            && words.len() < MOST_OF_REGISTER
+        {
+            words.push(' ');
+            words.push_str(text);
+        }
+    }
+
+    fn function(&mut self) -> Option<&mut Function> {
+        self.facts.functions.get_mut(&self.current?)
+    }
+
+    fn first(&mut self, address: PciAddress, rest: &str, line: usize) {
+        let known = self.facts.functions.get(&address);
+        // A body is taken once; an earlier plain list or drawing does not stand in its way.
+        if known.is_some_and(|known| known.has_body) {
+            self.current = None;
+            let why = format!("{address} again; its first lines are used");
+            self.facts.notes.unused(line, &why);
+            return;
+        }
+        self.current = Some(address);
+        let (class, name, interface) = head(rest);
+        self.seen.numbers |= class.len() == 4 || class.starts_with("Class ");
+        self.seen.both |= class.ends_with(']');
+        let name = Name::parse(name);
+        let (class, class_name) = names::class(class, interface);
+        let function = self.facts.function(address, line);
+        // A list states the class, a drawing's is derived.
+        if let Some(class) = class {
+            function.class = Some(Known::new(class, line));
+        }
+        if let Some(name) = class_name {
+            function.class_name.get_or_insert(Known::new(name, line));
+        }
+        function.line = line;
+        names::learn(function, &name, line);
+    }
+
+    fn row(&mut self, offset: usize, bytes: &[u8], line: &Line) {
+        let hex = offset + bytes.len();
+        let Some(function) = self.function() else { return };
+        function.has_body = true;
+        let config = function.config.get_or_insert_with(|| Known::new(Vec::new(), line.number));
+        if config.value.len() != offset || hex > MOST_CONFIG {
+            self.facts.notes.unused_text(line, "this row does not follow the one before");
+            return;
+        }
+        config.value.extend_from_slice(bytes);
+        self.seen.hex = self.seen.hex.max(hex);
+    }
+
+    fn fact(&mut self, word: &'static str, value: &str, line: &Line) {
+        let number = line.number;
+        let Some(function) = self.function() else { return };
+        function.has_body |= word != "Subsystem" && !word.starts_with("Kernel");
+        match word {
+            "Subsystem" => {
+                let ids = value.strip_suffix(']').and_then(|text| text.rsplit_once('[')).map_or(value, |(_, ids)| ids);
+                if let Some(ids) = names::pair(ids.strip_prefix("Device ").unwrap_or(ids)) {
+                    learn(&mut function.subsystem, ids, number);
+                }
+            }
+            "Physical Slot" => learn(&mut function.slot, Label::new(value), number),
+            "DeviceName" | "Device-Name" if !value.is_empty() => learn(&mut function.slot, Label::new(value), number),
+            "NUMA node" => learn_number(&mut function.numa_node, value, number),
+            "IOMMU group" => learn_number(&mut function.iommu_group, value, number),
+            "Flags" => {
+                let behind = |word: &str| value.split_once(word).map(|(_, rest)| rest.split(',').next().unwrap_or(rest));
+                learn_number(&mut function.numa_node, behind("NUMA node ").unwrap_or_default(), number);
+                learn_number(&mut function.iommu_group, behind("IOMMU group ").unwrap_or_default(), number);
+            }
+            "Kernel driver in use" if !value.is_empty() => {
+                learn(&mut function.driver, Label::new(&value.replace('/', " ")), number);
+            }
+            "Capabilities" if value.starts_with('<') => function.denied = function.denied.or(Some(number)),
+            "Capabilities" => {
+                let express = words::capability(value, number);
+                if let (Some(express), None) = (express, &function.express) {
+                    function.express = Some(express);
+                }
+                // Wrapped words of a capability belong to no register.
+                self.register = None;
+            }
+            _ => self.register = Some((word, value.to_owned(), number)),
+        }
+    }
+
+    /// Takes the collected words of a register.
+    fn finish(&mut self) {
+        let Some((name, words, line)) = self.register.take() else { return };
+        let Some(address) = self.current else { return };
+        let Some(function) = self.facts.functions.get_mut(&address) else { return };
+        if name == "Bus" {
+            let bus = |word: &str| {
+                let digits = words.split_once(word)?.1.get(..2)?;
+                u8::from_str_radix(digits, 16).ok()
+            };
+            match bus("secondary=").zip(bus("subordinate=")) {
+                Some(buses) => learn(&mut function.buses, buses, line),
+                None => self.facts.notes.unused(line, &quoted(&words, "no bus numbers")),
+            }
+            return;
+        }
+        let Some(express) = &mut function.express else { return };
+        self.seen.registers |= name == "LnkCap" || name == "DevCap";
+        let (speed, width) = words::register(express, name, &words, line);
+        if speed || width {
+            self.facts.downgraded.push(Downgraded { address, line, speed, width });
+        }
+    }
+}
+
+/// Class, name and programming interface of a function's first line.
+fn head(rest: &str) -> (&str, &str, Option<u8>) {
+    // `-mm`: "Host bridge" "Intel Corporation" "Device".
+    if rest.starts_with('"') {
+        let mut words = rest.split('"').skip(1).step_by(2);
+        let class = words.next().unwrap_or_default();
+        return (class, words.nth(1).unwrap_or_default(), None);
+    }
+    let (class, name) = rest.split_once(": ").unwrap_or((rest.trim_end_matches(':'), ""));
+    let interface = name.split_once("(prog-if ").and_then(|(_, rest)| u8::from_str_radix(rest.get(..2)?, 16).ok());
+    let end = name.find(" (rev ").or_else(|| name.find(" (prog-if ")).unwrap_or(name.len());
+    (class, &name[..end], interface)
+}
+
+/// Registers as pciutils before 3.0 named them.
+fn old_register(text: &str) -> Option<(&'static str, &str)> {
+    const OLD: [(&str, &str); 4] = [
+        ("Link: Supported ", "LnkCap"),
+        ("Link: ", "LnkSta"),
+        ("Device: Supported: ", "DevCap"),
+        ("Device: ", "DevCtl"),
+    ];
+    let (prefix, name) = OLD.iter().find(|(prefix, _)| text.starts_with(prefix))?;
+    let value = &text[prefix.len()..];
+    let has_value = value.contains("Width x") || value.contains("MaxPayload");
+    has_value.then_some((*name, value))
+}
+
+fn learn_number(slot: &mut Option<Known<u32>>, value: &str, line: usize) {
+    if let Ok(value) = value.trim().parse() {
+        learn(slot, value, line);
+    }
+}

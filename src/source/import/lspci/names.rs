@@ -1,0 +1,151 @@
+//! Ids and classes behind the names that lspci prints.
+
+use crate::{
+    source::{ids, import::facts::Known},
+    text::Label,
+};
+
+/// Name and ids of a function: `Samsung Electronics Co Ltd Device [144d:a80a]`.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub(in super::super) struct Name {
+    pub text: String,
+    pub vendor: Option<u16>,
+    pub device: Option<u16>,
+}
+
+impl Name {
+    /// Parses what stands behind the class, without revision and interface.
+    pub fn parse(text: &str) -> Self {
+        let text = text.trim();
+        if let Some((vendor, device)) = pair(text) {
+            return Self { text: String::new(), vendor: Some(vendor), device: Some(device) };
+        }
+        if let Some((name, ids)) = text.strip_suffix(']').and_then(|text| text.rsplit_once('['))
+            && let Some((vendor, device)) = pair(ids)
+        {
+            return Self { text: name.trim().to_owned(), vendor: Some(vendor), device: Some(device) };
+        }
+        // `Device 144d:a80a`: a vendor without a name.
+        if let Some((vendor, device)) = text.strip_prefix("Device ").and_then(pair) {
+            return Self { text: String::new(), vendor: Some(vendor), device: Some(device) };
+        }
+        let (vendor, device) = ids::of_name(text);
+        Self { text: text.to_owned(), vendor, device }
+    }
+}
+
+/// `144d:a80a`.
+pub(super) fn pair(text: &str) -> Option<(u16, u16)> {
+    let (vendor, device) = text.trim().split_once(':')?;
+    Some((four(vendor)?, four(device)?))
+}
+
+/// Four hexadecimal digits.
+pub(super) fn four(digits: &str) -> Option<u16> {
+    let fits = digits.len() == 4 && digits.bytes().all(|digit| digit.is_ascii_hexdigit());
+    fits.then(|| u16::from_str_radix(digits, 16).ok()).flatten()
+}
+
+/// The class (24 bits) that lspci prints as `Non-Volatile memory controller [0108]`, `Class 0108` or `0108`, and its name.
+pub(super) fn class(text: &str, interface: Option<u8>) -> (Option<u32>, Option<Label>) {
+    const NVM: u16 = 0x0108;
+    const NVM_EXPRESS: u8 = 2;
+    let text = text.trim();
+    let bare = text.strip_prefix("Class ").unwrap_or(text);
+    let bracketed = text.strip_suffix(']').and_then(|text| text.rsplit_once('['));
+    let (code, name) = match (four(bare), bracketed) {
+        (Some(code), _) => (Some(code), None),
+        (None, Some((name, code))) if four(code).is_some() => (four(code), Some(name.trim())),
+        _ => (ids::class_of_name(text), Some(text)),
+    };
+    // A list without `-v` has no interface; controllers of this class are NVM Express.
+    let interface = interface.unwrap_or(if code == Some(NVM) { NVM_EXPRESS } else { 0 });
+    let class = code.map(|code| (u32::from(code) << 8) | u32::from(interface));
+    (class, name.map(Label::new).filter(|name| !name.as_str().is_empty()))
+}
+
+/// The class of a device in a drawing, which shows names only: from its words.
+pub(super) fn class_by_words(name: &str, vendor: Option<u16>) -> Option<u32> {
+    const NVIDIA: u16 = 0x10de;
+    const ATI: u16 = 0x1002;
+    const WORDS: [(&str, u32); 19] = [
+        ("NVMe", 0x01_08_02),
+        ("Non-Volatile", 0x01_08_02),
+        ("SSD", 0x01_08_02),
+        ("Optane", 0x01_08_02),
+        ("Volume Management Device", 0x01_04_00),
+        ("SATA", 0x01_06_01),
+        ("AHCI", 0x01_06_01),
+        ("Ethernet", 0x02_00_00),
+        ("Wi-Fi", 0x02_80_00),
+        ("Wireless", 0x02_80_00),
+        ("Audio", 0x04_03_00),
+        ("USB", 0x0c_03_30),
+        ("SMBus", 0x0c_05_00),
+        ("IOMMU", 0x08_06_00),
+        ("LPC", 0x06_01_00),
+        ("ISA Bridge", 0x06_01_00),
+        ("Root Complex", 0x06_00_00),
+        ("Host Bridge", 0x06_00_00),
+        ("Data Fabric", 0x06_00_00),
+    ];
+    let found = WORDS.iter().find(|(word, _)| name.contains(word)).map(|(_, class)| *class);
+    let graphics = || vendor.filter(|vendor| [NVIDIA, ATI].contains(vendor)).map(|_| 0x03_00_00);
+    found.or_else(graphics)
+}
+
+/// What the id lists name of these ids, for words that tell a device's class.
+pub(super) fn listed(name: &Name) -> Option<Label> {
+    let (vendor, device) = (name.vendor?, name.device?);
+    ids::built_in_name(vendor, device)
+}
+
+/// Sets name and ids of a function where they are not known yet.
+pub(super) fn learn(function: &mut super::super::facts::Function, name: &Name, line: usize) {
+    let label = Label::new(&name.text);
+    if !label.as_str().is_empty() && function.name.is_none() {
+        function.name = Some(Known::new(label, line));
+    }
+    if let (Some(vendor), None) = (name.vendor, &function.vendor) {
+        function.vendor = Some(Known::new(vendor, line));
+    }
+    if let (Some(device), None) = (name.device, &function.device) {
+        function.device = Some(Known::new(device, line));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_give_their_ids() {
+        for (text, vendor, device) in [
+            ("Samsung Electronics Co Ltd Device a80a", Some(0x144d), Some(0xa80a)),
+            ("Samsung Electronics Co Ltd NVMe SSD [144d:a80a]", Some(0x144d), Some(0xa80a)),
+            ("8086:29c0", Some(0x8086), Some(0x29c0)),
+            ("Device 1e4b:1602", Some(0x1e4b), Some(0x1602)),
+            ("Advanced Micro Devices, Inc. [AMD] Starship/Matisse Root Complex", Some(0x1022), Some(0x1480)),
+            ("Intel Corporation of no such name", Some(0x8086), None),
+            ("nonsense", None, None),
+        ] {
+            let name = Name::parse(text);
+            assert_eq!((name.vendor, name.device), (vendor, device), "{text}");
+        }
+    }
+
+    #[test]
+    fn classes_are_found_by_name_and_by_number() {
+        for (text, interface, code) in [
+            ("Non-Volatile memory controller", None, Some(0x01_08_02)),
+            ("Non-Volatile memory controller [0108]", Some(2), Some(0x01_08_02)),
+            ("3D controller", None, Some(0x03_02_00)),
+            ("PCI bridge [0604]", Some(0), Some(0x06_04_00)),
+            ("Class 0600", None, Some(0x06_00_00)),
+            ("0106", Some(1), Some(0x01_06_01)),
+            ("No such thing", None, None),
+        ] {
+            assert_eq!(class(text, interface).0, code, "{text}");
+        }
+    }
+}

@@ -1,0 +1,249 @@
+//! [`ImportRoot`]: the files of sysfs that the facts of a text make.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use super::{
+    facts::{DriveFacts, ExpressWords, Facts, Function, Known, LinkWords},
+    registers,
+    tree::Tree,
+};
+use crate::{
+    machine::Pasted,
+    model::PciAddress,
+    source::{
+        capture::Answers,
+        ids,
+        root::{RootError, SysRoot},
+    },
+};
+
+/// A root that answers from the facts of a text.
+#[derive(Debug)]
+pub(crate) struct ImportRoot {
+    answers: BTreeMap<Arc<str>, Answers>,
+    pasted: Arc<Pasted>,
+}
+
+impl SysRoot for ImportRoot {
+    fn read(&self, path: &str) -> Result<Vec<u8>, RootError> {
+        self.answer(path, |answers| answers.read.clone())
+    }
+
+    fn link(&self, path: &str) -> Result<String, RootError> {
+        self.answer(path, |answers| answers.link.clone())
+    }
+
+    fn list(&self, path: &str) -> Result<Vec<String>, RootError> {
+        self.answer(path, |answers| answers.list.clone())
+    }
+
+    fn pasted(&self) -> Option<Arc<Pasted>> {
+        Some(self.pasted.clone())
+    }
+}
+
+impl ImportRoot {
+    /// The files of these facts.
+    pub(super) fn new(facts: Facts, tree: &Tree, pasted: Pasted) -> Self {
+        let mut files = Files { answers: BTreeMap::new(), lines: pasted.lines };
+        files.folder("/sys/bus/pci/devices", tree.folders.keys().map(ToString::to_string).collect());
+        let mut roots: Vec<String> =
+            tree.roots.values().filter_map(|folder| Some(folder.strip_prefix("/sys/devices/")?.to_owned())).collect();
+        roots.retain(|name| !name.contains('/'));
+        files.folder("/sys/devices", roots);
+        for (root, line) in &facts.roots {
+            if let Some(folder) = tree.roots.get(root) {
+                files.lines.insert(folder.as_str().into(), *line);
+            }
+        }
+        for (address, function) in &facts.functions {
+            if let Some(folder) = tree.folders.get(address) {
+                files.function(*address, function, folder);
+            }
+        }
+        files.drives(&facts, tree);
+        for (path, content) in facts.files {
+            files.put(path, content.value, content.line);
+        }
+        Self { answers: files.answers, pasted: Arc::new(Pasted { lines: files.lines, ..pasted }) }
+    }
+
+    fn answer<T>(
+        &self,
+        path: &str,
+        which: impl Fn(&Answers) -> Option<Result<T, RootError>>,
+    ) -> Result<T, RootError> {
+        let answer = self.answers.get(path).and_then(which);
+        answer.unwrap_or_else(|| Err(RootError::NotHere("not in the opened text".to_owned())))
+    }
+}
+
+struct Files {
+    answers: BTreeMap<Arc<str>, Answers>,
+    lines: BTreeMap<Arc<str>, usize>,
+}
+
+impl Files {
+    fn put(&mut self, path: String, content: Vec<u8>, line: usize) {
+        let path: Arc<str> = path.into();
+        self.lines.insert(path.clone(), line);
+        self.answers.entry(path).or_default().read = Some(Ok(content));
+    }
+
+    /// A file that the text does not show, with the command that would.
+    fn lack(&mut self, path: String, why: String) {
+        self.answers.entry(path.into()).or_default().read = Some(Err(RootError::NotHere(why)));
+    }
+
+    fn link(&mut self, path: String, target: String, line: usize) {
+        let path: Arc<str> = path.into();
+        self.lines.insert(path.clone(), line);
+        self.answers.entry(path).or_default().link = Some(Ok(target));
+    }
+
+    fn folder(&mut self, path: &str, mut names: Vec<String>) {
+        names.sort_unstable();
+        self.answers.entry(path.into()).or_default().list = Some(Ok(names));
+    }
+
+    fn function(&mut self, address: PciAddress, function: &Function, folder: &str) {
+        self.lines.insert(folder.into(), function.line);
+        self.folder(folder, Vec::new());
+        self.link(format!("/sys/bus/pci/devices/{address}"), folder.to_owned(), function.line);
+        let at = |file: &str| format!("{folder}/{file}");
+        let mut number = |file: &str, value: Option<(u32, usize)>, width: usize| {
+            if let Some((value, line)) = value {
+                self.put(at(file), format!("0x{value:0width$x}\n").into_bytes(), line);
+            }
+        };
+        let id = |known: Option<Known<u16>>| known.map(|known| (u32::from(known.value), known.line));
+        number("class", function.class.map(|known| (known.value, known.line)), 6);
+        number("vendor", id(function.vendor), 4);
+        number("device", id(function.device), 4);
+        let ids = |known: Known<(u16, u16)>| {
+            ((u32::from(known.value.0), known.line), (u32::from(known.value.1), known.line))
+        };
+        let (vendor, device) = function.subsystem.map(ids).unzip();
+        number("subsystem_vendor", vendor, 4);
+        number("subsystem_device", device, 4);
+        if let Some(node) = function.numa_node {
+            self.put(at("numa_node"), format!("{}\n", node.value).into_bytes(), node.line);
+        }
+        if let Some(group) = function.iommu_group {
+            self.link(at("iommu_group"), format!("/sys/kernel/iommu_groups/{}", group.value), group.line);
+        }
+        if let Some(driver) = &function.driver {
+            self.link(at("driver"), format!("/sys/bus/pci/drivers/{}", driver.value), driver.line);
+        }
+        if let Some(slot) = &function.slot {
+            self.put(at("label"), slot.value.to_string().into_bytes(), slot.line);
+        }
+        if let Some(buses) = function.buses {
+            let (secondary, subordinate) = buses.value;
+            self.put(at("secondary_bus_number"), format!("{secondary}\n").into_bytes(), buses.line);
+            self.put(at("subordinate_bus_number"), format!("{subordinate}\n").into_bytes(), buses.line);
+        }
+        self.words(address, function);
+        self.links(function, folder);
+        self.config(function, folder);
+    }
+
+    /// Names and the port's type in words, which no file of sysfs has.
+    fn words(&mut self, address: PciAddress, function: &Function) {
+        let mut words = String::new();
+        if let Some(name) = &function.name {
+            words.push_str(&format!("device {}\n", name.value));
+        }
+        if let Some(name) = &function.class_name {
+            words.push_str(&format!("class {}\n", name.value));
+        }
+        if let Some(port_type) = function.express.as_ref().and_then(|express| express.port_type) {
+            words.push_str(&format!("port-type {port_type}\n"));
+        }
+        self.put(ids::words_path(address), words.into_bytes(), function.line);
+    }
+
+    fn links(&mut self, function: &Function, folder: &str) {
+        let Some(express) = &function.express else { return };
+        let mut link = |which: &str, words: &Option<Known<LinkWords>>| {
+            let Some(Known { value, line }) = words else { return };
+            let speed = value.speed.map_or_else(|| "Unknown".to_owned(), |speed| format!("{:.1} GT/s PCIe", speed.gts()));
+            self.put(format!("{folder}/{which}_link_speed"), format!("{speed}\n").into_bytes(), *line);
+            let width = value.width.map_or_else(|| "Unknown".to_owned(), |width| width.to_string());
+            self.put(format!("{folder}/{which}_link_width"), format!("{width}\n").into_bytes(), *line);
+        };
+        // Integrated endpoints have no link, though lspci prints a LnkCap of zeros.
+        if !matches!(express.port_type, Some(9 | 10)) {
+            link("max", &express.link_capabilities);
+            link("current", &express.link_status);
+        }
+    }
+
+    fn config(&mut self, function: &Function, folder: &str) {
+        let path = format!("{folder}/config");
+        let mut line = |register: &str, line: Option<usize>| {
+            if let Some(line) = line {
+                self.lines.insert(format!("{path} {register}").into(), line);
+            }
+        };
+        if let Some(ExpressWords { device_capabilities, sizes, link_capabilities, link_status, .. }) = &function.express {
+            line("DevCap", device_capabilities.map(|known| known.line));
+            line("DevCtl", sizes.map(|known| known.line));
+            line("LnkCap", link_capabilities.map(|known| known.line));
+            line("LnkSta", link_status.map(|known| known.line));
+        }
+        if let Some(dump) = &function.config {
+            self.put(path, dump.value.clone(), dump.line);
+            return;
+        }
+        let line = function.silent.or(function.denied).or(function.express.as_ref().map(|it| it.line));
+        match registers::config(function) {
+            Ok(bytes) => self.put(path, bytes, line.unwrap_or(function.line)),
+            Err(why) => self.lack(path, why),
+        }
+    }
+
+    /// Block devices: those that the text names, and one for each NVMe controller that it does not.
+    fn drives(&mut self, facts: &Facts, tree: &Tree) {
+        let mut names = Vec::new();
+        let mut placed: Vec<PciAddress> = Vec::new();
+        for (name, drive) in &facts.drives {
+            let function = drive.address.filter(|address| tree.folders.contains_key(address));
+            placed.extend(function);
+            let above = function.and_then(|address| tree.folders.get(&address));
+            self.drive(name, drive, above.map_or("/sys/devices/unknown", String::as_str));
+            names.push(name.clone());
+        }
+        for (address, function) in &facts.functions {
+            const NVM: u32 = 0x0108;
+            let is_nvme = function.class.is_some_and(|class| class.value >> 8 == NVM);
+            let Some(folder) = tree.folders.get(address).filter(|_| is_nvme && !placed.contains(address)) else { continue };
+            let short = address.to_string();
+            let name = format!("nvme@{}", short.strip_prefix("0000:").unwrap_or(&short));
+            self.drive(&name, &DriveFacts { line: function.line, ..DriveFacts::default() }, folder);
+            names.push(name);
+        }
+        self.folder("/sys/block", names);
+    }
+
+    fn drive(&mut self, name: &str, drive: &DriveFacts, above: &str) {
+        let (device, folder) = if name.starts_with("nvme") {
+            let controller = name.split_once('n').and_then(|_| name.rsplit_once('n')).map_or(name, |(before, after)| {
+                if after.bytes().all(|digit| digit.is_ascii_digit()) { before } else { name }
+            });
+            let controller = format!("{above}/nvme/{controller}");
+            let folder = format!("{controller}/{name}");
+            (controller, folder)
+        } else {
+            (format!("{above}/device-of-{name}"), format!("{above}/device-of-{name}/block/{name}"))
+        };
+        self.link(format!("/sys/block/{name}"), folder.clone(), drive.line);
+        self.folder(&folder, Vec::new());
+        self.lines.insert(folder.as_str().into(), drive.line);
+        self.link(format!("{folder}/device"), device.clone(), drive.line);
+        let files = drive.files.iter().map(|(file, known)| (&folder, file, known));
+        for (base, file, known) in files.chain(drive.device_files.iter().map(|(file, known)| (&device, file, known))) {
+            self.put(format!("{base}/{file}"), format!("{}\n", known.value).into_bytes(), known.line);
+        }
+    }
+}

@@ -1,0 +1,206 @@
+//! Folders of functions: the tree from bus numbers and drawings.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::facts::{Facts, Function};
+use crate::model::PciAddress;
+
+/// Ports above one another; each Thunderbolt device in a chain adds three.
+const MOST_DEPTH: usize = 40;
+
+/// First domain that VMD uses.
+const VMD_DOMAINS: u32 = 0x10000;
+
+/// Class of host bridges, and of what stands on root buses of Xeons alone: system peripherals, counters.
+const ROOT_BUS_CLASSES: [u32; 3] = [0x0600, 0x0880, 0x1101];
+
+/// The tree of a text.
+#[derive(Debug, Default)]
+pub(super) struct Tree {
+    /// The folder of each function.
+    pub folders: BTreeMap<PciAddress, String>,
+    /// Root buses and their folders.
+    pub roots: BTreeMap<(u32, u8), String>,
+    /// Buses whose bridge the text does not name, domain and bus.
+    pub without_bridge: BTreeSet<(u32, u8)>,
+}
+
+/// The tree of these functions.
+pub(super) fn build(facts: &Facts) -> Tree {
+    let buses = Buses::new(facts);
+    let mut tree = Tree::default();
+    let root_of_bus: BTreeMap<(u32, u8), Above> =
+        buses.used.iter().map(|bus| (*bus, buses.above(facts, *bus))).collect();
+    for (bus, above) in &root_of_bus {
+        match above {
+            Above::Itself => _ = tree.roots.insert(*bus, String::new()),
+            Above::Unknown(_) => _ = tree.without_bridge.insert(*bus),
+            Above::Bridge(_) => {}
+        }
+    }
+    tree.roots.extend(facts.roots.keys().map(|root| (*root, String::new())));
+    let of_vmd = vmd_functions(facts, &tree.roots);
+    for address in facts.functions.keys() {
+        let folder = folder(facts, &root_of_bus, &of_vmd, *address);
+        tree.folders.insert(*address, folder);
+    }
+    let roots: Vec<_> = tree.roots.keys().copied().collect();
+    for root in roots {
+        let folder = root_folder(facts, &root_of_bus, &of_vmd, root);
+        tree.roots.insert(root, folder);
+    }
+    tree
+}
+
+/// What is above a bus.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Above {
+    Bridge(PciAddress),
+    /// It is a root bus.
+    Itself,
+    /// A bridge that the text does not show, below this root bus.
+    Unknown((u32, u8)),
+}
+
+/// Buses of a text.
+struct Buses {
+    used: BTreeSet<(u32, u8)>,
+    /// The bridge by its domain and secondary bus.
+    bridges: BTreeMap<(u32, u8), PciAddress>,
+    /// Bridges with their ranges by domain.
+    ranges: BTreeMap<u32, Vec<(u8, u8, PciAddress)>>,
+}
+
+impl Buses {
+    fn new(facts: &Facts) -> Self {
+        let used = facts.functions.keys().map(bus_of).collect();
+        let (mut bridges, mut ranges): (BTreeMap<_, _>, BTreeMap<_, Vec<_>>) = Default::default();
+        for (address, function) in &facts.functions {
+            let Some((secondary, subordinate)) = function.buses.map(|buses| buses.value) else { continue };
+            // A bridge that nobody has configured shows 00; buses are numbered downwards.
+            if secondary > address.bus {
+                bridges.entry((address.domain, secondary)).or_insert(*address);
+                let range = (secondary, subordinate.max(secondary), *address);
+                ranges.entry(address.domain).or_default().push(range);
+            }
+        }
+        Self { used, bridges, ranges }
+    }
+
+    fn above(&self, facts: &Facts, bus: (u32, u8)) -> Above {
+        if facts.roots.contains_key(&bus) {
+            return Above::Itself;
+        }
+        if let Some(bridge) = self.bridges.get(&bus) {
+            return Above::Bridge(*bridge);
+        }
+        let drawn = || functions_on(facts, bus).find_map(|(_, function)| function.parent);
+        // A bridge between is missing: the narrowest range of buses that includes this one.
+        let around = || {
+            let ranges = self.ranges.get(&bus.0)?.iter();
+            let around = ranges.filter(|(first, last, _)| (*first..=*last).contains(&bus.1));
+            around.min_by_key(|(first, last, _)| last - first).map(|(_, _, bridge)| *bridge)
+        };
+        if let Some(bridge) = drawn().or_else(around).filter(|bridge| bridge.bus < bus.1) {
+            return Above::Bridge(bridge);
+        }
+        let is_root = bus.1 == 0 || functions_on(facts, bus).any(|(_, function)| is_on_root_bus(function));
+        match self.root_before(facts, bus).filter(|_| !is_root && self.has_unnumbered_bridge(facts, bus.0)) {
+            Some(root) => Above::Unknown(root),
+            None => Above::Itself,
+        }
+    }
+
+    /// The last root bus before a bus, in its domain.
+    fn root_before(&self, facts: &Facts, bus: (u32, u8)) -> Option<(u32, u8)> {
+        let before = self.used.range((bus.0, 0)..bus).rev();
+        let mut roots = before.filter(|bus| {
+            !self.bridges.contains_key(bus)
+                && (bus.1 == 0 || functions_on(facts, **bus).any(|(_, function)| is_on_root_bus(function)))
+        });
+        roots.next().copied()
+    }
+
+    /// Whether a bridge of the domain has no bus numbers, as in a list without `-v`.
+    fn has_unnumbered_bridge(&self, facts: &Facts, domain: u32) -> bool {
+        self.ranges.get(&domain).is_none()
+            && functions_in(facts, domain)
+                .any(|(_, function)| function.buses.is_none() && class_of(function) == Some(0x0604))
+    }
+}
+
+fn bus_of(address: &PciAddress) -> (u32, u8) {
+    (address.domain, address.bus)
+}
+
+fn functions_on(facts: &Facts, (domain, bus): (u32, u8)) -> impl Iterator<Item = (&PciAddress, &Function)> {
+    let at = |device, function| PciAddress { domain, bus, device, function };
+    facts.functions.range(at(0, 0)..=at(u8::MAX, u8::MAX))
+}
+
+fn functions_in(facts: &Facts, domain: u32) -> impl Iterator<Item = (&PciAddress, &Function)> {
+    let at = |bus, device, function| PciAddress { domain, bus, device, function };
+    facts.functions.range(at(0, 0, 0)..=at(u8::MAX, u8::MAX, u8::MAX))
+}
+
+/// Class and subclass.
+fn class_of(function: &Function) -> Option<u32> {
+    function.class.map(|class| class.value >> 8)
+}
+
+fn is_on_root_bus(function: &Function) -> bool {
+    class_of(function).is_some_and(|class| ROOT_BUS_CLASSES.contains(&class))
+}
+
+/// VMD functions by the domain behind them: domains are given to them in bus order.
+fn vmd_functions(facts: &Facts, roots: &BTreeMap<(u32, u8), String>) -> BTreeMap<u32, PciAddress> {
+    let is_vmd = |function: &Function| {
+        let name = function.name.as_ref().map_or("", |name| name.value.as_str());
+        let driver = function.driver.as_ref().map_or("", |driver| driver.value.as_str());
+        driver == "vmd" || (driver.is_empty() && name.contains("Volume Management Device"))
+    };
+    let domains: BTreeSet<u32> = roots.keys().map(|(domain, _)| *domain).filter(|it| *it >= VMD_DOMAINS).collect();
+    let functions: Vec<PciAddress> = facts
+        .functions
+        .iter()
+        .filter(|(address, function)| address.domain < VMD_DOMAINS && is_vmd(function))
+        .map(|(address, _)| *address)
+        .collect();
+    // With another number of them it cannot be said which domain is behind which.
+    if domains.len() == functions.len() { domains.into_iter().zip(functions).collect() } else { BTreeMap::new() }
+}
+
+type AboveBus = BTreeMap<(u32, u8), Above>;
+
+fn folder(facts: &Facts, above: &AboveBus, of_vmd: &BTreeMap<u32, PciAddress>, address: PciAddress) -> String {
+    let mut ports = vec![address];
+    let mut at = address;
+    while let Some(Above::Bridge(bridge)) = above.get(&bus_of(&at))
+        && ports.len() < MOST_DEPTH
+    {
+        ports.push(*bridge);
+        at = *bridge;
+    }
+    let root = match above.get(&bus_of(&at)) {
+        Some(Above::Unknown(root)) => *root,
+        _ => bus_of(&at),
+    };
+    let mut folder = root_folder(facts, above, of_vmd, root);
+    for port in ports.iter().rev() {
+        folder = format!("{folder}/{port}");
+    }
+    folder
+}
+
+fn root_folder(
+    facts: &Facts,
+    above: &AboveBus,
+    of_vmd: &BTreeMap<u32, PciAddress>,
+    (domain, bus): (u32, u8),
+) -> String {
+    match of_vmd.get(&domain) {
+        // VMD functions are in smaller domains, so this ends.
+        Some(vmd) => format!("{}/pci{domain:04x}:{bus:02x}", folder(facts, above, of_vmd, *vmd)),
+        None => format!("/sys/devices/pci{domain:04x}:{bus:02x}"),
+    }
+}
