@@ -5,6 +5,7 @@ pub mod pasted;
 pub(crate) mod hop;
 pub mod drive;
 pub(crate) mod in_use;
+pub(crate) mod layers;
 pub mod queue;
 pub(crate) mod processor;
 pub(crate) mod host;
@@ -15,6 +16,7 @@ pub use drive::{Drive, DriveKind, LbaFormat, Nvme, Partition, Smart, Temperature
 pub(crate) use hop::HopLink;
 pub use host::{BoardSlot, Host, IoLimit, IoUring, LimitKind, MemoryModule};
 pub use in_use::{Process, Use, User};
+pub use layers::{Layer, LayerKind, Layers};
 pub use measured::{Alone, Exceeded, ExceededAt, Measured, MeasuredLimit, ReadCost, ReadSize};
 pub use pasted::Pasted;
 pub use pci::{Express, Link, NodeKind, PciNode, PciTree};
@@ -41,6 +43,8 @@ pub struct Machine {
     /// Hidden path devices of native NVMe multipath (`nvme0c1n1`): each has a queue with its own settings, and its own
     /// controller.
     pub paths: Vec<Drive>,
+    /// Arrays, device mapper and file systems above the drives.
+    pub layers: Layers,
     /// CPUs, NUMA nodes, frequency and idle governors.
     pub processors: Processors,
     /// Whether `/proc/interrupts` has a `PMN` row: the kernel was built with posted MSI.

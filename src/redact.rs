@@ -71,6 +71,8 @@ enum File {
     CommandLine,
     /// A name of a device mapper volume.
     Volume,
+    /// Its id: the maker, an id, and often its name.
+    VolumeId,
     /// A rules file of udev.
     UdevRules,
     /// `/probe/boot-rules`.
@@ -109,6 +111,7 @@ impl File {
             "os-release" => return Self::Distribution,
             "cgroup" => return Self::ControlGroups,
             "name" if path.ends_with("/dm/name") => return Self::Volume,
+            "uuid" if path.ends_with("/dm/uuid") => return Self::VolumeId,
             _ if is_rules_file(name) => return Self::UdevRules,
             "meminfo" | "vmstat" | "stat" => return Self::Counters,
             _ if path.starts_with("/proc/pressure/") => return Self::Counters,
@@ -228,6 +231,10 @@ impl Redactor {
             File::Path => tables::words(self, text),
             File::CommandLine => arguments::command_line(self, text),
             File::Volume => tables::volume(self, text),
+            File::VolumeId => match text.split_once('-') {
+                Some((maker, id)) => format!("{maker}-{}", self.whole(id, Shape::Text)),
+                None => self.whole(text, Shape::Text),
+            },
             File::UdevRules => boot_files::udev(text),
             File::BootRules => boot_files::boot_rules(self, text),
             File::Interrupts => kernel_tables::interrupts(self, text),

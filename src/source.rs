@@ -20,9 +20,11 @@ mod functions;
 pub mod activity;
 pub mod profile;
 pub(crate) mod block;
+mod layers;
 pub mod nvme;
 pub(crate) mod open_files;
 mod nvme_ioctl;
+mod dm_ioctl;
 mod probe;
 pub mod demo;
 mod packed;
@@ -43,7 +45,8 @@ pub fn read_machine(root: &dyn SysRoot) -> (Machine, Vec<Problem>) {
     let (mut pci, mut problems) = pci::read(root);
     let host = host::read(root);
     smbios::name_slots(&mut pci, host.slots.value().map_or(&[], Vec::as_slice));
-    let (drives, paths, of_drives) = block::read(root, &pci);
+    let (drives, paths, stacking, of_drives) = block::read(root, &pci);
+    let layers = layers::read(root, &drives, stacking);
     let (processors, of_processors) = processor::read(root);
     let (rules, of_rules) = rules::read(root);
     let (measured, of_measured) = measured(root);
@@ -53,6 +56,7 @@ pub fn read_machine(root: &dyn SysRoot) -> (Machine, Vec<Problem>) {
         pci,
         drives,
         paths,
+        layers,
         processors,
         posted_msi_row: interrupts::posted_msi_row(root),
         rules,

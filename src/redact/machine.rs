@@ -2,7 +2,7 @@
 
 use super::{Redactor, arguments, boot_files, kernel_tables, pseudonyms::Shape, tables};
 use crate::{
-    machine::{Drive, Host, Machine, Measured, Process, Use, User},
+    machine::{Drive, DriveKind, Host, LayerKind, Layers, Machine, Measured, Process, Use, User},
     model::Reading,
     text::Label,
 };
@@ -45,6 +45,7 @@ impl Redactor {
         for drive in machine.drives.iter_mut().chain(&mut machine.paths) {
             self.drive(drive);
         }
+        self.layers(&mut machine.layers);
         for rule in &mut machine.rules {
             boot_files::rule(self, rule);
         }
@@ -105,6 +106,11 @@ impl Redactor {
         for text in [&mut drive.model, &mut drive.firmware] {
             *text = text.clone().map(|text| Label::new(&self.sweep(text.as_str())));
         }
+        if drive.kind == DriveKind::Dm {
+            // The model of device mapper is the volume's name.
+            let volume = |name: Label| Label::new(&tables::volume(self, name.as_str()));
+            drive.model = drive.model.clone().map(volume);
+        }
         if let Some(nvme) = &mut drive.nvme {
             nvme.controller_path = self.sweep(&nvme.controller_path).into();
         }
@@ -112,6 +118,23 @@ impl Redactor {
         for used in &mut drive.used_by {
             let chain = used.chain.iter().map(|device| self.outside(device)).collect();
             *used = Use { chain, by: self.user(&used.by) };
+        }
+    }
+
+    fn layers(&mut self, layers: &mut Layers) {
+        for layer in layers.devices.values_mut() {
+            if let LayerKind::Dm(dm) = &mut layer.kind {
+                dm.name = dm.name.clone().map(|name| Label::new(&tables::volume(self, name.as_str())));
+            }
+            for below in &mut layer.below {
+                *below = self.outside(below);
+            }
+        }
+        for mount in &mut layers.file_systems {
+            mount.point = self.path(&mount.point);
+            for option in &mut mount.options {
+                *option = Label::new(&tables::mount_option(self, option.as_str()));
+            }
         }
     }
 

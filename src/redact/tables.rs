@@ -152,7 +152,7 @@ fn field_of_mounts(redactor: &mut Redactor, field: &str, is_source: bool) -> Str
 }
 
 /// An option of a mount, or a column of numbers.
-fn mount_option(redactor: &mut Redactor, option: &str) -> String {
+pub(super) fn mount_option(redactor: &mut Redactor, option: &str) -> String {
     let is_plain = |word: &str| {
         is_number(word) || is_in(OPTION_WORDS, word) || word.split('.').all(is_number) && word.len() <= 4
     };

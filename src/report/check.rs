@@ -59,6 +59,10 @@ fn missed(machine: &Machine) -> Vec<Problem> {
             problems.extend([nvme.namespace.problem(), nvme.identity.problem(), nvme.smart.problem()]);
         }
     }
+    // Whether an encrypted device uses work queues stands in its table alone.
+    let encrypted = machine.layers.devices.values().filter_map(crate::machine::Layer::dm);
+    let encrypted = encrypted.filter(|dm| dm.kinds().contains(&"crypt"));
+    problems.extend(encrypted.map(|dm| dm.targets.problem()));
     problems.into_iter().flatten().collect()
 }
 

@@ -29,6 +29,8 @@ pub enum RowKey {
     Alike(DriveName),
     /// Drives outside the tree.
     Group(Group),
+    /// A member of an array or volume: the device above it, and the drive or partition.
+    Member(DriveName, Label),
 }
 
 /// Drives outside the PCI tree.
@@ -36,7 +38,9 @@ pub enum RowKey {
 pub enum Group {
     /// Hardware elsewhere: platform devices, MMC, virtual machines' odd ones.
     NotOnPci,
-    /// Loop devices, zram, md, device mapper.
+    /// Devices made of others: md, device mapper, bcache.
+    Arrays,
+    /// Loop devices, zram, other software devices.
     Software,
 }
 
@@ -397,18 +401,55 @@ impl<'a> Flattener<'a> {
 
     fn groups(&self) -> Vec<Item> {
         let group = |group: Group| {
-            let is_in = |drive: &&Drive| {
-                drive.node.is_none() && drive.kind.is_software() == (group == Group::Software)
-            };
+            let is_in = |drive: &&Drive| drive.node.is_none() && self.group_of(drive) == group;
             let drives = self.machine.drives.iter().filter(is_in);
-            let mut below: Vec<Item> = drives.map(|drive| drive_item(drive, [None; 2])).collect();
+            let mut below: Vec<Item> = match group {
+                Group::Arrays => drives
+                    .filter(|drive| self.is_topmost(drive))
+                    .map(|drive| self.array_item(drive, RowKey::Drive(drive.name.clone()), &mut Vec::new()))
+                    .collect(),
+                _ => drives.map(|drive| drive_item(drive, [None; 2])).collect(),
+            };
             let drives = below.iter().flat_map(|item| item.row.drives.clone()).collect();
             below.sort_by(self.order);
             let row = Row::new(RowKey::Group(group), RowKind::Group(group), [None; 2], drives);
             Item { row, below }
         };
-        let groups = [Group::NotOnPci, Group::Software].map(group);
+        let groups = [Group::NotOnPci, Group::Arrays, Group::Software].map(group);
         groups.into_iter().filter(|group| !group.below.is_empty()).collect()
+    }
+
+    fn group_of(&self, drive: &Drive) -> Group {
+        match self.machine.layer(drive.name.as_str()) {
+            Some(layer) if layer.is_stacked() => Group::Arrays,
+            _ if drive.kind.is_software() => Group::Software,
+            _ => Group::NotOnPci,
+        }
+    }
+
+    /// Whether no other array or volume lies on it.
+    fn is_topmost(&self, drive: &Drive) -> bool {
+        let above = self.machine.devices_above(drive.name.as_str());
+        !above.iter().any(|other| other.name != drive.name && self.group_of(other) == Group::Arrays)
+    }
+
+    /// An array with its members; `open` has the devices above it, against circles in captures.
+    fn array_item(&self, drive: &'a Drive, key: RowKey, open: &mut Vec<&'a DriveName>) -> Item {
+        let nodes = if drive.kind.is_software() { [None; 2] } else { [drive.node; 2] };
+        let row = Row::new(key, RowKind::Drive, nodes, vec![drive.name.clone()]);
+        let mut below = Vec::new();
+        if !open.contains(&&drive.name) {
+            open.push(&drive.name);
+            let parts = self.machine.layer(drive.name.as_str()).map_or(&[][..], |layer| &layer.below);
+            for part in parts {
+                let Some(member) = self.machine.whole(part.as_str()) else { continue };
+                let key = RowKey::Member(drive.name.clone(), part.clone());
+                below.push(self.array_item(member, key, open));
+            }
+            open.pop();
+        }
+        below.sort_by(self.order);
+        Item { row, below }
     }
 
     fn below(&self, index: NodeIndex) -> impl Iterator<Item = NodeIndex> {

@@ -5,6 +5,7 @@
 
 mod tree;
 mod drives;
+mod layers;
 mod sheet;
 
 use std::{collections::BTreeSet, fmt::Display, sync::Arc};

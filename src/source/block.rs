@@ -6,6 +6,8 @@ mod in_use;
 
 use std::{cmp::Ordering, collections::HashMap};
 
+pub(super) use in_use::Stacking;
+
 use super::{
     nvme::{self, Location},
     root::{self, SysRoot, ancestors, flag, is_numbered, label, number, resolve},
@@ -24,14 +26,14 @@ const SECTOR: u64 = 512;
 const MOST_DRIVES: usize = 1 << 12;
 
 /// All whole block devices: hardware in bus order, then software ones by name, loop, zram and similar devices when in use.
-/// Then the hidden paths of native NVMe multipath, without the data of their drive, and problems.
-pub(crate) fn read(root: &dyn SysRoot, tree: &PciTree) -> (Vec<Drive>, Vec<Drive>, Vec<Problem>) {
+/// Then the hidden paths of native NVMe multipath, without the data of their drive, what lies on what, and problems.
+pub(crate) fn read(root: &dyn SysRoot, tree: &PciTree) -> (Vec<Drive>, Vec<Drive>, Stacking, Vec<Problem>) {
     const FOLDER: &str = "/sys/block";
     let mut problems = Vec::new();
     let names = match root.list(FOLDER) {
         Ok(names) => root::first(names, MOST_DRIVES, FOLDER, &mut problems),
         Err(error) => {
-            return (Vec::new(), Vec::new(), vec![error.into_problem(FOLDER)]);
+            return (Vec::new(), Vec::new(), Stacking::default(), vec![error.into_problem(FOLDER)]);
         }
     };
     let nodes: HashMap<&str, NodeIndex> = tree.iter().map(|(index, node)| (&*node.path, index)).collect();
@@ -44,8 +46,9 @@ pub(crate) fn read(root: &dyn SysRoot, tree: &PciTree) -> (Vec<Drive>, Vec<Drive
         drives
     };
     let (mut drives, paths) = (read_all(whole), read_all(hidden));
-    problems.extend(in_use::read(root, &mut drives));
-    (drives, paths, problems)
+    let (stacking, unread) = in_use::read(root, &mut drives);
+    problems.extend(unread);
+    (drives, paths, stacking, problems)
 }
 
 /// The temperature of a drive now, degrees Celsius: its sensor alone is read.

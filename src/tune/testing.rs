@@ -128,6 +128,7 @@ pub fn machine_with_queue(name: &str, files: &BTreeMap<String, String>) -> Machi
         pci: PciTree::default(),
         drives: vec![drive],
         paths: vec![],
+        layers: crate::machine::Layers::default(),
         processors,
         posted_msi_row: none(),
         rules: Vec::new(),

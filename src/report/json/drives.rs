@@ -2,7 +2,10 @@
 
 use serde::Serialize;
 
-use super::Reasons;
+use super::{
+    Reasons,
+    layers::{self, LayerRow, StackRow},
+};
 use crate::{
     machine::{Drive, LbaFormat, Machine, Queue},
     model::{DriveName, Problem, Reading},
@@ -63,6 +66,10 @@ pub struct DriveRow {
     pub in_use_by: Vec<String>,
     /// Sources of further users that could not be read.
     pub in_use_unread: Vec<Problem>,
+    /// Of an array, a volume or another software device: its kind and what it is made of; `null` for hardware.
+    pub layer: Option<LayerRow>,
+    /// Devices and file systems that lie on it, from the drive up.
+    pub stack: Vec<StackRow>,
     /// Current queue settings.
     pub settings: SettingsRow,
 }
@@ -151,6 +158,8 @@ fn row(drive: &Drive, machine: &Machine, reasons: &mut Reasons) -> DriveRow {
         temperature_celsius: temperature(drive, reasons),
         in_use_by: drive.used_by.iter().map(ToString::to_string).collect(),
         in_use_unread: drive.users_unread.iter().map(|problem| reasons.also(problem)).collect(),
+        layer: machine.layer(drive.name.as_str()).map(|layer| LayerRow::new(layer, reasons)),
+        stack: layers::stack(machine, drive),
         settings: settings(&drive.queue, reasons),
     }
 }

@@ -30,7 +30,9 @@ pub(super) fn blocks(dossier: &Dossier, _: &Choice) -> Vec<Block> {
     let elsewhere = dossier.machine.hardware_drives().filter(|drive| drive.node.is_none());
     let elsewhere = elsewhere.map(|drive| format!("not on PCI: {} {}", drive.name, drive.short_model()));
     let elsewhere = elsewhere.map(|name| columns(&name, None, None, ""));
-    let lines: Vec<[String; 3]> = rows.iter().map(|row| line(dossier, row)).chain(elsewhere).collect();
+    let arrays = arrays(dossier);
+    let lines = rows.iter().map(|row| line(dossier, row)).chain(elsewhere).chain(arrays);
+    let lines: Vec<[String; 3]> = lines.collect();
     let widest = |column: usize| lines.iter().map(|line| line[column].width()).max().unwrap_or(0);
     let link_width = widest(1).max("link".len());
     let name_width = widest(0).min(BOX - BEHIND_LINK - link_width - 2);
@@ -53,6 +55,16 @@ pub(super) fn blocks(dossier: &Dossier, _: &Choice) -> Vec<Block> {
         lines.extend([String::new(), legend.join("   ")]);
     }
     vec![Block::Box(lines)]
+}
+
+/// Arrays and volumes, each with what it is made of.
+fn arrays(dossier: &Dossier) -> Vec<[String; 3]> {
+    let stacked = dossier.machine.layers.devices.iter().filter(|(_, layer)| layer.is_stacked());
+    let words = stacked.map(|(name, layer)| {
+        let below: Vec<&str> = layer.below.iter().map(crate::text::Label::as_str).collect();
+        format!("{name} {} of {}", layer.words(), below.join(" "))
+    });
+    words.map(|words| columns(&words, None, None, "")).collect()
 }
 
 /// Name, link and limit of a row.

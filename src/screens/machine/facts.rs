@@ -2,51 +2,19 @@
 
 use std::sync::Arc;
 
-use super::figures::{Figures, LinkState};
+use super::{
+    fact::{Fact, fact, read},
+    figures::{Figures, LinkState},
+    layers,
+};
 use crate::{
     machine::{Drive, PciNode, Temperature, hop},
     model::{Basis, DriveName, Limit, NodeIndex, Reading},
-    report::flatten::{Row, RowKind},
+    report::flatten::{Group, Row, RowKind},
     screens::widgets::words::{basis, giga, iops, nanoseconds, place, rate, short_name},
     ui::{Shared, load::LoadSource, theme::Meaning},
     units::{Bytes, Lanes, TransferRate, counted},
 };
-
-/// One fact.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct Fact {
-    /// Label; empty for a line without one.
-    pub label: &'static str,
-    /// Value with its unit.
-    pub value: String,
-    /// How it is to be taken.
-    pub meaning: Meaning,
-    /// Where it was read.
-    pub path: Option<Arc<str>>,
-    /// What more there is to say, where there is room for it.
-    pub more: Option<String>,
-}
-
-/// A fact that was not read from one place.
-fn fact(label: &'static str, value: impl Into<String>) -> Fact {
-    Fact { label, value: value.into(), meaning: Meaning::Text, path: None, more: None }
-}
-
-/// A fact from a reading; what could not be read says why. What is simply not there gives no fact.
-fn read<T>(label: &'static str, reading: &Reading<T>, show: impl FnOnce(&T) -> String) -> Option<Fact> {
-    use crate::model::ProblemKind::{Absent, Denied, Malformed};
-    let path = Some(Arc::clone(reading.path()));
-    if let Some(value) = reading.value() {
-        return Some(Fact { path, ..fact(label, show(value)) });
-    }
-    let problem = reading.problem()?;
-    let value = match problem.kind {
-        Absent => return None,
-        Denied => format!("not readable: {}", problem.reason),
-        Malformed => format!("malformed: {}", problem.reason),
-    };
-    Some(Fact { path, meaning: Meaning::Quiet, ..fact(label, value) })
-}
 
 /// The heading for a row's facts.
 pub(super) fn heading(shared: &Shared, row: &Row) -> String {
@@ -57,6 +25,7 @@ pub(super) fn heading(shared: &Shared, row: &Row) -> String {
             format!("root complex {}", shared.machine.pci.node(node).address)
         }
         (_, _, Some(node)) => shared.machine.pci.node(node).address.to_string(),
+        (RowKind::Group(Group::Arrays), ..) => "arrays and volumes".to_owned(),
         (RowKind::Group(_), ..) => "drives without a PCI device".to_owned(),
         _ => "folded devices".to_owned(),
     }
@@ -125,6 +94,7 @@ fn about_drive(shared: &Shared, drive: &Drive, row: &Row, facts: &mut Vec<Fact>)
     if let Some(temperature) = &drive.temperature {
         facts.extend(heat(temperature));
     }
+    facts.extend(layers::of_drive(&shared.machine, drive));
     facts.push(in_use(drive));
     facts.extend(read("NUMA", &drive.numa_node, |node| {
         node.map_or_else(|| "none reported".to_owned(), |node| format!("node {node}"))
@@ -135,7 +105,19 @@ fn about_drive(shared: &Shared, drive: &Drive, row: &Row, facts: &mut Vec<Fact>)
     facts.extend(read("affinity", &drive.queue.rq_affinity, |mode| format!("rq_affinity {mode}")));
     facts.extend(read("merges", &drive.queue.nomerges, |mode| format!("nomerges {mode}")));
     facts.extend(read("iostats", &drive.queue.iostats, ToString::to_string));
+    facts.extend(write_cache(drive));
     health(shared, drive, facts);
+}
+
+/// The kind of the write cache, which decides what fsync costs.
+fn write_cache(drive: &Drive) -> Option<Fact> {
+    let mut found = read("cache", &drive.queue.write_cache, |kind| match kind.as_str() {
+        "write back" => "write back: fsync waits for a flush, its speed is not measured".to_owned(),
+        "write through" => "write through: fsync needs no flush, its speed is not measured".to_owned(),
+        other => other.to_owned(),
+    })?;
+    found.meaning = if drive.queue.write_cache.is_known() { Meaning::Text } else { Meaning::Quiet };
+    Some(found)
 }
 
 /// The drive's rate in the running test, against its limit.

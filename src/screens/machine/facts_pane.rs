@@ -2,10 +2,7 @@
 
 use ratatui::layout::Rect;
 
-use super::{
-    Tree,
-    facts::{self, Fact},
-};
+use super::{Tree, fact::Fact, facts};
 use crate::{
     screens::{
         Over,

@@ -32,7 +32,7 @@ impl<'a> Figures<'a> {
         let counted = match (path, &row.kind) {
             // What comes by this path alone is counted at the path.
             (Some(path), _) => vec![path.name.clone()],
-            (None, RowKind::Group(Group::Software)) => topmost(&shared.machine, &row.drives),
+            (None, RowKind::Group(Group::Software | Group::Arrays)) => topmost(&shared.machine, &row.drives),
             _ => row.drives.clone(),
         };
         let flow = shared.load.sum(&counted);

@@ -4,9 +4,11 @@ mod choice;
 mod column_list;
 mod columns;
 mod draw;
+mod fact;
 mod facts;
 mod facts_pane;
 mod figures;
+mod layers;
 mod tree_rows;
 mod update;
 

@@ -7,12 +7,12 @@ use super::{
     columns::{Cell, Column, Room},
     facts,
     figures::{Figures, path},
-    search_text,
+    layers, search_text,
 };
 use crate::{
-    machine::{Drive, pci::NodeKind},
+    machine::pci::NodeKind,
     model::{DriveName, NodeIndex},
-    report::flatten::{Group, Row, RowKind, Sort},
+    report::flatten::{Group, Row, RowKey, RowKind, Sort},
     screens::widgets::{
         bottleneck_panel::FULL_MARK,
         findings,
@@ -299,6 +299,7 @@ impl RowPainter<'_> {
             RowKind::Group(group) => {
                 let word = match group {
                     Group::NotOnPci => "not on PCI",
+                    Group::Arrays => "arrays and volumes",
                     Group::Software => "software drives",
                 };
                 pieces.push(piece(word, Meaning::Text));
@@ -352,7 +353,15 @@ impl RowPainter<'_> {
 
     fn drive_name(&self) -> Vec<Piece> {
         let Some(name) = self.row.drives.first() else { return Vec::new() };
-        let model = self.shared.machine.drive(name).map(Drive::short_model).unwrap_or_default();
+        let machine = &self.shared.machine;
+        let model = machine.drive(name).map(|drive| layers::title(machine, drive)).unwrap_or_default();
+        if let RowKey::Member(array, part) = &self.row.key {
+            let padded = format!("{part:<wide$}", wide = usize::from(self.names));
+            let state = layers::member_state(machine, array, part);
+            let state = state.map(|(words, meaning)| piece(format!("  {words}"), meaning));
+            let model = piece(format!("  {model}"), Meaning::Quiet);
+            return [piece(padded, Meaning::Drive)].into_iter().chain(state).chain([model]).collect();
+        }
         let path = path(&self.shared.machine, self.row)
             .map_or_else(String::new, |path| format!("  path {}", path.name));
         let padded = format!("{name:<wide$}", wide = usize::from(self.names));

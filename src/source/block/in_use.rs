@@ -1,4 +1,4 @@
-//! Users of a drive, through every layer: partitions, loop devices, md, device mapper, bcache, file systems on several
+//! Users of a drive, through every layer, and what lies on what: partitions, loop devices, md, device mapper, bcache, file systems on several
 //! devices, swap, targets, processes.
 
 mod mounts;
@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use mounts::{Mount, unescape};
 
 use crate::{
-    machine::{Drive, Process, Use, User},
+    machine::{Drive, Process, Use, User, layers::FileSystem},
     model::{Problem, ProblemKind},
     source::{
         open_files,
@@ -17,8 +17,17 @@ use crate::{
     text::Label,
 };
 
-/// Fills in `used_by` and `users_unread` of every drive; returns the tables that could not be read.
-pub(super) fn read(root: &dyn SysRoot, drives: &mut [Drive]) -> Vec<Problem> {
+/// What lies on what.
+#[derive(Debug, Default)]
+pub(crate) struct Stacking {
+    /// Block devices directly below each stacked one, by kernel name.
+    pub below: BTreeMap<String, BTreeSet<String>>,
+    /// Mounts on block devices, in the order of the mount table.
+    pub file_systems: Vec<FileSystem>,
+}
+
+/// Fills in `used_by` and `users_unread` of every drive; returns what lies on what, and the tables that could not be read.
+pub(super) fn read(root: &dyn SysRoot, drives: &mut [Drive]) -> (Stacking, Vec<Problem>) {
     let parts = Parts::of(root, drives);
     let mut users = Users {
         parts: &parts,
@@ -40,7 +49,7 @@ pub(super) fn read(root: &dyn SysRoot, drives: &mut [Drive]) -> Vec<Problem> {
         let own = unread_of.iter().filter(|(of, _)| *of == index).map(|(_, problem)| problem);
         drive.users_unread = unread.iter().chain(own).cloned().collect();
     }
-    problems
+    (users.stacking(), problems)
 }
 
 /// A drive or one of its partitions.
@@ -168,6 +177,26 @@ struct Users<'a> {
 impl Users<'_> {
     fn add(&mut self, part: usize, user: User) {
         self.direct.entry(part).or_default().insert(user);
+    }
+
+    fn stacking(&self) -> Stacking {
+        let mut below: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+        for (lower, uppers) in &self.above {
+            for upper in uppers {
+                below.entry(upper.clone()).or_default().insert(self.parts.all[*lower].name.clone());
+            }
+        }
+        let file_system = |mount: &Mount| {
+            let names = self.parts.mounted(mount).into_iter().map(|part| &self.parts.all[part].name);
+            FileSystem {
+                devices: names.map(|name| Label::new(name)).collect(),
+                point: Label::new(&mount.point),
+                kind: Label::new(&mount.filesystem),
+                options: mount.options.iter().map(|option| Label::new(option)).collect(),
+            }
+        };
+        let mounts = self.mounts.iter().map(file_system).filter(|mount| !mount.devices.is_empty());
+        Stacking { below, file_systems: mounts.collect() }
     }
 
     fn stack(&mut self, part: usize, upper: &str) {

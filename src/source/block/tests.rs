@@ -12,7 +12,7 @@ use crate::{
 
 fn drives_in(body: &str) -> (Vec<Drive>, Vec<Problem>) {
     let root = TextRoot::parse(&format!("iodyno capture 1\n\n{body}")).unwrap();
-    let (drives, _, problems) = read(&root, &PciTree::default());
+    let (drives, _, _, problems) = read(&root, &PciTree::default());
     (drives, problems)
 }
 
@@ -389,7 +389,7 @@ fn serial_numbers_of_scsi_disks_come_from_page_80() {
 /// disk's.
 #[test]
 fn this_machine_reads_without_complaint() {
-    let (drives, _, problems) = read(&LiveRoot::new(), &PciTree::default());
+    let (drives, _, _, problems) = read(&LiveRoot::new(), &PciTree::default());
     assert_eq!(problems, []);
     for drive in &drives {
         assert!(drive.path.starts_with("/sys/devices/"), "{}", drive.path);
@@ -414,7 +414,7 @@ fn a_drive_belongs_to_the_nearest_function_above_it() {
 #[test]
 fn a_folder_of_files_reads_like_a_machine() {
     let folder = tempfile::tempdir().unwrap();
-    let (none, _, problems) = read(&FolderRoot::new(folder.path()), &PciTree::default());
+    let (none, _, _, problems) = read(&FolderRoot::new(folder.path()), &PciTree::default());
     assert!(none.is_empty());
     assert_eq!(&*problems[0].path, "/sys/block");
 }

@@ -36,7 +36,10 @@ impl SysRoot for LiveRoot {
             return crate::source::probe::ask(probe);
         }
         if let Some((name, question)) = path.strip_prefix("/ioctl/").and_then(|rest| rest.split_once('/')) {
-            return crate::source::nvme_ioctl::ask(name, question);
+            return match question {
+                "table" => crate::source::dm_ioctl::ask(name),
+                _ => crate::source::nvme_ioctl::ask(name, question),
+            };
         }
         read_regular(Path::new(path), most_bytes(path))
     }

@@ -1,5 +1,7 @@
 //! The mount table of this process, and the mount of a file.
 
+use std::collections::BTreeSet;
+
 use procfs::process::MountInfo;
 
 use crate::{
@@ -16,6 +18,8 @@ pub(super) struct Mount {
     pub source: String,
     pub point: String,
     pub filesystem: String,
+    /// Options of the mount and of the super block, sorted.
+    pub options: Vec<String>,
     /// Block devices besides `source`: logs and real-time sections of XFS, journals of ext4.
     pub further_devices: Vec<String>,
 }
@@ -43,6 +47,9 @@ fn mountinfo(table: &str) -> Vec<Mount> {
             source: unescape(&line.mount_source.unwrap_or_default()),
             point: unescape(&line.mount_point.to_string_lossy()),
             filesystem: line.fs_type,
+            options: sorted(line.mount_options.iter().chain(&line.super_options).map(|(name, value)| {
+                value.as_ref().map_or_else(|| name.clone(), |value| format!("{name}={value}"))
+            })),
             further_devices: further_devices(
                 line.super_options.iter().filter_map(|(name, value)| Some((&**name, value.as_deref()?))),
             ),
@@ -55,14 +62,21 @@ fn mounts_line(line: &str) -> Option<Mount> {
     let mut fields = line.split(' ');
     let (source, point, filesystem) = (fields.next()?, fields.next()?, fields.next()?);
     let options = fields.next().unwrap_or_default().split(',');
+    let all = sorted(options.clone().map(str::to_owned));
     Some(Mount {
         ids: None,
         number: None,
         source: unescape(source),
         point: unescape(point),
         filesystem: filesystem.to_owned(),
+        options: all,
         further_devices: further_devices(options.filter_map(|option| option.split_once('='))),
     })
+}
+
+fn sorted(options: impl Iterator<Item = String>) -> Vec<String> {
+    let options: BTreeSet<String> = options.filter(|option| !option.is_empty()).collect();
+    options.into_iter().map(|option| unescape(&option)).collect()
 }
 
 fn further_devices<'a>(options: impl Iterator<Item = (&'a str, &'a str)>) -> Vec<String> {
@@ -143,5 +157,6 @@ mod tests {
         assert!(!source(circle, "/x").is_empty());
         let mounts = mountinfo(table);
         assert_eq!(mounts[2].further_devices, ["/dev/log"]);
+        assert_eq!(mounts[2].options, ["logdev=/dev/log", "rw"]);
     }
 }
