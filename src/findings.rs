@@ -6,7 +6,11 @@
 pub(crate) mod inputs;
 pub(crate) mod finding;
 mod judged;
+mod arrays;
+mod crypt;
+mod firmware;
 mod free_slots;
+mod capped;
 mod cards;
 mod links;
 mod slot;
@@ -136,6 +140,16 @@ pub static FINDINGS: &[Row] = &[
     in_use::IN_USE,
     drives::MULTIPATH,
     drives::APST_LATENCY,
+    firmware::FIRMWARE_ADVISORY,
+    firmware::NVME_ERRORS,
+    arrays::MD_RESYNC,
+    arrays::MD_DEGRADED,
+    arrays::MD_BITMAP,
+    arrays::MD_RAID5_LOCK,
+    arrays::MD_MEMBERS_DIFFER,
+    arrays::MD_QUEUE,
+    crypt::DM_CRYPT_WORKQUEUES,
+    crypt::MEMORY_COPIES,
     queues::SCHEDULER,
     queues::READAHEAD,
     queues::MAX_SECTORS,
@@ -161,6 +175,12 @@ pub static FINDINGS: &[Row] = &[
     run::TEST_NOT_VALID,
     defaults::DEFAULTS,
 ];
+
+/// Major and minor number of a kernel release: `5.10.0-28-amd64`.
+fn release(text: &str) -> Option<(u32, u32)> {
+    let mut numbers = text.split(|c: char| !c.is_ascii_digit());
+    Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
+}
 
 pub(crate) fn row(id: &str) -> Option<&'static Row> {
     FINDINGS.iter().find(|row| row.id.0 == id)
@@ -226,6 +246,14 @@ mod tests {
         source::{self, demo::DEMOS, origin::Origin},
         units::UnitSystem,
     };
+
+    #[test]
+    fn releases_compare_as_numbers() {
+        assert!(release("5.10.0-28-amd64").unwrap() < (5, 14));
+        assert!(release("5.9").unwrap() < (5, 14));
+        assert!(release("6.1.0").unwrap() > (5, 14));
+        assert_eq!(release("next"), None);
+    }
 
     #[test]
     fn rates_and_tests_change_no_finding_of_the_machine_alone() {

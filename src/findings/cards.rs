@@ -5,7 +5,9 @@
 use std::collections::BTreeSet;
 
 use super::{
-    Detection, Evidence, Gain, Inputs, Risk, Subject, chipset, free_slots,
+    Detection, Evidence, Gain, Inputs, Risk, Subject,
+    capped::blamed,
+    chipset, free_slots,
     inputs::place,
     judged::{Judged, error_counts, judged, raw},
 };
@@ -138,11 +140,10 @@ pub(super) fn capped(inputs: &Inputs, link: &Judged) -> Option<Detection> {
         speed_sentence(link.most.0)
     );
     let target = format!("{}/config LnkCtl2", link.port.path);
-    Some(
-        Detection::new(severity, title)
-            .about([Subject::of_node(inputs.machine, link.child)])
-            .with_evidence([Evidence::new(target, format!("Target Link Speed {cap}"))])
-            .with_evidence(link.proofs())
-            .with_gain(gain),
-    )
+    let detection = Detection::new(severity, title)
+        .about([Subject::of_node(inputs.machine, link.child)])
+        .with_evidence([Evidence::new(target, format!("Target Link Speed {cap}"))])
+        .with_evidence(link.proofs())
+        .with_gain(gain);
+    Some(blamed(inputs, detection, link.port, cap))
 }

@@ -6,7 +6,9 @@
 use std::collections::BTreeSet;
 
 use super::{
-    Check, Detection, Evidence, Gain, Inputs, Risk, Row, Subject, cards,
+    Check, Detection, Evidence, Gain, Inputs, Risk, Row, Subject,
+    capped::blamed,
+    cards,
     inputs::{grouped, place, total},
     judged::{Judged, error_counts, judged},
 };
@@ -41,8 +43,8 @@ pub(super) const LINK_CAPPED_BY_SOFTWARE: Row = Row {
     id: FindingId("link-capped-by-software"),
     title: "link capped by software",
     fires: "the port's target link speed (Link Control 2) is below the lower of what the device and its port can do",
-    why: "Firmware or the kernel asked for a slower link than both ends can do. A cooling device that is not at 0 proves \
-          nothing, since a slow device causes that too; the target register does.",
+    why: "Firmware or the kernel asked for a slower link than both ends can do: cooling (its device is above 0), a training \
+          that failed (2.5 GT/s, Linux 6.5 or later), else the firmware.",
     source: "computed from the link's speed, width and encoding; at most the drive's own rate",
     remedy: "Set the slot's link speed in the BIOS to Auto or the highest generation; if the kernel lowered it after errors, \
              fix those first.",
@@ -218,13 +220,7 @@ fn capped(inputs: &Inputs, link: &Judged) -> Option<Detection> {
         .with_evidence([Evidence::new(target, format!("Target Link Speed {cap}"))])
         .with_evidence(link.proofs())
         .with_gain(gain);
-    Some(match (link.port.cooling.get(), &link.port.cooling_path) {
-        (Some((state, most)), Some(path)) if state > 0 => detection
-            .with_evidence([Evidence::new(format!("{path}/cur_state"), format!("{state} of {most}"))])
-            .with_remedy("The port's cooling device slows it down: set it to 0.", Risk::Live)
-            .with_command(Some(format!("echo 0 | sudo tee {path}/cur_state"))),
-        _ => detection,
-    })
+    Some(blamed(inputs, detection, link.port, cap))
 }
 
 fn link_errors(inputs: &Inputs) -> Vec<Detection> {

@@ -3,7 +3,7 @@
 use super::{
     Check, Detection, Evidence, Gain, Inputs, Risk, Row, Subject,
     in_use::why_no_command,
-    inputs::{drives, grouped, names, verb, write_queue},
+    inputs::{drives, grouped, is_behind_controller, names, verb, write_queue},
     rules,
 };
 use crate::{
@@ -16,15 +16,15 @@ use crate::{
 
 pub(super) const SCHEDULER: Row = Row {
     id: FindingId("scheduler"),
-    title: "I/O scheduler on an NVMe drive",
-    fires: "queue/scheduler of an NVMe drive is not none",
+    title: "I/O scheduler on a flash drive",
+    fires: "queue/scheduler of an NVMe drive is not none; or of a flash drive behind a RAID controller or host adapter (sdX, rotational \
+            0, PCI class 0x0104 or 0x0107): information, a warning while it is loaded",
     why: "A scheduler costs CPU time and a lock per read. A trade-off, not an error: some distributions choose kyber for latency \
           on the desktop.",
     source: "Tanel Poder 2021: 1 149 k -> 525 k reads/s with mq-deadline, same CPU use",
     remedy: "Choose none{rule}. Changing it resets nr_requests.",
     risk: Risk::Live,
     wrong_if: "Latency of a busy desktop matters more than IOPS.",
-    of_machine: true,
     check: Check::Many(scheduler),
     ..Row::PLAIN
 };
@@ -33,6 +33,10 @@ pub(super) const SCHEDULER: Row = Row {
 /// scheduler --metric cpu_ns_per_io`: 12 rounds, 1.45 us with none, 1.97 us with kyber. How much it costs an NVMe drive is unknown.
 const KYBER: &str =
     "direction only: more CPU time per read than none (loop device, Linux 6.18: 41 % more, 95 %: 5 to 90)";
+
+/// NVMe drives behind a PERC are SCSI disks to the kernel, which gives one queue mq-deadline.
+const BEHIND_CONTROLLER: &str =
+    "Dell KB 000443257: NVMe drives behind a PERC run mq-deadline until none is set";
 
 pub(super) const READAHEAD: Row = Row {
     id: FindingId("readahead"),
@@ -67,10 +71,11 @@ pub(super) const HW_SECTORS_BELOW_MDTS: Row = Row {
     id: FindingId("hw-sectors-below-mdts"),
     title: "kernel's max request below the drive's",
     fires: "max_hw_sectors_kb is below the drive's max transfer size (MDTS)",
-    why: "A layer between drive and memory limits the transfer, most often a translating IOMMU.",
-    remedy: "Put the drive's IOMMU group into passthrough (iommu=pt), if big transfers matter.",
+    why: "A layer between drive and memory limits the transfer: a translating IOMMU, bounce buffers (swiotlb) or the DMA mapping.",
+    source: "linux-nvme 2019: max_hw_sectors cut by the maximum DMA mapping cost a quarter of the rate",
+    remedy: "{remedy}",
     risk: Risk::Reboot,
-    wrong_if: "The driver's own limit is lower, whatever the IOMMU does.",
+    wrong_if: "The driver's own limit is lower, whatever lies between.",
     of_machine: true,
     check: Check::Many(hw_sectors_below_mdts),
     ..Row::PLAIN
@@ -193,24 +198,29 @@ fn default_setting(
     read: impl Fn(&Queue) -> &Reading<u64>,
     wrong: impl Fn(u64) -> bool,
 ) -> Option<Detection> {
-    let found = where_number(inputs.nvme_queues(), read, wrong);
+    let found = where_number(inputs.flash_queues(), read, wrong);
     let matters = |drive: &Drive| counts && inputs.is_loaded(&drive.name);
     default_on(found, matters, (file, value), |now, names| format!("{file} is {now} on {names}"))
 }
 
 fn scheduler(inputs: &Inputs) -> Vec<Detection> {
-    let found = inputs.nvme_queues().filter_map(|drive| {
+    let found = inputs.flash_queues().filter_map(|drive| {
         let reading = &drive.queue.scheduler;
         let choice = reading.value().filter(|choice| choice.current != *"none")?;
         let word =
             |word: &Label| if *word == choice.current { format!("[{word}]") } else { word.to_string() };
         let words: Vec<_> = choice.choices.iter().map(word).collect();
-        Some((choice.current.to_string(), (drive, [Evidence::at(reading, words.join(" "))])))
+        let is_behind = is_behind_controller(inputs.machine, drive);
+        Some(((choice.current.to_string(), is_behind), (drive, [Evidence::at(reading, words.join(" "))])))
     });
-    let detection = |(name, found): (String, Vec<(&Drive, _)>)| {
+    let detection = |((name, is_behind), found): ((String, bool), Vec<(&Drive, _)>)| {
         let drives = drives(&found);
         let (severity, source) = match name.as_str() {
             "kyber" => (Severity::Info, KYBER),
+            _ if is_behind && !drives.iter().any(|drive| inputs.is_loaded(&drive.name)) => {
+                (Severity::Info, BEHIND_CONTROLLER)
+            }
+            _ if is_behind => (Severity::Warning, BEHIND_CONTROLLER),
             _ => (Severity::Warning, SCHEDULER.source),
         };
         let rule = drives.iter().find_map(|drive| rules::rule_for(inputs, drive, "scheduler"));
@@ -257,20 +267,74 @@ fn max_sectors(inputs: &Inputs) -> Vec<Detection> {
     inputs.loaded_queues().filter_map(split).collect()
 }
 
+/// KiB from which the driver itself limits requests (`NVME_MAX_KB_SZ` of drivers/nvme/host/pci.c in older kernels).
+const DRIVERS_OWN: u64 = 4096;
+
+/// What limits transfers between a drive and memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Between {
+    Iommu,
+    BounceBuffers,
+    Mapping,
+}
+
+impl Between {
+    const fn remedy(self) -> (&'static str, Risk) {
+        match self {
+            Self::Iommu => (
+                "Put the drive's IOMMU group into passthrough (iommu=pt), if big transfers matter.",
+                Risk::Reboot,
+            ),
+            Self::BounceBuffers => (
+                "Remove swiotlb=force, iommu=soft or memory encryption from the kernel arguments: bounce buffers limit transfers to 256 KiB.",
+                Risk::Reboot,
+            ),
+            Self::Mapping => (
+                "Information only: no IOMMU translates here. Bounce buffers (dmesg: swiotlb) or the kernel's DMA mapping limit transfers.",
+                Risk::None,
+            ),
+        }
+    }
+}
+
+/// The cause of a limit below the drive's own, with its evidence.
+fn between(inputs: &Inputs, drive: &Drive) -> Option<(Between, Option<Evidence>)> {
+    let kind = &inputs.machine.pci.node(drive.node?).iommu_type;
+    if kind.value().is_some_and(|kind| kind.as_str().starts_with("DMA")) {
+        return Some((Between::Iommu, Evidence::of(kind)));
+    }
+    let line = &inputs.machine.host.command_line;
+    let forces = |word: &&str| {
+        matches!(*word, "iommu=soft" | "mem_encrypt=on")
+            || word.strip_prefix("swiotlb=").is_some_and(|rest| rest.contains("force"))
+    };
+    let forced = line.value().and_then(|line| line.as_str().split_ascii_whitespace().find(forces));
+    Some(match forced {
+        Some(word) if !word.contains("noforce") => (Between::BounceBuffers, Some(Evidence::at(line, word))),
+        _ => (Between::Mapping, Evidence::of(kind)),
+    })
+}
+
 fn hw_sectors_below_mdts(inputs: &Inputs) -> Vec<Detection> {
     let found = inputs.nvme().filter_map(|drive| {
-        let kind = inputs.machine.pci.node(drive.node?).iommu_type.value()?;
+        let (cause, proof) = between(inputs, drive)?;
         let Bytes(mdts) = drive.nvme.as_ref()?.identity.value()?.largest_transfer?;
         let kib = drive.queue.max_hw_sectors_kb.get()?;
-        let is_below = kind.as_str().starts_with("DMA") && kib * 1024 < mdts;
-        is_below.then(|| ((kib, mdts / 1024), (drive, Evidence::of(&drive.queue.max_hw_sectors_kb))))
+        let is_below = kib * 1024 < mdts && (cause == Between::Iommu || kib < DRIVERS_OWN);
+        let proofs = Evidence::of(&drive.queue.max_hw_sectors_kb).into_iter().chain(proof);
+        is_below.then(|| ((kib, mdts / 1024, cause), (drive, proofs.collect::<Vec<_>>())))
     });
-    let detection = |((kib, mdts), found): ((u64, u64), Vec<Found>)| {
+    let detection = |((kib, mdts, cause), found): ((u64, u64, Between), Vec<(&Drive, Vec<Evidence>)>)| {
         let drives = drives(&found);
         let identity = drives.first().and_then(|drive| drive.nvme.as_ref()).map(|nvme| nvme.identity.path());
         let extra = identity.map(|path| Evidence::new(&**path, format!("MDTS {mdts} KiB")));
         let title = format!("{}: max request {kib} KiB, drive {mdts} KiB", names(&drives));
-        Some(Detection::of_drives(Severity::Info, title, found)?.with_evidence(extra))
+        let (remedy, risk) = cause.remedy();
+        Some(
+            Detection::of_drives(Severity::Info, title, found)?
+                .with_evidence(extra)
+                .with_remedy(remedy, risk),
+        )
     };
     grouped(found).into_iter().filter_map(detection).collect()
 }

@@ -7,7 +7,7 @@ pub(super) const TEST_NOT_VALID: Row = Row {
     id: FindingId("test-not-valid"),
     title: "the result does not measure the drive",
     fires: "a test read zeros, a sparse or trimmed area, through the page cache, from a file whose file system hides the drive, too \
-            briefly, CPU-bound, or beside other I/O",
+            briefly, CPU-bound, beside other I/O, or while an array of its stack was synchronised",
     why: "The result measures the machine, not the drive.",
     remedy: "{remedy}",
     wrong_if: "That was meant to be measured.",

@@ -1,5 +1,6 @@
 //! [`RunMonitor`]: other activity during a test, and whether the test's figure is valid.
 
+mod layers;
 mod surroundings;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -85,6 +86,10 @@ pub struct RunMonitor {
     /// The test's own reads during `seen`.
     own: OwnReads,
     health: BTreeMap<DriveName, Smart>,
+    /// Counters of errors and resets before it.
+    diagnostics: BTreeMap<DriveName, BTreeMap<Label, u64>>,
+    /// Arrays that were synchronised when it began, by target.
+    syncing: BTreeMap<DriveName, BTreeSet<String>>,
 }
 
 impl RunMonitor {
@@ -94,8 +99,13 @@ impl RunMonitor {
             let smart = machine.drive(name)?.nvme.as_ref()?.smart.value()?;
             Some((name.clone(), smart.clone()))
         };
-        let drives = workload.targets.iter().filter_map(|target| target.drive.as_ref());
-        Self { health: drives.filter_map(health).collect(), ..Self::default() }
+        let drives = || workload.targets.iter().filter_map(|target| target.drive.as_ref());
+        Self {
+            health: drives().filter_map(health).collect(),
+            diagnostics: drives().map(|name| (name.clone(), layers::diagnostics(machine, name))).collect(),
+            syncing: drives().map(|name| (name.clone(), layers::syncing(machine, name))).collect(),
+            ..Self::default()
+        }
     }
 
     /// Adds the rates of a time span of the test, and the test's own reads in the same time span.
@@ -185,6 +195,7 @@ impl RunMonitor {
         let (reasons, notes) = limited(machine, run);
         for (target, (disturbed, limited)) in run.targets.iter_mut().zip(disturbed.into_iter().zip(reasons)) {
             let doubts = &mut target.invalid_because;
+            doubts.extend(target.drive.as_ref().into_iter().flat_map(|name| self.synced(machine, name)));
             match others.filter(|_| busy) {
                 Some((others, all)) => doubts.push(format!(
                     "all CPUs were busy, and other processes used {others:.1} of {all:.0}: stop them"

@@ -1,6 +1,9 @@
 //! Drives: whole block devices, their partitions and users.
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use super::{in_use::Use, queue::Queue};
 use crate::{
@@ -106,6 +109,9 @@ pub struct Nvme {
     pub smart: Reading<Smart>,
     /// Whether Autonomous Power State Transition is on: feature 0x0c.
     pub apst: Reading<bool>,
+    /// Counters of errors, retries and resets since the controller was probed: files of `diag/` of the namespace and its
+    /// controller.
+    pub diagnostics: BTreeMap<Label, Reading<u64>>,
     /// Hidden path devices of native multipath: `nvme0c0n1`; statistics sit there.
     pub paths: Vec<DriveName>,
     /// Character device for passthrough: `/dev/ng0n1`.
@@ -169,6 +175,8 @@ pub struct Smart {
     pub unsafe_shutdowns: u128,
     /// Media and Data Integrity Errors.
     pub media_errors: u128,
+    /// Number of Error Information Log Entries over the drive's life.
+    pub error_log_entries: u128,
     /// Warning Composite Temperature Time, minutes.
     pub warning_minutes: u32,
     /// Critical Composite Temperature Time, minutes.

@@ -220,10 +220,10 @@ impl Md {
                 counted(disks as usize, "member")
             });
         }
+        words.extend(self.sync_words());
         if let Some(chunk) = self.chunk.get().filter(|chunk| chunk.0 > 0) {
             words.push(format!("chunk {}", units::block_size(chunk)));
         }
-        words.extend(self.sync_words());
         words.join(", ")
     }
 
@@ -244,7 +244,7 @@ impl Md {
 }
 
 /// `40 s`, `12 min`, `5.5 h`.
-fn duration(seconds: f64) -> String {
+pub(crate) fn duration(seconds: f64) -> String {
     match seconds {
         ..90.0 => format!("{seconds:.0} s"),
         ..5400.0 => format!("{:.0} min", seconds / 60.0),
@@ -454,13 +454,10 @@ impl Machine {
         levels.extend(mounts.into_iter().map(|words| Level { depth, words }));
     }
 
-    /// The block devices below a file system, from the mount down: its devices, then what lies below them, by level.
-    pub(crate) fn stack_below(&self, mount: &FileSystem) -> Vec<Level> {
-        let mut levels = vec![Level { depth: 0, words: mount.words() }];
-        let mut seen = BTreeSet::new();
-        for device in &mount.devices {
-            self.descend(device.as_str(), 1, &mut seen, &mut levels);
-        }
+    /// A block device and what lies below it, from the top down: `md0 RAID1`, then its members.
+    pub(crate) fn stack_below(&self, part: &str) -> Vec<Level> {
+        let mut levels = Vec::new();
+        self.descend(part, 0, &mut BTreeSet::new(), &mut levels);
         levels
     }
 

@@ -164,6 +164,7 @@ fn heated(machine: &Machine, celsius: f64, width: u8, transitions: u32) -> Machi
             power_on_hours: 0,
             unsafe_shutdowns: 0,
             media_errors: 0,
+            error_log_entries: 0,
             warning_minutes: 0,
             critical_minutes: 0,
             thermal_transitions: (transitions, 0),

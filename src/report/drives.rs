@@ -46,7 +46,7 @@ fn row(drive: &DriveRow) -> Vec<String> {
         queues(drive),
         drive.temperature_celsius.map(|celsius| format!("{celsius:.0} °C")).unwrap_or_default(),
         drive.settings.scheduler.clone().unwrap_or_default(),
-        drive.layer.as_ref().filter(|layer| !layer.below.is_empty()).map_or_else(
+        drive.layer.as_ref().filter(|layer| layer.md.is_some() || layer.dm.is_some()).map_or_else(
             || drive.model.clone().unwrap_or_default(),
             |layer| format!("{} of {}", layer.text, layer.below.join(" ")),
         ),

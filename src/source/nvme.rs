@@ -88,10 +88,25 @@ pub(super) fn read(root: &dyn SysRoot, name: &str, path: &str, location: &Locati
             b"1" => Ok(true),
             other => Err(quoted(&String::from_utf8_lossy(other), "neither 0 nor 1")),
         }),
+        diagnostics: diagnostics(root, [&location.controller_path, path]),
         paths: location.paths.iter().map(|path| DriveName::new(path)).collect(),
         generic: generic(root, name),
         state,
     }
+}
+
+/// Numbers of the `diag` folders; kernels without them have none.
+fn diagnostics(root: &dyn SysRoot, folders: [&str; 2]) -> BTreeMap<Label, Reading<u64>> {
+    let mut counters = BTreeMap::new();
+    for folder in folders.map(|folder| format!("{folder}/diag")) {
+        for name in root.list(&folder).unwrap_or_default() {
+            let counter = number::<u64>(root, &format!("{folder}/{name}"));
+            if counter.is_known() {
+                counters.insert(Label::new(&name), counter);
+            }
+        }
+    }
+    counters
 }
 
 /// The generic character device of a namespace: `ng0n1` for `nvme0n1`.

@@ -59,12 +59,12 @@ fn sleepy() -> Scene {
 }
 
 /// The laptop's first drive at full speed, in a slot that can do less.
-fn gen3_slot() -> Scene {
+pub fn gen3_slot() -> Scene {
     laptop().file(&format!("{LAPTOP_PORT}/max_link_speed"), "8.0 GT/s PCIe")
 }
 
 /// The port's target is 8 GT/s.
-fn capped() -> Scene {
+pub fn capped() -> Scene {
     laptop().express("0000:00:01.1", LNKCTL2, |word| (word & !0xf) | 3)
 }
 
@@ -106,6 +106,33 @@ fn a_link_that_was_told_to_be_slow_blames_who_told_it() {
     let finding = scene.one("link-capped-by-software");
     assert_eq!(finding.remedy.risk, Risk::Firmware);
     assert!(finding.evidence.iter().any(|proof| proof.path.ends_with("LnkCtl2")));
+}
+
+/// The port's target is 2.5 GT/s, on a kernel that lowers it itself when a link does not train.
+pub fn lowered_by_the_kernel() -> Scene {
+    laptop()
+        .express("0000:00:01.1", LNKCTL2, |word| (word & !0xf) | 1)
+        .file("/proc/sys/kernel/osrelease", "6.6.8")
+}
+
+#[test]
+fn the_kernel_and_the_firmware_are_told_apart() {
+    let by_kernel = lowered_by_the_kernel().one("link-capped-by-software");
+    assert!(by_kernel.remedy.text.contains("72780f796468"), "{}", by_kernel.remedy.text);
+    let older =
+        lowered_by_the_kernel().file("/proc/sys/kernel/osrelease", "6.1.0").one("link-capped-by-software");
+    assert_eq!(older.remedy.risk, Risk::Firmware);
+    assert!(capped().one("link-capped-by-software").remedy.text.contains("BIOS"));
+    let cooled = lowered_by_the_kernel().with(|machine| {
+        let port = machine.pci.find(address("0000:00:01.1")).unwrap();
+        machine.pci.nodes[port.0].cooling = Reading::known("/test", (2, 3));
+        machine.pci.nodes[port.0].cooling_path = Some("/sys/class/thermal/cooling_device9".into());
+    });
+    let cooled = cooled.one("link-capped-by-software");
+    assert_eq!(
+        cooled.remedy.command.unwrap(),
+        "echo 0 | sudo tee /sys/class/thermal/cooling_device9/cur_state"
+    );
 }
 
 #[test]

@@ -43,7 +43,7 @@ fn intel(machine: &mut Machine, row: Option<bool>) {
 }
 
 /// Four modules on two channels of DDR4-3200: 51.2 GB/s.
-fn two_channels(machine: &mut Machine) {
+pub fn two_channels(machine: &mut Machine) {
     let module = |slot: u32| MemoryModule {
         locator: label(&format!("DIMM {slot}")),
         bank: label(&format!("P0 CHANNEL {}", if slot < 2 { "A" } else { "B" })),

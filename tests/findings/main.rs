@@ -15,6 +15,8 @@ mod flow;
 mod topology;
 mod drives;
 mod queues;
+mod layers;
+mod cases;
 mod host;
 mod load;
 mod screen;
@@ -36,6 +38,8 @@ fn every_row_has_a_test_that_fires_and_one_that_stays_silent() {
 const CATALOGUE: &str = "link-downtrained slot-limited link-capped-by-software link-errors shared-root-complex oversubscribed-hop \
      chipset-uplink bifurcation-missing behind-vmd-or-raid payload-size relaxed-ordering-off ext-tags-off read-request aspm-on \
      lba-512 drive-hot drive-worn few-queues no-poll-queues remote-numa in-use multipath apst-latency \
+     firmware-advisory nvme-errors md-resync md-degraded md-bitmap md-raid5-lock md-members-differ md-queue \
+     dm-crypt-workqueues memory-copies \
      scheduler readahead max-sectors hw-sectors-below-mdts nr-requests iostats nomerges rq-affinity wbt misaligned \
      interrupt-load posted-msi-off iommu-translating governor deep-c-states memory-bandwidth io-uring-disabled ring-features \
      mitigations smt memory-below-rating rule-reverts test-not-valid defaults";

@@ -70,6 +70,29 @@ fn mq_deadline_is_a_warning_and_kyber_a_trade() {
     assert!(finding.gain.source.contains("1 149 k -> 525 k"), "{}", finding.gain.source);
 }
 
+/// A limit below the drive's own, with the IOMMU group in passthrough.
+pub fn untranslated() -> Scene {
+    x570().files_ending("/queue/max_hw_sectors_kb", "128").with(|machine| {
+        for node in &mut machine.pci.nodes {
+            node.iommu_type =
+                iodyno::model::Reading::known("/sys/kernel/iommu_groups/1/type", label("identity"));
+        }
+    })
+}
+
+#[test]
+fn the_iommu_is_blamed_only_where_it_translates() {
+    let by_iommu = x570().files_ending("/queue/max_hw_sectors_kb", "128").with(translated);
+    assert!(by_iommu.one("hw-sectors-below-mdts").remedy.text.contains("iommu=pt"));
+    let finding = untranslated().one("hw-sectors-below-mdts");
+    assert!(!finding.remedy.text.contains("iommu=pt"), "{}", finding.remedy.text);
+    assert!(finding.evidence.iter().any(|proof| proof.value == "identity"));
+    let bounced = untranslated().file("/proc/cmdline", "ro swiotlb=force").one("hw-sectors-below-mdts");
+    assert!(bounced.remedy.text.contains("swiotlb=force"), "{}", bounced.remedy.text);
+    let noforce = untranslated().file("/proc/cmdline", "ro swiotlb=noforce").one("hw-sectors-below-mdts");
+    assert!(noforce.remedy.text.starts_with("Information only"), "{}", noforce.remedy.text);
+}
+
 #[test]
 fn a_disk_that_is_no_nvme_drive_may_have_its_scheduler() {
     let scene = x570().files_ending("/queue/scheduler", "none [mq-deadline]").with(|machine| {

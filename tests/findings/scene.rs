@@ -23,6 +23,7 @@ pub const ROWS: &[&[&str]] = &[
     super::topology::ROWS,
     super::drives::ROWS,
     super::queues::ROWS,
+    super::layers::ROWS,
     super::host::ROWS,
     super::load::ROWS,
 ];
@@ -198,6 +199,24 @@ impl Scene {
         scene.link(&format!("{vmd}/driver"), "../../../bus/pci/drivers/vmd");
         scene.link(&entry, &format!("{up}devices/pci{root}/{root}:0e.0"));
         scene
+    }
+
+    /// Sets a symbolic link.
+    pub fn linked(mut self, path: &str, target: &str) -> Self {
+        self.link(path, target);
+        self
+    }
+
+    /// Adds a software device of these drives or partitions, with files below its folder.
+    pub fn stacked(self, name: &str, below: &[&str], files: &[(&str, &str)]) -> Self {
+        let folder = format!("/sys/devices/virtual/block/{name}");
+        let scene = self
+            .linked(&format!("/sys/block/{name}"), &format!("../devices/virtual/block/{name}"))
+            .file(&format!("{folder}/size"), "8000000000");
+        let scene = below.iter().fold(scene, |scene, part| {
+            scene.linked(&format!("{folder}/slaves/{part}"), &format!("../../../../{part}"))
+        });
+        files.iter().fold(scene, |scene, (file, text)| scene.file(&format!("{folder}/{file}"), text))
     }
 
     fn link(&mut self, path: &str, target: &str) {

@@ -41,9 +41,10 @@ pub(super) fn of_drive(machine: &Machine, drive: &Drive) -> Vec<Fact> {
             LayerKind::Dm(dm) => about_mapping(dm, &mut facts),
             _ => {}
         }
-        if !layer.below.is_empty() {
-            let below: Vec<&str> = layer.below.iter().map(Label::as_str).collect();
-            facts.push(fact("made of", below.join(" ")));
+        let below = machine.stack_below(drive.name.as_str()).into_iter().skip(1);
+        for (at, level) in below.enumerate() {
+            let label = if at == 0 { "made of" } else { "" };
+            facts.push(fact(label, format!("{}{}", "  ".repeat(level.depth.saturating_sub(1)), level.words)));
         }
     }
     for (at, level) in machine.stack_above(drive).into_iter().enumerate() {

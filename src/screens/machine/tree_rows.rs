@@ -297,13 +297,14 @@ impl RowPainter<'_> {
                 pieces.push(piece(format!("  {}", names.join(" to ")), Meaning::Quiet));
             }
             RowKind::Group(group) => {
+                let unit = if *group == Group::NotOnPci { "drive" } else { "device" };
                 let word = match group {
                     Group::NotOnPci => "not on PCI",
                     Group::Arrays => "arrays and volumes",
                     Group::Software => "software drives",
                 };
                 pieces.push(piece(word, Meaning::Text));
-                pieces.push(piece(format!("  {}", counted(self.count(), "drive")), Meaning::Quiet));
+                pieces.push(piece(format!("  {}", counted(self.count(), unit)), Meaning::Quiet));
             }
         }
         pieces

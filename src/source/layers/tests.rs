@@ -37,22 +37,22 @@ fn the_stack_reads_from_the_drive_up_and_from_the_mount_down() {
     assert_eq!(
         levels(&machine.stack_above(drive)),
         [
-            "md0 RAID5, 2 of 3 members, chunk 512k, recover 25.0 % at 205 MB/s per member, 62 min left",
+            "md0 RAID5, 2 of 3 members, recover 25.0 % at 205 MB/s per member, 62 min left, chunk 512k",
             "  dm-0 crypt cryptdata",
             "    loop0 loop, through the page cache",
             "    /srv/data ext4, noatime, stripe=256",
         ]
     );
     let mount = machine.layers.file_systems.iter().find(|mount| mount.point == "/srv/data").unwrap();
+    assert_eq!(mount.words(), "/srv/data ext4, noatime, stripe=256");
     assert_eq!(
-        levels(&machine.stack_below(mount)),
+        levels(&machine.stack_below(mount.devices[0].as_str())),
         [
-            "/srv/data ext4, noatime, stripe=256",
-            "  dm-0 crypt cryptdata",
-            "    md0 RAID5, 2 of 3 members, chunk 512k, recover 25.0 % at 205 MB/s per member, 62 min left",
-            "      nvme0n1p1 of nvme0n1 Fast 1TB",
-            "      nvme1n1 Fast 1TB",
-            "      nvme2n1 Fast 1TB",
+            "dm-0 crypt cryptdata",
+            "  md0 RAID5, 2 of 3 members, recover 25.0 % at 205 MB/s per member, 62 min left, chunk 512k",
+            "    nvme0n1p1 of nvme0n1 Fast 1TB",
+            "    nvme1n1 Fast 1TB",
+            "    nvme2n1 Fast 1TB",
         ]
     );
 }

@@ -120,6 +120,7 @@ pub fn smart(bytes: &[u8]) -> Result<Smart, String> {
         power_on_hours: record.u128(128),
         unsafe_shutdowns: record.u128(144),
         media_errors: record.u128(160),
+        error_log_entries: record.u128(176),
         warning_minutes: record.u32(192),
         critical_minutes: record.u32(196),
         thermal_transitions: (record.u32(216), record.u32(220)),
