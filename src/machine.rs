@@ -58,6 +58,20 @@ pub struct Machine {
 }
 
 impl Machine {
+    /// A copy with an empty tree, to which another one is given.
+    pub(crate) fn without_tree(&self) -> Self {
+        Self {
+            pci: PciTree::default(),
+            host: self.host.clone(),
+            drives: self.drives.clone(),
+            paths: self.paths.clone(),
+            processors: self.processors.clone(),
+            posted_msi_row: self.posted_msi_row.clone(),
+            rules: self.rules.clone(),
+            measured: self.measured.clone(),
+        }
+    }
+
     /// The drive of that kernel name, or the path device.
     pub fn drive(&self, name: &DriveName) -> Option<&Drive> {
         self.block_devices().find(|drive| drive.name == *name)

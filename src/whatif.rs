@@ -19,7 +19,7 @@ use crate::{
 
 pub use ask::{Move, MoveError};
 pub use assumption::Assumption;
-pub use difference::{Prediction, predict};
+pub use difference::{Prediction, Today, predict, predict_from};
 
 /// A machine after a move.
 #[derive(Debug, Clone, PartialEq)]
@@ -236,7 +236,7 @@ impl Moving {
         self.displaced.extend(in_the_way.iter().filter_map(|at| self.then.was.get(at.0).copied().flatten()));
         let next = exchange::exchange(before, &from, &to);
         self.assumptions.extend(Assumption::of_exchange(before, &from, &to, &next));
-        self.then = std::mem::replace(&mut self.then, Exchanged::nothing(machine)).then(next);
+        self.then = self.then.then(next);
         Ok(())
     }
 

@@ -6,9 +6,10 @@
 
 mod allocator;
 mod machine;
+mod program;
 mod sleepers;
 
-use std::{hint::black_box, io::Write as _, process::ExitCode, time::Duration};
+use std::{hint::black_box, io::Write as _, path::Path, process::ExitCode, time::Duration};
 
 use iodyno::{
     app::{Message, keymap},
@@ -29,6 +30,8 @@ static COUNTING: allocator::Counting = allocator::Counting;
 const REPETITIONS: usize = 15;
 const PARSE: Duration = Duration::from_millis(20);
 const FRAME: Duration = Duration::from_millis(5);
+/// A key that moves a card: its prediction and the frame.
+const KEY: Duration = Duration::from_millis(50);
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().collect();
@@ -44,7 +47,12 @@ fn main() -> ExitCode {
     let mut report = Report { missed: 0 };
     Report::heading(&["", "each", "bar"]);
     samples(&mut report, &before, &after);
-    frames(&mut report, &format::write(&tree), &before, &after);
+    let folder = tempfile::tempdir().unwrap();
+    let capture = folder.path().join("synthetic.capture");
+    std::fs::File::create(&capture).unwrap().write_all(format::write(&tree).as_bytes()).unwrap();
+    frames(&mut report, &capture, &before, &after);
+    moves(&mut report, &capture);
+    program::start(&mut report, &capture);
     Report::heading(&["allocations of a pass after the first ones", "number", "bar"]);
     allocations(&mut report, "synthetic machine", &before);
     allocations(&mut report, "this machine", &*Origin::Live.open().unwrap());
@@ -146,11 +154,8 @@ fn samples(report: &mut Report, before: &Memory, after: &Memory) {
     });
 }
 
-fn frames(report: &mut Report, capture: &str, before: &Memory, after: &Memory) {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("synthetic.capture");
-    std::fs::File::create(&path).unwrap().write_all(capture.as_bytes()).unwrap();
-    let mut screen = Headless::open(&Origin::Capture(path), (200, 60)).unwrap();
+fn frames(report: &mut Report, capture: &Path, before: &Memory, after: &Memory) {
+    let mut screen = Headless::open(&Origin::Capture(capture.to_owned()), (200, 60)).unwrap();
     let found = &screen.app.shared.machine;
     assert_eq!(found.drives.len(), machine::DRIVES);
     assert!(found.pci.iter().count() >= machine::FUNCTIONS, "{} functions", found.pci.iter().count());
@@ -179,6 +184,19 @@ fn frames(report: &mut Report, capture: &str, before: &Memory, after: &Memory) {
             black_box(screen.picture(Theme::COLOUR));
         });
     }
+}
+
+/// A card in the hand: every key predicts its effect on another slot.
+fn moves(report: &mut Report, capture: &Path) {
+    let mut screen = Headless::open(&Origin::Capture(capture.to_owned()), (200, 60)).unwrap();
+    screen.press(keymap::parse("GGw").unwrap());
+    let key = |screen: &mut Headless, key: &str| {
+        screen.press(keymap::parse(key).unwrap());
+        black_box(screen.picture(Theme::COLOUR));
+    };
+    report.time("`j` with a card in the hand, and the frame", Some(KEY), || key(&mut screen, "j"));
+    assert!(screen.app.screens.slots.prediction.is_some(), "no card was picked up");
+    report.time("`b`, the best move, and the frame", None, || key(&mut screen, "b"));
 }
 
 fn allocations(report: &mut Report, of: &str, root: &dyn SysRoot) {

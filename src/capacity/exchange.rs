@@ -38,7 +38,7 @@ impl Exchanged {
 
     /// This move, then `next`, which started from this one's machine.
     #[must_use]
-    pub fn then(self, next: Self) -> Self {
+    pub fn then(&self, next: Self) -> Self {
         let was = next.was.iter().map(|middle| self.was.get((*middle)?.0).copied().flatten()).collect();
         Self { machine: next.machine, was, renumbered: self.renumbered && next.renumbered }
     }

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     machine::{Drive, Machine, NodeKind, drive},
-    model::{Basis, Expectation, Limits, NodeIndex, PageCache, Workload},
+    model::{Basis, Expectation, Limit, Limits, NodeIndex, PageCache, Workload},
     units::{Bytes, BytesPerSecond, counted},
 };
 
@@ -69,9 +69,37 @@ pub fn expected_under(
     workload: &Workload,
     further: &[f64],
 ) -> Vec<Option<Expected>> {
+    let scope = Scope { machine, limits, hops: &BTreeMap::new(), processors: true };
+    expected_in(&scope, workload, further)
+}
+
+/// Expected rate of each target by links and drives alone, whatever the CPUs; `hops` are limits of root complexes
+/// without one.
+pub(super) fn expected_of_links(
+    machine: &Machine,
+    limits: &Limits,
+    hops: &BTreeMap<NodeIndex, Limit>,
+    workload: &Workload,
+) -> Vec<Option<Expected>> {
+    expected_in(&Scope { machine, limits, hops, processors: false }, workload, &[])
+}
+
+/// The limits that count.
+struct Scope<'a> {
+    machine: &'a Machine,
+    limits: &'a Limits,
+    /// Limits of hops that have none in `limits`.
+    hops: &'a BTreeMap<NodeIndex, Limit>,
+    /// Whether the CPUs limit anything.
+    processors: bool,
+}
+
+fn expected_in(scope: &Scope, workload: &Workload, further: &[f64]) -> Vec<Option<Expected>> {
+    let Scope { machine, limits, processors, .. } = *scope;
     let block = mean_block(workload);
+    let by_name = machine.drives_by_name();
     let targets: Vec<Option<&Drive>> =
-        workload.targets.iter().map(|target| machine.drive(target.drive.as_ref()?)).collect();
+        workload.targets.iter().map(|target| by_name.get(target.drive.as_ref()?).copied()).collect();
     let own: Vec<(f64, Option<Reason>)> = targets
         .iter()
         .enumerate()
@@ -87,14 +115,23 @@ pub fn expected_under(
     let workers = u32::try_from(workload.targets.len()).unwrap_or(u32::MAX).saturating_mul(workload.jobs);
     let costs: Vec<Option<Result<Cost, String>>> = targets
         .iter()
-        .map(|drive| Some(processor::cost_per_read(limits, (*drive)?, workload, whole(block), workers)))
+        .map(|drive| {
+            let drive = (*drive).filter(|_| processors)?;
+            Some(processor::cost_per_read(limits, drive, workload, whole(block), workers))
+        })
         .collect();
-    let mut constraints = shared_places(machine, limits, &targets, block);
-    constraints.extend(shared_processors(limits, workload, &targets, &costs, workers));
+    let mut constraints = shared_places(scope, &targets, block);
+    if processors {
+        constraints.extend(shared_processors(limits, workload, &targets, &costs, workers));
+    }
     let (shared, reasons): (Vec<Shared>, Vec<Reason>) = constraints.into_iter().unzip();
     let ceilings: Vec<f64> = own.iter().map(|(ceiling, _)| *ceiling).collect();
     let rates = sharing::fair(&ceilings, &shared);
+    let is_exact = reasons.iter().all(|reason| reason.error <= 0.0);
     let with = |factor: fn(f64) -> f64| {
+        if is_exact {
+            return rates.clone();
+        }
         let scaled = shared.iter().zip(&reasons).map(|(one, reason)| Shared {
             capacity: one.capacity * factor(1.0 + reason.error),
             draws: one.draws.clone(),
@@ -189,12 +226,8 @@ fn of_drive(limits: &Limits, workload: &Workload, drive: &Drive, block: f64) -> 
 }
 
 /// Controllers, links, chipset uplinks and root complexes that the targets share.
-fn shared_places(
-    machine: &Machine,
-    limits: &Limits,
-    targets: &[Option<&Drive>],
-    block: f64,
-) -> Vec<(Shared, Reason)> {
+fn shared_places(scope: &Scope, targets: &[Option<&Drive>], block: f64) -> Vec<(Shared, Reason)> {
+    let Scope { machine, limits, hops, .. } = *scope;
     let tree = &machine.pci;
     let flows: Vec<(usize, &Drive)> =
         targets.iter().enumerate().filter_map(|(flow, drive)| Some((flow, (*drive)?))).collect();
@@ -209,10 +242,21 @@ fn shared_places(
             (Shared { capacity, draws }, reason)
         })
     });
-    let places = flow::places(machine, limits).into_iter().filter_map(|place| {
-        let share = |drive: &Drive| place.share(drive.node?);
-        let through: Vec<(usize, &Drive, f64)> =
-            flows.iter().filter_map(|(flow, drive)| Some((*flow, *drive, share(drive)?))).collect();
+    let mut by_function: BTreeMap<NodeIndex, Vec<(usize, &Drive)>> = BTreeMap::new();
+    for (flow, drive) in &flows {
+        if let Some(function) = drive.node {
+            by_function.entry(function).or_default().push((*flow, drive));
+        }
+    }
+    let places = flow::places_with(machine, limits, hops).into_iter().filter_map(|place| {
+        let mut through: Vec<(usize, &Drive, f64)> = Vec::new();
+        for (function, _) in &place.through {
+            let Some(share) = place.share(*function) else { continue };
+            let flows = by_function.get(function).into_iter().flatten();
+            through.extend(flows.map(|(flow, drive)| (*flow, *drive, share)));
+        }
+        through.sort_by_key(|(flow, ..)| *flow);
+        through.dedup_by_key(|(flow, ..)| *flow);
         if drive::count(through.iter().map(|(_, drive, _)| *drive)) < 2 {
             return None;
         }

@@ -37,16 +37,27 @@ pub struct Places {
     is_shared: Vec<bool>,
     /// By function: the places that its drives read through, with its share of each.
     through: BTreeMap<NodeIndex, Vec<(usize, f64)>>,
+    /// By function: its block devices.
+    at: BTreeMap<NodeIndex, Vec<usize>>,
 }
 
 /// All places that carry drives, in bus order of the ports above them.
 pub fn places(machine: &Machine, limits: &Limits) -> Vec<Place> {
+    places_with(machine, limits, &BTreeMap::new())
+}
+
+/// The same with limits of hops that have none in `limits`.
+pub(super) fn places_with(
+    machine: &Machine,
+    limits: &Limits,
+    hops: &BTreeMap<NodeIndex, Limit>,
+) -> Vec<Place> {
     let tree = &machine.pci;
     let functions: BTreeSet<NodeIndex> = machine.hardware_drives().filter_map(|drive| drive.node).collect();
     let mut places: BTreeMap<NodeIndex, Place> = BTreeMap::new();
     for function in functions.into_iter().filter(|at| !tree.node(*at).is_emulated()) {
         for at in tree.whole_ancestry(function) {
-            let Some(limit) = limits.hop(at) else { continue };
+            let Some(limit) = limits.hop(at).or_else(|| hops.get(&at)) else { continue };
             // All functions of a device share the link of its port; a limit from a table belongs to its bridge.
             let key = match limit.basis {
                 Basis::Table => limit.node.unwrap_or(at),
@@ -120,9 +131,11 @@ impl Places {
             }
         }
         let mut drives = vec![(Vec::new(), Vec::new()); list.len()];
+        let mut at_function: BTreeMap<NodeIndex, Vec<usize>> = BTreeMap::new();
         for (index, drive) in machine.drives.iter().enumerate().filter(|(_, drive)| !drive.kind.is_software())
         {
             let Some(function) = drive.node else { continue };
+            at_function.entry(function).or_default().push(index);
             for (at, _) in through.get(&function).into_iter().flatten() {
                 drives[*at].0.push(index);
             }
@@ -137,7 +150,7 @@ impl Places {
             drives.map(identity).collect::<BTreeSet<_>>().len() > 1
         };
         let is_shared = drives.iter().map(is_shared).collect();
-        Self { list, above, drives, is_shared, through }
+        Self { list, above, drives, is_shared, through, at: at_function }
     }
 
     /// Whether at least two drives share a place; controllers of one drive count once, and so do disks of one host
@@ -178,9 +191,10 @@ impl Places {
     pub(crate) fn arriving(&self, machine: &Machine, limits: &Limits, at: &[NodeIndex]) -> Option<f64> {
         let tree = &machine.pci;
         let is_below = |node: NodeIndex| tree.whole_ancestry(node).skip(1).any(|above| at.contains(&above));
-        let drives = machine.hardware_drives();
-        let under =
-            drives.filter(|drive| drive.node.is_some_and(|node| at.contains(&node) || is_below(node)));
+        let functions: BTreeSet<NodeIndex> = at.iter().flat_map(|node| tree.subtree(*node)).collect();
+        let indices: BTreeSet<usize> =
+            functions.iter().filter_map(|function| self.at.get(function)).flatten().copied().collect();
+        let under = indices.into_iter().filter_map(|index| machine.drives.get(index));
         self.arriving_from(limits, under, |other| {
             self.list.get(other).is_some_and(|place| place.ways.iter().all(|way| is_below(*way)))
         })

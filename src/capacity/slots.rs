@@ -59,7 +59,19 @@ pub fn all(machine: &Machine) -> Vec<Slot> {
 
 /// The slot that a port belongs to; `None` for a port without a slot.
 pub(crate) fn of_port(machine: &Machine, port: NodeIndex) -> Option<Slot> {
-    all(machine).into_iter().find(|slot| slot.ports.contains(&port))
+    let tree = &machine.pci;
+    let device = |at: NodeIndex| match tree.node(at).address {
+        NodeAddress::Device(address) => Some(PciAddress { function: 0, ..address }),
+        NodeAddress::Root { .. } => None,
+    };
+    let own = device(port)?;
+    let mut ports: Vec<NodeIndex> = match tree.node(port).parent {
+        Some(bus) => tree.node(bus).children.clone(),
+        None => tree.iter().filter(|(_, node)| node.parent.is_none()).map(|(index, _)| index).collect(),
+    };
+    ports.retain(|at| device(*at) == Some(own) && is_slot(tree, *at));
+    ports.sort_unstable();
+    together(tree, &ports).into_iter().find(|slot| slot.ports.contains(&port))
 }
 
 /// Whether a port has a slot: a root port or a switch's downstream port that does not lead to the inside of a chip,

@@ -1,13 +1,10 @@
 //! Rate of all drives together, by the machine's limits; moves of cards are compared by it.
 
-use std::{
-    borrow::Cow,
-    collections::{BTreeMap, BTreeSet},
-};
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
-use super::{Expected, expected};
+use super::expected::{self, Expected};
 use crate::{
     machine::{Drive, Machine, NodeKind, PciTree, drive},
     model::{Basis, DriveName, Limit, Limits, NodeIndex, Workload},
@@ -43,17 +40,17 @@ pub fn total(machine: &Machine, limits: &Limits) -> Total {
 /// A root complex of unknown limit takes the limit measured on this machine for one with the same host bridge;
 /// `because` names it.
 pub fn total_in(machine: &Machine, limits: &Limits, units: UnitSystem) -> Total {
-    let unlimited = Limits { processors: None, ..with_sisters(machine, limits).into_owned() };
+    let sisters = with_sisters(machine, limits);
     let drives: Vec<DriveName> = machine.hardware_drives().map(|drive| drive.name.clone()).collect();
     let targets = machine.hardware_drives().map(Drive::target);
     let workload = Workload { targets: targets.collect(), block_size: BLOCK, ..Workload::default() };
     let shares: BTreeMap<DriveName, Expected> = drives
         .into_iter()
-        .zip(expected(machine, &unlimited, &workload))
+        .zip(expected::expected_of_links(machine, limits, &sisters, &workload))
         .filter_map(|(name, share)| Some((name, share?)))
         .collect();
     let sum = BytesPerSecond(shares.values().map(|share| share.bytes_per_second.0).sum());
-    let unknown = unknown_roots(machine, &unlimited);
+    let unknown = unknown_roots(machine, limits, &sisters);
     let because = match (unknown.as_slice(), shares.is_empty()) {
         (_, true) => "no drive has a known limit".to_owned(),
         ([], false) => reasons(machine, &shares, units),
@@ -73,8 +70,13 @@ pub fn total_in(machine: &Machine, limits: &Limits, units: UnitSystem) -> Total 
     }
 }
 
-/// The limits; a root complex without one takes the limit measured here for one with the same host bridge.
-fn with_sisters<'a>(machine: &Machine, limits: &'a Limits) -> Cow<'a, Limits> {
+/// Whether the limits of all root complexes with drives are known, so that [`Total::bytes_per_second`] can be.
+pub(crate) fn is_known(machine: &Machine, limits: &Limits) -> bool {
+    unknown_roots(machine, limits, &with_sisters(machine, limits)).is_empty()
+}
+
+/// Limits of root complexes without one: those measured here for one with the same host bridge.
+fn with_sisters(machine: &Machine, limits: &Limits) -> BTreeMap<NodeIndex, Limit> {
     let tree = &machine.pci;
     let bridge = |root: NodeIndex| tree.node(root).vendor.get().zip(tree.node(root).device.get());
     let measured = |root: NodeIndex| limits.hop(root).filter(|limit| limit.basis == Basis::Measured);
@@ -88,14 +90,7 @@ fn with_sisters<'a>(machine: &Machine, limits: &'a Limits) -> Cow<'a, Limits> {
         Some((root, Limit { because, node: Some(root), ..limit.clone() }))
     };
     let unknown = |root: &NodeIndex| limits.hop(*root).is_none() && bridge(*root).is_some();
-    let taken: Vec<(NodeIndex, Limit)> =
-        outermost_roots(tree).filter(unknown).filter_map(of_sister).collect();
-    if taken.is_empty() {
-        return Cow::Borrowed(limits);
-    }
-    let mut limits = limits.clone();
-    limits.hops.extend(taken);
-    Cow::Owned(limits)
+    outermost_roots(tree).filter(unknown).filter_map(of_sister).collect()
 }
 
 /// Root complexes that are not below a device: a nested one (VMD) shares the limit there.
@@ -104,14 +99,14 @@ pub fn outermost_roots(tree: &PciTree) -> impl Iterator<Item = NodeIndex> {
 }
 
 /// Root complexes with drives and without a known limit.
-fn unknown_roots(machine: &Machine, limits: &Limits) -> Vec<String> {
+fn unknown_roots(machine: &Machine, limits: &Limits, sisters: &BTreeMap<NodeIndex, Limit>) -> Vec<String> {
     let tree = &machine.pci;
     // An emulated device crosses no root complex.
     let real = |node: &NodeIndex| !tree.node(*node).is_emulated();
     let top = |drive: &Drive| drive.node.filter(real).map(|node| tree.outermost_root(node));
     let roots: BTreeSet<NodeIndex> = machine.hardware_drives().filter_map(top).collect();
-    let unknown =
-        |root: &NodeIndex| tree.node(*root).kind == NodeKind::RootComplex && limits.hop(*root).is_none();
+    let is_limited = |root: &NodeIndex| limits.hop(*root).is_some() || sisters.contains_key(root);
+    let unknown = |root: &NodeIndex| tree.node(*root).kind == NodeKind::RootComplex && !is_limited(root);
     roots.into_iter().filter(unknown).map(|root| tree.node(root).address.to_string()).collect()
 }
 

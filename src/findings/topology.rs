@@ -1,6 +1,9 @@
 //! The tree: shared root complexes and hops, bifurcation, VMD.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    cell::LazyCell,
+    collections::{BTreeMap, BTreeSet},
+};
 
 use super::{
     Check, Detection, Evidence, Gain, Inputs, Risk, Row, Subject, chipset,
@@ -13,8 +16,8 @@ use crate::{
         exchange::exchange,
         flow, slots,
     },
-    machine::{Drive, DriveKind, NodeKind, PciNode, PciTree, pci::NodeAddress},
-    model::{Basis, FindingId, NodeIndex, Severity},
+    machine::{Drive, DriveKind, Machine, NodeKind, PciNode, PciTree, pci::NodeAddress},
+    model::{Basis, FindingId, Limits, NodeIndex, Severity},
 };
 
 pub(super) const SHARED_ROOT_COMPLEX: Row = Row {
@@ -165,12 +168,9 @@ fn best_offer<'c, 'a>(inputs: &Inputs<'a>, all: &'c Cards<'a>, root: NodeIndex) 
 
 impl Offer<'_, '_> {
     /// The difference of both machines' rates; `None` if a limit is unknown.
-    fn gain(&self, inputs: &Inputs) -> Option<f64> {
-        let machine = inputs.machine;
-        let total = |machine, limits| Some(capacity::total(machine, limits).bytes_per_second?.0);
-        let now = total(machine, inputs.limits)?;
+    fn gain(&self, machine: &Machine, now: f64) -> Option<f64> {
         let then = exchange(machine, &self.card.slot, &self.slot).machine;
-        Some(total(&then, &capacity::limits(&then))? - now)
+        Some(rate_of_all(&then, &capacity::limits(&then))? - now)
     }
 
     /// What is in the slot; `None` of a free one.
@@ -184,7 +184,8 @@ const ONE_SLOT: u32 = 16;
 
 fn shared_root_complex(inputs: &Inputs) -> Vec<Detection> {
     let cards = Cards::new(inputs);
-    bunches(inputs, &cards).map(|bunch| bunched(inputs, &bunch)).collect()
+    let now = LazyCell::new(|| rate_of_all(inputs.machine, inputs.limits));
+    bunches(inputs, &cards).map(|bunch| bunched(inputs, &bunch, || *now)).collect()
 }
 
 fn bunches<'c, 'a>(inputs: &'c Inputs<'a>, all: &'c Cards<'a>) -> impl Iterator<Item = Bunch<'c, 'a>> {
@@ -201,7 +202,16 @@ fn bunches<'c, 'a>(inputs: &'c Inputs<'a>, all: &'c Cards<'a>) -> impl Iterator<
     })
 }
 
-fn bunched(inputs: &Inputs, bunch: &Bunch) -> Detection {
+/// Rate of all drives together; `None` if a limit is unknown.
+fn rate_of_all(machine: &Machine, limits: &Limits) -> Option<f64> {
+    capacity::is_known(machine, limits)
+        .then(|| capacity::total(machine, limits).bytes_per_second)
+        .flatten()
+        .map(|rate| rate.0)
+}
+
+/// `now` is the rate of all drives today.
+fn bunched(inputs: &Inputs, bunch: &Bunch, now: impl FnOnce() -> Option<f64>) -> Detection {
     let tree = &inputs.machine.pci;
     let Bunch { root, cards, wanted, offer } = bunch;
     let (root, wanted, limit) = (*root, *wanted, inputs.limits.hop(*root));
@@ -236,7 +246,8 @@ fn bunched(inputs: &Inputs, bunch: &Bunch) -> Detection {
         of_root(format!("carries {}, {}", inputs.rate(limit.bytes_per_second.0), limit.because))
     });
     let below = drives.iter().map(|drive| Evidence::new(&*drive.path, format!("under root complex {name}")));
-    let (severity, gain) = match (limit, offer.gain(inputs)) {
+    let gain = limit.and_then(|_| now()).and_then(|now| offer.gain(inputs.machine, now));
+    let (severity, gain) = match (limit, gain) {
         (Some(limit), Some(gain)) => {
             let word = match limit.basis {
                 Basis::Measured => "measured",

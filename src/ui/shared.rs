@@ -203,15 +203,10 @@ impl Shared {
 
     /// What follows from the machine of now; made anew when another one was read.
     fn derived(&mut self) -> Arc<Derived> {
-        let Self { machine, limits, units, .. } = &*self;
-        let is_of_now = |known: &&Arc<Derived>| {
-            Arc::ptr_eq(&known.machine, machine)
-                && Arc::ptr_eq(&known.limits, limits)
-                && known.units == *units
-        };
-        if let Some(known) = self.derived.as_ref().filter(is_of_now) {
+        if let Some(known) = self.derived.as_ref().filter(|known| self.is_of_now(known)) {
             return Arc::clone(known);
         }
+        let Self { machine, limits, units, .. } = &*self;
         let inputs = Inputs { units: *units, ..Inputs::at_rest(machine, limits) };
         let made = Arc::new(Derived {
             findings: MachineFindings::new(&inputs),
@@ -222,6 +217,18 @@ impl Shared {
         });
         self.derived = Some(Arc::clone(&made));
         made
+    }
+
+    /// The findings of machine and limits alone, if they were looked for in this machine.
+    pub fn machine_findings(&self) -> Option<&MachineFindings> {
+        let of_now = self.derived.as_ref().filter(|known| self.is_of_now(known));
+        of_now.map(|known| &known.findings)
+    }
+
+    fn is_of_now(&self, known: &Derived) -> bool {
+        Arc::ptr_eq(&known.machine, &self.machine)
+            && Arc::ptr_eq(&known.limits, &self.limits)
+            && known.units == self.units
     }
 
     /// Looks for bottlenecks again, by the load of now.

@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::{Move, MoveError, Moved, move_devices};
 use crate::{
     capacity::{self, Total},
-    findings::{self, Finding, Inputs, Subject, SubjectKind},
+    findings::{self, Finding, Inputs, MachineFindings, Subject, SubjectKind},
     machine::{Drive, Machine},
     model::{DriveName, FindingId, Limits, NodeIndex},
     units::{BytesPerSecond, UnitSystem},
@@ -52,6 +52,32 @@ pub struct Change {
 /// Changes smaller than this share are rounding.
 const ROUNDING: f64 = 1e-6;
 
+/// The machine before any move: made once, compared with each.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Today {
+    /// All drives at once.
+    pub total: Total,
+    findings: Vec<Finding>,
+    units: UnitSystem,
+}
+
+impl Today {
+    /// Of a machine with these limits, worded in these units; `known` are its findings, if they were looked for.
+    pub fn new(
+        machine: &Machine,
+        limits: &Limits,
+        units: UnitSystem,
+        known: Option<&MachineFindings>,
+    ) -> Self {
+        let inputs = Inputs { units, ..Inputs::at_rest(machine, limits) };
+        let findings = known.map_or_else(
+            || findings::check(&inputs),
+            |known| findings::check_with(known, &inputs),
+        );
+        Self { total: capacity::total_in(machine, limits, units), findings, units }
+    }
+}
+
 /// The effects of a move on this machine, worded in these units.
 ///
 /// # Errors
@@ -62,30 +88,42 @@ pub fn predict(
     asked: &Move,
     units: UnitSystem,
 ) -> Result<Prediction, MoveError> {
+    predict_from(&Today::new(machine, limits, units, None), machine, limits, asked)
+}
+
+/// The same for a machine whose figures of today are known.
+///
+/// # Errors
+/// See [`super::move_devices`].
+pub fn predict_from(
+    today: &Today,
+    machine: &Machine,
+    limits: &Limits,
+    asked: &Move,
+) -> Result<Prediction, MoveError> {
     let moved = move_devices(machine, asked)?;
     let then = &moved.then.machine;
     let limits_then = capacity::limits(then);
-    let (before, after) =
-        (capacity::total_in(machine, limits, units), capacity::total_in(then, &limits_then, units));
-    let judged = |machine, limits| findings::check(&Inputs { units, ..Inputs::at_rest(machine, limits) });
-    let (today, later) = (judged(machine, limits), judged(then, &limits_then));
+    let Today { total: before, findings: today, units } = today;
+    let after = capacity::total_in(then, &limits_then, *units);
+    let later = findings::check(&Inputs { units: *units, ..Inputs::at_rest(then, &limits_then) });
     let known: Vec<Key> = today.iter().map(|finding| key(finding, Subject::clone)).collect();
     let todays = |subject: &Subject| todays(machine, &moved, subject);
     let coming: Vec<Key> = later.iter().map(|finding| key(finding, todays)).collect();
-    let without = |findings: Vec<Finding>, own: &[Key], other: &[Key]| {
-        let pairs = findings.into_iter().zip(own);
-        pairs.filter(|(_, key)| !other.contains(key)).map(|(finding, _)| finding).collect()
+    let without = |findings: &[Finding], own: &[Key], other: &[Key]| {
+        let pairs = findings.iter().zip(own);
+        pairs.filter(|(_, key)| !other.contains(key)).map(|(finding, _)| finding.clone()).collect()
     };
-    let now = Side { machine, limits, total: &before };
-    let then = Side { machine: then, limits: &limits_then, total: &after };
+    let now = Side::new(machine, limits, before);
+    let then = Side::new(then, &limits_then, &after);
     let roots = machine.pci.roots().map(|root| now.root_to(&then, root, moved.then.now(root)));
     let drives = machine.hardware_drives().map(|drive| now.drive_to(&then, &drive.name));
     let changes = roots.chain(drives).filter(Change::is_one).collect();
     Ok(Prediction {
         findings_gone: without(today, &known, &coming),
-        findings_new: without(later, &coming, &known),
+        findings_new: without(&later, &coming, &known),
         limits: limits_then,
-        before,
+        before: before.clone(),
         after,
         changes,
         moved,
@@ -119,12 +157,17 @@ struct Side<'a> {
     machine: &'a Machine,
     limits: &'a Limits,
     total: &'a Total,
+    drives: BTreeMap<&'a DriveName, &'a Drive>,
 }
 
-impl Side<'_> {
+impl<'a> Side<'a> {
+    fn new(machine: &'a Machine, limits: &'a Limits, total: &'a Total) -> Self {
+        Self { machine, limits, total, drives: machine.drives_by_name() }
+    }
+
     fn drive_to(&self, then: &Self, name: &DriveName) -> Change {
         let path = |side: &Self| {
-            let limit = side.limits.path(side.machine.drive(name)?.node?)?;
+            let limit = side.limits.path(side.drives.get(name)?.node?)?;
             Some(limit.bytes_per_second)
         };
         let busy = |side: &Self| side.total.shares.get(name).map(|share| share.bytes_per_second);

@@ -221,7 +221,8 @@ impl Bench {
         let order = self.order();
         let place: BTreeMap<NodeIndex, NodeIndex> =
             order.iter().enumerate().map(|(now, was)| (*was, NodeIndex(now))).collect();
-        let mut nodes: Vec<PciNode> = order.iter().map(|at| self.tree.nodes[at.0].clone()).collect();
+        let mut old: Vec<Option<PciNode>> = self.tree.nodes.into_iter().map(Some).collect();
+        let mut nodes: Vec<PciNode> = order.iter().filter_map(|at| old[at.0].take()).collect();
         for node in &mut nodes {
             node.parent = node.parent.and_then(|above| place.get(&above).copied());
             node.children = node.children.iter().filter_map(|child| place.get(child).copied()).collect();
@@ -229,15 +230,15 @@ impl Bench {
         let was: Vec<Option<NodeIndex>> = order.iter().map(|at| self.was[at.0]).collect();
         let mut pci = PciTree::new(nodes);
         addresses::name_folders(&mut pci, &machine.pci, &was);
-        let mut machine = machine.clone();
+        let before = &machine.pci;
+        let mut machine = Machine { pci, ..machine.without_tree() };
         for drive in machine.drives.iter_mut().chain(&mut machine.paths) {
-            rehouse(drive, &machine.pci, &pci, &place);
+            rehouse(drive, before, &machine.pci, &place);
         }
         // Hardware in bus order, then software in its old order.
         machine
             .drives
             .sort_by_key(|drive| (drive.kind.is_software(), drive.node.map_or(usize::MAX, |node| node.0)));
-        machine.pci = pci;
         Exchanged { machine, was, renumbered }
     }
 

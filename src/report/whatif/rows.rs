@@ -1,8 +1,10 @@
 //! The rows of a machine's slots, before or after a move, with their rates while all drives are busy.
 
+use std::collections::BTreeMap;
+
 use crate::{
     capacity::{Total, potential::of_drive, slots},
-    machine::{Machine, NodeKind, drive},
+    machine::{Drive, Machine, NodeKind, drive},
     model::{DriveName, Limits, NodeIndex},
     report::flatten,
     units::{BytesPerSecond, Lanes, TransferRate, counted},
@@ -91,7 +93,8 @@ struct Side<'a> {
 
 impl Side<'_> {
     fn rows(&self) -> Vec<Row> {
-        flatten::slots(self.machine, self.shown()).iter().filter_map(|row| self.row(row)).collect()
+        let drives = self.machine.drives_by_name();
+        flatten::slots(self.machine, self.shown()).iter().filter_map(|row| self.row(row, &drives)).collect()
     }
 
     /// Nodes with drives, those of the move, or all slots; with the nodes above them.
@@ -119,11 +122,11 @@ impl Side<'_> {
         shown
     }
 
-    fn row(&self, row: &flatten::Row) -> Option<Row> {
+    fn row(&self, row: &flatten::Row, drives: &BTreeMap<&DriveName, &Drive>) -> Option<Row> {
         let (head, node) = (self.machine.pci.node(row.head?), row.node?);
         let at = self.machine.pci.node(node);
         // A drive with several paths has its rate on one of them.
-        let reads_here = |name: &&DriveName| self.machine.drive(name).is_some_and(|it| it.node == Some(node));
+        let reads_here = |name: &&DriveName| drives.get(*name).is_some_and(|it| it.node == Some(node));
         let of_node = |limit: Option<&crate::model::Limit>| limit.map(|limit| limit.bytes_per_second);
         let row = Row {
             node,
@@ -151,7 +154,7 @@ impl Side<'_> {
             Some(drive) => Row {
                 name: drive.to_string(),
                 busy: self.total.shares.get(drive).map(|share| share.bytes_per_second),
-                limit: self.potential(drive).or(row.limit),
+                limit: drives.get(drive).and_then(|drive| self.potential(drive)).or(row.limit),
                 mark: row.mark.max(self.changed(drive.as_str())),
                 ..row
             },
@@ -166,8 +169,7 @@ impl Side<'_> {
         })
     }
 
-    fn potential(&self, drive: &DriveName) -> Option<BytesPerSecond> {
-        let drive = self.machine.drive(drive)?;
+    fn potential(&self, drive: &Drive) -> Option<BytesPerSecond> {
         of_drive(self.machine, self.limits, drive, LARGE).map(|potential| potential.bytes_per_second)
     }
 

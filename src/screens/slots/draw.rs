@@ -225,7 +225,7 @@ fn figures(
 fn text(state: &Slots, shared: &Shared, panel: Rect, brush: &mut Brush<'_>) {
     let made = state.made();
     let area = brush.panel(panel, &[piece("All drives at once", Meaning::Heading)], &[]);
-    let Some(today) = &state.total else { return };
+    let Some(today) = state.total() else { return };
     let most =
         made.map_or(0.0, |made| made.after.at_most_bytes_per_second.0).max(today.at_most_bytes_per_second.0);
     total(shared, brush, Rect { height: 1, ..area }, ("before", today), most, None);
@@ -243,7 +243,7 @@ pub(super) fn words(state: &Slots, shared: &Shared, panel: Rect) -> (Rect, Vec<V
     let area = inner(panel, shared.is_boxed());
     let totals = 1 + u16::from(state.made().is_some());
     let rest = Rect { y: area.y + totals, height: area.height.saturating_sub(totals), ..area };
-    let lines = match (&state.total, state.made()) {
+    let lines = match (state.total(), state.made()) {
         (Some(today), Some(made)) => differences(shared, made, today, rest.width),
         (Some(today), None) => labelled("by", &today.because, Meaning::Quiet, rest.width),
         (None, _) => Vec::new(),

@@ -3,13 +3,15 @@
 mod draw;
 mod update;
 
+use std::sync::Arc;
+
 use ratatui::layout::{Constraint, Layout, Rect};
 
 use super::{Run, widgets::paint::inner};
 use crate::{
-    capacity::{self, Total, slots},
+    capacity::{Total, slots},
     machine::{Machine, NodeKind, pci::NodeAddress},
-    model::NodeIndex,
+    model::{Limits, NodeIndex},
     report::whatif::rows::{self, Row},
     ui::{
         About, Command,
@@ -18,7 +20,7 @@ use crate::{
         command::{command, pair},
         theme::Meaning,
     },
-    units::TransferRate,
+    units::{TransferRate, UnitSystem},
     whatif::{self, Move, MoveError, Prediction},
 };
 
@@ -62,6 +64,15 @@ pub struct Picked {
     pub speed: Option<TransferRate>,
 }
 
+/// What a move is compared with, and the machine that it was made of.
+#[derive(Debug, Clone)]
+struct Known {
+    machine: Arc<Machine>,
+    limits: Arc<Limits>,
+    units: UnitSystem,
+    today: Arc<whatif::Today>,
+}
+
 /// The page's state.
 #[derive(Debug, Clone, Default)]
 pub struct Slots {
@@ -79,8 +90,10 @@ pub struct Slots {
     pub picked: Option<Picked>,
     /// The predicted difference, or why the move is impossible.
     pub prediction: Option<Result<Box<Prediction>, MoveError>>,
-    /// Total rate of all drives before the move.
-    pub total: Option<Total>,
+    /// The figures before any move.
+    known: Option<Known>,
+    /// Whether rows and prediction are those of a machine before, or of other units.
+    is_stale: bool,
     /// The addresses of the machine that indices point into.
     seen: Vec<NodeAddress>,
 }
@@ -92,7 +105,14 @@ impl Slots {
         if self.seen != addresses {
             *self = Self { seen: addresses, ..Self::default() };
         }
-        self.predict(shared);
+        self.is_stale = true;
+    }
+
+    /// Predicts anew after a machine was read: first when the screen is shown, since it costs more than all other screens.
+    fn renew_stale(&mut self, shared: &Shared) {
+        if self.is_stale {
+            self.predict(shared);
+        }
     }
 
     /// How many rows the longer side has.
@@ -130,17 +150,43 @@ impl Slots {
         if is_place { Some(row.node) } else { node.parent.filter(|port| slots::is_slot(tree, *port)) }
     }
 
+    /// Total rate of all drives before the move.
+    fn total(&self) -> Option<&Total> {
+        self.known.as_ref().map(|known| &known.today.total)
+    }
+
+    /// The figures before any move; made anew when another machine was read.
+    fn known_of(&mut self, shared: &Shared) -> Arc<whatif::Today> {
+        let Shared { machine, limits, units, .. } = shared;
+        let is_of_now = |known: &&Known| {
+            Arc::ptr_eq(&known.machine, machine)
+                && Arc::ptr_eq(&known.limits, limits)
+                && known.units == *units
+        };
+        if let Some(known) = self.known.as_ref().filter(is_of_now) {
+            return Arc::clone(&known.today);
+        }
+        let today = Arc::new(whatif::Today::new(machine, limits, *units, shared.machine_findings()));
+        self.known = Some(Known {
+            machine: Arc::clone(machine),
+            limits: Arc::clone(limits),
+            units: *units,
+            today: Arc::clone(&today),
+        });
+        today
+    }
+
     /// Predicts what the move would change.
     fn predict(&mut self, shared: &Shared) {
-        let (machine, limits, units) = (&shared.machine, &shared.limits, shared.units);
+        let (machine, limits) = (&shared.machine, &shared.limits);
+        let known = self.known_of(shared);
         self.prediction =
-            self.asked().map(|asked| whatif::predict(machine, limits, &asked, units).map(Box::new));
-        let total = capacity::total_in(machine, limits, units);
+            self.asked().map(|asked| whatif::predict_from(&known, machine, limits, &asked).map(Box::new));
         let made = self.made();
-        let today = rows::today(machine, limits, &total, made, rows::Slots::All);
+        let today = rows::today(machine, limits, &known.total, made, rows::Slots::All);
         self.then = made.map_or_else(Vec::new, |made| rows::then(made, rows::Slots::All));
         self.today = today;
-        self.total = Some(total);
+        self.is_stale = false;
         self.selected = self.selected.min(self.today.len().saturating_sub(1));
     }
 }

@@ -65,12 +65,14 @@ impl Screen for Slots {
     }
 
     fn refresh(&mut self, shared: &Shared, area: Rect) -> Asks {
+        self.renew_stale(shared);
         let rows = Areas::new(self, shared, area).rows.height;
         self.top = kept_in_sight(self.top, self.selected, self.rows(), rows);
         Asks::new()
     }
 
     fn take(&mut self, subject: &Subject, shared: &Shared) -> Asks {
+        self.renew_stale(shared);
         match *subject {
             Subject::Crowded(root) => self.best(root, shared),
             Subject::Node(node, _) => {
