@@ -5,6 +5,7 @@ mod failure;
 mod capture;
 mod check;
 mod compare;
+mod display;
 mod metrics;
 mod pages;
 mod pull;
@@ -30,6 +31,7 @@ use serde::Serialize;
 use serde_json::json;
 
 use self::{
+    display::DisplayOptions,
     failure::{Complaint, Failure, Status},
     terminal::{columns, print_toned},
 };
@@ -65,6 +67,8 @@ use crate::{
 struct CommandLine {
     #[command(flatten)]
     origin: OriginOptions,
+    #[command(flatten)]
+    display: DisplayOptions,
     #[command(subcommand)]
     command: Option<Command>,
 }
@@ -163,8 +167,8 @@ impl CommandLine {
             tune::note(&origin, tune::Need::GoOn)?;
         }
         let status = match self.command {
-            None => return screen(&origin),
-            Some(Command::Render(args)) => render::run(&args, &origin),
+            None => return screen(&origin, &self.display),
+            Some(Command::Render(args)) => render::run(&args, &origin, &self.display),
             Some(Command::Tree(format)) => tree(&origin, format),
             Some(Command::Drives(format)) => drives(&origin, format),
             Some(Command::Check(args)) => check::run(&args, &origin),
@@ -209,7 +213,7 @@ impl OriginOptions {
 }
 
 /// The full screen. Keys come from the terminal even when a capture arrives on standard input.
-fn screen(origin: &Origin) -> Result<ExitCode, Failure> {
+fn screen(origin: &Origin, display: &DisplayOptions) -> Result<ExitCode, Failure> {
     let keys_from_terminal = io::stdin().is_terminal() || *origin == Origin::Capture(PathBuf::from("-"));
     for (name, is_terminal) in
         [("standard output", io::stdout().is_terminal()), ("standard input", keys_from_terminal)]
@@ -223,7 +227,10 @@ fn screen(origin: &Origin) -> Result<ExitCode, Failure> {
             .into());
         }
     }
-    Ok(runtime::run(origin)?)
+    if let Some(complaint) = display::why_no_screen(display::variable("TERM").as_deref()) {
+        return Err(complaint.into());
+    }
+    Ok(runtime::run(origin, display.of_terminal()?)?)
 }
 
 fn tree(origin: &Origin, format: Format) -> Result<Status, Failure> {

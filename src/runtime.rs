@@ -50,16 +50,16 @@ use crate::{app::App, source::origin::Origin, ui::theme::Theme};
 const FRAME: Duration = Duration::from_millis(33);
 
 /// Shows a machine full screen until the user quits. The exit status is 0, or 128 + the signal.
-pub(crate) fn run(origin: &Origin) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(origin: &Origin, theme: Theme) -> anyhow::Result<ExitCode> {
     let clock = Clock::real();
     let root = origin.open()?;
     let read = startup::read_or_refuse(&*root)?;
-    let theme = Theme::from_environment(std::env::var_os("NO_COLOR").as_deref());
     let (sender, receiver) = mpsc::channel();
     let over = Arc::new(AtomicBool::new(false));
     input::start_signals(sender.clone())?;
-    let mut screen = Screen::open(theme)?;
+    let mut screen = Screen::open()?;
     let mut app = App::new(startup::mode(origin), read, terminal::size()?);
+    app.shared.theme = theme;
     screen.draw(&app)?;
     input::start(sender.clone(), Arc::clone(&over))?;
     let sampler = origin

@@ -8,6 +8,7 @@ pub(crate) mod screen;
 pub(crate) mod command;
 pub(crate) mod ask;
 pub mod theme;
+pub mod glyphs;
 pub mod picture;
 pub(crate) mod series;
 pub(crate) mod load;

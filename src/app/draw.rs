@@ -15,6 +15,11 @@ pub fn picture(app: &App, theme: Theme) -> Buffer {
 
 /// Draws the state into `buffer`, which has the state's size.
 pub fn draw(app: &App, theme: Theme, buffer: &mut Buffer) {
+    drawn(app, theme, buffer);
+    theme.finish(buffer);
+}
+
+fn drawn(app: &App, theme: Theme, buffer: &mut Buffer) {
     let layout = app.layout();
     let mut brush = Brush::new(buffer, theme, layout.boxed);
     if layout.too_small {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 
-use super::{Complaint, Failure, Status, print};
+use super::{Complaint, DisplayOptions, Failure, Status, print};
 use crate::{
     app::{
         Message, ScreenId,
@@ -14,7 +14,7 @@ use crate::{
     },
     runtime::headless::Headless,
     source::origin::Origin,
-    ui::{picture, theme::Theme},
+    ui::picture,
 };
 
 #[derive(Debug, Clone, Args)]
@@ -66,23 +66,30 @@ fn screen(word: &str) -> Result<ScreenId, String> {
     tabs::from_word(word).ok_or_else(|| format!("no such screen; use {}", known.join(" or ")))
 }
 
-pub(super) fn run(args: &RenderArgs, origin: &Origin) -> Result<Status, Failure> {
+pub(super) fn run(
+    args: &RenderArgs,
+    origin: &Origin,
+    display: &DisplayOptions,
+) -> Result<Status, Failure> {
     if !(0.0..=3600.0).contains(&args.seconds) {
         let option = format!("--seconds {}", args.seconds);
         return Err(Complaint::new(option, "is no time to wait", "use 0 to 3600").into());
     }
+    let theme = display.of_picture()?;
     let mut headless = Headless::open(origin, args.size)?;
+    headless.app.shared.theme = theme;
     headless.app.show(args.screen, None);
     // A screen computes its rows when it gets a message.
     headless.send(Message::Resize(args.size.0, args.size.1));
     headless.press(args.keys.iter().copied());
     headless.wait(Duration::from_secs_f64(args.seconds));
     headless.press(args.then.iter().copied());
-    let drawn = headless.picture(Theme::COLOUR);
+    let theme = headless.app.shared.theme;
+    let drawn = headless.picture(theme);
     print(&match args.format {
         Format::Text => picture::text(&drawn),
         Format::Ansi => picture::ansi(&drawn),
-        Format::Svg => picture::svg(&drawn),
+        Format::Svg => picture::svg(&drawn, theme.palette),
     })
 }
 

@@ -33,7 +33,7 @@ use crate::{
     model::{Failed, Workload},
     source::{SysRoot, origin::Origin},
     store,
-    ui::{answer::Undoing, picture, theme::Theme},
+    ui::{answer::Undoing, picture},
 };
 
 /// Interval between looks at a test.
@@ -230,9 +230,9 @@ impl Effects {
                 self.settings.iter_mut().for_each(Worker::end);
             }
             Effect::SavePicture => {
-                let theme = self.screen.as_ref().map_or(Theme::COLOUR, Screen::theme);
+                let theme = app.shared.theme;
                 let drawn = draw::picture(app, theme);
-                self.save(app.screen.0, "svg", move || picture::svg(&drawn));
+                self.save(app.screen.0, "svg", move || picture::svg(&drawn, theme.palette));
             }
             Effect::Save(text, extension) => self.save("sheet", extension, move || text),
             Effect::Remember(limits) => self.beside_on_disk(move || {

@@ -31,7 +31,6 @@ use super::{clipboard, output};
 use crate::{
     app::{App, draw},
     model::Failed,
-    ui::theme::Theme,
 };
 
 /// Whether the terminal is in raw mode.
@@ -48,7 +47,6 @@ const RESTORE_WAIT: Duration = Duration::from_millis(500);
 
 /// The terminal in raw mode. Nothing here waits for an answer of the terminal: some give none.
 pub struct Screen {
-    theme: Theme,
     /// The frame that the terminal shows, and room for the next.
     shown: Buffer,
     next: Buffer,
@@ -58,11 +56,7 @@ pub struct Screen {
 }
 
 impl Screen {
-    pub fn theme(&self) -> Theme {
-        self.theme
-    }
-
-    pub fn open(theme: Theme) -> io::Result<Self> {
+    pub fn open() -> io::Result<Self> {
         static HOOK: Once = Once::new();
         HOOK.call_once(|| {
             let before = panic::take_hook();
@@ -74,7 +68,7 @@ impl Screen {
         });
         take()?;
         let (shown, next) = (Buffer::default(), Buffer::default());
-        Ok(Self { theme, shown, next, is_unknown: true, bytes: Vec::new() })
+        Ok(Self { shown, next, is_unknown: true, bytes: Vec::new() })
     }
 
     /// Draws the state, and sends the cells that changed. Whether it did: while the terminal still takes the frame before,
@@ -90,7 +84,7 @@ impl Screen {
         let area = Rect::new(0, 0, columns, rows);
         self.next.resize(area);
         self.next.reset();
-        draw::draw(app, self.theme, &mut self.next);
+        draw::draw(app, app.shared.theme, &mut self.next);
         queue!(self.bytes, BeginSynchronizedUpdate)?;
         if mem::take(&mut self.is_unknown) || self.shown.area != area {
             queue!(self.bytes, Clear(ClearType::All))?;

@@ -69,9 +69,19 @@ fn codes(cell: &Cell) -> String {
         }
     }
     for (colour, base) in [(cell.fg, 30), (cell.bg, 40)] {
-        if let Some(number) = colour_number(colour) {
-            let bright = if number < 8 { number } else { number - 8 + 60 };
-            let _ = write!(out, ";{}", base + bright);
+        match colour {
+            Color::Indexed(number) => {
+                let _ = write!(out, ";{};5;{number}", base + 8);
+            }
+            Color::Rgb(red, green, blue) => {
+                let _ = write!(out, ";{};2;{red};{green};{blue}", base + 8);
+            }
+            colour => {
+                if let Some(number) = colour_number(colour) {
+                    let bright = if number < 8 { number } else { number - 8 + 60 };
+                    let _ = write!(out, ";{}", base + bright);
+                }
+            }
         }
     }
     out
@@ -102,5 +112,7 @@ mod tests {
         picture.set_string(0, 0, "ab", Theme::COLOUR.style(Meaning::Warning));
         assert_eq!(ansi(&picture), "\u{1b}[0;1;33mab\u{1b}[0m  \u{1b}[0m\n");
         assert_eq!(text(&picture), "ab\n");
+        picture.set_string(0, 0, "ab", Style::new().fg(Color::Indexed(94)).bg(Color::Rgb(1, 2, 3)));
+        assert!(ansi(&picture).starts_with("\u{1b}[0;1;38;5;94;48;2;1;2;3mab"), "{:?}", ansi(&picture));
     }
 }

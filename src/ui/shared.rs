@@ -10,6 +10,7 @@ use super::{
     message::{Kept, MachineRead},
     pull::Pulls,
     settings::Settings,
+    theme::Theme,
     test::{Test, Tests},
 };
 pub use crate::report::dossier::Mode;
@@ -44,6 +45,8 @@ pub struct Shared {
     pub now: Duration,
     /// GB/s or GiB/s.
     pub units: UnitSystem,
+    /// Colours and characters.
+    pub theme: Theme,
     /// Rates of the last counters.
     pub rates: Option<Rates>,
     /// What threads and processes do, while a screen shows it.
@@ -103,6 +106,7 @@ impl Shared {
             size,
             now: Duration::ZERO,
             units: UnitSystem::default(),
+            theme: Theme::COLOUR,
             rates: None,
             activity: Activity::default(),
             load: Load::default(),

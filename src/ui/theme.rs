@@ -1,13 +1,14 @@
-//! Styles named by what they mean. The sixteen colours of every terminal are enough; without colour, weight and
-//! reversal carry what matters, and no meaning rests on colour alone.
+//! Styles named by what they mean, and the themes that say how they look. No meaning rests on colour alone.
 
-use ratatui::style::{Color, Modifier, Style};
+mod roles;
 
-/// What styles look like.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Theme {
-    colour: bool,
-}
+use ratatui::{
+    buffer::Buffer,
+    style::{Color, Modifier, Style},
+};
+
+pub use self::roles::{ROLES, Role, markdown};
+use super::glyphs::GlyphSet;
 
 /// Meaning of a style.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,62 +53,163 @@ pub enum Meaning {
     Curve(usize),
 }
 
-/// All of the sixteen colours that are neither black, white nor grey.
-const CURVES: [Color; 12] = [
-    Color::Cyan,
-    Color::Green,
-    Color::Magenta,
-    Color::Yellow,
-    Color::Blue,
-    Color::LightRed,
-    Color::LightCyan,
-    Color::LightGreen,
-    Color::LightMagenta,
-    Color::LightYellow,
-    Color::LightBlue,
-    Color::Red,
-];
+/// How many curves have a colour of their own.
+pub const CURVES: usize = 12;
+
+/// A built-in set of colours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Palette {
+    /// The terminal's own sixteen colours.
+    Sixteen,
+    /// 256 colours on a dark background.
+    Dark,
+    /// 256 colours on a light background.
+    Light,
+    /// The bright ones of sixteen colours on black.
+    HighContrast,
+    /// None.
+    Plain,
+}
+
+impl Palette {
+    /// All of them with their words, the default first.
+    pub const ALL: [(Self, &'static str, &'static str); 5] = [
+        (Self::Sixteen, "16", "the terminal's own sixteen colours"),
+        (Self::Dark, "dark", "256 colours for dark backgrounds"),
+        (Self::Light, "light", "256 colours for light backgrounds"),
+        (Self::HighContrast, "high-contrast", "bright colours on black, nothing dim"),
+        (Self::Plain, "plain", "no colour: bold, dim and reversed text"),
+    ];
+
+    /// The palette of that word.
+    pub fn from_word(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|(_, known, _)| *known == word).map(|(palette, _, _)| palette)
+    }
+
+    /// Its word.
+    pub fn word(self) -> &'static str {
+        Self::ALL.iter().find(|(palette, _, _)| *palette == self).map_or("", |(_, word, _)| word)
+    }
+
+    /// The palette for a terminal: none with `NO_COLOR` (no-color.org), dark or light where `COLORFGBG` (rxvt, Konsole)
+    /// names the background and 256 colours are there, else the terminal's own sixteen.
+    pub fn of_terminal(variable: &dyn Fn(&str) -> Option<String>) -> Self {
+        let set = |name: &str| variable(name).filter(|value| !value.is_empty());
+        if set("NO_COLOR").is_some() {
+            return Self::Plain;
+        }
+        let many = set("COLORTERM").is_some()
+            || set("TERM").is_some_and(|term| term.contains("256color") || term.contains("direct"));
+        let background = set("COLORFGBG").and_then(|pair| pair.rsplit(';').next()?.parse::<u8>().ok());
+        match background {
+            Some(7 | 15) if many => Self::Light,
+            Some(0..=6 | 8) if many => Self::Dark,
+            _ => Self::Sixteen,
+        }
+    }
+}
+
+/// How styles look, and which characters are drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Theme {
+    /// The palette it began with.
+    pub palette: Palette,
+    /// Colours of the rows of [`ROLES`]; `None` is the terminal's own.
+    colours: [Option<Color>; ROLES.len()],
+    curves: [Color; CURVES],
+    /// Characters.
+    pub glyphs: GlyphSet,
+}
 
 impl Theme {
     /// With the terminal's sixteen colours.
-    pub const COLOUR: Self = Self { colour: true };
+    pub const COLOUR: Self = Self::new(Palette::Sixteen);
     /// Without colour.
-    pub const PLAIN: Self = Self { colour: false };
+    pub const PLAIN: Self = Self::new(Palette::Plain);
+
+    /// A built-in theme, with all characters.
+    pub const fn new(palette: Palette) -> Self {
+        let mut colours = [None; ROLES.len()];
+        let mut at = 0;
+        while at < ROLES.len() {
+            colours[at] = ROLES[at].colour(palette);
+            at += 1;
+        }
+        Self { palette, colours, curves: roles::curves(palette), glyphs: GlyphSet::Braille }
+    }
+
+    /// The same with another set of characters.
+    #[must_use]
+    pub const fn with_glyphs(self, glyphs: GlyphSet) -> Self {
+        Self { glyphs, ..self }
+    }
 
     /// As the environment asks: `NO_COLOR` set to anything but nothing turns colour off (no-color.org).
     pub fn from_environment(no_color: Option<&std::ffi::OsStr>) -> Self {
         if no_color.is_some_and(|value| !value.is_empty()) { Self::PLAIN } else { Self::COLOUR }
     }
 
+    /// Gives a role of [`ROLES`] another colour; false where it has no such role.
+    pub fn paint(&mut self, role: &str, colour: Color) -> bool {
+        let at = ROLES.iter().position(|row| row.name == role);
+        if let Some(slot) = at.and_then(|at| self.colours.get_mut(at)) {
+            *slot = Some(colour);
+        }
+        at.is_some()
+    }
+
+    /// Gives the first curves other colours.
+    pub fn paint_curves(&mut self, colours: &[Color]) {
+        for (slot, colour) in self.curves.iter_mut().zip(colours) {
+            *slot = *colour;
+        }
+    }
+
+    /// The colour of a role, by name.
+    fn colour(&self, role: &str) -> Option<Color> {
+        let at = ROLES.iter().position(|row| row.name == role)?;
+        self.colours[at]
+    }
+
+    /// Colour of text without a colour of its own, and of the background behind everything.
+    pub fn ground(&self) -> (Option<Color>, Option<Color>) {
+        (self.colour("text"), self.colour("background"))
+    }
+
     /// The style of a meaning.
     pub fn style(self, meaning: Meaning) -> Style {
-        let (colour, modifiers) = match meaning {
-            Meaning::Text => (None, Modifier::empty()),
-            Meaning::Quiet => (None, Modifier::DIM),
-            Meaning::Lines => (Some(Color::DarkGray), Modifier::DIM),
-            Meaning::Heading | Meaning::Figure => (None, Modifier::BOLD),
-            Meaning::Brand | Meaning::Key => (Some(Color::Cyan), Modifier::BOLD),
-            Meaning::Drive => (Some(Color::Cyan), Modifier::empty()),
-            Meaning::Selected => (None, Modifier::REVERSED),
-            Meaning::Marked | Meaning::NotLive => (Some(Color::Magenta), Modifier::BOLD),
-            Meaning::Good => (Some(Color::Green), Modifier::empty()),
-            Meaning::Load => (Some(Color::Blue), Modifier::empty()),
-            Meaning::Writes => (Some(Color::Magenta), Modifier::empty()),
-            Meaning::Warning => (Some(Color::Yellow), Modifier::BOLD),
-            Meaning::Problem => (Some(Color::Red), Modifier::BOLD),
-            Meaning::Field => (None, Modifier::UNDERLINED),
-            Meaning::Live => (Some(Color::Green), Modifier::BOLD),
-            Meaning::Curve(index) => (Some(CURVES[index % CURVES.len()]), Modifier::empty()),
+        if let Meaning::Curve(index) = meaning {
+            let colour = self.curves[index % CURVES];
+            return if self.palette == Palette::Plain { Style::new() } else { Style::new().fg(colour) };
+        }
+        let Some(at) = ROLES.iter().position(|row| row.meanings.contains(&meaning)) else {
+            return Style::new();
         };
-        let style = Style::new().add_modifier(modifiers);
-        match (meaning, colour) {
+        let style = Style::new().add_modifier(ROLES[at].modifier(self.palette));
+        match (meaning, self.colours[at]) {
             // Reversal must not depend on what was written below it.
-            (Meaning::Selected, _) => style.fg(Color::Reset).remove_modifier(Modifier::DIM | Modifier::BOLD),
-            // Without colour the dim modifier alone keeps lines in the background.
-            (Meaning::Lines, Some(colour)) if self.colour => style.fg(colour).remove_modifier(Modifier::DIM),
-            (_, Some(colour)) if self.colour => style.fg(colour),
+            (Meaning::Selected, colour) => {
+                style.fg(colour.unwrap_or(Color::Reset)).remove_modifier(Modifier::DIM | Modifier::BOLD)
+            }
+            (_, Some(colour)) => style.fg(colour),
             _ => style,
         }
+    }
+
+    /// The last step of a drawing: the theme's ground, and characters that the terminal has.
+    pub fn finish(&self, buffer: &mut Buffer) {
+        let (text, background) = self.ground();
+        if text.is_some() || background.is_some() {
+            for cell in &mut buffer.content {
+                if let Some(text) = text.filter(|_| cell.fg == Color::Reset) {
+                    cell.fg = text;
+                }
+                if let Some(background) = background.filter(|_| cell.bg == Color::Reset) {
+                    cell.bg = background;
+                }
+            }
+        }
+        self.glyphs.apply(buffer);
     }
 }
 
@@ -120,10 +222,44 @@ mod tests {
         let theme = Theme::from_environment(Some("1".as_ref()));
         assert_eq!(theme, Theme::PLAIN);
         assert_eq!(Theme::from_environment(Some("".as_ref())), Theme::COLOUR);
-        for meaning in [Meaning::Good, Meaning::Problem, Meaning::Lines, Meaning::Curve(7), Meaning::Selected]
-        {
-            assert!(matches!(theme.style(meaning).fg, None | Some(Color::Reset)));
-            assert_eq!(theme.style(meaning).bg, None);
+        for meaning in ROLES.iter().flat_map(|row| row.meanings).chain(&[Meaning::Curve(7)]) {
+            assert!(matches!(theme.style(*meaning).fg, None | Some(Color::Reset)), "{meaning:?}");
+            assert_eq!(theme.style(*meaning).bg, None);
+        }
+    }
+
+    #[test]
+    fn the_background_chooses_where_the_terminal_names_it() {
+        let palette = |set: &[(&str, &str)]| {
+            let find = |name: &str| set.iter().find(|(key, _)| *key == name).map(|(_, v)| (*v).to_owned());
+            Palette::of_terminal(&find)
+        };
+        let many = ("TERM", "xterm-256color");
+        assert_eq!(palette(&[many]), Palette::Sixteen);
+        assert_eq!(palette(&[many, ("COLORFGBG", "0;15")]), Palette::Light);
+        assert_eq!(palette(&[many, ("COLORFGBG", "15;default;0")]), Palette::Dark);
+        assert_eq!(palette(&[("TERM", "rxvt"), ("COLORFGBG", "0;15")]), Palette::Sixteen, "16 colours");
+        assert_eq!(palette(&[many, ("COLORFGBG", "0;15"), ("NO_COLOR", "1")]), Palette::Plain);
+    }
+
+    #[test]
+    fn a_role_of_ones_own_is_painted_and_an_unknown_one_refused() {
+        let mut theme = Theme::new(Palette::Dark);
+        assert!(theme.paint("warning", Color::Rgb(255, 128, 0)));
+        assert_eq!(theme.style(Meaning::Warning).fg, Some(Color::Rgb(255, 128, 0)));
+        assert!(!theme.paint("warming", Color::Red));
+        theme.paint_curves(&[Color::Indexed(1)]);
+        assert_eq!(theme.style(Meaning::Curve(0)).fg, Some(Color::Indexed(1)));
+    }
+
+    #[test]
+    fn high_contrast_has_a_ground_of_its_own_and_nothing_dim() {
+        let theme = Theme::new(Palette::HighContrast);
+        let mut buffer = Buffer::empty(ratatui::layout::Rect::new(0, 0, 2, 1));
+        theme.finish(&mut buffer);
+        assert_eq!((buffer.content[0].fg, buffer.content[0].bg), (Color::White, Color::Black));
+        for row in ROLES {
+            assert!(!row.modifier(Palette::HighContrast).contains(Modifier::DIM), "{}", row.name);
         }
     }
 }

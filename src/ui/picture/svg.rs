@@ -1,4 +1,4 @@
-//! A drawn screen as SVG 1.1, as a terminal of sixteen colours on black shows it.
+//! A drawn screen as SVG 1.1, as a terminal with a dark or a light background shows it.
 //!
 //! Lines, blocks and braille are drawn as shapes, so that curves and frames join whatever font the viewer has; everything
 //! else is text, held to its columns.
@@ -12,6 +12,7 @@ use ratatui::{
 use unicode_width::UnicodeWidthStr;
 
 use super::{colour_number, rows};
+use crate::ui::theme::Palette;
 
 /// A cell, in SVG user units; even numbers, so that halves and eighths of blocks fall on pixels.
 const WIDTH: u32 = 8;
@@ -26,21 +27,31 @@ const PALETTE: [&str; 16] = [
     "#000000", "#cd3131", "#0dbc79", "#d7ba2f", "#4a90e2", "#bc3fbc", "#11a8cd", "#d0d0d0", "#7f7f7f",
     "#f14c4c", "#23d18b", "#f5f543", "#6cb0ff", "#d670d6", "#29b8db", "#ffffff",
 ];
-const FOREGROUND: &str = "#d0d0d0";
-const BACKGROUND: &str = "#101216";
 
-/// The picture as one SVG document.
-pub fn svg(picture: &Buffer) -> String {
+/// Colours of text and background that have no colour of their own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Paper {
+    text: &'static str,
+    background: &'static str,
+}
+
+const DARK: Paper = Paper { text: "#d0d0d0", background: "#101216" };
+const LIGHT: Paper = Paper { text: "#24292f", background: "#ffffff" };
+
+/// The picture as one SVG document, on the background that the theme is for.
+pub fn svg(picture: &Buffer, palette: Palette) -> String {
+    let paper = if palette == Palette::Light { LIGHT } else { DARK };
+    let background = paper.background;
     let (columns, lines) = (u32::from(picture.area.width), u32::from(picture.area.height));
     let (width, height) = (columns * WIDTH + 2 * MARGIN, lines * HEIGHT + 2 * MARGIN);
     let mut out = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\">\n\
-         <rect width=\"{width}\" height=\"{height}\" rx=\"6\" fill=\"{BACKGROUND}\"/>\n\
+         <rect width=\"{width}\" height=\"{height}\" rx=\"6\" fill=\"{background}\"/>\n\
          <g transform=\"translate({MARGIN} {MARGIN})\" xml:space=\"preserve\" font-size=\"13\" \
          font-family=\"DejaVu Sans Mono, Menlo, Consolas, monospace\">\n"
     );
     for (line, row) in (0..).zip(rows(picture)) {
-        for run in runs(row) {
+        for run in runs(row, paper) {
             run.draw(&row[run.start..run.end], line * HEIGHT, &mut out);
         }
     }
@@ -55,31 +66,51 @@ struct Run {
     look: Look,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 struct Look {
-    ink: &'static str,
+    ink: String,
     /// `None` where the background shows through.
-    paper: Option<&'static str>,
+    paper: Option<String>,
     modifier: Modifier,
 }
 
 impl Look {
-    fn of(cell: &Cell) -> Self {
-        let colour = |colour: Color| colour_number(colour).map(|number| PALETTE[number]);
-        let (ink, paper) = (colour(cell.fg), colour(cell.bg));
+    fn of(cell: &Cell, plain: Paper) -> Self {
+        let (ink, paper) = (hexadecimal(cell.fg), hexadecimal(cell.bg));
+        let (text, background) = (plain.text.to_owned(), plain.background.to_owned());
         let modifier = cell.modifier;
         if modifier.contains(Modifier::REVERSED) {
-            Self { ink: paper.unwrap_or(BACKGROUND), paper: Some(ink.unwrap_or(FOREGROUND)), modifier }
+            Self { ink: paper.unwrap_or(background), paper: Some(ink.unwrap_or(text)), modifier }
         } else {
-            Self { ink: ink.unwrap_or(FOREGROUND), paper, modifier }
+            Self { ink: ink.unwrap_or(text), paper, modifier }
         }
     }
 }
 
-fn runs(row: &[Cell]) -> Vec<Run> {
+/// A colour as `#rrggbb`; `None` for the terminal's own.
+fn hexadecimal(colour: Color) -> Option<String> {
+    let hex = |red: u8, green: u8, blue: u8| format!("#{red:02x}{green:02x}{blue:02x}");
+    match colour {
+        Color::Rgb(red, green, blue) => Some(hex(red, green, blue)),
+        Color::Indexed(number @ 0..16) => Some(PALETTE[usize::from(number)].to_owned()),
+        // xterm's cube of 6 levels, then 24 greys.
+        Color::Indexed(number @ 16..232) => {
+            let level = |step: u8| if step == 0 { 0 } else { 55 + 40 * step };
+            let at = number - 16;
+            Some(hex(level(at / 36), level(at / 6 % 6), level(at % 6)))
+        }
+        Color::Indexed(number) => {
+            let grey = 8 + 10 * (number - 232);
+            Some(hex(grey, grey, grey))
+        }
+        colour => colour_number(colour).map(|number| PALETTE[number].to_owned()),
+    }
+}
+
+fn runs(row: &[Cell], paper: Paper) -> Vec<Run> {
     let mut runs: Vec<Run> = Vec::new();
     for (at, cell) in row.iter().enumerate() {
-        let look = Look::of(cell);
+        let look = Look::of(cell, paper);
         match runs.last_mut() {
             Some(run) if run.look == look => run.end = at + 1,
             _ => runs.push(Run { start: at, end: at + 1, look }),
@@ -91,7 +122,7 @@ fn runs(row: &[Cell]) -> Vec<Run> {
 impl Run {
     fn draw(&self, cells: &[Cell], top: u32, out: &mut String) {
         let left = column(self.start);
-        if let Some(paper) = self.look.paper {
+        if let Some(paper) = &self.look.paper {
             let width = column(self.end) - left;
             let _ = writeln!(
                 out,
@@ -121,7 +152,7 @@ impl Run {
                 joins = true;
             }
         }
-        let Look { ink, modifier, .. } = self.look;
+        let Look { ink, modifier, .. } = &self.look;
         let dim = if modifier.contains(Modifier::DIM) { " opacity=\"0.6\"" } else { "" };
         if !shapes.is_empty() {
             let _ = writeln!(out, "<path fill=\"{ink}\"{dim} d=\"{}\"/>", shapes.trim_end());
@@ -217,7 +248,7 @@ mod tests {
     fn drawn(text: &str, style: Style) -> String {
         let mut picture = Buffer::empty(Rect::new(0, 0, 12, 1));
         picture.set_string(0, 0, text, style);
-        svg(&picture)
+        svg(&picture, Palette::Sixteen)
     }
 
     #[test]
@@ -232,8 +263,17 @@ mod tests {
     #[test]
     fn reversed_cells_change_ink_for_paper() {
         let out = drawn("x", Style::new().fg(Color::Green).add_modifier(Modifier::REVERSED));
-        assert!(out.contains(&format!("fill=\"{BACKGROUND}\">x</text>")), "{out}");
+        assert!(out.contains(&format!("fill=\"{}\">x</text>", DARK.background)), "{out}");
         assert!(out.contains("height=\"16\" fill=\"#0dbc79\"/>"), "{out}");
+    }
+
+    #[test]
+    fn all_256_colours_have_a_value_and_a_light_theme_a_light_ground() {
+        let hex = |number| hexadecimal(Color::Indexed(number)).unwrap_or_default();
+        assert_eq!((hex(16), hex(24), hex(231), hex(255)), ("#000000".into(), "#005f87".into(), "#ffffff".into(), "#eeeeee".into()));
+        assert!((0..=255).all(|number| hex(number).len() == 7));
+        let picture = Buffer::empty(Rect::new(0, 0, 1, 1));
+        assert!(svg(&picture, Palette::Light).contains(LIGHT.background));
     }
 
     #[test]

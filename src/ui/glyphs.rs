@@ -1,0 +1,326 @@
+//! Which characters a terminal can show: one table of the drawn glyphs in three sets, and the choice by locale and TERM.
+//!
+//! Screens are drawn with Braille and block elements. A drawn buffer is translated once at the end, so that no widget and
+//! no outside text needs to know the set.
+
+use std::fmt;
+
+use ratatui::buffer::Buffer;
+
+/// A set of characters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum GlyphSet {
+    /// All of Unicode: curves of Braille dots.
+    #[default]
+    Braille,
+    /// The 256 characters of the VGA font (code page 437), which the Linux console has.
+    Blocks,
+    /// Printable ASCII.
+    Ascii,
+}
+
+/// A drawn character.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Glyph {
+    /// As screens draw it.
+    pub braille: char,
+    /// In the VGA font.
+    pub blocks: char,
+    /// In ASCII.
+    pub ascii: char,
+    /// What it stands for.
+    pub meaning: &'static str,
+}
+
+const fn glyph(braille: char, blocks: char, ascii: char, meaning: &'static str) -> Glyph {
+    Glyph { braille, blocks, ascii, meaning }
+}
+
+/// Every character beyond ASCII that a screen or a report draws itself.
+pub const GLYPHS: &[Glyph] = &[
+    glyph('─', '─', '-', "line of a box"),
+    glyph('│', '│', '|', "line of a box, guide of the tree"),
+    glyph('┌', '┌', '+', "corner"),
+    glyph('┐', '┐', '+', "corner"),
+    glyph('└', '└', '`', "corner, last branch of the tree"),
+    glyph('┘', '┘', '+', "corner"),
+    glyph('├', '├', '|', "branch of the tree"),
+    glyph('┤', '┤', '+', "mark on an axis"),
+    glyph('┬', '┬', '+', "joint of lines"),
+    glyph('┴', '┴', '+', "mark on an axis"),
+    glyph('┼', '┼', '+', "joint of lines"),
+    glyph('┈', '·', '.', "level of a limit"),
+    glyph('━', '═', '=', "interval"),
+    glyph('┣', '╠', '[', "lower end of an interval"),
+    glyph('┫', '╣', ']', "upper end of an interval"),
+    glyph('▆', '■', '#', "bar"),
+    glyph('·', '·', '.', "empty part of a bar, separator"),
+    glyph('█', '█', '#', "full cell"),
+    glyph('▓', '▓', '=', "shade of a heat map"),
+    glyph('▒', '▒', '-', "shade of a heat map"),
+    glyph('░', '░', '.', "shade of a heat map, margin"),
+    glyph('▁', '_', '_', "height 1 of 8"),
+    glyph('▂', '_', '_', "height 2 of 8"),
+    glyph('▃', '▄', '.', "height 3 of 8"),
+    glyph('▄', '▄', '-', "height 4 of 8"),
+    glyph('▅', '▄', '=', "height 5 of 8"),
+    glyph('▇', '█', '#', "height 7 of 8"),
+    glyph('▌', '▌', '|', "left half"),
+    glyph('▏', '│', '_', "cursor of a text field"),
+    glyph('▲', '▲', '^', "finding, full place, better"),
+    glyph('▼', '▼', 'v', "link downtrained, worse"),
+    glyph('▽', '∩', 'n', "link limited by its slot"),
+    glyph('●', '•', '*', "marked, in progress"),
+    glyph('○', '○', 'o', "partly marked, ignored"),
+    glyph('▾', '▼', '-', "unfolded row"),
+    glyph('▸', '►', '>', "folded row, moved card"),
+    glyph('◂', '◄', '<', "card that gives way"),
+    glyph('›', '»', '>', "cursor of a list"),
+    glyph('‹', '«', '<', "more columns on the left"),
+    glyph('✓', '√', '+', "done"),
+    glyph('≈', '≈', '~', "adjusted by the kernel"),
+    glyph('↩', '◄', '<', "undone"),
+    glyph('±', '±', '~', "half width of an interval"),
+    glyph('°', '°', ' ', "degrees"),
+    glyph('…', '~', '~', "text that is cut"),
+    glyph('→', '→', '>', "from one value to another"),
+    glyph('←', '←', '<', "arrow key"),
+    glyph('↑', '↑', '^', "arrow key, more above"),
+    glyph('↓', '↓', 'v', "arrow key, more below"),
+];
+
+/// Characters of code page 437 beyond ASCII, as the kernel's table of the VGA font maps them.
+const CODE_PAGE_437: &str = "☺☻♥♦♣♠•◘○◙♂♀♪♫☼►◄↕‼¶§▬↨↑↓→←∟↔▲▼⌂\
+    ÇüéâäàåçêëèïîìÄÅÉæÆôöòûùÿÖÜ¢£¥₧ƒáíóúñÑªº¿⌐¬½¼¡«»░▒▓│┤╡╢╖╕╣║╗╝╜╛┐└┴┬├─┼╞╟╚╔╩╦╠═╬╧╨╤╥╙╘╒╓╫╪┘┌█▄▌▐▀\
+    αßΓπΣσµτΦΘΩδ∞φε∩≡±≥≤⌠⌡÷≈°∙·√ⁿ²■";
+
+/// Stands for a character that a set lacks.
+const UNKNOWN: char = '?';
+
+impl GlyphSet {
+    /// All sets with the words that options and the configuration file take.
+    pub const ALL: [(Self, &'static str); 3] =
+        [(Self::Braille, "braille"), (Self::Blocks, "blocks"), (Self::Ascii, "ascii")];
+
+    /// The set of that word.
+    pub fn from_word(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|(_, known)| *known == word).map(|(set, _)| set)
+    }
+
+    /// The set for a terminal: ASCII for terminals without line drawing and for locales other than UTF-8, the VGA font's for
+    /// the Linux console. Without any locale TERM alone decides.
+    pub fn of_terminal(term: Option<&str>, variable: &dyn Fn(&str) -> Option<String>) -> Self {
+        const PLAIN: [&str; 9] =
+            ["", "ansi", "dumb", "unknown", "vt52", "vt100", "vt102", "vt220", "vt320"];
+        let locale = ["LC_ALL", "LC_CTYPE", "LANG"]
+            .into_iter()
+            .find_map(|name| variable(name).filter(|value| !value.is_empty()));
+        let is_utf8 = locale.is_none_or(|locale| {
+            let locale = locale.to_ascii_lowercase();
+            locale.contains("utf-8") || locale.contains("utf8")
+        });
+        let term = term.unwrap_or_default();
+        match term {
+            _ if !is_utf8 || PLAIN.contains(&term) => Self::Ascii,
+            _ if term == "linux" || term.starts_with("linux-") => Self::Blocks,
+            _ => Self::Braille,
+        }
+    }
+
+    /// Whether a terminal with this set shows a character.
+    pub fn has(self, character: char) -> bool {
+        match self {
+            _ if (' '..='~').contains(&character) => true,
+            Self::Braille => true,
+            Self::Blocks => CODE_PAGE_437.contains(character),
+            Self::Ascii => false,
+        }
+    }
+
+    /// A character, or the one that stands for it.
+    pub fn translate(self, character: char) -> char {
+        if self == Self::Braille || (' '..='~').contains(&character) {
+            return character;
+        }
+        if let Some(known) = GLYPHS.iter().find(|known| known.braille == character) {
+            return if self == Self::Blocks { known.blocks } else { known.ascii };
+        }
+        if ('\u{2800}'..='\u{28ff}').contains(&character) {
+            let dots = u32::from(character) - 0x2800;
+            return if self == Self::Blocks { halves(dots) } else { strokes(dots) };
+        }
+        match character {
+            _ if self.has(character) => character,
+            '\u{a0}' => ' ',
+            _ => letter(character),
+        }
+    }
+
+    /// A text with every character translated.
+    pub fn text(self, text: &str) -> String {
+        let keeps = |c: &char| matches!(c, '\n' | '\t' | '\u{1b}');
+        text.chars().map(|c| if keeps(&c) { c } else { self.translate(c) }).collect()
+    }
+
+    /// Translates a drawn screen, cell by cell. A wide character becomes one of one column; the cell behind it stays blank.
+    pub fn apply(self, buffer: &mut Buffer) {
+        if self == Self::Braille {
+            return;
+        }
+        for cell in &mut buffer.content {
+            if cell.symbol().bytes().all(|byte| (b' '..=b'~').contains(&byte)) {
+                continue;
+            }
+            let first = cell.symbol().chars().next().unwrap_or(' ');
+            cell.set_char(self.translate(first));
+        }
+    }
+}
+
+impl fmt::Display for GlyphSet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let word = Self::ALL.iter().find(|(set, _)| set == self).map_or("", |(_, word)| word);
+        f.pad(word)
+    }
+}
+
+/// Dots 1 to 8 of a Braille cell by row: the bits of the left and of the right column.
+const ROWS: [(u32, u32); 4] = [(0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80)];
+
+/// How many rows of a column have a dot, of these rows.
+fn filled(dots: u32, rows: std::ops::Range<usize>, left: bool) -> usize {
+    let bit = |row: &(u32, u32)| if left { row.0 } else { row.1 };
+    ROWS[rows].iter().filter(|row| dots & bit(row) != 0).count()
+}
+
+/// A Braille cell as halves of a block.
+fn halves(dots: u32) -> char {
+    let [top_left, foot_left] = [0..2, 2..4].map(|rows| filled(dots, rows, true) > 0);
+    let [top_right, foot_right] = [0..2, 2..4].map(|rows| filled(dots, rows, false) > 0);
+    match (top_left || top_right, foot_left || foot_right) {
+        (false, false) => ' ',
+        (false, true) if dots & !(ROWS[3].0 | ROWS[3].1) == 0 => '_',
+        (false, true) => '▄',
+        (true, false) => '▀',
+        (true, true) if !(top_right || foot_right) => '▌',
+        (true, true) if !(top_left || foot_left) => '▐',
+        (true, true) => '█',
+    }
+}
+
+/// A Braille cell as a stroke at its height.
+fn strokes(dots: u32) -> char {
+    let (left, right) = (filled(dots, 0..4, true), filled(dots, 0..4, false));
+    let in_row = |row: usize| dots & (ROWS[row].0 | ROWS[row].1) != 0;
+    match (left, right) {
+        (0, 0) => ' ',
+        (3.., 0) | (0, 3..) => '|',
+        _ if left + right >= 5 => '#',
+        _ => match (0..4).rev().find(|row| in_row(*row)) {
+            Some(3) if in_row(2) || in_row(1) => '.',
+            Some(3) => '_',
+            Some(2) => '-',
+            Some(1) => '"',
+            _ => '\'',
+        },
+    }
+}
+
+/// An accented letter of Latin-1 without its accent.
+fn letter(character: char) -> char {
+    const PLAIN: [(&str, char); 16] = [
+        ("àáâãäå", 'a'),
+        ("ÀÁÂÃÄÅ", 'A'),
+        ("ç", 'c'),
+        ("Ç", 'C'),
+        ("èéêë", 'e'),
+        ("ÈÉÊË", 'E'),
+        ("ìíîï", 'i'),
+        ("ÌÍÎÏ", 'I'),
+        ("ñ", 'n'),
+        ("Ñ", 'N'),
+        ("òóôõöø", 'o'),
+        ("ÒÓÔÕÖØ", 'O'),
+        ("ùúûü", 'u'),
+        ("ÙÚÛÜ", 'U'),
+        ("µμ", 'u'),
+        ("×", 'x'),
+    ];
+    PLAIN.iter().find(|(accented, _)| accented.contains(character)).map_or(UNKNOWN, |(_, plain)| *plain)
+}
+
+/// The table for the documents.
+pub fn markdown() -> String {
+    let mut text = String::from("| braille | blocks | ASCII | stands for |\n|---|---|---|---|\n");
+    for glyph in GLYPHS {
+        let ascii = match glyph.ascii {
+            '|' => "\\|".to_owned(),
+            '`' => "backquote".to_owned(),
+            ' ' => "blank".to_owned(),
+            other => other.to_string(),
+        };
+        text.push_str(&format!("| {} | {} | {ascii} | {} |\n", glyph.braille, glyph.blocks, glyph.meaning));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use ratatui::layout::Rect;
+
+    use super::*;
+
+    #[test]
+    fn every_row_stays_within_its_set_and_stands_once() {
+        assert_eq!(CODE_PAGE_437.chars().count() + 95, 254, "256 without two more blanks");
+        for (at, one) in GLYPHS.iter().enumerate() {
+            assert!(GlyphSet::Blocks.has(one.blocks), "{one:?}");
+            assert!((' '..='~').contains(&one.ascii) && !one.braille.is_ascii(), "{one:?}");
+            assert!(GLYPHS[at + 1..].iter().all(|other| other.braille != one.braille), "{one:?}");
+        }
+    }
+
+    #[test]
+    fn locale_and_term_choose_the_set() {
+        let set = |term: &str, set: &[(&str, &str)]| {
+            let find = |name: &str| set.iter().find(|(key, _)| *key == name).map(|(_, v)| (*v).to_owned());
+            GlyphSet::of_terminal(Some(term), &find)
+        };
+        let utf8 = [("LANG", "en_US.UTF-8")];
+        assert_eq!(set("xterm-256color", &utf8), GlyphSet::Braille);
+        assert_eq!(set("xterm-256color", &[]), GlyphSet::Braille, "no locale: TERM decides");
+        assert_eq!(set("xterm-256color", &[("LANG", "C")]), GlyphSet::Ascii);
+        assert_eq!(set("xterm-256color", &[("LANG", "C.utf8")]), GlyphSet::Braille);
+        assert_eq!(set("xterm", &[("LC_ALL", "C"), ("LANG", "en_US.UTF-8")]), GlyphSet::Ascii);
+        assert_eq!(set("xterm", &[("LC_ALL", ""), ("LANG", "en_US.UTF-8")]), GlyphSet::Braille);
+        assert_eq!(set("linux", &utf8), GlyphSet::Blocks);
+        assert_eq!(set("linux", &[("LANG", "POSIX")]), GlyphSet::Ascii);
+        for term in ["vt100", "vt220", "ansi", ""] {
+            assert_eq!(set(term, &utf8), GlyphSet::Ascii, "{term}");
+        }
+    }
+
+    #[test]
+    fn dots_become_halves_and_strokes() {
+        for (dots, blocks, ascii) in
+            [('⠀', ' ', ' '), ('⣀', '_', '_'), ('⣤', '▄', '.'), ('⠉', '▀', '\''), ('⣿', '█', '#'), ('⡇', '▌', '|')]
+        {
+            assert_eq!(GlyphSet::Blocks.translate(dots), blocks, "{dots}");
+            assert_eq!(GlyphSet::Ascii.translate(dots), ascii, "{dots}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_was_drawn_stays_within_the_set(text in "\\PC{0,30}") {
+            for (set, _) in GlyphSet::ALL {
+                let mut buffer = Buffer::empty(Rect::new(0, 0, 40, 1));
+                buffer.set_string(0, 0, &text, ratatui::style::Style::new());
+                set.apply(&mut buffer);
+                let mut shown = buffer.content.iter().flat_map(|cell| cell.symbol().chars());
+                prop_assert!(shown.all(|c| set.has(c)), "{set}: {text:?}");
+            }
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! Characters and themes of every screen: within ASCII and the VGA font's 256, over all demos, and every drawn one in the table.
+
+use std::{fs, path::Path, time::Duration};
+
+use iodyno::{
+    app::{keymap, tabs},
+    runtime::headless::Headless,
+    source::{demo::DEMOS, origin::Origin},
+    ui::{
+        glyphs::{GLYPHS, GlyphSet},
+        theme::{Palette, Theme},
+    },
+};
+
+/// Keys that show more than a screen at rest: overlays, tests, verdicts, staged values.
+const KEYS: [(&str, &str, u64); 9] = [
+    ("machine", "?", 0),
+    ("machine", ":mark", 0),
+    ("machine", "<Enter>", 0),
+    ("pull", "r", 70),
+    ("dyno", "r", 12),
+    ("what-if", "<Enter>", 80),
+    ("tune", "l+a", 0),
+    ("slots", "b", 0),
+    ("sheet", "f", 0),
+];
+
+/// Every screen of every demo, at rest and after keys, handed to `check`.
+fn over_all_screens(mut check: impl FnMut(&Headless, &str)) {
+    for demo in DEMOS {
+        for size in [(80, 24), (120, 40)] {
+            let open = || Headless::open(&Origin::Demo(demo.name.to_owned()), size).expect("demos open");
+            let mut headless = open();
+            for about in tabs::tabs().chain(tabs::pages()) {
+                headless.app.screen = about.id;
+                headless.wait(Duration::ZERO);
+                headless.send(iodyno::app::Message::Resize(size.0, size.1));
+                check(&headless, &format!("{} {} {size:?}", demo.name, about.id.0));
+            }
+            if size.0 == 80 {
+                continue;
+            }
+            for (screen, keys, seconds) in KEYS {
+                let mut headless = open();
+                headless.app.screen = tabs::from_word(screen).expect("a screen");
+                headless.send(iodyno::app::Message::Resize(size.0, size.1));
+                headless.press(keymap::parse(keys).expect("keys are well written"));
+                headless.wait(Duration::from_secs(seconds));
+                check(&headless, &format!("{} {screen} {keys}", demo.name));
+            }
+        }
+    }
+}
+
+#[test]
+fn no_screen_leaves_its_set_and_no_theme_changes_the_text() {
+    over_all_screens(|headless, what| {
+        let text = |palette| iodyno::ui::picture::text(&headless.picture(Theme::new(palette)));
+        let plain = text(Palette::Plain);
+        for palette in [Palette::Light, Palette::HighContrast] {
+            assert_eq!(text(palette), plain, "{what} in {}", palette.word());
+        }
+        for set in [GlyphSet::Ascii, GlyphSet::Blocks] {
+            let picture = headless.picture(Theme::COLOUR.with_glyphs(set));
+            let shown: Vec<char> = picture.content().iter().flat_map(|cell| cell.symbol().chars()).collect();
+            let wrong: Vec<&char> = shown.iter().filter(|c| !set.has(**c)).collect();
+            assert!(wrong.is_empty(), "{what} in {set}: {wrong:?}");
+            if set == GlyphSet::Ascii {
+                assert!(shown.iter().all(|c| u32::from(*c) <= 0x7e), "{what}");
+            }
+            // Names of these machines are ASCII: a question mark more is a glyph without a row.
+            let unknown = |theme: Theme| {
+                let picture = headless.picture(theme);
+                picture.content().iter().filter(|cell| cell.symbol() == "?").count()
+            };
+            assert_eq!(unknown(Theme::COLOUR.with_glyphs(set)), unknown(Theme::COLOUR), "{what} in {set}");
+        }
+    });
+}
+
+#[test]
+fn every_glyph_of_the_sources_is_in_the_table() {
+    let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("src")];
+    let mut missing = Vec::new();
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder).expect("a folder") {
+            let path = entry.expect("an entry").path();
+            if path.is_dir() {
+                folders.push(path);
+                continue;
+            }
+            if path.ends_with("ui/glyphs.rs") || path.ends_with("tests.rs") {
+                continue;
+            }
+            let whole = fs::read_to_string(&path).expect("text");
+            let code = whole.split("#[cfg(test)]\n").next().unwrap_or_default();
+            let code = code.lines().map(|line| line.split("//").next().unwrap_or_default());
+            for c in code.flat_map(str::chars).filter(|c| !c.is_ascii()) {
+                let is_braille = ('\u{2800}'..='\u{28ff}').contains(&c);
+                if !is_braille && !GLYPHS.iter().any(|glyph| glyph.braille == c) {
+                    missing.push((path.clone(), c));
+                }
+            }
+        }
+    }
+    assert!(missing.is_empty(), "rows are missing in ui/glyphs.rs: {missing:?}");
+}
