@@ -1,6 +1,12 @@
 //! Reasons why a target's figures are not those of its drive: sparse files, zeros, caches in between.
 
-use std::os::unix::fs::MetadataExt;
+use std::{
+    fs::File,
+    os::{
+        fd::AsRawFd,
+        unix::fs::{MetadataExt, OpenOptionsExt},
+    },
+};
 
 use crate::engine::{memory::Mapping, offset_generator::Wyrand, target::Open};
 use crate::{model::Workload, units};
@@ -65,7 +71,15 @@ fn file_system(open: &Open) -> Option<&'static str> {
 }
 
 /// Number of [`SAMPLES`] blocks with only zeros; `None` on a read error, which the run will report.
+///
+/// Samples of a buffered run are read with O_DIRECT too, since they would be cached for the run.
 fn zeros(open: &Open, workload: &Workload) -> Option<u64> {
+    let by_descriptor = || {
+        let path = format!("/proc/self/fd/{}", open.file.as_raw_fd());
+        File::options().read(true).custom_flags(libc::O_DIRECT).open(path)
+    };
+    let past_cache = if workload.direct { None } else { by_descriptor().ok() };
+    let file = past_cache.as_ref().unwrap_or(&open.file);
     let block = workload.block_size.0.min(LONGEST_SAMPLE);
     let mut memory = Mapping::new(usize::try_from(block).ok()?).ok()?;
     let mut random = Wyrand::new(workload.seed, u64::MAX);
@@ -73,7 +87,7 @@ fn zeros(open: &Open, workload: &Workload) -> Option<u64> {
     for _ in 0..SAMPLES {
         let offset = workload.offset.0 + random.below((open.span.0 / block).max(1)) * block;
         let buffer = memory.as_mut_slice();
-        let read = rustix::io::pread(&open.file, &mut *buffer, offset).ok()?;
+        let read = rustix::io::pread(file, &mut *buffer, offset).ok()?;
         zeros += u64::from(buffer.iter().take(read).all(|byte| *byte == 0));
     }
     Some(zeros)

@@ -9,6 +9,7 @@ use crate::engine::{
     aio::{self, AioQueue},
     memory::Mapping,
     offset_generator::Block,
+    prefetch::Prefetch,
     workers::batch_tuner::BatchTuner,
     workers::{Assignment, EffectiveConfig, Ready},
 };
@@ -31,6 +32,7 @@ fn lacks(workload: &Workload) -> [(bool, &'static str); 4] {
 struct Psync<'a> {
     file: &'a File,
     buffer: Mapping,
+    prefetch: Option<Prefetch>,
     block: Option<Block>,
 }
 
@@ -39,7 +41,9 @@ pub(crate) fn work(assignment: &Assignment, ready: &Ready<'_>) -> Result<(), Eng
     let Assignment { workload, target, .. } = assignment;
     let buffer = Mapping::of_reads(aio::block_bytes(workload), 1)?;
     let config = EffectiveConfig::without_ring(EngineKind::Psync, &buffer, &lacks(workload));
-    let mut queue = Psync { file: &target.file, buffer, block: None };
+    let end = workload.offset.0 + target.span.0;
+    let prefetch = workload.prefetch.map(|ahead| Prefetch::new(ahead.0, end));
+    let mut queue = Psync { file: &target.file, buffer, prefetch, block: None };
     aio::work(assignment, ready, &mut queue, config, 1);
     Ok(())
 }
@@ -51,6 +55,9 @@ impl AioQueue for Psync<'_> {
 
     fn enter(&mut self, _: usize, _: Option<Duration>, done: &mut Vec<(u16, i32)>) -> io::Result<()> {
         let Some(Block { offset, length }) = self.block.take() else { return Ok(()) };
+        if let Some(prefetch) = &mut self.prefetch {
+            prefetch.follow(self.file, Block { offset, length });
+        }
         let buffer = &mut self.buffer.as_mut_slice()[..length as usize];
         let result = match pread(self.file, buffer, offset) {
             Ok(read) => i32::try_from(read).unwrap_or(i32::MAX),

@@ -3,8 +3,8 @@
 use std::{sync::Arc, time::Instant};
 
 use crate::engine::{
-    Engine, EngineError, Running, aio::libaio, aio::posixaio, checks, layout, psync, ring, ring::passthrough,
-    ring::read_loop, target::Open, workers::WorkerPool,
+    Engine, EngineError, Running, aio::libaio, aio::posixaio, checks, layout, mmap, psync, ring, ring::passthrough,
+    ring::read_loop, target::Open, workers::{WorkerPool, Work},
 };
 use crate::{
     machine::Machine,
@@ -12,7 +12,7 @@ use crate::{
     text::Label,
 };
 
-/// Reads by io_uring, NVMe commands, native AIO, POSIX AIO, or threads in pread.
+/// Reads by io_uring, NVMe commands, native AIO, POSIX AIO, threads in pread, or page faults.
 #[derive(Debug, Clone, Default)]
 pub struct RealEngine {
     machine: Option<Arc<Machine>>,
@@ -92,12 +92,30 @@ impl RealEngine {
         targets: Vec<Open>,
         why: String,
     ) -> Result<WorkerPool, EngineError> {
-        let mut pool = self.with_threads(workload, targets)?;
+        let mut pool = self.with_threads(workload, targets, psync::work)?;
         pool.explain(why);
         Ok(pool)
     }
 
-    fn with_threads(&self, workload: &Workload, targets: Vec<Open>) -> Result<WorkerPool, EngineError> {
+    /// Reads by page faults, or by pread where the kernel cannot report their errors.
+    fn by_faults(&self, workload: &Workload) -> Result<WorkerPool, EngineError> {
+        let buffered = Workload { direct: false, ..workload.clone() };
+        let mut pool = match mmap::available() {
+            Ok(()) => self.with_threads(&buffered, open(&buffered)?, mmap::work),
+            Err(error) => self.instead(&buffered, open(&buffered)?, mmap::unavailable(&error)),
+        }?;
+        if workload.direct {
+            pool.explain("mmap reads through the page cache: --direct 1 has no effect".to_owned());
+        }
+        Ok(pool)
+    }
+
+    fn with_threads(
+        &self,
+        workload: &Workload,
+        targets: Vec<Open>,
+        work: Work,
+    ) -> Result<WorkerPool, EngineError> {
         let threads = u64::from(workload.depth) * u64::from(workload.jobs) * workload.targets.len() as u64;
         if threads > MOST_THREADS {
             return Err(WorkloadError {
@@ -107,7 +125,7 @@ impl RealEngine {
             }
             .into());
         }
-        WorkerPool::start(self.machine(), workload, targets, workload.depth, psync::work)
+        WorkerPool::start(self.machine(), workload, targets, workload.depth, work)
     }
 }
 
@@ -119,6 +137,7 @@ impl Engine for RealEngine {
     fn check(&self, workload: &Workload) -> Result<(), EngineError> {
         let blocks = match workload.engine {
             EngineKind::IoUringCmd => self.block_devices(workload),
+            EngineKind::Mmap => Workload { direct: false, ..workload.clone() },
             _ => workload.clone(),
         };
         blocks.targets.iter().try_for_each(|target| {
@@ -137,10 +156,11 @@ impl Engine for RealEngine {
                 Ok(()) => WorkerPool::start(self.machine(), workload, open(workload)?, 1, libaio::work),
                 Err(error) => self.instead(workload, open(workload)?, libaio::unavailable(&error)),
             },
-            EngineKind::Psync => self.with_threads(workload, open(workload)?),
+            EngineKind::Psync => self.with_threads(workload, open(workload)?, psync::work),
             EngineKind::Posixaio => {
                 WorkerPool::start(self.machine(), workload, open(workload)?, 1, posixaio::work)
             }
+            EngineKind::Mmap => self.by_faults(workload),
             EngineKind::Simulated => Err(WorkloadError {
                 option: "ioengine",
                 wrong: "the simulated engine cannot read this machine's drives".to_owned(),
@@ -228,6 +248,14 @@ mod tests {
                 ..plain.clone()
             },
             Workload { engine: EngineKind::Posixaio, rate_iops: Some(2000), jobs: 2, ..plain.clone() },
+            Workload { engine: EngineKind::Mmap, depth: 2, ..plain.clone() },
+            Workload {
+                engine: EngineKind::Mmap,
+                pattern: Pattern::Sequential,
+                prefetch: Some(Bytes(1 << 20)),
+                depth: 1,
+                ..plain.clone()
+            },
             Workload { ramp: Duration::from_millis(50), ..plain.clone() },
             Workload { batch_submit: Some(1), batch_complete_min: Some(1), ..plain.clone() },
             spinning.clone(),
@@ -260,7 +288,13 @@ mod tests {
     #[test]
     fn an_amount_is_read_to_the_last_block_and_no_further() {
         let (_folder, path) = file();
-        for engine in [EngineKind::IoUring, EngineKind::Psync, EngineKind::Libaio, EngineKind::Posixaio] {
+        for engine in [
+            EngineKind::IoUring,
+            EngineKind::Psync,
+            EngineKind::Libaio,
+            EngineKind::Posixaio,
+            EngineKind::Mmap,
+        ] {
             let workload = Workload {
                 runtime: None,
                 size: Some(Bytes(1 << 20)),

@@ -351,6 +351,9 @@ fn effective(workload: &Workload, drives: &[&Drive]) -> Effective {
         EngineKind::Posixaio => {
             fallbacks.push("posixaio: the C library serializes reads of a file".to_owned());
         }
+        EngineKind::Mmap => {
+            fallbacks.push("no published cost of page faults: simulated at that of io_uring".to_owned());
+        }
         EngineKind::IoUring | EngineKind::Libaio | EngineKind::Psync | EngineKind::Simulated => {}
     }
     let polled = workload.hipri && without.is_empty();

@@ -505,6 +505,8 @@ impl TargetWorkers {
             cpu_user: closings.iter().map(|closing| closing.usage.user).sum(),
             cpu_system: closings.iter().map(|closing| closing.usage.system).sum(),
             context_switches: closings.iter().map(|closing| closing.usage.switches).sum(),
+            minor_faults: closings.iter().map(|closing| closing.usage.minor_faults).sum(),
+            major_faults: closings.iter().map(|closing| closing.usage.major_faults).sum(),
             calls: totals.calls,
             depth_reached: (totals.calls > 0).then_some(in_flight / f64::from(workload.jobs.max(1))),
             invalid_because,

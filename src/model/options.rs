@@ -193,10 +193,10 @@ options! {
         form: Some(FormField::of(4, &["1", "2", "3", "4", "6", "8", "12", "16"]).help("threads per drive")),
     }
     engine: EngineKind = EngineKind::IoUring, Plain, "ioengine",
-    "`io_uring`, `io_uring_cmd` (NVMe passthrough), libaio, psync or posixaio", {
+    "`io_uring`, `io_uring_cmd` (NVMe passthrough), libaio, psync, posixaio or mmap", {
         arm: Arm::One,
         form: Some(
-            FormField::of(6, &["io_uring", "io_uring_cmd", "libaio", "psync", "posixaio"])
+            FormField::of(6, &["io_uring", "io_uring_cmd", "libaio", "psync", "posixaio", "mmap"])
                 .help("I/O engine, as in fio"),
         ),
         fio_default: Some("psync"),
@@ -297,6 +297,19 @@ options! {
                 .help("maximum IOPS per job; empty for no limit")
                 .empty("no limit"),
         ),
+    }
+    prefetch: Option<Bytes> = None, Plain, "prefetch",
+    "bytes requested ahead of sequential buffered reads (posix_fadvise WILLNEED), with psync or mmap", {
+        bounds: Some((4096, 1 << 30)),
+        rule: |work| {
+            let reads = matches!(work.engine, EngineKind::Psync) && !work.direct || work.engine == EngineKind::Mmap;
+            let wrong = "needs sequential reads through the page cache";
+            let fix = "use it with --rw read and --ioengine mmap, or --ioengine psync --direct 0";
+            unless(work.prefetch.is_none() || reads && work.pattern == Pattern::Sequential, (wrong, fix))
+        },
+        listed: |work| work.prefetch.is_some(),
+        arm: Arm::One,
+        fio: Fio::Missing,
     }
     cpus_allowed: Vec<u32> = Vec::new(), Plain, "cpus_allowed",
     "CPUs for workers, 0-3,8; default those near each drive", {}

@@ -161,6 +161,12 @@ pub struct TargetSummary {
     pub cpu_system: Duration,
     /// Voluntary and involuntary context switches of its workers.
     pub context_switches: u64,
+    /// Page faults of its workers answered from memory (`ru_minflt`).
+    #[serde(default)]
+    pub minor_faults: u64,
+    /// Page faults of its workers that waited for I/O (`ru_majflt`).
+    #[serde(default)]
+    pub major_faults: u64,
     /// `io_uring_enter` (or the engine's like) calls.
     pub calls: u64,
     /// Interrupts of the drive's queues per read; `None` if its vectors are unknown.

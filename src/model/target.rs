@@ -43,13 +43,16 @@ pub enum EngineKind {
     Psync,
     /// POSIX AIO as the C library does it.
     Posixaio,
+    /// Page faults of a shared, read-only mapping.
+    Mmap,
     /// No device: figures of the capacity model.
     Simulated,
 }
 
 impl EngineKind {
     /// Engines that fio has too.
-    pub const ALL: [Self; 5] = [Self::IoUring, Self::IoUringCmd, Self::Libaio, Self::Psync, Self::Posixaio];
+    pub const ALL: [Self; 6] =
+        [Self::IoUring, Self::IoUringCmd, Self::Libaio, Self::Psync, Self::Posixaio, Self::Mmap];
 
     /// Its name, fio's.
     pub const fn name(self) -> &'static str {
@@ -59,6 +62,7 @@ impl EngineKind {
             Self::Libaio => "libaio",
             Self::Psync => "psync",
             Self::Posixaio => "posixaio",
+            Self::Mmap => "mmap",
             Self::Simulated => "simulated",
         }
     }

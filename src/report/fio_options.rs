@@ -108,7 +108,7 @@ fn lines(workload: &Workload) -> String {
 /// fio's iodepth and numjobs: an engine of blocking reads has one in flight per process.
 fn processes(workload: &Workload) -> (u32, u32) {
     match workload.engine {
-        EngineKind::Psync => (1, workload.jobs.saturating_mul(workload.depth)),
+        EngineKind::Psync | EngineKind::Mmap => (1, workload.jobs.saturating_mul(workload.depth)),
         _ => (workload.depth, workload.jobs),
     }
 }

@@ -169,6 +169,7 @@ pub fn activity(machine: &Machine, workload: &Workload, rates: &Rates) -> Activi
         EngineKind::Posixaio => ('S', "futex", "futex_wait_queue"),
         EngineKind::Psync if workload.direct => ('D', "pread64", "__blkdev_direct_IO_simple"),
         EngineKind::Psync => ('D', "pread64", "folio_wait_bit_common"),
+        EngineKind::Mmap => ('D', "madvise", "folio_wait_bit_common"),
         EngineKind::IoUring | EngineKind::IoUringCmd | EngineKind::Simulated => {
             ('S', "io_uring_enter", "io_cqring_wait")
         }

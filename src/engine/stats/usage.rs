@@ -10,6 +10,10 @@ pub(crate) struct Usage {
     pub system: Duration,
     /// Voluntary and involuntary.
     pub switches: u64,
+    /// Page faults answered from memory.
+    pub minor_faults: u64,
+    /// Page faults that waited for I/O.
+    pub major_faults: u64,
 }
 
 /// Voluntary context switches of the calling thread.
@@ -38,6 +42,8 @@ impl Usage {
             user: time(usage.ru_utime),
             system: time(usage.ru_stime),
             switches: usage.ru_nvcsw.unsigned_abs() + usage.ru_nivcsw.unsigned_abs(),
+            minor_faults: usage.ru_minflt.unsigned_abs(),
+            major_faults: usage.ru_majflt.unsigned_abs(),
         }
     }
 
@@ -55,13 +61,15 @@ impl Usage {
         let mut fields = fields.split_whitespace().skip(11).map(|field| field.parse::<u32>().ok());
         let mut time =
             || Some(Duration::from_secs(1) * fields.next()?? / u32::try_from(ticks_per_second).ok()?);
-        Some(Self { user: time()?, system: time()?, switches: 0 })
+        Some(Self { user: time()?, system: time()?, ..Self::default() })
     }
 
     pub(crate) fn add(&mut self, other: Self) {
         self.user += other.user;
         self.system += other.system;
         self.switches += other.switches;
+        self.minor_faults += other.minor_faults;
+        self.major_faults += other.major_faults;
     }
 
     /// CPU time since `earlier`.
@@ -70,6 +78,8 @@ impl Usage {
             user: self.user.saturating_sub(earlier.user),
             system: self.system.saturating_sub(earlier.system),
             switches: self.switches.saturating_sub(earlier.switches),
+            minor_faults: self.minor_faults.saturating_sub(earlier.minor_faults),
+            major_faults: self.major_faults.saturating_sub(earlier.major_faults),
         }
     }
 }

@@ -123,6 +123,8 @@ pub(crate) fn share_out(whole: &WorkerStats, jobs: &[&WorkerStats]) {
         closing.usage.user += usage.user.mul_f64(share);
         closing.usage.system += usage.system.mul_f64(share);
         closing.usage.switches += of(usage.switches);
+        closing.usage.minor_faults += of(usage.minor_faults);
+        closing.usage.major_faults += of(usage.major_faults);
     }
 }
 
