@@ -69,6 +69,8 @@ impl Machine {
             posted_msi_row: self.posted_msi_row.clone(),
             rules: self.rules.clone(),
             measured: self.measured.clone(),
+            layers: self.layers.clone(),
+            pasted: self.pasted.clone(),
         }
     }
 
