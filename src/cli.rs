@@ -80,7 +80,7 @@ struct OriginOptions {
     #[arg(long, global = true, value_name = "NAME", help_heading = "Machine")]
     #[expect(clippy::option_option, reason = "absent, `--demo` alone and `--demo NAME` are three things")]
     demo: Option<Option<String>>,
-    /// Use a capture made by `iodyno capture`; `-` is standard input
+    /// Use a capture made by `iodyno capture`, or pasted texts of lspci; `-` is standard input
     #[arg(long, global = true, value_name = "FILE", help_heading = "Machine")]
     open: Option<PathBuf>,
     /// Read DIR/sys and DIR/proc instead of /sys and /proc

@@ -2,6 +2,7 @@
 
 pub mod json;
 pub mod flatten;
+pub(crate) mod pasted;
 pub(crate) mod tree;
 pub(crate) mod drives;
 pub(crate) mod check;

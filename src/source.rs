@@ -5,7 +5,7 @@
 pub mod root;
 pub mod rules;
 pub mod capture;
-pub(crate) mod import;
+pub mod import;
 mod ids;
 pub mod config_space;
 pub mod pci;
@@ -99,6 +99,9 @@ pub(crate) fn read_or_refuse(root: &dyn SysRoot) -> Result<(Machine, Vec<Problem
 
 fn nothing_read(machine: &Machine, problems: &[Problem]) -> Option<OpenError> {
     let (functions, mut silent) = (machine.pci.functions().count(), machine.pci.silent_functions());
+    if machine.pasted.is_some() {
+        return None;
+    }
     let has_functions = machine.pci.silent_functions().count() < functions;
     if has_functions || machine.drives.iter().any(|drive| drive.size.is_known()) {
         return None;

@@ -91,7 +91,9 @@ pub(super) fn oversubscription(machine: &Machine, limits: &Limits) -> BTreeMap<N
     let ratio = |at: usize, place: &Place| {
         places.wanted(machine, at, place, &|_| true) / place.limit.bytes_per_second.0
     };
-    places.list.iter().enumerate().map(|(at, place)| (place.node, ratio(at, place))).collect()
+    let ratios = places.list.iter().enumerate().map(|(at, place)| (place.node, ratio(at, place)));
+    // 0 is a demand that is unknown.
+    ratios.filter(|(_, ratio)| *ratio > 0.0).collect()
 }
 
 /// Identity of a device that could fill a link: a physical NVMe drive, or the host adapter of other disks.
@@ -214,6 +216,15 @@ impl Places {
             let Some(ways) = drive.node.and_then(|function| self.through.get(&function)) else { continue };
             let Some((_, share)) = ways.iter().find(|(other, _)| *other == at) else { continue };
             let path = ways.iter().filter(|(other, _)| self.is_below(*other, at));
+            let tree = &machine.pci;
+            // Without any link speed, as in a drawing of the tree, its demand is unknown.
+            let has_link =
+                |node: NodeIndex| tree.node(node).link.as_ref().is_some_and(|link| link.speed.is_known());
+            if drive.kind == DriveKind::Nvme
+                && !drive.node.is_some_and(|at| tree.whole_ancestry(at).any(has_link))
+            {
+                continue;
+            }
             let path = path.filter_map(|(other, share)| Some(carries(self.list.get(*other)?) / share));
             let wants = path.reduce(f64::min).unwrap_or(carries(place) / share) * share;
             let known = drives.entry(identity(drive)).or_default();

@@ -131,7 +131,7 @@ pub(crate) fn can_change_places(tree: &PciTree, from: &Slot, to: &Slot) -> bool 
 
 fn fit(machine: &Machine, from: &Slot, to: &Slot) -> Option<Fit> {
     let tree = &machine.pci;
-    let lanes = to.lanes(tree)?;
+    let lanes = to.lanes(tree).or_else(|| to.lanes_of_graphics(tree))?;
     can_change_places(tree, from, to).then_some(())?;
     let needs = from.needs(tree);
     let room = from.lanes(tree).unwrap_or(needs);
@@ -181,10 +181,11 @@ pub(crate) fn are_neighbours(tree: &PciTree, one: NodeIndex, next: NodeIndex) ->
     one.parent == next.parent && PciAddress { function: left.function + 1, ..left } == right
 }
 
-/// Whether a port has four lanes, and nothing or an NVMe function behind it.
+/// Whether a port has four lanes, and nothing or an NVMe function behind it. One of unknown width needs the function.
 fn is_socket(tree: &PciTree, port: NodeIndex) -> bool {
     let node = tree.node(port);
-    max_width(node) == Some(SOCKET) && node.children.iter().all(|child| tree.node(*child).is_nvme())
+    let has_lanes = max_width(node).map_or(!node.children.is_empty(), |width| width == SOCKET);
+    has_lanes && node.children.iter().all(|child| tree.node(*child).is_nvme())
 }
 
 fn max_width(node: &PciNode) -> Option<Lanes> {
@@ -205,6 +206,14 @@ impl Slot {
     /// Lanes of all its ports; `None` if one is unknown.
     pub fn lanes(&self, tree: &PciTree) -> Option<u32> {
         self.ports.iter().map(|port| Some(u32::from(max_width(tree.node(*port))?.0))).sum()
+    }
+
+    /// Lanes of a slot of unknown width that holds a graphics card: those are made for 16.
+    pub(crate) fn lanes_of_graphics(&self, tree: &PciTree) -> Option<u32> {
+        const DISPLAY: u32 = 0x03;
+        let is_graphics =
+            |node: NodeIndex| tree.node(node).class.get().is_some_and(|class| class >> 16 == DISPLAY);
+        self.content(tree).into_iter().any(is_graphics).then_some(16)
     }
 
     /// Its content: the functions directly behind its ports.

@@ -159,7 +159,8 @@ fn best_offer<'c, 'a>(inputs: &Inputs<'a>, all: &'c Cards<'a>, root: NodeIndex) 
         let slots: Vec<Slot> = slots.cloned().collect();
         all.by_root.get(&root).into_iter().flatten().filter_map(move |card| {
             let slot = slots::best_of(machine, &slots, &card.slot, &[])?;
-            let fits = slot.lanes(&machine.pci)? >= card.slot.needs(&machine.pci);
+            let lanes = slot.lanes(&machine.pci).or_else(|| slot.lanes_of_graphics(&machine.pci))?;
+            let fits = lanes >= card.slot.needs(&machine.pci);
             fits.then(|| (own(target).min(card.wants), Offer { card, target, slot }))
         })
     });
@@ -194,7 +195,9 @@ fn bunches<'c, 'a>(inputs: &'c Inputs<'a>, all: &'c Cards<'a>) -> impl Iterator<
         let wanted: f64 = cards.iter().map(|card| card.wants).sum();
         let lanes: u32 = cards.iter().map(|card| card.slot.needs(tree)).sum();
         let limit = inputs.limits.hop(*root);
-        let carries = limit.map_or(lanes <= ONE_SLOT, |limit| wanted <= limit.bytes_per_second.0);
+        // Without link speeds, as in a drawing of the tree, the demand is unknown.
+        let known = limit.filter(|_| wanted > 0.0);
+        let carries = known.map_or(lanes <= ONE_SLOT, |limit| wanted <= limit.bytes_per_second.0);
         if cards.len() < 2 || carries {
             return None;
         }
@@ -246,7 +249,7 @@ fn bunched(inputs: &Inputs, bunch: &Bunch, now: impl FnOnce() -> Option<f64>) ->
         of_root(format!("carries {}, {}", inputs.rate(limit.bytes_per_second.0), limit.because))
     });
     let below = drives.iter().map(|drive| Evidence::new(&*drive.path, format!("under root complex {name}")));
-    let gain = limit.and_then(|_| now()).and_then(|now| offer.gain(inputs.machine, now));
+    let gain = limit.filter(|_| wanted > 0.0).and_then(|_| now()).and_then(|now| offer.gain(inputs.machine, now));
     let (severity, gain) = match (limit, gain) {
         (Some(limit), Some(gain)) => {
             let word = match limit.basis {
@@ -257,7 +260,10 @@ fn bunched(inputs: &Inputs, bunch: &Bunch, now: impl FnOnce() -> Option<f64>) ->
             let carries = format!("{word} {}", inputs.rate(limit.bytes_per_second.0));
             (inputs.weigh(gain), inputs.gain(gain, SHARED_ROOT_COMPLEX.source.replace("{basis}", &carries)))
         }
-        _ => (
+        (Some(_), None) => {
+            (Severity::Warning, Gain::words("unknown", "no link speed of these drives is known"))
+        }
+        (None, _) => (
             Severity::Warning,
             Gain::words(
                 format!("unknown: no published limit of {name}; run its drives at once to measure it"),

@@ -89,6 +89,10 @@ pub(crate) fn text(document: &CheckDocument, width: usize) -> Toned {
         }
         out.push_toned(Tone::Quiet, "  details: iodyno check --explain ID\n");
     }
+    if let Some(pasted) = &document.machine.pasted {
+        out.push("\n");
+        out.push(&super::pasted::text(pasted, width));
+    }
     footer(&mut out, document, width);
     out.push("\n");
     point(&mut out, document, width);
@@ -115,7 +119,9 @@ fn point(out: &mut Toned, document: &CheckDocument, width: usize) {
         let words = format!("{}, {gain}. {}", finding.title, finding.remedy.text);
         labelled(out, (tone(finding.severity), lead), (Tone::Heading, &words), width);
     } else {
-        let words = format!("{}, none found a loss", counted(checks, "check"));
+        let what = document.machine.pasted.as_ref();
+        let what = what.map_or_else(String::new, |pasted| format!(" in what {} shows", pasted.kind()));
+        let words = format!("{}, none found a loss{what}", counted(checks, "check"));
         labelled(out, (Tone::Good, ""), (Tone::Good, &words), width);
     }
 }

@@ -88,8 +88,11 @@ pub(crate) fn text(
     };
     let mut text = table::toned(&COLUMNS, &rows, width, tone);
     text.push("\n");
-    text.append(&counts(findings, &marks));
+    text.append(&counts(findings, &marks, machine.pasted.is_some()));
     text.push(&needs_root(&document.problems, "tree"));
+    if let Some(pasted) = &machine.pasted {
+        text.push(&super::pasted::text(pasted, width.unwrap_or(usize::MAX).max(60)));
+    }
     text
 }
 
@@ -124,7 +127,7 @@ fn marks(machine: &Machine, marked: &BTreeMap<NodeIndex, Severity>) -> BTreeMap<
 }
 
 /// `▲ 1 high, ▼ 1 link downtrained; details: iodyno check`.
-fn counts(findings: &[Finding], marks: &BTreeMap<String, Vec<Mark>>) -> Toned {
+fn counts(findings: &[Finding], marks: &BTreeMap<String, Vec<Mark>>, is_text: bool) -> Toned {
     let found = |severity| findings.iter().filter(|finding| finding.severity == severity).count();
     let links = |mark: Mark| marks.values().flatten().filter(|one| **one == mark).count();
     let mut line = Toned::default();
@@ -141,7 +144,9 @@ fn counts(findings: &[Finding], marks: &BTreeMap<String, Vec<Mark>>) -> Toned {
         }
     }
     if line.plain().is_empty() {
-        line.push_toned(Tone::Good, &format!("{}: nothing limits a drive", counted(FINDINGS.len(), "check")));
+        // A text shows a part of the machine.
+        let what = if is_text { "nothing in this text" } else { "nothing" };
+        line.push_toned(Tone::Good, &format!("{}: {what} limits a drive", counted(FINDINGS.len(), "check")));
     }
     line.push("; details: iodyno check\n");
     line

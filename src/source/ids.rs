@@ -138,10 +138,11 @@ pub(super) fn words(root: &dyn SysRoot, address: PciAddress) -> Vec<u8> {
 /// Names that lack in the id lists, by the words of a text.
 pub(super) fn complete(names: &mut Names, words: &[u8]) {
     if names.device.is_none() {
-        let of_text = answered(words, "device ");
-        // The text's name has the vendor in it.
-        names.vendor = if of_text.is_some() { None } else { names.vendor.take() };
-        names.device = of_text;
+        // The text's name has the vendor's in it.
+        let vendor = names.vendor.as_ref().map_or("", Label::as_str);
+        names.device = answered(words, "device ")
+            .map(|text| text.as_str().strip_prefix(vendor).map_or_else(|| text.clone(), Label::new))
+            .filter(|text| !text.is_empty());
     }
     names.class = names.class.take().or_else(|| answered(words, "class "));
 }
@@ -159,7 +160,9 @@ pub(super) fn of_name(text: &str) -> (Option<u16>, Option<u16>) {
     for end in ends.take(24) {
         let Some(vendor) = index.vendors.get(&text[..end]).copied() else { continue };
         let rest = text[end..].trim();
-        let by_id = rest.strip_prefix("Device ").and_then(|digits| hex(digits.as_bytes(), 4).filter(|_| digits.len() == 4));
+        let by_id = rest
+            .strip_prefix("Device ")
+            .and_then(|digits| hex(digits.as_bytes(), 4).filter(|_| digits.len() == 4));
         let device = by_id.or_else(|| index.devices.get(&(vendor, rest.to_owned())).copied().flatten());
         // The longest vendor's name counts, unless a shorter one has the device.
         if device.is_some() || found.1.is_none() {
@@ -189,14 +192,17 @@ struct ByName {
 
 static BY_NAME: LazyLock<ByName> = LazyLock::new(|| {
     let list = &*BUILT_IN;
-    let mut by_name =
-        ByName { vendors: HashMap::new(), devices: HashMap::new(), classes: HashMap::new() };
+    let mut by_name = ByName { vendors: HashMap::new(), devices: HashMap::new(), classes: HashMap::new() };
     for (id, _) in &list.index {
         let Some(name) = list.name(*id).map(|name| name.to_string()) else { continue };
         match *id {
             Id::Vendor(vendor, None) => _ = by_name.vendors.entry(name).or_insert(vendor),
             Id::Vendor(vendor, Some(device)) => {
-                by_name.devices.entry((vendor, name)).and_modify(|known| *known = None).or_insert(Some(device));
+                by_name
+                    .devices
+                    .entry((vendor, name))
+                    .and_modify(|known| *known = None)
+                    .or_insert(Some(device));
             }
             // A base class gives its name to subclasses without one.
             Id::Class(base, None) => _ = by_name.classes.entry(name).or_insert(base << 8),

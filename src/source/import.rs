@@ -14,8 +14,13 @@ mod tree;
 
 use std::collections::BTreeSet;
 
-use self::{facts::Facts, root::ImportRoot, tree::Tree};
-use crate::{machine::Pasted, units::counted};
+pub use root::ImportRoot;
+
+use self::{facts::Facts, tree::Tree};
+use crate::{
+    machine::Pasted,
+    units::{counted, counted_with_verb},
+};
 
 /// Functions and drives of one text; the tree that is read has no more.
 const MOST_FUNCTIONS: usize = 1 << 14;
@@ -24,7 +29,7 @@ const MOST_FUNCTIONS: usize = 1 << 14;
 ///
 /// # Errors
 /// The text is larger than any machine's, in words.
-pub(crate) fn read(content: &[u8]) -> Result<Option<ImportRoot>, String> {
+pub fn read(content: &[u8]) -> Result<Option<ImportRoot>, String> {
     let text = lines::decode(content);
     let lines = lines::split(&text)?;
     let mut facts = Facts::default();
@@ -36,6 +41,7 @@ pub(crate) fn read(content: &[u8]) -> Result<Option<ImportRoot>, String> {
     if facts.functions.len() + facts.drives.len() > MOST_FUNCTIONS {
         return Err(format!("more than {MOST_FUNCTIONS} functions and drives, which no machine has"));
     }
+    facts.functions.values_mut().for_each(registers::complete);
     let tree = tree::build(&facts);
     let notes = std::mem::take(&mut facts.notes);
     let pasted = Pasted {
@@ -54,24 +60,39 @@ fn lacks(facts: &Facts, tree: &Tree) -> Vec<String> {
     let mut lacks = Vec::new();
     let functions = || facts.functions.values();
     let count = facts.functions.len();
-    let links = functions().filter(|it| it.config.is_some() || it.express.as_ref().is_some_and(|it| it.link_status.is_some()));
+    let links = functions()
+        .filter(|it| it.config.is_some() || it.express.as_ref().is_some_and(|it| it.link_status.is_some()));
     let has_links = links.count() > 0;
     let denied = functions().filter(|function| function.denied.is_some()).count();
     if denied > 0 {
-        lacks.push(format!("Registers of {} were denied: lspci ran without root.", counted(denied, "function")));
+        lacks.push(format!(
+            "Registers of {} were denied: lspci ran without root.",
+            counted(denied, "function")
+        ));
     } else if count > 0 && !has_links {
         lacks.push("No link has a speed or width: `sudo lspci -vv` shows them.".to_owned());
     }
     if !tree.without_bridge.is_empty() {
-        let buses: Vec<String> =
-            tree.without_bridge.iter().take(8).map(|(domain, bus)| format!("{domain:04x}:{bus:02x}")).collect();
+        let buses: Vec<String> = tree
+            .without_bridge
+            .iter()
+            .take(8)
+            .map(|(domain, bus)| format!("{domain:04x}:{bus:02x}"))
+            .collect();
         let more = if tree.without_bridge.len() > buses.len() { ", ..." } else { "" };
-        lacks.push(format!("The bridge above {}{more} is unknown: `lspci -v` or `lspci -t` shows it.", buses.join(", ")));
+        lacks.push(format!(
+            "The bridge above {}{more} is unknown: `lspci -v` or `lspci -t` shows it.",
+            buses.join(", ")
+        ));
     }
-    let without_ids = functions().filter(|it| it.config.is_none() && (it.vendor.is_none() || it.device.is_none()));
+    let without_ids =
+        functions().filter(|it| it.config.is_none() && (it.vendor.is_none() || it.device.is_none()));
     match without_ids.count() {
         0 => {}
-        some => lacks.push(format!("{} without ids: `lspci -nn` shows them.", counted(some, "function"))),
+        some => {
+            let have = counted_with_verb(some, "function", ("has", "have"));
+            lacks.push(format!("{have} no ids: `lspci -nn` shows them."));
+        }
     }
     if facts.drives.is_empty() && count > 0 {
         lacks.push("Drives have no names, models or settings: add `nvme list` and `lsblk -O -J`.".to_owned());
@@ -79,7 +100,8 @@ fn lacks(facts: &Facts, tree: &Tree) -> Vec<String> {
     if count == 0 {
         lacks.push("No PCI functions: add `sudo lspci -vv`.".to_owned());
     }
-    let silent: BTreeSet<_> = facts.functions.iter().filter(|(_, it)| it.silent.is_some()).map(|(at, _)| at).collect();
+    let silent: BTreeSet<_> =
+        facts.functions.iter().filter(|(_, it)| it.silent.is_some()).map(|(at, _)| at).collect();
     if !silent.is_empty() {
         let names: Vec<String> = silent.iter().take(8).map(ToString::to_string).collect();
         lacks.push(format!("{} did not respond (asleep or removed) when lspci ran.", names.join(", ")));

@@ -7,6 +7,7 @@ use crate::{
     capacity::{link, link_state},
     machine::{Drive, Machine, NodeKind, PciNode},
     model::{DriveName, Limit, Limits, NodeIndex, Problem},
+    report::pasted::SourceRow,
 };
 
 /// `iodyno tree --json`.
@@ -14,6 +15,9 @@ use crate::{
 pub struct TreeDocument {
     /// All of them in bus order. Those below a device (VMD) are here too and name it in `parent`.
     pub root_complexes: Vec<NodeRow>,
+    /// The opened text, if it is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub source: Option<SourceRow>,
     /// Reasons of values that are `null`.
     pub problems: Vec<Problem>,
 }
@@ -81,7 +85,8 @@ impl TreeDocument {
         let mut maker = Maker { machine, limits, reasons: Reasons::default() };
         let root_complexes = machine.pci.roots().map(|root| maker.node(root)).collect();
         let problems = maker.reasons.into_problems(problems);
-        Self { root_complexes, problems }
+        let source = machine.pasted.as_deref().map(SourceRow::new);
+        Self { root_complexes, source, problems }
     }
 }
 

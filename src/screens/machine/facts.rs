@@ -33,6 +33,17 @@ pub(super) fn heading(shared: &Shared, row: &Row) -> String {
 
 /// All facts of a row, the ones people look for first.
 pub(super) fn of_row(shared: &Shared, row: &Row) -> Vec<Fact> {
+    let mut facts = read_of_row(shared, row);
+    if let Some(pasted) = &shared.machine.pasted {
+        for path in facts.iter_mut().filter_map(|fact| fact.path.as_mut()) {
+            *path = pasted.place(path).map_or_else(|| path.clone(), Arc::from);
+        }
+    }
+    facts
+}
+
+/// The same with paths of sysfs, also where an opened text answers for them.
+fn read_of_row(shared: &Shared, row: &Row) -> Vec<Fact> {
     let mut facts = Vec::new();
     if let Some(drive) = row.drive().and_then(|name| shared.machine.drive(name)) {
         about_drive(shared, drive, row, &mut facts);

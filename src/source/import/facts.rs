@@ -68,7 +68,7 @@ pub(super) struct Function {
     pub driver: Option<Known<Label>>,
     pub numa_node: Option<Known<u32>>,
     pub iommu_group: Option<Known<u32>>,
-    /// Physical Slot, or the firmware's DeviceName.
+    /// Physical Slot, or the firmware's `DeviceName`.
     pub slot: Option<Known<Label>>,
     pub express: Option<ExpressWords>,
     /// `Capabilities: <access denied>`.

@@ -40,7 +40,6 @@ pub(super) fn split(text: &str) -> Result<Vec<Line<'_>>, String> {
         if lines.len() >= MOST_LINES {
             return Err(format!("more than {MOST_LINES} lines, which no listing has"));
         }
-        let raw = unquoted(raw);
         if !encoded {
             lines.push(Line { number: at + 1, text: plain(Cow::Borrowed(raw)) });
             continue;
@@ -64,19 +63,23 @@ pub(super) fn split(text: &str) -> Result<Vec<Line<'_>>, String> {
 }
 
 /// Without the marks of quoted mail: `> > text`.
-fn unquoted(line: &str) -> &str {
-    let mut rest = line;
+fn unquoted(line: Cow<'_, str>) -> Cow<'_, str> {
+    if !line.trim_start_matches(' ').starts_with('>') {
+        return line;
+    }
+    let mut rest = &*line;
     while let Some(after) = rest.trim_start_matches(' ').strip_prefix('>') {
         rest = after;
         // One blank belongs to the mark; further ones are the text's.
         if rest.starts_with(' ') && !rest.trim_start_matches(' ').starts_with('>') {
-            return &rest[1..];
+            rest = &rest[1..];
+            break;
         }
     }
-    rest
+    Cow::Owned(rest.to_owned())
 }
 
-/// Without non-breaking blanks, entities and tags of a page's source.
+/// Without quoting, and without non-breaking blanks, entities and tags of a page's source.
 fn plain(line: Cow<'_, str>) -> Cow<'_, str> {
     const ENTITIES: [(&str, &str); 8] = [
         ("&gt;", ">"),
@@ -89,25 +92,37 @@ fn plain(line: Cow<'_, str>) -> Cow<'_, str> {
         ("&amp;", "&"),
     ];
     const TAGS: [&str; 12] = [
-        "<pre>", "</pre>", "<code>", "</code>", "<br>", "<br/>", "<br />", "<p>", "</p>", "[code]", "[/code]", "[CODE]",
+        "<pre>", "</pre>", "<code>", "</code>", "<br>", "<br/>", "<br />", "<p>", "</p>", "[code]",
+        "[/code]", "[CODE]",
     ];
     let mut line = line;
     if line.contains('\u{a0}') {
         line = Cow::Owned(line.replace('\u{a0}', " "));
     }
-    if line.contains("</") || line.contains("<br") || line.contains("<pre") || line.contains("<code") || line.contains("ode]") {
+    if line.contains("</")
+        || line.contains("<br")
+        || line.contains("<pre")
+        || line.contains("<code")
+        || line.contains("ode]")
+    {
         line = Cow::Owned(TAGS.iter().fold(line.into_owned(), |line, tag| line.replace(tag, "")));
     }
     if line.contains('&') && ENTITIES.iter().any(|(entity, _)| line.contains(entity)) {
         line = Cow::Owned(ENTITIES.iter().fold(line.into_owned(), |line, (from, to)| line.replace(from, to)));
     }
-    line
+    unquoted(line)
 }
 
-/// Whether a text is quoted-printable (RFC 2045, section 6.7): a plain listing has no `=3D`, but has `size=16M`.
+/// Whether a text is quoted-printable (RFC 2045, section 6.7): a plain listing has no `=3D` or `=A0`, but has `size=16M`.
 fn is_quoted_printable(text: &str) -> bool {
-    let encoded = text.matches("=3D").take(3).count();
-    encoded == 3 || text.lines().take(4000).any(|line| line.ends_with("=20") || line.ends_with("=09"))
+    let encoded = |code: &str| text.matches(code).take(3).count() == 3;
+    let lines = || text.lines().take(4000).map(str::trim_end);
+    // Soft line breaks come behind at most 76 characters.
+    let soft = lines().filter(|line| line.ends_with('=') && (50..=76).contains(&line.len())).take(2).count();
+    encoded("=3D")
+        || encoded("=A0")
+        || soft == 2
+        || lines().any(|line| line.ends_with("=20") || line.ends_with("=09"))
 }
 
 fn decoded(line: &str) -> String {
@@ -128,7 +143,9 @@ fn decoded(line: &str) -> String {
             None => bytes.push(*first),
         }
     }
-    String::from_utf8_lossy(&bytes).into_owned()
+    // Old mails are Latin-1, in which each byte is its character.
+    String::from_utf8(bytes)
+        .unwrap_or_else(|wrong| wrong.as_bytes().iter().map(|byte| char::from(*byte)).collect())
 }
 
 #[cfg(test)]
@@ -164,6 +181,11 @@ mod tests {
                 (3, "\u{e4}".to_owned()),
                 (4, String::new())
             ]
+        );
+        assert_eq!(
+            texts("size=3D1 a=3Db c=3Dd\n>=A0 +-[0000:60]=A0")[1].1,
+            " +-[0000:60] ",
+            "Latin-1 in a quotation"
         );
         assert_eq!(texts("[size=16M] a=b")[0].1, "[size=16M] a=b");
     }

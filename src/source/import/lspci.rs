@@ -5,14 +5,20 @@ mod functions;
 mod names;
 mod words;
 
-
-
 use super::sections::Kind;
 
 /// `lspci`, with any of `-v`, `-n`, `-D`, `-k`, `-q`, `-x`.
-pub(super) const LIST: Kind =
-    Kind { begins: |line, _| functions::is_first(line), continues: functions::continues, read: functions::read };
+pub(super) const LIST: Kind = Kind {
+    begins: |line, _| functions::is_first(line),
+    continues: functions::continues,
+    tolerates: 3,
+    read: |lines, facts| Some(functions::read(lines, facts)),
+};
 
 /// `lspci -t`.
-pub(super) const DRAWING: Kind =
-    Kind { begins: |line, _| drawing::is_first(line), continues: drawing::continues, read: drawing::read };
+pub(super) const DRAWING: Kind = Kind {
+    begins: |line, _| drawing::is_first(line),
+    continues: drawing::continues,
+    tolerates: 1,
+    read: drawing::read,
+};

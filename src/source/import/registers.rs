@@ -1,7 +1,7 @@
 //! Configuration space from lspci's words: the header and the PCI Express capability, with the registers that the words state.
 
-use super::facts::{ExpressWords, Function, LinkWords};
-use crate::units::TransferRate;
+use super::facts::{ExpressWords, Function, Known, LinkWords, learn};
+use crate::{source::config_space::ConfigSpace, units::TransferRate};
 
 /// Bytes readable without privileges.
 const HEADER: usize = 64;
@@ -33,6 +33,9 @@ pub(super) fn config(function: &Function) -> Result<Vec<u8>, String> {
         };
     };
     let at = usize::from(express.at);
+    if at == 0 {
+        return Err("the text shows links, not the whole capability; `lspci -vv` as root shows it".to_owned());
+    }
     if at < HEADER || at % 4 != 0 || at + 0x34 > SPACE {
         return Err(format!("the text has the capability at {at:#x}, which no device has"));
     }
@@ -40,6 +43,39 @@ pub(super) fn config(function: &Function) -> Result<Vec<u8>, String> {
     (bytes[0x06], bytes[0x34]) = (0x10, express.at);
     capability(express, &mut bytes[at..])?;
     Ok(bytes)
+}
+
+/// Takes ids, class and bus numbers from a hex dump, where the words do not have them.
+pub(super) fn complete(function: &mut Function) {
+    let Some(dump) = function.config.take() else { return };
+    if let Ok(space) = ConfigSpace::new(&dump.value) {
+        let word = |at: usize| Some(u16::from_le_bytes([*dump.value.get(at)?, *dump.value.get(at + 1)?]));
+        let class =
+            dump.value.get(0x09..0x0c).map(|class| u32::from_le_bytes([class[0], class[1], class[2], 0]));
+        let known = |slot: &mut Option<Known<u16>>, value: Option<u16>| {
+            if let Some(value) = value {
+                learn(slot, value, dump.line);
+            }
+        };
+        known(&mut function.vendor, word(0x00));
+        known(&mut function.device, word(0x02));
+        if let Some(class) = class {
+            learn(&mut function.class, class, dump.line);
+        }
+        // A CardBus bridge (header type 2) has its numbers in the same places.
+        let of_cardbus = || Some((*dump.value.get(0x19)?, *dump.value.get(0x1a)?));
+        let is_cardbus = dump.value[0x0e] & 0x7f == 2;
+        if let Some(buses) = space.buses().or_else(|| of_cardbus().filter(|_| is_cardbus)) {
+            learn(&mut function.buses, buses, dump.line);
+        }
+        // Header type 0 alone has the subsystem's ids here.
+        if let (Some(vendor), Some(device), None) = (word(0x2c), word(0x2e), space.buses())
+            && vendor != 0
+        {
+            learn(&mut function.subsystem, (vendor, device), dump.line);
+        }
+    }
+    function.config = Some(dump);
 }
 
 fn capability(words: &ExpressWords, bytes: &mut [u8]) -> Result<(), String> {
@@ -94,7 +130,6 @@ fn speed_code(speed: TransferRate) -> u8 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::source::{config_space::ConfigSpace, import::facts::Known};
 
     #[test]
     fn registers_come_back_as_they_were_worded() {
@@ -115,12 +150,16 @@ mod tests {
             target_speed: Some(Known::new(speed.unwrap(), 1)),
             line: 1,
         };
-        let function = |words: &ExpressWords| Function { express: Some(words.clone()), ..Function::default() };
+        let function =
+            |words: &ExpressWords| Function { express: Some(words.clone()), ..Function::default() };
         let bytes = config(&function(&words)).unwrap();
         let express = ConfigSpace::new(&bytes).unwrap().express().unwrap();
         assert_eq!((express.port_type, express.slot_implemented), (4, true));
         assert_eq!((express.payload_supported, express.payload, express.read_request), (512, 256, 4096));
-        assert_eq!((express.relaxed_ordering, express.extended_tags, express.extended_tags_supported), (true, false, true));
+        assert_eq!(
+            (express.relaxed_ordering, express.extended_tags, express.extended_tags_supported),
+            (true, false, true)
+        );
         assert_eq!((express.max_speed, express.max_width), (speed, 16));
         assert_eq!((express.speed, express.width), (TransferRate::from_mega(8_000), 4));
         assert_eq!((express.aspm_enabled, express.target_speed), (2, speed));

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use super::{
     facts::{DriveFacts, ExpressWords, Facts, Function, Known, LinkWords},
     registers,
-    tree::Tree,
+    tree::{self, Tree},
 };
 use crate::{
     machine::Pasted,
@@ -15,11 +15,12 @@ use crate::{
         ids,
         root::{RootError, SysRoot},
     },
+    text::Label,
 };
 
 /// A root that answers from the facts of a text.
 #[derive(Debug)]
-pub(crate) struct ImportRoot {
+pub struct ImportRoot {
     answers: BTreeMap<Arc<str>, Answers>,
     pasted: Arc<Pasted>,
 }
@@ -47,8 +48,11 @@ impl ImportRoot {
     pub(super) fn new(facts: Facts, tree: &Tree, pasted: Pasted) -> Self {
         let mut files = Files { answers: BTreeMap::new(), lines: pasted.lines };
         files.folder("/sys/bus/pci/devices", tree.folders.keys().map(ToString::to_string).collect());
-        let mut roots: Vec<String> =
-            tree.roots.values().filter_map(|folder| Some(folder.strip_prefix("/sys/devices/")?.to_owned())).collect();
+        let mut roots: Vec<String> = tree
+            .roots
+            .values()
+            .filter_map(|folder| Some(folder.strip_prefix("/sys/devices/")?.to_owned()))
+            .collect();
         roots.retain(|name| !name.contains('/'));
         files.folder("/sys/devices", roots);
         for (root, line) in &facts.roots {
@@ -56,9 +60,11 @@ impl ImportRoot {
                 files.lines.insert(folder.as_str().into(), *line);
             }
         }
+        let types = tree::port_types(&facts, tree);
         for (address, function) in &facts.functions {
             if let Some(folder) = tree.folders.get(address) {
                 files.function(*address, function, folder);
+                files.words(*address, function, types.get(address).copied());
             }
         }
         files.drives(&facts, tree);
@@ -143,23 +149,20 @@ impl Files {
             self.put(at("secondary_bus_number"), format!("{secondary}\n").into_bytes(), buses.line);
             self.put(at("subordinate_bus_number"), format!("{subordinate}\n").into_bytes(), buses.line);
         }
-        self.words(address, function);
         self.links(function, folder);
         self.config(function, folder);
     }
 
     /// Names and the port's type in words, which no file of sysfs has.
-    fn words(&mut self, address: PciAddress, function: &Function) {
-        let mut words = String::new();
-        if let Some(name) = &function.name {
-            words.push_str(&format!("device {}\n", name.value));
-        }
-        if let Some(name) = &function.class_name {
-            words.push_str(&format!("class {}\n", name.value));
-        }
-        if let Some(port_type) = function.express.as_ref().and_then(|express| express.port_type) {
-            words.push_str(&format!("port-type {port_type}\n"));
-        }
+    fn words(&mut self, address: PciAddress, function: &Function, port_type: Option<u8>) {
+        let line = |word: &str, text: Option<String>| text.map(|text| format!("{word} {text}\n"));
+        let name = |known: &Option<Known<Label>>| known.as_ref().map(|known| known.value.to_string());
+        let words = [
+            line("device", name(&function.name)),
+            line("class", name(&function.class_name)),
+            line("port-type", port_type.map(|code| code.to_string())),
+        ];
+        let words: String = words.into_iter().flatten().collect();
         self.put(ids::words_path(address), words.into_bytes(), function.line);
     }
 
@@ -167,7 +170,9 @@ impl Files {
         let Some(express) = &function.express else { return };
         let mut link = |which: &str, words: &Option<Known<LinkWords>>| {
             let Some(Known { value, line }) = words else { return };
-            let speed = value.speed.map_or_else(|| "Unknown".to_owned(), |speed| format!("{:.1} GT/s PCIe", speed.gts()));
+            let speed = value
+                .speed
+                .map_or_else(|| "Unknown".to_owned(), |speed| format!("{:.1} GT/s PCIe", speed.gts()));
             self.put(format!("{folder}/{which}_link_speed"), format!("{speed}\n").into_bytes(), *line);
             let width = value.width.map_or_else(|| "Unknown".to_owned(), |width| width.to_string());
             self.put(format!("{folder}/{which}_link_width"), format!("{width}\n").into_bytes(), *line);
@@ -186,7 +191,9 @@ impl Files {
                 self.lines.insert(format!("{path} {register}").into(), line);
             }
         };
-        if let Some(ExpressWords { device_capabilities, sizes, link_capabilities, link_status, .. }) = &function.express {
+        if let Some(ExpressWords { device_capabilities, sizes, link_capabilities, link_status, .. }) =
+            &function.express
+        {
             line("DevCap", device_capabilities.map(|known| known.line));
             line("DevCtl", sizes.map(|known| known.line));
             line("LnkCap", link_capabilities.map(|known| known.line));
@@ -217,7 +224,10 @@ impl Files {
         for (address, function) in &facts.functions {
             const NVM: u32 = 0x0108;
             let is_nvme = function.class.is_some_and(|class| class.value >> 8 == NVM);
-            let Some(folder) = tree.folders.get(address).filter(|_| is_nvme && !placed.contains(address)) else { continue };
+            let Some(folder) = tree.folders.get(address).filter(|_| is_nvme && !placed.contains(address))
+            else {
+                continue;
+            };
             let short = address.to_string();
             let name = format!("nvme@{}", short.strip_prefix("0000:").unwrap_or(&short));
             self.drive(&name, &DriveFacts { line: function.line, ..DriveFacts::default() }, folder);
@@ -228,9 +238,10 @@ impl Files {
 
     fn drive(&mut self, name: &str, drive: &DriveFacts, above: &str) {
         let (device, folder) = if name.starts_with("nvme") {
-            let controller = name.split_once('n').and_then(|_| name.rsplit_once('n')).map_or(name, |(before, after)| {
-                if after.bytes().all(|digit| digit.is_ascii_digit()) { before } else { name }
-            });
+            let controller =
+                name.split_once('n').and_then(|_| name.rsplit_once('n')).map_or(name, |(before, after)| {
+                    if after.bytes().all(|digit| digit.is_ascii_digit()) { before } else { name }
+                });
             let controller = format!("{above}/nvme/{controller}");
             let folder = format!("{controller}/{name}");
             (controller, folder)
@@ -242,7 +253,9 @@ impl Files {
         self.lines.insert(folder.as_str().into(), drive.line);
         self.link(format!("{folder}/device"), device.clone(), drive.line);
         let files = drive.files.iter().map(|(file, known)| (&folder, file, known));
-        for (base, file, known) in files.chain(drive.device_files.iter().map(|(file, known)| (&device, file, known))) {
+        for (base, file, known) in
+            files.chain(drive.device_files.iter().map(|(file, known)| (&device, file, known)))
+        {
             self.put(format!("{base}/{file}"), format!("{}\n", known.value).into_bytes(), known.line);
         }
     }

@@ -14,6 +14,8 @@ pub(super) struct Kind {
     pub begins: fn(&str, Option<&str>) -> bool,
     /// Whether a line behind the first belongs to it too. Empty lines do not end a listing.
     pub continues: fn(&str) -> bool,
+    /// Foreign lines within a listing, such as the rest of a wrapped line, if the listing goes on behind them.
+    pub tolerates: usize,
     /// Reads the listing; the answer is the command that prints it, `None` if nothing could be used.
     pub read: fn(&[Line], &mut Facts) -> Option<Cow<'static, str>>,
 }
@@ -45,16 +47,20 @@ pub(super) fn read(lines: &[Line], facts: &mut Facts) -> Vec<Listing> {
 
 /// The index behind the last line of the listing that begins at `from`.
 fn end_of(kind: &Kind, lines: &[Line], from: usize) -> usize {
-    let mut end = from + 1;
+    let (mut end, mut foreign) = (from + 1, 0);
     for (at, line) in lines.iter().enumerate().skip(from + 1) {
         if line.text.trim().is_empty() {
             continue;
         }
         let next = lines.get(at + 1).map(|line| &*line.text);
         if !(kind.continues)(&line.text) && !(kind.begins)(&line.text, next) {
-            break;
+            foreign += 1;
+            if foreign > kind.tolerates {
+                break;
+            }
+            continue;
         }
-        end = at + 1;
+        (end, foreign) = (at + 1, 0);
     }
     end
 }

@@ -52,6 +52,50 @@ pub(super) fn build(facts: &Facts) -> Tree {
     tree
 }
 
+/// Types of ports that the text does not state, by their place: a bridge on a root bus is a root port, one below a port with
+/// bridges below it the upstream port of a switch, and those its downstream ports.
+pub(super) fn port_types(facts: &Facts, tree: &Tree) -> BTreeMap<PciAddress, u8> {
+    const ROOT_PORT: u8 = 4;
+    const UPSTREAM: u8 = 5;
+    const DOWNSTREAM: u8 = 6;
+    let is_unknown = |function: &Function| {
+        let is_open = !function.has_body || function.denied.is_some();
+        function.express.is_none()
+            && function.config.is_none()
+            && is_open
+            && class_of(function) == Some(0x0604)
+    };
+    let mut with_bridges: BTreeSet<PciAddress> = BTreeSet::new();
+    let above = |address: &PciAddress| -> Option<PciAddress> {
+        let folder = tree.folders.get(address)?.rsplit_once('/')?.0;
+        folder.rsplit_once('/')?.1.parse().ok()
+    };
+    for (address, function) in &facts.functions {
+        if class_of(function) == Some(0x0604) {
+            with_bridges.extend(above(address));
+        }
+    }
+    let mut types: BTreeMap<PciAddress, u8> = BTreeMap::new();
+    // Ports are on higher buses than what is above them.
+    for (address, function) in &facts.functions {
+        let stated = function.express.as_ref().and_then(|express| express.port_type);
+        let code = match above(address) {
+            _ if stated.is_some() => stated,
+            _ if !is_unknown(function) => None,
+            // A bridge whose parent is unknown is directly in the folder of a root bus of another number.
+            None if tree.roots.contains_key(&bus_of(*address)) => Some(ROOT_PORT),
+            None => None,
+            Some(above) => match types.get(&above) {
+                Some(&ROOT_PORT | &DOWNSTREAM) if with_bridges.contains(address) => Some(UPSTREAM),
+                Some(&UPSTREAM) => Some(DOWNSTREAM),
+                _ => None,
+            },
+        };
+        types.extend(code.map(|code| (*address, code)));
+    }
+    types
+}
+
 /// What is above a bus.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Above {
@@ -73,7 +117,7 @@ struct Buses {
 
 impl Buses {
     fn new(facts: &Facts) -> Self {
-        let used = facts.functions.keys().map(bus_of).collect();
+        let used = facts.functions.keys().copied().map(bus_of).collect();
         let (mut bridges, mut ranges): (BTreeMap<_, _>, BTreeMap<_, Vec<_>>) = Default::default();
         for (address, function) in &facts.functions {
             let Some((secondary, subordinate)) = function.buses.map(|buses| buses.value) else { continue };
@@ -123,13 +167,13 @@ impl Buses {
 
     /// Whether a bridge of the domain has no bus numbers, as in a list without `-v`.
     fn has_unnumbered_bridge(&self, facts: &Facts, domain: u32) -> bool {
-        self.ranges.get(&domain).is_none()
+        !self.ranges.contains_key(&domain)
             && functions_in(facts, domain)
                 .any(|(_, function)| function.buses.is_none() && class_of(function) == Some(0x0604))
     }
 }
 
-fn bus_of(address: &PciAddress) -> (u32, u8) {
+fn bus_of(address: PciAddress) -> (u32, u8) {
     (address.domain, address.bus)
 }
 
@@ -159,7 +203,8 @@ fn vmd_functions(facts: &Facts, roots: &BTreeMap<(u32, u8), String>) -> BTreeMap
         let driver = function.driver.as_ref().map_or("", |driver| driver.value.as_str());
         driver == "vmd" || (driver.is_empty() && name.contains("Volume Management Device"))
     };
-    let domains: BTreeSet<u32> = roots.keys().map(|(domain, _)| *domain).filter(|it| *it >= VMD_DOMAINS).collect();
+    let domains: BTreeSet<u32> =
+        roots.keys().map(|(domain, _)| *domain).filter(|it| *it >= VMD_DOMAINS).collect();
     let functions: Vec<PciAddress> = facts
         .functions
         .iter()
@@ -167,23 +212,32 @@ fn vmd_functions(facts: &Facts, roots: &BTreeMap<(u32, u8), String>) -> BTreeMap
         .map(|(address, _)| *address)
         .collect();
     // With another number of them it cannot be said which domain is behind which.
-    if domains.len() == functions.len() { domains.into_iter().zip(functions).collect() } else { BTreeMap::new() }
+    if domains.len() == functions.len() {
+        domains.into_iter().zip(functions).collect()
+    } else {
+        BTreeMap::new()
+    }
 }
 
 type AboveBus = BTreeMap<(u32, u8), Above>;
 
-fn folder(facts: &Facts, above: &AboveBus, of_vmd: &BTreeMap<u32, PciAddress>, address: PciAddress) -> String {
+fn folder(
+    facts: &Facts,
+    above: &AboveBus,
+    of_vmd: &BTreeMap<u32, PciAddress>,
+    address: PciAddress,
+) -> String {
     let mut ports = vec![address];
     let mut at = address;
-    while let Some(Above::Bridge(bridge)) = above.get(&bus_of(&at))
+    while let Some(Above::Bridge(bridge)) = above.get(&bus_of(at))
         && ports.len() < MOST_DEPTH
     {
         ports.push(*bridge);
         at = *bridge;
     }
-    let root = match above.get(&bus_of(&at)) {
+    let root = match above.get(&bus_of(at)) {
         Some(Above::Unknown(root)) => *root,
-        _ => bus_of(&at),
+        _ => bus_of(at),
     };
     let mut folder = root_folder(facts, above, of_vmd, root);
     for port in ports.iter().rev() {

@@ -25,8 +25,17 @@ pub(super) fn is_first(line: &str) -> bool {
 
 /// Whether a line continues a drawing.
 pub(super) fn continues(line: &str) -> bool {
-    let line = line.trim_start();
-    ["+-", "\\-", "|"].iter().any(|mark| line.starts_with(mark))
+    let start = line.trim_start();
+    ["+-", "\\-", "|"].iter().any(|mark| start.starts_with(mark)) || behind_name(line).is_some()
+}
+
+/// The drawing behind the end of a name that a mail program moved into this line: `Graphics G4] |   +-04.0`.
+fn behind_name(line: &str) -> Option<&str> {
+    let is_drawing = |at: &usize| {
+        let rest = line[*at..].trim_start_matches([' ', '|']);
+        rest.starts_with("+-") || rest.starts_with("\\-")
+    };
+    line.match_indices(" |").map(|(at, _)| at).find(is_drawing).map(|at| &line[at..])
 }
 
 /// The bus that the children of a branch are on, and the bridge that leads to it.
@@ -46,7 +55,8 @@ struct Bus {
 
 /// Reads a drawing.
 pub(super) fn read(lines: &[Line], facts: &mut Facts) -> Option<Cow<'static, str>> {
-    let mut drawing = Drawing { facts, branches: Vec::new(), moved: None, functions: 0, names: false, ids: false };
+    let mut drawing =
+        Drawing { facts, branches: Vec::new(), moved: None, functions: 0, names: false, ids: false };
     for (at, line) in lines.iter().enumerate() {
         if line.text.trim().is_empty() {
             continue;
@@ -76,7 +86,9 @@ struct Drawing<'a> {
 
 impl Drawing<'_> {
     fn line(&mut self, line: &Line, is_first: bool) -> Result<(), &'static str> {
-        let text = &*line.text;
+        let whole = &*line.text;
+        let is_whole = whole.starts_with([' ', '|', '+', '\\', '-', '\t']);
+        let text = if is_whole { whole } else { behind_name(whole).unwrap_or(whole) };
         let start = text.len() - text.trim_start_matches([' ', '|', '\t']).len();
         let rest = &text[start..];
         if is_first {
@@ -94,10 +106,8 @@ impl Drawing<'_> {
         if rest.is_empty() {
             return Ok(());
         }
-        let after = rest
-            .strip_prefix("+-")
-            .or_else(|| rest.strip_prefix("\\-"))
-            .ok_or("no branch of a drawing")?;
+        let after =
+            rest.strip_prefix("+-").or_else(|| rest.strip_prefix("\\-")).ok_or("no branch of a drawing")?;
         let leftmost = text.len() - text.trim_start().len();
         let first = self.branches.first().ok_or("no line of this drawing has a branch")?.column;
         let moved = *self.moved.get_or_insert(leftmost.cast_signed() - first.cast_signed());
@@ -152,7 +162,8 @@ impl Drawing<'_> {
         if !rest.trim().is_empty() {
             let name = Name::parse(rest);
             self.names = true;
-            self.ids |= rest.trim_end().ends_with(']') && name.device.is_some();
+            let bracket = rest.trim_end().strip_suffix(']').and_then(|rest| rest.rsplit_once('['));
+            self.ids |= bracket.is_some_and(|(_, ids)| names::pair(ids).is_some());
             names::learn(function, &name, line);
             let words = names::listed(&name).map_or_else(|| name.text.clone(), |listed| listed.to_string());
             if let Some(class) = names::class_by_words(&words, name.vendor)

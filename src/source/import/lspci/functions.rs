@@ -3,19 +3,17 @@
 use std::borrow::Cow;
 
 use super::{
-    super::facts::{Facts, Function, Known, Line, learn},
+    super::facts::{ExpressWords, Facts, Function, Known, Line, learn},
     names::{self, Name},
     words,
 };
-use crate::{
-    machine::pasted::Downgraded,
-    model::PciAddress,
-    source::root::quoted,
-    text::Label,
-};
+use crate::{machine::pasted::Downgraded, model::PciAddress, source::root::quoted, text::Label};
 
 /// Bytes of one register's words, with the lines that a mail program wrapped.
 const MOST_OF_REGISTER: usize = 600;
+
+/// Length of a first line that may have been wrapped.
+const WRAPPED: usize = 45;
 
 /// Bytes of configuration space.
 const MOST_CONFIG: usize = 4096;
@@ -33,17 +31,87 @@ pub(super) fn continues(line: &str) -> bool {
 }
 
 /// Words at the beginning of body lines, without the colon.
-const WORDS: [&str; 78] = [
-    "Subsystem", "Physical Slot", "NUMA node", "IOMMU group", "Kernel driver in use", "Kernel modules", "DeviceName",
-    "Device-Name", "Bus", "Capabilities", "DevCap", "DevCtl", "DevSta", "LnkCap", "LnkCtl", "LnkSta", "LnkCtl2",
-    "LnkCap2", "LnkSta2", "LnkCtl3", "DevCap2", "DevCtl2", "SltCap", "SltCtl", "SltSta", "RootCap", "RootCtl",
-    "RootSta", "RootCmd", "Flags", "Control", "Status", "Latency", "Interrupt", "Region 0", "Region 1", "Region 2",
-    "Region 3", "Region 4", "Region 5", "Memory at", "I/O ports at", "I/O behind bridge", "Memory behind bridge",
-    "Prefetchable memory behind bridge", "Secondary status", "BridgeCtl", "PriDiscTmr-", "Expansion ROM at",
-    "Address", "Masking", "Vector table", "PBA", "Device Specific Information", "UESta", "UEMsk", "UESvrt", "CESta",
-    "CEMsk", "AERCap", "HeaderLog", "ErrorSrc", "ARICap", "ARICtl", "ACSCap", "ACSCtl", "AtomicOpsCap",
-    "AtomicOpsCtl", "IDOReq-", "10BitTagReq-", "LaneErrStat", "L1SubCap", "L1SubCtl1", "L1SubCtl2", "Transmit Margin",
-    "Compliance De-emphasis", "Compliance Preset/De-emphasis", "EqualizationPhase2-",
+const WORDS: [&str; 80] = [
+    "Type",
+    "Driver",
+    "Subsystem",
+    "Physical Slot",
+    "NUMA node",
+    "IOMMU group",
+    "Kernel driver in use",
+    "Kernel modules",
+    "DeviceName",
+    "Device-Name",
+    "Bus",
+    "Capabilities",
+    "DevCap",
+    "DevCtl",
+    "DevSta",
+    "LnkCap",
+    "LnkCtl",
+    "LnkSta",
+    "LnkCtl2",
+    "LnkCap2",
+    "LnkSta2",
+    "LnkCtl3",
+    "DevCap2",
+    "DevCtl2",
+    "SltCap",
+    "SltCtl",
+    "SltSta",
+    "RootCap",
+    "RootCtl",
+    "RootSta",
+    "RootCmd",
+    "Flags",
+    "Control",
+    "Status",
+    "Latency",
+    "Interrupt",
+    "Region 0",
+    "Region 1",
+    "Region 2",
+    "Region 3",
+    "Region 4",
+    "Region 5",
+    "Memory at",
+    "I/O ports at",
+    "I/O behind bridge",
+    "Memory behind bridge",
+    "Prefetchable memory behind bridge",
+    "Secondary status",
+    "BridgeCtl",
+    "PriDiscTmr-",
+    "Expansion ROM at",
+    "Address",
+    "Masking",
+    "Vector table",
+    "PBA",
+    "Device Specific Information",
+    "UESta",
+    "UEMsk",
+    "UESvrt",
+    "CESta",
+    "CEMsk",
+    "AERCap",
+    "HeaderLog",
+    "ErrorSrc",
+    "ARICap",
+    "ARICtl",
+    "ACSCap",
+    "ACSCtl",
+    "AtomicOpsCap",
+    "AtomicOpsCtl",
+    "IDOReq-",
+    "10BitTagReq-",
+    "LaneErrStat",
+    "L1SubCap",
+    "L1SubCtl1",
+    "L1SubCtl2",
+    "Transmit Margin",
+    "Compliance De-emphasis",
+    "Compliance Preset/De-emphasis",
+    "EqualizationPhase2-",
 ];
 
 /// The known word that a body line begins with, and what follows its colon.
@@ -60,6 +128,18 @@ fn header(line: &str) -> Option<(PciAddress, &str)> {
     let line = line.trim_start();
     let end = line.find([' ', '\t']).unwrap_or(line.len());
     let (place, rest) = line.split_at(end);
+    // `-PP` prints the path: 0000:00:00.0/01:00.0/02:05.0.
+    let joined;
+    let place = match (place.split_once('/'), place.rsplit_once('/')) {
+        (Some((first, _)), Some((_, last))) if last.contains(':') => {
+            joined = first
+                .rsplitn(3, ':')
+                .nth(2)
+                .map_or_else(|| last.to_owned(), |domain| format!("{domain}:{last}"));
+            &joined
+        }
+        _ => place,
+    };
     if !(7..=16).contains(&place.len()) {
         return None;
     }
@@ -79,14 +159,25 @@ fn hex(line: &str) -> Option<(usize, Vec<u8>)> {
     (1..=16).contains(&bytes.len()).then_some((offset, bytes))
 }
 
+/// Whether a line is the rest of a function's wrapped first line: plain words, no prompt and no line of the body.
+fn is_rest_of_name(line: &str, follows: bool) -> bool {
+    let text = line.trim();
+    follows
+        && !text.is_empty()
+        && !text.starts_with(['$', '#', '!', '-', '+', '|', '<', '['])
+        && word(text).is_none()
+        && hex(line).is_none()
+        && !text.contains(['@', ':'])
+}
+
 /// Reads a listing.
-pub(super) fn read(lines: &[Line], facts: &mut Facts) -> Option<Cow<'static, str>> {
-    let mut list = List { facts, current: None, register: None, seen: Seen::default() };
+pub(super) fn read(lines: &[Line], facts: &mut Facts) -> Cow<'static, str> {
+    let mut list = List { facts, current: None, wrapped: None, register: None, seen: Seen::default() };
     for line in lines.iter().filter(|line| !line.text.trim().is_empty()) {
         list.line(line);
     }
     list.finish();
-    Some(list.seen.command())
+    list.seen.command()
 }
 
 /// The options with which a listing was made.
@@ -129,6 +220,8 @@ struct List<'a> {
     facts: &'a mut Facts,
     /// The function whose body is read; `None` for one that is listed again.
     current: Option<PciAddress>,
+    /// A first line that a mail program may have wrapped, and its number.
+    wrapped: Option<(PciAddress, String, usize)>,
     /// The register whose words are collected: its name, them, and its line.
     register: Option<(&'static str, String, usize)>,
     seen: Seen,
@@ -139,6 +232,16 @@ impl List<'_> {
         if let Some((address, rest)) = header(&line.text) {
             self.finish();
             self.first(address, rest, line.number);
+            // Programs wrap lines of about 72 characters; the end of a name is a bracket more often than not.
+            let is_long = line.text.len() > WRAPPED && !rest.ends_with(')');
+            self.wrapped = is_long.then(|| (address, rest.to_owned(), line.number));
+            return;
+        }
+        if let Some((address, rest, number)) = self.wrapped.take()
+            && is_rest_of_name(&line.text, line.number == number + 1)
+        {
+            self.seen_again(address);
+            self.first(address, &format!("{rest} {}", line.text.trim()), number);
             return;
         }
         if let Some((offset, bytes)) = hex(&line.text) {
@@ -165,6 +268,15 @@ impl List<'_> {
         {
             words.push(' ');
             words.push_str(text);
+        } else if !line.text.starts_with([' ', '\t']) {
+            self.facts.notes.unused_text(line, "not a line of lspci");
+        }
+    }
+
+    /// Forgets the name of a function whose first line is read again with the next.
+    fn seen_again(&mut self, address: PciAddress) {
+        if let Some(function) = self.facts.functions.get_mut(&address) {
+            (function.name, function.device) = (None, None);
         }
     }
 
@@ -185,7 +297,7 @@ impl List<'_> {
         let (class, name, interface) = head(rest);
         self.seen.numbers |= class.len() == 4 || class.starts_with("Class ");
         self.seen.both |= class.ends_with(']');
-        let name = Name::parse(name);
+        let name = Name::parse(&name);
         let (class, class_name) = names::class(class, interface);
         let function = self.facts.function(address, line);
         // A list states the class, a drawing's is derived.
@@ -218,27 +330,46 @@ impl List<'_> {
         function.has_body |= word != "Subsystem" && !word.starts_with("Kernel");
         match word {
             "Subsystem" => {
-                let ids = value.strip_suffix(']').and_then(|text| text.rsplit_once('[')).map_or(value, |(_, ids)| ids);
+                let ids = value
+                    .strip_suffix(']')
+                    .and_then(|text| text.rsplit_once('['))
+                    .map_or(value, |(_, ids)| ids);
                 if let Some(ids) = names::pair(ids.strip_prefix("Device ").unwrap_or(ids)) {
                     learn(&mut function.subsystem, ids, number);
                 }
             }
             "Physical Slot" => learn(&mut function.slot, Label::new(value), number),
-            "DeviceName" | "Device-Name" if !value.is_empty() => learn(&mut function.slot, Label::new(value), number),
+            "DeviceName" | "Device-Name" if !value.is_empty() => {
+                learn(&mut function.slot, Label::new(value), number);
+            }
             "NUMA node" => learn_number(&mut function.numa_node, value, number),
             "IOMMU group" => learn_number(&mut function.iommu_group, value, number),
             "Flags" => {
-                let behind = |word: &str| value.split_once(word).map(|(_, rest)| rest.split(',').next().unwrap_or(rest));
+                let behind = |word: &str| {
+                    value.split_once(word).map(|(_, rest)| rest.split(',').next().unwrap_or(rest))
+                };
                 learn_number(&mut function.numa_node, behind("NUMA node ").unwrap_or_default(), number);
                 learn_number(&mut function.iommu_group, behind("IOMMU group ").unwrap_or_default(), number);
             }
             "Kernel driver in use" if !value.is_empty() => {
                 learn(&mut function.driver, Label::new(&value.replace('/', " ")), number);
             }
+            // Programs that print lspci's form on Windows.
+            "Driver" if !value.starts_with('<') => {
+                let name = value.split(' ').next().unwrap_or(value);
+                learn(&mut function.driver, Label::new(&name.replace('/', " ")), number);
+            }
+            "Type" => {
+                if let Some(port_type) = words::port_type(value.strip_prefix("PCIe ").unwrap_or_default()) {
+                    let express = function.express.get_or_insert_with(|| words::without_capability(number));
+                    express.port_type = express.port_type.or(Some(port_type));
+                }
+            }
             "Capabilities" if value.starts_with('<') => function.denied = function.denied.or(Some(number)),
             "Capabilities" => {
                 let express = words::capability(value, number);
-                if let (Some(express), None) = (express, &function.express) {
+                if let (Some(express), None | Some(ExpressWords { at: 0, .. })) = (express, &function.express)
+                {
                     function.express = Some(express);
                 }
                 // Wrapped words of a capability belong to no register.
@@ -264,7 +395,13 @@ impl List<'_> {
             }
             return;
         }
-        let Some(express) = &mut function.express else { return };
+        // Texts are often cut to their links: `lspci -vv | grep -E '^[0-9]|Lnk'`.
+        let is_link =
+            (name == "LnkCap" || name == "LnkSta") && (words.contains("Width x") || words.contains("GT/s x"));
+        if function.express.is_none() && !is_link {
+            return;
+        }
+        let express = function.express.get_or_insert_with(|| words::without_capability(line));
         self.seen.registers |= name == "LnkCap" || name == "DevCap";
         let (speed, width) = words::register(express, name, &words, line);
         if speed || width {
@@ -274,17 +411,29 @@ impl List<'_> {
 }
 
 /// Class, name and programming interface of a function's first line.
-fn head(rest: &str) -> (&str, &str, Option<u8>) {
-    // `-mm`: "Host bridge" "Intel Corporation" "Device".
+fn head(rest: &str) -> (&str, Cow<'_, str>, Option<u8>) {
+    // `-mm`: "Host bridge" "Intel Corporation" "Device"; with `-nn` each has its id in brackets.
     if rest.starts_with('"') {
         let mut words = rest.split('"').skip(1).step_by(2);
-        let class = words.next().unwrap_or_default();
-        return (class, words.nth(1).unwrap_or_default(), None);
+        let mut next = || words.next().unwrap_or_default();
+        let (class, vendor, device) = (next(), next(), next());
+        let id = |text: &str| {
+            text.strip_suffix(']').and_then(|text| text.rsplit_once('[')).map(|(_, id)| id.to_owned())
+        };
+        let name = match id(vendor).zip(id(device)) {
+            Some((vendor_id, device_id)) => format!("{vendor} {device} [{vendor_id}:{device_id}]"),
+            None => format!("{vendor} {device}"),
+        };
+        return (class, name.into(), None);
     }
     let (class, name) = rest.split_once(": ").unwrap_or((rest.trim_end_matches(':'), ""));
-    let interface = name.split_once("(prog-if ").and_then(|(_, rest)| u8::from_str_radix(rest.get(..2)?, 16).ok());
+    // A device that did not respond shows ones.
+    let responds = !name.contains("(rev ff)");
+    let interface =
+        name.split_once("(prog-if ").and_then(|(_, rest)| u8::from_str_radix(rest.get(..2)?, 16).ok());
+    let interface = interface.filter(|_| responds);
     let end = name.find(" (rev ").or_else(|| name.find(" (prog-if ")).unwrap_or(name.len());
-    (class, &name[..end], interface)
+    (class, name[..end].into(), interface)
 }
 
 /// Registers as pciutils before 3.0 named them.

@@ -3,8 +3,13 @@
 use super::super::facts::{ExpressWords, LinkWords, learn};
 use crate::units::TransferRate;
 
-/// `[70] Express (v2) Root Port (Slot+), MSI 00`: the capability, without its registers.
-pub(super) fn capability(text: &str, line: usize) -> Option<ExpressWords> {
+/// Registers of a text that does not show the capability itself.
+pub(super) fn without_capability(line: usize) -> ExpressWords {
+    ExpressWords { line, version: 2, ..ExpressWords::default() }
+}
+
+/// Device/port type by its words.
+pub(super) fn port_type(text: &str) -> Option<u8> {
     const TYPES: [(&str, u8); 10] = [
         ("PCI-Express to PCI", 7),
         ("PCI/PCI-X to PCI-Express", 8),
@@ -17,6 +22,11 @@ pub(super) fn capability(text: &str, line: usize) -> Option<ExpressWords> {
         ("Legacy Endpoint", 1),
         ("Endpoint", 0),
     ];
+    TYPES.iter().find(|(words, _)| text.contains(words)).map(|(_, code)| *code)
+}
+
+/// `[70] Express (v2) Root Port (Slot+), MSI 00`: the capability, without its registers.
+pub(super) fn capability(text: &str, line: usize) -> Option<ExpressWords> {
     let (at, rest) = text.strip_prefix('[')?.split_once("] ")?;
     let at = u8::from_str_radix(at.trim(), 16).ok()?;
     let rest = rest.strip_prefix("Express ")?;
@@ -24,8 +34,11 @@ pub(super) fn capability(text: &str, line: usize) -> Option<ExpressWords> {
     Some(ExpressWords {
         line,
         at,
-        version: version.and_then(|(version, _)| version.parse().ok()).filter(|version| *version < 16).unwrap_or(2),
-        port_type: TYPES.iter().find(|(words, _)| rest.contains(words)).map(|(_, code)| *code),
+        version: version
+            .and_then(|(version, _)| version.parse().ok())
+            .filter(|version| *version < 16)
+            .unwrap_or(2),
+        port_type: port_type(rest),
         slot: rest.contains("(Slot+)"),
         ..ExpressWords::default()
     })
@@ -46,16 +59,17 @@ pub(super) fn register(express: &mut ExpressWords, name: &str, text: &str, line:
             express.relaxed_ordering |= text.contains("RlxdOrd+");
             express.extended_tags |= text.contains("ExtTag+");
         }
-        "LnkCap" => learn(&mut express.link_capabilities, link(text), line),
+        "LnkCap" if text.contains("Width") => learn(&mut express.link_capabilities, link(text), line),
         "LnkCtl" => {
             let aspm = text.split(';').next().unwrap_or_default();
             let is_on = aspm.contains("Enabled");
-            let bits = u8::from(is_on && aspm.contains("L0s")) | (u8::from(is_on && aspm.contains("L1")) << 1);
+            let bits =
+                u8::from(is_on && aspm.contains("L0s")) | (u8::from(is_on && aspm.contains("L1")) << 1);
             if aspm.contains("ASPM") {
                 learn(&mut express.aspm, bits, line);
             }
         }
-        "LnkSta" => {
+        "LnkSta" if text.contains("Width") => {
             let is_new = express.link_status.is_none();
             learn(&mut express.link_status, link(text), line);
             let (speed, width) = text.split_once("Width").unwrap_or((text, ""));
@@ -65,6 +79,16 @@ pub(super) fn register(express: &mut ExpressWords, name: &str, text: &str, line:
         "LnkCtl2" => {
             if let Some(speed) = text.split_once("Target Link Speed: ").and_then(|(_, rest)| rate(rest)) {
                 learn(&mut express.target_speed, speed, line);
+            }
+        }
+        // Windows' programs: `8GT/s x4 (max 16GT/s x16)`.
+        "LnkSta" => {
+            let (now, most) = text.split_once("(max ").unwrap_or((text, ""));
+            for (slot, words) in [(&mut express.link_status, now), (&mut express.link_capabilities, most)] {
+                if let Some((speed, width)) = words.split_once(" x") {
+                    let width = number(width).and_then(|width| u8::try_from(width).ok());
+                    learn(slot, LinkWords { speed: rate(speed.trim()), width }, line);
+                }
             }
         }
         _ => {}
@@ -81,6 +105,7 @@ fn link(text: &str) -> LinkWords {
 
 /// `8GT/s`, `2.5 GT/s`; pciutils before 3.0 wrote `2.5Gb/s`.
 fn rate(text: &str) -> Option<TransferRate> {
+    let text = text.trim_start();
     let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let unit = text[end..].trim_start();
     let is_rate = unit.starts_with("GT/s") || unit.starts_with("Gb/s");
@@ -129,11 +154,14 @@ mod tests {
 
     #[test]
     fn sizes_and_power_management_are_read() {
-        let control = read("DevCtl", "Report errors: + RlxdOrd+ ExtTag+ MaxPayload 256 bytes, MaxReadReq 512 bytes").0;
+        let control =
+            read("DevCtl", "Report errors: + RlxdOrd+ ExtTag+ MaxPayload 256 bytes, MaxReadReq 512 bytes").0;
         assert_eq!(control.sizes.unwrap().value, (256, 512));
         assert!(control.relaxed_ordering && control.extended_tags);
         assert_eq!(read("DevCtl", "MaxPayload 300 bytes, MaxReadReq 512 bytes").0.sizes, None);
-        for (text, bits) in [("ASPM Disabled; RCB 64 bytes", 0), ("ASPM L1 Enabled; RCB", 2), ("ASPM L0s L1 Enabled;", 3)] {
+        for (text, bits) in
+            [("ASPM Disabled; RCB 64 bytes", 0), ("ASPM L1 Enabled; RCB", 2), ("ASPM L0s L1 Enabled;", 3)]
+        {
             assert_eq!(read("LnkCtl", text).0.aspm.unwrap().value, bits, "{text}");
         }
         let target = read("LnkCtl2", "Target Link Speed: 32GT/s, EnterCompliance-").0.target_speed;
