@@ -46,6 +46,11 @@ fn needs_root(problems: &[Problem], command: &str) -> String {
     }
 }
 
+/// Whether a device of `/sys/bus/pci/devices` is only a name there.
+fn is_lost_device(problem: &Problem) -> bool {
+    problem.path.starts_with("/sys/bus/pci/devices/") && *problem.reason != *crate::machine::pci::NO_BRIDGE
+}
+
 /// The first refusal where none of them is about privilege: root would not help.
 fn refused_by_policy(problems: &[Problem]) -> Option<&Problem> {
     let mut denied = problems.iter().filter(|problem| problem.kind == ProblemKind::Denied);

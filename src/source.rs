@@ -106,7 +106,10 @@ fn nothing_read(machine: &Machine, problems: &[Problem]) -> Option<OpenError> {
     if has_functions || machine.drives.iter().any(|drive| drive.size.is_known()) {
         return None;
     }
-    let of_readers = || problems.iter().find(|problem| problem.path.starts_with("/sys/b")).cloned();
+    let of_readers = || {
+        let of = |folder: &str| problems.iter().find(|problem| problem.path.starts_with(folder)).cloned();
+        of("/sys/bus/pci/devices/").or_else(|| of("/sys/b"))
+    };
     let problem = silent.find_map(|node| node.vendor.problem()).or_else(of_readers);
     let (path, wrong) = problem.as_ref().map_or_else(
         || ("/sys".to_owned(), "contains no PCI and no block devices".to_owned()),

@@ -32,7 +32,8 @@ const WIDE: usize = 120;
 pub(super) fn run(args: &WhatifArgs, origin: &Origin) -> Result<Status, Failure> {
     let read = read(origin)?;
     let asked = Move::parse(&read.machine, &args.devices, &args.under)?;
-    let prediction = whatif::predict(&read.machine, &read.limits, &asked, UnitSystem::Decimal)?;
+    let prediction = whatif::predict(&read.machine, &read.limits, &asked, UnitSystem::Decimal)
+        .map_err(|error| error.in_words(&read.machine, &args.devices, &args.under))?;
     let answer = Answer {
         machine: &read.machine,
         limits: &read.limits,

@@ -17,6 +17,9 @@ pub struct PciTree {
     nested: Vec<NodeIndex>,
 }
 
+/// The problem of a function whose parent is not known: it is shown, below a root complex.
+pub(crate) const NO_BRIDGE: &str = "no bridge above it is in this copy; shown directly below a root complex";
+
 /// The kind of a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum NodeKind {

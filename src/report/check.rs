@@ -73,7 +73,7 @@ pub(crate) fn text(document: &CheckDocument, width: usize) -> Toned {
         document.findings.iter().partition(|finding| finding.severity > Severity::Info);
     let mut out = Toned::default();
     out.push(&heading(document.machine));
-    out.push(&unread(document.machine));
+    out.push_toned(Tone::Warning, &unread(document.machine, &document.problems));
     out.push_toned(
         loud.iter().map(|finding| finding.severity).max().map_or(Tone::Good, tone),
         &summary(&loud),
@@ -189,15 +189,18 @@ fn heading(machine: &Machine) -> String {
     format!("{}\n", parts.join(" · "))
 }
 
-/// Devices that are listed and cannot be read.
-fn unread(machine: &Machine) -> String {
-    let (silent, all) = (machine.pci.silent_functions().count(), machine.pci.functions().count());
-    if silent == 0 {
+/// Devices that are listed and cannot be read: functions without ids, and names that lead nowhere.
+pub(super) fn unread(machine: &Machine, problems: &[Problem]) -> String {
+    let lost = || problems.iter().filter(|problem| super::is_lost_device(problem));
+    let (silent, functions) = (machine.pci.silent_functions().count(), machine.pci.functions().count());
+    let (missing, all) = (silent + lost().count(), functions + lost().count());
+    if missing == 0 {
         return String::new();
     }
     let problem = machine.pci.silent_functions().find_map(|node| node.vendor.problem());
+    let problem = problem.or_else(|| lost().next().cloned());
     let why = problem.map_or_else(String::new, |problem| format!(" ({}: {})", problem.path, problem.reason));
-    format!("{silent} of {all} PCI devices could not be read and are not checked{why}\n")
+    format!("{missing} of {all} PCI devices could not be read and are not checked{why}\n")
 }
 
 fn summary(loud: &[&Finding]) -> String {

@@ -88,6 +88,7 @@ pub(crate) fn text(
     };
     let mut text = table::toned(&COLUMNS, &rows, width, tone);
     text.push("\n");
+    text.push_toned(Tone::Warning, &super::check::unread(machine, &document.problems));
     text.append(&counts(findings, &marks, machine.pasted.is_some()));
     text.push(&needs_root(&document.problems, "tree"));
     if let Some(pasted) = &machine.pasted {

@@ -1,20 +1,22 @@
 //! Block devices of `/sys/block`: kind, identity, partitions. [`super::nvme`] reads what only NVMe drives have.
 
+mod copied;
 mod queue;
 mod temperature;
 mod in_use;
 
 use std::{cmp::Ordering, collections::HashMap};
 
+use copied::{Hosts, NodeOrAddress};
 pub(super) use in_use::Stacking;
 
 use super::{
     nvme::{self, Location},
-    root::{self, SysRoot, ancestors, flag, is_numbered, label, number, resolve},
+    root::{self, SysRoot, flag, is_numbered, label, number, resolve},
 };
 use crate::{
-    machine::{Drive, DriveKind, Partition, PciTree},
-    model::{DriveName, NodeIndex, Problem, Reading},
+    machine::{Drive, DriveKind, Partition, PciTree, pci::NodeAddress},
+    model::{DriveName, NodeIndex, PciAddress, Problem, ProblemKind, Reading},
     text::{Label, natural},
     units::Bytes,
 };
@@ -36,16 +38,28 @@ pub(crate) fn read(root: &dyn SysRoot, tree: &PciTree) -> (Vec<Drive>, Vec<Drive
             return (Vec::new(), Vec::new(), Stacking::default(), vec![error.into_problem(FOLDER)]);
         }
     };
-    let nodes: HashMap<&str, NodeIndex> = tree.iter().map(|(index, node)| (&*node.path, index)).collect();
-    let paths = nvme::hidden_paths(root, &names);
+    let is_partial = root.list("/sys/devices").is_err_and(|error| error.is_absent());
+    let around = Around {
+        tree,
+        functions: functions(tree),
+        paths: nvme::hidden_paths(root, &names),
+        hosts: copied::hosts(root, tree, &names),
+    };
     let (hidden, whole): (Vec<&String>, _) = names.iter().partition(|name| nvme::is_hidden_path(name));
-    let read_all = |names: Vec<&String>| {
-        let drives = names.into_iter().filter_map(|name| read_drive(root, name, &paths, &nodes, tree));
-        let mut drives: Vec<Drive> = drives.collect();
+    let mut read_all = |names: Vec<&String>| {
+        let mut drives = Vec::new();
+        for name in names {
+            match read_drive(root, name, &around, &mut problems) {
+                Some(drive) => drives.push(drive),
+                None if is_partial => problems.extend(missing(root, name)),
+                None => {}
+            }
+        }
         drives.sort_by(order);
         drives
     };
-    let (mut drives, paths) = (read_all(whole), read_all(hidden));
+    let mut drives = read_all(whole);
+    let paths = read_all(hidden);
     let (stacking, unread) = in_use::read(root, &mut drives);
     problems.extend(unread);
     (drives, paths, stacking, problems)
@@ -66,25 +80,63 @@ fn order(a: &Drive, b: &Drive) -> Ordering {
     group(a).cmp(&group(b)).then_with(|| natural(a.name.as_str(), b.name.as_str()))
 }
 
+/// What a drive is looked up in.
+struct Around<'a> {
+    tree: &'a PciTree,
+    functions: HashMap<PciAddress, NodeIndex>,
+    paths: nvme::Paths,
+    hosts: Hosts,
+}
+
+fn functions(tree: &PciTree) -> HashMap<PciAddress, NodeIndex> {
+    let function = |(index, node): (NodeIndex, &crate::machine::PciNode)| match node.address {
+        NodeAddress::Device(address) => Some((address, index)),
+        NodeAddress::Root { .. } => None,
+    };
+    tree.iter().filter_map(function).collect()
+}
+
+/// A link that leads out of a copy.
+fn missing(root: &dyn SysRoot, name: &str) -> Option<Problem> {
+    let path = format!("/sys/block/{name}");
+    let is_dangling = root.link(&path).is_ok() && root.list(&path).is_err();
+    is_dangling.then(|| Problem::new(ProblemKind::Absent, path, "a link to /sys/devices, which this copy lacks"))
+}
+
 /// One drive; `None` for an unused software device, a CD-ROM, or a drive that disappeared meanwhile.
 fn read_drive(
     root: &dyn SysRoot,
     name: &str,
-    paths: &nvme::Paths,
-    nodes: &HashMap<&str, NodeIndex>,
-    tree: &PciTree,
+    Around { tree, functions, paths, hosts }: &Around,
+    problems: &mut Vec<Problem>,
 ) -> Option<Drive> {
     let path = resolve(root, &format!("/sys/block/{name}")).ok()?;
     let at = |file: &str| format!("{path}/{file}");
-    let location = nvme::locate(root, name, &path, paths);
+    let is_copied = copied::is_copied(&path);
+    let mut location = nvme::locate(root, name, &path, paths);
+    if is_copied && let Some(folder) = copied::controller(root, name, hidden_name(paths, name), hosts) {
+        let paths = location.map_or_else(Vec::new, |location| location.paths);
+        location = Some(Location { controller_path: folder, paths });
+    }
+    let linked = || copied::device(root, &path, hosts).filter(|_| is_copied);
     let device = match &location {
         Some(location) => location.controller_path.clone(),
-        None => resolve(root, &at("device")).unwrap_or_else(|_| path.clone()),
+        None => linked()
+            .or_else(|| resolve(root, &at("device")).ok())
+            .unwrap_or_else(|| path.clone()),
     };
     if is_optical(root, name, &device) {
         return None;
     }
-    let node = nearest(nodes, &device);
+    let function = match address_in(&device) {
+        None if is_copied => copied::function(root, &device, hosts),
+        address => address.map(NodeOrAddress::Address),
+    };
+    let node = match function {
+        Some(NodeOrAddress::Node(node)) => Some(node),
+        Some(NodeOrAddress::Address(address)) => functions.get(&address).copied(),
+        None => None,
+    };
     let kind = kind_of(root, name, &path, &device);
     let size = number::<u64>(root, &at("size")).and_then(in_bytes);
     let device_number = label(root, &at("dev"));
@@ -95,6 +147,10 @@ fn read_drive(
     let backing_file = label(root, &at("loop/backing_file")).value().cloned();
     if kind.is_software() && size.get() == Some(Bytes(0)) && backing_file.is_none() {
         return None;
+    }
+    if let (None, Some(NodeOrAddress::Address(address))) = (node, function) {
+        let why = format!("its PCI function {address} is not listed in /sys/bus/pci/devices");
+        problems.push(Problem::new(ProblemKind::Absent, path.as_str(), why));
     }
     let [model, serial, wwid, firmware] = identity(root, kind, &path, &device);
     let queue_device =
@@ -130,9 +186,13 @@ fn in_bytes(sectors: u64) -> Result<Bytes, String> {
     sectors.checked_mul(SECTOR).map(Bytes).ok_or_else(|| format!("{sectors} sectors exceed 2^64 bytes"))
 }
 
-/// The PCI function above a folder.
-fn nearest(nodes: &HashMap<&str, NodeIndex>, path: &str) -> Option<NodeIndex> {
-    ancestors(path).find_map(|path| nodes.get(path).copied())
+/// The PCI function that a path names last.
+fn address_in(path: &str) -> Option<PciAddress> {
+    path.split('/').rev().find_map(|folder| folder.parse().ok())
+}
+
+fn hidden_name<'a>(paths: &'a nvme::Paths, name: &str) -> Option<&'a str> {
+    paths.get(name)?.first().map(|(hidden, _)| hidden.as_str())
 }
 
 /// `device/numa_node`, else that of the PCI function.
@@ -161,17 +221,20 @@ fn kind_of(root: &dyn SysRoot, name: &str, path: &str, device: &str) -> DriveKin
     if let Some((_, kind)) = NAMES.iter().find(|(prefix, _)| name.starts_with(prefix)) {
         return *kind;
     }
-    if path.starts_with("/sys/devices/virtual/") {
+    let is_virtual = path.starts_with("/sys/devices/virtual/")
+        || copied::is_copied(path) && root.link(&format!("{path}/device")).is_err_and(|error| error.is_absent());
+    if is_virtual {
         let is_array = name
             .strip_prefix("md")
             .is_some_and(|rest| rest.starts_with(|c: char| c == '_' || c.is_ascii_digit()));
         return if is_array { DriveKind::Md } else { DriveKind::OtherSoftware };
     }
-    if name.starts_with("vd") && path.contains("/virtio") {
+    if name.starts_with("vd") && [path, device].iter().any(|path| path.contains("/virtio")) {
         return DriveKind::Virtio;
     }
     if name.starts_with("sd") {
-        let is_behind = |port: &str| path.split('/').any(|part| is_numbered(part, port));
+        let is_behind =
+            |port: &str| path.split('/').chain(device.split('/')).any(|part| is_numbered(part, port));
         let is_ata =
             || label(root, &format!("{device}/vendor")).value().is_some_and(|vendor| *vendor == "ATA");
         return if is_behind("usb") {
@@ -224,15 +287,13 @@ fn identity(root: &dyn SysRoot, kind: DriveKind, path: &str, device: &str) -> [R
     [model, serial, wwid, firmware]
 }
 
-/// `vendor` and `model`, unless the vendor is only the protocol's name.
+/// `vendor` and `model`, unless the vendor is only the protocol's name or the model begins with it (`QEMU DVD-ROM`).
 fn scsi_model(vendor: &Reading<Label>, model: Reading<Label>) -> Reading<Label> {
-    match vendor.value() {
-        Some(vendor) if *vendor != "ATA" => {
-            let vendor = vendor.clone();
-            model.map(|model| Label::new(&format!("{vendor} {model}")))
-        }
-        _ => model,
-    }
+    let Some(vendor) = vendor.value().filter(|vendor| **vendor != "ATA") else { return model };
+    model.map(|model| {
+        let has_vendor = model.as_str().split(' ').next().is_some_and(|word| word.eq_ignore_ascii_case(vendor.as_str()));
+        if has_vendor { model } else { Label::new(&format!("{vendor} {model}")) }
+    })
 }
 
 /// Unit Serial Number (SCSI Primary Commands, VPD page 80h): a header of four bytes with the length, then text.

@@ -7,7 +7,7 @@ use std::{
 
 use super::{
     fields,
-    root::{self, SysRoot, join},
+    root::{self, SysRoot},
 };
 use crate::model::PciAddress;
 
@@ -43,8 +43,7 @@ impl Functions {
         self.is_new = true;
         (self.aer, self.links, self.next_link) = (Vec::new(), Vec::new(), 0);
         for name in root.list(DEVICES).unwrap_or_default() {
-            let Ok(target) = root.link(&format!("{DEVICES}/{name}")) else { continue };
-            let folder = join(DEVICES, &target);
+            let Ok(folder) = root::resolve(root, &format!("{DEVICES}/{name}")) else { continue };
             let errors = format!("{folder}/aer_dev_correctable");
             if let (Ok(address), Ok(())) = (name.parse(), root.read_into(&errors, &mut self.text)) {
                 self.aer.push((address, errors));

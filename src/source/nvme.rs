@@ -58,7 +58,7 @@ pub(super) fn locate(root: &dyn SysRoot, name: &str, path: &str, paths: &Paths) 
 }
 
 /// `nvme0`; `nvme@41:00.0` of a text that names only the function.
-fn is_controller(name: &str) -> bool {
+pub(super) fn is_controller(name: &str) -> bool {
     is_numbered(name, "nvme") || name.starts_with("nvme@")
 }
 

@@ -3,6 +3,7 @@
 mod function;
 mod kind;
 mod link;
+mod parents;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -17,7 +18,7 @@ use crate::{
     model::{NodeIndex, PciAddress, Problem, ProblemKind, Reading},
     source::{
         SysRoot,
-        root::{self, ancestors, file_name, join},
+        root::{self, ancestors, file_name},
     },
 };
 
@@ -38,11 +39,13 @@ pub fn read(root: &dyn SysRoot) -> (PciTree, Vec<Problem>) {
             Some(node) => {
                 functions.insert(address, node);
             }
-            None => problems.push(gone(path)),
+            None => problems.push(gone(root, format!("{DEVICES}/{address}"))),
         }
     }
-    let roots = root_complexes(root, &functions);
-    let mut tree = build_tree(root, functions, roots);
+    let parents = parents::find(root, &functions, &mut problems);
+    let mut roots = root_complexes(root, &functions);
+    roots.extend(parents.roots);
+    let mut tree = build_tree(root, functions, roots, &parents.above);
     kind::infer(&mut tree);
     (tree, problems)
 }
@@ -52,8 +55,11 @@ fn device_folders(root: &dyn SysRoot, problems: &mut Vec<Problem>) -> Vec<(PciAd
     let names = match root.list(DEVICES) {
         Ok(names) => root::first(names, MOST_FUNCTIONS, DEVICES, problems),
         Err(error) => {
-            problems.push(error.into_problem(DEVICES));
-            return Vec::new();
+            let folders = if error.is_absent() { folders_below_roots(root) } else { Vec::new() };
+            if folders.is_empty() {
+                problems.push(error.into_problem(DEVICES));
+            }
+            return folders;
         }
     };
     let mut folders = Vec::new();
@@ -64,17 +70,47 @@ fn device_folders(root: &dyn SysRoot, problems: &mut Vec<Problem>) -> Vec<(PciAd
             problems.push(Problem::new(ProblemKind::Malformed, link, why));
             continue;
         };
-        match root.link(&link) {
-            Ok(target) => folders.push((address, join(DEVICES, &target))),
-            Err(error) if error.is_absent() => problems.push(gone(link)),
+        // A plain copy has folders instead of links.
+        match root::resolve(root, &link) {
+            Ok(folder) => folders.push((address, folder)),
+            Err(error) if error.is_absent() => problems.push(gone(root, link)),
             Err(error) => problems.push(error.into_problem(&link)),
         }
     }
     folders
 }
 
-fn gone(path: String) -> Problem {
-    Problem::new(ProblemKind::Absent, path, "the device was removed while it was read; read again")
+/// Folders named by PCI addresses below `/sys/devices/pciDDDD:BB`, for a copy without `/sys/bus/pci`.
+fn folders_below_roots(root: &dyn SysRoot) -> Vec<(PciAddress, String)> {
+    /// Buses in a row: a domain has 256.
+    const MOST_DEPTH: usize = 256;
+    let mut found = BTreeMap::new();
+    let mut open = vec![("/sys/devices".to_owned(), 0)];
+    while let Some((folder, depth)) = open.pop() {
+        for name in root.list(&folder).unwrap_or_default() {
+            let path = format!("{folder}/{name}");
+            let is_new = match name.parse::<PciAddress>() {
+                Ok(address) if depth > 0 && found.len() < MOST_FUNCTIONS => {
+                    !found.contains_key(&address) && found.insert(address, path.clone()).is_none()
+                }
+                _ => root_name(&name).is_some(),
+            };
+            if is_new && depth < MOST_DEPTH {
+                open.push((path, depth + 1));
+            }
+        }
+    }
+    found.into_iter().collect()
+}
+
+fn gone(root: &dyn SysRoot, path: String) -> Problem {
+    let is_partial = root.list("/sys/devices").is_err_and(|error| error.is_absent());
+    let why = if is_partial {
+        "a link to /sys/devices, which this copy lacks"
+    } else {
+        "the device was removed while it was read; read again"
+    };
+    Problem::new(ProblemKind::Absent, path, why)
 }
 
 /// A root complex: nesting depth, domain and bus; the sort key.
@@ -117,13 +153,15 @@ fn build_tree(
     root: &dyn SysRoot,
     functions: BTreeMap<PciAddress, PciNode>,
     roots: BTreeMap<RootKey, Arc<str>>,
+    parents: &BTreeMap<PciAddress, Arc<str>>,
 ) -> PciTree {
     let mut known: BTreeSet<Arc<str>> = roots.values().cloned().collect();
     known.extend(functions.values().map(|node| node.path.clone()));
     let mut below: BTreeMap<Arc<str>, Vec<PciNode>> = BTreeMap::new();
-    for function in functions.into_values() {
+    for (address, function) in functions {
         // Devices below a bridge that disappeared are attached to the next node above it.
-        if let Some(above) = nearest(&function.path, &known) {
+        let above = parents.get(&address).cloned().or_else(|| nearest(&function.path, &known));
+        if let Some(above) = above {
             below.entry(above).or_default().push(function);
         }
     }

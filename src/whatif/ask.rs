@@ -51,6 +51,21 @@ impl MoveError {
         Self { option: "--under", ..Self::of_move(about, wrong, fix) }
     }
 
+    /// The same error about the words of the command line, where it is about an address that they stand for.
+    pub(crate) fn in_words(self, machine: &Machine, devices: &str, under: &str) -> Self {
+        let is_meant = |word: &str| {
+            node(machine, word).is_some_and(|at| machine.pci.node(at).address.to_string() == self.about)
+        };
+        if self.option == "--move" {
+            let mut words = devices.split(',').map(str::trim);
+            let about = words.find(|word| is_meant(word)).unwrap_or(&self.about).to_owned();
+            return Self { about, ..self };
+        }
+        let is_whole = self.about == under || is_meant(under.split('@').next().unwrap_or(under));
+        let wrong = if is_whole { self.wrong } else { format!("{}: {}", self.about, self.wrong) };
+        Self { about: under.to_owned(), wrong, ..self }
+    }
+
     /// The same error with today's address of the place.
     pub(super) fn named(self, address: NodeAddress) -> Self {
         Self { option: "--under", about: address.to_string(), ..self }

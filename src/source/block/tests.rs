@@ -3,7 +3,6 @@
 use super::*;
 use crate::{
     machine::{Use, User},
-    model::PciAddress,
     source::{
         capture::TextRoot,
         root::{FolderRoot, LiveRoot, file_name},
@@ -398,17 +397,26 @@ fn this_machine_reads_without_complaint() {
 }
 
 #[test]
-fn a_drive_belongs_to_the_nearest_function_above_it() {
-    let address: PciAddress = "0000:21:00.0".parse().unwrap();
-    let nodes = HashMap::from([
-        ("/sys/devices/pci0000:20", NodeIndex(0)),
-        ("/sys/devices/pci0000:20/0000:20:00.0", NodeIndex(1)),
-        ("/sys/devices/pci0000:20/0000:20:00.0/0000:21:00.0", NodeIndex(2)),
-    ]);
-    let below = format!("/sys/devices/pci0000:20/0000:20:00.0/{address}/nvme/nvme0");
-    assert_eq!(nearest(&nodes, &below), Some(NodeIndex(2)));
-    assert_eq!(nearest(&nodes, "/sys/devices/pci0000:20/0000:20:00.0x/nvme"), Some(NodeIndex(0)));
-    assert_eq!(nearest(&nodes, "/sys/devices/virtual/block/loop0"), None);
+fn a_path_names_its_function_last() {
+    let last = |path: &str| address_in(path).map(|address| address.to_string());
+    let below = "/sys/devices/pci0000:20/0000:20:00.0/0000:21:00.0/nvme/nvme0";
+    assert_eq!(last(below).as_deref(), Some("0000:21:00.0"));
+    let vmd = "/sys/devices/pci0000:00/0000:00:0e.0/pci10000:e0/10000:e1:00.0/nvme/nvme0";
+    assert_eq!(last(vmd).as_deref(), Some("10000:e1:00.0"));
+    assert_eq!(last("/sys/devices/pci0000:20/AMDI0040:00/mmc0"), None);
+    assert_eq!(last("/sys/devices/virtual/block/loop0"), None);
+}
+
+#[test]
+fn a_vendor_is_written_once() {
+    let model = |vendor: &str, model: &str| {
+        let read = |text: &str| Reading::known("/x", Label::new(text));
+        scsi_model(&read(vendor), read(model)).value().map(ToString::to_string).unwrap()
+    };
+    assert_eq!(model("QEMU", "QEMU DVD-ROM"), "QEMU DVD-ROM");
+    assert_eq!(model("SEAGATE", "ST4000NM"), "SEAGATE ST4000NM");
+    assert_eq!(model("WD", "WDC Disk"), "WD WDC Disk");
+    assert_eq!(model("ATA", "Samsung SSD"), "Samsung SSD");
 }
 
 #[test]
