@@ -1,6 +1,9 @@
 //! Encryption and copies between drive and program: dm-crypt's work queues, ZFS' cache, the page cache.
 
-use super::{Check, Detection, Evidence, Inputs, Risk, Row, Subject, inputs::count_drives};
+use super::{
+    Check, Detection, Evidence, Inputs, Risk, Row, Subject,
+    inputs::{count_drives, names},
+};
 use crate::{
     machine::{Drive, DriveKind, User},
     model::{FindingId, Severity},
@@ -56,8 +59,7 @@ fn queued(inputs: &Inputs, drive: &Drive) -> Option<Detection> {
     (!lacking.is_empty() && below.iter().any(is_fast)).then_some(())?;
     let is_loaded = inputs.is_tested(&drive.name) || inputs.live_disk(&drive.name).is_some();
     let severity = if is_loaded { Severity::Warning } else { Severity::Info };
-    let on: Vec<&str> = below.iter().map(|drive| drive.name.as_str()).collect();
-    let title = format!("{}: encryption of {} goes through work queues", drive.name, on.join(", "));
+    let title = format!("{}: encryption of {} goes through work queues", drive.name, names(&below));
     let is_plain = |name: &str| {
         !name.starts_with('-')
             && name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.'))

@@ -396,6 +396,19 @@ impl Machine {
         self.drives.iter().position(|other| other.name == drive.name).unwrap_or(usize::MAX)
     }
 
+    /// Every device that shares data with this one: those above and below it, and those above these.
+    pub(crate) fn related(&self, name: &str) -> BTreeSet<&DriveName> {
+        let mut below = BTreeSet::new();
+        let mut open: Vec<&Drive> = self.whole(name).into_iter().collect();
+        while let Some(drive) = open.pop() {
+            if below.insert(&drive.name) {
+                open.extend(self.directly_below(drive.name.as_str()));
+            }
+        }
+        let above = below.iter().flat_map(|name| self.devices_above(name.as_str()));
+        above.map(|drive| &drive.name).chain(below.iter().copied()).collect()
+    }
+
     /// Every software device with this drive in its stack, itself included.
     pub(crate) fn devices_above(&self, name: &str) -> Vec<&Drive> {
         let is_above = |drive: &&Drive| {

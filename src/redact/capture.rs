@@ -173,4 +173,25 @@ none read /probe/x bob on 10.9.8.7 has no 52:54:00:aa:bb:cc
         assert!(whole.contains("S4EWNX0R123456") && whole.contains("serials: as they are"));
         assert_eq!(drives(&TextRoot::parse(&whole).unwrap()), before);
     }
+
+    #[test]
+    fn names_and_ids_of_volumes_do_not_travel() {
+        let original = TextRoot::parse(include_str!("../../tests/fixtures/stack.capture")).unwrap();
+        let recorder = Recorder::new(&original);
+        let (machine, _) = crate::source::read_machine(&recorder);
+        let text = capture_text(&recorder, false);
+        let redacted = Redactor::of_machine(&machine).machine(&machine);
+        let shown = format!("{:?} {:?}", redacted.layers, redacted.drives);
+        for gone in ["cryptdata", "6b1dcb5e00aa", "data--1-home", "abcdef0123456789"] {
+            assert!(!text.contains(gone), "{gone} in {text}");
+            assert!(!shown.contains(gone), "{gone} in {shown}");
+        }
+        let (again, _) = crate::source::read_machine(&TextRoot::parse(&text).unwrap());
+        let kinds = |machine: &crate::machine::Machine| -> Vec<usize> {
+            machine.drives.iter().map(|drive| machine.stack_above(drive).len()).collect()
+        };
+        assert_eq!(kinds(&again), kinds(&machine), "the stack is the same");
+        assert!(again.layer("dm-0").unwrap().words().starts_with("crypt "));
+        assert!(again.layer("dm-1").unwrap().words().starts_with("LVM "));
+    }
 }

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     findings::{FINDINGS, Finding, Gain, Risk, Row},
-    machine::Machine,
+    machine::{Machine, layers::Dm},
     model::{FindingId, Problem, ProblemKind, Severity},
     units::counted,
 };
@@ -43,9 +43,20 @@ impl<'a> CheckDocument<'a> {
         let mut problems: Vec<_> = problems.iter().cloned().chain(missed(machine)).collect();
         problems.sort();
         problems.dedup();
-        let not_judged = not_judged.into_iter().map(|id| NotJudged { id, because: "no test is running" });
+        let not_judged = not_judged.into_iter().map(|id| NotJudged { id, because: NO_TEST });
+        let not_judged = not_judged.chain(unread_tables(machine));
         Self { machine, findings, not_judged: not_judged.collect(), problems }
     }
+}
+
+const NO_TEST: &str = "no test is running";
+
+/// Encrypted devices whose table is not readable: the finding about work queues cannot be judged.
+fn unread_tables(machine: &Machine) -> Option<NotJudged> {
+    let is_unread = |dm: &&Dm| dm.kinds().contains(&"crypt") && !dm.targets.is_known();
+    let unread = machine.layers.devices.values().filter_map(crate::machine::Layer::dm).find(is_unread);
+    let because = "the table of a crypt device needs root";
+    unread.map(|_| NotJudged { id: FindingId("dm-crypt-workqueues"), because })
 }
 
 /// Inputs of findings that could not be read.
@@ -282,10 +293,16 @@ fn risk(risk: Risk) -> String {
 
 fn footer(out: &mut Toned, document: &CheckDocument, width: usize) {
     if !document.not_judged.is_empty() {
-        let ids: Vec<_> = document.not_judged.iter().map(|not_judged| not_judged.id.0).collect();
         out.push("\n");
-        let label = "not checked (no test is running): ";
-        labelled(out, (Tone::Quiet, label), (Tone::Quiet, &ids.join(", ")), width);
+        let mut reasons: Vec<&str> =
+            document.not_judged.iter().map(|not_judged| not_judged.because).collect();
+        reasons.dedup();
+        for because in reasons {
+            let of_it = document.not_judged.iter().filter(|not_judged| not_judged.because == because);
+            let ids: Vec<_> = of_it.map(|not_judged| not_judged.id.0).collect();
+            let label = format!("not checked ({because}): ");
+            labelled(out, (Tone::Quiet, &label), (Tone::Quiet, &ids.join(", ")), width);
+        }
     }
     let denied = document.problems.iter().filter(|problem| problem.kind == ProblemKind::Denied).count();
     if denied > 0 {
@@ -313,6 +330,21 @@ fn field_toned(out: &mut Toned, label: &str, value: (Tone, &str), width: usize) 
 mod tests {
     use super::*;
     use crate::findings::FINDINGS;
+
+    #[test]
+    fn a_table_that_needs_root_leaves_a_finding_unjudged() {
+        const STACK: &str = include_str!("../../tests/fixtures/stack.capture");
+        let unjudged = |text: &str| {
+            let root = crate::source::capture::TextRoot::parse(text).unwrap();
+            let (machine, problems) = crate::source::read_machine(&root);
+            CheckDocument::new(&machine, &[], Vec::new(), &problems).not_judged.len()
+        };
+        assert_eq!(unjudged(STACK), 0);
+        let table = "file /ioctl/dm-0/table 0 3906960000 crypt aes-xts-plain64 allow_discards";
+        let denied = STACK.replace(table, "fail read /ioctl/dm-0/table EACCES");
+        assert_ne!(denied, STACK);
+        assert_eq!(unjudged(&denied), 1);
+    }
 
     #[test]
     fn every_row_is_explained_in_sentences_without_what_is_found() {

@@ -1,10 +1,14 @@
 //! Flattens a PCI tree into rows for the screen, `iodyno tree`, the sheet and what-if.
 
+mod class;
+
 use std::{
     borrow::Cow,
     cmp::Ordering,
     collections::{BTreeMap, BTreeSet},
 };
+
+use class::{class_word, takes_lanes};
 
 use crate::{
     machine::{
@@ -571,35 +575,4 @@ impl<'a> Flattener<'a> {
 fn drive_item(drive: &Drive, nodes: [Option<NodeIndex>; 2]) -> Item {
     let key = RowKey::Drive(drive.name.clone());
     Item { row: Row::new(key, RowKind::Drive, nodes, vec![drive.name.clone()]), below: Vec::new() }
-}
-
-/// Whether a device takes lanes that drives could use: displays, network adapters, accelerators.
-fn takes_lanes(node: &PciNode) -> bool {
-    let base = node.class.get().map(|class| class >> 16);
-    node.kind == NodeKind::Endpoint && matches!(base, Some(0x02 | 0x03 | 0x12))
-}
-
-/// A short word for a device's class (PCI Code and ID Assignment Specification); `None` for others.
-fn class_word(node: &PciNode) -> Option<&'static str> {
-    let class = node.class.get()?;
-    Some(match class >> 8 {
-        0x0106 => "SATA",
-        0x0107 => "SAS",
-        0x0108 => "NVMe",
-        0x0104 => "RAID",
-        0x0100..=0x01ff => "storage",
-        0x0280 => "Wi-Fi",
-        0x0200..=0x02ff => "network",
-        0x0300..=0x03ff => "display",
-        0x0401 | 0x0403 => "audio",
-        0x0600 => "host bridge",
-        0x0601 => "LPC",
-        0x0604 => "port",
-        0x0806 => "IOMMU",
-        0x0c03 => "USB",
-        0x0c05 => "SMBus",
-        0x1000..=0x10ff => "crypto",
-        0x1200..=0x12ff => "accelerator",
-        _ => return None,
-    })
 }

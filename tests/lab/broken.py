@@ -136,6 +136,14 @@ SABOTAGE: dict[str, tuple[Sabotage, ...]] = {
         nothing_happens("CT2000T705SSD3 .*not on the screen"),
         frozen_screen("CT2000T705SSD3 .*not on the screen", spoils=True),
     ),
+    "an encrypted drive is read without its key": (
+        answer("drives", "the target's type is another one", 's/"kind": *"crypt"/"kind": "linear"/', "the table: "),
+        Sabotage("the key is in captures", '[ "$1" = capture ] && { dmsetup table --showkeys lab; exit 0; }', "a part of the key was told"),
+    ),
+    "an array is followed from recovery to a failed member": (
+        answer("drives", "members are lost", 's/"loop2"/"loop9"/', "members: "),
+        answer("bench", "no doubt is told", "s/synchronised meanwhile/idle/", "doubts: "),
+    ),
     "a link that trains again shows within two seconds": (
         nothing_happens("Gen3 x2 .*not on the screen within"),
         frozen_screen("Gen3 x2 .*not on the screen within"),

@@ -17,11 +17,8 @@ const HOT: i32 = 75;
 
 /// Arrays of the stack of a target, above or below it, that are synchronised: `md0: resync 12.5 %`.
 pub(super) fn syncing(machine: &Machine, name: &DriveName) -> BTreeSet<String> {
-    let mut names: BTreeSet<&str> = BTreeSet::new();
-    for drive in machine.hardware_below(name.as_str()) {
-        names.extend(machine.devices_above(drive.name.as_str()).into_iter().map(|above| above.name.as_str()));
-    }
-    let arrays = machine.arrays().filter(|(array, _)| names.contains(array.name.as_str()));
+    let related = machine.related(name.as_str());
+    let arrays = machine.arrays().filter(|(array, _)| related.contains(&array.name));
     arrays.filter_map(|(array, md)| Some(format!("{}: {}", array.name, md.syncing()?))).collect()
 }
 
@@ -121,6 +118,8 @@ mod tests {
             assert_eq!(doubts(drive, &syncing, &idle), doubt, "{drive}: it began during a resync");
             assert!(doubts(drive, &idle, &idle).is_empty(), "{drive}");
         }
+        let over_files = machine(&STACK.replace("link /sys/block/nvme", "link /sys/block/gone"));
+        assert_eq!(doubts("md0", &over_files, &over_files).len(), 1, "whatever it is made of");
         assert!(doubts("nvme3n1", &syncing, &syncing).is_empty(), "no member");
     }
 

@@ -137,3 +137,30 @@ fn dm_row(dm: &Dm, reasons: &mut Reasons) -> DmRow {
         targets: reasons.turn(&dm.targets, |targets| targets.iter().map(row).collect()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::{
+        report::json::DrivesDocument,
+        source::{self, capture::TextRoot},
+    };
+
+    #[test]
+    fn an_array_in_json_has_members_and_progress() {
+        let root = TextRoot::parse(include_str!("../../../tests/fixtures/stack.capture")).unwrap();
+        let (machine, problems) = source::read_machine(&root);
+        let document = serde_json::to_value(DrivesDocument::new(&machine, &problems)).unwrap();
+        let drive = |name: &str| {
+            document["drives"].as_array().unwrap().iter().find(|row| row["name"] == name).unwrap()
+        };
+        let md = &drive("md0")["layer"]["md"];
+        assert_eq!(md["members"][2]["name"], "nvme2n1");
+        assert_eq!(md["members"][2]["state"], "spare");
+        assert_eq!(md["sync_percent"], 25.0);
+        assert_eq!(md["sync_seconds_left"], 3750.0);
+        assert_eq!(md["sync_bytes_per_second"], 204_800_000);
+        assert_eq!(drive("dm-0")["layer"]["dm"]["targets"][0]["kind"], "crypt");
+        assert_eq!(drive("nvme0n1")["stack"][0]["depth"], 0);
+        assert!(drive("nvme0n1")["layer"].is_null());
+    }
+}

@@ -116,19 +116,8 @@ fn about_drive(shared: &Shared, drive: &Drive, row: &Row, facts: &mut Vec<Fact>)
     facts.extend(read("affinity", &drive.queue.rq_affinity, |mode| format!("rq_affinity {mode}")));
     facts.extend(read("merges", &drive.queue.nomerges, |mode| format!("nomerges {mode}")));
     facts.extend(read("iostats", &drive.queue.iostats, ToString::to_string));
-    facts.extend(write_cache(drive));
+    facts.extend(layers::write_cache(drive));
     health(shared, drive, facts);
-}
-
-/// The kind of the write cache, which decides what fsync costs.
-fn write_cache(drive: &Drive) -> Option<Fact> {
-    let mut found = read("cache", &drive.queue.write_cache, |kind| match kind.as_str() {
-        "write back" => "write back: fsync waits for a flush, its speed is not measured".to_owned(),
-        "write through" => "write through: fsync needs no flush, its speed is not measured".to_owned(),
-        other => other.to_owned(),
-    })?;
-    found.meaning = if drive.queue.write_cache.is_known() { Meaning::Text } else { Meaning::Quiet };
-    Some(found)
 }
 
 /// The drive's rate in the running test, against its limit.

@@ -4,7 +4,7 @@ use super::fact::{Fact, fact, read};
 use crate::{
     machine::{
         Drive, LayerKind, Machine,
-        layers::{Dm, Md, Target},
+        layers::{Dm, Level, Md, Target},
     },
     model::DriveName,
     text::Label,
@@ -32,6 +32,17 @@ pub(super) fn member_state(machine: &Machine, array: &DriveName, part: &Label) -
     Some((state.to_string(), meaning))
 }
 
+/// The kind of the write cache, which decides what fsync costs.
+pub(super) fn write_cache(drive: &Drive) -> Option<Fact> {
+    let mut found = read("cache", &drive.queue.write_cache, |kind| match kind.as_str() {
+        "write back" => "write back: fsync waits for a flush, its speed is not measured".to_owned(),
+        "write through" => "write through: fsync needs no flush, its speed is not measured".to_owned(),
+        other => other.to_owned(),
+    })?;
+    found.meaning = if drive.queue.write_cache.is_known() { Meaning::Text } else { Meaning::Quiet };
+    Some(found)
+}
+
 /// The device's own layer, then everything that lies on it.
 pub(super) fn of_drive(machine: &Machine, drive: &Drive) -> Vec<Fact> {
     let mut facts = Vec::new();
@@ -43,15 +54,20 @@ pub(super) fn of_drive(machine: &Machine, drive: &Drive) -> Vec<Fact> {
         }
         let below = machine.stack_below(drive.name.as_str()).into_iter().skip(1);
         for (at, level) in below.enumerate() {
-            let label = if at == 0 { "made of" } else { "" };
-            facts.push(fact(label, format!("{}{}", "  ".repeat(level.depth.saturating_sub(1)), level.words)));
+            let label = if at == 0 { "made of" } else { " " };
+            facts.push(fact(label, level_words(&level, 1)));
         }
     }
     for (at, level) in machine.stack_above(drive).into_iter().enumerate() {
-        let label = if at == 0 { "stack" } else { "" };
-        facts.push(fact(label, format!("{}{}", "  ".repeat(level.depth), level.words)));
+        let label = if at == 0 { "stack" } else { " " };
+        facts.push(fact(label, level_words(&level, 0)));
     }
     facts
+}
+
+/// A level with a mark for each level between it and `first`.
+fn level_words(level: &Level, first: usize) -> String {
+    format!("{}{}", "· ".repeat(level.depth.saturating_sub(first)), level.words)
 }
 
 fn about_array(md: &Md, facts: &mut Vec<Fact>) {
@@ -98,4 +114,99 @@ fn about_mapping(dm: &Dm, facts: &mut Vec<Fact>) {
         all.dedup();
         all.join("; ")
     }));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        model::Reading,
+        report::flatten::{Row, RowKey, Screen, Sort},
+        source::{self, capture::TextRoot},
+    };
+
+    const STACK: &str = include_str!("../../../tests/fixtures/stack.capture");
+
+    fn machine() -> Machine {
+        source::read_machine(&TextRoot::parse(STACK).unwrap()).0
+    }
+
+    fn values(machine: &Machine, name: &str, label: &str) -> Vec<String> {
+        let facts = of_drive(machine, machine.whole(name).unwrap());
+        facts.into_iter().filter(|fact| fact.label == label).map(|fact| fact.value).collect()
+    }
+
+    #[test]
+    fn an_array_tells_its_state_and_what_it_is_made_of() {
+        let machine = machine();
+        assert_eq!(values(&machine, "md0", "array"), ["RAID5, active"]);
+        assert_eq!(values(&machine, "md0", "degraded"), ["1 member missing"]);
+        assert_eq!(values(&machine, "md0", "chunk"), ["512k, full stripe 1m"]);
+        assert_eq!(values(&machine, "md0", "bitmap"), ["at +8, a bit for each 64m"]);
+        assert_eq!(values(&machine, "md0", "made of"), ["nvme0n1p1 of nvme0n1 Fast 1TB"]);
+        assert_eq!(values(&machine, "dm-0", "table"), ["crypt aes-xts-plain64 allow_discards"]);
+        assert_eq!(values(&machine, "dm-1", "volume"), ["data-1/home"]);
+        let on_drive =
+            values(&machine, "nvme1n1", "stack").concat() + &values(&machine, "nvme1n1", " ").concat();
+        for part in ["md0 RAID5, 2 of 3 members", "· dm-0 crypt cryptdata", "· · /srv/data ext4, noatime"]
+        {
+            assert!(on_drive.contains(part), "{part} in {on_drive}");
+        }
+    }
+
+    #[test]
+    fn a_member_out_of_sync_says_so() {
+        let machine = machine();
+        let state = |part: &str| member_state(&machine, &DriveName::new("md0"), &Label::new(part));
+        assert_eq!(state("nvme1n1"), None);
+        assert_eq!(state("nvme2n1"), Some(("spare".to_owned(), Meaning::Warning)));
+    }
+
+    #[test]
+    fn the_write_cache_says_that_fsync_is_not_measured() {
+        let mut machine = machine();
+        let drive = &mut machine.drives[0];
+        for kind in ["write back", "write through"] {
+            drive.queue.write_cache = Reading::known("/x", Label::new(kind));
+            let said = write_cache(drive).unwrap().value;
+            assert!(said.starts_with(kind) && said.ends_with("its speed is not measured"), "{said}");
+        }
+    }
+
+    #[test]
+    fn the_tree_has_arrays_with_their_members() {
+        let machine = machine();
+        let toggled = std::collections::BTreeSet::new();
+        let value = |_: &Row| None;
+        let screen = Screen {
+            machine: &machine,
+            toggled: &toggled,
+            everything: false,
+            sort: Sort::Bus,
+            value: &value,
+            height: 60,
+        };
+        let rows = screen.rows();
+        let named: Vec<String> = rows
+            .iter()
+            .filter(|row| row.depth > 0)
+            .map(|row| match &row.key {
+                RowKey::Member(array, part) => format!("{} {part} of {array}", row.depth),
+                _ => format!("{} {}", row.depth, row.drives[0]),
+            })
+            .collect();
+        let arrays = named.iter().position(|name| name == "1 dm-0").unwrap();
+        assert_eq!(
+            named[arrays..],
+            [
+                "1 dm-0",
+                "2 md0 of dm-0",
+                "3 nvme0n1p1 of md0",
+                "3 nvme1n1 of md0",
+                "3 nvme2n1 of md0",
+                "1 dm-1",
+                "2 nvme3n1 of dm-1"
+            ]
+        );
+    }
 }
