@@ -69,10 +69,10 @@ pub struct Layout {
 impl Layout {
     /// The regions for the state's size.
     pub fn new(app: &App) -> Self {
-        let (width, height) = app.shared.size;
-        if width < SMALLEST.0 || height < SMALLEST.1 {
-            return Self { too_small: true, ..Self::default() };
-        }
+        let (columns, rows) = app.shared.size;
+        let too_small = columns < SMALLEST.0 || rows < SMALLEST.1;
+        // Nothing of it is drawn then; keys still find screens of a size that they can be drawn in.
+        let (width, height) = (columns.max(SMALLEST.0), rows.max(SMALLEST.1));
         let boxed = app.shared.is_boxed();
         let all = Rect::new(0, 0, width, height);
         let bar = match (boxed, height) {
@@ -88,12 +88,15 @@ impl Layout {
         let cpus = if width >= 160 { (width - table) * 45 / 100 } else { 0 };
         let [dstat, cpus, reads] = Split::horizontal([Length(table), Length(cpus), Fill(1)]).areas(bar);
         let overlay = overlay_area(app, all);
-        Self { too_small: false, boxed, title, tabs, body, dstat, cpus, reads, message, hints, overlay }
+        Self { too_small, boxed, title, tabs, body, dstat, cpus, reads, message, hints, overlay }
     }
 
     /// What is under a cell.
     pub(super) fn hit(&self, app: &App, column: u16, row: u16) -> Hit {
         let at = Position::new(column, row);
+        if self.too_small {
+            return Hit::Nothing;
+        }
         if app.overlay.is_some() {
             let inside = self.overlay.contains(at);
             return if inside { Hit::OverlayRow(usize::from(row - self.overlay.y)) } else { Hit::Nothing };
