@@ -178,17 +178,29 @@ pub(crate) fn make<S: squeue::EntryMarker, C: cqueue::EntryMarker>(
     polled: bool,
     fallbacks: &mut Vec<String>,
 ) -> Result<(IoUring<S, C>, Vec<String>), EngineError> {
-    let names = |flags: &[Flag]| flags.iter().map(|flag| flag.name()).collect::<Vec<_>>();
-    let rungs = POLLED_LADDER.iter().filter(|_| workload.submission_poll).chain(&LADDER);
-    let mut refused: Vec<Flag> = Vec::new();
-    let mut errno = libc::EINVAL;
-    for flags in rungs {
+    let build = |flags: &[Flag]| {
         let mut builder = IoUring::<S, C>::builder();
         flags.iter().for_each(|flag| flag.set(&mut builder));
         if polled {
             builder.setup_iopoll();
         }
-        match locked_memory::retry(|| builder.build(depth)) {
+        locked_memory::retry(|| builder.build(depth))
+    };
+    best(workload.submission_poll, build, fallbacks)
+}
+
+/// What `build` makes with the best set of flags that the kernel takes, and their names; refused ones are named.
+fn best<R>(
+    submission_poll: bool,
+    mut build: impl FnMut(&[Flag]) -> io::Result<R>,
+    fallbacks: &mut Vec<String>,
+) -> Result<(R, Vec<String>), EngineError> {
+    let names = |flags: &[Flag]| flags.iter().map(|flag| flag.name()).collect::<Vec<_>>();
+    let rungs = POLLED_LADDER.iter().filter(|_| submission_poll).chain(&LADDER);
+    let mut refused: Vec<Flag> = Vec::new();
+    let mut errno = libc::EINVAL;
+    for flags in rungs {
+        match build(flags) {
             Ok(ring) => {
                 refused.retain(|flag| !flags.contains(flag));
                 if !refused.is_empty() {
@@ -365,5 +377,37 @@ mod tests {
         {
             assert!(sentence.contains("ENOMEM") && sentence.contains("LimitMEMLOCK="), "{sentence}");
         }
+    }
+
+    /// A kernel that refuses one flag gets the best set without it; the flag and the error are named.
+    #[test]
+    fn each_refused_flag_is_left_out_and_named() {
+        use Flag::{CoopTaskrun, DeferTaskrun, NoSqarray, SingleIssuer, Sqpoll};
+        let with = |polled, bad: &[Flag], errno| {
+            let mut said = Vec::new();
+            let build = |flags: &[Flag]| match flags.iter().any(|flag| bad.contains(flag)) {
+                true => Err(io::Error::from_raw_os_error(errno)),
+                false => Ok(()),
+            };
+            let made = best(polled, build, &mut said).map(|((), names)| names.join(" "));
+            (made.ok(), said.join("; "))
+        };
+        let einval = |bad: &[Flag]| with(false, bad, libc::EINVAL);
+        assert_eq!(einval(&[]), (Some("SINGLE_ISSUER DEFER_TASKRUN NO_SQARRAY".to_owned()), String::new()));
+        for (bad, used, named) in [
+            (&[NoSqarray][..], "SINGLE_ISSUER DEFER_TASKRUN", "NO_SQARRAY"),
+            (&[DeferTaskrun], "SINGLE_ISSUER COOP_TASKRUN", "DEFER_TASKRUN"),
+            (&[SingleIssuer], "", "SINGLE_ISSUER"),
+            (&[DeferTaskrun, CoopTaskrun], "", "COOP_TASKRUN"),
+        ] {
+            let (made, said) = einval(bad);
+            assert_eq!(made.as_deref(), Some(used), "{bad:?}");
+            assert!(said.contains(named) && said.contains("EINVAL"), "{bad:?}: {said}");
+        }
+        let (made, said) = with(true, &[Sqpoll], libc::EPERM);
+        assert_eq!(made.as_deref(), Some("SINGLE_ISSUER DEFER_TASKRUN NO_SQARRAY"));
+        assert!(said.contains("SQPOLL (EPERM"), "{said}");
+        // Forbidden altogether: no set is tried after the first.
+        assert_eq!(with(false, &[SingleIssuer], libc::EPERM).0, None);
     }
 }
