@@ -5,17 +5,21 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Event, Gain, Record, parse};
+use super::{Event, Gain, Record, lines, parse, without_zeros};
 use crate::tune::change_log::ChangeLog;
 
-/// The journal's text without what can no longer be undone. `None` unless that halves it, and while it has damaged lines:
-/// they may be changes that the user has to undo by hand.
+/// The journal's text without what can no longer be undone; `None` unless that halves it. Damaged lines stay, at its
+/// beginning: they may be changes that the user has to undo by hand.
 pub(super) fn shortened(content: &[u8], boot: &str, is_living: impl Fn(&str) -> bool) -> Option<Vec<u8>> {
     let contents = parse(content);
-    if !contents.damaged.is_empty() {
-        return None;
-    }
     let mut out = Vec::new();
+    let damaged: BTreeSet<usize> = contents.damaged.iter().map(|damage| damage.line).collect();
+    for (_, line) in lines(content).filter(|(index, _)| damaged.contains(&(index + 1))) {
+        // A record behind zeros is among the records.
+        let is_record = serde_json::from_slice::<Record>(without_zeros(line)).is_ok();
+        out.extend_from_slice(if is_record { b"\0" } else { line });
+        out.push(b'\n');
+    }
     for record in kept(&contents.records, boot, is_living)? {
         out.extend(serde_json::to_vec(record).ok()?);
         out.push(b'\n');
@@ -222,8 +226,14 @@ mod tests {
         assert_eq!(ChangeLog::of(&parse(&short).records, "now"), ChangeLog::of(&all, "now"));
         assert!(shortened(&text(&all), "next boot", |_| false).unwrap().is_empty());
         assert_eq!(shortened(&text(standing), "now", |_| false), None, "nothing to gain");
-        let damaged = [text(&all), b"{nonsense\n".to_vec()].concat();
-        assert_eq!(shortened(&damaged, "now", |_| false), None, "a damaged line is the user's to look at");
+        // Damaged lines are the user's to look at; a record behind zeros counts once.
+        let with_damage = [b"{nonsense\n\0\0".to_vec(), text(&all)].concat();
+        let short = shortened(&with_damage, "now", |_| false).unwrap();
+        assert!(short.starts_with(b"{nonsense\n\0\n"), "{}", String::from_utf8_lossy(&short));
+        let (before, after) = (parse(&with_damage), parse(&short));
+        assert_eq!(after.damaged.iter().map(|damage| damage.line).collect::<Vec<_>>(), [1, 2]);
+        assert_eq!(ChangeLog::of(&after.records, "now"), ChangeLog::of(&before.records, "now"));
+        assert_eq!(after.damaged.len(), before.damaged.len());
     }
 
     proptest! {
