@@ -1,0 +1,236 @@
+//! Faults of the system under a test: refused rings, limits, devices that fail, shrink, vanish and hang. The test goes on with
+//! what is left and names it, or ends with one line.
+
+#![expect(clippy::unwrap_used, reason = "a test ends where something is not there")]
+
+#[path = "common/loop_device.rs"]
+mod loop_device;
+#[path = "common/program.rs"]
+mod program;
+
+use std::{
+    fs::{self, File},
+    io::Read,
+    os::unix::process::CommandExt,
+    path::{Path, PathBuf},
+    process::{Command, Output, Stdio},
+    thread,
+    time::Duration,
+};
+
+use iodyno::{app::keymap, runtime::headless::Headless, source::origin::Origin, ui::theme::Theme};
+use loop_device::{LoopDevice, skip::skipped};
+use program::text;
+use serde_json::Value;
+
+const SIZE: u64 = 8 << 20;
+
+/// A file to read, and a state folder.
+struct Scene {
+    folder: tempfile::TempDir,
+    file: PathBuf,
+}
+
+impl Scene {
+    /// In /var/tmp, as a tmpfs has no `O_DIRECT`.
+    fn new() -> Self {
+        let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+        let file = folder.path().join("file");
+        fs::write(&file, vec![7_u8; usize::try_from(SIZE).unwrap()]).unwrap();
+        Self { folder, file }
+    }
+
+    fn bench<'a>(file: &'a str, more: &[&'a str]) -> Vec<&'a str> {
+        [&["bench", "--filename", file, "--runtime", "500ms", "--json"], more].concat()
+    }
+
+    /// Runs a test of the file under strace, which makes system calls fail.
+    fn injected(&self, faults: &[&str], more: &[&str]) -> Option<Output> {
+        let mut command = Command::new("strace");
+        command.args(["-f", "-qq", "-o", "/dev/null"]);
+        command.args(faults.iter().flat_map(|fault| ["-e", fault]));
+        command.arg(env!("CARGO_BIN_EXE_iodyno")).args(Self::bench(self.file.to_str().unwrap(), more));
+        command.env("IODYNO_STATE_DIR", self.folder.path().join("state")).stdin(Stdio::null());
+        match command.output() {
+            Ok(output) if !text(&output).contains("ptrace") => Some(output),
+            other => {
+                skipped(format_args!("strace does not run: {other:?}"));
+                None
+            }
+        }
+    }
+
+    /// Runs a test of `file` under `ulimit`, as the user nobody where the limit does not hold for root.
+    fn limited(&self, limit: &str, more: &[&str], as_nobody: bool) -> Output {
+        let binary = self.folder.path().join("iodyno");
+        fs::copy(env!("CARGO_BIN_EXE_iodyno"), &binary).unwrap();
+        let mut command = Command::new("sh");
+        command.args(["-c", &format!("{limit}; exec \"$@\""), "sh"]).arg(&binary);
+        command.args(Self::bench(self.file.to_str().unwrap(), more)).stdin(Stdio::null());
+        command.env("IODYNO_STATE_DIR", self.folder.path().join("state"));
+        if as_nobody && rustix::process::geteuid().is_root() {
+            use std::os::unix::fs::PermissionsExt;
+            for path in [self.folder.path(), &binary] {
+                fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+            }
+            command.uid(65534).gid(65534);
+        }
+        command.output().unwrap()
+    }
+}
+
+/// The document of a test that ran.
+fn document(output: &Output) -> Value {
+    assert!(output.status.success(), "{}", text(output));
+    let document: Value =
+        serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", text(output)));
+    assert!(document["jobs"][0]["read"]["total_ios"].as_u64().unwrap() > 0, "it read: {document}");
+    document
+}
+
+fn fallbacks(document: &Value) -> String {
+    document["effective"]["fallbacks"].to_string()
+}
+
+/// One line on standard error, with a fix behind the semicolon.
+fn refused(output: &Output) -> String {
+    let said = String::from_utf8(output.stderr.clone()).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{}", text(output));
+    assert_eq!(said.lines().count(), 1, "{said}");
+    assert!(said.starts_with("iodyno: ") && said.contains("; "), "{said}");
+    said
+}
+
+#[test]
+fn a_forbidden_ring_is_replaced_by_another_engine_and_said() {
+    let scene = Scene::new();
+    // What the kernel answers with kernel.io_uring_disabled, a seccomp filter, and without io_uring.
+    for errno in ["EPERM", "ENOSYS"] {
+        let fault = format!("inject=io_uring_setup:error={errno}");
+        let Some(output) = scene.injected(&["trace=io_uring_setup", &fault], &[]) else { return };
+        let document = document(&output);
+        assert_ne!(document["effective"]["engine"], "io_uring", "{document}");
+        assert!(fallbacks(&document).contains("io_uring"), "{}", fallbacks(&document));
+    }
+}
+
+#[test]
+fn files_and_buffers_that_cannot_be_registered_are_named() {
+    let scene = Scene::new();
+    let fault = "inject=io_uring_register:error=ENOMEM";
+    let Some(output) = scene.injected(&["trace=io_uring_register", fault], &[]) else { return };
+    let said = fallbacks(&document(&output));
+    assert!(said.contains("registered"), "{said}");
+}
+
+#[test]
+fn reads_that_fail_or_return_short_are_counted_and_named() {
+    let scene = Scene::new();
+    for (fault, words) in [("error=EIO", "EIO"), ("retval=512", "512 of 4096 bytes")] {
+        let fault = format!("inject=pread64:{fault}:when=20+");
+        let Some(output) = scene.injected(&["trace=pread64", &fault], &["--ioengine", "psync"]) else {
+            return;
+        };
+        is_named(&output);
+        assert!(text(&output).contains(words), "{}", text(&output));
+    }
+}
+
+#[test]
+fn little_locked_memory_and_few_descriptors_are_named_or_refused() {
+    let scene = Scene::new();
+    let output = scene.limited("ulimit -l 64", &["--iodepth", "64", "--bs", "64k"], true);
+    let said = fallbacks(&document(&output));
+    assert!(said.contains("locked") || said.contains("RLIMIT_MEMLOCK") || said.contains("ENOMEM"), "{said}");
+    let output = scene.limited("ulimit -n 5", &["--numjobs", "16"], false);
+    let said = refused(&output);
+    assert!(said.contains("EMFILE") && said.contains("raise `ulimit -n`"), "{said}");
+}
+
+/// Starts a test, does something to what it reads, and waits for its end.
+fn during(file: &Path, state: &Path, fault: impl FnOnce()) -> Output {
+    let mut command = program::command(state, &["bench", "--runtime", "4", "--json", "--filename"]);
+    let mut child = command.arg(file).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    thread::sleep(Duration::from_millis(1500));
+    fault();
+    let ended = (0..1500).any(|_| {
+        thread::sleep(Duration::from_millis(20));
+        child.try_wait().unwrap().is_some()
+    });
+    if !ended {
+        child.kill().unwrap();
+    }
+    let output = child.wait_with_output().unwrap();
+    assert!(ended, "it did not end: {}", text(&output));
+    output
+}
+
+/// A document that says that the test is not valid, or one line of an error.
+fn is_named(output: &Output) {
+    if output.status.code() == Some(2) {
+        refused(output);
+        return;
+    }
+    let document: Value =
+        serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", text(output)));
+    let job = &document["jobs"][0];
+    assert!(job["valid"] == false || job["error"] != 0, "{document}");
+}
+
+#[test]
+fn a_file_that_shrinks_gives_short_reads_which_are_named() {
+    let scene = Scene::new();
+    let output = during(&scene.file, scene.folder.path(), || {
+        File::options().write(true).open(&scene.file).unwrap().set_len(SIZE / 2).unwrap();
+    });
+    is_named(&output);
+    assert!(text(&output).contains("file truncated"), "{}", text(&output));
+}
+
+#[test]
+fn a_device_that_fails_and_shrinks_is_named() {
+    let Some(device) = LoopDevice::new(16 << 20) else { return };
+    let state = tempfile::tempdir().unwrap();
+    let backing = fs::read_to_string(format!("/sys/block/{}/loop/backing_file", device.name)).unwrap();
+    // The device keeps its size: reads behind the end of its file fail.
+    let output = during(&device.device(), state.path(), || {
+        File::options().write(true).open(backing.trim()).unwrap().set_len(1 << 20).unwrap();
+    });
+    is_named(&output);
+    let status = Command::new("losetup").arg("--set-capacity").arg(device.device()).status().unwrap();
+    assert!(status.success());
+}
+
+#[test]
+fn keys_on_a_terminal_that_is_too_small_change_screens_and_panic_nowhere() {
+    let demo = Origin::Demo("threadripper-before".to_owned());
+    let keys = keymap::parse("jk<PageDown><PageUp><Enter>pGw j<Enter>bg<Tab>").unwrap();
+    for size in [(0, 0), (1, 1), (9, 3), (30, 10), (79, 60), (200, 4)] {
+        let mut screen = Headless::open(&demo, size).unwrap();
+        for digit in ["1", "2", "3", "4", "5", "6", "7"] {
+            screen.press(keymap::parse(digit).unwrap());
+            screen.press(keys.clone());
+            let _ = screen.picture(Theme::COLOUR);
+        }
+    }
+}
+
+#[test]
+fn a_device_that_hangs_lets_the_program_go() {
+    if !rustix::process::geteuid().is_root() || !Path::new("/dev/fuse").exists() {
+        skipped("no /dev/fuse, or not root");
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let server = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/trials/hanging");
+    let Ok(output) =
+        Command::new(server).args(["--iodyno", env!("CARGO_BIN_EXE_iodyno")]).arg(folder.path()).output()
+    else {
+        skipped("no python3");
+        return;
+    };
+    let mut said = String::new();
+    (&output.stdout[..]).read_to_string(&mut said).unwrap();
+    assert!(output.status.success(), "{said}{}", text(&output));
+    assert_eq!(said.lines().filter(|line| line.ends_with(": ended")).count(), 5, "{said}");
+}
