@@ -209,3 +209,21 @@ fn a_program_that_writes_the_old_value_back_is_not_taken_for_the_kernel() {
     assert!(iodyno(state.path(), &["tune", "undo", "--all"]).status.success());
     assert_eq!(device.setting("read_ahead_kb"), Some(found));
 }
+
+/// The short form of `tests/trials/kills`, whose 300 rounds `.ci/long` runs.
+#[test]
+fn kills_and_hang_ups_leave_no_setting_that_is_not_offered() {
+    if !rustix::process::geteuid().is_root() {
+        loop_device::skip::skipped("loop devices need root");
+        return;
+    }
+    let trial = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/trials/kills");
+    let arguments = ["--rounds", "10", "--seed", "7", "--iodyno", env!("CARGO_BIN_EXE_iodyno")];
+    match Command::new(trial).args(arguments).output() {
+        Ok(output) => {
+            let said = text(&output);
+            assert!(output.status.success() && said.contains(", 0 lost"), "{said}");
+        }
+        Err(error) => loop_device::skip::skipped(format_args!("no python3 for {trial}: {error}")),
+    }
+}

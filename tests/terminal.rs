@@ -356,6 +356,41 @@ fn a_terminal_that_hangs_up_while_it_is_drawn_on_puts_settings_back() {
     }
 }
 
+/// Waits until an experiment has changed a setting.
+fn wait_until_changed(device: &LoopDevice, before: &std::collections::BTreeMap<String, String>) {
+    let changed = (0..6000).any(|_| {
+        thread::sleep(Duration::from_millis(5));
+        device.read_settings() != *before
+    });
+    assert!(changed, "the experiment changed nothing in 30 s");
+}
+
+#[test]
+fn a_terminal_that_vanishes_while_an_experiment_runs_puts_settings_back() {
+    let Some(device) = LoopDevice::new(16 << 20) else { return };
+    let state = tempfile::tempdir().expect("a folder");
+    let before = device.read_settings();
+    let path = device.device().display().to_string();
+    let arms = ["--arm", "found: bs=4k", "--arm", "other: scheduler=mq-deadline read_ahead_kb=512 bs=4k"];
+    let mut run =
+        vec!["experiment", "run", "own", "--filename", &path, "--max-time", "60s", "--runtime", "100ms"];
+    run.extend(arms);
+    let terminal = Terminal::start_with(&run, state.path());
+    wait_until_changed(&device, &before);
+    let status = terminal.hang_up();
+    assert_eq!((status, device.read_settings()), (129, before.clone()), "the command");
+
+    // The full screen: the first experiment is the scheduler's, the marked drive the loop device.
+    let mut terminal = on_the_scheduler_of(&device, state.path());
+    terminal.press(" ");
+    terminal.press("5");
+    terminal.wait_for_text("Does the scheduler cost anything");
+    terminal.press("\r");
+    wait_until_changed(&device, &before);
+    let status = terminal.hang_up();
+    assert_eq!((status, device.read_settings()), (129, before), "the full screen");
+}
+
 #[test]
 fn on_the_smallest_screen_changes_are_kept_undone_and_exported_on_leaving() {
     let Some(device) = LoopDevice::new(16 << 20) else { return };
