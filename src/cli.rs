@@ -17,6 +17,7 @@ mod stat;
 mod terminal;
 mod tune;
 mod whatif;
+mod why;
 
 use std::{
     ffi::OsString,
@@ -106,6 +107,8 @@ enum Command {
     Experiment(experiment::ExperimentArgs),
     /// List, change, undo and export settings
     Tune(tune::TuneArgs),
+    /// Measure each step from the drive to a program that reads a file
+    Why(why::WhyArgs),
     /// Compute rates and findings with a drive or card in another slot
     Whatif(whatif::WhatifArgs),
     /// Print a screen as text, ANSI or SVG
@@ -136,6 +139,7 @@ impl Command {
                 | Self::Check(_)
                 | Self::Pull(_)
                 | Self::Bench(_)
+                | Self::Why(_)
                 | Self::Sheet(_)
                 | Self::Metrics
         )
@@ -177,6 +181,7 @@ impl CommandLine {
             Some(Command::Bench(args)) => bench::run(&args, &origin),
             Some(Command::Experiment(args)) => experiment::run(&args, &origin),
             Some(Command::Tune(args)) => tune::run(&args, &origin),
+            Some(Command::Why(args)) => why::run(&args, &origin),
             Some(Command::Whatif(args)) => whatif::run(&args, &origin),
             Some(Command::Capture(args)) => capture::run(&origin, &args),
             Some(Command::Sheet(args)) => sheet::run(&args, &origin),

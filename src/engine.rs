@@ -3,6 +3,7 @@
 mod aio;
 mod checks;
 mod clock;
+pub(crate) mod file_state;
 mod layout;
 mod memory;
 mod mmap;

@@ -20,6 +20,7 @@ pub mod tune;
 pub mod experiment;
 pub mod engine;
 pub mod pull;
+pub mod waterfall;
 pub mod report;
 pub mod ui;
 pub mod screens;

@@ -23,6 +23,7 @@ pub mod sheet;
 pub mod compare;
 mod spread;
 pub(crate) mod table;
+pub(crate) mod waterfall;
 pub(crate) mod toned;
 
 use unicode_width::UnicodeWidthStr;

@@ -11,6 +11,7 @@ pub mod experiment;
 pub mod startup;
 pub(crate) mod target_resolver;
 pub(crate) mod run_history;
+pub(crate) mod why;
 pub mod demo_root;
 pub mod headless;
 mod clipboard;

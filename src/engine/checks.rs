@@ -6,6 +6,7 @@ use std::{
         fd::AsRawFd,
         unix::fs::{MetadataExt, OpenOptionsExt},
     },
+    time::Duration,
 };
 
 use crate::engine::{memory::Mapping, offset_generator::Wyrand, target::Open};
@@ -29,6 +30,8 @@ const FILE_SYSTEMS: [(u64, &str); 12] = [
 
 /// Blocks sampled for zeros.
 const SAMPLES: u64 = 64;
+/// Shorter runs are not valid, whatever was read.
+const SHORTEST: Duration = Duration::from_secs(1);
 /// Maximum bytes of a sample.
 const LONGEST_SAMPLE: u64 = 64 << 10;
 
@@ -52,7 +55,9 @@ pub(crate) fn doubts(open: &Open, workload: &Workload) -> Vec<String> {
         }
         doubts.extend(file_system(open).map(str::to_owned));
     }
-    if let Some(zeros) = zeros(open, workload)
+    // A run too short to be valid is not delayed by samples.
+    if workload.runtime.is_none_or(|runtime| runtime >= SHORTEST)
+        && let Some(zeros) = zeros(open, workload)
         && zeros * 2 >= SAMPLES
     {
         doubts.push(format!(

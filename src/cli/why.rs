@@ -1,0 +1,127 @@
+//! `iodyno why FILE`: the rates of a file's path from the drive to a program.
+
+use std::{
+    cell::Cell,
+    io::{self, IsTerminal, Write},
+    path::PathBuf,
+    time::Duration,
+};
+
+use clap::Args;
+
+use super::{Complaint, Failure, Status, captured, columns, print, say, signals::Signal};
+use crate::{
+    model::fio,
+    report::{
+        json,
+        waterfall::{Asked, WaterfallDocument, text},
+    },
+    runtime::{
+        clock::Clock,
+        run::Testbed,
+        startup,
+        why::{Answer, Inquiry, Question},
+    },
+    source::origin::Origin,
+    units::UnitSystem,
+};
+
+/// Options of `iodyno why`.
+#[derive(Debug, Clone, Args)]
+#[command(
+    after_help = "Reads only, and changes no setting. Devices below the file are read where that is permitted (root).\n\
+                  Pages that the tests cache are dropped afterwards; pages cached before stay.\n\
+                  Exit status: 0 done; 2 the file cannot be tested; 130 stopped by Ctrl-C."
+)]
+pub(super) struct WhyArgs {
+    /// A file of 16 MiB or more, such as a model, a database or a video
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// Time of all tests
+    #[arg(long, value_name = "TIME", value_parser = fio::time, default_value = "12s")]
+    runtime: Duration,
+    /// Drop cached pages of the file first; refused while some are dirty
+    #[arg(long)]
+    drop_cache: bool,
+    /// Do not ask before dropping pages of a file that is cached as a whole
+    #[arg(long)]
+    yes: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Columns without a terminal.
+const WIDE: usize = 120;
+
+pub(super) fn run(args: &WhyArgs, origin: &Origin) -> Result<Status, Failure> {
+    if *origin != Origin::Live {
+        return Err(if origin.is_demo() {
+            let fix = "leave --demo out and name a file of this machine";
+            Complaint::new("why", "a demo has no files", fix)
+        } else {
+            captured("why")
+        }
+        .into());
+    }
+    let root = origin.open()?;
+    let bed = Testbed::new(origin, &root, startup::read(&*root), Clock::real())
+        .ok_or_else(|| captured("why"))?;
+    let question =
+        Question { file: args.file.clone(), time: args.runtime, drop_cache: args.drop_cache };
+    let inquiry = match Inquiry::new(&*root, question.clone()) {
+        Err(error) if error.to_string().contains("--drop-cache") && args.may_drop() => {
+            Inquiry::new(&*root, Question { drop_cache: true, ..question })?
+        }
+        result => result?,
+    };
+    let signal = Signal::watch()?;
+    if !args.json {
+        say(&format!("reads {} for about {} s; changes no setting", args.file.display(), inquiry.time().as_secs()));
+    }
+    let shows = !args.json && io::stderr().is_terminal();
+    let last = Cell::new(String::new());
+    let answer = inquiry.answer(&bed, &*root, |layer, _| {
+        if shows && last.take() != layer {
+            // There is nowhere left to complain about standard error.
+            let _ = write!(io::stderr(), "\r{layer:<12}");
+        }
+        last.set(layer.to_owned());
+        signal.received().is_none()
+    })?;
+    if shows {
+        let _ = write!(io::stderr(), "\r            \r");
+    }
+    let Answer { waterfall, state, stopped } = answer;
+    let asked = Asked {
+        file: args.file.display().to_string(),
+        bytes: state.bytes,
+        cached: state.cached,
+        dropped: state.dropped,
+        notes: state.notes,
+        stopped,
+    };
+    print(&if args.json {
+        json::text(&WaterfallDocument::new(&asked, &waterfall))
+    } else {
+        text(&asked, &waterfall, UnitSystem::Decimal, columns().unwrap_or(WIDE))
+    })?;
+    Ok(signal.received().map_or(Status::Done, Status::Stopped))
+}
+
+impl WhyArgs {
+    /// Asks whether the pages of a file that is cached as a whole are dropped.
+    fn may_drop(&self) -> bool {
+        if self.yes {
+            return true;
+        }
+        if !io::stdin().is_terminal() || !io::stderr().is_terminal() {
+            return false;
+        }
+        say(&format!("{} is in the page cache as a whole", self.file.display()));
+        let _ = write!(io::stderr(), "y drops its clean pages, which changes no data; n leaves: ");
+        let mut answer = String::new();
+        let read = io::stdin().read_line(&mut answer).unwrap_or_default();
+        read > 0 && ["y", "yes"].contains(&answer.trim())
+    }
+}

@@ -1,0 +1,448 @@
+//! [`Inquiry`]: short read tests of every step of a file's path. Changes no setting and leaves the page cache as it was.
+
+mod places;
+mod stack;
+
+use std::{
+    fs::File,
+    path::PathBuf,
+    time::Duration,
+};
+
+use self::{
+    places::Place,
+    stack::{Level, Mounted},
+};
+use super::{
+    run::{Look, Testbed},
+    session::TestFiles,
+};
+use crate::{
+    capacity,
+    engine::{
+        EngineError,
+        file_state::{self, Extent},
+    },
+    model::{EngineKind, Pattern, Target, Workload},
+    source::SysRoot,
+    units::Bytes,
+    waterfall::{Facts, Layer, Rate, Step, Waterfall},
+};
+
+/// Extents that are looked at.
+const MOST_EXTENTS: usize = 65536;
+/// Rounds: each step is read once in each, in another order.
+const ROUNDS: usize = 4;
+/// Least time of a test.
+const SHORTEST: Duration = Duration::from_millis(50);
+/// Requested ahead where readahead is left out of account.
+const PREFETCH: Bytes = Bytes(8 << 20);
+/// Reads of buffered programs; that of cat(1) and cp(1).
+const PROGRAM: Bytes = Bytes(128 << 10);
+/// Reads of everything else.
+const LARGE: Bytes = Bytes(1 << 20);
+/// The least that a test reads without repeating itself.
+const LEAST_FILE: u64 = 16 << 20;
+
+/// What is asked of a file.
+#[derive(Debug, Clone)]
+pub(crate) struct Question {
+    pub file: PathBuf,
+    /// Time of all tests.
+    pub time: Duration,
+    /// Whether cached pages of the file may be dropped.
+    pub drop_cache: bool,
+}
+
+/// The pages of a file before its tests, and what else a reader should know.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(crate) struct State {
+    pub bytes: u64,
+    /// Cached bytes; `None` if unknown, with the reason in the notes.
+    pub cached: Option<u64>,
+    pub dropped: bool,
+    pub notes: Vec<String>,
+}
+
+/// The answer.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Answer {
+    pub waterfall: Waterfall,
+    pub state: State,
+    /// Whether it was stopped before its end.
+    pub stopped: bool,
+}
+
+/// A file that was looked at, before its tests.
+pub(crate) struct Inquiry {
+    question: Question,
+    file: File,
+    mounted: Mounted,
+    extents: Vec<Extent>,
+    /// Uncached places of the file that are read, one a round.
+    places: Vec<Place>,
+    /// Below the first place, from the top down.
+    levels: Vec<Level>,
+    state: State,
+}
+
+/// One kind of test.
+#[derive(Debug, Clone)]
+struct Test {
+    /// Its index in the steps, or none for mmap with blocks requested ahead.
+    step: Option<usize>,
+    /// A device or file below the file: its number in the levels of a place.
+    level: Option<usize>,
+    workload: Workload,
+}
+
+impl Inquiry {
+    /// Looks at the file, drops its pages if that was asked for, and chooses the places to read.
+    ///
+    /// # Errors
+    /// A file that cannot be read, is too small, or is cached as a whole.
+    pub(crate) fn new(root: &dyn SysRoot, question: Question) -> Result<Self, EngineError> {
+        let path = question.file.as_path();
+        let fail = |wrong: String, fix: &str| EngineError::target(path, wrong, fix, None);
+        super::access::check(path, None)?;
+        let file = File::open(path).map_err(|error| crate::engine::refused(path, &error))?;
+        let metadata = file.metadata().map_err(|error| crate::engine::refused(path, &error))?;
+        if !metadata.is_file() {
+            return Err(fail("is no regular file".to_owned(), "name a file on the drive"));
+        }
+        let mut state = State { bytes: metadata.len(), ..State::default() };
+        if state.bytes < LEAST_FILE {
+            let wrong = format!("has {} KiB, too few to measure", state.bytes >> 10);
+            return Err(fail(wrong, "name a file of 16 MiB or more"));
+        }
+        state.look(&file);
+        if question.drop_cache {
+            state.drop_pages(&file).map_err(|(wrong, fix)| fail(wrong, fix))?;
+        }
+        if let Err(why) = places::without_access_time(path) {
+            state.notes.push(why);
+        }
+        let mounted = stack::mounted(root, path)
+            .ok_or_else(|| fail("its file system is not in /proc/self/mountinfo".to_owned(), "name it by another path"))?;
+        let extents = file_state::extents(&file, MOST_EXTENTS).unwrap_or_else(|error| {
+            state.notes.push(format!("extents unknown: {} has no FIEMAP ({error})", mounted.name));
+            Vec::new()
+        });
+        let places = places::choose(state.bytes, &extents, ROUNDS, |offset, length| {
+            state.cached.is_none() || file_state::cached(&file, offset, length).is_ok_and(|found| found.bytes == 0)
+        });
+        let Some(first) = places.first() else {
+            let cached = state.cached.unwrap_or_default() >> 20;
+            let wrong = format!("{cached} of {} MiB are cached, and no uncached place of 4 MiB is left", state.bytes >> 20);
+            return Err(fail(wrong, "add --drop-cache to drop its pages, which changes no data"));
+        };
+        let levels = stack::below(root, &mounted, &extents, first.offset);
+        Ok(Self { question, file, mounted, extents, places, levels, state })
+    }
+
+    /// Longest time of the tests.
+    pub(crate) const fn time(&self) -> Duration {
+        self.question.time
+    }
+
+    /// Runs the tests until their end, or until `goes_on` returns false for a look.
+    ///
+    /// # Errors
+    /// The file itself cannot be read. Devices below it that cannot be read are steps without a rate.
+    pub(crate) fn answer(
+        mut self,
+        bed: &Testbed,
+        root: &dyn SysRoot,
+        mut goes_on: impl FnMut(&str, &Look) -> bool,
+    ) -> Result<Answer, EngineError> {
+        let mut steps = self.steps(bed);
+        let tests = self.tests(&steps);
+        let slice = (self.question.time / u32::try_from(ROUNDS * tests.len()).unwrap_or(1)).max(SHORTEST);
+        let mut mmap_ahead = Vec::new();
+        let mut stopped = false;
+        'rounds: for round in 0..ROUNDS {
+            let place = self.places[round % self.places.len()];
+            let levels = stack::below(root, &self.mounted, &self.extents, place.offset);
+            for number in 0..tests.len() {
+                // Each test is first once: caches below the file system favour the last.
+                let test = &tests[(number + round * tests.len() / ROUNDS) % tests.len()];
+                let name = test.step.map_or("mmap", |step| steps[step].layer.name()).to_owned();
+                if let Some(Rate::Unknown(_)) = test.step.map(|step| &steps[step].rate) {
+                    continue;
+                }
+                let workload = self.workload(test, place, &levels, slice);
+                let result = self.read(bed, workload, |look| {
+                    let on = goes_on(&name, look);
+                    stopped |= !on;
+                    on
+                });
+                if stopped {
+                    break 'rounds;
+                }
+                match (result, test.step) {
+                    (Ok(rate), Some(step)) => {
+                        if let Rate::Measured(rates) = &mut steps[step].rate {
+                            rates.push(rate);
+                        }
+                    }
+                    (Ok(rate), None) => mmap_ahead.push(rate),
+                    (Err(error), Some(step)) if test.level.is_some() || steps[step].layer != Layer::FileSystem => {
+                        steps[step].rate = Rate::Unknown(error.to_string());
+                    }
+                    (Err(error), Some(_)) => return Err(error),
+                    (Err(_), None) => {}
+                }
+            }
+        }
+        let direct = steps.iter().position(|step| step.layer == Layer::Direct);
+        let own = steps.iter().rposition(|step| step.layer == Layer::FileSystem);
+        if let (Some(direct), Some(own)) = (direct, own) {
+            // The same reads: a program that keeps as many in flight gets what the file system gives.
+            steps[direct].rate = steps[own].rate.clone();
+        }
+        steps.retain(|step| !matches!(&step.rate, Rate::Measured(rates) if rates.is_empty()));
+        let facts = self.facts(mmap_ahead);
+        self.state.notes.extend(self.notes());
+        Ok(Answer { waterfall: Waterfall { steps, facts }, state: self.state, stopped })
+    }
+
+    /// Steps from the drive up, measured ones without a rate yet.
+    fn steps(&self, bed: &Testbed) -> Vec<Step> {
+        let measured = |layer, name: &str, because: &str| Step {
+            layer,
+            name: name.to_owned(),
+            rate: Rate::Measured(Vec::new()),
+            because: because.to_owned(),
+        };
+        let mut steps = self.computed(bed);
+        for level in self.levels.iter().rev() {
+            steps.push(measured(level.layer, &level.name, "O_DIRECT reads of 1m at the place of the file, depth 16"));
+        }
+        let file = &self.mounted.name;
+        steps.push(measured(Layer::FileSystem, file, "O_DIRECT reads of 1m of the file, depth 16"));
+        steps.push(measured(Layer::PageCache, "page cache", "read() of 128k with 8m requested ahead"));
+        steps.push(measured(Layer::Direct, "O_DIRECT", "reads of 1m, depth 16"));
+        steps.push(measured(Layer::Buffered, "read()", "reads of 128k in order"));
+        steps.push(measured(Layer::Mmap, "mmap", "page faults of 128k in order"));
+        steps
+    }
+
+    /// Steps of a known drive that no test here measures.
+    fn computed(&self, bed: &Testbed) -> Vec<Step> {
+        let read = &bed.read;
+        let lowest = self.levels.last().filter(|level| level.layer == Layer::Drive && level.paths.len() == 1);
+        let drive = lowest.and_then(|level| read.machine.drives.iter().find(|drive| drive.name.as_str() == level.name));
+        let Some(drive) = drive else { return Vec::new() };
+        let step = |layer, name: String, rate: f64, basis, because: &str| Step {
+            layer,
+            name,
+            rate: Rate::Known(rate, basis),
+            because: because.to_owned(),
+        };
+        let potential = capacity::potential::of_drive(&read.machine, &read.limits, drive, LARGE.0 as f64);
+        let own = potential.map(|own| {
+            step(Layer::Drive, drive.name.to_string(), own.bytes_per_second.0, own.basis, &own.because)
+        });
+        let hop = drive.node.and_then(|node| read.limits.hop(node));
+        let link = hop.map(|limit| {
+            step(Layer::Link, drive.name.to_string(), limit.bytes_per_second.0, limit.basis, &limit.because)
+        });
+        let path = drive.node.and_then(|node| read.limits.path(node));
+        let controller = path.map(|limit| {
+            step(Layer::Controller, drive.name.to_string(), limit.bytes_per_second.0, limit.basis, &limit.because)
+        });
+        own.into_iter().chain(link).chain(controller).collect()
+    }
+
+    fn tests(&self, steps: &[Step]) -> Vec<Test> {
+        let large = Workload {
+            pattern: Pattern::Sequential,
+            block_size: LARGE,
+            depth: 16,
+            latency: false,
+            time_based: false,
+            ..Workload::default()
+        };
+        let program = Workload {
+            block_size: PROGRAM,
+            depth: 1,
+            direct: false,
+            engine: EngineKind::Psync,
+            ..large.clone()
+        };
+        let mapped = Workload { engine: EngineKind::Mmap, ..program.clone() };
+        let ahead = |workload: &Workload| Workload { prefetch: Some(PREFETCH), ..workload.clone() };
+        let first = steps.len() - 5 - self.levels.len();
+        let below = (0..self.levels.len()).map(|level| Test {
+            step: Some(first + self.levels.len() - 1 - level),
+            level: Some(level),
+            workload: large.clone(),
+        });
+        let own = first + self.levels.len();
+        let of_file = [
+            (Some(own), large.clone()),
+            (Some(own + 1), ahead(&program)),
+            (Some(own + 3), program),
+            (Some(own + 4), mapped.clone()),
+            (None, ahead(&mapped)),
+        ];
+        let of_file = of_file.map(|(step, workload)| Test { step, level: None, workload });
+        below.chain(of_file).collect()
+    }
+
+    /// The workload of a test at a place.
+    fn workload(&self, test: &Test, place: Place, levels: &[Level], slice: Duration) -> Workload {
+        let level = test.level.and_then(|number| levels.get(number));
+        let (paths, offset) = match (test.level, level) {
+            (Some(_), Some(level)) => (level.paths.clone(), level.offset),
+            // A place whose stack differs is read nowhere below.
+            (Some(number), None) => (self.levels[number].paths.clone(), self.levels[number].offset),
+            (None, _) => (vec![self.question.file.clone()], place.offset),
+        };
+        Workload {
+            targets: paths.into_iter().map(|path| Target { path, drive: None }).collect(),
+            offset: Bytes(offset),
+            size: Some(Bytes(place.length)),
+            runtime: Some(slice),
+            ..test.workload.clone()
+        }
+    }
+
+    /// Bytes per second of a test. Pages that it cached are dropped, since none of them were cached before.
+    fn read(
+        &self,
+        bed: &Testbed,
+        workload: Workload,
+        mut goes_on: impl FnMut(&Look) -> bool,
+    ) -> Result<f64, EngineError> {
+        let (buffered, offset, length) =
+            (!workload.direct, workload.offset.0, workload.size.unwrap_or_default().0);
+        let ended = bed.run(workload, TestFiles::default(), &mut goes_on);
+        if buffered && self.state.cached.is_some() {
+            // An error leaves cached what was read: the next look reports it.
+            let _ = file_state::drop_pages(&self.file, offset, length);
+        }
+        let run = ended?.run;
+        match run.targets.iter().find_map(|target| target.first_error.as_ref()) {
+            Some(error) => Err(EngineError::target(&self.question.file, error.as_str(), "see `dmesg`", None)),
+            None => Ok(run.bytes_per_second()),
+        }
+    }
+
+    fn facts(&self, mmap_ahead: Vec<f64>) -> Facts {
+        let count = self.extents.len() as u64;
+        let stored: u64 = self.extents.iter().map(|extent| extent.length).sum();
+        let top = self.levels.iter().find(|level| level.read_ahead.is_some());
+        Facts {
+            read_ahead: top.and_then(|level| Some((level.name.clone(), level.read_ahead?))),
+            extents: (count > 0).then(|| (count, stored / count.max(1))),
+            buffered_loop: self.levels.iter().find(|level| level.buffered).map(|level| level.name.clone()),
+            prefetch: PREFETCH.0,
+            mmap_ahead,
+        }
+    }
+
+    fn notes(&self) -> Vec<String> {
+        let mut notes = Vec::new();
+        if self.places.iter().all(|place| place.length < 64 << 20) {
+            let longest = self.places.iter().map(|place| place.length).max().unwrap_or_default() >> 20;
+            notes.push(format!("uncached places have {longest} MiB at most: short tests vary more"));
+        }
+        if let Some(device) = self.levels.iter().find(|level| level.buffered) {
+            notes.push(format!(
+                "{} reads its file through the page cache: repeated reads are faster than the drive",
+                device.name
+            ));
+        }
+        if self.levels.is_empty() {
+            notes.push(format!("{}: no block device below it was found", self.mounted.name));
+        }
+        notes
+    }
+}
+
+impl State {
+    fn look(&mut self, file: &File) {
+        match file_state::cached(file, 0, self.bytes) {
+            Ok(found) => self.cached = Some(found.bytes.min(self.bytes)),
+            Err(error) => self
+                .notes
+                .push(format!("cached part unknown ({error}; owners and writers may ask): buffered rates may include cached pages")),
+        }
+    }
+
+    /// Drops the pages of the file unless some are dirty.
+    fn drop_pages(&mut self, file: &File) -> Result<(), (String, &'static str)> {
+        let fail = |error: std::io::Error| (format!("its pages cannot be dropped: {error}"), "leave --drop-cache out");
+        let found = file_state::cached(file, 0, self.bytes).map_err(fail)?;
+        match found.dirty {
+            Some(0) => {}
+            Some(dirty) => {
+                let wrong = format!("{} KiB of its pages are dirty: not dropped", dirty >> 10);
+                return Err((wrong, "write them first: sync FILE"));
+            }
+            None => {
+                let wrong = "this kernel reports no dirty pages (cachestat, Linux 6.5): not dropped".to_owned();
+                return Err((wrong, "leave --drop-cache out"));
+            }
+        }
+        file_state::drop_pages(file, 0, 0).map_err(fail)?;
+        self.dropped = true;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{io::Write, path::Path};
+
+    use super::*;
+    use crate::{
+        runtime::{clock::Clock, startup},
+        source::origin::Origin,
+    };
+
+    fn file(bytes: usize) -> tempfile::NamedTempFile {
+        let mut file = tempfile::NamedTempFile::new_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+        file.write_all(&vec![7; bytes]).unwrap();
+        file
+    }
+
+    fn ask(file: &Path, drop_cache: bool) -> Result<Inquiry, EngineError> {
+        let question = Question { file: file.to_owned(), time: Duration::from_millis(500), drop_cache };
+        Inquiry::new(&*Origin::Live.open().unwrap(), question)
+    }
+
+    #[test]
+    fn dirty_pages_are_not_dropped_and_small_files_are_refused() {
+        let small = file(4096);
+        assert!(ask(small.path(), false).err().unwrap().to_string().contains("too few to measure"));
+        let dirty = file(32 << 20);
+        let wrong = ask(dirty.path(), true).err().unwrap().to_string();
+        assert!(wrong.contains("dirty") || wrong.contains("no dirty pages"), "{wrong}");
+        assert!(ask(Path::new("/nowhere/file"), false).is_err());
+    }
+
+    #[test]
+    fn a_cached_file_is_said_and_measured_once_its_pages_are_dropped() {
+        let file = file(32 << 20);
+        file.as_file().sync_all().unwrap();
+        let wrong = ask(file.path(), false).err().unwrap().to_string();
+        assert!(wrong.contains("32 of 32 MiB are cached") && wrong.contains("--drop-cache"), "{wrong}");
+        let Ok(inquiry) = ask(file.path(), true) else { return };
+        assert!(inquiry.state.dropped);
+        let root = Origin::Live.open().unwrap();
+        let bed = Testbed::new(&Origin::Live, &root, startup::read(&*root), Clock::real()).unwrap();
+        let answer = inquiry.answer(&bed, &*root, |_, _| true).unwrap();
+        let rate = |layer| {
+            let step = answer.waterfall.steps.iter().find(|step| step.layer == layer);
+            step.and_then(|step| step.rate.value()).unwrap_or_default()
+        };
+        for layer in [Layer::FileSystem, Layer::PageCache, Layer::Direct, Layer::Buffered, Layer::Mmap] {
+            assert!(rate(layer) > 0.0, "{layer:?}: {answer:?}");
+        }
+        assert_eq!(answer.waterfall.facts.mmap_ahead.len(), ROUNDS);
+        let cached = file_state::cached(file.as_file(), 0, 32 << 20).unwrap();
+        assert!(cached.bytes < 4 << 20, "its own pages are dropped: {cached:?}");
+    }
+}
