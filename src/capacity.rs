@@ -35,8 +35,8 @@ pub(crate) use measured::{learned, refutations};
 pub(crate) use potential::{Potential, potentials};
 pub(crate) use read_cost::SystemActivity;
 pub use slots::Slot;
-pub(crate) use total::{is_known, outermost_roots};
 pub use total::{Total, total, total_in};
+pub(crate) use total::{is_known, outermost_roots};
 
 /// All limits of a machine; measurements of earlier tests on it precede published figures.
 pub fn limits(machine: &Machine) -> Limits {

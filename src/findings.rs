@@ -13,6 +13,7 @@ mod free_slots;
 mod capped;
 mod cards;
 mod links;
+mod half_links;
 mod slot;
 mod packets;
 mod topology;
@@ -119,6 +120,7 @@ impl MachineFindings {
 pub static FINDINGS: &[Row] = &[
     links::LINK_DOWNTRAINED,
     slot::SLOT_LIMITED,
+    half_links::LINK_BELOW_DRIVE,
     links::LINK_CAPPED_BY_SOFTWARE,
     links::LINK_ERRORS,
     topology::SHARED_ROOT_COMPLEX,

@@ -165,7 +165,8 @@ impl Waterfall {
 
     /// Whether what a step loses is more than the noise of short tests.
     fn counts(&self, index: usize) -> bool {
-        let (Some(step), Some(below), Some(lost)) = (self.steps.get(index), self.below(index), self.lost(index))
+        let (Some(step), Some(below), Some(lost)) =
+            (self.steps.get(index), self.below(index), self.lost(index))
         else {
             return false;
         };
@@ -251,7 +252,8 @@ mod tests {
 
     #[test]
     fn a_step_is_compared_with_the_slowest_below() {
-        let path = testing::measured(&[(Layer::Drive, 1000.0), (Layer::Array, 400.0), (Layer::FileSystem, 900.0)]);
+        let path =
+            testing::measured(&[(Layer::Drive, 1000.0), (Layer::Array, 400.0), (Layer::FileSystem, 900.0)]);
         assert_eq!(path.lost(2), Some(0.0), "a faster step loses nothing");
         assert_eq!(path.worst(), Some(1));
     }

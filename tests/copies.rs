@@ -74,7 +74,8 @@ fn functions(tree: &Value) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
     let mut open: Vec<&Value> = tree["root_complexes"].as_array().unwrap().iter().collect();
     while let Some(node) = open.pop() {
-        let facts = ["kind", "parent", "class", "vendor", "link", "drives"].map(|field| node[field].to_string());
+        let facts =
+            ["kind", "parent", "class", "vendor", "link", "drives"].map(|field| node[field].to_string());
         found.insert(node["address"].as_str().unwrap().to_owned(), facts.join(" "));
         open.extend(node["children"].as_array().unwrap());
     }
@@ -117,7 +118,8 @@ fn a_copy_of_devices_alone_has_the_tree() {
         .arg(copy.path().join("sys"))
         .output()
         .unwrap();
-    let addresses = |folder: &Path| -> Vec<String> { functions(&document("tree", folder)).into_keys().collect() };
+    let addresses =
+        |folder: &Path| -> Vec<String> { functions(&document("tree", folder)).into_keys().collect() };
     assert_eq!(addresses(copy.path()), addresses(whole.path()));
 }
 
@@ -137,7 +139,12 @@ fn links_that_lead_nowhere_are_no_clean_bill() {
     let copy_links = |folder: &str| {
         let to = copy.path().join(folder);
         fs::create_dir_all(to.parent().unwrap()).unwrap();
-        Command::new("cp").arg("-r").arg(whole.path().join(folder)).arg(to.parent().unwrap()).output().unwrap();
+        Command::new("cp")
+            .arg("-r")
+            .arg(whole.path().join(folder))
+            .arg(to.parent().unwrap())
+            .output()
+            .unwrap();
     };
     copy_links("sys/bus/pci/devices");
     for (status, words) in said(copy.path()) {
@@ -160,7 +167,8 @@ fn a_drive_of_an_unlisted_function_has_no_address() {
     fs::remove_file(devices.join(&address)).unwrap();
     let after = document("drives", whole.path());
     assert_eq!(after["drives"].as_array().unwrap().len(), before["drives"].as_array().unwrap().len());
-    let lost = after["drives"].as_array().unwrap().iter().find(|drive| drive["name"] == before["drives"][0]["name"]);
+    let lost =
+        after["drives"].as_array().unwrap().iter().find(|drive| drive["name"] == before["drives"][0]["name"]);
     assert_eq!(lost.unwrap()["address"], Value::Null);
     let reasons = after["problems"].to_string();
     assert!(reasons.contains(&format!("its PCI function {address} is not listed")), "{reasons}");
@@ -193,7 +201,9 @@ fn parents_come_from_names_and_bus_numbers_and_their_absence_is_said() {
     function(base, "0000:00:04.0", &wide);
     let vmd = function(base, "0000:00:0e.0", &[("class", "0x010400")]);
     fs::create_dir(vmd.join("pci10000:e0")).unwrap();
-    for address in ["0000:01:00.0", "0000:02:00.0", "0000:03:00.0", "0000:06:00.0", "0000:7f:00.0", "10000:e0:06.0"] {
+    for address in
+        ["0000:01:00.0", "0000:02:00.0", "0000:03:00.0", "0000:06:00.0", "0000:7f:00.0", "10000:e0:06.0"]
+    {
         function(base, address, &[("class", "0x010802")]);
     }
     let tree = document("tree", base);
@@ -211,7 +221,8 @@ fn parents_come_from_names_and_bus_numbers_and_their_absence_is_said() {
         assert!(found[address].contains(&format!("{parent:?}")), "{address}: {}", found[address]);
     }
     let problems: Vec<&Value> = tree["problems"].as_array().unwrap().iter().collect();
-    let lost: Vec<_> = problems.iter().filter(|problem| problem["reason"].to_string().contains("no bridge above")).collect();
+    let lost: Vec<_> =
+        problems.iter().filter(|problem| problem["reason"].to_string().contains("no bridge above")).collect();
     assert_eq!(lost.len(), 1, "{problems:?}");
     assert!(lost[0]["path"].to_string().contains("0000:7f:00.0"));
 }

@@ -66,11 +66,7 @@ fn screen(word: &str) -> Result<ScreenId, String> {
     tabs::from_word(word).ok_or_else(|| format!("no such screen; use {}", known.join(" or ")))
 }
 
-pub(super) fn run(
-    args: &RenderArgs,
-    origin: &Origin,
-    display: &DisplayOptions,
-) -> Result<Status, Failure> {
+pub(super) fn run(args: &RenderArgs, origin: &Origin, display: &DisplayOptions) -> Result<Status, Failure> {
     if !(0.0..=3600.0).contains(&args.seconds) {
         let option = format!("--seconds {}", args.seconds);
         return Err(Complaint::new(option, "is no time to wait", "use 0 to 3600").into());

@@ -78,7 +78,11 @@ impl Format {
     /// The text, or a picture of it.
     pub(super) fn printed(self, text: impl Fn(sheet::Format) -> String) -> String {
         let text = text(self.of_text());
-        if self == Self::Svg { picture::svg(&screens::sheet::picture(&text, Theme::COLOUR), Theme::COLOUR.palette) } else { text }
+        if self == Self::Svg {
+            picture::svg(&screens::sheet::picture(&text, Theme::COLOUR), Theme::COLOUR.palette)
+        } else {
+            text
+        }
     }
 }
 

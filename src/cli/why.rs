@@ -65,10 +65,9 @@ pub(super) fn run(args: &WhyArgs, origin: &Origin) -> Result<Status, Failure> {
         .into());
     }
     let root = origin.open()?;
-    let bed = Testbed::new(origin, &root, startup::read(&*root), Clock::real())
-        .ok_or_else(|| captured("why"))?;
-    let question =
-        Question { file: args.file.clone(), time: args.runtime, drop_cache: args.drop_cache };
+    let bed =
+        Testbed::new(origin, &root, startup::read(&*root), Clock::real()).ok_or_else(|| captured("why"))?;
+    let question = Question { file: args.file.clone(), time: args.runtime, drop_cache: args.drop_cache };
     let inquiry = match Inquiry::new(&*root, question.clone()) {
         Err(error) if error.to_string().contains("--drop-cache") && args.may_drop() => {
             Inquiry::new(&*root, Question { drop_cache: true, ..question })?
@@ -77,7 +76,11 @@ pub(super) fn run(args: &WhyArgs, origin: &Origin) -> Result<Status, Failure> {
     };
     let signal = Signal::watch()?;
     if !args.json {
-        say(&format!("reads {} for about {} s; changes no setting", args.file.display(), inquiry.time().as_secs()));
+        say(&format!(
+            "reads {} for about {} s; changes no setting",
+            args.file.display(),
+            inquiry.time().as_secs()
+        ));
     }
     let shows = !args.json && io::stderr().is_terminal();
     let last = Cell::new(String::new());

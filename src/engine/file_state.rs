@@ -58,9 +58,8 @@ pub(crate) fn cached(file: &File, offset: u64, length: u64) -> io::Result<Cached
     let range = CachestatRange { offset, length };
     let mut stat = Cachestat::default();
     // SAFETY: both structures are the kernel's and outlive the call; it takes no other address.
-    let result = unsafe {
-        libc::syscall(CACHESTAT, file.as_raw_fd(), &raw const range, &raw mut stat, 0_u32)
-    };
+    let result =
+        unsafe { libc::syscall(CACHESTAT, file.as_raw_fd(), &raw const range, &raw mut stat, 0_u32) };
     if result == 0 {
         let page = page_size() as u64;
         return Ok(Cached { bytes: stat.cache * page, dirty: Some((stat.dirty + stat.writeback) * page) });

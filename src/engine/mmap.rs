@@ -28,8 +28,7 @@ use crate::{
 pub(crate) fn available() -> Result<(), Errno> {
     let size = page_size();
     // SAFETY: a new private mapping at an address of the kernel's choice overlaps nothing.
-    let start =
-        unsafe { mm::mmap_anonymous(ptr::null_mut(), size, ProtFlags::READ, MapFlags::PRIVATE) }?;
+    let start = unsafe { mm::mmap_anonymous(ptr::null_mut(), size, ProtFlags::READ, MapFlags::PRIVATE) }?;
     let mapped = MappedFile { start, length: size, from: 0 };
     mapped.fault_in(0, size)
 }
@@ -70,7 +69,8 @@ impl MappedFile {
         let from = offset - offset % page_size() as u64;
         let length = usize::try_from(offset - from + span).map_err(|_| io::ErrorKind::OutOfMemory)?;
         // SAFETY: a new mapping at an address of the kernel's choice overlaps nothing; no reference to its bytes is made.
-        let start = unsafe { mm::mmap(ptr::null_mut(), length, ProtFlags::READ, MapFlags::SHARED, file, from) }?;
+        let start =
+            unsafe { mm::mmap(ptr::null_mut(), length, ProtFlags::READ, MapFlags::SHARED, file, from) }?;
         Ok(Self { start, length, from })
     }
 

@@ -54,7 +54,9 @@ mod tests {
     fn every_block_is_requested_once_and_none_behind_the_end() {
         let mut prefetch = Prefetch::new(1 << 20, 3 << 20);
         let steps: Vec<u64> = (0..24)
-            .flat_map(|block| prefetch.steps(Block { offset: block * STEP, length: 128 << 10 }).collect::<Vec<_>>())
+            .flat_map(|block| {
+                prefetch.steps(Block { offset: block * STEP, length: 128 << 10 }).collect::<Vec<_>>()
+            })
             .collect();
         assert_eq!(steps, (0..24).map(|step| step * STEP).collect::<Vec<_>>());
         let again: Vec<u64> = prefetch.steps(Block { offset: 0, length: 4096 }).collect();

@@ -3,8 +3,14 @@
 use std::{sync::Arc, time::Instant};
 
 use crate::engine::{
-    Engine, EngineError, Running, aio::libaio, aio::posixaio, checks, layout, mmap, psync, ring, ring::passthrough,
-    ring::read_loop, target::Open, workers::{WorkerPool, Work},
+    Engine, EngineError, Running,
+    aio::libaio,
+    aio::posixaio,
+    checks, layout, mmap, psync, ring,
+    ring::passthrough,
+    ring::read_loop,
+    target::Open,
+    workers::{Work, WorkerPool},
 };
 use crate::{
     machine::Machine,

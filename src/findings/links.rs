@@ -136,11 +136,16 @@ fn is_at(inputs: &Inputs, drive: &Drive, function: NodeIndex) -> bool {
 
 /// The drives behind the links, or the device itself if it is a switch.
 pub(super) fn subjects(inputs: &Inputs, links: &[Judged]) -> Vec<Subject> {
+    subjects_at(inputs, &links.iter().map(|link| link.child).collect::<Vec<_>>())
+}
+
+/// [`subjects`] of the links above these functions.
+pub(super) fn subjects_at(inputs: &Inputs, functions: &[NodeIndex]) -> Vec<Subject> {
     let mut subjects = Vec::new();
-    for link in links {
+    for function in functions {
         let drives: Vec<_> =
-            inputs.machine.hardware_drives().filter(|drive| is_at(inputs, drive, link.child)).collect();
-        let switch = drives.is_empty().then(|| Subject::of_node(inputs.machine, link.child));
+            inputs.machine.hardware_drives().filter(|drive| is_at(inputs, drive, *function)).collect();
+        let switch = drives.is_empty().then(|| Subject::of_node(inputs.machine, *function));
         subjects.extend(drives.into_iter().map(Subject::drive).chain(switch));
     }
     subjects

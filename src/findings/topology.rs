@@ -249,7 +249,8 @@ fn bunched(inputs: &Inputs, bunch: &Bunch, now: impl FnOnce() -> Option<f64>) ->
         of_root(format!("carries {}, {}", inputs.rate(limit.bytes_per_second.0), limit.because))
     });
     let below = drives.iter().map(|drive| Evidence::new(&*drive.path, format!("under root complex {name}")));
-    let gain = limit.filter(|_| wanted > 0.0).and_then(|_| now()).and_then(|now| offer.gain(inputs.machine, now));
+    let gain =
+        limit.filter(|_| wanted > 0.0).and_then(|_| now()).and_then(|now| offer.gain(inputs.machine, now));
     let (severity, gain) = match (limit, gain) {
         (Some(limit), Some(gain)) => {
             let word = match limit.basis {

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     capacity::link_state::{self, LinkState},
-    findings::{FINDINGS, Finding},
+    findings::Finding,
     machine::{Machine, NodeKind, hop},
     model::{DriveName, NodeIndex, Severity},
     units::{Lanes, TransferRate, UnitSystem, counted},
@@ -89,7 +89,7 @@ pub(crate) fn text(
     let mut text = table::toned(&COLUMNS, &rows, width, tone);
     text.push("\n");
     text.push_toned(Tone::Warning, &super::check::unread(machine, &document.problems));
-    text.append(&counts(findings, &marks, machine.pasted.is_some()));
+    text.append(&counts(findings, &marks));
     text.push(&needs_root(&document.problems, "tree"));
     if let Some(pasted) = &machine.pasted {
         text.push(&super::pasted::text(pasted, width.unwrap_or(usize::MAX).max(60)));
@@ -128,7 +128,7 @@ fn marks(machine: &Machine, marked: &BTreeMap<NodeIndex, Severity>) -> BTreeMap<
 }
 
 /// `▲ 1 high, ▼ 1 link downtrained; details: iodyno check`.
-fn counts(findings: &[Finding], marks: &BTreeMap<String, Vec<Mark>>, is_text: bool) -> Toned {
+fn counts(findings: &[Finding], marks: &BTreeMap<String, Vec<Mark>>) -> Toned {
     let found = |severity| findings.iter().filter(|finding| finding.severity == severity).count();
     let links = |mark: Mark| marks.values().flatten().filter(|one| **one == mark).count();
     let mut line = Toned::default();
@@ -145,9 +145,7 @@ fn counts(findings: &[Finding], marks: &BTreeMap<String, Vec<Mark>>, is_text: bo
         }
     }
     if line.plain().is_empty() {
-        // A text shows a part of the machine.
-        let what = if is_text { "nothing in this text" } else { "nothing" };
-        line.push_toned(Tone::Good, &format!("{}: {what} limits a drive", counted(FINDINGS.len(), "check")));
+        line.push_toned(Tone::Good, "no limiting findings");
     }
     line.push("; details: iodyno check\n");
     line

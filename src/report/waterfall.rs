@@ -146,10 +146,8 @@ fn steps(path: &Waterfall, units: UnitSystem, width: usize) -> Vec<String> {
     let name_width = longest.clamp(8, NAME.min(width.saturating_sub(LAYER + 2 * RATE + 18)).max(8));
     let room = width.saturating_sub(LAYER + name_width + 2 * RATE + 6).min(60);
     let worst = path.worst();
-    let mut lines = vec![format!(
-        "{:<LAYER$}{:<name_width$}  {:>RATE$}  {:>RATE$}",
-        "layer", "name", "reads", "loses"
-    )];
+    let mut lines =
+        vec![format!("{:<LAYER$}{:<name_width$}  {:>RATE$}  {:>RATE$}", "layer", "name", "reads", "loses")];
     let mut programs = false;
     for (index, step) in path.steps.iter().enumerate() {
         if step.layer.is_program() && !programs {
@@ -170,7 +168,8 @@ fn steps(path: &Waterfall, units: UnitSystem, width: usize) -> Vec<String> {
         let lost = lost.map_or_else(String::new, |lost| format!("-{}", units.rate(BytesPerSecond(lost))));
         let mark = if worst == Some(index) { '!' } else { ' ' };
         let own = units.rate(BytesPerSecond(rate));
-        let line = format!("{layer:<LAYER$}{name}  {own:>RATE$}  {lost:>RATE$}{mark} {}", bar(rate / most, room));
+        let line =
+            format!("{layer:<LAYER$}{name}  {own:>RATE$}  {lost:>RATE$}{mark} {}", bar(rate / most, room));
         lines.push(line.trim_end().to_owned());
     }
     lines
@@ -188,11 +187,16 @@ fn facts(asked: &Asked, path: &Waterfall, units: UnitSystem) -> Vec<String> {
     let size = |bytes: u64| units.size(crate::units::Bytes(bytes));
     let mut facts = Vec::new();
     if let Some(cached) = asked.cached {
-        let then = if asked.dropped { "; dropped for the tests" } else { "; left alone, uncached places were read" };
+        let then =
+            if asked.dropped { "; dropped for the tests" } else { "; left alone, uncached places were read" };
         facts.push(format!("{} of {} were cached{then}", size(cached), size(asked.bytes)));
     }
     if let Some((count, mean)) = path.facts.extents {
-        let pieces = if count == 1 { "1 extent".to_owned() } else { format!("{count} extents of {} on average", size(mean)) };
+        let pieces = if count == 1 {
+            "1 extent".to_owned()
+        } else {
+            format!("{count} extents of {} on average", size(mean))
+        };
         facts.push(format!("{pieces} on its file system"));
     }
     if let Some((device, kib)) = &path.facts.read_ahead {
@@ -201,7 +205,10 @@ fn facts(asked: &Asked, path: &Waterfall, units: UnitSystem) -> Vec<String> {
     let mmap = path.steps.iter().find(|step| step.layer == Layer::Mmap).and_then(|step| step.rate.value());
     if let (Some(ahead), Some(_)) = (Rate::Measured(path.facts.mmap_ahead.clone()).value(), mmap) {
         let ahead = units.rate(BytesPerSecond(ahead));
-        facts.push(format!("mmap with {} requested ahead: {ahead}", crate::units::block_size(crate::units::Bytes(path.facts.prefetch))));
+        facts.push(format!(
+            "mmap with {} requested ahead: {ahead}",
+            crate::units::block_size(crate::units::Bytes(path.facts.prefetch))
+        ));
     }
     facts
 }
@@ -264,7 +271,9 @@ mod tests {
         assert!(document["layers"][0]["bytes_per_second"].is_null());
         assert_eq!(document["problems"][0]["path"], "dm-0");
         let stopped = Asked { stopped: true, ..asked() };
-        assert!(serde_json::to_value(WaterfallDocument::new(&stopped, &path())).unwrap()["verdict"].is_null());
+        assert!(
+            serde_json::to_value(WaterfallDocument::new(&stopped, &path())).unwrap()["verdict"].is_null()
+        );
     }
 
     #[test]

@@ -3,11 +3,7 @@
 mod places;
 mod stack;
 
-use std::{
-    fs::File,
-    path::PathBuf,
-    time::Duration,
-};
+use std::{fs::File, path::PathBuf, time::Duration};
 
 use self::{
     places::Place,
@@ -122,18 +118,23 @@ impl Inquiry {
         if let Err(why) = places::without_access_time(path) {
             state.notes.push(why);
         }
-        let mounted = stack::mounted(root, path)
-            .ok_or_else(|| fail("its file system is not in /proc/self/mountinfo".to_owned(), "name it by another path"))?;
+        let mounted = stack::mounted(root, path).ok_or_else(|| {
+            fail("its file system is not in /proc/self/mountinfo".to_owned(), "name it by another path")
+        })?;
         let extents = file_state::extents(&file, MOST_EXTENTS).unwrap_or_else(|error| {
             state.notes.push(format!("extents unknown: {} has no FIEMAP ({error})", mounted.name));
             Vec::new()
         });
         let places = places::choose(state.bytes, &extents, ROUNDS, |offset, length| {
-            state.cached.is_none() || file_state::cached(&file, offset, length).is_ok_and(|found| found.bytes == 0)
+            state.cached.is_none()
+                || file_state::cached(&file, offset, length).is_ok_and(|found| found.bytes == 0)
         });
         let Some(first) = places.first() else {
             let cached = state.cached.unwrap_or_default() >> 20;
-            let wrong = format!("{cached} of {} MiB are cached, and no uncached place of 4 MiB is left", state.bytes >> 20);
+            let wrong = format!(
+                "{cached} of {} MiB are cached, and no uncached place of 4 MiB is left",
+                state.bytes >> 20
+            );
             return Err(fail(wrong, "add --drop-cache to drop its pages, which changes no data"));
         };
         let levels = stack::below(root, &mounted, &extents, first.offset);
@@ -186,7 +187,9 @@ impl Inquiry {
                         }
                     }
                     (Ok(rate), None) => mmap_ahead.push(rate),
-                    (Err(error), Some(step)) if test.level.is_some() || steps[step].layer != Layer::FileSystem => {
+                    (Err(error), Some(step))
+                        if test.level.is_some() || steps[step].layer != Layer::FileSystem =>
+                    {
                         steps[step].rate = Rate::Unknown(error.to_string());
                     }
                     (Err(error), Some(_)) => return Err(error),
@@ -216,7 +219,11 @@ impl Inquiry {
         };
         let mut steps = self.computed(bed);
         for level in self.levels.iter().rev() {
-            steps.push(measured(level.layer, &level.name, "O_DIRECT reads of 1m at the place of the file, depth 16"));
+            steps.push(measured(
+                level.layer,
+                &level.name,
+                "O_DIRECT reads of 1m at the place of the file, depth 16",
+            ));
         }
         let file = &self.mounted.name;
         steps.push(measured(Layer::FileSystem, file, "O_DIRECT reads of 1m of the file, depth 16"));
@@ -231,7 +238,8 @@ impl Inquiry {
     fn computed(&self, bed: &Testbed) -> Vec<Step> {
         let read = &bed.read;
         let lowest = self.levels.last().filter(|level| level.layer == Layer::Drive && level.paths.len() == 1);
-        let drive = lowest.and_then(|level| read.machine.drives.iter().find(|drive| drive.name.as_str() == level.name));
+        let drive = lowest
+            .and_then(|level| read.machine.drives.iter().find(|drive| drive.name.as_str() == level.name));
         let Some(drive) = drive else { return Vec::new() };
         let step = |layer, name: String, rate: f64, basis, because: &str| Step {
             layer,
@@ -249,7 +257,13 @@ impl Inquiry {
         });
         let path = drive.node.and_then(|node| read.limits.path(node));
         let controller = path.map(|limit| {
-            step(Layer::Controller, drive.name.to_string(), limit.bytes_per_second.0, limit.basis, &limit.because)
+            step(
+                Layer::Controller,
+                drive.name.to_string(),
+                limit.bytes_per_second.0,
+                limit.basis,
+                &limit.because,
+            )
         });
         own.into_iter().chain(link).chain(controller).collect()
     }
@@ -373,7 +387,9 @@ impl State {
 
     /// Drops the pages of the file unless some are dirty.
     fn drop_pages(&mut self, file: &File) -> Result<(), (String, &'static str)> {
-        let fail = |error: std::io::Error| (format!("its pages cannot be dropped: {error}"), "leave --drop-cache out");
+        let fail = |error: std::io::Error| {
+            (format!("its pages cannot be dropped: {error}"), "leave --drop-cache out")
+        };
         let found = file_state::cached(file, 0, self.bytes).map_err(fail)?;
         match found.dirty {
             Some(0) => {}
@@ -382,7 +398,8 @@ impl State {
                 return Err((wrong, "write them first: sync FILE"));
             }
             None => {
-                let wrong = "this kernel reports no dirty pages (cachestat, Linux 6.5): not dropped".to_owned();
+                let wrong =
+                    "this kernel reports no dirty pages (cachestat, Linux 6.5): not dropped".to_owned();
                 return Err((wrong, "leave --drop-cache out"));
             }
         }

@@ -100,7 +100,8 @@ fn functions(tree: &PciTree) -> HashMap<PciAddress, NodeIndex> {
 fn missing(root: &dyn SysRoot, name: &str) -> Option<Problem> {
     let path = format!("/sys/block/{name}");
     let is_dangling = root.link(&path).is_ok() && root.list(&path).is_err();
-    is_dangling.then(|| Problem::new(ProblemKind::Absent, path, "a link to /sys/devices, which this copy lacks"))
+    is_dangling
+        .then(|| Problem::new(ProblemKind::Absent, path, "a link to /sys/devices, which this copy lacks"))
 }
 
 /// One drive; `None` for an unused software device, a CD-ROM, or a drive that disappeared meanwhile.
@@ -121,9 +122,7 @@ fn read_drive(
     let linked = || copied::device(root, &path, hosts).filter(|_| is_copied);
     let device = match &location {
         Some(location) => location.controller_path.clone(),
-        None => linked()
-            .or_else(|| resolve(root, &at("device")).ok())
-            .unwrap_or_else(|| path.clone()),
+        None => linked().or_else(|| resolve(root, &at("device")).ok()).unwrap_or_else(|| path.clone()),
     };
     if is_optical(root, name, &device) {
         return None;
@@ -222,7 +221,8 @@ fn kind_of(root: &dyn SysRoot, name: &str, path: &str, device: &str) -> DriveKin
         return *kind;
     }
     let is_virtual = path.starts_with("/sys/devices/virtual/")
-        || copied::is_copied(path) && root.link(&format!("{path}/device")).is_err_and(|error| error.is_absent());
+        || copied::is_copied(path)
+            && root.link(&format!("{path}/device")).is_err_and(|error| error.is_absent());
     if is_virtual {
         let is_array = name
             .strip_prefix("md")
@@ -291,7 +291,8 @@ fn identity(root: &dyn SysRoot, kind: DriveKind, path: &str, device: &str) -> [R
 fn scsi_model(vendor: &Reading<Label>, model: Reading<Label>) -> Reading<Label> {
     let Some(vendor) = vendor.value().filter(|vendor| **vendor != "ATA") else { return model };
     model.map(|model| {
-        let has_vendor = model.as_str().split(' ').next().is_some_and(|word| word.eq_ignore_ascii_case(vendor.as_str()));
+        let has_vendor =
+            model.as_str().split(' ').next().is_some_and(|word| word.eq_ignore_ascii_case(vendor.as_str()));
         if has_vendor { model } else { Label::new(&format!("{vendor} {model}")) }
     })
 }

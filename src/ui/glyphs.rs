@@ -110,8 +110,7 @@ impl GlyphSet {
     /// The set for a terminal: ASCII for terminals without line drawing and for locales other than UTF-8, the VGA font's for
     /// the Linux console. Without any locale TERM alone decides.
     pub fn of_terminal(term: Option<&str>, variable: &dyn Fn(&str) -> Option<String>) -> Self {
-        const PLAIN: [&str; 9] =
-            ["", "ansi", "dumb", "unknown", "vt52", "vt100", "vt102", "vt220", "vt320"];
+        const PLAIN: [&str; 9] = ["", "ansi", "dumb", "unknown", "vt52", "vt100", "vt102", "vt220", "vt320"];
         let locale = ["LC_ALL", "LC_CTYPE", "LANG"]
             .into_iter()
             .find_map(|name| variable(name).filter(|value| !value.is_empty()));
@@ -303,9 +302,14 @@ mod tests {
 
     #[test]
     fn dots_become_halves_and_strokes() {
-        for (dots, blocks, ascii) in
-            [('⠀', ' ', ' '), ('⣀', '_', '_'), ('⣤', '▄', '.'), ('⠉', '▀', '\''), ('⣿', '█', '#'), ('⡇', '▌', '|')]
-        {
+        for (dots, blocks, ascii) in [
+            ('⠀', ' ', ' '),
+            ('⣀', '_', '_'),
+            ('⣤', '▄', '.'),
+            ('⠉', '▀', '\''),
+            ('⣿', '█', '#'),
+            ('⡇', '▌', '|'),
+        ] {
             assert_eq!(GlyphSet::Blocks.translate(dots), blocks, "{dots}");
             assert_eq!(GlyphSet::Ascii.translate(dots), ascii, "{dots}");
         }

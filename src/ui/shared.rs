@@ -10,8 +10,8 @@ use super::{
     message::{Kept, MachineRead},
     pull::Pulls,
     settings::Settings,
-    theme::Theme,
     test::{Test, Tests},
+    theme::Theme,
 };
 pub use crate::report::dossier::Mode;
 use crate::{

@@ -96,9 +96,9 @@ impl Facts {
     }
 
     fn readahead(&self) -> String {
-        self.read_ahead.as_ref().map_or_else(String::new, |(device, kib)| {
-            format!(" with {kib} KiB of readahead on {device}")
-        })
+        self.read_ahead
+            .as_ref()
+            .map_or_else(String::new, |(device, kib)| format!(" with {kib} KiB of readahead on {device}"))
     }
 
     fn array(&self, step: &Step) -> String {
@@ -191,9 +191,14 @@ mod tests {
             Layer::Buffered,
             Layer::Mmap,
         ] {
-            let verdict = measured(&[(Layer::Drive, 1000.0), (layer, 300.0)]).verdict(UnitSystem::Decimal).unwrap();
+            let verdict =
+                measured(&[(Layer::Drive, 1000.0), (layer, 300.0)]).verdict(UnitSystem::Decimal).unwrap();
             assert_eq!(verdict.layer, layer);
-            assert!(verdict.text.contains("300 MB/s") && verdict.text.contains("1.00 GB/s"), "{}", verdict.text);
+            assert!(
+                verdict.text.contains("300 MB/s") && verdict.text.contains("1.00 GB/s"),
+                "{}",
+                verdict.text
+            );
             assert!(!verdict.remedy.is_empty());
         }
     }

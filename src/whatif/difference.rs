@@ -70,10 +70,8 @@ impl Today {
         known: Option<&MachineFindings>,
     ) -> Self {
         let inputs = Inputs { units, ..Inputs::at_rest(machine, limits) };
-        let findings = known.map_or_else(
-            || findings::check(&inputs),
-            |known| findings::check_with(known, &inputs),
-        );
+        let findings =
+            known.map_or_else(|| findings::check(&inputs), |known| findings::check_with(known, &inputs));
         Self { total: capacity::total_in(machine, limits, units), findings, units }
     }
 }

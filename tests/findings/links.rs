@@ -20,6 +20,10 @@ crate::rows! {
         fires: gen3_slot(),
         silent: laptop(),
     }
+    link_below_drive "link-below-drive" {
+        fires: half_known("8.0 GT/s PCIe"),
+        silent: half_known("16.0 GT/s PCIe"),
+    }
     link_capped_by_software "link-capped-by-software" {
         fires: capped(),
         silent: laptop(),
@@ -159,6 +163,27 @@ fn gen1_slot() -> Scene {
     scene
         .file(&format!("{LAPTOP_PORT}/max_link_speed"), "2.5 GT/s PCIe")
         .file(&format!("{LAPTOP_PORT}/max_link_width"), "1")
+}
+
+/// The laptop's drive at this speed below a port of which nothing is known.
+fn half_known(speed: &str) -> Scene {
+    laptop().file(&format!("{LAPTOP_DRIVE}/current_link_speed"), speed).with(|machine| {
+        let port = machine.pci.node(machine.drives[0].node.unwrap()).parent.unwrap();
+        machine.pci.nodes[port.0].link = None;
+    })
+}
+
+#[test]
+fn a_link_below_an_unknown_port_is_judged_by_its_drive() {
+    let finding = half_known("8.0 GT/s PCIe").one("link-below-drive");
+    assert!(
+        finding.title.starts_with("nvme0n1: its link runs at Gen3 x4 (8 GT/s), the drive could do Gen4 x4;"),
+        "{}",
+        finding.title
+    );
+    assert!(finding.severity >= Severity::Warning, "{finding:#?}");
+    assert!(finding.gain.bytes_per_second.unwrap() > 3e9, "{finding:#?}");
+    assert_eq!(finding.evidence.len(), 4);
 }
 
 #[test]

@@ -35,7 +35,7 @@ fn every_row_has_a_test_that_fires_and_one_that_stays_silent() {
 }
 
 /// The ids of the catalogue, in its order.
-const CATALOGUE: &str = "link-downtrained slot-limited link-capped-by-software link-errors shared-root-complex oversubscribed-hop \
+const CATALOGUE: &str = "link-downtrained slot-limited link-below-drive link-capped-by-software link-errors shared-root-complex oversubscribed-hop \
      chipset-uplink bifurcation-missing behind-vmd-or-raid payload-size relaxed-ordering-off ext-tags-off read-request aspm-on \
      lba-512 drive-hot drive-worn few-queues no-poll-queues remote-numa in-use multipath apst-latency \
      firmware-advisory nvme-errors md-resync md-degraded md-bitmap md-raid5-lock md-members-differ md-queue \

@@ -78,7 +78,9 @@ fn is_stored(extents: &[Extent], offset: u64, length: u64) -> bool {
 pub(super) fn without_access_time(path: &Path) -> Result<(), String> {
     let open = OpenOptions::new().read(true).custom_flags(libc::O_NOATIME).open(path);
     open.map(drop).map_err(|error| {
-        format!("O_NOATIME is refused ({error}): reads may update the access time of the file, as any program's")
+        format!(
+            "O_NOATIME is refused ({error}): reads may update the access time of the file, as any program's"
+        )
     })
 }
 

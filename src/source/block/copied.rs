@@ -52,7 +52,12 @@ pub(super) fn hosts(root: &dyn SysRoot, tree: &PciTree, names: &[String]) -> Hos
 
 /// The folder of the NVMe controller of a namespace: its number is in the name of a hidden path, in the link `device`, or in the
 /// namespace's own name.
-pub(super) fn controller(root: &dyn SysRoot, name: &str, hidden: Option<&str>, hosts: &Hosts) -> Option<String> {
+pub(super) fn controller(
+    root: &dyn SysRoot,
+    name: &str,
+    hidden: Option<&str>,
+    hosts: &Hosts,
+) -> Option<String> {
     let digits = |text: &str| text.chars().take_while(char::is_ascii_digit).collect::<String>();
     let own = digits(name.strip_prefix("nvme")?);
     let device = format!("/sys/block/{name}/device");

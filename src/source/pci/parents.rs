@@ -39,8 +39,11 @@ pub(super) fn find(
     functions: &BTreeMap<PciAddress, PciNode>,
     problems: &mut Vec<Problem>,
 ) -> Parents {
-    let copied: Vec<(PciAddress, &PciNode)> =
-        functions.iter().filter(|(_, node)| is_copied(node)).map(|(address, node)| (*address, node)).collect();
+    let copied: Vec<(PciAddress, &PciNode)> = functions
+        .iter()
+        .filter(|(_, node)| is_copied(node))
+        .map(|(address, node)| (*address, node))
+        .collect();
     let mut parents = Parents::default();
     if copied.is_empty() {
         return parents;
@@ -92,7 +95,9 @@ impl Names {
             Self { children: BTreeMap::new(), secondary: BTreeMap::new(), nested: BTreeMap::new() };
         for (bridge, node) in copied {
             let is_below = |domain: u32, bus: u8| domain == bridge.domain && bus > bridge.bus;
-            if let Some((secondary, _)) = node.buses.filter(|(secondary, _)| is_below(bridge.domain, *secondary)) {
+            if let Some((secondary, _)) =
+                node.buses.filter(|(secondary, _)| is_below(bridge.domain, *secondary))
+            {
                 names.secondary.entry((bridge.domain, secondary)).or_insert(*bridge);
             }
             for name in root.list(&node.path).unwrap_or_default() {

@@ -270,7 +270,10 @@ mod tests {
     #[test]
     fn all_256_colours_have_a_value_and_a_light_theme_a_light_ground() {
         let hex = |number| hexadecimal(Color::Indexed(number)).unwrap_or_default();
-        assert_eq!((hex(16), hex(24), hex(231), hex(255)), ("#000000".into(), "#005f87".into(), "#ffffff".into(), "#eeeeee".into()));
+        assert_eq!(
+            (hex(16), hex(24), hex(231), hex(255)),
+            ("#000000".into(), "#005f87".into(), "#ffffff".into(), "#eeeeee".into())
+        );
         assert!((0..=255).all(|number| hex(number).len() == 7));
         let picture = Buffer::empty(Rect::new(0, 0, 1, 1));
         assert!(svg(&picture, Palette::Light).contains(LIGHT.background));

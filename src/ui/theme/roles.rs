@@ -219,9 +219,23 @@ mod tests {
     #[test]
     fn every_meaning_has_one_role() {
         let all = [
-            Meaning::Text, Meaning::Quiet, Meaning::Lines, Meaning::Heading, Meaning::Brand, Meaning::Figure,
-            Meaning::Drive, Meaning::Key, Meaning::Selected, Meaning::Marked, Meaning::Good, Meaning::Load,
-            Meaning::Writes, Meaning::Warning, Meaning::Problem, Meaning::Field, Meaning::Live,
+            Meaning::Text,
+            Meaning::Quiet,
+            Meaning::Lines,
+            Meaning::Heading,
+            Meaning::Brand,
+            Meaning::Figure,
+            Meaning::Drive,
+            Meaning::Key,
+            Meaning::Selected,
+            Meaning::Marked,
+            Meaning::Good,
+            Meaning::Load,
+            Meaning::Writes,
+            Meaning::Warning,
+            Meaning::Problem,
+            Meaning::Field,
+            Meaning::Live,
             Meaning::NotLive,
         ];
         for meaning in all {
