@@ -4,9 +4,18 @@
 //! tree (`tree.rs`) and files of sysfs (`root.rs`), which the readers of a live machine read. What no listing states is
 //! absent.
 
+mod dmesg;
+mod drives;
 mod facts;
+mod id_ctrl;
+mod id_ns;
+mod identify;
+mod interrupts;
+mod json;
 mod lines;
+mod lsblk;
 mod lspci;
+mod nvme_list;
 mod registers;
 mod root;
 mod sections;
@@ -35,6 +44,8 @@ pub fn read(content: &[u8]) -> Result<Option<ImportRoot>, String> {
     let mut facts = Facts::default();
     let listings = sections::read(&lines, &mut facts);
     drop(lines);
+    identify::assign(&mut facts);
+    drives::join(&mut facts);
     if facts.functions.is_empty() && facts.drives.is_empty() {
         return Ok(None);
     }
@@ -57,7 +68,7 @@ pub fn read(content: &[u8]) -> Result<Option<ImportRoot>, String> {
 
 /// Data that no listing of the text states, one sentence each.
 fn lacks(facts: &Facts, tree: &Tree) -> Vec<String> {
-    let mut lacks = Vec::new();
+    let mut lacks = facts.lacks.clone();
     let functions = || facts.functions.values();
     let count = facts.functions.len();
     let links = functions()

@@ -2,8 +2,10 @@
 
 use std::{
     borrow::Cow,
-    collections::{BTreeMap, btree_map::Entry},
+    collections::{BTreeMap, BTreeSet, btree_map::Entry},
 };
+
+use super::identify::Identify;
 
 use crate::{
     machine::pasted::{Downgraded, UnusedLine},
@@ -39,6 +41,16 @@ pub(super) struct Facts {
     pub files: BTreeMap<String, Known<Vec<u8>>>,
     pub downgraded: Vec<Downgraded>,
     pub notes: Notes,
+    /// Functions of NVMe controllers by kernel name, with the lines that state them.
+    pub controllers: BTreeMap<String, (PciAddress, usize)>,
+    /// Controllers of namespaces by kernel name.
+    pub controller_of: BTreeMap<String, String>,
+    /// Data structures until their drives are known.
+    pub identified: Vec<Identify>,
+    /// Drives with a rounded size.
+    pub rounded: BTreeSet<String>,
+    /// What the texts lack for their drives, one sentence each.
+    pub lacks: Vec<String>,
 }
 
 /// Lines that were not used.

@@ -3,8 +3,9 @@
 use std::borrow::Cow;
 
 use super::{
+    dmesg,
     facts::{Facts, Line},
-    lspci,
+    id_ctrl, id_ns, interrupts, json, lsblk, lspci, nvme_list,
 };
 use crate::machine::pasted::Listing;
 
@@ -21,7 +22,17 @@ pub(super) struct Kind {
 }
 
 /// All kinds; the first that fits a line takes it.
-const KINDS: &[Kind] = &[lspci::DRAWING, lspci::LIST];
+const KINDS: &[Kind] = &[
+    lspci::DRAWING,
+    lspci::LIST,
+    nvme_list::TABLE,
+    id_ns::KIND,
+    id_ctrl::KIND,
+    lsblk::TABLE,
+    interrupts::KIND,
+    dmesg::KIND,
+    json::KIND,
+];
 
 /// Reads all listings of a text. Lines of no kind are noted as unused.
 pub(super) fn read(lines: &[Line], facts: &mut Facts) -> Vec<Listing> {

@@ -1,0 +1,248 @@
+//! Drives of several listings: names, sizes, and the PCI function that each belongs to.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::facts::{DriveFacts, Facts, Known};
+use crate::model::PciAddress;
+
+/// Class of NVMe controllers.
+const NVM: u32 = 0x0108;
+
+/// A size as a listing states it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Size {
+    pub bytes: u64,
+    /// In bytes; else rounded to three digits.
+    pub is_exact: bool,
+}
+
+/// Without `/dev/`.
+pub(super) fn short(word: &str) -> &str {
+    word.strip_prefix("/dev/").unwrap_or(word)
+}
+
+/// `nvme0`.
+pub(super) fn is_controller(name: &str) -> bool {
+    name.strip_prefix("nvme").is_some_and(is_number)
+}
+
+/// `nvme0n1`, also the path device `nvme0c0n1`.
+pub(super) fn is_namespace(name: &str) -> bool {
+    let Some((controller, space)) = name.strip_prefix("nvme").and_then(|rest| rest.split_once('n')) else { return false };
+    let is_numbers = |text: &str| text.split_once('c').map_or_else(|| is_number(text), |(a, b)| is_number(a) && is_number(b));
+    is_numbers(controller) && is_number(space)
+}
+
+fn is_number(text: &str) -> bool {
+    (1..=5).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// A kernel name of a block device, which becomes a folder's name.
+pub(super) fn drive_name(name: &str) -> Option<String> {
+    let is_plain = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte));
+    let starts = name.starts_with(|c: char| c.is_ascii_lowercase());
+    (starts && is_plain && name.len() <= 32).then(|| name.to_owned())
+}
+
+/// `1.00 TB`, `931,5 GiB`, `512 B` in bytes.
+pub(super) fn size_of(number: &str, unit: &str) -> Option<u64> {
+    let (factor, _) = unit_of(unit.trim_end_matches([')', ',']))?;
+    scaled(number, factor)
+}
+
+/// The factor of a unit and the number of its letters: `TB` is 10^12, `TiB` 2^40.
+fn unit_of(unit: &str) -> Option<(u64, usize)> {
+    const LETTERS: &str = "KMGTPE";
+    let rest = unit.strip_suffix('B')?;
+    let (letter, base) = match rest.strip_suffix('i') {
+        Some(letter) => (letter, 1024_u64),
+        None => (rest, 1000),
+    };
+    if letter.is_empty() {
+        return (base == 1000).then_some((1, 0));
+    }
+    let power = LETTERS.find(&letter.to_ascii_uppercase()).filter(|_| letter.len() == 1)?;
+    Some((base.pow(u32::try_from(power).ok()? + 1), letter.len()))
+}
+
+/// `931.5G` of lsblk: powers of two.
+pub(super) fn lsblk_size(word: &str) -> Option<Size> {
+    if let Ok(bytes) = word.parse() {
+        return Some(Size { bytes, is_exact: true });
+    }
+    let at = word.find(|c: char| c.is_ascii_alphabetic())?;
+    let (number, unit) = word.split_at(at);
+    let power = "BKMGTPE".find(unit).filter(|_| unit.len() == 1)?;
+    let bytes = scaled(number, 1024_u64.pow(u32::try_from(power).ok()?))?;
+    Some(Size { bytes, is_exact: power == 0 })
+}
+
+/// A number with a decimal point or comma times a factor.
+fn scaled(number: &str, factor: u64) -> Option<u64> {
+    let is_plain = number.len() <= 20 && number.bytes().all(|byte| byte.is_ascii_digit() || b".,".contains(&byte));
+    let value: f64 = number.replace(',', ".").parse().ok().filter(|_| is_plain)?;
+    let bytes = (value * factor as f64).round();
+    // 2^60 bytes, more than any drive has.
+    (bytes < 1_152_921_504_606_846_976.0).then_some(bytes as u64)
+}
+
+/// Sets a file of a drive's folder; an empty one is not stated.
+pub(super) fn put(facts: &mut Facts, drive: &str, file: &str, content: String, line: usize) {
+    if !content.trim().is_empty() {
+        facts.drive(drive, line).files.entry(file.to_owned()).or_insert(Known { value: content, line });
+    }
+}
+
+/// Sets a file of a drive's device or controller.
+pub(super) fn put_device(facts: &mut Facts, drive: &str, file: &str, content: &str, line: usize) {
+    let content = content.trim();
+    if !content.is_empty() {
+        let value = content.to_owned();
+        facts.drive(drive, line).device_files.entry(file.to_owned()).or_insert(Known { value, line });
+    }
+}
+
+impl Facts {
+    /// The drive of that name, made if it is new.
+    pub fn drive(&mut self, name: &str, line: usize) -> &mut DriveFacts {
+        self.drives.entry(name.to_owned()).or_insert_with(|| DriveFacts { line, ..DriveFacts::default() })
+    }
+
+    /// Sets a drive's size; one in bytes replaces a rounded one.
+    pub fn drive_size(&mut self, name: &str, size: Size, line: usize) {
+        let value = (size.bytes / 512).to_string();
+        let is_known = self.drive(name, line).files.contains_key("size");
+        if !is_known || size.is_exact && self.rounded.contains(name) {
+            self.drive(name, line).files.insert("size".to_owned(), Known { value, line });
+            if size.is_exact {
+                self.rounded.remove(name);
+            } else {
+                self.rounded.insert(name.to_owned());
+            }
+        }
+    }
+}
+
+/// Joins drives with functions: by the controller's address, else where one candidate is left on both sides. What could not
+/// be joined is said.
+pub(super) fn join(facts: &mut Facts) {
+    let controllers: BTreeMap<String, PciAddress> =
+        facts.controllers.iter().map(|(name, (address, _))| (name.clone(), *address)).collect();
+    for (name, drive) in &mut facts.drives {
+        let number = |name: &str| Some(name.split_once('n').and_then(|_| name.rsplit_once('n'))?.0.to_owned());
+        let controller = facts.controller_of.get(name).cloned().or_else(|| number(name).filter(|_| is_namespace(name)));
+        let by_address = controller.and_then(|controller| controllers.get(&controller).copied());
+        drive.address = drive.address.or(by_address);
+    }
+    let is_nvme = |name: &String| is_namespace(name);
+    let controller_of = |name: &str| name.rsplit_once('n').map_or(name, |(controller, _)| controller).to_owned();
+    let open: BTreeSet<String> = facts
+        .drives
+        .iter()
+        .filter(|(name, drive)| is_nvme(name) && drive.address.is_none())
+        .map(|(name, _)| controller_of(name))
+        .collect();
+    if open.is_empty() {
+        return;
+    }
+    let taken: BTreeSet<PciAddress> = facts.drives.values().filter_map(|drive| drive.address).collect();
+    let free: Vec<PciAddress> = facts
+        .functions
+        .iter()
+        .filter(|(address, function)| {
+            function.class.is_some_and(|class| class.value >> 8 == NVM) && !taken.contains(address)
+        })
+        .map(|(address, _)| *address)
+        .collect();
+    let mut joined: BTreeMap<String, PciAddress> = BTreeMap::new();
+    if let (1, [only]) = (open.len(), free.as_slice()) {
+        joined.extend(open.iter().map(|controller| (controller.clone(), *only)));
+    } else {
+        by_model(facts, &open, &free, &mut joined);
+    }
+    for (name, drive) in &mut facts.drives {
+        if drive.address.is_none() && is_namespace(name) {
+            drive.address = joined.get(&controller_of(name)).copied();
+        }
+    }
+    let lost: Vec<&String> = open.iter().filter(|controller| !joined.contains_key(*controller)).collect();
+    if !lost.is_empty() && !free.is_empty() {
+        let names: Vec<&str> = lost.iter().take(8).map(|name| name.as_str()).collect();
+        let more = if lost.len() > names.len() { ", ..." } else { "" };
+        facts.lacks.push(format!(
+            "No text states the PCI address of {}{more}: `nvme list -v` and `dmesg` show it.",
+            names.join(", ")
+        ));
+    }
+}
+
+/// Joins by model: one controller and one function that share a word with a digit, as `980PRO`, and no other one has it.
+fn by_model(
+    facts: &Facts,
+    open: &BTreeSet<String>,
+    free: &[PciAddress],
+    joined: &mut BTreeMap<String, PciAddress>,
+) {
+    let mut pairs: Vec<(String, PciAddress)> = Vec::new();
+    // Large texts have too many pairs to compare, and no unambiguous ones.
+    if open.len() > 64 || free.len() > 64 {
+        return;
+    }
+    for controller in open {
+        let of_controller = facts.drives.iter().find(|(name, _)| name.rsplit_once('n').is_some_and(|(of, _)| of == controller));
+        let Some(model) = of_controller.and_then(|(_, drive)| drive.device_files.get("model")) else { continue };
+        let model = squeezed(&model.value);
+        for address in free {
+            let name = facts.functions.get(address).and_then(|function| function.name.as_ref());
+            if name.is_some_and(|name| words_with_digits(name.value.as_str()).any(|word| model.contains(&word))) {
+                pairs.push((controller.clone(), *address));
+            }
+        }
+    }
+    for (controller, address) in &pairs {
+        let is_only = pairs.iter().filter(|(a, b)| a == controller || b == address).count() == 1;
+        if is_only {
+            joined.insert(controller.clone(), *address);
+        }
+    }
+}
+
+fn squeezed(text: &str) -> String {
+    text.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase()
+}
+
+/// `PM9A1/PM9A3/980PRO` as `pm9a1`, `pm9a3`, `980pro`.
+fn words_with_digits(name: &str) -> impl Iterator<Item = String> {
+    name.split(|c: char| !c.is_ascii_alphanumeric())
+        .filter(|word| word.len() >= 4 && word.bytes().any(|byte| byte.is_ascii_digit()) && word.bytes().any(|byte| byte.is_ascii_alphabetic()))
+        .map(str::to_ascii_lowercase)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_have_points_commas_and_both_kinds_of_units() {
+        assert_eq!(size_of("1.00", "TB"), Some(1_000_000_000_000));
+        assert_eq!(size_of("512,11", "GB"), Some(512_110_000_000));
+        assert_eq!(size_of("1.74", "TiB)"), Some(1_913_150_232_330));
+        assert_eq!(size_of("4", "KiB"), Some(4096));
+        assert_eq!(size_of("512", "B"), Some(512));
+        for (number, unit) in [("x", "B"), ("1", "iB"), ("1e9", "TB"), ("9999999", "EB"), ("1", "TBB"), ("-1", "B"), ("1.2.3", "B")] {
+            assert_eq!(size_of(number, unit), None, "{number} {unit}");
+        }
+        assert_eq!(lsblk_size("931.5G"), Some(Size { bytes: 1_000_190_509_056, is_exact: false }));
+        assert_eq!(lsblk_size("1000204886016"), Some(Size { bytes: 1_000_204_886_016, is_exact: true }));
+        assert_eq!(lsblk_size("12GG"), None);
+    }
+
+    #[test]
+    fn names_of_drives_make_no_paths() {
+        for (name, is_plain) in [("nvme0n1", true), ("sda", true), ("md127", true), ("dm-0", true), ("../x", false), ("a/b", false), ("\u{1b}[2J", false), ("", false), ("..", false)] {
+            assert_eq!(drive_name(name).is_some(), is_plain, "{name}");
+        }
+        assert!(is_namespace("nvme10n2") && is_namespace("nvme0c1n1") && !is_namespace("nvme0n1p1") && !is_namespace("nvme0"));
+        assert!(is_controller("nvme0") && !is_controller("nvme0n1") && !is_controller("nvme"));
+    }
+}

@@ -1,0 +1,118 @@
+//! `nvme id-ns`, with and without `-H`.
+
+use std::borrow::Cow;
+
+use super::{
+    facts::{Facts, Line},
+    identify::{self, IDENTIFY_BYTES, Identify, Of, number},
+    sections::Kind,
+};
+
+const COMMAND: &str = "nvme id-ns";
+
+pub(super) const KIND: Kind = Kind {
+    begins: |line, _| line.trim_start().starts_with("NVME Identify Namespace") || identify::is_command(line, COMMAND),
+    continues: identify::continues,
+    read,
+};
+
+/// LBA formats of a data structure of version 1.4.
+const MOST_FORMATS: usize = 64;
+
+/// A row of the table of LBA formats.
+struct Format {
+    index: usize,
+    metadata: u16,
+    shift: u8,
+    performance: u8,
+    in_use: bool,
+}
+
+fn read(lines: &[Line], facts: &mut Facts) -> Option<Cow<'static, str>> {
+    // A page may have one listing per drive, each behind its command or its heading.
+    let starts: Vec<usize> = (0..lines.len()).filter(|at| {
+        let text = &lines[*at].text;
+        let is_heading = text.trim_start().starts_with("NVME Identify Namespace");
+        let after_command = at.checked_sub(1).is_some_and(|above| identify::is_command(&lines[above].text, COMMAND));
+        identify::is_command(text, COMMAND) || is_heading && !after_command
+    }).collect();
+    let ends = starts.iter().skip(1).copied().chain([lines.len()]);
+    let mut any = None;
+    for (from, to) in starts.iter().copied().zip(ends) {
+        let listing = &lines[from..to];
+        match one(listing) {
+            Some(identify) => {
+                if let Some(name) = identify.device.as_deref().filter(|name| super::drives::is_namespace(name)) {
+                    facts.drive(name, identify.line);
+                }
+                facts.identified.push(identify);
+                let is_human = listing.iter().any(|line| line.text.contains("LBA Format"));
+                any = Some(if is_human { "nvme id-ns -H".into() } else { COMMAND.into() });
+            }
+            None => facts.notes.unused(lines[from].number, "nvme id-ns without its table of LBA formats"),
+        }
+    }
+    any
+}
+
+fn one(lines: &[Line]) -> Option<Identify> {
+    let formats: Vec<Format> = lines.iter().filter_map(|line| format(&line.text)).collect();
+    let (mut bytes, mut size) = (vec![0; IDENTIFY_BYTES], None);
+    for (name, value) in identify::fields(lines) {
+        let (at, width) = match name {
+            "nsze" => (0, 8),
+            "ncap" => (8, 8),
+            "nuse" => (16, 8),
+            "nsfeat" => (24, 1),
+            "flbas" => (26, 1),
+            "noiob" => (46, 2),
+            _ => continue,
+        };
+        let Some(number) = number(value) else { continue };
+        size = size.or(Some(number).filter(|_| name == "nsze"));
+        bytes[at..at + width].copy_from_slice(&number.to_le_bytes()[..width]);
+    }
+    let last = formats.iter().map(|format| format.index).max()?;
+    let used = formats.iter().find(|format| format.in_use)?;
+    for format in &formats {
+        let at = 128 + 4 * format.index;
+        bytes[at..at + 2].copy_from_slice(&format.metadata.to_le_bytes());
+        (bytes[at + 2], bytes[at + 3]) = (format.shift, format.performance);
+    }
+    // Number of formats, from zero, and the one in use, in the places of version 1.
+    bytes[25] = u8::try_from(last).ok()?;
+    let index = u8::try_from(used.index).ok()?;
+    bytes[26] = (bytes[26] & 0x10) | (index & 0xf) | ((index >> 4) << 5);
+    let block = 1_u64.checked_shl(used.shift.into()).filter(|block| (512..=1 << 20).contains(block))?;
+    let size = size.and_then(|blocks| blocks.checked_mul(block)).filter(|size| *size > 0);
+    let heading = lines.iter().find_map(|line| line.text.trim_start().strip_prefix("NVME Identify Namespace"));
+    let nsid = heading.and_then(|rest| number(rest.trim_end_matches(':')));
+    let device = lines.iter().find(|line| identify::is_command(&line.text, COMMAND)).and_then(|line| identify::device_in(&line.text));
+    Some(Identify { line: lines.first()?.number, device, of: Of::Namespace { nsid, size, block: Some(block) }, bytes })
+}
+
+/// `lbaf  0 : ms:0   lbads:9  rp:0x2 (in use)` or
+/// `LBA Format  0 : Metadata Size: 0   bytes - Data Size: 512 bytes - Relative Performance: 0x2 Good (in use)`.
+fn format(line: &str) -> Option<Format> {
+    let line = line.trim();
+    let (is_human, rest) = match line.strip_prefix("lbaf") {
+        Some(rest) => (false, rest),
+        None => (true, line.strip_prefix("LBA Format")?),
+    };
+    let (index, rest) = rest.split_once(':')?;
+    let index = index.trim().parse().ok().filter(|index| *index < MOST_FORMATS)?;
+    let after = |word: &str| number(rest.split_once(word)?.1);
+    let (metadata, shift, performance) = if is_human {
+        let bytes = after("Data Size:")?;
+        (after("Metadata Size:")?, bytes.is_power_of_two().then(|| bytes.trailing_zeros()).unwrap_or(0), after("Relative Performance:").unwrap_or(0))
+    } else {
+        (after("ms:")?, u32::try_from(after("lbads:")?).ok()?, after("rp:").unwrap_or(0))
+    };
+    Some(Format {
+        index,
+        metadata: u16::try_from(metadata).ok()?,
+        shift: u8::try_from(shift).ok()?,
+        performance: u8::try_from(performance).ok()?,
+        in_use: rest.contains("(in use)"),
+    })
+}

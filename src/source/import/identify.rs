@@ -1,0 +1,130 @@
+//! What `nvme id-ns` and `nvme id-ctrl` share: their lines, the device of the command, and its place among the drives.
+
+use super::{
+    drives::{Size, drive_name, is_controller, is_namespace, put, put_device, short},
+    facts::{Facts, Known, Line},
+};
+
+/// Bytes of both data structures.
+pub(super) const IDENTIFY_BYTES: usize = 4096;
+
+/// One of the data structures, until it is known which drive it describes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Identify {
+    pub line: usize,
+    /// The device of the command in front of it: `nvme0` or `nvme0n1`.
+    pub device: Option<String>,
+    pub of: Of,
+    pub bytes: Vec<u8>,
+}
+
+/// Which data structure.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Of {
+    Namespace { nsid: Option<u64>, size: Option<u64>, block: Option<u64> },
+    Controller { serial: String, model: String, firmware: String },
+}
+
+/// A line of either: a field of lower case and a colon, bits of one, a row of a table.
+pub(super) fn continues(line: &str) -> bool {
+    let line = line.trim();
+    let bits = line.strip_prefix('[').and_then(|rest| rest.split_once(']'));
+    field(line).is_some()
+        || bits.is_some_and(|(bits, _)| bits.split_once(':').is_some_and(|(a, b)| [a, b].iter().all(|it| !it.is_empty() && it.bytes().all(|byte| byte.is_ascii_digit()))))
+        || ["LBA Format", "lbaf ", "ps ", "NVME Identify"].iter().any(|start| line.starts_with(start))
+}
+
+/// Name and value of `mdts      : 7`.
+pub(super) fn field(line: &str) -> Option<(&str, &str)> {
+    let (name, value) = line.trim().split_once(':')?;
+    let name = name.trim_end();
+    let is_name = (2..=12).contains(&name.len())
+        && name.starts_with(|c: char| c.is_ascii_lowercase())
+        && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_');
+    is_name.then_some((name, value.trim()))
+}
+
+/// Whether a line is this command at a prompt, with its device.
+pub(super) fn is_command(line: &str, command: &str) -> bool {
+    line.len() < 256 && line.contains(command) && device_in(line).is_some()
+}
+
+/// The device that a line names.
+pub(super) fn device_in(line: &str) -> Option<String> {
+    let words = line.split_whitespace().map(|word| short(word.trim_end_matches([':', ','])));
+    words.filter(|word| is_controller(word) || is_namespace(word)).last().map(str::to_owned)
+}
+
+/// A decimal number, or a hexadecimal one with `0x`.
+pub(super) fn number(text: &str) -> Option<u64> {
+    let word = text.split_whitespace().next()?;
+    match word.strip_prefix("0x") {
+        Some(digits) => u64::from_str_radix(digits, 16).ok(),
+        None => word.parse().ok(),
+    }
+}
+
+/// The fields of a listing, the first of each name, with the line of the first one.
+pub(super) fn fields<'a>(lines: &'a [Line]) -> impl Iterator<Item = (&'a str, &'a str)> {
+    lines.iter().filter_map(|line| field(&line.text))
+}
+
+/// Gives every structure to its drives, now that all drives are known; one that fits no drive is noted.
+pub(super) fn assign(facts: &mut Facts) {
+    for identify in std::mem::take(&mut facts.identified) {
+        let drives = drives_of(facts, &identify);
+        if drives.is_empty() {
+            facts.notes.unused(identify.line, "no drive of the text is known to be this one; keep the command above it");
+        }
+        for drive in drives {
+            give(facts, &drive, &identify);
+        }
+    }
+}
+
+/// The drives that a structure describes: by its command, by the serial number, or because there is one.
+fn drives_of(facts: &Facts, identify: &Identify) -> Vec<String> {
+    let spaces = || facts.drives.keys().filter(|name| is_namespace(name));
+    let of_controller = |controller: &str| -> Vec<String> {
+        let is_of = |name: &&String| {
+            facts.controller_of.get(*name).map_or_else(|| name.rsplit_once('n').is_some_and(|(of, _)| of == controller), |of| of == controller)
+        };
+        spaces().filter(is_of).cloned().collect()
+    };
+    match (&identify.device, &identify.of) {
+        (Some(device), _) if is_namespace(device) => drive_name(device).into_iter().collect(),
+        (Some(device), Of::Controller { .. }) => of_controller(device),
+        (None, Of::Controller { serial, .. }) if !serial.is_empty() => {
+            let has_serial = |name: &&String| {
+                facts.drives.get(*name).and_then(|drive| drive.device_files.get("serial")).is_some_and(|known| known.value == *serial)
+            };
+            let found: Vec<String> = spaces().filter(has_serial).cloned().collect();
+            let unknown = || spaces().all(|name| facts.drives.get(name).is_some_and(|drive| !drive.device_files.contains_key("serial")));
+            if found.is_empty() && spaces().count() == 1 && unknown() { spaces().cloned().collect() } else { found }
+        }
+        _ if spaces().count() == 1 => spaces().cloned().collect(),
+        _ => Vec::new(),
+    }
+}
+
+fn give(facts: &mut Facts, drive: &str, identify: &Identify) {
+    let line = identify.line;
+    let question = match &identify.of {
+        Of::Namespace { nsid, size, block } => {
+            put(facts, drive, "nsid", nsid.map_or_else(String::new, |nsid| nsid.to_string()), line);
+            put(facts, drive, "queue/logical_block_size", block.map_or_else(String::new, |block| block.to_string()), line);
+            if let Some(bytes) = *size {
+                facts.drive_size(drive, Size { bytes, is_exact: true }, line);
+            }
+            "identify-ns"
+        }
+        Of::Controller { serial, model, firmware } => {
+            for (file, value) in [("serial", serial), ("model", model), ("firmware_rev", firmware)] {
+                put_device(facts, drive, file, value, line);
+            }
+            "identify-ctrl"
+        }
+    };
+    let path = format!("/ioctl/{drive}/{question}");
+    facts.files.entry(path).or_insert(Known { value: identify.bytes.clone(), line });
+}

@@ -1,0 +1,253 @@
+//! Texts of nvme-cli, lsblk and the kernel beside lspci: drives with their models, sizes and functions; hostile names.
+#![expect(clippy::unwrap_used, reason = "a test ends where something is not there")]
+
+#[path = "common/program.rs"]
+mod program;
+
+use std::{collections::BTreeMap, fs, io::Write};
+
+use program::{iodyno, text};
+use proptest::prelude::*;
+use serde_json::Value;
+
+fn file(content: &str) -> tempfile::NamedTempFile {
+    let mut file = tempfile::NamedTempFile::new().unwrap();
+    file.write_all(content.as_bytes()).unwrap();
+    file
+}
+
+/// What a command prints of a text, and its status.
+fn printed(content: &str, arguments: &[&str]) -> (Option<i32>, String) {
+    let (file, state) = (file(content), tempfile::tempdir().unwrap());
+    let arguments: Vec<&str> = arguments.iter().copied().chain(["--open", file.path().to_str().unwrap()]).collect();
+    let output = iodyno(state.path(), &arguments);
+    (output.status.code(), text(&output))
+}
+
+/// The drives of a text by name.
+fn drives(content: &str) -> BTreeMap<String, Value> {
+    let (status, words) = printed(content, &["drives", "--json"]);
+    assert_eq!(status, Some(0), "{words}");
+    let document: Value = serde_json::from_str(&words).unwrap();
+    let drives = document["drives"].as_array().unwrap().iter();
+    drives.map(|drive| (drive["name"].as_str().unwrap().to_owned(), drive.clone())).collect()
+}
+
+fn fixture(name: &str) -> String {
+    fs::read_to_string(format!("{}/tests/fixtures/listings/{name}", env!("CARGO_MANIFEST_DIR"))).unwrap()
+}
+
+const LSPCI: &str = "00:1d.0 PCI bridge [0604]: Intel Corporation Device [8086:a330]\n\
+3d:00.0 Non-Volatile memory controller [0108]: Toshiba Corporation XG6 NVMe SSD Controller [1179:011a]\n\
+3e:00.0 Non-Volatile memory controller [0108]: Samsung Electronics Co Ltd NVMe SSD Controller PM9A1/PM9A3/980PRO [144d:a80a]\n";
+
+#[test]
+fn tables_of_every_version_have_model_serial_size_and_format() {
+    let toshiba = &drives(&fixture("nvme-list-columns.txt"))["nvme0n1"];
+    assert_eq!(toshiba["model"], "KXG60ZNV512G NVMe TOSHIBA 512GB");
+    assert_eq!(toshiba["serial"], "49MA23BZK03N");
+    assert_eq!(toshiba["firmware"], "10604107");
+    assert_eq!(toshiba["size_bytes"], 512_109_999_616_u64);
+    assert_eq!(toshiba["lba_bytes"], 512);
+    let intel = &drives(&fixture("nvme-list-generic.txt"))["nvme0n1"];
+    assert_eq!(intel["model"], "INTEL SSDPE2KX080T8");
+    assert_eq!(intel["firmware"], "VDV10182");
+    assert_eq!(intel["size_bytes"], 8_000_000_000_000_u64);
+    let two = drives(&fixture("nvme-list-powers-of-two.txt"));
+    assert_eq!(two["nvme10n2"]["lba_bytes"], 4096);
+    assert_eq!(two["nvme10n1"]["size_bytes"], 1_910_000_000_000_u64 / 512 * 512);
+    assert_eq!(two["nvme10n1"]["model"], Value::Null);
+}
+
+#[test]
+fn a_wrapped_row_with_decimal_commas_is_one_drive() {
+    let wrapped = "Node             SN                   Model                                    Namespace Usage\n\
+---------------- --------------------\n\
+/dev/nvme0n1     S5GXNF0R1             Samsung SSD 980 PRO 1TB                  1\n\
+153,62  GB /   1,00  TB    512   B +  0 B\n\
+5B2QGXA7\n";
+    let drive = &drives(wrapped)["nvme0n1"];
+    assert_eq!(drive["model"], "Samsung SSD 980 PRO 1TB");
+    assert_eq!(drive["size_bytes"], 1_000_000_000_000_u64);
+    assert_eq!(drive["firmware"], "5B2QGXA7");
+}
+
+#[test]
+fn a_drive_joins_its_function_by_address_in_any_order() {
+    let verbose = fixture("nvme-list-verbose.txt");
+    let kernel = "[    1.2] nvme nvme0: pci function 0000:3d:00.0\n";
+    let plain = fixture("nvme-list-columns.txt");
+    for text in [
+        format!("{LSPCI}\n{verbose}"),
+        format!("{verbose}\n{LSPCI}"),
+        format!("{kernel}{LSPCI}\n{plain}"),
+        format!("{plain}\n{LSPCI}{kernel}"),
+    ] {
+        assert_eq!(drives(&text)["nvme0n1"]["address"], "0000:3d:00.0", "{text}");
+    }
+}
+
+#[test]
+fn a_drive_joins_by_an_unambiguous_model_and_else_the_text_says_so() {
+    let row = |name: &str, model: &str| format!("/dev/{name}     S1   {model}   1    1.00  TB /   1.00  TB    512   B +  0 B   FW1\n");
+    let one = drives(&format!("{LSPCI}\n{}{}", row("nvme0n1", "Samsung SSD 980 PRO 1TB"), row("nvme1n1", "KXG60ZNV512G")));
+    assert_eq!(one["nvme0n1"]["address"], "0000:3e:00.0");
+    let twins = LSPCI.replace("Toshiba Corporation XG6 NVMe SSD Controller", "Samsung PM9A1/PM9A3/980PRO");
+    let twins = format!("{twins}\n{}{}", row("nvme0n1", "Samsung SSD 980 PRO 1TB"), row("nvme1n1", "Samsung SSD 980 PRO 1TB"));
+    let found = drives(&twins);
+    assert_eq!((&found["nvme0n1"]["address"], &found["nvme1n1"]["address"]), (&Value::Null, &Value::Null));
+}
+
+#[test]
+fn identify_data_gives_formats_and_exact_sizes() {
+    let id_ns = "# nvme id-ns -H /dev/nvme0n1\nNVME Identify Namespace 1:\nnsze    : 0x74706db0\nnlbaf   : 1\nflbas   : 0\n\
+  [4:4] : 0\tMetadata Transferred in Separate Contiguous Buffer\n\
+LBA Format  0 : Metadata Size: 0   bytes - Data Size: 512 bytes - Relative Performance: 0x2 Good (in use)\n\
+LBA Format  1 : Metadata Size: 0   bytes - Data Size: 4096 bytes - Relative Performance: 0x1 Better\n";
+    let id_ctrl = "# nvme id-ctrl /dev/nvme0n1\nNVME Identify Controller:\nvid       : 0x1bb1\nsn        : 7VS00X\n\
+mn        : Seagate FireCuda 530 ZP1000GM30013\nfr        : SU6SM001\nmdts      : 9\noacs      : 0x17\n";
+    for text in [format!("{id_ns}\n{id_ctrl}"), format!("{id_ctrl}\n{id_ns}")] {
+        let drive = &drives(&text)["nvme0n1"];
+        assert_eq!(drive["model"], "Seagate FireCuda 530 ZP1000GM30013");
+        assert_eq!(drive["size_bytes"], 0x7470_6db0_u64 * 512);
+        let formats = drive["lba_formats"].as_array().unwrap();
+        assert_eq!(formats.len(), 2);
+        assert_eq!((&formats[0]["in_use"], &formats[1]["data_bytes"]), (&Value::Bool(true), &4096.into()));
+        assert_eq!(drive["format_supported"], true);
+    }
+    let found = printed(&format!("{LSPCI}\n{id_ns}"), &["check"]).1;
+    assert!(found.contains("lba-format") || found.contains("4096"), "{found}");
+}
+
+#[test]
+fn lsblk_has_kinds_sizes_and_settings() {
+    let plain = "NAME        MAJ:MIN RM   SIZE RO TYPE MOUNTPOINTS\n\
+sda           8:0    0   3.6T  0 disk \n\u{251c}\u{2500}sda1        8:1    0   512M  0 part /boot\n\
+nvme0n1     259:0    0 931.5G  0 disk \n\u{2514}\u{2500}nvme0n1p1 259:1    0 931.5G  0 part /\n                                     /home\n";
+    let found = drives(plain);
+    assert_eq!(found.keys().collect::<Vec<_>>(), ["nvme0n1", "sda"]);
+    assert_eq!(found["nvme0n1"]["size_bytes"], 1_000_190_509_056_u64);
+    let json = r#"{
+   "blockdevices": [
+      {
+         "name": "nvme0n1", "kname": "nvme0n1", "maj:min": "259:0", "model": "WD_BLACK SN850X 1000GB", "serial": "2231",
+         "size": 1000204886016, "rota": false, "type": "disk", "sched": "none", "log-sec": 512, "ra": 128, "rm": false
+      },
+      {
+         "name": "sr0", "type": "rom", "size": "1024M"
+      }
+   ]
+}"#;
+    let found = drives(&format!("{plain}\n{json}"));
+    assert_eq!(found["nvme0n1"]["size_bytes"], 1_000_204_886_016_u64, "an exact size replaces a rounded one");
+    assert_eq!(found["nvme0n1"]["model"], "WD_BLACK SN850X 1000GB");
+    assert_eq!(found["nvme0n1"]["settings"]["scheduler"], "none");
+    assert!(!found.contains_key("sr0"));
+}
+
+#[test]
+fn a_kernel_message_states_a_link() {
+    let text = format!(
+        "{LSPCI}[    0.9] pci 0000:3e:00.0: 15.752 Gb/s available PCIe bandwidth, limited by 8.0 GT/s PCIe x2 link at \
+         0000:3e:00.0 (capable of 63.012 Gb/s with 16.0 GT/s PCIe x4 link)\n"
+    );
+    let (_, words) = printed(&text, &["tree", "--json"]);
+    let flat = words.split_whitespace().collect::<String>();
+    assert!(flat.contains(r#""speed_gts":8.0,"width":2,"max_speed_gts":16.0,"max_width":4"#), "{words}");
+}
+
+/// Names that attack terminals, documents and tables.
+const HOSTILE: [&str; 14] = [
+    "\u{1b}[2J\u{1b}[31mcsi", "\u{1b}]0;owned\u{7}osc", "\u{1b}P1$r\u{1b}\\dcs", "\u{9b}31mc1", "\u{202e}bidi\u{2066}",
+    "zero\u{200b}\u{200d}\u{feff}width", "e\u{301}\u{301}\u{301}\u{301}\u{301}", "[x](javascript:1)`|", "[b]bb[/b][/code][url=x]",
+    "<script>alert(1)</script>", "</text><svg onload=x>&amp;", "\u{fdfd}\u{fdfd}\u{fdfd}", "| a | b |", "# *bold* _it_ ~~s~~",
+];
+
+fn hostile_text(name: &str) -> String {
+    format!(
+        "3d:00.0 Non-Volatile memory controller [0108]: {name} [1179:011a]\n\nNVME Identify Controller:\nsn        : {name}\n\
+         mn        : {name}\nfr        : {name}\n\n\
+         {{\"Devices\": [{{\"DevicePath\": \"/dev/nvme0n1\", \"ModelNumber\": {}, \"SerialNumber\": \"S\", \"SectorSize\": 512}}]}}\n",
+        serde_json::to_string(name).unwrap()
+    )
+}
+
+/// Whether nothing of an output controls a terminal; colours of `render --format ansi` alone are allowed.
+fn is_tame(output: &str, has_colours: bool) -> bool {
+    let mut rest = output.to_owned();
+    if has_colours {
+        while let Some(at) = rest.find("\u{1b}[") {
+            let end = rest[at + 2..].find(|c: char| !c.is_ascii_digit() && !";:".contains(c)).unwrap_or(0);
+            if !rest[at + 2 + end..].starts_with('m') {
+                return false;
+            }
+            rest.replace_range(at..at + 3 + end, "");
+        }
+    }
+    let is_hidden = |c: char| {
+        matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
+    };
+    rest.chars().all(|c| c == '\n' || c == '\t' || !c.is_control() && !is_hidden(c))
+}
+
+#[test]
+fn hostile_names_reach_no_output() {
+    for name in HOSTILE {
+        let text = hostile_text(name);
+        for arguments in [
+            &["tree"][..], &["tree", "--json"], &["drives"], &["drives", "--json"], &["check"], &["check", "--json"],
+            &["sheet", "--format", "markdown"], &["sheet", "--format", "bbcode"], &["sheet", "--format", "text"],
+            &["sheet", "--format", "json"], &["sheet", "--format", "svg"], &["render", "machine", "--format", "text"],
+            &["render", "sheet", "--format", "svg"], &["render", "tune", "--format", "text"],
+        ] {
+            let (_, words) = printed(&text, arguments);
+            assert!(is_tame(&words, false), "{arguments:?} {name:?}: {words:?}");
+            if arguments.last() == Some(&"svg") {
+                assert!(!words.contains("<script") && !words.contains("onload=x>"), "{arguments:?}: {words}");
+            }
+        }
+        let (_, words) = printed(&text, &["render", "machine", "--format", "ansi"]);
+        assert!(is_tame(&words, true), "{name:?}: {words:?}");
+        // Nothing is markup inside of fences and `[code]`, and one line of a name ends neither.
+        let outside = |words: &str, fence: [&str; 2]| -> String {
+            let mut parts = words.split(fence[0]);
+            let first = parts.next().unwrap_or_default().to_owned();
+            let rest = parts.enumerate().map(|(at, part)| match fence[0] == fence[1] {
+                true if at % 2 == 0 => "",
+                true => part,
+                false => part.split_once(fence[1]).map_or(part, |(_, after)| after),
+            });
+            first + &rest.collect::<String>()
+        };
+        let (_, markdown) = printed(&text, &["sheet", "--format", "markdown"]);
+        let markdown = outside(&markdown, ["\n```", "\n```"]);
+        assert!(!markdown.contains("<script>") && !markdown.contains("](javascript:"), "{markdown}");
+        let (_, bbcode) = printed(&text, &["sheet", "--format", "bbcode"]);
+        let bbcode = outside(&bbcode, ["[code]", "[/code]"]);
+        assert!(!bbcode.contains("[url=x]"), "{bbcode}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    /// Any lines near those of the listings are read or refused, never a panic, and a machine can be made of them.
+    #[test]
+    fn no_text_upsets_the_readers(lines in prop::collection::vec(prop_oneof![
+        "(/dev/)?nvme[0-9]{1,3}(n[0-9]{1,2})?[ ]{1,4}[A-Za-z0-9 /.,+x-]{0,60}(1[.,]0 TB / 2 TB|512 B \\+ 0 B|pcie 0000:01:00.0)?[ A-Z0-9]{0,9}",
+        "(Node|Device|NAME|CPU0|---).{0,60}",
+        "(LBA Format|lbaf) +[0-9]{1,3} : .{0,30}(lbads:[0-9]{1,4}|Data Size: [0-9]{1,12}).{0,20}(\\(in use\\))?",
+        "(nsze|flbas|sn|mdts) +: (0x)?[0-9a-f]{0,20}",
+        "NVME Identify (Namespace|Controller).{0,6}",
+        "# nvme id-(ns|ctrl) /dev/nvme[0-9]n[0-9]",
+        "[{\\[\"}\\]].{0,40}",
+        "pci 0000:[0-9a-f]{2}:00.0: .{0,20}limited by .{0,9} GT/s (PCIe )?x[0-9]{1,4} link at .{0,14}",
+        ".{0,50}",
+    ], 0..24)) {
+        let file = file(&lines.join("\n"));
+        let origin = iodyno::source::origin::Origin::Capture(file.path().to_owned());
+        if let Ok(root) = origin.open() {
+            let _ = iodyno::source::read_machine(&*root);
+        }
+    }
+}
