@@ -13,6 +13,8 @@ pub(crate) mod layout;
 mod act;
 mod keys;
 mod pointer;
+mod configured;
+pub mod glossary;
 
 use std::time::Duration;
 
@@ -34,6 +36,8 @@ use crate::{
         experiments::Progress, message::Kept, settings::Done, shared::compare,
     },
 };
+
+pub(crate) use self::{commands::bind, configured::names};
 
 pub(crate) const MACHINE: ScreenId = ScreenId("machine");
 const TUNE: ScreenId = ScreenId("tune");
@@ -59,6 +63,8 @@ pub struct App {
     pub notice: Option<Notice>,
     /// The bar at the foot.
     pub(crate) stats_bar: StatsBar,
+    /// The configuration file has the columns of the tree: those kept by the screen do not count.
+    has_own_columns: bool,
 }
 
 impl App {
@@ -73,6 +79,7 @@ impl App {
             overlay: None,
             notice: None,
             stats_bar: StatsBar::default(),
+            has_own_columns: false,
         };
         for news in [News::Machine, News::Findings] {
             app.hear(news);
@@ -144,6 +151,7 @@ impl App {
                 Ask::Hand(screen, subject) => effects.extend(self.hand(screen, &subject)),
                 Ask::Open(screen) => self.overlay = Some(Overlay::Screen(screen, 0)),
                 Ask::Close => self.overlay = None,
+                Ask::Agree(reads) => self.overlay = Some(Overlay::Confirm(reads)),
                 Ask::Command(name) => effects.extend(commands::run(self, name)),
                 Ask::Change(change) => {
                     let is_test = matches!(change, SharedChange::BeginTest(_));
@@ -184,9 +192,13 @@ impl App {
         // A demo has no counters that would show it.
         if self.shared.is_simulated() {
             self.stats_bar.push_point(now, progress.reads, 0.0);
+            // Rows of an earlier test would stand beside the curve of this experiment.
+            self.stats_bar.rows.clear();
         }
         let boot = self.shared.machine.host.boot_id.value();
         let Some(record) = self.shared.experiments.take(progress, boot) else { return Vec::new() };
+        // A line about the experiment in progress is over with it.
+        self.notice = None;
         self.hear(News::Record);
         let live = self.shared.mode == Mode::Live;
         live.then(|| Effect::KeepExperiment(Box::new(record))).into_iter().collect()
@@ -289,10 +301,16 @@ impl App {
 
     /// Whether a command does something now.
     pub(crate) fn offers(&self, row: &Row) -> bool {
-        let is_running = self.shared.tests.running().is_some() || self.shared.experiments.running().is_some();
+        let Shared { tests, experiments, pulls, .. } = &self.shared;
+        let is_running = tests.running().is_some() || experiments.running().is_some();
         let screen = self.screens.get(self.screen);
-        (row.name != "stop" || is_running)
-            && screen.is_none_or(|screen| screen.offers(row.name, &self.shared))
+        let does = match row.name {
+            "stop" => is_running,
+            // While one is in progress the command shows it.
+            "pull" => self.shared.can_test() && (!is_running || pulls.running.is_some()),
+            _ => true,
+        };
+        does && screen.is_none_or(|screen| screen.offers(row.name, &self.shared))
     }
 
     /// Whether threads and processes are shown.
@@ -351,6 +369,11 @@ impl App {
     fn end_run(&mut self, mut result: Result<(RunSummary, Seconds), Failed>, now: Duration) -> Vec<Effect> {
         let Shared { machine, limits, tests, .. } = &self.shared;
         let mut learned = Vec::new();
+        // A line about the test in progress is over with it.
+        let is_pull = self.shared.pulls.running.is_some();
+        if result.is_ok() && !is_pull {
+            self.notice = None;
+        }
         if let (Ok((run, _)), Some(test)) = (&mut result, tests.running()) {
             learned = test.watch.conclude(machine, limits, machine, run);
         }
@@ -424,6 +447,7 @@ pub fn update(app: &mut App, message: Message) -> Vec<Effect> {
             Ok(kept) => app.take_kept(kept),
             Err(why) => app.warn(why.to_string()),
         },
+        Message::Columns(_) if app.has_own_columns => {}
         Message::Columns(line) => effects = app.hand(MACHINE, &Subject::Columns(line)),
         Message::Refused(why) => {
             app.shared.pulls.refuse(&app.shared.machine, &why);

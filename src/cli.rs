@@ -92,7 +92,7 @@ struct OriginOptions {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Show the PCIe tree with links, limits and drives
-    Tree(Format),
+    Tree(TreeArgs),
     /// List drives with formats, queues, temperatures, settings and users
     Drives(Format),
     /// List what limits this machine, most costly first
@@ -110,6 +110,7 @@ enum Command {
     /// Measure each step from the drive to a program that reads a file
     Why(why::WhyArgs),
     /// Compute rates and findings with a drive or card in another slot
+    #[command(visible_alias = "what-if")]
     Whatif(whatif::WhatifArgs),
     /// Print a screen as text, ANSI or SVG
     Render(render::RenderArgs),
@@ -121,6 +122,8 @@ enum Command {
     Compare(compare::CompareArgs),
     /// List the built-in machines
     Demos(Format),
+    /// Print the configuration in use, with a comment for each key
+    Config(display::ConfigArgs),
     /// Print metrics in Prometheus' text format, for the textfile collector
     Metrics,
     /// Print shell completions
@@ -144,6 +147,15 @@ impl Command {
                 | Self::Metrics
         )
     }
+}
+
+#[derive(Debug, Clone, Copy, Args)]
+struct TreeArgs {
+    #[command(flatten)]
+    format: Format,
+    /// Show every device, also those that matter to no drive
+    #[arg(long)]
+    all: bool,
 }
 
 /// How a command prints.
@@ -173,7 +185,7 @@ impl CommandLine {
         let status = match self.command {
             None => return screen(&origin, &self.display),
             Some(Command::Render(args)) => render::run(&args, &origin, &self.display),
-            Some(Command::Tree(format)) => tree(&origin, format),
+            Some(Command::Tree(args)) => tree(&origin, &args),
             Some(Command::Drives(format)) => drives(&origin, format),
             Some(Command::Check(args)) => check::run(&args, &origin),
             Some(Command::Pull(args)) => pull::run(&args, &origin),
@@ -187,6 +199,7 @@ impl CommandLine {
             Some(Command::Sheet(args)) => sheet::run(&args, &origin),
             Some(Command::Compare(args)) => compare::run(&args, &origin),
             Some(Command::Demos(format)) => demos(format),
+            Some(Command::Config(args)) => display::print_config(&args),
             Some(Command::Metrics) => metrics::run(&origin),
             Some(Command::Completions(args)) => pages::completions(&args),
             Some(Command::Man(args)) => pages::man(&args),
@@ -235,23 +248,28 @@ fn screen(origin: &Origin, display: &DisplayOptions) -> Result<ExitCode, Failure
     if let Some(complaint) = display::why_no_screen(display::variable("TERM").as_deref()) {
         return Err(complaint.into());
     }
-    Ok(runtime::run(origin, display.of_terminal()?)?)
+    let config = display::configuration()?.1;
+    let theme = display.of_terminal(&config)?;
+    Ok(runtime::run(origin, &config, theme)?)
 }
 
-fn tree(origin: &Origin, format: Format) -> Result<Status, Failure> {
+fn tree(origin: &Origin, args: &TreeArgs) -> Result<Status, Failure> {
     let MachineRead { machine, limits, problems } = read(origin)?;
     let document = report::json::TreeDocument::new(&machine, &limits, &problems);
-    if format.json {
+    if args.format.json {
         return print(&report::json::text(&document));
     }
     let judged = Judged::new(&Inputs::at_rest(&machine, &limits));
-    print_toned(&report::tree::text(&machine, &document, &judged.list, &judged.marked, columns()))
+    print_toned(&report::tree::text(&machine, &document, &judged.list, &judged.marked, columns(), args.all))
 }
 
 fn drives(origin: &Origin, format: Format) -> Result<Status, Failure> {
     let read = read(origin)?;
     let document = report::json::DrivesDocument::new(&read.machine, &read.problems);
-    show(format.json, &document, |document| report::drives::text(document, columns()))
+    if format.json {
+        return print(&report::json::text(&document));
+    }
+    print_toned(&report::drives::text(&document, columns()))
 }
 
 fn demos(format: Format) -> Result<Status, Failure> {

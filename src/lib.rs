@@ -23,6 +23,7 @@ pub mod pull;
 pub mod waterfall;
 pub mod report;
 pub mod ui;
+pub mod config;
 pub mod screens;
 pub mod app;
 pub mod runtime;

@@ -15,6 +15,7 @@ pub(crate) mod why;
 pub mod demo_root;
 pub mod headless;
 mod clipboard;
+mod console;
 mod effects;
 mod experiment_thread;
 mod input;
@@ -41,17 +42,23 @@ use signal_hook::consts::SIGHUP;
 
 use self::{
     clock::Clock,
+    console::KernelConsole,
     effects::{Effects, status_of},
     sampler::Sampler,
     terminal::Screen,
 };
-use crate::{app::App, source::origin::Origin, ui::theme::Theme};
+use crate::{
+    app::{self, App},
+    config::Config,
+    source::origin::Origin,
+    ui::theme::Theme,
+};
 
 /// Minimum time between two frames.
 const FRAME: Duration = Duration::from_millis(33);
 
 /// Shows a machine full screen until the user quits. The exit status is 0, or 128 + the signal.
-pub(crate) fn run(origin: &Origin, theme: Theme) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(origin: &Origin, config: &Config, theme: Theme) -> anyhow::Result<ExitCode> {
     let clock = Clock::real();
     let root = origin.open()?;
     let read = startup::read_or_refuse(&*root)?;
@@ -59,13 +66,15 @@ pub(crate) fn run(origin: &Origin, theme: Theme) -> anyhow::Result<ExitCode> {
     let over = Arc::new(AtomicBool::new(false));
     input::start_signals(sender.clone())?;
     let mut screen = Screen::open()?;
+    app::bind(&config.keys);
     let mut app = App::new(startup::mode(origin), read, terminal::size()?);
-    app.shared.theme = theme;
+    app.configure(config, theme);
     screen.draw(&app)?;
     input::start(sender.clone(), Arc::clone(&over))?;
-    let sampler = origin
-        .is_live()
-        .then(|| Sampler::start(Arc::clone(&root), sender.clone(), clock.clone(), Arc::clone(&over)));
+    let sampler = origin.is_live().then(|| {
+        let (root, over) = (Arc::clone(&root), Arc::clone(&over));
+        Sampler::start(root, sender.clone(), clock.clone(), over, config.interval)
+    });
     let mut effects = Effects::new(origin, root, &app, Some(screen), clock, (sender, receiver));
     effects.sampler = sampler;
     let status = until_left(&mut app, &mut effects).or_else(hung_up);
@@ -80,8 +89,13 @@ pub(crate) fn run(origin: &Origin, theme: Theme) -> anyhow::Result<ExitCode> {
 /// Draws, takes messages and signals and looks at the test until the user quits; the exit status.
 fn until_left(app: &mut App, effects: &mut Effects) -> anyhow::Result<u8> {
     let (mut changed_at, mut drawn_at) = (Some(Duration::ZERO), Duration::ZERO);
+    let mut console = KernelConsole::watch();
     loop {
         let at = effects.clock.elapsed();
+        if console.as_mut().is_some_and(|console| console.is_overwritten(at)) {
+            effects.screen.iter_mut().for_each(Screen::repaint);
+            changed_at.get_or_insert(at);
+        }
         // What has arrived meanwhile shares the frame, unless messages do not end.
         let wait = match changed_at {
             Some(_) => (drawn_at + FRAME).saturating_sub(at),

@@ -15,6 +15,7 @@ use ratatui::layout::{Position, Rect};
 use tui_input::Input;
 
 use self::widgets::paint::{Brush, Piece};
+use crate::model::FindingId;
 use crate::ui::{About, Asks, Key, ScreenId, Shared, Subject, command::Row};
 
 /// The action of a screen's command.
@@ -31,6 +32,11 @@ pub(crate) enum News {
     Findings,
     /// The content of a sheet: a run or an experiment ended, settings changed.
     Record,
+}
+
+/// Names of the tree's columns.
+pub(crate) fn column_names() -> Vec<&'static str> {
+    machine::column_names()
 }
 
 /// How far a movement goes.
@@ -107,6 +113,11 @@ pub(crate) trait Screen {
     /// Whether a command does something now: the footer shows its hint only then.
     fn offers(&self, _command: &str, _shared: &Shared) -> bool {
         true
+    }
+
+    /// The finding under the cursor, which the help explains.
+    fn finding(&self, _shared: &Shared) -> Option<FindingId> {
+        None
     }
 
     /// The mark behind its name in the tabs.
@@ -209,7 +220,7 @@ screens! {
     dyno: Dyno,
     pull: Pull,
     whatif: WhatIf,
-    slots: Slots,
     why: Why,
     sheet: Sheet,
+    slots: Slots,
 }

@@ -43,6 +43,21 @@ pub(crate) struct Chosen {
     pub passed_over: Option<String>,
 }
 
+impl Caller<'_> {
+    /// Whether a path of the environment may be used: under sudo, doas and pkexec only if it belongs to the effective user or
+    /// root. The owner of a missing path is that of the folder above.
+    pub(crate) fn is_trusted(&self, path: &Path) -> bool {
+        self.foreign(path).is_none()
+    }
+
+    /// The other user that a path belongs to.
+    fn foreign(&self, path: &Path) -> Option<u32> {
+        let lent = LENT.iter().any(|name| (self.variable)(name).is_some());
+        let owner = path.ancestors().find_map(self.owner)?;
+        (lent && owner != self.user && owner != 0).then_some(owner)
+    }
+}
+
 const STATE_DIR: &str = "IODYNO_STATE_DIR";
 
 /// Set by sudo and similar programs, which may keep the environment of the calling user.
@@ -55,11 +70,6 @@ const LENT: [&str; 3] = ["SUDO_UID", "DOAS_USER", "PKEXEC_UID"];
 /// Under sudo, doas and pkexec the environment may be the caller's: its folder is used only if it belongs to the effective
 /// user or root, else that user's own. The owner of a missing folder is that of the folder above.
 pub(crate) fn state_folder(caller: &Caller<'_>) -> Chosen {
-    let lent = LENT.iter().any(|name| (caller.variable)(name).is_some());
-    let foreign = |path: &Path| {
-        let owner = path.ancestors().find_map(caller.owner)?;
-        (lent && owner != caller.user && owner != 0).then_some(owner)
-    };
     let mut passed_over = None;
     let mut set = |name: &str| {
         let value = (caller.variable)(name).filter(|value| !value.is_empty())?;
@@ -69,7 +79,7 @@ pub(crate) fn state_folder(caller: &Caller<'_>) -> Chosen {
         } else {
             (caller.absolute)(&value).filter(|_| name == STATE_DIR)?
         };
-        let Some(owner) = foreign(&path) else { return Some(path) };
+        let Some(owner) = caller.foreign(&path) else { return Some(path) };
         passed_over =
             Some(format!("{name}: {} belongs to user {owner}, not to user {}", path.display(), caller.user));
         None
@@ -90,7 +100,12 @@ pub(crate) fn state_folder(caller: &Caller<'_>) -> Chosen {
 }
 
 fn chosen() -> Chosen {
-    state_folder(&Caller {
+    with_caller(state_folder)
+}
+
+/// Hands this process to a rule.
+pub(crate) fn with_caller<T>(rule: impl FnOnce(&Caller<'_>) -> T) -> T {
+    rule(&Caller {
         user: rustix::process::geteuid().as_raw(),
         variable: &|name| std::env::var(name).ok(),
         owner: &|path| fs::symlink_metadata(path).ok().map(|metadata| metadata.uid()),

@@ -473,7 +473,7 @@ fn a_folder_of_a_machines_files_is_read_in_its_place() {
 
 /// The functions in the rows of `iodyno tree`, in its order.
 fn functions_of_tree(origin: &[String]) -> Vec<String> {
-    let text = stdout(&run(&with(&["tree"], origin)));
+    let text = stdout(&run(&with(&["tree", "--all"], origin)));
     let address = |line: &str| {
         line.split_whitespace().find(|word| word.parse::<PciAddress>().is_ok()).map(str::to_owned)
     };

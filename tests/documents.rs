@@ -71,6 +71,10 @@ fn the_documents_hold_the_tables_of_the_program() {
         ("settings", iodyno::tune::settings::markdown()),
         ("why", iodyno::report::why::markdown()),
         ("options", iodyno::model::options::markdown()),
+        ("configuration", iodyno::config::markdown()),
+        ("glossary", iodyno::app::glossary::markdown()),
+        ("colours", iodyno::ui::theme::markdown()),
+        ("characters", iodyno::ui::glyphs::markdown()),
     ];
     for (name, table) in tables {
         let columns = |line: &str| line.matches('|').count();

@@ -19,7 +19,8 @@ fn file(content: &str) -> tempfile::NamedTempFile {
 /// What a command prints of a text, and its status.
 fn printed(content: &str, arguments: &[&str]) -> (Option<i32>, String) {
     let (file, state) = (file(content), tempfile::tempdir().unwrap());
-    let arguments: Vec<&str> = arguments.iter().copied().chain(["--open", file.path().to_str().unwrap()]).collect();
+    let arguments: Vec<&str> =
+        arguments.iter().copied().chain(["--open", file.path().to_str().unwrap()]).collect();
     let output = iodyno(state.path(), &arguments);
     (output.status.code(), text(&output))
 }
@@ -89,11 +90,21 @@ fn a_drive_joins_its_function_by_address_in_any_order() {
 
 #[test]
 fn a_drive_joins_by_an_unambiguous_model_and_else_the_text_says_so() {
-    let row = |name: &str, model: &str| format!("/dev/{name}     S1   {model}   1    1.00  TB /   1.00  TB    512   B +  0 B   FW1\n");
-    let one = drives(&format!("{LSPCI}\n{}{}", row("nvme0n1", "Samsung SSD 980 PRO 1TB"), row("nvme1n1", "KXG60ZNV512G")));
+    let row = |name: &str, model: &str| {
+        format!("/dev/{name}     S1   {model}   1    1.00  TB /   1.00  TB    512   B +  0 B   FW1\n")
+    };
+    let one = drives(&format!(
+        "{LSPCI}\n{}{}",
+        row("nvme0n1", "Samsung SSD 980 PRO 1TB"),
+        row("nvme1n1", "KXG60ZNV512G")
+    ));
     assert_eq!(one["nvme0n1"]["address"], "0000:3e:00.0");
     let twins = LSPCI.replace("Toshiba Corporation XG6 NVMe SSD Controller", "Samsung PM9A1/PM9A3/980PRO");
-    let twins = format!("{twins}\n{}{}", row("nvme0n1", "Samsung SSD 980 PRO 1TB"), row("nvme1n1", "Samsung SSD 980 PRO 1TB"));
+    let twins = format!(
+        "{twins}\n{}{}",
+        row("nvme0n1", "Samsung SSD 980 PRO 1TB"),
+        row("nvme1n1", "Samsung SSD 980 PRO 1TB")
+    );
     let found = drives(&twins);
     assert_eq!((&found["nvme0n1"]["address"], &found["nvme1n1"]["address"]), (&Value::Null, &Value::Null));
 }
@@ -158,9 +169,20 @@ fn a_kernel_message_states_a_link() {
 
 /// Names that attack terminals, documents and tables.
 const HOSTILE: [&str; 14] = [
-    "\u{1b}[2J\u{1b}[31mcsi", "\u{1b}]0;owned\u{7}osc", "\u{1b}P1$r\u{1b}\\dcs", "\u{9b}31mc1", "\u{202e}bidi\u{2066}",
-    "zero\u{200b}\u{200d}\u{feff}width", "e\u{301}\u{301}\u{301}\u{301}\u{301}", "[x](javascript:1)`|", "[b]bb[/b][/code][url=x]",
-    "<script>alert(1)</script>", "</text><svg onload=x>&amp;", "\u{fdfd}\u{fdfd}\u{fdfd}", "| a | b |", "# *bold* _it_ ~~s~~",
+    "\u{1b}[2J\u{1b}[31mcsi",
+    "\u{1b}]0;owned\u{7}osc",
+    "\u{1b}P1$r\u{1b}\\dcs",
+    "\u{9b}31mc1",
+    "\u{202e}bidi\u{2066}",
+    "zero\u{200b}\u{200d}\u{feff}width",
+    "e\u{301}\u{301}\u{301}\u{301}\u{301}",
+    "[x](javascript:1)`|",
+    "[b]bb[/b][/code][url=x]",
+    "<script>alert(1)</script>",
+    "</text><svg onload=x>&amp;",
+    "\u{fdfd}\u{fdfd}\u{fdfd}",
+    "| a | b |",
+    "# *bold* _it_ ~~s~~",
 ];
 
 fn hostile_text(name: &str) -> String {
@@ -184,9 +206,7 @@ fn is_tame(output: &str, has_colours: bool) -> bool {
             rest.replace_range(at..at + 3 + end, "");
         }
     }
-    let is_hidden = |c: char| {
-        matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
-    };
+    let is_hidden = |c: char| matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}');
     rest.chars().all(|c| c == '\n' || c == '\t' || !c.is_control() && !is_hidden(c))
 }
 
@@ -195,10 +215,20 @@ fn hostile_names_reach_no_output() {
     for name in HOSTILE {
         let text = hostile_text(name);
         for arguments in [
-            &["tree"][..], &["tree", "--json"], &["drives"], &["drives", "--json"], &["check"], &["check", "--json"],
-            &["sheet", "--format", "markdown"], &["sheet", "--format", "bbcode"], &["sheet", "--format", "text"],
-            &["sheet", "--format", "json"], &["sheet", "--format", "svg"], &["render", "machine", "--format", "text"],
-            &["render", "sheet", "--format", "svg"], &["render", "tune", "--format", "text"],
+            &["tree"][..],
+            &["tree", "--json"],
+            &["drives"],
+            &["drives", "--json"],
+            &["check"],
+            &["check", "--json"],
+            &["sheet", "--format", "markdown"],
+            &["sheet", "--format", "bbcode"],
+            &["sheet", "--format", "text"],
+            &["sheet", "--format", "json"],
+            &["sheet", "--format", "svg"],
+            &["render", "machine", "--format", "text"],
+            &["render", "sheet", "--format", "svg"],
+            &["render", "tune", "--format", "text"],
         ] {
             let (_, words) = printed(&text, arguments);
             assert!(is_tame(&words, false), "{arguments:?} {name:?}: {words:?}");

@@ -179,7 +179,10 @@ fn what_lies_over_a_screen() {
 
 #[test]
 fn a_terminal_that_is_too_small_is_told_so() {
-    check("too_small__79x24", &picture("laptop", ScreenId("machine"), (79, 24), "", 0));
+    check("too_small__59x20", &picture("laptop", ScreenId("machine"), (59, 20), "", 0));
+    for screen in tabs::tabs() {
+        kept(&screen.id.0.replace('-', "_"), FIRST, screen.id.0, (60, 20), "", 0);
+    }
 }
 
 #[test]
@@ -194,8 +197,19 @@ fn no_colour_leaves_no_colour_anywhere() {
 
 #[test]
 fn every_size_draws_without_leaving_the_buffer() {
-    for (columns, rows) in [(1, 1), (80, 23), (81, 25), (99, 29), (100, 30), (131, 33), (160, 50), (300, 90)]
-    {
+    for (columns, rows) in [
+        (1, 1),
+        (60, 20),
+        (61, 23),
+        (79, 24),
+        (80, 23),
+        (81, 25),
+        (99, 29),
+        (100, 30),
+        (131, 33),
+        (160, 50),
+        (300, 90),
+    ] {
         for screen in tabs::tabs() {
             picture("threadripper-before", screen.id, (columns, rows), "r?", 1);
         }

@@ -56,10 +56,12 @@ fn a_card_is_moved_from_the_machine_screen_and_restored() {
     press(&mut headless, "u");
     assert!(shown(&headless).contains("+16.5 GiB/s"), "{}", shown(&headless));
     press(&mut headless, "<Esc>");
+    assert!(headless.app.screens.slots.is_carrying(), "Esc undoes one step: the card is in the hand again");
+    press(&mut headless, "<Esc>");
     assert_eq!(
         (gain(&headless), headless.app.screen),
         (None, ScreenId("slots")),
-        "Esc puts the card back first"
+        "Esc puts the card back before it leaves"
     );
     press(&mut headless, "<Esc>");
     assert_eq!(headless.app.screen, ScreenId("what-if"), "the page is left to the screen it belongs to");
@@ -105,7 +107,7 @@ fn impossible_moves_have_a_reason() {
 fn the_best_move_is_one_key_and_the_mouse_does_the_rest() {
     let mut headless = open("wb");
     assert_eq!(gain(&headless), Some(17.7));
-    press(&mut headless, "<Esc>");
+    press(&mut headless, "<Esc><Esc>");
     let click = |headless: &mut Headless, name: &str| {
         let text = shown(headless);
         // Today's side.

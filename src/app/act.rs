@@ -3,7 +3,7 @@
 use super::{App, Effect, MACHINE, SLOTS, TUNE, overlay::Overlay, tabs::home};
 use crate::{
     screens::Step,
-    ui::{Shared, Subject},
+    ui::{ScreenId, Shared, Subject},
 };
 
 /// Moves the cursor or the text of the screen shown.
@@ -29,18 +29,15 @@ pub(super) fn stop(app: &mut App) -> Vec<Effect> {
 }
 
 /// Goes back: the screen by a step of its own, else to the pull it was opened from, else to the screen it is a page of, else
-/// to the first one. A move that the pull opened is left at once.
+/// to the first one. Slots belong to the experiments.
 pub(super) fn back(app: &mut App) -> Vec<Effect> {
-    let is_left = app.opened_from.is_some() && app.screen == SLOTS && !app.screens.slots.is_carrying();
-    if !is_left
-        && let Some(asks) = app.screens.get_mut(app.screen).and_then(|screen| screen.back(&app.shared))
-    {
+    if let Some(asks) = app.screens.get_mut(app.screen).and_then(|screen| screen.back(&app.shared)) {
         return app.grant(asks);
     }
     if let Some(from) = app.opened_from {
         return app.show(from, None);
     }
-    let home = home(app.screen);
+    let home = if app.screen == SLOTS { ScreenId("what-if") } else { home(app.screen) };
     app.screen = if app.screen == home { MACHINE } else { home };
     Vec::new()
 }

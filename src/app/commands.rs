@@ -2,7 +2,10 @@
 //!
 //! Dispatch, the footer's hints, the `?` help, the `:` palette and `docs/keys.md` are all made from their rows.
 
-use std::{fmt::Write as _, sync::LazyLock};
+use std::{
+    fmt::Write as _,
+    sync::{LazyLock, OnceLock},
+};
 
 use super::{
     App, Effect, PULL, act,
@@ -37,8 +40,10 @@ const EVERYWHERE: &[Command<Run>] = &[
     command(640, &[Key::End, Char('G')], "", "last", "Go to the last row", |app| act::step(app, Step::End(1))),
     command(650, &[Char('u')], "units", "units", "Switch every rate between GB/s (powers of ten) and GiB/s (powers of two)", App::switch_units),
     command(660, &[Char('?')], "", "help", "Explain this screen: its keys and its marks", |app| app.lay(Overlay::Help(0))),
+    command(665, &[Ctrl('g')], "", "glossary", "Explain terms: GT/s, root complex, MPS, MDTS, await and others; ? in the help shows it too", |app| app.lay(Overlay::Glossary(0))),
     command(670, &[Char(':')], "palette", "palette", "Find a command by its name", |app| app.lay(Overlay::Palette(Palette::default()))),
     command(680, &[Key::Esc], "", "back", "Close the overlay or field, or go back", act::back),
+    command(685, &[Ctrl('t')], "", "theme", "Show the next theme: 16 colours, dark, light, high contrast, plain, your own", App::next_theme),
     command(690, &[Ctrl('l')], "", "redraw", "Redraw the screen and read the machine again", |_| vec![Effect::Redraw, Effect::ReadMachine]),
     command(700, &[Ctrl('p')], "", "screenshot", "Save this screen as SVG in the current directory", |_| vec![Effect::SavePicture]),
     command(710, &[Ctrl('z')], "", "suspend", "Suspend to the shell; fg resumes", |_| vec![Effect::Suspend]),
@@ -57,8 +62,46 @@ pub(super) static ALL: LazyLock<Vec<(Option<ScreenId>, Row)>> = LazyLock::new(||
     let own = screens::rows().into_iter().map(|(screen, row)| (Some(screen), row));
     let mut rows: Vec<_> = shows.chain(every).chain(own).collect();
     rows.sort_by_key(|(_, row)| row.place);
+    if let Some(bound) = BOUND.get() {
+        rebind(&mut rows, bound);
+    }
     rows
 });
+
+/// Keys of the configuration file.
+static BOUND: OnceLock<Vec<(String, Vec<Key>)>> = OnceLock::new();
+
+/// Gives commands other keys; once, before the first key is looked up.
+pub(crate) fn bind(keys: &[(String, Vec<Key>)]) {
+    if !keys.is_empty() {
+        // A second configuration is impossible: a process reads one.
+        let _ = BOUND.set(keys.to_vec());
+    }
+}
+
+/// Puts keys into the rows. They live as long as the program, and mean nothing else where they are bound.
+fn rebind(rows: &mut [(Option<ScreenId>, Row)], bound: &[(String, Vec<Key>)]) {
+    for (name, keys) in bound {
+        let Some(at) = rows.iter().position(|(_, row)| row.name == name) else { continue };
+        let on = rows[at].0;
+        for (other, row) in
+            rows.iter_mut().filter(|(other, _)| on.is_none() || other.is_none() || *other == on)
+        {
+            let left: Vec<Key> = row.keys.iter().filter(|key| !keys.contains(key)).copied().collect();
+            if left.len() < row.keys.len() && (other.is_some() == on.is_some() || on.is_none()) {
+                row.keys = Vec::leak(left);
+            }
+        }
+        (rows[at].1.keys, rows[at].1.pair) = (Vec::leak(keys.clone()), "");
+    }
+}
+
+/// Names of all commands.
+pub(crate) fn names() -> Vec<&'static str> {
+    let every = EVERYWHERE.iter().map(|command| command.row.name);
+    let shows = tabs().map(|about| about.id.0);
+    shows.chain(every).chain(screens::rows().into_iter().map(|(_, row)| row.name)).collect()
+}
 
 /// The command that shows a screen.
 fn show(digit: char, name: &'static str, help: &'static str) -> Row {
@@ -76,16 +119,33 @@ pub fn of(screen: ScreenId) -> impl Iterator<Item = Row> {
     ALL.iter().filter(here).map(|(_, row)| *row)
 }
 
-/// The commands on a screen whose name or description holds every word of `text`; names that begin with it come first.
-pub(super) fn matching(screen: ScreenId, text: &str) -> Vec<Row> {
+/// The commands whose name or description holds every word of `text`, each with the screen that it belongs to where that is
+/// another one. Names that begin with the text come first, then those of `screen`.
+pub(super) fn matching(screen: ScreenId, text: &str) -> Vec<(Option<ScreenId>, Row)> {
     let text = text.to_lowercase();
     let holds = |row: &Row| {
         let all = format!("{} {}", row.name, row.help).to_lowercase();
         text.split_whitespace().all(|word| all.contains(word))
     };
-    let mut found: Vec<Row> = of(screen).filter(holds).collect();
-    found.sort_by_key(|row| (!row.name.starts_with(text.trim()), !row.name.contains(text.trim())));
+    let here: Vec<Row> = of(screen).collect();
+    let other = |(on, row): &(Option<ScreenId>, Row)| Some(((*on).filter(|on| *on != screen)?, *row));
+    let others = ALL.iter().filter_map(other).map(|(on, row)| (Some(on), row));
+    let all = here.into_iter().map(|row| (None, row)).chain(others);
+    let mut found: Vec<_> = all.filter(|(_, row)| holds(row)).collect();
+    let text = text.trim();
+    found.sort_by_key(|(on, row)| {
+        (!row.name.starts_with(text) || text.is_empty(), !row.name.contains(text), on.is_some())
+    });
     found
+}
+
+/// Carries out a command found in the palette, on the screen that it belongs to.
+pub(super) fn run_found(app: &mut App, (on, row): (Option<ScreenId>, Row)) -> Vec<Effect> {
+    let mut effects = on.map_or_else(Vec::new, |screen| app.show(screen, None));
+    // Rows follow a look at the screen.
+    effects.extend(app.refresh());
+    effects.extend(run(app, row.name));
+    effects
 }
 
 /// The command `key` means on `screen`.
@@ -136,9 +196,38 @@ mod tests {
 
     #[test]
     fn a_name_is_found_before_a_description() {
-        assert_eq!(matching(ScreenId("dyno"), "run")[0].name, "run");
+        assert_eq!(matching(ScreenId("dyno"), "run")[0].1.name, "run");
         let found = matching(super::super::MACHINE, "mark every");
-        assert!(found.iter().any(|row| row.name == "mark all"));
+        assert!(found.iter().any(|(_, row)| row.name == "mark all"));
+    }
+
+    #[test]
+    fn the_palette_finds_the_commands_of_every_screen_from_every_screen() {
+        for screen in tabs() {
+            for (text, name) in
+                [("slots", "slots"), ("export", "export"), ("theme", "theme"), ("compare", "what-if")]
+            {
+                let found = matching(screen.id, text);
+                assert!(found.iter().any(|(_, row)| row.name == name), "{} {text}: {found:?}", screen.id.0);
+            }
+            assert_eq!(matching(screen.id, "export")[0].1.name, "export");
+        }
+    }
+
+    #[test]
+    fn bound_keys_mean_their_command_and_nothing_else_there() {
+        let mut rows = ALL.clone();
+        let bound =
+            [("units".to_owned(), vec![Char('r')]), ("columns".to_owned(), vec![Char('n'), Char('C')])];
+        rebind(&mut rows, &bound);
+        let of = |key: Key| -> Vec<&str> {
+            let rows = rows.iter().filter(|(_, row)| row.keys.contains(&key));
+            rows.map(|(_, row)| row.name).collect()
+        };
+        assert_eq!(of(Char('r')), ["units"]);
+        assert_eq!(of(Char('n')), ["columns"]);
+        assert_eq!((of(Char('u')), of(Char('c')).contains(&"columns")), (Vec::new(), false));
+        assert_eq!(of(Char('N')), ["previous drive"]);
     }
 
     #[test]

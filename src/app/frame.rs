@@ -68,13 +68,14 @@ pub(crate) fn tabs(app: &App, brush: &mut Brush<'_>) {
         let pieces = [
             piece(tab.digit.to_string(), digit),
             piece(" ", Meaning::Text),
-            piece(tab.name, name),
+            piece(layout::tab_name(app.layout().tabs, tab), name),
             piece(" ", Meaning::Text),
             piece(mark, Meaning::Warning),
         ];
         brush.write(area.x, area.y, area.width, &pieces);
         if shown {
-            let underlined = ratatui::layout::Rect { width: cells(tab.name) + 2, ..area };
+            let name = layout::tab_name(app.layout().tabs, tab);
+            let underlined = ratatui::layout::Rect { width: cells(name) + 2, ..area };
             brush.shade(underlined, Meaning::Field);
         }
     }

@@ -7,6 +7,7 @@ use tui_input::{Input, InputRequest};
 use super::{
     App, Effect, act, commands, over,
     overlay::{Overlay, Palette},
+    tabs::tabs,
 };
 use crate::{
     screens::{Step, widgets::scroll::scrolled},
@@ -72,7 +73,7 @@ fn movement(command: &str) -> Option<Step> {
 }
 
 fn overlay_key(app: &mut App, key: Key) -> Vec<Effect> {
-    let end = over::end(app);
+    let (end, height) = (over::end(app), app.layout().overlay.height.saturating_sub(2));
     let Some(overlay) = app.overlay.as_mut() else { return Vec::new() };
     let meant = commands::lookup(key, app.screen).map(|row| row.name);
     if let Overlay::Screen(id, _) = *overlay
@@ -82,13 +83,21 @@ fn overlay_key(app: &mut App, key: Key) -> Vec<Effect> {
         return app.grant(asks);
     }
     let step = meant.and_then(movement);
-    if let (Overlay::Help(top) | Overlay::Screen(_, top), Some(step)) = (&mut *overlay, step) {
-        *top = scrolled(*top, step.rows(11), end, 0);
+    if let (Overlay::Help(top) | Overlay::Glossary(top) | Overlay::Screen(_, top), Some(step)) =
+        (&mut *overlay, step)
+    {
+        *top = scrolled(*top, step.rows(height), end, 0);
         return Vec::new();
     }
     match overlay {
-        Overlay::Help(_) => match meant {
+        Overlay::Help(_) if meant == Some("help") => *overlay = Overlay::Glossary(0),
+        Overlay::Help(_) | Overlay::Glossary(_) => match meant {
             Some(name @ ("paths" | "units")) => return commands::run(app, name),
+            // A key of a tab leads there from the help too.
+            Some(name) if tabs().any(|about| about.id.0 == name) => {
+                app.overlay = None;
+                return commands::run(app, name);
+            }
             Some("back" | "help" | "quit" | "details" | "show there" | "edit" | "fold") => {
                 app.overlay = None;
             }
@@ -98,8 +107,13 @@ fn overlay_key(app: &mut App, key: Key) -> Vec<Effect> {
             ControlFlow::Continue(()) => {}
             ControlFlow::Break(chosen) => {
                 app.overlay = None;
-                return chosen.map_or_else(Vec::new, |name| commands::run(app, name));
+                return chosen.map_or_else(Vec::new, |found| commands::run_found(app, found));
             }
+        },
+        Overlay::Confirm(_) => match key {
+            Key::Enter | Key::Char('y') => return agree(app),
+            Key::Esc | Key::Char('n' | 'q') => app.overlay = None,
+            _ => {}
         },
         Overlay::Quit => match key {
             Key::Char('q' | 'y') | Key::Enter => return act::leave(app),
@@ -112,11 +126,15 @@ fn overlay_key(app: &mut App, key: Key) -> Vec<Effect> {
 }
 
 /// A key in the palette; breaks where it closes it, with the command to run.
-fn palette_key(screen: ScreenId, palette: &mut Palette, key: Key) -> ControlFlow<Option<&'static str>> {
-    let found: Vec<Row> = commands::matching(screen, palette.input.value());
+fn palette_key(
+    screen: ScreenId,
+    palette: &mut Palette,
+    key: Key,
+) -> ControlFlow<Option<(Option<ScreenId>, Row)>> {
+    let found = commands::matching(screen, palette.input.value());
     match key {
         Key::Esc => return ControlFlow::Break(None),
-        Key::Enter => return ControlFlow::Break(found.get(palette.selected).map(|row| row.name)),
+        Key::Enter => return ControlFlow::Break(found.get(palette.selected).copied()),
         Key::Up => palette.selected = palette.selected.saturating_sub(1),
         Key::Down | Key::Tab => palette.selected = (palette.selected + 1).min(found.len().saturating_sub(1)),
         key => {
@@ -125,4 +143,11 @@ fn palette_key(screen: ScreenId, palette: &mut Palette, key: Key) -> ControlFlow
         }
     }
     ControlFlow::Continue(())
+}
+
+/// Begins reading drives in use after the user has agreed: carries out the command that asked.
+fn agree(app: &mut App) -> Vec<Effect> {
+    let Some(Overlay::Confirm(asked)) = app.overlay.take() else { return Vec::new() };
+    app.shared.pulls.agree(asked.targets);
+    commands::run(app, asked.command)
 }

@@ -12,7 +12,7 @@
 //!  hints
 //! ```
 //! From 30 rows and 100 columns on panels have boxes; below that a panel has only a rule at the top. CPUs have a panel from 160
-//! columns on.
+//! columns on. Below 80 columns tabs are cut and there are no curves; below 24 rows the table has one row.
 
 use ratatui::layout::{
     Constraint::{Fill, Length},
@@ -22,11 +22,11 @@ use ratatui::layout::{
 use super::{App, commands, overlay::Overlay, tabs};
 use crate::{
     screens::widgets::paint::cells,
-    ui::{ScreenId, command::Row},
+    ui::{About, ScreenId, command::Row},
 };
 
 /// The smallest terminal that holds a screen.
-pub(crate) const SMALLEST: (u16, u16) = (80, 24);
+pub(crate) const SMALLEST: (u16, u16) = (60, 20);
 
 /// What is under a cell.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -76,6 +76,7 @@ impl Layout {
         let boxed = app.shared.is_boxed();
         let all = Rect::new(0, 0, width, height);
         let bar = match (boxed, height) {
+            (false, ..24) => 3,
             (false, _) => 4,
             (true, ..50) => 7,
             (true, 50..60) => 9,
@@ -119,14 +120,24 @@ impl Layout {
 
 /// The tabs' places in their row.
 pub(super) fn tabs(area: Rect) -> Vec<(Rect, ScreenId)> {
+    let (gap, marks) = match area.width {
+        ..80 => (1, 0),
+        80..100 => (1, 2),
+        _ => (2, 2),
+    };
     let mut x = area.x + 1;
     let mut places = Vec::new();
     for tab in tabs::tabs() {
-        let width = cells(tab.name) + if tab.has_mark { 4 } else { 2 };
+        let width = cells(tab_name(area, tab)) + 2 + if tab.has_mark { marks } else { 0 };
         places.push((Rect::new(x, area.y, width, area.height), tab.id));
-        x += width + 2;
+        x += width + gap;
     }
     places
+}
+
+/// The name of a tab, or its first letters where not all names have room.
+pub(super) fn tab_name(area: Rect, tab: &About) -> &'static str {
+    if area.width < 80 { tab.name.get(..4).unwrap_or(tab.name) } else { tab.name }
 }
 
 /// The hints' places in the footer, as many as fit, each with its command. The way out keeps its place at the end.
@@ -155,12 +166,13 @@ fn overlay_area(app: &App, all: Rect) -> Rect {
     let (width, height) = match app.overlay {
         None => return Rect::default(),
         Some(Overlay::Quit) => (52, 5),
+        Some(Overlay::Confirm(_)) => (76, 16),
         Some(Overlay::Screen(id, _)) => {
             let over = app.screens.get(id).and_then(|screen| screen.over(&app.shared, all.width));
             over.map_or((0, 0), |over| over.size)
         }
         Some(Overlay::Palette(_)) => (84, 22),
-        Some(Overlay::Help(_)) => (100, 48),
+        Some(Overlay::Help(_) | Overlay::Glossary(_)) => (100, 48),
     };
     let width = width.min(all.width.saturating_sub(4));
     let height = height.min(all.height.saturating_sub(4));
@@ -169,7 +181,8 @@ fn overlay_area(app: &App, all: Rect) -> Rect {
 
 fn dstat_width(width: u16) -> u16 {
     match width {
-        ..100 => 48,
+        ..80 => width,
+        80..100 => 48,
         100..160 => 75,
         160..240 => 88,
         _ => 104,

@@ -3,13 +3,14 @@
 use ratatui::layout::Rect;
 
 use super::{
-    App, commands,
+    App, commands, glossary,
     overlay::{Overlay, Palette},
     tabs::about,
 };
 use crate::{
+    findings,
     screens::widgets::paint::{Brush, Piece, fit, hanging, hints, open_field, paragraph, piece},
-    ui::theme::Meaning,
+    ui::{ask::Reads, theme::Meaning},
 };
 
 /// Title and lines of a text over the screen, as wide as its area.
@@ -19,6 +20,7 @@ fn text(app: &App, area: Rect) -> Option<(String, Vec<Vec<Piece>>)> {
         Some(Overlay::Help(_)) => {
             Some((format!("{}: keys and marks", about(app.screen).name), help_lines(app, width)))
         }
+        Some(Overlay::Glossary(_)) => Some(("Glossary".to_owned(), glossary::lines(width))),
         Some(Overlay::Screen(id, _)) => {
             let over = app.screens.get(id)?.over(&app.shared, width)?;
             Some((over.title, over.lines))
@@ -38,12 +40,17 @@ pub(super) fn draw(app: &App, brush: &mut Brush<'_>) {
     let area = app.layout().overlay;
     match &app.overlay {
         None => {}
-        Some(Overlay::Help(top) | Overlay::Screen(_, top)) => {
+        Some(Overlay::Help(top) | Overlay::Glossary(top) | Overlay::Screen(_, top)) => {
             if let Some((title, lines)) = text(app, area) {
-                scrolled(brush, area, &title, &lines, *top);
+                let more = if matches!(app.overlay, Some(Overlay::Help(_))) { "? glossary   " } else { "" };
+                scrolled(brush, area, &title, &lines, *top, more);
             }
         }
         Some(Overlay::Palette(palette)) => draw_palette(app, brush, area, palette),
+        Some(Overlay::Confirm(reads)) => {
+            let lines = confirm_lines(app, reads, area.width.saturating_sub(4));
+            scrolled(brush, area, "Drives in use", &lines, 0, "");
+        }
         Some(Overlay::Quit) => {
             let pulls = app.shared.pulls.running.is_some();
             let inner = open(brush, area, if pulls { "A pull is running" } else { "A test is running" });
@@ -60,17 +67,31 @@ fn open(brush: &mut Brush<'_>, area: Rect, title: &str) -> Rect {
     boxed.panel(area, &[piece(title, Meaning::Heading)], &[])
 }
 
-fn scrolled(brush: &mut Brush<'_>, area: Rect, title: &str, lines: &[Vec<Piece>], top: usize) {
+fn scrolled(brush: &mut Brush<'_>, area: Rect, title: &str, lines: &[Vec<Piece>], top: usize, more: &str) {
     let needed = u16::try_from(lines.len()).unwrap_or(u16::MAX).saturating_add(2);
     let area = Rect { height: area.height.min(needed), ..area };
     let inner = open(brush, area, title);
     let (top, below) = brush.lines(inner, lines, top);
     let hint = match (top, below) {
-        (0, 0) => " Esc closes ".to_owned(),
-        (_, 0) => " ↑ more   Esc closes ".to_owned(),
-        (_, below) => format!(" ↓ {below} more   Esc closes "),
+        (0, 0) => format!(" {more}Esc closes "),
+        (_, 0) => format!(" ↑ more   {more}Esc closes "),
+        (_, below) => format!(" ↓ {below} more   {more}Esc closes "),
     };
     brush.write_right(area.right() - 1, area.bottom() - 1, &[piece(hint, Meaning::Quiet)]);
+}
+
+/// The question before drives in use are read, with the users of each.
+fn confirm_lines(app: &App, reads: &Reads, width: u16) -> Vec<Vec<Piece>> {
+    let text = "A test reads these drives at full speed; whatever uses them gets slower. Nothing is written.";
+    let mut lines = paragraph(text, Meaning::Text, width);
+    lines.push(hints(&[("Enter", "starts the reads"), ("Esc", "cancels")]));
+    lines.push(Vec::new());
+    for drive in app.shared.in_use(&reads.targets) {
+        let lead = piece(format!("{:<10} ", drive.name), Meaning::Drive);
+        let users: Vec<String> = drive.used_by.iter().map(ToString::to_string).collect();
+        lines.extend(hanging(lead, &users.join(", "), Meaning::Text, width));
+    }
+    lines
 }
 
 fn help_lines(app: &App, width: u16) -> Vec<Vec<Piece>> {
@@ -85,14 +106,33 @@ fn help_lines(app: &App, width: u16) -> Vec<Vec<Piece>> {
             explained(&keys.join(" "), Meaning::Key, row.help)
         })
     };
-    let mut lines = paragraph(about.purpose, Meaning::Text, width);
-    lines.push(Vec::new());
-    lines.extend(keys(Some(about.id)));
+    let mut lines = Vec::new();
+    let finding = app.screens.get(app.screen).and_then(|screen| screen.finding(&app.shared));
+    if let Some(row) = finding.and_then(|id| findings::row(id.0)) {
+        lines.extend(explanation(row, width));
+        lines.push(Vec::new());
+    }
+    lines.extend(paragraph(about.purpose, Meaning::Text, width));
     lines.push(Vec::new());
     lines.extend(about.marks.iter().flat_map(|(mark, meaning, text)| explained(mark, *meaning, text)));
     lines.push(Vec::new());
+    lines.extend(keys(Some(about.id)));
+    lines.push(Vec::new());
     lines.push(vec![piece("Everywhere", Meaning::Heading)]);
     lines.extend(keys(None));
+    lines
+}
+
+/// A finding as `iodyno check --explain` has it.
+fn explanation(row: &findings::Row, width: u16) -> Vec<Vec<Piece>> {
+    let field = |label: &str, text: &str| {
+        hanging(piece(format!("{label:<11} "), Meaning::Quiet), text, Meaning::Text, width)
+    };
+    let mut lines = paragraph(&format!("{}: {}", row.id.0, row.title), Meaning::Heading, width);
+    lines.extend(field("when", &format!("{}.", row.fires)));
+    lines.extend(field("why", row.why));
+    lines.extend(field("wrong if", row.wrong_if));
+    lines.extend(field("also by", &format!("iodyno check --explain {}", row.id.0)));
     lines
 }
 
@@ -104,8 +144,10 @@ fn draw_palette(app: &App, brush: &mut Brush<'_>, area: Rect, palette: &Palette)
     let rows = usize::from(inner.height.saturating_sub(1));
     let top = palette.selected.saturating_sub(rows.saturating_sub(1));
     for (y, (index, command)) in (inner.y + 1..inner.bottom()).zip(found.iter().enumerate().skip(top)) {
-        let key = command.keys.first().map(ToString::to_string).unwrap_or_default();
-        let help = fit(command.help, inner.width.saturating_sub(29));
+        let key = command.1.keys.first().map(ToString::to_string).unwrap_or_default();
+        let (other, command) = command;
+        let place = other.map_or_else(String::new, |screen| format!("{}: ", about(screen).name));
+        let help = fit(&format!("{place}{}", command.help), inner.width.saturating_sub(29));
         let pieces = [
             piece(format!(" {:<17}", command.name), Meaning::Text),
             piece(format!("{key:<10}"), Meaning::Key),

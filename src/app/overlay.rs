@@ -2,19 +2,23 @@
 
 use tui_input::Input;
 
-use crate::ui::ScreenId;
+use crate::ui::{ScreenId, ask::Reads};
 
 /// A panel over the screen that takes the keys.
 #[derive(Debug, Clone)]
 pub enum Overlay {
     /// Keys and marks of the screen, with the first line shown.
     Help(usize),
+    /// Terms, with the first line shown.
+    Glossary(usize),
     /// Commands by name.
     Palette(Palette),
     /// A text of a screen, with the first line shown.
     Screen(ScreenId, usize),
     /// A test runs: quit all the same?
     Quit,
+    /// Drives in use would be read.
+    Confirm(Reads),
 }
 
 /// The palette: a field and the commands that match it.

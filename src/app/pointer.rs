@@ -26,13 +26,13 @@ pub fn mouse(app: &mut App, mouse: Mouse) -> Vec<Effect> {
 fn wheel(app: &mut App, step: isize) -> Vec<Effect> {
     let (body, end) = (app.layout().body, over::end(app));
     match &mut app.overlay {
-        Some(Overlay::Help(top) | Overlay::Screen(_, top)) => {
+        Some(Overlay::Help(top) | Overlay::Glossary(top) | Overlay::Screen(_, top)) => {
             *top = scrolled(*top, step, end, 0);
         }
         Some(Overlay::Palette(palette)) => {
             palette.selected = palette.selected.saturating_add_signed(step);
         }
-        Some(Overlay::Quit) => {}
+        Some(Overlay::Quit | Overlay::Confirm(_)) => {}
         None => {
             let asks = app.screens.get_mut(app.screen).map(|screen| screen.wheel(step, &app.shared, body));
             return app.grant(asks.unwrap_or_default());
@@ -66,13 +66,14 @@ fn overlay_press(app: &mut App, hit: &Hit) -> Vec<Effect> {
     let screen = app.screen;
     match (app.overlay.as_ref(), hit) {
         (Some(Overlay::Palette(palette)), Hit::OverlayRow(row)) => {
-            let Some(chosen) = row.checked_sub(2).and_then(|row| {
-                commands::matching(screen, palette.input.value()).get(row).map(|row| row.name)
-            }) else {
+            let Some(chosen) = row
+                .checked_sub(2)
+                .and_then(|row| commands::matching(screen, palette.input.value()).get(row).copied())
+            else {
                 return Vec::new();
             };
             app.overlay = None;
-            commands::run(app, chosen)
+            commands::run_found(app, chosen)
         }
         (_, Hit::OverlayRow(_)) => Vec::new(),
         _ => {

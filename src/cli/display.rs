@@ -1,16 +1,20 @@
 //! Options of how screens look, and what the terminal's environment says where they are not given.
 
-use std::env;
+use std::{env, path::PathBuf};
 
 use clap::{
     Args,
     builder::{PossibleValuesParser, TypedValueParser},
 };
 
-use super::Complaint;
-use crate::ui::{
-    glyphs::GlyphSet,
-    theme::{Palette, Theme},
+use super::{Complaint, Failure, Status, failure::words, print};
+use crate::{
+    app,
+    config::{self, Config},
+    ui::{
+        glyphs::GlyphSet,
+        theme::{Palette, Theme},
+    },
 };
 
 /// How screens look; default by the terminal.
@@ -27,25 +31,32 @@ pub(super) struct DisplayOptions {
 }
 
 impl DisplayOptions {
-    /// The theme for this terminal.
-    pub(super) fn of_terminal(&self) -> Result<Theme, Complaint> {
+    /// The theme for this terminal: an option, else the configuration file, else the environment.
+    pub(super) fn of_terminal(&self, config: &Config) -> Result<Theme, Complaint> {
         let term = variable("TERM");
         let palette = Palette::of_terminal(&variable);
-        let glyphs = self.glyphs.unwrap_or_else(|| GlyphSet::of_terminal(term.as_deref(), &variable));
-        Ok(self.named()?.unwrap_or_else(|| Theme::new(palette)).with_glyphs(glyphs))
+        let glyphs = self.glyphs.or(config.glyphs);
+        let glyphs = glyphs.unwrap_or_else(|| GlyphSet::of_terminal(term.as_deref(), &variable));
+        // NO_COLOR wins over the file, and an option over both (no-color.org).
+        let of_file = config.theme.as_ref().filter(|_| palette != Palette::Plain);
+        let of_file = of_file.and_then(|name| config.theme_named(name));
+        Ok(self.named(config)?.or(of_file).unwrap_or_else(|| Theme::new(palette)).with_glyphs(glyphs))
     }
 
-    /// The theme of a picture, which depends on no terminal.
-    pub(super) fn of_picture(&self) -> Result<Theme, Complaint> {
-        Ok(self.named()?.unwrap_or(Theme::COLOUR).with_glyphs(self.glyphs.unwrap_or_default()))
+    /// The theme of a picture, which depends on no terminal and no file unless an option names one.
+    pub(super) fn of_picture(&self) -> Result<Theme, Failure> {
+        let is_own = self.theme.as_ref().is_some_and(|name| Palette::from_word(name).is_none());
+        let config = if is_own { configuration()?.1 } else { Config::default() };
+        let theme = self.named(&config)?.unwrap_or(Theme::COLOUR);
+        Ok(theme.with_glyphs(self.glyphs.unwrap_or_default()))
     }
 
-    fn named(&self) -> Result<Option<Theme>, Complaint> {
+    fn named(&self, config: &Config) -> Result<Option<Theme>, Complaint> {
         let Some(name) = &self.theme else { return Ok(None) };
-        if let Some(palette) = Palette::from_word(name) {
-            return Ok(Some(Theme::new(palette)));
+        if let Some(theme) = config.theme_named(name) {
+            return Ok(Some(theme));
         }
-        let known = Palette::ALL.map(|(_, word, _)| word).join(", ");
+        let known = config.theme_names().join(", ");
         Err(Complaint::new(format!("--theme {name}"), "no such theme", format!("use {known}")))
     }
 }
@@ -65,4 +76,36 @@ pub(super) fn why_no_screen(term: Option<&str>) -> Option<Complaint> {
             "use `iodyno tree`, `iodyno check` or `iodyno pull`, or set TERM to the terminal's type",
         )
     })
+}
+
+/// The user's configuration with the path of its file, if there is one.
+pub(super) fn configuration() -> Result<(Option<PathBuf>, Config), Failure> {
+    let found = config::of_process().map_err(|(path, error)| {
+        Complaint::new(path.to_string_lossy(), words(&error), "correct its permissions, or remove it")
+    })?;
+    let Some((path, text)) = found.path.zip(found.text) else { return Ok((None, Config::default())) };
+    match config::read(&text, &app::names()) {
+        Ok(config) => Ok((Some(path), config)),
+        Err(wrong) => {
+            let line = wrong.to_string();
+            let (problem, fix) = line.rsplit_once("; ").unwrap_or((&line, "see `iodyno config --defaults`"));
+            Err(Complaint::new(format!("{}:{}", path.display(), wrong.line), problem, fix).into())
+        }
+    }
+}
+
+#[derive(Debug, Clone, Args)]
+pub(super) struct ConfigArgs {
+    /// Print the defaults, whatever the file contains
+    #[arg(long)]
+    defaults: bool,
+}
+
+/// `iodyno config`: the effective configuration as a file, a comment for each key.
+pub(super) fn print_config(args: &ConfigArgs) -> Result<Status, Failure> {
+    if args.defaults {
+        return print(&Config::default().text(None));
+    }
+    let (path, config) = configuration()?;
+    print(&config.text(path.as_ref()))
 }

@@ -5,12 +5,13 @@ use std::{
     io::{self, IsTerminal},
 };
 
-use super::{Failure, Status, print};
+use super::{Failure, Status, display::variable, print};
 use crate::{
     report::toned::{Tone, Toned},
     ui::{
+        glyphs::GlyphSet,
         picture,
-        theme::{Meaning, Theme},
+        theme::{Meaning, Palette, Theme},
     },
 };
 
@@ -26,13 +27,17 @@ pub(super) fn columns() -> Option<usize> {
         .filter(|columns| *columns > 0)
 }
 
-/// Prints a text, coloured if standard output is a terminal with colours.
+/// Prints a text: on a terminal in its characters, and coloured if it has colours.
 pub(super) fn print_toned(text: &Toned) -> Result<Status, Failure> {
+    if !io::stdout().is_terminal() {
+        return print(text.plain());
+    }
     let (no_color, term) = (std::env::var_os("NO_COLOR"), std::env::var_os("TERM"));
-    let theme = theme(no_color.as_deref(), term.as_deref()).filter(|_| io::stdout().is_terminal());
-    match theme {
-        Some(theme) => print(&coloured(text, theme)),
-        None => print(text.plain()),
+    let glyphs = GlyphSet::of_terminal(variable("TERM").as_deref(), &variable);
+    match theme(no_color.as_deref(), term.as_deref()) {
+        // Dark and light have colours of their own where the terminal names its background.
+        Some(_) => print(&glyphs.text(&coloured(text, Theme::new(Palette::of_terminal(&variable))))),
+        None => print(&glyphs.text(text.plain())),
     }
 }
 

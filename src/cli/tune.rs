@@ -9,7 +9,7 @@ use std::{
 
 use clap::{Args, Subcommand, ValueEnum};
 
-use super::{Complaint, Failure, Status, print, say};
+use super::{Complaint, Failure, Status, print, print_toned, say};
 use crate::{
     machine::Machine,
     report::tune::{self as report, Row},
@@ -224,8 +224,7 @@ impl Context {
             .iter()
             .flat_map(|device| report::rows(&self.machine, &change_log, device, self.service.is_some()))
             .collect();
-        let text = if json { report::json(&rows) } else { report::table(&rows) };
-        print(&text)
+        if json { print(&report::json(&rows)) } else { print_toned(&report::table(&rows)) }
     }
 
     fn set(

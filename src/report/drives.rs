@@ -4,6 +4,7 @@ use super::{
     json::{DriveRow, DrivesDocument},
     needs_root,
     table::{self, Column},
+    toned::{Tone, Toned},
 };
 use crate::units::{Bytes, UnitSystem};
 
@@ -23,13 +24,21 @@ const COLUMNS: [Column; 12] = [
 ];
 
 /// For a terminal of `width` columns, or without a limit.
-pub(crate) fn text(document: &DrivesDocument, width: Option<usize>) -> String {
+pub(crate) fn text(document: &DrivesDocument, width: Option<usize>) -> Toned {
+    let mut text = Toned::default();
     if document.drives.is_empty() {
-        return "no drives\n".to_owned();
+        text.push("no drives\n");
+        return text;
     }
     let rows: Vec<Vec<String>> = document.drives.iter().map(row).collect();
-    let mut text = table::text(&COLUMNS, &rows, width);
-    text.push_str(&needs_root(&document.problems, "drives"));
+    let tone = |row: usize, column: usize| match column {
+        0 => Tone::Drive,
+        6 if !rows[row][column].is_empty() => Tone::Warning,
+        1..=3 | 7 | 9 => Tone::Quiet,
+        _ => Tone::Plain,
+    };
+    text.append(&table::toned(&COLUMNS, &rows, width, tone));
+    text.push(&needs_root(&document.problems, "drives"));
     text
 }
 

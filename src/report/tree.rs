@@ -67,14 +67,18 @@ pub(crate) fn text(
     findings: &[Finding],
     marked: &BTreeMap<NodeIndex, Severity>,
     width: Option<usize>,
+    all: bool,
 ) -> Toned {
     let marks = marks(machine, marked);
-    let (mut rows, mut worst) = (Vec::new(), Vec::new());
+    let (mut rows, mut worst, mut folded) = (Vec::new(), Vec::new(), 0);
     flatten::walk(document.root_complexes.iter().collect(), "", 0, &mut |node: &NodeRow, guides, depth| {
         let own = marks.get(&node.address).map_or(&[][..], Vec::as_slice);
         rows.push(row(node, own, &guides, if depth == 0 { "root complex" } else { "" }));
         worst.push((own.first().copied(), own.iter().any(|mark| *mark >= Mark::SlowLink)));
-        node.children.iter().collect()
+        let (shown, hidden): (Vec<_>, Vec<_>) =
+            node.children.iter().partition(|child| all || matters(child, &marks));
+        folded += hidden.into_iter().map(count).sum::<usize>();
+        shown
     });
     let tone = |row: usize, column: usize| {
         let (mark, has_slow_link) = worst.get(row).copied().unwrap_or_default();
@@ -87,6 +91,13 @@ pub(crate) fn text(
         }
     };
     let mut text = table::toned(&COLUMNS, &rows, width, tone);
+    if folded > 0 {
+        let words = format!(
+            "{} folded: no drive, card or mark is below them; --all shows them\n",
+            counted(folded, "device")
+        );
+        text.push_toned(Tone::Quiet, &words);
+    }
     text.push("\n");
     text.push_toned(Tone::Warning, &super::check::unread(machine, &document.problems));
     text.append(&counts(findings, &marks));
@@ -95,6 +106,23 @@ pub(crate) fn text(
         text.push(&super::pasted::text(pasted, width.unwrap_or(usize::MAX).max(60)));
     }
     text
+}
+
+/// Whether a node has a drive, a card or a mark below it: mass storage, network, display and accelerators are cards.
+fn matters(node: &NodeRow, marks: &BTreeMap<String, Vec<Mark>>) -> bool {
+    const CARDS: [&str; 4] = ["0x01", "0x02", "0x03", "0x12"];
+    let is_card = node.kind == "endpoint"
+        && node.class.as_ref().is_some_and(|class| CARDS.iter().any(|card| class.starts_with(card)));
+    let has_drive = !node.drives.is_empty() || !node.paths.is_empty();
+    has_drive
+        || is_card
+        || marks.contains_key(&node.address)
+        || node.children.iter().any(|child| matters(child, marks))
+}
+
+/// A node and all below it.
+fn count(node: &NodeRow) -> usize {
+    1 + node.children.iter().map(count).sum::<usize>()
 }
 
 /// Marks by address: of findings, then of links, once at the device's end.

@@ -5,6 +5,7 @@ use std::{fmt::Write, path::Path};
 use serde::Serialize;
 use serde_json::json;
 
+use super::toned::{Tone, Toned};
 use crate::{
     machine::Machine,
     model::{Problem, Reading, SettingId},
@@ -96,19 +97,27 @@ pub(crate) fn json(rows: &[Row]) -> String {
 }
 
 /// A table per device.
-pub(crate) fn table(rows: &[Row]) -> String {
-    let mut text = String::new();
+pub(crate) fn table(rows: &[Row]) -> Toned {
+    let mut text = Toned::default();
     for device in rows.chunk_by(|a, b| a.device == b.device) {
-        let _infallible = writeln!(text, "{}", device[0].device);
+        text.push_toned(Tone::Drive, &device[0].device);
+        text.push("\n");
         for row in device {
             let value = row.value.as_ref().map_or("-", |value| value.as_str());
             let changed = row.found_value.as_deref().filter(|found| *found != value);
             let mark = if changed.is_some() { '*' } else { ' ' };
-            let line =
-                format!("{mark} {:<21} {value:<14} {}", row.setting.0, notes(row, value, changed).join("; "));
-            let _infallible = writeln!(text, "{}", line.trim_end());
+            let tone = if changed.is_some() { Tone::Warning } else { Tone::Plain };
+            text.push_toned(tone, &format!("{mark} {:<21} ", row.setting.0));
+            let notes = notes(row, value, changed).join("; ");
+            if notes.is_empty() {
+                text.push_toned(Tone::Figure, value);
+            } else {
+                text.push_toned(Tone::Figure, &format!("{value:<14} "));
+                text.push_toned(Tone::Quiet, &notes);
+            }
+            text.push("\n");
         }
-        text.push('\n');
+        text.push("\n");
     }
     text
 }

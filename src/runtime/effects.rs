@@ -234,7 +234,10 @@ impl Effects {
                 let drawn = draw::picture(app, theme);
                 self.save(app.screen.0, "svg", move || picture::svg(&drawn, theme.palette));
             }
-            Effect::Save(text, extension) => self.save("sheet", extension, move || text),
+            Effect::Save(text, extension) => {
+                let word = if extension == "rules" { "udev" } else { "sheet" };
+                self.save(word, extension, move || text);
+            }
             Effect::Remember(limits) => self.beside_on_disk(move || {
                 let kept = run_history::remember(&limits).map_err(Failed::from);
                 Some(Message::Remembered(kept))

@@ -23,8 +23,6 @@ use crate::{
     source::{SysRoot, counters::CountersReader},
 };
 
-/// Interval of counters and links.
-const LOOK: Duration = Duration::from_secs(1);
 /// Interval of the whole machine, for temperatures and settings, while drives move data.
 const WHOLE: Duration = Duration::from_secs(10);
 /// The same while they do not: most of what an idle screen costs is this reading.
@@ -69,10 +67,11 @@ impl Sampler {
         sender: Sender<Outside>,
         clock: Clock,
         over: Arc<AtomicBool>,
+        interval: Duration,
     ) -> Self {
         let (asked, asking) = mpsc::channel();
         let wanted = Arc::new(Wanted::default());
-        let watch = Watch { root, sender, clock, over, wanted: Arc::clone(&wanted) };
+        let watch = Watch { root, sender, clock, over, interval, wanted: Arc::clone(&wanted) };
         thread::spawn(move || watch.run(&asking));
         Self { asked, wanted }
     }
@@ -104,6 +103,8 @@ struct Watch {
     sender: Sender<Outside>,
     clock: Clock,
     over: Arc<AtomicBool>,
+    /// Of counters and links.
+    interval: Duration,
     wanted: Arc<Wanted>,
 }
 
@@ -124,7 +125,7 @@ impl Watch {
             at: Duration::ZERO,
         };
         self.count(&mut counted);
-        let (mut next_look, mut read_at) = (counted.at + LOOK, counted.at);
+        let (mut next_look, mut read_at) = (counted.at + self.interval, counted.at);
         let mut seen: Option<ActivitySampler> = None;
         loop {
             let next_pass = seen.as_ref().and_then(ActivitySampler::next_pass);
@@ -150,7 +151,7 @@ impl Watch {
             if now < next_look && !asked {
                 continue;
             }
-            next_look = now + LOOK;
+            next_look = now + self.interval;
             let rates = self.count(&mut counted);
             let whole = if moved(&rates) > REST { WHOLE } else { WHOLE_AT_REST };
             // Both arrive together: one frame shows them.
@@ -200,7 +201,7 @@ mod tests {
         let root = Origin::Demo("laptop".to_owned()).open().unwrap();
         let (sender, told) = mpsc::channel();
         let over = Arc::new(AtomicBool::new(false));
-        let _sampler = Sampler::start(root, sender, Clock::real(), Arc::clone(&over));
+        let _sampler = Sampler::start(root, sender, Clock::real(), Arc::clone(&over), Duration::from_secs(1));
         let messages: Vec<_> = told.iter().take(2).collect();
         over.store(true, Ordering::Relaxed);
         assert!(matches!(
@@ -214,7 +215,7 @@ mod tests {
         let (sender, told) = mpsc::channel();
         let over = Arc::new(AtomicBool::new(false));
         let root = Origin::Live.open().unwrap();
-        let sampler = Sampler::start(root, sender, Clock::real(), Arc::clone(&over));
+        let sampler = Sampler::start(root, sender, Clock::real(), Arc::clone(&over), Duration::from_secs(1));
         sampler.watch(false, true, (false, false));
         let mut activities = told.iter().filter_map(|outside| match outside {
             Outside::Message(Message::Activity(activity)) => Some(*activity),

@@ -115,6 +115,13 @@ impl Screen {
         self.is_unknown = true;
     }
 
+    /// The next frame sends every cell again, without an empty screen in between: another program wrote over the last one.
+    pub fn repaint(&mut self) {
+        for cell in &mut self.shown.content {
+            cell.set_symbol("\0");
+        }
+    }
+
     /// Restores the terminal, stops this process for job control, and takes the terminal again.
     pub fn suspend(&mut self) -> io::Result<()> {
         restore();

@@ -25,8 +25,19 @@ pub enum Ask {
     Close,
     /// A command of every screen, by name.
     Command(&'static str),
+    /// The user's agreement to read drives in use; then the command again.
+    Agree(Reads),
     /// A change of the shared state.
     Change(SharedChange),
+}
+
+/// Reads of drives in use that a command would begin.
+#[derive(Debug, Clone)]
+pub struct Reads {
+    /// Everything it would read.
+    pub targets: Vec<Target>,
+    /// The command.
+    pub command: &'static str,
 }
 
 /// Everything asked for, in order.

@@ -74,6 +74,20 @@ impl fmt::Display for Key {
     }
 }
 
+impl Key {
+    /// As [`parse`] reads it: `<Up>`, `<Space>`, `<C-c>`.
+    pub fn notation(self) -> String {
+        if let Some((_, name, _)) = NAMES.iter().find(|(key, _, _)| *key == self) {
+            return format!("<{name}>");
+        }
+        match self {
+            Self::Char(c) => c.to_string(),
+            Self::Ctrl(c) => format!("<C-{c}>"),
+            _ => String::new(),
+        }
+    }
+}
+
 /// Keys that make no sense.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
@@ -152,6 +166,7 @@ mod tests {
         );
         for (key, name, _) in NAMES {
             assert_eq!(parse(&format!("<{name}>")).unwrap(), [*key]);
+            assert_eq!(parse(&key.notation()).unwrap(), [*key]);
         }
     }
 

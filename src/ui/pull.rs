@@ -23,8 +23,8 @@ pub struct Pulls {
     pub former: Option<(Pull, Outcome)>,
     /// Pulls begun.
     count: u32,
-    /// What the user agreed to read in this start.
-    agreed: Vec<Target>,
+    /// The sets of drives that the user agreed to read in this start.
+    agreed: Vec<Vec<Target>>,
 }
 
 /// Whether every run of it was carried out.
@@ -35,13 +35,20 @@ fn is_finished((pull, outcome): &(Pull, Outcome)) -> bool {
 impl Pulls {
     /// Whether the user agreed to read these targets before.
     pub fn is_agreed(&self, targets: &[Target]) -> bool {
-        self.agreed == targets
+        self.agreed.iter().any(|set| targets.iter().all(|target| set.contains(target)))
+    }
+
+    /// The user agreed to read these targets.
+    pub fn agree(&mut self, targets: Vec<Target>) {
+        if !self.is_agreed(&targets) {
+            self.agreed.push(targets);
+        }
     }
 
     /// Begins the pull that waits.
     pub fn begin(&mut self) {
         let Some(pull) = self.asked.take() else { return };
-        self.agreed = pull.targets().to_vec();
+        self.agree(pull.targets().to_vec());
         self.count += 1;
         self.running = Some(pull.numbered(self.count));
         let kept = [self.ended.take(), self.former.take()];

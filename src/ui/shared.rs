@@ -11,7 +11,7 @@ use super::{
     pull::Pulls,
     settings::Settings,
     test::{Test, Tests},
-    theme::Theme,
+    theme::{Palette, Theme},
 };
 pub use crate::report::dossier::Mode;
 use crate::{
@@ -23,7 +23,7 @@ use crate::{
     counters::{Rates, activity::Activity},
     findings::{self, Inputs, Load as TestLoad, MachineFindings, validity::RunMonitor},
     machine::{Drive, Machine},
-    model::{DriveName, Limits, Problem, Workload},
+    model::{DriveName, Limits, Problem, Target, Workload},
     pull::{self, Outcome, Pull},
     units::UnitSystem,
 };
@@ -47,6 +47,8 @@ pub struct Shared {
     pub units: UnitSystem,
     /// Colours and characters.
     pub theme: Theme,
+    /// Themes by name, among them the user's own.
+    pub themes: Vec<(String, Theme)>,
     /// Rates of the last counters.
     pub rates: Option<Rates>,
     /// What threads and processes do, while a screen shows it.
@@ -107,6 +109,7 @@ impl Shared {
             now: Duration::ZERO,
             units: UnitSystem::default(),
             theme: Theme::COLOUR,
+            themes: Palette::ALL.map(|(palette, word, _)| (word.to_owned(), Theme::new(palette))).into(),
             rates: None,
             activity: Activity::default(),
             load: Load::default(),
@@ -170,6 +173,21 @@ impl Shared {
         self.machine.drives.iter().filter(|drive| {
             if self.marks.is_empty() { drive.is_fixed() } else { self.marks.contains(&drive.name) }
         })
+    }
+
+    /// Drives among these targets that something uses.
+    pub fn in_use(&self, targets: &[Target]) -> Vec<&Drive> {
+        let drive = |target: &Target| {
+            let drive = self.machine.drive(target.drive.as_ref()?)?;
+            // The drive below a file is always in use.
+            (drive.target().path == target.path && !drive.used_by.is_empty()).then_some(drive)
+        };
+        targets.iter().filter_map(drive).collect()
+    }
+
+    /// Whether the user has to agree before these targets are read: live drives in use, once per start and set of drives.
+    pub fn must_ask(&self, targets: &[Target]) -> bool {
+        !self.is_simulated() && !self.pulls.is_agreed(targets) && !self.in_use(targets).is_empty()
     }
 
     /// Whether this machine's drives can be tested: the live one's and a demo's simulated ones.

@@ -165,6 +165,21 @@ impl Theme {
         }
     }
 
+    /// Whether there is a role of that name.
+    pub fn has_role(&self, role: &str) -> bool {
+        ROLES.iter().any(|row| row.name == role)
+    }
+
+    /// Roles and curves whose colours are not those of the palette.
+    pub fn painted(&self) -> (Vec<(&'static str, Color)>, Vec<Color>) {
+        let usual = Self::new(self.palette);
+        let own = ROLES.iter().zip(self.colours).zip(usual.colours);
+        let roles = own.filter(|((_, is), was)| is != was);
+        let roles = roles.filter_map(|((row, is), _)| Some((row.name, is?))).collect();
+        let last = (0..CURVES).rev().find(|at| self.curves[*at] != usual.curves[*at]);
+        (roles, self.curves[..last.map_or(0, |last| last + 1)].to_vec())
+    }
+
     /// The colour of a role, by name.
     fn colour(&self, role: &str) -> Option<Color> {
         let at = ROLES.iter().position(|row| row.name == role)?;
@@ -213,6 +228,37 @@ impl Theme {
     }
 }
 
+/// Names of the sixteen colours.
+#[rustfmt::skip]
+const NAMES: [(&str, Color); 16] = [
+    ("black", Color::Black), ("red", Color::Red), ("green", Color::Green), ("yellow", Color::Yellow),
+    ("blue", Color::Blue), ("magenta", Color::Magenta), ("cyan", Color::Cyan), ("gray", Color::Gray),
+    ("dark-gray", Color::DarkGray), ("light-red", Color::LightRed), ("light-green", Color::LightGreen),
+    ("light-yellow", Color::LightYellow), ("light-blue", Color::LightBlue),
+    ("light-magenta", Color::LightMagenta), ("light-cyan", Color::LightCyan), ("white", Color::White),
+];
+
+/// The colour of a word: a name, `#rrggbb`, or a number of 256.
+pub fn color_of(word: &str) -> Option<Color> {
+    if let Some(hex) = word.strip_prefix('#') {
+        let part = |at: usize| u8::from_str_radix(hex.get(at..at + 2)?, 16).ok();
+        let is_hex = hex.len() == 6 && hex.bytes().all(|byte| byte.is_ascii_hexdigit());
+        return is_hex.then(|| Some(Color::Rgb(part(0)?, part(2)?, part(4)?)))?;
+    }
+    let named = NAMES.iter().find(|(name, _)| *name == word).map(|(_, colour)| *colour);
+    let is_number = word.bytes().all(|byte| byte.is_ascii_digit());
+    named.or_else(|| word.parse().ok().filter(|_| is_number).map(Color::Indexed))
+}
+
+/// The word of a colour.
+pub fn color_word(colour: Color) -> String {
+    match colour {
+        Color::Rgb(red, green, blue) => format!("#{red:02x}{green:02x}{blue:02x}"),
+        Color::Indexed(number) => number.to_string(),
+        named => NAMES.iter().find(|(_, known)| *known == named).map_or("", |(name, _)| name).to_owned(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -250,6 +296,16 @@ mod tests {
         assert!(!theme.paint("warming", Color::Red));
         theme.paint_curves(&[Color::Indexed(1)]);
         assert_eq!(theme.style(Meaning::Curve(0)).fg, Some(Color::Indexed(1)));
+    }
+
+    #[test]
+    fn colours_are_words_and_back() {
+        for word in ["red", "light-green", "#ff8000", "245", "0"] {
+            assert_eq!(color_of(word).map(color_word).as_deref(), Some(word));
+        }
+        for wrong in ["rad", "#ff80", "#ff800é", "256", "-1", "+1", "", "#"] {
+            assert_eq!(color_of(wrong), None, "{wrong}");
+        }
     }
 
     #[test]

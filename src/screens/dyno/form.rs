@@ -25,6 +25,8 @@ pub struct Form {
     pub at: usize,
     /// The text of that field while it is being edited.
     pub edit: Option<Input>,
+    /// Named workloads of the configuration file.
+    pub profiles: Vec<(String, Workload)>,
     /// The size of files that are offered in that field.
     pub offered: Option<Bytes>,
 }
@@ -147,18 +149,36 @@ impl Form {
         field.set(self, field.choices[next]).is_ok()
     }
 
-    /// Sets pattern, block size, depth and jobs to the next row of CrystalDiskMark's profile; its name.
-    pub fn next_profile(&mut self) -> &'static str {
+    /// The next profile: the named workloads of the configuration file, then CrystalDiskMark's rows, which set pattern, block
+    /// size, depth and jobs; its name.
+    pub fn next_profile(&mut self) -> String {
+        let own = self.profiles.iter().position(|(_, work)| *work == self.workload);
+        let is_row = self.row_of_cdm().is_some();
+        let next = match own {
+            Some(at) => self.profiles.get(at + 1),
+            None if is_row && self.row_of_cdm() != Some(CDM.len() - 1) => None,
+            None => self.profiles.first(),
+        };
+        if let Some((name, work)) = next.cloned() {
+            self.workload = work;
+            return name;
+        }
+        let next = if own.is_some() { 0 } else { self.row_of_cdm().map_or(0, |at| (at + 1) % CDM.len()) };
+        let (name, pattern, block, depth, jobs) = CDM[next];
         let work = &mut self.workload;
-        let now = (work.pattern, work.block_size.0, work.depth, work.jobs);
-        let at = CDM.iter().position(|(_, pattern, block, depth, jobs)| {
-            now == (*pattern, *block, *depth, *jobs) && work.block_split.is_empty()
-        });
-        let (name, pattern, block, depth, jobs) = CDM[at.map_or(0, |at| (at + 1) % CDM.len())];
         (work.pattern, work.depth, work.jobs) = (pattern, depth, jobs);
         work.block_size = Bytes(block);
         work.block_split.clear();
-        name
+        name.to_owned()
+    }
+
+    /// Which row of CrystalDiskMark's profile the form has.
+    fn row_of_cdm(&self) -> Option<usize> {
+        let work = &self.workload;
+        let now = (work.pattern, work.block_size.0, work.depth, work.jobs);
+        CDM.iter().position(|(_, pattern, block, depth, jobs)| {
+            now == (*pattern, *block, *depth, *jobs) && work.block_split.is_empty()
+        })
     }
 
     /// Enters the field.
@@ -239,6 +259,18 @@ mod tests {
         form.next_profile();
         let work = &form.workload;
         assert_eq!((work.block_size, work.depth, work.jobs), (Bytes(4096), 32, 16));
+    }
+
+    #[test]
+    fn profiles_of_the_user_come_first_and_all_come_around() {
+        let named = |name: &str, depth| {
+            (name.to_owned(), Workload { depth, block_size: Bytes(8192), ..Workload::default() })
+        };
+        let profiles = vec![named("a", 3), named("b", 5)];
+        let mut form = Form { profiles, ..Form::default() };
+        let names = [(); 8].map(|()| form.next_profile());
+        let cdm = ["SEQ1M Q8T1", "SEQ128K Q32T1", "RND4K Q32T16", "RND4K Q1T1"];
+        assert_eq!(names.to_vec(), [&["a", "b"], &cdm[..], &["a", "b"]].concat());
     }
 
     #[test]

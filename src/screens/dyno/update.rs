@@ -16,7 +16,7 @@ use crate::{
     },
     ui::{
         Ask, Asks, Effect, Key, Shared, SharedChange, Subject,
-        ask::{tell, warn},
+        ask::{Reads, tell, warn},
         key::edit,
     },
 };
@@ -33,7 +33,8 @@ impl Screen for Dyno {
             let lines = self
                 .ended(shared)
                 .map_or(0, |test| draw::result(shared, test, inside.width, is_offered).len());
-            self.result_top = scrolled(self.result_top, 2 * pages, lines, inside.height);
+            self.result_top =
+                scrolled(self.result_top, Step::Pages(pages).rows(inside.height), lines, inside.height);
         } else {
             self.form.step(step.rows(0));
         }
@@ -67,6 +68,18 @@ impl Screen for Dyno {
         self.form.offer(files, FILE_SIZE);
         self.result_top = 0;
         vec![Ask::Show(super::ABOUT.id, None)]
+    }
+
+    fn offers(&self, command: &str, shared: &Shared) -> bool {
+        let is_running = shared.tests.running().is_some();
+        match command {
+            "pause" => is_running,
+            "run" => !is_running && shared.experiments.running().is_none() && shared.can_test(),
+            "previous choice" => !self.form.field().choices.is_empty(),
+            "older run" => shared.tests.all.len() > 1,
+            "curve" => self.shown(&shared.tests).is_some(),
+            _ => true,
+        }
     }
 
     fn mark(&self, shared: &Shared) -> Option<String> {
@@ -129,6 +142,9 @@ impl Dyno {
         let workload = Workload { targets: self.targets(shared), ..self.form.workload.clone() };
         if let Err(wrong) = workload.validate() {
             return vec![warn(wrong.to_string())];
+        }
+        if shared.must_ask(&workload.targets) {
+            return vec![Ask::Agree(Reads { targets: workload.targets, command: "run" })];
         }
         (self.back, self.result_top) = (0, 0);
         let test = shared.test_of(workload.clone());

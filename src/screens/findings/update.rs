@@ -6,7 +6,7 @@ use super::{Areas, Findings, draw};
 use crate::{
     experiment::EXPERIMENTS,
     findings::{Subject as About, SubjectKind},
-    model::NodeIndex,
+    model::{FindingId, NodeIndex},
     screens::{
         News, Screen, Step,
         widgets::{
@@ -29,7 +29,7 @@ impl Screen for Findings {
             (Step::Pages(_), Some(finding)) => {
                 let inside = inner(detail, shared.is_boxed());
                 let lines = draw::detail_lines(shared, finding, inside.width).len();
-                self.detail_top = scrolled(self.detail_top, step.rows(detail.height), lines, inside.height);
+                self.detail_top = scrolled(self.detail_top, step.rows(inside.height), lines, inside.height);
             }
             (Step::Pages(_), None) => {}
             _ => self.select(self.selected.saturating_add_signed(step.rows(0)), shared),
@@ -68,6 +68,10 @@ impl Screen for Findings {
             self.select(index, shared);
         }
         Asks::new()
+    }
+
+    fn finding(&self, shared: &Shared) -> Option<FindingId> {
+        Self::finding(self, shared).map(|finding| finding.id)
     }
 
     fn mark(&self, shared: &Shared) -> Option<String> {

@@ -42,5 +42,7 @@ fn found(shared: &Shared, panel: Rect, brush: &mut Brush<'_>) {
     let note = (hidden > 0 && !shared.is_boxed()).then(|| piece(format!("2: {hidden} more"), Meaning::Quiet));
     let inner = brush.panel(panel, &heading, note.as_slice());
     findings::strip(shared, brush, inner);
-    brush.hidden(panel, "2: ", hidden);
+    if shared.is_boxed() {
+        brush.hidden(panel, "2: ", hidden);
+    }
 }

@@ -114,12 +114,40 @@ pub struct Tree {
     /// Rows of the tree where the facts stand below it.
     stacked: Option<u16>,
     found: String,
+    /// Which of how many rows that match the field is selected; 0 where another row is.
+    matches: (usize, usize),
     selected_key: Option<RowKey>,
     /// The node or drive to select once it has a row.
     wanted: Option<(NodeIndex, Option<DriveName>)>,
 }
 
+/// Names of the columns.
+pub(super) fn column_names() -> Vec<&'static str> {
+    columns::COLUMNS.iter().map(|column| column.name).collect()
+}
+
 impl Tree {
+    /// Takes columns and order from the configuration file.
+    pub(crate) fn configure(&mut self, columns: Option<&str>, sort: Option<&str>) {
+        if let Some(line) = columns {
+            self.choice = Choice::parse(line);
+        }
+        let word = sort.unwrap_or("bus");
+        let named = |name: &str| column(name).map(|column| column.name);
+        self.sort = match word.strip_prefix('-') {
+            Some(name) => named(name).map_or(Sort::Bus, Sort::Reversed),
+            None if word == "load" => Sort::Load,
+            None if word == "name" => Sort::Name,
+            None => named(word).map_or(Sort::Bus, Sort::Column),
+        };
+    }
+
+    /// The columns as one line.
+    #[cfg(test)]
+    pub(crate) fn columns_line(&self) -> String {
+        self.choice.line()
+    }
+
     /// Makes the rows for the places that suit them.
     fn arrange(&mut self, shared: &Shared, area: Rect) {
         let beside = Areas::new(None, shared, area);
@@ -275,6 +303,16 @@ impl Tree {
         let before = self.selected;
         self.step_to(1, matches);
         self.selected != before
+    }
+
+    /// Counts the rows that match the field.
+    fn count_matches(&mut self, machine: &Machine) {
+        let text = self.searched();
+        let found: Vec<usize> = (0..self.rows.len())
+            .filter(|at| !text.is_empty() && search_text(machine, &self.rows[*at]).contains(&text))
+            .collect();
+        let at = found.iter().position(|at| *at == self.selected).map_or(0, |at| at + 1);
+        self.matches = (at, found.len());
     }
 
     /// Goes to the next or previous match.

@@ -174,7 +174,8 @@ fn more_below(state: &Tree, areas: &Areas, brush: &mut Brush<'_>) {
     let seen = state.top + usize::from(areas.rows.height);
     let hidden = state.rows.len().saturating_sub(seen);
     let above = state.top;
-    if !brush.boxed || hidden + above == 0 {
+    // Without a box the mark stands in a row of the tree: only where rows follow.
+    if hidden + above == 0 || (!brush.boxed && hidden == 0) {
         return;
     }
     let text = match (above, hidden) {

@@ -5,6 +5,8 @@ use tui_input::Input;
 
 use super::{ABOUT, Areas, Tree, choice::Choice, column_list, draw, facts_pane};
 use crate::{
+    findings::Finding,
+    model::FindingId,
     report::flatten::{Row, Sort},
     screens::{
         Over, Screen, Step,
@@ -66,6 +68,14 @@ impl Screen for Tree {
         Asks::new()
     }
 
+    fn finding(&self, shared: &Shared) -> Option<FindingId> {
+        let node = self.row()?.node?;
+        let is_here = |finding: &&Finding| {
+            finding.subjects.iter().any(|subject| subject.node(&shared.machine) == Some(node))
+        };
+        shared.findings.loud().find(is_here).map(|finding| finding.id)
+    }
+
     fn field(&mut self) -> Option<&mut Input> {
         self.find.as_mut()
     }
@@ -82,20 +92,26 @@ impl Screen for Tree {
             Some(key) => {
                 let Some(input) = self.find.as_mut() else { return Asks::new() };
                 edit(input, key);
-                if !self.find_here(&shared.machine) {
-                    return vec![tell("No such row")];
-                }
+                self.find_here(&shared.machine);
             }
         }
+        self.count_matches(&shared.machine);
         Asks::new()
     }
 
     fn field_hints(&self) -> Vec<Piece> {
         let Some(input) = &self.find else { return Vec::new() };
+        let (at, all) = self.matches;
+        let count = match (input.value().is_empty(), all) {
+            (true, _) => String::new(),
+            (_, 0) => "no match   ".to_owned(),
+            _ => format!("{at} of {all}   "),
+        };
         let mut pieces = vec![
             piece("find ", Meaning::Quiet),
             piece(format!("{}▏", input.value()), Meaning::Field),
             piece("   ", Meaning::Text),
+            piece(count, Meaning::Figure),
         ];
         pieces.extend(hints(&[("Enter", "keep"), ("↑↓", "other matches"), ("Esc", "cancel")]));
         pieces

@@ -79,6 +79,10 @@ impl Screen for Pull {
         Some(asks)
     }
 
+    fn finding(&self, shared: &Shared) -> Option<FindingId> {
+        finding(shared)
+    }
+
     fn offers(&self, command: &str, shared: &Shared) -> bool {
         let pulls = &shared.pulls;
         let is_idle = pulls.asked.is_none() && pulls.running.is_none();

@@ -26,9 +26,9 @@ use crate::{
 
 pub(super) const ABOUT: About = About {
     id: ScreenId("slots"),
-    digit: '5',
+    digit: '8',
     name: "Slots",
-    help: "",
+    help: "Show the slots: what a card or drive would reach in another slot",
     purpose: "Hypothetical moves: select a card, see the effect of another slot, drop it there. No hardware is changed.",
     has_mark: false,
     marks: &[
@@ -41,11 +41,11 @@ pub(super) const ABOUT: About = About {
 
 #[rustfmt::skip]
 pub(super) const COMMANDS: &[Command<Run<Slots>>] = &[
-    command(390, &[Char(' ')], "move card", "move card", "Select this row's card to move; again: this drive alone; again: cancel", Slots::pick_up),
-    command(400, &[Key::Enter], "drop here", "drop here", "Move the card into this slot, or below this root complex", Slots::put_down),
-    pair("+ -", command(410, &[Char('-')], "slot speed", "slower slot", "Try a slot one PCIe generation slower for the card", |slots, shared| slots.slot_speed(-1, shared))),
-    command(420, &[Char('+'), Char('=')], "", "faster slot", "Try a slot one PCIe generation faster for the card", |slots, shared| slots.slot_speed(1, shared)),
-    command(430, &[Char('b')], "best move", "best move", "Make the move with the highest gain off the full root complex", Slots::best_move),
+    command(390, &[Char(' ')], "move card", "move card", "Select this row's card to move; again: this drive alone; again: cancel", |slots, shared| slots.user_step(shared, Slots::pick_up)),
+    command(400, &[Key::Enter], "drop here", "drop here", "Move the card into this slot, or below this root complex", |slots, shared| slots.user_step(shared, Slots::put_down)),
+    pair("+ -", command(410, &[Char('-')], "slot speed", "slower slot", "Try a slot one PCIe generation slower for the card", |slots, shared| slots.user_step(shared, |slots, shared| slots.slot_speed(-1, shared)))),
+    command(420, &[Char('+'), Char('=')], "", "faster slot", "Try a slot one PCIe generation faster for the card", |slots, shared| slots.user_step(shared, |slots, shared| slots.slot_speed(1, shared))),
+    command(430, &[Char('b')], "best move", "best move", "Make the move with the highest gain off the full root complex", |slots, shared| slots.user_step(shared, Slots::best_move)),
     command(440, &[Char('t')], "try live", "try live", "Stage the slower link on the tune screen, to apply and undo it there", Slots::try_live),
 ];
 
@@ -94,6 +94,8 @@ pub struct Slots {
     known: Option<Known>,
     /// Whether rows and prediction are those of a machine before, or of other units.
     is_stale: bool,
+    /// The states before each step of the user, newest last, with the row of the cursor.
+    steps: Vec<(Option<Picked>, usize)>,
     /// The addresses of the machine that indices point into.
     seen: Vec<NodeAddress>,
 }

@@ -31,7 +31,8 @@ impl Screen for Slots {
     fn step(&mut self, step: Step, shared: &Shared, area: Rect) -> Asks {
         if let Step::Pages(pages) = step {
             let (rest, lines) = draw::words(self, shared, Areas::new(self, shared, area).text);
-            self.detail_top = scrolled(self.detail_top, 4 * pages, lines.len(), rest.height);
+            self.detail_top =
+                scrolled(self.detail_top, Step::Pages(pages).rows(rest.height), lines.len(), rest.height);
         } else {
             let last = self.today.len().saturating_sub(1);
             self.selected = self.selected.saturating_add_signed(step.rows(0)).min(last);
@@ -52,9 +53,9 @@ impl Screen for Slots {
             self.carry(shared);
             Asks::new()
         } else if self.is_carrying() {
-            self.put_down(shared)
+            self.user_step(shared, Self::put_down)
         } else {
-            self.pick_up(shared)
+            self.user_step(shared, Self::pick_up)
         }
     }
 
@@ -73,11 +74,18 @@ impl Screen for Slots {
 
     fn take(&mut self, subject: &Subject, shared: &Shared) -> Asks {
         self.renew_stale(shared);
+        self.steps.clear();
         match *subject {
             Subject::Crowded(root) => self.best(root, shared),
             Subject::Node(node, _) => {
                 let is_device = shared.machine.pci.node(node).kind != NodeKind::RootComplex;
-                let asks = if is_device { self.lift(node, shared) } else { Asks::new() };
+                let asks = if is_device {
+                    // Esc puts this card back, as one that was picked up here.
+                    self.picked = None;
+                    self.user_step(shared, |slots, shared| slots.lift(node, shared))
+                } else {
+                    Asks::new()
+                };
                 self.select(node);
                 asks
             }
@@ -85,8 +93,31 @@ impl Screen for Slots {
         }
     }
 
+    /// Undoes the last step; without one the page is left, and a card in the hand goes back.
     fn back(&mut self, shared: &Shared) -> Option<Asks> {
-        self.put_back(shared).then(Asks::new)
+        let Some((picked, selected)) = self.steps.pop() else {
+            if self.is_carrying() {
+                self.put_back(shared);
+            }
+            return None;
+        };
+        (self.picked, self.selected) = (picked, selected);
+        self.renew(shared);
+        Some(Asks::new())
+    }
+
+    fn offers(&self, command: &str, shared: &Shared) -> bool {
+        let row = || self.row().map(|row| row.node);
+        match command {
+            "drop here" => self.is_carrying(),
+            "move card" | "slower slot" => {
+                self.picked.is_some()
+                    || row().is_some_and(|node| whatif::what_moves(&shared.machine, node).is_ok())
+            }
+            "try live" => self.picked.as_ref().is_some_and(|picked| picked.speed.is_some()),
+            "best move" => !shared.bottlenecks.is_empty(),
+            _ => true,
+        }
     }
 }
 
@@ -104,6 +135,20 @@ impl Slots {
     fn renew(&mut self, shared: &Shared) {
         self.detail_top = 0;
         self.predict(shared);
+    }
+
+    /// Carries out a command of the user; what it changes is a step that Esc undoes.
+    pub(super) fn user_step(
+        &mut self,
+        shared: &Shared,
+        run: impl FnOnce(&mut Self, &Shared) -> Asks,
+    ) -> Asks {
+        let before = (self.picked.clone(), self.selected);
+        let asks = run(self, shared);
+        if before.0 != self.picked {
+            self.steps.push(before);
+        }
+        asks
     }
 
     /// Picks up what is under the cursor, with its card; once more, it alone; once more, nothing. Elsewhere, puts it down.

@@ -58,6 +58,7 @@ pub(super) const COMMANDS: &[Command<Run<Tune>>] = &[
     command(200, &[Char(' ')], "mark", "mark row", "Mark the drive: a change to one marked drive applies to all", Tune::mark_row),
     command(210, &[Char('a')], "apply", "apply", "Review the staged writes, then apply them", |tune, shared| tune.unless_held(shared, Tune::review)),
     command(220, &[Key::Backspace, Key::Delete], "undo", "undo one", "Drop the staged value, or restore the value before iodyno", |tune, shared| tune.unless_held(shared, Tune::take_back)),
+    command(225, &[Char('E')], "export", "export", "Show udev rules that set the changed settings at every boot; w saves them", |tune, _| tune.show_export()),
     command(230, &[Char('U')], "undo all", "undo all", "Undo all changes of this run, the scheduler first, and verify each", |tune, shared| tune.unless_held(shared, |_, shared| update::undo_all(shared))),
 ];
 
@@ -90,6 +91,10 @@ enum Laid {
     Review,
     /// Changes stand: keep them, undo them, export them?
     Standing,
+    /// Values are staged and would be lost.
+    Staged,
+    /// The rules that would set what stands changed.
+    Export,
     /// A session died with changes standing: undo them?
     LeftBehind,
 }

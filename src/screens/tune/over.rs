@@ -55,6 +55,28 @@ pub(super) fn standing(shared: &Shared) -> Over {
     Over { title, lines, size: (76, 16) }
 }
 
+/// The question before leaving while values are staged.
+pub(super) fn staged(shared: &Shared) -> Over {
+    let count = shared.settings.writes().len();
+    let title = format!("{} staged and not applied", counted(count, "write"));
+    let lines = vec![
+        choice("a", "review them, to apply them"),
+        choice("d", "drop them, and quit"),
+        choice("Esc", "cancel"),
+    ];
+    Over { title, lines, size: (60, 8) }
+}
+
+/// Rules that set the changed settings at every boot, with the keys that save them.
+pub(super) fn export(rules: &str, width: u16) -> Over {
+    let mut lines = vec![
+        hints(&[("w", "saves them in the current directory"), ("y", "copies"), ("Esc", "closes")]),
+        Vec::new(),
+    ];
+    lines.extend(rules.lines().flat_map(|line| paragraph(line, Meaning::Text, width)));
+    Over { title: "udev rules for the changed settings".to_owned(), lines, size: (110, 40) }
+}
+
 /// The offer to restore what a dead session changed.
 pub(super) fn left_behind(shared: &Shared) -> Over {
     let title = format!(

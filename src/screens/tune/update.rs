@@ -36,7 +36,7 @@ impl Screen for Tune {
             let panel = Areas::new(shared, area).setting;
             let lines = draw::words(self, shared, panel).len();
             let rows = inner(panel, shared.is_boxed()).height;
-            self.detail_top = scrolled(self.detail_top, pages * 4, lines, rows);
+            self.detail_top = scrolled(self.detail_top, Step::Pages(pages).rows(rows), lines, rows);
         } else {
             self.move_by(&shared.settings, step.rows(0), 0);
         }
@@ -90,12 +90,27 @@ impl Screen for Tune {
                 self.remember(&shared.settings);
                 Asks::new()
             }
+            Subject::Leaving if !shared.settings.staged.is_empty() => self.lay(Laid::Staged),
             Subject::Leaving if shared.standing() > 0 => self.lay(Laid::Standing),
             Subject::Leaving => vec![Ask::Effect(Effect::Quit)],
             Subject::LeftBehind if shared.can_tune() && shared.settings.left_behind().next().is_some() => {
                 self.lay(Laid::LeftBehind)
             }
             _ => Asks::new(),
+        }
+    }
+
+    fn offers(&self, command: &str, shared: &Shared) -> bool {
+        let settings = &shared.settings;
+        let is_free = shared.experiments.running().is_none();
+        match command {
+            "apply" => is_free && !settings.staged.is_empty(),
+            "undo one" => {
+                is_free && (!settings.staged.is_empty() || !self.files_of_cell(settings).is_empty())
+            }
+            "undo all" => is_free && shared.standing() > 0,
+            "export" => !settings.change_log.entries.is_empty(),
+            _ => true,
         }
     }
 
@@ -140,6 +155,8 @@ impl Screen for Tune {
         Some(match self.laid {
             Laid::Review => over::review(shared, width),
             Laid::Standing => over::standing(shared),
+            Laid::Staged => over::staged(shared),
+            Laid::Export => over::export(&export(shared), width),
             Laid::LeftBehind => over::left_behind(shared),
         })
     }
@@ -152,6 +169,24 @@ impl Screen for Tune {
                 _ => None,
             },
             Laid::Standing => standing_key(key, shared),
+            Laid::Staged => match key {
+                Key::Char('a') | Key::Enter => {
+                    Some(vec![Ask::Close, Ask::Show(TUNE, None), Ask::Command("apply")])
+                }
+                Key::Char('d' | 'q') => Some(vec![Ask::Close, Ask::Change(UnstageAll), Ask::Command("quit")]),
+                Key::Esc | Key::Char('n') => Some(vec![Ask::Close]),
+                _ => None,
+            },
+            Laid::Export => match (key, command) {
+                (Key::Char('w'), _) => {
+                    Some(vec![Ask::Close, Ask::Effect(Effect::Save(export(shared), "rules"))])
+                }
+                (Key::Char('y'), _) => {
+                    Some(vec![Ask::Close, Ask::Effect(Effect::Copy(export(shared), "udev rules"))])
+                }
+                (_, Some("back" | "quit" | "export")) => Some(vec![Ask::Close]),
+                _ => None,
+            },
             Laid::LeftBehind => offer_key(key, shared),
         }
     }
@@ -244,6 +279,11 @@ impl Tune {
             return vec![warn("undo needs root: sudo iodyno tune undo")];
         }
         vec![Ask::Change(AwaitSettings), Ask::Effect(Effect::UndoChanges(Undoing::Files(files)))]
+    }
+
+    /// Shows the rules for what stands changed.
+    pub(super) fn show_export(&mut self) -> Asks {
+        self.lay(Laid::Export)
     }
 
     /// Shows the writes that are staged.

@@ -33,7 +33,7 @@ pub(super) const ABOUT: About = About {
     id: ScreenId("what-if"),
     digit: '5',
     name: "What-if",
-    help: "Show what-if: experiments that end in a verdict",
+    help: "Show what-if: experiments that compare settings and end in a verdict",
     purpose: "Experiments: one question, arms in interleaved rounds, a verdict; every setting is restored.",
     has_mark: true,
     marks: &[
@@ -47,7 +47,7 @@ pub(super) const ABOUT: About = About {
 #[rustfmt::skip]
 pub(super) const COMMANDS: &[Command<Run<WhatIf>>] = &[
     command(530, &[Key::Enter, Char('r')], "start", "start", "Start the selected experiment; it restores every setting it changes", WhatIf::begin),
-    command(540, &[Char('w')], "slots", "slots", "Show the slots page: hypothetical moves of cards", |_, _| vec![Ask::Show(ScreenId("slots"), None)]),
+    command(540, &[Char('w')], "slots", "slot moves", "Show the slots: hypothetical moves of cards", |_, _| vec![Ask::Show(ScreenId("slots"), None)]),
     command(550, &[Char('e')], "edit arms", "custom arms", "Edit the two arms of the custom experiment: LABEL: scheduler=none bs=4k iodepth=32", WhatIf::write_arms),
     command(560, &[Char('m')], "extend", "more rounds", "Add rounds to an experiment that has ended", |_, shared| update::longer(shared)),
     command(570, &[Char('K')], "keep winner", "keep winner", "Apply the winner's settings and keep them until undone", WhatIf::keep),

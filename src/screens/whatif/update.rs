@@ -7,6 +7,7 @@ use super::{WhatIf, account_areas, draw, list_areas, words};
 use crate::{
     experiment::{EXPERIMENTS, Phase, Plan},
     machine::Machine,
+    model::Target,
     pull::FILE_SIZE,
     screens::{
         Screen, Step,
@@ -19,7 +20,7 @@ use crate::{
     ui::{
         Ask, Asks, Effect, Key, Shared, SharedChange, Subject,
         answer::Undoing,
-        ask::{tell, warn},
+        ask::{Reads, tell, warn},
         key::edit,
     },
 };
@@ -85,6 +86,20 @@ impl Screen for WhatIf {
         shared.experiments.shown.as_ref().map(|_| vec![Ask::Change(SharedChange::CloseExperiment)])
     }
 
+    fn offers(&self, command: &str, shared: &Shared) -> bool {
+        let experiments = &shared.experiments;
+        let is_idle = experiments.running().is_none() && shared.tests.running().is_none();
+        let has_ended = is_idle && experiments.on_screen().is_some();
+        match command {
+            "start" => is_idle && (experiments.refused().is_some() || experiments.on_screen().is_none()),
+            "custom arms" => is_idle && experiments.on_screen().is_none(),
+            "more rounds" | "add to sheet" => has_ended && experiments.refused().is_none(),
+            "keep winner" => has_ended && experiments.winner().is_some() && self.kept.is_empty(),
+            "undo kept" => !self.kept.is_empty(),
+            _ => true,
+        }
+    }
+
     fn mark(&self, shared: &Shared) -> Option<String> {
         shared.experiments.running().map(|_| "●".to_owned())
     }
@@ -119,6 +134,17 @@ impl Screen for WhatIf {
     }
 }
 
+/// Everything that the arms of an experiment read.
+fn targets_of(plan: &Plan) -> Vec<Target> {
+    let mut targets: Vec<Target> = Vec::new();
+    for target in plan.arms.iter().flat_map(|arm| &arm.workload.targets) {
+        if !targets.contains(target) {
+            targets.push(target.clone());
+        }
+    }
+    targets
+}
+
 impl WhatIf {
     /// Begins the selected experiment.
     pub(super) fn begin(&mut self, shared: &Shared) -> Asks {
@@ -137,6 +163,9 @@ impl WhatIf {
         };
         let name = self.entry().map_or("", |entry| entry.row.id.0);
         match plan.map(Box::new) {
+            Ok(plan) if shared.must_ask(&targets_of(&plan)) => {
+                vec![Ask::Agree(Reads { targets: targets_of(&plan), command: "start" })]
+            }
             Ok(plan) => {
                 (self.words_top, self.shows_runs) = (0, false);
                 self.kept.clear();

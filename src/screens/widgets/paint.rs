@@ -183,9 +183,9 @@ impl<'a> Brush<'a> {
         }
     }
 
-    /// Writes how many rows are hidden on the lower edge of a box, if any.
+    /// Writes how many rows are hidden on the lower edge of a box, or at the end of the last row where there is none.
     pub fn hidden(&mut self, panel: Rect, how: &str, hidden: usize) {
-        if self.boxed && hidden > 0 {
+        if hidden > 0 && panel.height > 1 {
             let text = format!(" {how}{hidden} more ");
             self.write_right(panel.right() - 1, panel.bottom() - 1, &[piece(text, Meaning::Quiet)]);
         }
@@ -257,10 +257,14 @@ impl<'a> Brush<'a> {
     }
 
     /// A bar `share` (0 to 1) full; the empty part is a faint track. Only what is full looks full: the last cell waits
-    /// for the last percent.
+    /// for the last percent; the first one shows whatever is worth a tenth of it.
     pub fn bar(&mut self, x: u16, y: u16, cells: u16, share: f64, meaning: Meaning) {
         let share = if share.is_finite() { share.clamp(0.0, 1.0) } else { 0.0 };
-        let full = if share >= FULL { f64::from(cells) } else { (share * f64::from(cells)).floor() };
+        let full = match share * f64::from(cells) {
+            _ if share >= FULL => f64::from(cells),
+            part if (0.1..1.0).contains(&part) => 1.0,
+            part => part.floor(),
+        };
         let filled = self.theme.style(meaning);
         let track = self.theme.style(Meaning::Lines);
         for cell in 0..cells {
@@ -276,6 +280,16 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn a_small_share_has_a_cell_and_only_a_full_one_has_all() {
+        let drawn = |share: f64| {
+            let mut buffer = Buffer::empty(Rect::new(0, 0, 8, 1));
+            Brush::new(&mut buffer, Theme::PLAIN, false).bar(0, 0, 8, share, Meaning::Load);
+            buffer.content.iter().filter(|cell| cell.symbol() == "▆").count()
+        };
+        assert_eq!([0.0, 0.01, 3.12 / 39.4, 0.5, 0.94, 1.0].map(drawn), [0, 0, 1, 4, 7, 8]);
+    }
 
     #[test]
     fn texts_are_cut_where_they_say_least() {

@@ -13,7 +13,7 @@ use crate::{model::PciAddress, units::TransferRate};
 const ANYWHERE: u8 = 0x40;
 
 pub(super) const KIND: Kind =
-    Kind { begins: |line, _| is_line(line), continues: is_line, read };
+    Kind { begins: |line, _| is_line(line), continues: is_line, tolerates: 0, read };
 
 fn is_line(line: &str) -> bool {
     line.contains("available PCIe bandwidth") || line.contains(": pci function ")
@@ -22,7 +22,8 @@ fn is_line(line: &str) -> bool {
 fn read(lines: &[Line], facts: &mut Facts) -> Option<Cow<'static, str>> {
     let mut found = false;
     for line in lines.iter().filter(|line| !line.text.is_empty()) {
-        let words: Vec<&str> = line.text.split_whitespace().map(|word| word.trim_matches(['(', ')', ','])).collect();
+        let words: Vec<&str> =
+            line.text.split_whitespace().map(|word| word.trim_matches(['(', ')', ','])).collect();
         let used = if line.text.contains(": pci function ") {
             controller(facts, &words, line.number)
         } else {
@@ -55,7 +56,8 @@ fn link(facts: &mut Facts, words: &[&str], line: usize) -> Option<()> {
     let device: PciAddress = words.iter().find_map(|word| word.trim_end_matches(':').parse().ok())?;
     let behind = |word: &str| words.iter().position(|it| *it == word).map(|at| &words[at + 1..]);
     // A device whose link is not limited has no second part.
-    let limited = behind("by").and_then(|rest| Some((link_words(rest)?, behind("at")?.first()?.parse::<PciAddress>().ok()?)));
+    let limited = behind("by")
+        .and_then(|rest| Some((link_words(rest)?, behind("at")?.first()?.parse::<PciAddress>().ok()?)));
     let capable = behind("with").and_then(link_words);
     let whole = behind("bandwidth").and_then(link_words);
     let own = capable.or(whole)?;

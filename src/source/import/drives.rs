@@ -28,8 +28,12 @@ pub(super) fn is_controller(name: &str) -> bool {
 
 /// `nvme0n1`, also the path device `nvme0c0n1`.
 pub(super) fn is_namespace(name: &str) -> bool {
-    let Some((controller, space)) = name.strip_prefix("nvme").and_then(|rest| rest.split_once('n')) else { return false };
-    let is_numbers = |text: &str| text.split_once('c').map_or_else(|| is_number(text), |(a, b)| is_number(a) && is_number(b));
+    let Some((controller, space)) = name.strip_prefix("nvme").and_then(|rest| rest.split_once('n')) else {
+        return false;
+    };
+    let is_numbers = |text: &str| {
+        text.split_once('c').map_or_else(|| is_number(text), |(a, b)| is_number(a) && is_number(b))
+    };
     is_numbers(controller) && is_number(space)
 }
 
@@ -79,7 +83,8 @@ pub(super) fn lsblk_size(word: &str) -> Option<Size> {
 
 /// A number with a decimal point or comma times a factor.
 fn scaled(number: &str, factor: u64) -> Option<u64> {
-    let is_plain = number.len() <= 20 && number.bytes().all(|byte| byte.is_ascii_digit() || b".,".contains(&byte));
+    let is_plain =
+        number.len() <= 20 && number.bytes().all(|byte| byte.is_ascii_digit() || b".,".contains(&byte));
     let value: f64 = number.replace(',', ".").parse().ok().filter(|_| is_plain)?;
     let bytes = (value * factor as f64).round();
     // 2^60 bytes, more than any drive has.
@@ -129,13 +134,16 @@ pub(super) fn join(facts: &mut Facts) {
     let controllers: BTreeMap<String, PciAddress> =
         facts.controllers.iter().map(|(name, (address, _))| (name.clone(), *address)).collect();
     for (name, drive) in &mut facts.drives {
-        let number = |name: &str| Some(name.split_once('n').and_then(|_| name.rsplit_once('n'))?.0.to_owned());
-        let controller = facts.controller_of.get(name).cloned().or_else(|| number(name).filter(|_| is_namespace(name)));
+        let number =
+            |name: &str| Some(name.split_once('n').and_then(|_| name.rsplit_once('n'))?.0.to_owned());
+        let controller =
+            facts.controller_of.get(name).cloned().or_else(|| number(name).filter(|_| is_namespace(name)));
         let by_address = controller.and_then(|controller| controllers.get(&controller).copied());
         drive.address = drive.address.or(by_address);
     }
     let is_nvme = |name: &String| is_namespace(name);
-    let controller_of = |name: &str| name.rsplit_once('n').map_or(name, |(controller, _)| controller).to_owned();
+    let controller_of =
+        |name: &str| name.rsplit_once('n').map_or(name, |(controller, _)| controller).to_owned();
     let open: BTreeSet<String> = facts
         .drives
         .iter()
@@ -189,12 +197,19 @@ fn by_model(
         return;
     }
     for controller in open {
-        let of_controller = facts.drives.iter().find(|(name, _)| name.rsplit_once('n').is_some_and(|(of, _)| of == controller));
-        let Some(model) = of_controller.and_then(|(_, drive)| drive.device_files.get("model")) else { continue };
+        let of_controller = facts
+            .drives
+            .iter()
+            .find(|(name, _)| name.rsplit_once('n').is_some_and(|(of, _)| of == controller));
+        let Some(model) = of_controller.and_then(|(_, drive)| drive.device_files.get("model")) else {
+            continue;
+        };
         let model = squeezed(&model.value);
         for address in free {
             let name = facts.functions.get(address).and_then(|function| function.name.as_ref());
-            if name.is_some_and(|name| words_with_digits(name.value.as_str()).any(|word| model.contains(&word))) {
+            if name
+                .is_some_and(|name| words_with_digits(name.value.as_str()).any(|word| model.contains(&word)))
+            {
                 pairs.push((controller.clone(), *address));
             }
         }
@@ -214,7 +229,11 @@ fn squeezed(text: &str) -> String {
 /// `PM9A1/PM9A3/980PRO` as `pm9a1`, `pm9a3`, `980pro`.
 fn words_with_digits(name: &str) -> impl Iterator<Item = String> {
     name.split(|c: char| !c.is_ascii_alphanumeric())
-        .filter(|word| word.len() >= 4 && word.bytes().any(|byte| byte.is_ascii_digit()) && word.bytes().any(|byte| byte.is_ascii_alphabetic()))
+        .filter(|word| {
+            word.len() >= 4
+                && word.bytes().any(|byte| byte.is_ascii_digit())
+                && word.bytes().any(|byte| byte.is_ascii_alphabetic())
+        })
         .map(str::to_ascii_lowercase)
 }
 
@@ -229,7 +248,15 @@ mod tests {
         assert_eq!(size_of("1.74", "TiB)"), Some(1_913_150_232_330));
         assert_eq!(size_of("4", "KiB"), Some(4096));
         assert_eq!(size_of("512", "B"), Some(512));
-        for (number, unit) in [("x", "B"), ("1", "iB"), ("1e9", "TB"), ("9999999", "EB"), ("1", "TBB"), ("-1", "B"), ("1.2.3", "B")] {
+        for (number, unit) in [
+            ("x", "B"),
+            ("1", "iB"),
+            ("1e9", "TB"),
+            ("9999999", "EB"),
+            ("1", "TBB"),
+            ("-1", "B"),
+            ("1.2.3", "B"),
+        ] {
             assert_eq!(size_of(number, unit), None, "{number} {unit}");
         }
         assert_eq!(lsblk_size("931.5G"), Some(Size { bytes: 1_000_190_509_056, is_exact: false }));
@@ -239,10 +266,25 @@ mod tests {
 
     #[test]
     fn names_of_drives_make_no_paths() {
-        for (name, is_plain) in [("nvme0n1", true), ("sda", true), ("md127", true), ("dm-0", true), ("../x", false), ("a/b", false), ("\u{1b}[2J", false), ("", false), ("..", false)] {
+        for (name, is_plain) in [
+            ("nvme0n1", true),
+            ("sda", true),
+            ("md127", true),
+            ("dm-0", true),
+            ("../x", false),
+            ("a/b", false),
+            ("\u{1b}[2J", false),
+            ("", false),
+            ("..", false),
+        ] {
             assert_eq!(drive_name(name).is_some(), is_plain, "{name}");
         }
-        assert!(is_namespace("nvme10n2") && is_namespace("nvme0c1n1") && !is_namespace("nvme0n1p1") && !is_namespace("nvme0"));
+        assert!(
+            is_namespace("nvme10n2")
+                && is_namespace("nvme0c1n1")
+                && !is_namespace("nvme0n1p1")
+                && !is_namespace("nvme0")
+        );
         assert!(is_controller("nvme0") && !is_controller("nvme0n1") && !is_controller("nvme"));
     }
 }

@@ -11,20 +11,26 @@ use super::{
 const COMMAND: &str = "nvme id-ctrl";
 
 pub(super) const KIND: Kind = Kind {
-    begins: |line, _| line.trim_start().starts_with("NVME Identify Controller") || identify::is_command(line, COMMAND),
+    begins: |line, _| {
+        line.trim_start().starts_with("NVME Identify Controller") || identify::is_command(line, COMMAND)
+    },
     continues: identify::continues,
+    tolerates: 3,
     read,
 };
 
 fn read(lines: &[Line], facts: &mut Facts) -> Option<Cow<'static, str>> {
     // Each listing has one serial number; its command or heading is above it.
-    let serials: Vec<usize> = (0..lines.len()).filter(|at| identify::field(&lines[*at].text).is_some_and(|(name, _)| name == "sn")).collect();
+    let serials: Vec<usize> = (0..lines.len())
+        .filter(|at| identify::field(&lines[*at].text).is_some_and(|(name, _)| name == "sn"))
+        .collect();
     let mut from = 0;
     for (number, _) in serials.iter().enumerate() {
         let next = serials.get(number + 1).copied().unwrap_or(lines.len());
         // The next listing begins at its command or heading.
         let is_begin = |at: &usize| (KIND.begins)(&lines[*at].text, None);
-        let to = if next == lines.len() { next } else { (serials[number]..next).find(is_begin).unwrap_or(next) };
+        let to =
+            if next == lines.len() { next } else { (serials[number]..next).find(is_begin).unwrap_or(next) };
         if let Some(found) = one(&lines[from..to]) {
             facts.identified.push(found);
         }
@@ -65,6 +71,14 @@ fn one(lines: &[Line]) -> Option<Identify> {
             bytes[at..at + width].copy_from_slice(&number.to_le_bytes()[..width]);
         }
     }
-    let device = lines.iter().find(|line| identify::is_command(&line.text, COMMAND)).and_then(|line| identify::device_in(&line.text));
-    Some(Identify { line: lines.first()?.number, device, of: Of::Controller { serial, model, firmware }, bytes })
+    let device = lines
+        .iter()
+        .find(|line| identify::is_command(&line.text, COMMAND))
+        .and_then(|line| identify::device_in(&line.text));
+    Some(Identify {
+        line: lines.first()?.number,
+        device,
+        of: Of::Controller { serial, model, firmware },
+        bytes,
+    })
 }

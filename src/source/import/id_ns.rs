@@ -11,8 +11,11 @@ use super::{
 const COMMAND: &str = "nvme id-ns";
 
 pub(super) const KIND: Kind = Kind {
-    begins: |line, _| line.trim_start().starts_with("NVME Identify Namespace") || identify::is_command(line, COMMAND),
+    begins: |line, _| {
+        line.trim_start().starts_with("NVME Identify Namespace") || identify::is_command(line, COMMAND)
+    },
     continues: identify::continues,
+    tolerates: 3,
     read,
 };
 
@@ -30,19 +33,24 @@ struct Format {
 
 fn read(lines: &[Line], facts: &mut Facts) -> Option<Cow<'static, str>> {
     // A page may have one listing per drive, each behind its command or its heading.
-    let starts: Vec<usize> = (0..lines.len()).filter(|at| {
-        let text = &lines[*at].text;
-        let is_heading = text.trim_start().starts_with("NVME Identify Namespace");
-        let after_command = at.checked_sub(1).is_some_and(|above| identify::is_command(&lines[above].text, COMMAND));
-        identify::is_command(text, COMMAND) || is_heading && !after_command
-    }).collect();
+    let starts: Vec<usize> = (0..lines.len())
+        .filter(|at| {
+            let text = &lines[*at].text;
+            let is_heading = text.trim_start().starts_with("NVME Identify Namespace");
+            let after_command =
+                at.checked_sub(1).is_some_and(|above| identify::is_command(&lines[above].text, COMMAND));
+            identify::is_command(text, COMMAND) || is_heading && !after_command
+        })
+        .collect();
     let ends = starts.iter().skip(1).copied().chain([lines.len()]);
     let mut any = None;
     for (from, to) in starts.iter().copied().zip(ends) {
         let listing = &lines[from..to];
         match one(listing) {
             Some(identify) => {
-                if let Some(name) = identify.device.as_deref().filter(|name| super::drives::is_namespace(name)) {
+                if let Some(name) =
+                    identify.device.as_deref().filter(|name| super::drives::is_namespace(name))
+                {
                     facts.drive(name, identify.line);
                 }
                 facts.identified.push(identify);
@@ -85,10 +93,19 @@ fn one(lines: &[Line]) -> Option<Identify> {
     bytes[26] = (bytes[26] & 0x10) | (index & 0xf) | ((index >> 4) << 5);
     let block = 1_u64.checked_shl(used.shift.into()).filter(|block| (512..=1 << 20).contains(block))?;
     let size = size.and_then(|blocks| blocks.checked_mul(block)).filter(|size| *size > 0);
-    let heading = lines.iter().find_map(|line| line.text.trim_start().strip_prefix("NVME Identify Namespace"));
+    let heading =
+        lines.iter().find_map(|line| line.text.trim_start().strip_prefix("NVME Identify Namespace"));
     let nsid = heading.and_then(|rest| number(rest.trim_end_matches(':')));
-    let device = lines.iter().find(|line| identify::is_command(&line.text, COMMAND)).and_then(|line| identify::device_in(&line.text));
-    Some(Identify { line: lines.first()?.number, device, of: Of::Namespace { nsid, size, block: Some(block) }, bytes })
+    let device = lines
+        .iter()
+        .find(|line| identify::is_command(&line.text, COMMAND))
+        .and_then(|line| identify::device_in(&line.text));
+    Some(Identify {
+        line: lines.first()?.number,
+        device,
+        of: Of::Namespace { nsid, size, block: Some(block) },
+        bytes,
+    })
 }
 
 /// `lbaf  0 : ms:0   lbads:9  rp:0x2 (in use)` or
@@ -104,7 +121,11 @@ fn format(line: &str) -> Option<Format> {
     let after = |word: &str| number(rest.split_once(word)?.1);
     let (metadata, shift, performance) = if is_human {
         let bytes = after("Data Size:")?;
-        (after("Metadata Size:")?, bytes.is_power_of_two().then(|| bytes.trailing_zeros()).unwrap_or(0), after("Relative Performance:").unwrap_or(0))
+        (
+            after("Metadata Size:")?,
+            bytes.is_power_of_two().then(|| bytes.trailing_zeros()).unwrap_or(0),
+            after("Relative Performance:").unwrap_or(0),
+        )
     } else {
         (after("ms:")?, u32::try_from(after("lbads:")?).ok()?, after("rp:").unwrap_or(0))
     };

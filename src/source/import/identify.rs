@@ -30,7 +30,11 @@ pub(super) fn continues(line: &str) -> bool {
     let line = line.trim();
     let bits = line.strip_prefix('[').and_then(|rest| rest.split_once(']'));
     field(line).is_some()
-        || bits.is_some_and(|(bits, _)| bits.split_once(':').is_some_and(|(a, b)| [a, b].iter().all(|it| !it.is_empty() && it.bytes().all(|byte| byte.is_ascii_digit()))))
+        || bits.is_some_and(|(bits, _)| {
+            bits.split_once(':').is_some_and(|(a, b)| {
+                [a, b].iter().all(|it| !it.is_empty() && it.bytes().all(|byte| byte.is_ascii_digit()))
+            })
+        })
         || ["LBA Format", "lbaf ", "ps ", "NVME Identify"].iter().any(|start| line.starts_with(start))
 }
 
@@ -74,7 +78,10 @@ pub(super) fn assign(facts: &mut Facts) {
     for identify in std::mem::take(&mut facts.identified) {
         let drives = drives_of(facts, &identify);
         if drives.is_empty() {
-            facts.notes.unused(identify.line, "no drive of the text is known to be this one; keep the command above it");
+            facts.notes.unused(
+                identify.line,
+                "no drive of the text is known to be this one; keep the command above it",
+            );
         }
         for drive in drives {
             give(facts, &drive, &identify);
@@ -87,7 +94,10 @@ fn drives_of(facts: &Facts, identify: &Identify) -> Vec<String> {
     let spaces = || facts.drives.keys().filter(|name| is_namespace(name));
     let of_controller = |controller: &str| -> Vec<String> {
         let is_of = |name: &&String| {
-            facts.controller_of.get(*name).map_or_else(|| name.rsplit_once('n').is_some_and(|(of, _)| of == controller), |of| of == controller)
+            facts.controller_of.get(*name).map_or_else(
+                || name.rsplit_once('n').is_some_and(|(of, _)| of == controller),
+                |of| of == controller,
+            )
         };
         spaces().filter(is_of).cloned().collect()
     };
@@ -96,11 +106,23 @@ fn drives_of(facts: &Facts, identify: &Identify) -> Vec<String> {
         (Some(device), Of::Controller { .. }) => of_controller(device),
         (None, Of::Controller { serial, .. }) if !serial.is_empty() => {
             let has_serial = |name: &&String| {
-                facts.drives.get(*name).and_then(|drive| drive.device_files.get("serial")).is_some_and(|known| known.value == *serial)
+                facts
+                    .drives
+                    .get(*name)
+                    .and_then(|drive| drive.device_files.get("serial"))
+                    .is_some_and(|known| known.value == *serial)
             };
             let found: Vec<String> = spaces().filter(has_serial).cloned().collect();
-            let unknown = || spaces().all(|name| facts.drives.get(name).is_some_and(|drive| !drive.device_files.contains_key("serial")));
-            if found.is_empty() && spaces().count() == 1 && unknown() { spaces().cloned().collect() } else { found }
+            let unknown = || {
+                spaces().all(|name| {
+                    facts.drives.get(name).is_some_and(|drive| !drive.device_files.contains_key("serial"))
+                })
+            };
+            if found.is_empty() && spaces().count() == 1 && unknown() {
+                spaces().cloned().collect()
+            } else {
+                found
+            }
         }
         _ if spaces().count() == 1 => spaces().cloned().collect(),
         _ => Vec::new(),
@@ -112,7 +134,13 @@ fn give(facts: &mut Facts, drive: &str, identify: &Identify) {
     let question = match &identify.of {
         Of::Namespace { nsid, size, block } => {
             put(facts, drive, "nsid", nsid.map_or_else(String::new, |nsid| nsid.to_string()), line);
-            put(facts, drive, "queue/logical_block_size", block.map_or_else(String::new, |block| block.to_string()), line);
+            put(
+                facts,
+                drive,
+                "queue/logical_block_size",
+                block.map_or_else(String::new, |block| block.to_string()),
+                line,
+            );
             if let Some(bytes) = *size {
                 facts.drive_size(drive, Size { bytes, is_exact: true }, line);
             }

@@ -11,10 +11,11 @@ use super::{
 };
 
 /// A table with the default columns, or others that begin with names and have sizes.
-pub(super) const TABLE: Kind = Kind { begins: |line, _| is_heading(line), continues, read };
+pub(super) const TABLE: Kind = Kind { begins: |line, _| is_heading(line), continues, tolerates: 1, read };
 
 /// Columns that are never empty; a row is read up to the first other one.
-const FULL: [&str; 12] = ["NAME", "KNAME", "PATH", "MAJ:MIN", "RM", "SIZE", "RO", "TYPE", "ROTA", "LOG-SEC", "PHY-SEC", "RA"];
+const FULL: [&str; 12] =
+    ["NAME", "KNAME", "PATH", "MAJ:MIN", "RM", "SIZE", "RO", "TYPE", "ROTA", "LOG-SEC", "PHY-SEC", "RA"];
 
 fn is_heading(line: &str) -> bool {
     let words: Vec<&str> = line.split_whitespace().collect();
@@ -30,7 +31,8 @@ fn continues(line: &str) -> bool {
     let words: Vec<&str> = line.split_whitespace().collect();
     let Some(first) = words.first() else { return true };
     let has_size = words.iter().skip(1).take(6).any(|word| lsblk_size(word).is_some());
-    let is_mount = line.starts_with(' ') && words.len() == 1 && (first.starts_with('/') || *first == "[SWAP]");
+    let is_mount =
+        line.starts_with(' ') && words.len() == 1 && (first.starts_with('/') || *first == "[SWAP]");
     is_layer(line) || is_mount || drive_name(first).is_some() && has_size && words.len() >= 3
 }
 
@@ -47,7 +49,9 @@ fn read(lines: &[Line], facts: &mut Facts) -> Option<Cow<'static, str>> {
             continue;
         }
         let words: Vec<&str> = line.text.split_whitespace().collect();
-        let cell = |name: &str| columns.iter().position(|column| column == name).and_then(|at| words.get(at)).copied();
+        let cell = |name: &str| {
+            columns.iter().position(|column| column == name).and_then(|at| words.get(at)).copied()
+        };
         let Some(name) = cell("NAME").or_else(|| cell("KNAME")).and_then(drive_name) else { continue };
         if cell("TYPE").is_some_and(|kind| kind != "disk") {
             continue;
@@ -69,7 +73,9 @@ pub(super) fn json(document: &Value, line: usize, facts: &mut Facts) -> bool {
             _ => None,
         };
         let column = |name: &str| text(&name.to_ascii_lowercase());
-        let Some(name) = text("kname").or_else(|| text("name")).as_deref().and_then(drive_name) else { continue };
+        let Some(name) = text("kname").or_else(|| text("name")).as_deref().and_then(drive_name) else {
+            continue;
+        };
         if column("TYPE").is_some_and(|kind| kind != "disk") {
             continue;
         }
@@ -79,7 +85,9 @@ pub(super) fn json(document: &Value, line: usize, facts: &mut Facts) -> bool {
         }
         let revision = if name.starts_with("nvme") { "firmware_rev" } else { "rev" };
         put_device(facts, &name, revision, &column("REV").unwrap_or_default(), line);
-        if let Some(scheduler) = column("SCHED").filter(|word| word.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')) {
+        if let Some(scheduler) = column("SCHED")
+            .filter(|word| word.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-'))
+        {
             put(facts, &name, "queue/scheduler", format!("[{scheduler}]"), line);
         }
     }
@@ -96,7 +104,8 @@ fn drive(facts: &mut Facts, name: &str, column: &dyn Fn(&str) -> Option<String>,
         ("RA", "queue/read_ahead_kb"),
         ("RQ-SIZE", "queue/nr_requests"),
     ] {
-        let is_number = |text: &String| text.len() < 20 && text.bytes().all(|byte| byte.is_ascii_digit() || byte == b':');
+        let is_number =
+            |text: &String| text.len() < 20 && text.bytes().all(|byte| byte.is_ascii_digit() || byte == b':');
         put(facts, name, file, column(field).filter(is_number).unwrap_or_default(), line);
     }
     let size = column("SIZE").and_then(|word| lsblk_size(&word));

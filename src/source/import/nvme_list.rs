@@ -12,7 +12,8 @@ use super::{
 };
 
 /// Tables of `nvme list` and `nvme list -v`.
-pub(super) const TABLE: Kind = Kind { begins: |line, next| begins(line, next), continues, read };
+pub(super) const TABLE: Kind =
+    Kind { begins: |line, next| begins(line, next), continues, tolerates: 1, read };
 
 /// A heading above dashes, or a row without them.
 fn begins(line: &str, next: Option<&str>) -> bool {
@@ -37,7 +38,12 @@ fn continues(line: &str) -> bool {
     let is_rest = words.contains(&"+") || usage(&words).is_some();
     let is_short = words.len() == 1 && first.len() <= 8 && !first.starts_with(['#', '$']);
     let is_heading = ["NVM Express", "FW Rev"].iter().any(|heading| line.trim_start().starts_with(heading));
-    is_dashes || is_rest || is_short || is_heading || is_namespace(short(first)) || is_controller(short(first))
+    is_dashes
+        || is_rest
+        || is_short
+        || is_heading
+        || is_namespace(short(first))
+        || is_controller(short(first))
         || first.starts_with("nvme-subsys")
 }
 
@@ -55,7 +61,10 @@ fn read(lines: &[Line], facts: &mut Facts) -> Option<Cow<'static, str>> {
         } else if is_namespace(first) || is_controller(first) {
             rows.push((line.number, line.text.clone().into_owned()));
             is_open = true;
-        } else if begins(&line.text, lines.get(at + 1).map(|next| &*next.text)) || first.starts_with("nvme-subsys") || words.is_empty() {
+        } else if begins(&line.text, lines.get(at + 1).map(|next| &*next.text))
+            || first.starts_with("nvme-subsys")
+            || words.is_empty()
+        {
             is_open = false;
         } else if is_open && let Some((_, row)) = rows.last_mut().filter(|(_, row)| row.len() < 1024) {
             row.push(' ');
@@ -113,13 +122,18 @@ impl Columns {
 
 /// The index of the slash in `1.00 TB / 1.00 TB`.
 fn usage(words: &[&str]) -> Option<usize> {
-    let is_size = |at: Option<usize>| {
-        at.and_then(|at| size_of(words.get(at)?, words.get(at + 1)?)).is_some()
-    };
+    let is_size = |at: Option<usize>| at.and_then(|at| size_of(words.get(at)?, words.get(at + 1)?)).is_some();
     (0..words.len()).find(|at| words[*at] == "/" && is_size(at.checked_sub(2)) && is_size(Some(at + 1)))
 }
 
-fn namespace(facts: &mut Facts, line: usize, name: &str, words: &[&str], row: &str, columns: Option<&Columns>) -> bool {
+fn namespace(
+    facts: &mut Facts,
+    line: usize,
+    name: &str,
+    words: &[&str],
+    row: &str,
+    columns: Option<&Columns>,
+) -> bool {
     let (Some(slash), Some(name)) = (usage(words), drive_name(name)) else { return false };
     // Without a namespace number in front of the usage it is no row of either table.
     let Some(nsid) = slash.checked_sub(3).and_then(|at| number(words[at])) else { return false };
@@ -138,7 +152,9 @@ fn namespace(facts: &mut Facts, line: usize, name: &str, words: &[&str], row: &s
     }
     // Without columns the first word is the serial number: an empty one cannot be told from it.
     let by_words = || before.split_first().map(|(serial, model)| ((*serial).to_owned(), model.join(" ")));
-    let by_columns = columns.and_then(|columns| columns.cut(row)).map(|(serial, model)| (serial.to_owned(), model.to_owned()));
+    let by_columns = columns
+        .and_then(|columns| columns.cut(row))
+        .map(|(serial, model)| (serial.to_owned(), model.to_owned()));
     if let Some((serial, model)) = by_columns.filter(|_| !before.is_empty()).or_else(by_words) {
         put_device(facts, &name, "serial", &serial, line);
         put_device(facts, &name, "model", &model, line);
@@ -158,7 +174,10 @@ fn is_generic(word: &str) -> bool {
 
 /// The index of the transport of a controller's row.
 fn transport(words: &[&str]) -> Option<usize> {
-    words.iter().position(|word| matches!(*word, "pcie" | "tcp" | "rdma" | "fc" | "loop" | "apple-nvme")).filter(|at| *at >= 2)
+    words
+        .iter()
+        .position(|word| matches!(*word, "pcie" | "tcp" | "rdma" | "fc" | "loop" | "apple-nvme"))
+        .filter(|at| *at >= 2)
 }
 
 /// `nvme0 SERIAL MODEL FIRMWARE pcie 0000:01:00.0 SLOT nvme-subsys0 nvme0n1, nvme0n2`.
@@ -167,7 +186,8 @@ fn controller(facts: &mut Facts, line: usize, name: &str, words: &[&str]) -> boo
     if let Some(Ok(address)) = words.get(at + 1).map(|word| word.parse()) {
         facts.controllers.entry(name.to_owned()).or_insert((address, line));
     }
-    let spaces = words[at..].iter().map(|word| short(word.trim_end_matches(','))).filter(|word| is_namespace(word));
+    let spaces =
+        words[at..].iter().map(|word| short(word.trim_end_matches(','))).filter(|word| is_namespace(word));
     for space in spaces.filter_map(drive_name) {
         facts.controller_of.entry(space.clone()).or_insert_with(|| name.to_owned());
         put_device(facts, &space, "serial", words[1], line);
@@ -206,9 +226,16 @@ pub(super) fn json(document: &Value, line: usize, facts: &mut Facts) -> bool {
     true
 }
 
-fn json_namespace(space: &Value, controller: &Value, name: &str, line: usize, facts: &mut Facts) -> Option<String> {
+fn json_namespace(
+    space: &Value,
+    controller: &Value,
+    name: &str,
+    line: usize,
+    facts: &mut Facts,
+) -> Option<String> {
     let name = drive_name(short(&text(space, name)))?;
-    for (field, file) in [("SerialNumber", "serial"), ("ModelNumber", "model"), ("Firmware", "firmware_rev")] {
+    for (field, file) in [("SerialNumber", "serial"), ("ModelNumber", "model"), ("Firmware", "firmware_rev")]
+    {
         put_device(facts, &name, file, &text(controller, field), line);
     }
     let number = |field: &str| space.get(field).and_then(Value::as_u64).filter(|number| *number > 0);

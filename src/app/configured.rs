@@ -1,0 +1,90 @@
+//! The user's configuration, applied at the start; and the way from one theme to the next.
+
+use super::{App, Effect};
+use crate::{
+    config::{Config, Names},
+    screens,
+    ui::theme::Theme,
+};
+
+/// Names that a configuration file may use.
+pub(crate) fn names() -> Names {
+    Names { commands: super::commands::names(), columns: screens::column_names() }
+}
+
+impl App {
+    /// Applies a configuration; the theme is that of the terminal or of an option, which wins.
+    pub(crate) fn configure(&mut self, config: &Config, theme: Theme) {
+        let glyphs = theme.glyphs;
+        let themes = config.theme_names().into_iter().filter_map(|name| {
+            let theme = config.theme_named(&name)?;
+            Some((name, theme.with_glyphs(glyphs)))
+        });
+        (self.shared.themes, self.shared.theme) = (themes.collect(), theme);
+        if self.shared.units != config.units {
+            self.switch_units();
+        }
+        self.has_own_columns = config.columns.is_some();
+        self.screens.machine.configure(config.columns.as_deref(), config.sort.as_deref());
+        self.screens.dyno.form.workload = config.workload.clone();
+        self.screens.dyno.form.profiles.clone_from(&config.profiles);
+        self.refresh();
+    }
+
+    /// Shows the next theme.
+    pub(super) fn next_theme(&mut self) -> Vec<Effect> {
+        let glyphs = self.shared.theme.glyphs;
+        let themes = &self.shared.themes;
+        let is_now = |theme: &Theme| theme.with_glyphs(glyphs) == self.shared.theme;
+        let at = themes.iter().position(|(_, theme)| is_now(theme));
+        let next = themes.get(at.map_or(0, |at| (at + 1) % themes.len().max(1)));
+        if let Some((name, theme)) = next.cloned() {
+            self.shared.theme = theme.with_glyphs(glyphs);
+            self.tell(format!("Theme {name}: --theme {name} or the configuration file keeps it"));
+        }
+        Vec::new()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::{
+        app::{Message, Mode, update},
+        capacity, config,
+        report::flatten::Sort,
+        source::{self, origin::Origin},
+        ui::{Key, MachineRead},
+    };
+
+    fn app() -> App {
+        let (machine, problems) = source::read_machine(&*Origin::Demo("laptop".to_owned()).open().unwrap());
+        let limits = Arc::new(capacity::limits(&machine));
+        let read = MachineRead { machine: Arc::new(machine), problems, limits };
+        App::new(Mode::Capture, read, (120, 40))
+    }
+
+    #[test]
+    fn every_key_of_the_file_reaches_its_screen() {
+        let text = "theme = \"a\"\nunits = \"GiB/s\"\ncolumns = [\"+temp\"]\nsort = \"-temp\"\n\
+                    [workload]\nbs = \"64k\"\n[profiles.one]\niodepth = 1\n[themes.a]\nbase = \"dark\"\n";
+        let config = config::read(text, &names()).unwrap();
+        let mut app = app();
+        app.configure(&config, config.theme_named("a").unwrap());
+        assert_eq!(app.shared.units, config.units);
+        assert_eq!(app.screens.machine.sort, Sort::Reversed("temp"));
+        assert!(app.screens.machine.columns_line().starts_with("+temp "));
+        assert_eq!(app.screens.dyno.form.workload, config.workload);
+        assert_eq!(app.screens.dyno.form.next_profile(), "one");
+        update(&mut app, Message::Columns("-temp".to_owned()));
+        assert!(app.screens.machine.columns_line().starts_with("+temp "), "the file wins");
+        for _ in 0..app.shared.themes.len() {
+            let before = app.shared.theme;
+            update(&mut app, Message::Key(Key::Ctrl('t')));
+            assert_ne!(app.shared.theme, before);
+        }
+        assert_eq!(app.shared.themes.len(), 6);
+    }
+}

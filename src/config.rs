@@ -1,0 +1,215 @@
+//! The user's configuration file: [`KEYS`] has one row per key; the reader, `iodyno config` and the documents follow from it.
+
+mod keys;
+mod location;
+mod reader;
+
+use std::{path::PathBuf, time::Duration};
+
+pub(crate) use self::location::of_process;
+pub use self::{
+    keys::{KEYS, markdown},
+    reader::{Wrong, read},
+};
+use crate::{
+    model::Workload,
+    ui::{
+        Key,
+        glyphs::GlyphSet,
+        theme::{Palette, Theme},
+    },
+    units::UnitSystem,
+};
+
+/// Everything the file can say.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Config {
+    /// Name of the theme; `None` is chosen by the terminal.
+    pub theme: Option<String>,
+    /// Characters; `None` is chosen by locale and TERM.
+    pub glyphs: Option<GlyphSet>,
+    /// GB/s or GiB/s.
+    pub units: UnitSystem,
+    /// Columns of the tree, in the form of the state folder's file; `None` is the choice made on the screen.
+    pub columns: Option<String>,
+    /// Order of siblings: `bus`, `load`, `name`, a column, or `-` and a column.
+    pub sort: Option<String>,
+    /// Time between two looks at the counters.
+    pub interval: Duration,
+    /// The form's workload at the start.
+    pub workload: Workload,
+    /// Named workloads of the form.
+    pub profiles: Vec<(String, Workload)>,
+    /// Commands with their keys, instead of their usual ones.
+    pub keys: Vec<(String, Vec<Key>)>,
+    /// Themes of the user's own.
+    pub themes: Vec<(String, Theme)>,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            theme: None,
+            glyphs: None,
+            units: UnitSystem::default(),
+            columns: None,
+            sort: None,
+            interval: Duration::from_secs(1),
+            workload: Workload::default(),
+            profiles: Vec::new(),
+            keys: Vec::new(),
+            themes: Vec::new(),
+        }
+    }
+}
+
+/// Names that the file may use and that belong to other modules.
+#[derive(Debug, Clone, Default)]
+pub struct Names {
+    /// Commands.
+    pub commands: Vec<&'static str>,
+    /// Columns of the tree.
+    pub columns: Vec<&'static str>,
+}
+
+impl Config {
+    /// The theme of that name: one of the file's, else a built-in one.
+    pub fn theme_named(&self, name: &str) -> Option<Theme> {
+        let own = self.themes.iter().find(|(known, _)| known == name).map(|(_, theme)| *theme);
+        own.or_else(|| Palette::from_word(name).map(Theme::new))
+    }
+
+    /// Names of all themes, the built-in ones first.
+    pub fn theme_names(&self) -> Vec<String> {
+        let built_in = Palette::ALL.iter().map(|(_, word, _)| (*word).to_owned());
+        let own = self.themes.iter().map(|(name, _)| name.clone());
+        built_in.filter(|word| self.themes.iter().all(|(name, _)| name != word)).chain(own).collect()
+    }
+
+    /// The whole configuration as a file, with a comment for each key.
+    pub fn text(&self, path: Option<&PathBuf>) -> String {
+        let mut text = match path {
+            Some(path) => format!("# {}\n", path.display()),
+            None => "# no configuration file: these are the defaults\n".to_owned(),
+        };
+        for key in KEYS {
+            text.push_str(&format!("\n# {}\n# {}\n", key.help, key.values));
+            text.push_str(&(key.print)(self));
+        }
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn names() -> Names {
+        Names { commands: vec!["pull", "units", "theme"], columns: vec!["link", "read", "write", "temp"] }
+    }
+
+    const FULL: &str = r##"
+theme = "mine"
+glyphs = "ascii"
+units = "GiB/s"
+columns = ["link", "+temp", "-write"]
+sort = "-temp"
+interval = 0.5
+
+[workload]
+bs = "64k"
+iodepth = 8
+
+[profiles.latency]
+bs = "4k"
+iodepth = 1
+
+[keys]
+pull = "p"
+units = ["U", "<C-u>"]
+
+[themes.mine]
+base = "dark"
+warning = "#ff8000"
+lines = 245
+good = "light-green"
+curves = ["red", 3]
+"##;
+
+    #[test]
+    fn a_full_file_is_read_and_printed_as_it_was() {
+        let config = read(FULL, &names()).unwrap();
+        assert_eq!((config.theme.as_deref(), config.glyphs), (Some("mine"), Some(GlyphSet::Ascii)));
+        assert_eq!(config.columns.as_deref(), Some("link +temp -write"));
+        assert_eq!((config.workload.depth, config.workload.block_size.0), (8, 64 << 10));
+        assert_eq!(config.profiles[0].1.depth, 1);
+        assert_eq!(config.keys[1].1, [Key::Char('U'), Key::Ctrl('u')]);
+        assert!(config.theme_named("mine").is_some_and(|theme| theme.palette == Palette::Dark));
+        let again = read(&config.text(None), &names()).unwrap();
+        assert_eq!(again, config, "{}", config.text(None));
+    }
+
+    #[test]
+    fn the_defaults_are_printed_as_a_file_that_gives_them() {
+        let text = Config::default().text(None);
+        assert_eq!(read(&text, &names()).unwrap(), Config::default(), "{text}");
+        assert_eq!(read("", &names()).unwrap(), Config::default());
+        for key in KEYS {
+            assert!(text.contains(key.name), "{}", key.name);
+            assert!(text.contains(key.help) && markdown().contains(key.help), "{}", key.name);
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_is_named_with_its_line_and_the_fix() {
+        for (text, line, says) in [
+            ("colour = 1", 1, "colour: no such key; use theme, glyphs"),
+            ("\n\nunits = \"MB\"", 3, "units: \"MB\" is not one of its values; use \"GB/s\" or \"GiB/s\""),
+            ("theme = 1", 1, "theme: not a text; use \""),
+            ("theme = \"pink\"", 1, "theme: \"pink\" is no theme; use 16, dark"),
+            ("interval = 100", 1, "interval: out of range; use 0.2 to 3 seconds"),
+            ("columns = [\"lynk\"]", 1, "columns: no column \"lynk\"; use link, read"),
+            ("sort = \"-heat\"", 1, "sort: no column \"heat\"; use bus, load, name"),
+            ("[workload]\n\nbs = \"4q\"", 3, "workload.bs: not a size; use 4k, 1m or 512"),
+            ("[workload]\ndepth = 3", 2, "workload.depth: no such option; use rw, bs"),
+            ("[profiles]\nx = 3", 2, "profiles.x: not a table; use [profiles.NAME]"),
+            ("[keys]\nfly = \"f\"", 2, "keys.fly: no such command; use pull, units"),
+            ("[keys]\npull = \"<Foo>\"", 2, "keys.pull: <Foo> is no key; use letters"),
+            ("[keys]\npull = \"ab\"", 2, "keys.pull: \"ab\" is not one key; use \"p\", \"<C-p>\""),
+            ("[keys]\npull = \"p\"\nunits = \"p\"", 3, "keys.units: p means pull too; use another key"),
+            ("[themes.a]\nwarming = \"red\"", 2, "themes.a.warming: no such colour; use base, curves, text"),
+            ("[themes.a]\nwarning = \"rad\"", 2, "themes.a.warning: \"rad\" is no colour; use a name"),
+            ("[themes.a]\nlines = 256", 2, "themes.a.lines: 256 is no colour; use a name"),
+            ("theme = \n", 1, "string"),
+        ] {
+            let wrong = read(text, &names()).unwrap_err();
+            assert_eq!(wrong.line, line, "{text:?}: {wrong}");
+            assert!(wrong.to_string().contains(says), "{text:?}: {wrong}");
+            assert!(!wrong.to_string().contains('\n'), "{wrong}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_read_or_refused_in_one_line(text in "\\PC{0,80}") {
+            if let Err(wrong) = read(&text, &names()) {
+                prop_assert!(!wrong.to_string().contains('\n') && wrong.line >= 1);
+            }
+        }
+
+        #[test]
+        fn any_pile_of_its_words_is_read_and_printed_alike(
+            lines in proptest::collection::vec(
+                "(theme|units|sort|interval|columns|\\[workload\\]|\\[keys\\]|\\[themes\\.a\\]|bs|iodepth|pull|base|good)( = (\"(dark|load|4k|x|red|GiB/s)\"|[0-9]{1,3}|\\[\"link\"\\]))?",
+                0..12,
+            )
+        ) {
+            let text = lines.join("\n");
+            if let Ok(config) = read(&text, &names()) {
+                prop_assert_eq!(read(&config.text(None), &names()).ok(), Some(config));
+            }
+        }
+    }
+}

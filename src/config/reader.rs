@@ -1,0 +1,180 @@
+//! The reader: TOML with the place of each value, so that what is wrong names its line.
+
+use std::ops::Range;
+
+use toml::{
+    Spanned,
+    de::{DeTable, DeValue},
+};
+
+use super::{Config, KEYS, Names};
+use crate::text::Label;
+
+/// What is wrong in the file, and where.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{about}")]
+pub struct Wrong {
+    /// Line, from 1.
+    pub line: usize,
+    /// `KEY: PROBLEM; use FIX`.
+    about: String,
+}
+
+/// A value with its name and its place.
+pub(super) struct Item<'a> {
+    /// With the tables it is in.
+    name: String,
+    own: String,
+    value: &'a DeValue<'a>,
+    line: usize,
+    source: &'a str,
+}
+
+/// Reads a configuration.
+///
+/// # Errors
+/// The first thing that is wrong, in one line.
+pub fn read(text: &str, names: &Names) -> Result<Config, Wrong> {
+    let table = DeTable::parse(text).map_err(|error| {
+        let line = error.span().map_or(1, |span| line_of(text, &span));
+        let message = error.message().lines().collect::<Vec<_>>().join(" ");
+        Wrong { line, about: format!("{}; see docs/configuration.md", Label::new(&message)) }
+    })?;
+    let mut config = Config::default();
+    for item in items(table.get_ref(), "", text) {
+        let table = format!("[{}", item.name);
+        let key = KEYS.iter().find(|key| {
+            key.name == item.name || key.name.trim_end_matches(']').trim_end_matches(".NAME") == table
+        });
+        let Some(key) = key else {
+            let known: Vec<&str> = KEYS.iter().map(|key| key.name).collect();
+            return Err(item.wrong("no such key", known.join(", ")));
+        };
+        (key.read)(&mut config, &item, names)?;
+    }
+    let is_known = |name: &String| config.theme_named(name).is_some();
+    if let Some(name) = config.theme.as_ref().filter(|name| !is_known(name)) {
+        let known = config.theme_names().join(", ");
+        let at = items(table.get_ref(), "", text).into_iter().find(|item| item.name == "theme");
+        let wrong = |item: Item<'_>| item.wrong(format!("{name:?} is no theme"), known);
+        return Err(at.map_or(Wrong { line: 1, about: String::new() }, wrong));
+    }
+    Ok(config)
+}
+
+fn line_of(text: &str, span: &Range<usize>) -> usize {
+    text.bytes().take(span.start).filter(|byte| *byte == b'\n').count() + 1
+}
+
+/// The members of a table in the order of the file.
+fn items<'a>(table: &'a DeTable<'a>, of: &str, source: &'a str) -> Vec<Item<'a>> {
+    let mut members: Vec<_> = table.iter().collect();
+    members.sort_by_key(|(name, _)| name.span().start);
+    let item = |(name, value): (&'a Spanned<_>, &'a Spanned<DeValue<'a>>)| {
+        let own: &std::borrow::Cow<'_, str> = name.get_ref();
+        let name_of = if of.is_empty() { own.to_string() } else { format!("{of}.{own}") };
+        Item {
+            name: name_of,
+            own: own.to_string(),
+            value: value.get_ref(),
+            line: line_of(source, &name.span()),
+            source,
+        }
+    };
+    members.into_iter().map(item).collect()
+}
+
+impl<'a> Item<'a> {
+    /// The last part of its name.
+    pub(super) fn own_name(&self) -> &str {
+        &self.own
+    }
+
+    /// What is wrong with it.
+    pub(super) fn wrong(&self, problem: impl AsRef<str>, fix: impl AsRef<str>) -> Wrong {
+        let about = format!("{}: {}; use {}", self.name, problem.as_ref(), fix.as_ref());
+        Wrong { line: self.line, about: Label::new(&about).to_string() }
+    }
+
+    /// What another module says is wrong with it.
+    pub(super) fn said(&self, line: &str) -> Wrong {
+        Wrong { line: self.line, about: Label::new(&format!("{}: {line}", self.name)).to_string() }
+    }
+
+    /// It has none of these values.
+    pub(super) fn not_one_of(&self, known: &str) -> Wrong {
+        let text = self.scalar().map_or_else(|_| "this".to_owned(), |text| text_of(&text, self.is_text()));
+        self.wrong(format!("{text} is not one of its values"), known)
+    }
+
+    pub(super) fn is_text(&self) -> bool {
+        self.value.is_str()
+    }
+
+    pub(super) fn text(&self, example: &str) -> Result<&'a str, Wrong> {
+        self.value.as_str().ok_or_else(|| self.wrong("not a text", example))
+    }
+
+    pub(super) fn number(&self, example: &str) -> Result<f64, Wrong> {
+        let text = match self.value {
+            DeValue::Integer(number) if number.radix() == 10 => number.as_str(),
+            DeValue::Float(number) => number.as_str(),
+            _ => return Err(self.wrong("not a number", example)),
+        };
+        text.parse()
+            .ok()
+            .filter(|number: &f64| number.is_finite())
+            .ok_or_else(|| self.wrong("not a number", example))
+    }
+
+    /// A text, number or switch, as an option takes it.
+    pub(super) fn scalar(&self) -> Result<String, Wrong> {
+        Ok(match self.value {
+            DeValue::String(text) => text.to_string(),
+            DeValue::Integer(number) if number.radix() == 10 => number.as_str().to_owned(),
+            DeValue::Float(number) => number.as_str().to_owned(),
+            DeValue::Boolean(switch) => u8::from(*switch).to_string(),
+            _ => return Err(self.wrong("not a text and not a number", "\"4k\" or 8")),
+        })
+    }
+
+    /// The items of a list; a value alone is a list of one.
+    pub(super) fn items(&self, example: &str) -> Result<Vec<Self>, Wrong> {
+        if self.value.is_table() {
+            return Err(self.wrong("not a list", example));
+        }
+        let item = |value: &'a DeValue<'a>| Self {
+            name: self.name.clone(),
+            own: self.own.clone(),
+            value,
+            line: self.line,
+            source: self.source,
+        };
+        Ok(match self.value.as_array() {
+            Some(array) => array.iter().map(|one| item(one.get_ref())).collect(),
+            None => vec![item(self.value)],
+        })
+    }
+
+    /// The texts of a list.
+    pub(super) fn texts(&self, example: &str) -> Result<Vec<String>, Wrong> {
+        self.items(example)?.iter().map(|item| item.text(example).map(str::to_owned)).collect()
+    }
+
+    /// The members of a table.
+    pub(super) fn members(&self, example: &str) -> Result<Vec<Self>, Wrong> {
+        let table = self.value.as_table().ok_or_else(|| self.wrong("not a table", example))?;
+        Ok(items(table, &self.name, self.source))
+    }
+}
+
+/// A value as it stands in the file.
+pub(super) fn text_of(text: &str, is_text: bool) -> String {
+    if is_text { format!("{text:?}") } else { text.to_owned() }
+}
+
+/// A positive number without its fraction.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "`as` saturates")]
+pub(super) fn rounded(number: f64) -> u64 {
+    number.round() as u64
+}
