@@ -12,7 +12,7 @@ use std::{
 };
 
 use iodyno::{
-    machine::{Machine, PciNode, pci::NodeAddress},
+    machine::{Machine, NodeKind, PciNode, pci::NodeAddress},
     model::PciAddress,
     source::{SysRoot, import, read_machine},
 };
@@ -356,6 +356,28 @@ fn a_root_complex_of_vmd_is_below_its_function() {
     assert_eq!(
         &*node(&machine, "10000:e1:00.0").path,
         "/sys/devices/pci0000:00/0000:00:0e.0/pci10000:e0/10000:e0:06.0/10000:e1:00.0"
+    );
+}
+
+#[test]
+fn bridges_of_paths_are_above_their_functions() {
+    let machine = machine(text("arm-hikey970-paths.txt"));
+    assert_eq!(
+        &*node(&machine, "0000:03:00.0").path,
+        "/sys/devices/pci0000:00/0000:00:00.0/0000:01:00.0/0000:02:01.0/0000:03:00.0"
+    );
+    let kinds = ["0000:00:00.0", "0000:01:00.0", "0000:02:05.0"].map(|at| node(&machine, at).kind);
+    assert_eq!(kinds, [NodeKind::RootPort, NodeKind::SwitchUpstream, NodeKind::SwitchDownstream]);
+}
+
+#[test]
+fn a_function_alone_says_that_its_bridge_is_unknown() {
+    let lacks =
+        |text: &str| import::read(text.as_bytes()).unwrap().unwrap().pasted().unwrap().lacks.join(" ");
+    assert!(lacks(&text("riscv-visionfive2-drive.txt")).contains("The bridge above 0001:01 is unknown"));
+    assert!(
+        !lacks("7f:08.0 System peripheral: Intel Corporation Sky Lake-E\n").contains("bridge above"),
+        "a Xeon's own bus"
     );
 }
 

@@ -11,8 +11,11 @@ const MOST_DEPTH: usize = 40;
 /// First domain that VMD uses.
 const VMD_DOMAINS: u32 = 0x10000;
 
-/// Class of host bridges, and of what stands on root buses of Xeons alone: system peripherals, counters.
-const ROOT_BUS_CLASSES: [u32; 3] = [0x0600, 0x0880, 0x1101];
+/// Class of host bridges, which are on root buses.
+const HOST_BRIDGE: u32 = 0x0600;
+
+/// Classes of what Xeons have on root buses of their own: system peripherals, counters.
+const UNCORE: [u32; 2] = [0x0880, 0x1101];
 
 /// The tree of a text.
 #[derive(Debug, Default)]
@@ -33,7 +36,13 @@ pub(super) fn build(facts: &Facts) -> Tree {
         buses.used.iter().map(|bus| (*bus, buses.above(facts, *bus))).collect();
     for (bus, above) in &root_of_bus {
         match above {
-            Above::Itself => _ = tree.roots.insert(*bus, String::new()),
+            Above::Itself => {
+                tree.roots.insert(*bus, String::new());
+                // A drive alone is shown under a root complex of its own bus.
+                if !is_root_bus(facts, *bus) {
+                    tree.without_bridge.insert(*bus);
+                }
+            }
             Above::Unknown(_) => _ = tree.without_bridge.insert(*bus),
             Above::Bridge(_) => {}
         }
@@ -148,7 +157,7 @@ impl Buses {
         if let Some(bridge) = drawn().or_else(around).filter(|bridge| bridge.bus < bus.1) {
             return Above::Bridge(bridge);
         }
-        let is_root = bus.1 == 0 || functions_on(facts, bus).any(|(_, function)| is_on_root_bus(function));
+        let is_root = is_root_bus(facts, bus);
         match self.root_before(facts, bus).filter(|_| !is_root && self.has_unnumbered_bridge(facts, bus.0)) {
             Some(root) => Above::Unknown(root),
             None => Above::Itself,
@@ -158,10 +167,7 @@ impl Buses {
     /// The last root bus before a bus, in its domain.
     fn root_before(&self, facts: &Facts, bus: (u32, u8)) -> Option<(u32, u8)> {
         let before = self.used.range((bus.0, 0)..bus).rev();
-        let mut roots = before.filter(|bus| {
-            !self.bridges.contains_key(bus)
-                && (bus.1 == 0 || functions_on(facts, **bus).any(|(_, function)| is_on_root_bus(function)))
-        });
+        let mut roots = before.filter(|bus| !self.bridges.contains_key(bus) && is_root_bus(facts, **bus));
         roots.next().copied()
     }
 
@@ -192,8 +198,22 @@ fn class_of(function: &Function) -> Option<u32> {
     function.class.map(|class| class.value >> 8)
 }
 
-fn is_on_root_bus(function: &Function) -> bool {
-    class_of(function).is_some_and(|class| ROOT_BUS_CLASSES.contains(&class))
+/// Whether the functions on a bus show that it is a root bus.
+fn is_root_bus(facts: &Facts, bus: (u32, u8)) -> bool {
+    const INTEL: u16 = 0x8086;
+    let of_uncore = |function: &Function| {
+        function.vendor.is_some_and(|vendor| vendor.value == INTEL)
+            && class_of(function).is_some_and(|class| class == HOST_BRIDGE || UNCORE.contains(&class))
+    };
+    // Device/port types 4, 9 and 10: root ports and what is integrated into the root complex.
+    let of_root = |function: &Function| {
+        let port_type = function.express.as_ref().and_then(|express| express.port_type);
+        class_of(function) == Some(HOST_BRIDGE) || matches!(port_type, Some(4 | 9 | 10))
+    };
+    bus.1 == 0
+        || facts.roots.contains_key(&bus)
+        || functions_on(facts, bus).any(|(_, function)| of_root(function))
+        || functions_on(facts, bus).all(|(_, function)| of_uncore(function))
 }
 
 /// VMD functions by the domain behind them: domains are given to them in bus order.

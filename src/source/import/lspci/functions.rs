@@ -128,25 +128,28 @@ fn header(line: &str) -> Option<(PciAddress, &str)> {
     let line = line.trim_start();
     let end = line.find([' ', '\t']).unwrap_or(line.len());
     let (place, rest) = line.split_at(end);
-    // `-PP` prints the path: 0000:00:00.0/01:00.0/02:05.0.
-    let joined;
-    let place = match (place.split_once('/'), place.rsplit_once('/')) {
-        (Some((first, _)), Some((_, last))) if last.contains(':') => {
-            joined = first
-                .rsplitn(3, ':')
-                .nth(2)
-                .map_or_else(|| last.to_owned(), |domain| format!("{domain}:{last}"));
-            &joined
-        }
-        _ => place,
+    let address = match place.contains('/') {
+        true => path(place)?.last().copied()?,
+        false if (7..=16).contains(&place.len()) => address(place)?,
+        false => return None,
     };
-    if !(7..=16).contains(&place.len()) {
-        return None;
-    }
-    let address = place.parse().or_else(|_| format!("0000:{place}").parse::<PciAddress>()).ok()?;
     let rest = rest.trim();
     let is_function = rest.contains(": ") || rest.ends_with(':') || rest.starts_with('"');
     is_function.then_some((address, rest))
+}
+
+/// With or without a domain.
+fn address(place: &str) -> Option<PciAddress> {
+    place.parse().or_else(|_| format!("0000:{place}").parse()).ok()
+}
+
+/// The bridges above a function and itself, as `-PP` prints them: `0000:00:00.0/01:00.0/02:05.0`.
+fn path(place: &str) -> Option<Vec<PciAddress>> {
+    const MOST: usize = 256;
+    let mut parts = place.split('/').take(MOST);
+    let first = address(parts.next()?)?;
+    let rest = parts.map(|part| address(part).map(|at| PciAddress { domain: first.domain, ..at }));
+    std::iter::once(Some(first)).chain(rest).collect()
 }
 
 /// `00: 86 80 e0 29`: offset and bytes.
@@ -232,6 +235,7 @@ impl List<'_> {
         if let Some((address, rest)) = header(&line.text) {
             self.finish();
             self.first(address, rest, line.number);
+            self.bridges_of_path(line);
             // Programs wrap lines of about 72 characters; the end of a name is a bracket more often than not.
             let is_long = line.text.len() > WRAPPED && !rest.ends_with(')');
             self.wrapped = is_long.then(|| (address, rest.to_owned(), line.number));
@@ -273,6 +277,16 @@ impl List<'_> {
         }
     }
 
+    /// Takes the bridges that `-PP` names above a function.
+    fn bridges_of_path(&mut self, line: &Line) {
+        let place = line.text.split_whitespace().next().filter(|place| place.contains('/'));
+        for pair in place.and_then(path).unwrap_or_default().windows(2) {
+            learn(&mut self.facts.function(pair[0], line.number).class, 0x06_04_00, line.number);
+            let below = self.facts.function(pair[1], line.number);
+            below.parent = below.parent.or(Some(pair[0]));
+        }
+    }
+
     /// Forgets the name of a function whose first line is read again with the next.
     fn seen_again(&mut self, address: PciAddress) {
         if let Some(function) = self.facts.functions.get_mut(&address) {
@@ -296,7 +310,7 @@ impl List<'_> {
         self.current = Some(address);
         let (class, name, interface) = head(rest);
         self.seen.numbers |= class.len() == 4 || class.starts_with("Class ");
-        self.seen.both |= class.ends_with(']');
+        self.seen.both |= class.ends_with(']') && rest.contains("]: ") && names_ids(&name);
         let name = Name::parse(&name);
         let (class, class_name) = names::class(class, interface);
         let function = self.facts.function(address, line);
@@ -408,6 +422,12 @@ impl List<'_> {
             self.facts.downgraded.push(Downgraded { address, line, speed, width });
         }
     }
+}
+
+/// Whether ids in brackets end a name.
+fn names_ids(name: &str) -> bool {
+    let ids = name.trim_end().strip_suffix(']').and_then(|name| name.rsplit_once('['));
+    ids.is_some_and(|(_, ids)| names::pair(ids).is_some())
 }
 
 /// Class, name and programming interface of a function's first line.

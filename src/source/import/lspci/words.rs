@@ -85,9 +85,10 @@ pub(super) fn register(express: &mut ExpressWords, name: &str, text: &str, line:
         "LnkSta" => {
             let (now, most) = text.split_once("(max ").unwrap_or((text, ""));
             for (slot, words) in [(&mut express.link_status, now), (&mut express.link_capabilities, most)] {
-                if let Some((speed, width)) = words.split_once(" x") {
+                let Some((speed, width)) = words.split_once(" x") else { continue };
+                if let Some(speed) = rate(speed.trim()) {
                     let width = number(width).and_then(|width| u8::try_from(width).ok());
-                    learn(slot, LinkWords { speed: rate(speed.trim()), width }, line);
+                    learn(slot, LinkWords { speed: Some(speed), width }, line);
                 }
             }
         }
