@@ -23,7 +23,7 @@ use self::{
     overlay::Overlay,
     stats_bar::{StatsBar, StatsRow},
 };
-pub use crate::ui::{Effect, MachineRead, Message, Mode, ScreenId, key as keymap, message};
+pub use crate::ui::{Effect, MachineRead, Message, Mode, Opened, ScreenId, key as keymap, message};
 use crate::{
     capacity,
     counters::Rates,
@@ -35,6 +35,7 @@ use crate::{
         Ask, Asks, Notice, Shared, SharedChange, Subject, answer::Answer, command::Row,
         experiments::Progress, message::Kept, settings::Done, shared::compare,
     },
+    units::counted,
 };
 
 pub(crate) use self::{commands::bind, configured::names};
@@ -228,6 +229,24 @@ impl App {
         Vec::new()
     }
 
+    /// Shows a machine that was opened, on the screen shown now; a broken file leaves the present one.
+    fn take_opened(&mut self, opened: Result<Opened, Failed>) {
+        let opened = match opened {
+            Ok(opened) => opened,
+            Err(why) => return self.warn(why.to_string()),
+        };
+        let units = self.shared.units;
+        let screen = if self.screen == PULL { MACHINE } else { self.screen };
+        *self = Self::new(opened.mode, opened.read, self.shared.size);
+        self.screen = screen;
+        if self.shared.units != units {
+            self.switch_units();
+        }
+        let unused = self.shared.machine.pasted.as_ref().map_or(0, |pasted| pasted.unused_lines);
+        let unused = if unused > 0 { format!("; ? lists {}", counted(unused, "unused line")) } else { String::new() };
+        self.tell(format!("Opened {}; `:open` without a path goes back{unused}", opened.name));
+    }
+
     fn take_machine(&mut self, read: MachineRead) {
         self.shared.machine = read.machine;
         self.shared.problems = read.problems;
@@ -308,7 +327,7 @@ impl App {
             "stop" => is_running,
             // While one is in progress the command shows it.
             "pull" => self.shared.can_test() && (!is_running || pulls.running.is_some()),
-            _ => true,
+            name => self.shared.can_test() || !commands::needs_machine(name),
         };
         does && screen.is_none_or(|screen| screen.offers(row.name, &self.shared))
     }
@@ -427,6 +446,7 @@ pub fn update(app: &mut App, message: Message) -> Vec<Effect> {
         Message::Paste(text) => effects = keys::paste(app, &text),
         Message::Mouse(mouse) => effects = pointer::mouse(app, mouse),
         Message::Resize(columns, rows) => app.shared.size = (columns, rows),
+        Message::Opened(opened) => app.take_opened(*opened),
         Message::Tick(now) => {
             app.shared.now = now;
             return effects;

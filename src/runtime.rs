@@ -19,6 +19,7 @@ mod console;
 mod effects;
 mod experiment_thread;
 mod input;
+mod opening;
 mod output;
 pub(crate) mod activity_sampler;
 mod sampler;

@@ -12,6 +12,7 @@ pub mod glyphs;
 pub mod picture;
 pub(crate) mod series;
 pub(crate) mod load;
+pub mod opening;
 pub(crate) mod judged;
 pub(crate) mod test;
 pub(crate) mod experiments;
@@ -24,7 +25,8 @@ pub use self::{
     command::Command,
     effect::Effect,
     key::Key,
-    message::{MachineRead, Message},
+    opening::Opening,
+    message::{MachineRead, Message, Opened},
     screen::{About, ScreenId},
     shared::Shared,
 };

@@ -42,6 +42,7 @@ const EVERYWHERE: &[Command<Run>] = &[
     command(660, &[Char('?')], "", "help", "Explain this screen: its keys and its marks", |app| app.lay(Overlay::Help(0))),
     command(665, &[Ctrl('g')], "", "glossary", "Explain terms: GT/s, root complex, MPS, MDTS, await and others; ? in the help shows it too", |app| app.lay(Overlay::Glossary(0))),
     command(670, &[Char(':')], "palette", "palette", "Find a command by its name", |app| app.lay(Overlay::Palette(Palette::default()))),
+    command(675, &[Ctrl('o')], "", "open", "Open a capture or a text of lspci: open PATH, or paste it; without a path goes back", |app| app.lay(Overlay::Palette(Palette::open()))),
     command(680, &[Key::Esc], "", "back", "Close the overlay or field, or go back", act::back),
     command(685, &[Ctrl('t')], "", "theme", "Show the next theme: 16 colours, dark, light, high contrast, plain, your own", App::next_theme),
     command(690, &[Ctrl('l')], "", "redraw", "Redraw the screen and read the machine again", |_| vec![Effect::Redraw, Effect::ReadMachine]),
@@ -50,6 +51,18 @@ const EVERYWHERE: &[Command<Run>] = &[
     command(720, &[Char('q')], "quit", "quit", "Quit; asks if a test is running or settings are changed", act::quit),
     command(730, &[Ctrl('c')], "", "quit now", "Stop everything and quit without asking", |_| vec![Effect::Interrupt]),
 ];
+
+/// Commands that read, test or change drives, which a capture, a folder or a text does not have.
+const OF_MACHINES: [&str; 25] = [
+    "apply", "custom arms", "edit value", "keep winner", "mark", "mark all", "mark row", "more rounds", "next value",
+    "other pull", "pause", "previous value", "profile", "prove", "pull", "pull again", "pull page", "run",
+    "sleeping threads", "start", "stop", "try live", "undo all", "undo kept", "undo one",
+];
+
+/// Whether a command does nothing on a machine that cannot be tested.
+pub(super) fn needs_machine(name: &str) -> bool {
+    OF_MACHINES.contains(&name)
+}
 
 /// `1` to `9`, for the commands that show a screen.
 const DIGITS: [Key; 9] =
@@ -121,8 +134,9 @@ pub fn of(screen: ScreenId) -> impl Iterator<Item = Row> {
 
 /// The commands whose name or description holds every word of `text`, each with the screen that it belongs to where that is
 /// another one. Names that begin with the text come first, then those of `screen`.
-pub(super) fn matching(screen: ScreenId, text: &str) -> Vec<(Option<ScreenId>, Row)> {
-    let text = text.to_lowercase();
+pub(super) fn matching(screen: ScreenId, can_test: bool, text: &str) -> Vec<(Option<ScreenId>, Row)> {
+    // What follows `open` is a path.
+    let text = if argument_of_open(text).is_some() { "open".to_owned() } else { text.to_lowercase() };
     let holds = |row: &Row| {
         let all = format!("{} {}", row.name, row.help).to_lowercase();
         text.split_whitespace().all(|word| all.contains(word))
@@ -131,7 +145,7 @@ pub(super) fn matching(screen: ScreenId, text: &str) -> Vec<(Option<ScreenId>, R
     let other = |(on, row): &(Option<ScreenId>, Row)| Some(((*on).filter(|on| *on != screen)?, *row));
     let others = ALL.iter().filter_map(other).map(|(on, row)| (Some(on), row));
     let all = here.into_iter().map(|row| (None, row)).chain(others);
-    let mut found: Vec<_> = all.filter(|(_, row)| holds(row)).collect();
+    let mut found: Vec<_> = all.filter(|(_, row)| holds(row) && (can_test || !needs_machine(row.name))).collect();
     let text = text.trim();
     found.sort_by_key(|(on, row)| {
         (!row.name.starts_with(text) || text.is_empty(), !row.name.contains(text), on.is_some())
@@ -146,6 +160,11 @@ pub(super) fn run_found(app: &mut App, (on, row): (Option<ScreenId>, Row)) -> Ve
     effects.extend(app.refresh());
     effects.extend(run(app, row.name));
     effects
+}
+
+/// What follows the word `open`; `None` for other text, and for the word alone before a blank.
+pub(super) fn argument_of_open(text: &str) -> Option<&str> {
+    text.trim_start().strip_prefix("open").filter(|rest| rest.starts_with(' '))
 }
 
 /// The command `key` means on `screen`.
@@ -196,8 +215,8 @@ mod tests {
 
     #[test]
     fn a_name_is_found_before_a_description() {
-        assert_eq!(matching(ScreenId("dyno"), "run")[0].1.name, "run");
-        let found = matching(super::super::MACHINE, "mark every");
+        assert_eq!(matching(ScreenId("dyno"), true, "run")[0].1.name, "run");
+        let found = matching(super::super::MACHINE, true, "mark every");
         assert!(found.iter().any(|(_, row)| row.name == "mark all"));
     }
 
@@ -207,10 +226,10 @@ mod tests {
             for (text, name) in
                 [("slots", "slots"), ("export", "export"), ("theme", "theme"), ("compare", "what-if")]
             {
-                let found = matching(screen.id, text);
+                let found = matching(screen.id, true, text);
                 assert!(found.iter().any(|(_, row)| row.name == name), "{} {text}: {found:?}", screen.id.0);
             }
-            assert_eq!(matching(screen.id, "export")[0].1.name, "export");
+            assert_eq!(matching(screen.id, true, "export")[0].1.name, "export");
         }
     }
 
@@ -228,6 +247,16 @@ mod tests {
         assert_eq!(of(Char('n')), ["columns"]);
         assert_eq!((of(Char('u')), of(Char('c')).contains(&"columns")), (Vec::new(), false));
         assert_eq!(of(Char('N')), ["previous drive"]);
+    }
+
+    #[test]
+    fn commands_of_machines_exist_and_are_not_offered_without_one() {
+        for name in OF_MACHINES {
+            let (on, _) = ALL.iter().find(|(_, row)| row.name == name).unwrap();
+            let screen = on.unwrap_or(super::super::MACHINE);
+            assert!(!matching(screen, false, name).iter().any(|(_, row)| row.name == name), "{name}");
+        }
+        assert_eq!(matching(super::super::MACHINE, false, "open /tmp/some file")[0].1.name, "open");
     }
 
     #[test]

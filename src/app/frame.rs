@@ -2,6 +2,7 @@
 
 use super::{App, Mode, layout, tabs};
 use crate::{
+    machine::{Machine, Pasted},
     model::RunState,
     screens::widgets::paint::{Brush, Piece, cells, fit, piece, width},
     text::Label,
@@ -28,10 +29,12 @@ pub(crate) fn title(app: &App, brush: &mut Brush<'_>) {
     let model = known(machine.processors.model.value());
     let model =
         ["AMD ", "Intel "].iter().find_map(|vendor| model.strip_prefix(vendor)).unwrap_or(&model).to_owned();
+    let cpus = machine.processors.count();
     let parts = [
+        machine.pasted.as_ref().map_or_else(String::new, |pasted| described(machine, pasted)),
         host,
         model,
-        counted(machine.processors.count(), "CPU"),
+        if cpus > 0 || machine.pasted.is_none() { counted(cpus, "CPU") } else { String::new() },
         kernel,
         counted(machine.drive_count(), "drive"),
     ];
@@ -42,8 +45,25 @@ pub(crate) fn title(app: &App, brush: &mut Brush<'_>) {
     brush.write_right(area.right(), area.y, &right);
 }
 
+/// The commands of a text and what it lacks: `lspci -vv, no drive models, no queues`.
+fn described(machine: &Machine, pasted: &Pasted) -> String {
+    let mut words = vec![pasted.kind()];
+    let links = || machine.pci.iter().filter_map(|(_, node)| node.link.as_ref());
+    if !links().any(|link| link.speed.is_known()) {
+        words.push("no links".to_owned());
+    }
+    if !machine.drives.iter().any(|drive| drive.model.is_known()) {
+        words.push("no drive models".to_owned());
+    }
+    if !machine.drives.iter().any(|drive| drive.queue.hardware_queues.is_known()) {
+        words.push("no drives' queues".to_owned());
+    }
+    words.join(", ")
+}
+
 fn mode(app: &App) -> Vec<Piece> {
     let (word, meaning) = match &app.shared.mode {
+        _ if app.shared.machine.pasted.is_some() => ("TEXT", Meaning::NotLive),
         Mode::Live => ("LIVE", Meaning::Live),
         Mode::Demo(_) => ("DEMO", Meaning::NotLive),
         Mode::Capture => ("CAPTURE", Meaning::NotLive),

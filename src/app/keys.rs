@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     screens::{Step, widgets::scroll::scrolled},
-    ui::{Key, ScreenId, command::Row, key::edit},
+    ui::{Key, Opening, ScreenId, command::Row, key::edit},
 };
 
 /// A key was pressed.
@@ -40,9 +40,22 @@ fn field_key(app: &mut App, key: Option<Key>) -> Vec<Effect> {
     app.grant(asks)
 }
 
-/// Puts pasted text into the open field.
+/// Asks for another machine.
+fn open(app: &mut App, opening: Opening) -> Vec<Effect> {
+    if opening != Opening::First {
+        app.tell("Reading ...");
+    }
+    vec![Effect::Open(opening)]
+}
+
+/// Puts pasted text into the open field; without one, a file name or a listing opens as a machine.
 pub fn paste(app: &mut App, text: &str) -> Vec<Effect> {
-    let line: String = text.lines().next().unwrap_or_default().chars().filter(|c| !c.is_control()).collect();
+    let is_field = matches!(app.overlay, Some(Overlay::Palette(_))) || app.overlay.is_none() && field(app).is_some();
+    if !is_field && let Some(opening) = Opening::from_paste(text) {
+        app.overlay = None;
+        return open(app, opening);
+    }
+    let line: String = text.split(['\r', '\n']).next().unwrap_or_default().chars().filter(|c| !c.is_control()).collect();
     let over = app.overlay.is_some();
     let open = match &mut app.overlay {
         Some(Overlay::Palette(palette)) => Some(&mut palette.input),
@@ -50,7 +63,7 @@ pub fn paste(app: &mut App, text: &str) -> Vec<Effect> {
         None => field(app),
     };
     let Some(open) = open else {
-        app.tell("No field is open for text");
+        app.tell("No field is open for text; a file name or a text of lspci opens it as a machine");
         return Vec::new();
     };
     for c in line.chars().take(4096) {
@@ -75,6 +88,7 @@ fn movement(command: &str) -> Option<Step> {
 fn overlay_key(app: &mut App, key: Key) -> Vec<Effect> {
     let (end, height) = (over::end(app), app.layout().overlay.height.saturating_sub(2));
     let Some(overlay) = app.overlay.as_mut() else { return Vec::new() };
+    let can_test = app.shared.can_test();
     let meant = commands::lookup(key, app.screen).map(|row| row.name);
     if let Overlay::Screen(id, _) = *overlay
         && let Some(screen) = app.screens.get_mut(id)
@@ -103,7 +117,17 @@ fn overlay_key(app: &mut App, key: Key) -> Vec<Effect> {
             }
             _ => {}
         },
-        Overlay::Palette(palette) => match palette_key(app.screen, palette, key) {
+        Overlay::Palette(palette)
+            if key == Key::Enter && commands::argument_of_open(palette.input.value()).is_some() =>
+        {
+            let words = commands::argument_of_open(palette.input.value()).and_then(Opening::from_words);
+            app.overlay = None;
+            match words {
+                Some(opening) => return open(app, opening),
+                None => app.warn("open: the path is too long; open a shorter one"),
+            }
+        }
+        Overlay::Palette(palette) => match palette_key((app.screen, can_test), palette, key) {
             ControlFlow::Continue(()) => {}
             ControlFlow::Break(chosen) => {
                 app.overlay = None;
@@ -127,11 +151,11 @@ fn overlay_key(app: &mut App, key: Key) -> Vec<Effect> {
 
 /// A key in the palette; breaks where it closes it, with the command to run.
 fn palette_key(
-    screen: ScreenId,
+    (screen, can_test): (ScreenId, bool),
     palette: &mut Palette,
     key: Key,
 ) -> ControlFlow<Option<(Option<ScreenId>, Row)>> {
-    let found = commands::matching(screen, palette.input.value());
+    let found = commands::matching(screen, can_test, palette.input.value());
     match key {
         Key::Esc => return ControlFlow::Break(None),
         Key::Enter => return ControlFlow::Break(found.get(palette.selected).copied()),

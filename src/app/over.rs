@@ -11,7 +11,11 @@ use crate::{
     findings,
     screens::widgets::paint::{Brush, Piece, fit, hanging, hints, open_field, paragraph, piece},
     ui::{ask::Reads, theme::Meaning},
+    units::counted,
 };
+
+/// Lines of an opened text that help names as unused.
+const MOST_UNUSED: usize = 20;
 
 /// Title and lines of a text over the screen, as wide as its area.
 fn text(app: &App, area: Rect) -> Option<(String, Vec<Vec<Piece>>)> {
@@ -100,7 +104,8 @@ fn help_lines(app: &App, width: u16) -> Vec<Vec<Piece>> {
         hanging(piece(format!("{mark:<11} "), meaning), text, Meaning::Text, width)
     };
     let keys = |on| {
-        let rows = commands::ALL.iter().filter(move |(own, _)| *own == on);
+        let makes_sense = |name| app.shared.can_test() || !commands::needs_machine(name);
+        let rows = commands::ALL.iter().filter(move |(own, row)| *own == on && makes_sense(row.name));
         rows.flat_map(|(_, row)| {
             let keys: Vec<String> = row.keys.iter().map(ToString::to_string).collect();
             explained(&keys.join(" "), Meaning::Key, row.help)
@@ -113,6 +118,19 @@ fn help_lines(app: &App, width: u16) -> Vec<Vec<Piece>> {
         lines.push(Vec::new());
     }
     lines.extend(paragraph(about.purpose, Meaning::Text, width));
+    if let Some(pasted) = &app.shared.machine.pasted {
+        lines.push(Vec::new());
+        lines.push(vec![piece(format!("This machine: {}", pasted.kind()), Meaning::Heading)]);
+        lines.extend(pasted.lacks.iter().flat_map(|lack| paragraph(lack, Meaning::Text, width)));
+        let unused = pasted.unused.iter().take(MOST_UNUSED).flat_map(|line| {
+            explained(&format!("line {}", line.line), Meaning::Quiet, &format!("not used: {}", line.reason))
+        });
+        lines.extend(unused);
+        let rest = pasted.unused_lines.saturating_sub(MOST_UNUSED);
+        if rest > 0 {
+            lines.push(vec![piece(format!("and {} not used", counted(rest, "more line")), Meaning::Quiet)]);
+        }
+    }
     lines.push(Vec::new());
     lines.extend(about.marks.iter().flat_map(|(mark, meaning, text)| explained(mark, *meaning, text)));
     lines.push(Vec::new());
@@ -140,7 +158,7 @@ fn draw_palette(app: &App, brush: &mut Brush<'_>, area: Rect, palette: &Palette)
     let inner = open(brush, area, "commands");
     let field = [piece(": ", Meaning::Field), open_field(&palette.input, inner.width.saturating_sub(2))];
     brush.write(inner.x, inner.y, inner.width, &field);
-    let found = commands::matching(app.screen, palette.input.value());
+    let found = commands::matching(app.screen, app.shared.can_test(), palette.input.value());
     let rows = usize::from(inner.height.saturating_sub(1));
     let top = palette.selected.saturating_sub(rows.saturating_sub(1));
     for (y, (index, command)) in (inner.y + 1..inner.bottom()).zip(found.iter().enumerate().skip(top)) {

@@ -29,3 +29,10 @@ pub struct Palette {
     /// Index of the selected match.
     pub selected: usize,
 }
+
+impl Palette {
+    /// With the beginning of `open PATH`.
+    pub(crate) fn open() -> Self {
+        Self { input: Input::new("open ".to_owned()), selected: 0 }
+    }
+}

@@ -63,13 +63,12 @@ fn press(app: &mut App, mouse: Mouse) -> Vec<Effect> {
 }
 
 fn overlay_press(app: &mut App, hit: &Hit) -> Vec<Effect> {
-    let screen = app.screen;
+    let (screen, can_test) = (app.screen, app.shared.can_test());
     match (app.overlay.as_ref(), hit) {
         (Some(Overlay::Palette(palette)), Hit::OverlayRow(row)) => {
-            let Some(chosen) = row
-                .checked_sub(2)
-                .and_then(|row| commands::matching(screen, palette.input.value()).get(row).copied())
-            else {
+            let Some(chosen) = row.checked_sub(2).and_then(|row| {
+                commands::matching(screen, can_test, palette.input.value()).get(row).copied()
+            }) else {
                 return Vec::new();
             };
             app.overlay = None;

@@ -20,6 +20,7 @@ use super::{
     input::Outside,
     run::{Row, Run, Testbed},
     run_history::{self, MOST},
+    opening,
     sampler::Sampler,
     saving,
     session::TestFiles,
@@ -28,12 +29,12 @@ use super::{
     worker::Worker,
 };
 use crate::{
-    app::{App, Effect, MachineRead, Message, draw, update},
+    app::{App, Effect, MachineRead, Message, draw, keymap::Key, update},
     engine::simulated,
     model::{Failed, Workload},
     source::{SysRoot, origin::Origin},
     store,
-    ui::{answer::Undoing, picture},
+    ui::{Opening, answer::Undoing, picture},
 };
 
 /// Interval between looks at a test.
@@ -62,6 +63,8 @@ pub(super) struct Effects {
     /// Laid out for the run, or for all runs of a pull.
     files: Option<TestFiles>,
     testbed: Option<Testbed>,
+    /// The state of the first machine while another one is shown. Its tests, samplers and settings go on.
+    first: Option<Box<App>>,
     /// Root of a live machine.
     live: Option<Arc<dyn SysRoot>>,
     pub(super) sampler: Option<Sampler>,
@@ -111,6 +114,7 @@ impl Effects {
             run: None,
             files: None,
             testbed: Testbed::new(origin, &root, read, clock.clone()),
+            first: None,
             live: origin.is_live().then_some(root),
             sampler: None,
             look_at: clock.now(),
@@ -163,6 +167,12 @@ impl Effects {
 
     /// Updates the state with a message and carries out its effects.
     pub(super) fn send(&mut self, app: &mut App, message: Message) -> io::Result<()> {
+        if self.first.is_some() && !is_for_shown(&message) {
+            return self.with_first(app, |effects, first| effects.send(first, message));
+        }
+        if matches!(&message, Message::Opened(opened) if opened.is_ok()) && self.first.is_none() {
+            self.first = Some(Box::new(app.clone()));
+        }
         if let Message::Tuned(answer) = &message
             && let (Some(read), Some(testbed)) = (&answer.machine, &mut self.testbed)
         {
@@ -185,6 +195,52 @@ impl Effects {
         update(app, Message::Tick(self.clock.elapsed()));
     }
 
+    /// Runs `job` with the state of the first machine, shown or not.
+    fn with_first<T>(&mut self, app: &mut App, job: impl FnOnce(&mut Self, &mut App) -> T) -> T {
+        let Some(mut first) = self.first.take() else { return job(self, app) };
+        let result = job(self, &mut first);
+        self.first = Some(first);
+        result
+    }
+
+    /// Shows the first machine again.
+    fn go_back(&mut self, app: &mut App) {
+        let Some(first) = self.first.take() else {
+            app.warn("No other machine was opened; `:open PATH` opens one");
+            return;
+        };
+        let size = app.shared.size;
+        *app = *first;
+        app.shared.size = size;
+        (app.overlay, app.notice) = (None, None);
+        update(app, Message::Tick(self.clock.elapsed()));
+    }
+
+    /// What an opened machine asks for that only the first one can do.
+    fn refuse_opened(&mut self, app: &mut App, effect: &Effect) -> bool {
+        use Effect as E;
+        let is_of_first = matches!(
+            effect,
+            E::StartRun(_)
+                | E::CheckAccess(_)
+                | E::PauseRun
+                | E::ResumeRun
+                | E::StopRun
+                | E::BeginExperiment(_)
+                | E::StopExperiment
+                | E::MeasureLonger(_)
+                | E::ApplyChanges(_)
+                | E::UndoChanges(_)
+                | E::KeepDead(_)
+                | E::KeepChanges
+                | E::ReadMachine
+        );
+        if is_of_first && !matches!(effect, E::ReadMachine) {
+            app.warn("An opened machine cannot be tested or changed; `:open` without a path goes back");
+        }
+        is_of_first
+    }
+
     /// Looks at the test if it is due; whether it was.
     pub(super) fn look_if_due(&mut self, app: &mut App) -> io::Result<bool> {
         let due = self.run.is_some() && self.clock.now() >= self.look_at;
@@ -196,7 +252,7 @@ impl Effects {
 
     /// Looks at the test and, without a screen, at the experiment.
     pub(super) fn look(&mut self, app: &mut App) -> io::Result<()> {
-        self.look_at_run(app)?;
+        self.with_first(app, Self::look_at_run)?;
         if let Some(experiments) = &mut self.experiments {
             experiments.look();
         }
@@ -204,7 +260,22 @@ impl Effects {
     }
 
     fn carry_out(&mut self, app: &mut App, effect: Effect) -> io::Result<()> {
+        if self.first.is_some() {
+            if self.refuse_opened(app, &effect) {
+                return Ok(());
+            }
+            if matches!(effect, Effect::Quit | Effect::QuitWith(_)) {
+                // The first machine may have a test or changed settings to ask about.
+                self.go_back(app);
+                return self.send(app, Message::Key(Key::Char('q')));
+            }
+        }
         match effect {
+            Effect::Open(Opening::First) => self.go_back(app),
+            Effect::Open(opening) => self.beside(move || {
+                let opened = opening::open(opening)?;
+                Some(Message::Opened(Box::new(opened)))
+            }),
             Effect::StartRun(workload) => return self.start(app, *workload),
             Effect::CheckAccess(targets) => {
                 let machine = Arc::clone(&app.shared.machine);
@@ -397,6 +468,21 @@ impl Drop for Effects {
         self.tune(settings_thread::Request::Undo(Undoing::Own));
         self.settings.iter_mut().for_each(Worker::end);
     }
+}
+
+/// Whether a message is for the machine shown; all others are answers to the first one.
+const fn is_for_shown(message: &Message) -> bool {
+    matches!(
+        message,
+        Message::Key(_)
+            | Message::Paste(_)
+            | Message::Mouse(_)
+            | Message::Resize(..)
+            | Message::Tick(_)
+            | Message::Opened(_)
+            | Message::Saved(_)
+            | Message::Copied(_)
+    )
 }
 
 fn send(sender: &Sender<Outside>, message: Message) {

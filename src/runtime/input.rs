@@ -52,7 +52,7 @@ const REST: Duration = Duration::from_millis(25);
 /// Time limit for the next byte of a paste.
 const PASTE_REST: Duration = Duration::from_secs(1);
 /// Longest paste in bytes. It ends there; the rest is dropped.
-const MOST_PASTED: usize = 1 << 20;
+const MOST_PASTED: usize = 16 << 20;
 
 /// Brackets of a paste (xterm's ctlseqs: Bracketed Paste Mode).
 const PASTE: &[u8] = b"\x1b[200~";

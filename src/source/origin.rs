@@ -97,17 +97,22 @@ fn open_capture(path: &Path) -> Result<Arc<dyn SysRoot>, OpenError> {
     let content = if is_stdin { read_some(io::stdin().lock()) } else { File::open(path).and_then(read_some) };
     let content =
         content.map_err(|failed| error(&name, words(&failed), "check the file and its permissions"))?;
+    open_content(&name, &content)
+}
+
+/// Opens the content of a file: a capture, or texts of lspci and other tools.
+pub fn open_content(name: &str, content: &[u8]) -> Result<Arc<dyn SysRoot>, OpenError> {
     if content.len() > MOST_TEXT {
-        return Err(error(&name, format!("longer than {} MiB", MOST_TEXT >> 20), MAKE_ONE));
+        return Err(error(name, format!("longer than {} MiB", MOST_TEXT >> 20), MAKE_ONE));
     }
     if !content.starts_with(MAGIC.as_bytes()) {
-        return open_text(&name, &content);
+        return open_text(name, content);
     }
-    match std::str::from_utf8(&content) {
-        Ok(text) => parse(&name, text),
+    match std::str::from_utf8(content) {
+        Ok(text) => parse(name, text),
         Err(bad) => {
             let line = content[..bad.valid_up_to()].split(|byte| *byte == b'\n').count();
-            Err(error(&name, format!("line {line}: not UTF-8"), MAKE_ONE))
+            Err(error(name, format!("line {line}: not UTF-8"), MAKE_ONE))
         }
     }
 }

@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use super::answer::Undoing;
+use super::{answer::Undoing, opening::Opening};
 use crate::{
     experiment::Plan,
     machine::Measured,
@@ -54,6 +54,8 @@ pub enum Effect {
     Copy(String, &'static str),
     /// Save a text to a new file with that extension; answered by [`Message::Saved`](super::Message::Saved).
     Save(String, &'static str),
+    /// Show another machine; answered by [`Message::Opened`](super::Message::Opened), or by nothing for the first one.
+    Open(Opening),
     /// Read the machine again.
     ReadMachine,
     /// Draw everything afresh: something else wrote on the terminal.

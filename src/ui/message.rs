@@ -7,6 +7,7 @@ use crate::{
     counters::{Rates, activity::Activity},
     machine::Machine,
     model::{ExperimentRecord, Failed, Limits, Problem, RunRecord, RunSample, RunSummary, Seconds},
+    report::dossier::Mode,
 };
 
 /// Something that happened. Times are since the start of the program.
@@ -20,6 +21,8 @@ pub enum Message {
     Mouse(Mouse),
     /// The terminal has this many columns and rows now.
     Resize(u16, u16),
+    /// Another machine was opened, or why not.
+    Opened(Box<Result<Opened, Failed>>),
     /// Time went on.
     Tick(Duration),
     /// The machine was read again.
@@ -59,6 +62,17 @@ pub struct MachineRead {
     pub problems: Vec<Problem>,
     /// Limits of its links and drives.
     pub limits: Arc<Limits>,
+}
+
+/// A machine that was opened in place of the first one.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Opened {
+    /// Its file, or "pasted text".
+    pub name: String,
+    /// Capture or folder.
+    pub mode: Mode,
+    /// The machine.
+    pub read: MachineRead,
 }
 
 /// Runs and experiments of this boot that were kept before, the oldest first.

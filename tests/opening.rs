@@ -1,0 +1,154 @@
+//! Another machine opened on the screen: by its name, dropped, or pasted as a text; and back.
+#![expect(clippy::unwrap_used, reason = "a test ends where something is not there")]
+
+use std::{io::Write, time::Duration};
+
+use iodyno::{
+    app::{Message, Mode, keymap},
+    runtime::headless::Headless,
+    source::origin::Origin,
+    ui::{picture::text, theme::Theme},
+};
+
+const LSPCI: &str = "00:00.0 Host bridge [0600]: Intel Corporation Device [8086:3ec2]\n\
+00:1d.0 PCI bridge [0604]: Intel Corporation Device [8086:a330]\n\
+3d:00.0 Non-Volatile memory controller [0108]: Toshiba Corporation XG6 NVMe SSD Controller [1179:011a]\n";
+
+fn open(demo: &str, size: (u16, u16)) -> Headless {
+    Headless::open(&Origin::Demo(demo.to_owned()), size).unwrap()
+}
+
+fn shown(headless: &Headless) -> String {
+    text(&headless.picture(Theme::PLAIN))
+}
+
+fn press(headless: &mut Headless, keys: &str) {
+    headless.press(keymap::parse(keys).unwrap());
+}
+
+fn paste(headless: &mut Headless, text: &str) {
+    headless.send(Message::Paste(text.to_owned()));
+}
+
+fn file(content: &str) -> tempfile::NamedTempFile {
+    let mut file = tempfile::NamedTempFile::new().unwrap();
+    file.write_all(content.as_bytes()).unwrap();
+    file
+}
+
+#[test]
+fn a_pasted_text_opens_and_the_way_back_shows_the_demo() {
+    for size in [(80, 24), (120, 40), (200, 60)] {
+        let mut headless = open("laptop", size);
+        let before = shown(&headless);
+        // As terminals send it.
+        paste(&mut headless, &LSPCI.replace('\n', "\r"));
+        assert_eq!(headless.app.shared.mode, Mode::Capture);
+        let picture = shown(&headless);
+        assert!(picture.contains("TEXT") && picture.contains("3d:00.0"), "{picture}");
+        assert!(picture.lines().next().unwrap().contains("lspci"), "{picture}");
+        press(&mut headless, ":open <Enter>");
+        assert_eq!(shown(&headless), before);
+    }
+}
+
+#[test]
+fn a_named_a_dropped_and_a_quoted_file_open() {
+    let file = file(LSPCI);
+    let path = file.path().display().to_string();
+    for way in [format!("'{path}'"), path.clone(), format!("file://{path}\r")] {
+        let mut headless = open("laptop", (120, 40));
+        paste(&mut headless, &way);
+        assert!(shown(&headless).contains("3d:00.0"), "{way}");
+    }
+    let mut headless = open("laptop", (120, 40));
+    press(&mut headless, &format!(":open {path}<Enter>"));
+    assert!(shown(&headless).contains("3d:00.0"));
+    assert!(shown(&headless).contains(&format!("Opened {path}")));
+    // A path pasted behind the word is text of the palette.
+    let mut headless = open("laptop", (120, 40));
+    press(&mut headless, "<C-o>");
+    paste(&mut headless, &path);
+    press(&mut headless, "<Enter>");
+    assert!(shown(&headless).contains("3d:00.0"));
+}
+
+#[test]
+fn a_broken_file_leaves_the_machine_and_says_one_line() {
+    let (folder, broken) = (tempfile::tempdir().unwrap(), file("hello"));
+    for (path, words) in [
+        ("/nowhere/at all".to_owned(), "No such file or directory"),
+        (broken.path().display().to_string(), "contains no iodyno capture"),
+        (folder.path().display().to_string(), "has no folder `sys`"),
+        ("/dev/null".to_owned(), "neither a file nor a folder"),
+    ] {
+        let mut headless = open("laptop", (120, 40));
+        press(&mut headless, &format!(":open {path}<Enter>"));
+        let picture = shown(&headless);
+        assert!(matches!(headless.app.shared.mode, Mode::Demo(_)));
+        assert!(picture.contains(words) && picture.contains("DEMO"), "{picture}");
+    }
+    let mut headless = open("laptop", (120, 40));
+    paste(&mut headless, "no listing\nat all\n");
+    assert!(shown(&headless).contains("pasted text: contains no iodyno capture"), "{}", shown(&headless));
+    press(&mut headless, ":open <Enter>");
+    assert!(shown(&headless).contains("No other machine was opened"));
+}
+
+#[test]
+fn commands_of_machines_are_not_offered_on_a_text() {
+    let mut headless = open("laptop", (200, 60));
+    let footer = |headless: &Headless| shown(headless).lines().last().unwrap().to_owned();
+    assert!(footer(&headless).contains("pull") && footer(&headless).contains("mark"));
+    paste(&mut headless, LSPCI);
+    headless.app.notice = None;
+    assert!(!footer(&headless).contains("pull") && !footer(&headless).contains("mark"), "{}", footer(&headless));
+    press(&mut headless, "?");
+    let help = shown(&headless);
+    assert!(help.contains("This machine: lspci") && !help.contains("Run the pull"), "{help}");
+    press(&mut headless, "<Esc>:pull");
+    assert!(!shown(&headless).contains("Run the pull"), "{}", shown(&headless));
+}
+
+#[test]
+fn a_test_goes_on_while_another_machine_is_shown() {
+    let mut headless = open("threadripper-before", (120, 40));
+    press(&mut headless, "n<Space>4r");
+    headless.wait(Duration::from_secs(2));
+    assert!(shown(&headless).contains("running"));
+    paste(&mut headless, LSPCI);
+    assert!(!shown(&headless).contains("● running"));
+    press(&mut headless, "r");
+    headless.wait(Duration::from_secs(20));
+    assert!(!shown(&headless).contains("Result"), "{}", shown(&headless));
+    press(&mut headless, ":open <Enter>");
+    let picture = shown(&headless);
+    assert!(picture.contains("Result") && !picture.contains("● running"), "{picture}");
+    // Quitting from a text asks what the first machine would ask.
+    press(&mut headless, "r");
+    headless.wait(Duration::from_secs(1));
+    paste(&mut headless, LSPCI);
+    press(&mut headless, "q");
+    assert!(!headless.has_left() && shown(&headless).contains("A test is running"), "{}", shown(&headless));
+    press(&mut headless, "q");
+    assert!(headless.has_left());
+}
+
+#[test]
+fn a_second_file_replaces_the_first_and_back_leads_to_the_machine() {
+    let mut headless = open("laptop", (120, 40));
+    paste(&mut headless, LSPCI);
+    paste(&mut headless, &LSPCI.replace("3d:00.0", "4e:00.0"));
+    assert!(shown(&headless).contains("4e:00.0"));
+    press(&mut headless, ":open <Enter>");
+    assert!(shown(&headless).contains("DEMO"));
+}
+
+#[test]
+fn an_open_field_takes_a_paste_as_text() {
+    let mut headless = open("laptop", (120, 40));
+    press(&mut headless, "/");
+    paste(&mut headless, "nvme1\rsecond line");
+    assert!(matches!(headless.app.shared.mode, Mode::Demo(_)));
+    assert!(shown(&headless).contains("nvme1"));
+}
