@@ -43,3 +43,29 @@ pub(super) fn run(args: &WhatifArgs, origin: &Origin) -> Result<Status, Failure>
     };
     show(args.json, &WhatifDocument::new(&answer), |_| text::text(&answer, columns().unwrap_or(WIDE)))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn refusals_name_the_words_of_the_user() {
+        let refused = |devices: &str, under: &str| {
+            let args = WhatifArgs { devices: devices.to_owned(), under: under.to_owned(), json: false };
+            match run(&args, &Origin::Demo("threadripper-before".to_owned())) {
+                Err(Failure::Said(complaint)) => complaint.to_string(),
+                other => format!("{other:?}"),
+            }
+        };
+        for (devices, under, about) in [
+            ("nvme0n1", "nvme8n1", "--under nvme8n1: it is a device"),
+            ("nvme0n1", "21:00.0", "--under 21:00.0: it is a device"),
+            ("nvme0n1", "0000:21:00.0@gen3", "--under 0000:21:00.0@gen3: it is a device"),
+            ("00:18.7", "0000:20", "--move 00:18.7: "),
+            ("nvme8n1,20", "0000:40", "--move 20: "),
+        ] {
+            let said = refused(devices, under);
+            assert!(said.starts_with(about), "{said}");
+        }
+    }
+}
