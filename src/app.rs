@@ -243,7 +243,8 @@ impl App {
             self.switch_units();
         }
         let unused = self.shared.machine.pasted.as_ref().map_or(0, |pasted| pasted.unused_lines);
-        let unused = if unused > 0 { format!("; ? lists {}", counted(unused, "unused line")) } else { String::new() };
+        let unused =
+            if unused > 0 { format!("; ? lists {}", counted(unused, "unused line")) } else { String::new() };
         self.tell(format!("Opened {}; `:open` without a path goes back{unused}", opened.name));
     }
 

@@ -25,8 +25,8 @@ pub use self::{
     command::Command,
     effect::Effect,
     key::Key,
-    opening::Opening,
     message::{MachineRead, Message, Opened},
+    opening::Opening,
     screen::{About, ScreenId},
     shared::Shared,
 };

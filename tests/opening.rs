@@ -102,7 +102,11 @@ fn commands_of_machines_are_not_offered_on_a_text() {
     assert!(footer(&headless).contains("pull") && footer(&headless).contains("mark"));
     paste(&mut headless, LSPCI);
     headless.app.notice = None;
-    assert!(!footer(&headless).contains("pull") && !footer(&headless).contains("mark"), "{}", footer(&headless));
+    assert!(
+        !footer(&headless).contains("pull") && !footer(&headless).contains("mark"),
+        "{}",
+        footer(&headless)
+    );
     press(&mut headless, "?");
     let help = shown(&headless);
     assert!(help.contains("This machine: lspci") && !help.contains("Run the pull"), "{help}");

@@ -54,9 +54,31 @@ const EVERYWHERE: &[Command<Run>] = &[
 
 /// Commands that read, test or change drives, which a capture, a folder or a text does not have.
 const OF_MACHINES: [&str; 25] = [
-    "apply", "custom arms", "edit value", "keep winner", "mark", "mark all", "mark row", "more rounds", "next value",
-    "other pull", "pause", "previous value", "profile", "prove", "pull", "pull again", "pull page", "run",
-    "sleeping threads", "start", "stop", "try live", "undo all", "undo kept", "undo one",
+    "apply",
+    "custom arms",
+    "edit value",
+    "keep winner",
+    "mark",
+    "mark all",
+    "mark row",
+    "more rounds",
+    "next value",
+    "other pull",
+    "pause",
+    "previous value",
+    "profile",
+    "prove",
+    "pull",
+    "pull again",
+    "pull page",
+    "run",
+    "sleeping threads",
+    "start",
+    "stop",
+    "try live",
+    "undo all",
+    "undo kept",
+    "undo one",
 ];
 
 /// Whether a command does nothing on a machine that cannot be tested.
@@ -145,7 +167,8 @@ pub(super) fn matching(screen: ScreenId, can_test: bool, text: &str) -> Vec<(Opt
     let other = |(on, row): &(Option<ScreenId>, Row)| Some(((*on).filter(|on| *on != screen)?, *row));
     let others = ALL.iter().filter_map(other).map(|(on, row)| (Some(on), row));
     let all = here.into_iter().map(|row| (None, row)).chain(others);
-    let mut found: Vec<_> = all.filter(|(_, row)| holds(row) && (can_test || !needs_machine(row.name))).collect();
+    let mut found: Vec<_> =
+        all.filter(|(_, row)| holds(row) && (can_test || !needs_machine(row.name))).collect();
     let text = text.trim();
     found.sort_by_key(|(on, row)| {
         (!row.name.starts_with(text) || text.is_empty(), !row.name.contains(text), on.is_some())

@@ -50,7 +50,7 @@ fn described(machine: &Machine, pasted: &Pasted) -> String {
     let mut words = vec![pasted.kind()];
     let links = || machine.pci.iter().filter_map(|(_, node)| node.link.as_ref());
     if !links().any(|link| link.speed.is_known()) {
-        words.push("no links".to_owned());
+        words.push("no link speeds".to_owned());
     }
     if !machine.drives.iter().any(|drive| drive.model.is_known()) {
         words.push("no drive models".to_owned());

@@ -50,12 +50,14 @@ fn open(app: &mut App, opening: Opening) -> Vec<Effect> {
 
 /// Puts pasted text into the open field; without one, a file name or a listing opens as a machine.
 pub fn paste(app: &mut App, text: &str) -> Vec<Effect> {
-    let is_field = matches!(app.overlay, Some(Overlay::Palette(_))) || app.overlay.is_none() && field(app).is_some();
+    let is_field =
+        matches!(app.overlay, Some(Overlay::Palette(_))) || app.overlay.is_none() && field(app).is_some();
     if !is_field && let Some(opening) = Opening::from_paste(text) {
         app.overlay = None;
         return open(app, opening);
     }
-    let line: String = text.split(['\r', '\n']).next().unwrap_or_default().chars().filter(|c| !c.is_control()).collect();
+    let line: String =
+        text.split(['\r', '\n']).next().unwrap_or_default().chars().filter(|c| !c.is_control()).collect();
     let over = app.overlay.is_some();
     let open = match &mut app.overlay {
         Some(Overlay::Palette(palette)) => Some(&mut palette.input),

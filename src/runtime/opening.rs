@@ -39,7 +39,10 @@ fn file(path: PathBuf) -> Result<Opened, Failed> {
     } else if metadata.is_file() {
         (Mode::Capture, Origin::Capture(path))
     } else {
-        return Err(wrong("is neither a file nor a folder", "name a capture, a text of lspci or a folder with `sys`"));
+        return Err(wrong(
+            "is neither a file nor a folder",
+            "name a capture, a text of lspci or a folder with `sys`",
+        ));
     };
     read(&name, mode, &origin.open().map_err(failed))
 }

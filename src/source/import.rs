@@ -25,11 +25,24 @@ use std::collections::BTreeSet;
 
 pub use root::ImportRoot;
 
-use self::{facts::Facts, tree::Tree};
+use self::{facts::Facts, sections::Kind, tree::Tree};
 use crate::{
     machine::Pasted,
     units::{counted, counted_with_verb},
 };
+
+/// All kinds of listings; the first that fits a line takes it.
+const KINDS: &[Kind] = &[
+    lspci::DRAWING,
+    lspci::LIST,
+    nvme_list::TABLE,
+    id_ns::KIND,
+    id_ctrl::KIND,
+    lsblk::TABLE,
+    interrupts::KIND,
+    dmesg::KIND,
+    json::KIND,
+];
 
 /// Functions and drives of one text; the tree that is read has no more.
 const MOST_FUNCTIONS: usize = 1 << 14;
@@ -42,7 +55,7 @@ pub fn read(content: &[u8]) -> Result<Option<ImportRoot>, String> {
     let text = lines::decode(content);
     let lines = lines::split(&text)?;
     let mut facts = Facts::default();
-    let listings = sections::read(&lines, &mut facts);
+    let listings = sections::read(KINDS, &lines, &mut facts);
     drop(lines);
     identify::assign(&mut facts);
     drives::join(&mut facts);

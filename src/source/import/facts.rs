@@ -5,8 +5,6 @@ use std::{
     collections::{BTreeMap, BTreeSet, btree_map::Entry},
 };
 
-use super::identify::Identify;
-
 use crate::{
     machine::pasted::{Downgraded, UnusedLine},
     model::PciAddress,
@@ -133,6 +131,23 @@ pub(super) struct DriveFacts {
     pub files: BTreeMap<String, Known<String>>,
     /// Files of its controller or device: `model`, `serial`, `firmware_rev`.
     pub device_files: BTreeMap<String, Known<String>>,
+}
+
+/// One of the data structures, until it is known which drive it describes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Identify {
+    pub line: usize,
+    /// The device of the command in front of it: `nvme0` or `nvme0n1`.
+    pub device: Option<String>,
+    pub of: Of,
+    pub bytes: Vec<u8>,
+}
+
+/// Which data structure.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Of {
+    Namespace { nsid: Option<u64>, size: Option<u64>, block: Option<u64> },
+    Controller { serial: String, model: String, firmware: String },
 }
 
 impl Facts {

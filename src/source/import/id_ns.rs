@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 
 use super::{
-    facts::{Facts, Line},
-    identify::{self, IDENTIFY_BYTES, Identify, Of, number},
+    facts::{Facts, Identify, Line, Of},
+    identify::{self, IDENTIFY_BYTES, number},
     sections::Kind,
 };
 
@@ -15,7 +15,7 @@ pub(super) const KIND: Kind = Kind {
         line.trim_start().starts_with("NVME Identify Namespace") || identify::is_command(line, COMMAND)
     },
     continues: identify::continues,
-    tolerates: 3,
+    tolerates: 1,
     read,
 };
 

@@ -2,28 +2,11 @@
 
 use super::{
     drives::{Size, drive_name, is_controller, is_namespace, put, put_device, short},
-    facts::{Facts, Known, Line},
+    facts::{Facts, Identify, Known, Line, Of},
 };
 
 /// Bytes of both data structures.
 pub(super) const IDENTIFY_BYTES: usize = 4096;
-
-/// One of the data structures, until it is known which drive it describes.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Identify {
-    pub line: usize,
-    /// The device of the command in front of it: `nvme0` or `nvme0n1`.
-    pub device: Option<String>,
-    pub of: Of,
-    pub bytes: Vec<u8>,
-}
-
-/// Which data structure.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Of {
-    Namespace { nsid: Option<u64>, size: Option<u64>, block: Option<u64> },
-    Controller { serial: String, model: String, firmware: String },
-}
 
 /// A line of either: a field of lower case and a colon, bits of one, a row of a table.
 pub(super) fn continues(line: &str) -> bool {

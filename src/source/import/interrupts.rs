@@ -20,7 +20,7 @@ pub(super) const KIND: Kind = Kind {
             .is_some_and(|name| name.len() <= 4 && name.bytes().all(|byte| byte.is_ascii_alphanumeric()));
         is_row && words.next().is_some_and(|count| count.bytes().all(|byte| byte.is_ascii_digit()))
     },
-    tolerates: 1,
+    tolerates: 0,
     read,
 };
 

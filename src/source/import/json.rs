@@ -13,7 +13,7 @@ use super::{
 pub(super) const KIND: Kind = Kind {
     begins: |line, _| line.trim_start().starts_with('{'),
     continues: |line| line.trim_start().starts_with(['{', '}', '[', ']', '"', ',']),
-    tolerates: 3,
+    tolerates: 0,
     read,
 };
 

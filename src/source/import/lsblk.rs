@@ -11,7 +11,7 @@ use super::{
 };
 
 /// A table with the default columns, or others that begin with names and have sizes.
-pub(super) const TABLE: Kind = Kind { begins: |line, _| is_heading(line), continues, tolerates: 1, read };
+pub(super) const TABLE: Kind = Kind { begins: |line, _| is_heading(line), continues, tolerates: 0, read };
 
 /// Columns that are never empty; a row is read up to the first other one.
 const FULL: [&str; 12] =

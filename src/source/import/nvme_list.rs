@@ -13,7 +13,7 @@ use super::{
 
 /// Tables of `nvme list` and `nvme list -v`.
 pub(super) const TABLE: Kind =
-    Kind { begins: |line, next| begins(line, next), continues, tolerates: 1, read };
+    Kind { begins: |line, next| begins(line, next), continues, tolerates: 0, read };
 
 /// A heading above dashes, or a row without them.
 fn begins(line: &str, next: Option<&str>) -> bool {

@@ -2,14 +2,10 @@
 
 use std::borrow::Cow;
 
-use super::{
-    dmesg,
-    facts::{Facts, Line},
-    id_ctrl, id_ns, interrupts, json, lsblk, lspci, nvme_list,
-};
+use super::facts::{Facts, Line};
 use crate::machine::pasted::Listing;
 
-/// A kind of listing. A new kind is a row of [`KINDS`].
+/// A kind of listing. A new kind is a row of `KINDS`, in `import.rs`.
 pub(super) struct Kind {
     /// Whether a listing begins at this line. The second argument is the line after it, if any.
     pub begins: fn(&str, Option<&str>) -> bool,
@@ -21,26 +17,13 @@ pub(super) struct Kind {
     pub read: fn(&[Line], &mut Facts) -> Option<Cow<'static, str>>,
 }
 
-/// All kinds; the first that fits a line takes it.
-const KINDS: &[Kind] = &[
-    lspci::DRAWING,
-    lspci::LIST,
-    nvme_list::TABLE,
-    id_ns::KIND,
-    id_ctrl::KIND,
-    lsblk::TABLE,
-    interrupts::KIND,
-    dmesg::KIND,
-    json::KIND,
-];
-
-/// Reads all listings of a text. Lines of no kind are noted as unused.
-pub(super) fn read(lines: &[Line], facts: &mut Facts) -> Vec<Listing> {
+/// Reads all listings of a text; the first kind that fits a line takes it. Lines of no kind are noted as unused.
+pub(super) fn read(kinds: &[Kind], lines: &[Line], facts: &mut Facts) -> Vec<Listing> {
     let mut listings: Vec<Listing> = Vec::new();
     let mut at = 0;
     while let Some(line) = lines.get(at) {
         let next = lines.get(at + 1).map(|line| &*line.text);
-        let Some(kind) = KINDS.iter().find(|kind| (kind.begins)(&line.text, next)) else {
+        let Some(kind) = kinds.iter().find(|kind| (kind.begins)(&line.text, next)) else {
             if !line.text.trim().is_empty() {
                 facts.notes.unused_text(line, "not a line of a listing that can be read");
             }
