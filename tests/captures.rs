@@ -172,6 +172,17 @@ fn pseudonyms_change_nothing_but_who_it_is() {
             drive.used_by.clone_from(&before.used_by);
             drive.backing_file.clone_from(&before.backing_file);
         }
+        // Mount points and options are pseudonyms.
+        let kinds = |machine: &Machine| -> Vec<_> {
+            machine
+                .layers
+                .file_systems
+                .iter()
+                .map(|mount| (mount.devices.clone(), mount.kind.clone()))
+                .collect()
+        };
+        assert_eq!(kinds(&machine), kinds(&original), "{origin:?}");
+        machine.layers.file_systems.clone_from(&original.layers.file_systems);
         assert_eq!(machine, original, "{origin:?}");
     }
 }

@@ -287,6 +287,11 @@ fn members_differ(inputs: &Inputs, array: &Drive, md: &Md) -> Option<Detection> 
         if words.is_empty() {
             severity = Severity::Info;
         }
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "sizes come from whole numbers"
+        )]
         let size = |bytes: f64| inputs.units.size(Bytes(bytes as u64));
         words.push(format!("{} and {}", size(least), size(most)));
     }

@@ -64,7 +64,7 @@ fn queued(inputs: &Inputs, drive: &Drive) -> Option<Detection> {
         !name.starts_with('-')
             && name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.'))
     };
-    let name = dm.name.value().map(|name| name.as_str()).filter(|name| is_plain(name));
+    let name = dm.name.value().map(crate::text::Label::as_str).filter(|name| is_plain(name));
     let options = lacking.iter().map(|word| format!("--perf-{word}")).collect::<Vec<_>>().join(" ");
     let command = name.map(|name| format!("sudo cryptsetup refresh --persistent {options} {name}"));
     let cipher = crypt.options.first().map_or("", crate::text::Label::as_str);

@@ -160,6 +160,9 @@ pub(super) const MISALIGNED: Row = Row {
     ..Row::PLAIN
 };
 
+/// A drive with evidence from several places.
+type Proven<'a> = (&'a Drive, Vec<Evidence>);
+
 /// A drive, and the evidence that its queue has a wrong value.
 type Found<'a> = (&'a Drive, Option<Evidence>);
 
@@ -324,7 +327,7 @@ fn hw_sectors_below_mdts(inputs: &Inputs) -> Vec<Detection> {
         let proofs = Evidence::of(&drive.queue.max_hw_sectors_kb).into_iter().chain(proof);
         is_below.then(|| ((kib, mdts / 1024, cause), (drive, proofs.collect::<Vec<_>>())))
     });
-    let detection = |((kib, mdts, cause), found): ((u64, u64, Between), Vec<(&Drive, Vec<Evidence>)>)| {
+    let detection = |((kib, mdts, cause), found): ((u64, u64, Between), Vec<Proven>)| {
         let drives = drives(&found);
         let identity = drives.first().and_then(|drive| drive.nvme.as_ref()).map(|nvme| nvme.identity.path());
         let extra = identity.map(|path| Evidence::new(&**path, format!("MDTS {mdts} KiB")));

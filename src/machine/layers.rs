@@ -157,6 +157,8 @@ pub struct ArcCache {
 pub(crate) struct Level {
     /// Levels above the drive, 0 for what lies on it directly.
     pub depth: usize,
+    /// A block device rather than a file system.
+    pub is_device: bool,
     /// `md0 RAID10, 4 of 4 members`, `/home ext4, noatime`.
     pub words: String,
 }
@@ -229,17 +231,13 @@ impl Md {
 
     /// `resync 12.5 % at 200.0 MB/s, 2 h left`.
     pub(crate) fn sync_words(&self) -> Option<String> {
-        let mut words = self.syncing()?.to_string();
-        if let Some(progress) = self.sync_completed.get() {
-            words.push_str(&format!(" {:.1} %", progress.percent()));
-        }
-        if let Some(speed) = self.sync_speed.get() {
-            words.push_str(&format!(" at {}/s per member", UnitSystem::Decimal.size(speed)));
-        }
-        if let Some(left) = self.seconds_left() {
-            words.push_str(&format!(", {} left", duration(left)));
-        }
-        Some(words)
+        let action = self.syncing()?;
+        let done = self.sync_completed.get().map(|progress| format!(" {:.1} %", progress.percent()));
+        let speed = self.sync_speed.get();
+        let speed = speed.map(|speed| format!(" at {}/s per member", UnitSystem::Decimal.size(speed)));
+        let left = self.seconds_left().map(|left| format!(", {} left", duration(left)));
+        let [done, speed, left] = [done, speed, left].map(Option::unwrap_or_default);
+        Some(format!("{action}{done}{speed}{left}"))
     }
 }
 
@@ -388,7 +386,7 @@ impl Machine {
                 found.push(drive);
             }
         }
-        found.sort_by(|a, b| self.position(a).cmp(&self.position(b)));
+        found.sort_by_key(|drive| self.position(drive));
         found
     }
 
@@ -452,7 +450,7 @@ impl Machine {
             if !seen.insert(name.as_str()) {
                 continue;
             }
-            levels.push(Level { depth, words: format!("{name} {}", layer.words()) });
+            levels.push(Level { depth, is_device: true, words: format!("{name} {}", layer.words()) });
             if let Some(above) = self.whole(name.as_str()) {
                 self.climb(above, depth + 1, seen, levels);
             }
@@ -464,7 +462,7 @@ impl Machine {
                 mounts.push(words);
             }
         }
-        levels.extend(mounts.into_iter().map(|words| Level { depth, words }));
+        levels.extend(mounts.into_iter().map(|words| Level { depth, is_device: false, words }));
     }
 
     /// A block device and what lies below it, from the top down: `md0 RAID1`, then its members.
@@ -488,7 +486,7 @@ impl Machine {
         let on = if drive.name.as_str() == part { String::new() } else { format!(" of {}", drive.name) };
         let layer = self.layer(drive.name.as_str());
         let what = layer.map_or_else(|| drive.short_model(), Layer::words);
-        levels.push(Level { depth, words: format!("{part}{on} {what}") });
+        levels.push(Level { depth, is_device: true, words: format!("{part}{on} {what}") });
         for below in layer.map_or(&[][..], |layer| &layer.below) {
             self.descend(below.as_str(), depth + 1, seen, levels);
         }

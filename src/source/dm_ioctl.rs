@@ -27,7 +27,7 @@ const NOFLUSH_FLAG: u32 = 1 << 11;
 const SECURE_DATA_FLAG: u32 = 1 << 15;
 
 /// Bytes of `struct dm_ioctl`: the offset of the first target.
-const HEADER: usize = 312;
+const FIRST_TARGET: u32 = 312;
 /// Bytes of `struct dm_target_spec`, before its parameters.
 const SPEC: usize = 40;
 /// Offsets in `struct dm_ioctl`.
@@ -99,7 +99,7 @@ fn request(major: u32, minor: u32, length: usize) -> Vec<u8> {
     // Version 4.0.0: the oldest that the kernel takes.
     put(0, 4);
     put(DATA_SIZE, u32::try_from(length).unwrap_or(u32::MAX));
-    put(DATA_START, HEADER as u32);
+    put(DATA_START, FIRST_TARGET);
     put(FLAGS, STATUS_TABLE_FLAG | NOFLUSH_FLAG | SECURE_DATA_FLAG);
     // `huge_encode_dev` of linux/kdev_t.h.
     let device = u64::from(minor & 0xff) | u64::from(major) << 8 | u64::from(minor & !0xff) << 12;
@@ -177,7 +177,7 @@ fn options(kind: &str, parameters: &str) -> String {
         "striped" => words.iter().take(2).filter(|word| is_number(word)).copied().collect(),
         _ => Vec::new(),
     };
-    harmless.iter().map(|word| format!(" {word}")).collect()
+    harmless.iter().flat_map(|word| [" ", *word]).collect()
 }
 
 #[cfg(test)]
@@ -186,18 +186,20 @@ mod tests {
 
     use super::*;
 
+    const HEADER: usize = FIRST_TARGET as usize;
     const KEY: &str = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff";
 
     /// An answer of the kernel with these targets.
     fn answer(targets: &[(u64, u64, &str, &str)]) -> Vec<u8> {
         let mut buffer = request(253, 0, LEAST);
-        buffer[TARGET_COUNT..TARGET_COUNT + 4].copy_from_slice(&(targets.len() as u32).to_ne_bytes());
+        buffer[TARGET_COUNT..TARGET_COUNT + 4]
+            .copy_from_slice(&u32::try_from(targets.len()).unwrap().to_ne_bytes());
         let mut at = HEADER;
         for (start, length, kind, parameters) in targets {
             let next = (at + SPEC + parameters.len() + 1).next_multiple_of(8);
             buffer[at..at + 8].copy_from_slice(&start.to_ne_bytes());
             buffer[at + 8..at + 16].copy_from_slice(&length.to_ne_bytes());
-            buffer[at + 20..at + 24].copy_from_slice(&((next - HEADER) as u32).to_ne_bytes());
+            buffer[at + 20..at + 24].copy_from_slice(&u32::try_from(next - HEADER).unwrap().to_ne_bytes());
             buffer[at + 24..at + 24 + kind.len()].copy_from_slice(kind.as_bytes());
             buffer[at + SPEC..at + SPEC + parameters.len()].copy_from_slice(parameters.as_bytes());
             at = next;
@@ -256,7 +258,7 @@ mod tests {
 
     #[test]
     fn the_numbers_are_those_of_the_kernel_header() {
-        let number = 3_u32 << 30 | (HEADER as u32) << 16 | 0xfd << 8 | 12;
+        let number = 3_u32 << 30 | FIRST_TARGET << 16 | 0xfd << 8 | 0x0c;
         assert_eq!(TABLE_STATUS, libc::Ioctl::from(number));
         let buffer = request(253, 0x1_02, LEAST);
         assert_eq!(long(&buffer, DEVICE), Some(0x10_fd02), "253:258 as the kernel encodes it");

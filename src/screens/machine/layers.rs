@@ -34,13 +34,7 @@ pub(super) fn member_state(machine: &Machine, array: &DriveName, part: &Label) -
 
 /// The kind of the write cache, which decides what fsync costs.
 pub(super) fn write_cache(drive: &Drive) -> Option<Fact> {
-    let mut found = read("cache", &drive.queue.write_cache, |kind| match kind.as_str() {
-        "write back" => "write back: fsync waits for a flush, its speed is not measured".to_owned(),
-        "write through" => "write through: fsync needs no flush, its speed is not measured".to_owned(),
-        other => other.to_owned(),
-    })?;
-    found.meaning = if drive.queue.write_cache.is_known() { Meaning::Text } else { Meaning::Quiet };
-    Some(found)
+    read("cache", &drive.queue.write_cache, |kind| format!("{kind}; fsync speed is not measured"))
 }
 
 /// The device's own layer, then everything that lies on it.
@@ -58,9 +52,19 @@ pub(super) fn of_drive(machine: &Machine, drive: &Drive) -> Vec<Fact> {
             facts.push(fact(label, level_words(&level, 1)));
         }
     }
-    for (at, level) in machine.stack_above(drive).into_iter().enumerate() {
-        let label = if at == 0 { "stack" } else { " " };
-        facts.push(fact(label, level_words(&level, 0)));
+    let mut levels = machine.stack_above(drive);
+    let is_stacked = levels.iter().any(|level| level.is_device);
+    if !is_stacked {
+        // `in use` names plain mounts; options are worth a line.
+        levels.retain(|level| level.words.contains(", "));
+    }
+    for (at, level) in levels.iter().enumerate() {
+        let label = match at {
+            0 if is_stacked => "stack",
+            0 => "mounts",
+            _ => " ",
+        };
+        facts.push(fact(label, level_words(level, 0)));
     }
     facts
 }
@@ -128,7 +132,11 @@ mod tests {
     const STACK: &str = include_str!("../../../tests/fixtures/stack.capture");
 
     fn machine() -> Machine {
-        source::read_machine(&TextRoot::parse(STACK).unwrap()).0
+        machine_of(STACK)
+    }
+
+    fn machine_of(text: &str) -> Machine {
+        source::read_machine(&TextRoot::parse(text).unwrap()).0
     }
 
     fn values(machine: &Machine, name: &str, label: &str) -> Vec<String> {
@@ -155,6 +163,19 @@ mod tests {
     }
 
     #[test]
+    fn plain_mounts_take_no_line_and_options_do() {
+        let plain = "40 22 259:1 / /srv/data rw,relatime - ext4 /dev/nvme0n1p1 rw";
+        let mount = "40 22 253:0 / /srv/data rw,noatime - ext4 /dev/mapper/cryptdata rw,stripe=256";
+        let at = |line: &str| {
+            let text = STACK.replace(mount, line).replace("link /sys/block/md0", "link /sys/block/gone");
+            machine_of(&text)
+        };
+        assert!(values(&at(plain), "nvme0n1", "mounts").is_empty());
+        let options = plain.replace("relatime", "noatime");
+        assert_eq!(values(&at(&options), "nvme0n1", "mounts"), ["/srv/data ext4, noatime"]);
+    }
+
+    #[test]
     fn a_member_out_of_sync_says_so() {
         let machine = machine();
         let state = |part: &str| member_state(&machine, &DriveName::new("md0"), &Label::new(part));
@@ -169,7 +190,7 @@ mod tests {
         for kind in ["write back", "write through"] {
             drive.queue.write_cache = Reading::known("/x", Label::new(kind));
             let said = write_cache(drive).unwrap().value;
-            assert!(said.starts_with(kind) && said.ends_with("its speed is not measured"), "{said}");
+            assert!(said.starts_with(kind) && said.ends_with("fsync speed is not measured"), "{said}");
         }
     }
 
