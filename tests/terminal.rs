@@ -167,7 +167,7 @@ fn a_test_runs_the_size_changes_and_the_terminal_comes_back() {
         screen.contents_between(23, 0, 23, 79).contains("run") && screen.contents().contains("workload")
     });
     terminal.resize(10, 40);
-    terminal.wait_for_text("iodyno needs 80 columns");
+    terminal.wait_for_text("iodyno needs 60 columns");
     terminal.resize(40, 120);
     terminal.wait_for_text("throughput");
     terminal.press("q");

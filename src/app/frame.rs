@@ -4,7 +4,7 @@ use super::{App, Mode, layout, tabs};
 use crate::{
     machine::{Machine, Pasted},
     model::RunState,
-    screens::widgets::paint::{Brush, Piece, cells, fit, piece, width},
+    screens::widgets::paint::{Brush, Piece, cells, fit, piece, width, write_fitting},
     text::Label,
     ui::theme::Meaning,
     units::counted,
@@ -152,7 +152,7 @@ fn running(app: &App) -> Option<(&'static str, String, String)> {
 pub(crate) fn footer(app: &App, brush: &mut Brush<'_>) {
     let (message, hints) = (app.layout().message, app.layout().hints);
     let notice = message_line(app);
-    brush.write(message.x + 1, message.y, message.width.saturating_sub(2), &notice);
+    write_fitting(brush, message.x + 1, message.y, message.width.saturating_sub(2), &notice);
     if !notice.is_empty() && message == hints {
         return;
     }

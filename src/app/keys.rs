@@ -177,3 +177,94 @@ fn agree(app: &mut App) -> Vec<Effect> {
     app.shared.pulls.agree(asked.targets);
     commands::run(app, asked.command)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::{
+        app::{MachineRead, Mode},
+        capacity,
+        source::{self, origin::Origin},
+    };
+
+    /// A demo's machine as the live one, whose nvme8n1 is in use.
+    fn live() -> App {
+        let demo = Origin::Demo("threadripper-before".to_owned());
+        let (machine, problems) = source::read_machine(&*demo.open().unwrap());
+        let limits = Arc::new(capacity::limits(&machine));
+        let read = MachineRead { machine: Arc::new(machine), problems, limits };
+        App::new(Mode::Live, read, (120, 40))
+    }
+
+    fn starts(effects: &[Effect]) -> bool {
+        effects.iter().any(|effect| matches!(effect, Effect::StartRun(_)))
+    }
+
+    #[test]
+    fn drives_in_use_are_read_after_one_question_for_each_set() {
+        let mut app = live();
+        let press = |app: &mut App, one: char| key(app, Key::Char(one));
+        press(&mut app, '4');
+        assert!(!starts(&press(&mut app, 'r')) && matches!(app.overlay, Some(Overlay::Confirm(_))));
+        key(&mut app, Key::Esc);
+        assert!(app.overlay.is_none() && app.shared.tests.running().is_none());
+        press(&mut app, 'r');
+        assert!(starts(&key(&mut app, Key::Enter)) && app.overlay.is_none());
+        app.shared.tests.all.clear();
+        assert!(starts(&press(&mut app, 'r')), "it is asked once");
+        app.shared.tests.all.clear();
+        let all: Vec<_> = app.shared.machine.hardware_drives().map(|drive| drive.name.clone()).collect();
+        app.shared.mark_all_of(&all[..1]);
+        assert!(starts(&press(&mut app, 'r')), "a part of what was agreed to");
+    }
+
+    #[test]
+    fn drives_that_nothing_uses_are_read_without_a_question() {
+        let mut app = live();
+        let free = app.shared.machine.hardware_drives().find(|drive| drive.used_by.is_empty());
+        let free = free.map(|drive| drive.name.clone()).unwrap();
+        app.shared.mark_all_of(&[free]);
+        key(&mut app, Key::Char('4'));
+        assert!(starts(&key(&mut app, Key::Char('r'))));
+    }
+
+    #[test]
+    fn the_footer_offers_what_does_something_now() {
+        let mut app = live();
+        let hints = |app: &App| -> Vec<&str> {
+            let area = ratatui::layout::Rect::new(0, 0, 200, 1);
+            let places = crate::app::layout::hints(area, app.screen, |row| app.offers(row));
+            places.into_iter().map(|(_, row)| row.name).collect()
+        };
+        key(&mut app, Key::Char('4'));
+        assert!(hints(&app).contains(&"run") && !hints(&app).contains(&"pause") && !hints(&app).contains(&"stop"));
+        key(&mut app, Key::Char('r'));
+        key(&mut app, Key::Enter);
+        let shown = hints(&app);
+        assert!(!shown.contains(&"run") && shown.contains(&"pause") && shown.contains(&"stop"), "{shown:?}");
+        key(&mut app, Key::Char('5'));
+        let shown = hints(&app);
+        for not_now in ["start", "keep winner", "more rounds", "undo kept", "pull"] {
+            assert!(!shown.contains(&not_now), "{not_now} of {shown:?}");
+        }
+        key(&mut app, Key::Char('3'));
+        assert!(!hints(&app).contains(&"apply") && !hints(&app).contains(&"export"), "{:?}", hints(&app));
+        key(&mut app, Key::Char('8'));
+        assert!(!hints(&app).contains(&"drop here"), "{:?}", hints(&app));
+    }
+
+    #[test]
+    fn a_digit_in_the_help_leads_to_its_screen_and_a_second_question_mark_to_the_terms() {
+        let mut app = live();
+        key(&mut app, Key::Char('?'));
+        key(&mut app, Key::Char('6'));
+        assert_eq!((app.screen, app.overlay.is_none()), (ScreenId("why"), true));
+        key(&mut app, Key::Char('?'));
+        key(&mut app, Key::Char('?'));
+        assert!(matches!(app.overlay, Some(Overlay::Glossary(0))));
+        key(&mut app, Key::Esc);
+        assert!(app.overlay.is_none());
+    }
+}

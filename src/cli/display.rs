@@ -109,3 +109,32 @@ pub(super) fn print_config(args: &ConfigArgs) -> Result<Status, Failure> {
     let (path, config) = configuration()?;
     print(&config.text(path.as_ref()))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_terminal_that_cannot_move_its_cursor_is_told_which_commands_to_use() {
+        for term in [None, Some(""), Some("dumb")] {
+            let complaint = why_no_screen(term).map(|complaint| complaint.to_string()).unwrap_or_default();
+            assert!(complaint.contains("use `iodyno tree`, `iodyno check`"), "{complaint}");
+        }
+        assert!(why_no_screen(Some("vt100")).is_none());
+    }
+
+    #[test]
+    fn an_option_wins_over_the_file() {
+        let names = config::Names::default();
+        let text = "theme = \"dark\"\nglyphs = \"ascii\"\n";
+        let config = config::read(text, &names).unwrap_or_default();
+        let with = |theme: Option<&str>, glyphs| {
+            let options = DisplayOptions { theme: theme.map(str::to_owned), glyphs };
+            options.of_terminal(&config).map(|theme| (theme.palette, theme.glyphs))
+        };
+        let light = with(Some("light"), Some(GlyphSet::Blocks));
+        assert_eq!(light, Ok((Palette::Light, GlyphSet::Blocks)));
+        assert_eq!(with(None, None).map(|(_, glyphs)| glyphs), Ok(GlyphSet::Ascii));
+        assert!(with(Some("pink"), None).is_err_and(|why| why.to_string().contains("no such theme; use 16")));
+    }
+}

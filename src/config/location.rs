@@ -47,6 +47,8 @@ pub(crate) fn of_process() -> Result<Found, (PathBuf, io::Error)> {
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
             Ok(Found { path: Some(path), text: None })
         }
+        // After a change of user, HOME may be a folder that this one cannot even look into.
+        Err(_) if fs::symlink_metadata(&path).is_err() => Ok(Found { path: Some(path), text: None }),
         Err(error) => Err((path, error)),
     }
 }

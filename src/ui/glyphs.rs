@@ -72,7 +72,7 @@ pub const GLYPHS: &[Glyph] = &[
     glyph('▽', '∩', 'n', "link limited by its slot"),
     glyph('●', '•', '*', "marked, in progress"),
     glyph('○', '○', 'o', "partly marked, ignored"),
-    glyph('▾', '▼', '-', "unfolded row"),
+    glyph('▾', '-', '-', "unfolded row"),
     glyph('▸', '►', '>', "folded row, moved card"),
     glyph('◂', '◄', '<', "card that gives way"),
     glyph('›', '»', '>', "cursor of a list"),
@@ -253,7 +253,7 @@ pub fn markdown() -> String {
     let mut text = String::from("| braille | blocks | ASCII | stands for |\n|---|---|---|---|\n");
     for glyph in GLYPHS {
         let ascii = match glyph.ascii {
-            '|' => "\\|".to_owned(),
+            '|' => "vertical bar".to_owned(),
             '`' => "backquote".to_owned(),
             ' ' => "blank".to_owned(),
             other => other.to_string(),

@@ -210,7 +210,7 @@ impl Areas {
     fn new(state: &Slots, shared: &Shared, area: Rect) -> Self {
         let frame = if shared.is_boxed() { 2 } else { 1 };
         let rows = u16::try_from(state.rows().max(1)).unwrap_or(u16::MAX);
-        let most = area.height - (area.height / 3).max(5);
+        let most = area.height.saturating_sub((area.height / 3).max(5));
         let height = rows.saturating_add(frame).min(most);
         let [trees, text] = Layout::vertical([Constraint::Length(height), Constraint::Fill(1)]).areas(area);
         let halves = [Constraint::Length(area.width / 2), Constraint::Fill(1)];
