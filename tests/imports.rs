@@ -7,6 +7,7 @@ mod skip;
 use std::{
     collections::BTreeMap,
     fs,
+    io::Write as _,
     path::{Path, PathBuf},
     process::Command,
 };
@@ -165,7 +166,7 @@ fn decoded_by_lspci(path: &Path) -> BTreeMap<String, [Option<String>; 4]> {
     };
     for line in text.lines() {
         if !line.starts_with(['\t', ' ']) {
-            address = line.split(' ').next().unwrap_or_default().to_owned();
+            line.split(' ').next().unwrap_or_default().clone_into(&mut address);
         }
         let link = |line: &str| {
             Some(format!(
@@ -384,8 +385,8 @@ fn a_function_alone_says_that_its_bridge_is_unknown() {
 #[test]
 fn names_cannot_reach_the_terminal_raw() {
     let hostile = "01:00.0 Non-Volatile memory controller: Evil \u{1b}[2J\u{9b}31m\u{202e}Drive\u{200b} **bold** <b>x</b>\n\tKernel driver in use: ../../\u{1b}]0;x\u{7}\n\tPhysical Slot: \u{1b}[1A\n";
-    let file = tempfile::NamedTempFile::new().unwrap();
-    fs::write(file.path(), hostile).unwrap();
+    let mut file = tempfile::NamedTempFile::new().unwrap();
+    file.write_all(hostile.as_bytes()).unwrap();
     for command in ["tree", "check"] {
         for json in [&["--json"][..], &[]] {
             let output = Command::new(env!("CARGO_BIN_EXE_iodyno"))
@@ -412,22 +413,16 @@ fn chains_circles_and_crowds_end() {
             "{bus:02x}:00.0 PCI bridge: X\n\tBus: primary={bus:02x}, secondary={secondary:02x}, subordinate=ff\n"
         )
     };
-    let deep: String = (0..255).map(|bus| bridge(bus, bus + 1)).collect();
+    let deep = (0..255).map(|bus| bridge(bus, bus + 1)).collect::<Vec<_>>().concat();
     let machine_of_chain = machine(&deep);
     assert_eq!(functions(&machine_of_chain), 255);
     let circle = bridge(1, 2) + &bridge(2, 1) + &bridge(3, 3);
     assert_eq!(functions(&machine(circle)), 3);
-    let crowd: String = (0..40_000_u32)
-        .map(|at| {
-            format!(
-                "{:04x}:{:02x}:{:02x}.{} PCI bridge: X\n",
-                at >> 16,
-                (at >> 8) & 0xff,
-                (at >> 3) & 0x1f,
-                at & 7
-            )
-        })
-        .collect();
+    let place = |at: u32| (at >> 16, (at >> 8) & 0xff, (at >> 3) & 0x1f, at & 7);
+    let line = |(domain, bus, device, function)| {
+        format!("{domain:04x}:{bus:02x}:{device:02x}.{function} PCI bridge: X")
+    };
+    let crowd = (0..40_000_u32).map(place).map(line).collect::<Vec<_>>().join("\n");
     assert!(import::read(crowd.as_bytes()).unwrap_err().contains("functions"));
     assert!(import::read("\n".repeat(2_000_000).as_bytes()).unwrap_err().contains("lines"));
     let twice = "01:00.0 PCI bridge: X\n\tFlags: fast\n01:00.0 PCI bridge: Y\n\tFlags: slow\n";

@@ -128,10 +128,10 @@ fn header(line: &str) -> Option<(PciAddress, &str)> {
     let line = line.trim_start();
     let end = line.find([' ', '\t']).unwrap_or(line.len());
     let (place, rest) = line.split_at(end);
-    let address = match place.contains('/') {
-        true => path(place)?.last().copied()?,
-        false if (7..=16).contains(&place.len()) => address(place)?,
-        false => return None,
+    let address = if place.contains('/') {
+        path(place)?.last().copied()?
+    } else {
+        address(place).filter(|_| (7..=16).contains(&place.len()))?
     };
     let rest = rest.trim();
     let is_function = rest.contains(": ") || rest.ends_with(':') || rest.starts_with('"');
