@@ -378,7 +378,9 @@ fn a_terminal_that_vanishes_while_an_experiment_runs_puts_settings_back() {
     let terminal = Terminal::start_with(&run, state.path());
     wait_until_changed(&device, &before);
     let status = terminal.hang_up();
-    assert_eq!((status, device.read_settings()), (129, before.clone()), "the command");
+    assert_eq!(device.read_settings(), before, "the command");
+    // The signal, or the line that could not be written.
+    assert!(matches!(status, 129 | 2), "status {status}");
 
     // The full screen: the first experiment is the scheduler's, the marked drive the loop device.
     let mut terminal = on_the_scheduler_of(&device, state.path());
