@@ -122,6 +122,10 @@ fn ids(text: &str) -> Option<(u16, u16)> {
 impl Measured {
     /// Parses a stored line; `None` if it is malformed.
     pub fn parse(line: &str) -> Option<Self> {
+        // A label would write it as a space, and the line would have one word more.
+        if line.chars().any(|c| c.is_whitespace() && c != ' ') {
+            return None;
+        }
         match line.split(' ').next() {
             Some(READS) => ReadCost::parse(line).map(Self::Reads),
             Some(BEYOND) => Exceeded::parse(line).map(Self::Exceeded),
@@ -323,6 +327,7 @@ mod tests {
             "alone A S small 5 0 x",
             "alone A  large 5 5 x",
             "alone A S large 5 5 ",
+            "alone A S\tT large 5 5 x",
             "0000:40",
             "0000:40 1022:1480 0 x",
             "0000:40 1022:1480 -5 x",
