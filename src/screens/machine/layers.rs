@@ -167,7 +167,10 @@ mod tests {
         let plain = "40 22 259:1 / /srv/data rw,relatime - ext4 /dev/nvme0n1p1 rw";
         let mount = "40 22 253:0 / /srv/data rw,noatime - ext4 /dev/mapper/cryptdata rw,stripe=256";
         let at = |line: &str| {
-            let text = STACK.replace(mount, line).replace("link /sys/block/md0", "link /sys/block/gone");
+            let text = STACK
+                .replace(mount, line)
+                .replace("link /sys/block/md0", "link /sys/block/gone")
+                .replace("link /sys/block/loop0", "link /sys/block/none");
             machine_of(&text)
         };
         assert!(values(&at(plain), "nvme0n1", "mounts").is_empty());
