@@ -30,16 +30,36 @@ targets! {
     "../fuzz/fuzz_targets/activity.rs" activity,
     "../fuzz/fuzz_targets/arm.rs" arm,
     "../fuzz/fuzz_targets/capture.rs" capture,
+    "../fuzz/fuzz_targets/config.rs" config,
+    "../fuzz/fuzz_targets/config_space.rs" config_space,
     "../fuzz/fuzz_targets/counters.rs" counters,
+    "../fuzz/fuzz_targets/import.rs" import,
     "../fuzz/fuzz_targets/jobfile.rs" jobfile,
     "../fuzz/fuzz_targets/journal.rs" journal,
+    "../fuzz/fuzz_targets/listing.rs" listing,
     "../fuzz/fuzz_targets/measured.rs" measured,
     "../fuzz/fuzz_targets/moves.rs" moves,
+    "../fuzz/fuzz_targets/paste.rs" paste,
     "../fuzz/fuzz_targets/records.rs" records,
     "../fuzz/fuzz_targets/redact.rs" redact,
     "../fuzz/fuzz_targets/rules.rs" rules,
     "../fuzz/fuzz_targets/run.rs" run,
     "../fuzz/fuzz_targets/smbios.rs" smbios,
+}
+
+/// Every target has its row above and its seeds.
+#[test]
+fn all_targets_are_here() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let own = fs::read_to_string(root.join("tests/corpus.rs")).unwrap();
+    let manifest = fs::read_to_string(root.join("fuzz/Cargo.toml")).unwrap();
+    for target in fs::read_dir(root.join("fuzz/fuzz_targets")).unwrap() {
+        let target = target.unwrap().path();
+        let name = target.file_stem().unwrap().to_str().unwrap();
+        assert!(own.contains(&format!("{name}::run")), "{name} is not replayed");
+        assert!(root.join("fuzz/corpus").join(name).is_dir(), "{name} has no seeds");
+        assert_eq!(manifest.matches(&format!("name = \"{name}\"")).count(), 1, "{name} in fuzz/Cargo.toml");
+    }
 }
 
 /// The next number of a generator with a fixed seed (`splitmix64`).
@@ -102,6 +122,8 @@ fn texts() {
     each_text("jobfile", 300, jobfile::run);
     each_text("measured", 500, measured::run);
     each_text("rules", 200, rules::run);
+    each_text("config", 200, config::run);
+    each_text("paste", 300, paste::run);
 }
 
 #[test]
@@ -110,6 +132,9 @@ fn bytes() {
     each_input("run", 200, run::run);
     each_input("journal", 50, journal::run);
     each_input("smbios", 300, smbios::run);
+    each_input("config_space", 300, config_space::run);
+    each_input("import", 20, import::run);
+    each_input("listing", 20, listing::run);
 }
 
 /// The first part of a pair ends at its last line end or at the middle.
