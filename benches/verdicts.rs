@@ -162,6 +162,7 @@ fn plan(scenario: &Scenario, seed: u64) -> Plan {
         workload: Workload::default(),
         awake: false,
         free_memory: false,
+        optional: false,
         against: if index == 0 { Vec::new() } else { vec![(0, 1.0)] },
     });
     Plan {

@@ -7,7 +7,10 @@ use std::{
     path::Path,
 };
 
-use rustix::fs::{AtFlags, StatxFlags};
+use rustix::{
+    fs::{AtFlags, StatxFlags},
+    io::{Errno, ReadWriteFlags, preadv2},
+};
 
 use super::EngineError;
 use crate::{
@@ -93,8 +96,21 @@ impl Open {
             }
             aligned(workload.offset, "--offset ", "choose another --offset")?;
         }
+        if workload.uncached {
+            uncached(&file).map_err(|errno| {
+                let wrong = format!("uncached reads (RWF_DONTCACHE) are refused: {}", errno_words(errno.raw_os_error()));
+                let fix = "use a kernel and file system that have them (Linux 6.14), or leave --uncached out";
+                EngineError::target(path, wrong, fix, errno.raw_os_error())
+            })?;
+        }
         Ok(Self { file, name, span, namespace: None, doubts: Vec::new() })
     }
+}
+
+/// Whether the kernel reads this file uncached: a read tells.
+fn uncached(file: &File) -> Result<(), Errno> {
+    let flags = ReadWriteFlags::from_bits_retain(libc::RWF_DONTCACHE.cast_unsigned());
+    preadv2(file, &mut [io::IoSliceMut::new(&mut [0; 512])], 0, flags).map(drop)
 }
 
 /// The smallest block a direct read can have, bytes.

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::plan::{Arm, Arms, Assignment, Needs, Scene};
 use crate::{
-    machine::{Drive, NodeKind},
+    machine::{Drive, Machine, NodeKind},
     model::{DriveName, EngineKind, NodeIndex, SettingId, Target, Workload},
     tune::{
         Device,
@@ -100,9 +100,52 @@ pub(super) fn readahead(scene: &Scene<'_>, work: &Workload) -> Arms {
     Ok(full.into_iter().enumerate().map(|one| in_state(one, false)).chain(free).collect())
 }
 
-pub(super) fn direct(_: &Scene<'_>, work: &Workload) -> Arms {
+pub(super) fn direct(scene: &Scene<'_>, work: &Workload) -> Arms {
     let buffered = Workload { direct: false, ..work.clone() };
-    Ok(vec![Arm::new("direct", work.clone()), Arm::new("buffered", buffered)])
+    let uncached = Workload { uncached: true, engine: EngineKind::IoUring, ..buffered.clone() };
+    let mut arms = vec![Arm::new("direct", work.clone()), Arm::new("buffered", buffered)];
+    if !scene.simulated {
+        // Nobody published its cost; a read tells whether kernel and file system have it.
+        arms.push(Arm { optional: true, ..Arm::new("uncached", uncached) });
+    }
+    Ok(arms)
+}
+
+/// Block devices of several drives each, by name, with the devices directly below them.
+fn arrays(machine: &Machine) -> BTreeMap<String, BTreeSet<(String, DriveName)>> {
+    let mut arrays: BTreeMap<String, BTreeSet<(String, DriveName)>> = BTreeMap::new();
+    for drive in &machine.drives {
+        for pair in drive.used_by.iter().flat_map(|used| used.chain.windows(2)) {
+            let [below, above] = pair else { continue };
+            arrays.entry(above.to_string()).or_default().insert((below.to_string(), drive.name.clone()));
+        }
+    }
+    arrays.retain(|_, members| members.len() > 1);
+    arrays
+}
+
+pub(super) fn members(scene: &Scene<'_>, work: &Workload) -> Arms {
+    not_simulated(scene, "arrays")?;
+    let arrays = arrays(scene.machine);
+    let named = |target: &Target| {
+        let path = target.path.to_string_lossy();
+        arrays.get_key_value(path.strip_prefix("/dev/").unwrap_or(&path))
+    };
+    let on_drive = |target: &Target| {
+        let drive = target.drive.as_ref()?;
+        arrays.iter().find(|(_, members)| members.iter().any(|(_, member)| member == drive))
+    };
+    let found = scene.targets.iter().find_map(named).or_else(|| scene.targets.iter().find_map(on_drive));
+    let (array, members) = found.ok_or("an array of two drives or more: name it, as in --filename /dev/md0")?;
+    let device = |name: &str| std::path::PathBuf::from("/dev").join(name);
+    let parts = members.iter().map(|(part, drive)| Target { path: device(part), drive: Some(drive.clone()) });
+    // As many reads in flight on the array as on all members.
+    let count = u32::try_from(members.len()).unwrap_or(u32::MAX);
+    let whole = Workload { jobs: work.jobs.saturating_mul(count), ..work.clone() };
+    Ok(vec![
+        Arm::new(format!("{count} members"), on(work, parts)),
+        Arm::new(array.clone(), on(&whole, [Target { path: device(array), drive: None }])),
+    ])
 }
 
 pub(super) fn polled(scene: &Scene<'_>, work: &Workload) -> Arms {

@@ -163,6 +163,8 @@ pub struct Arm {
     pub awake: bool,
     /// Whether simulated reads find free memory for the page cache, not memory full of pages. On a real machine nothing sets that.
     pub free_memory: bool,
+    /// Whether it is left out where the engine refuses its workload.
+    pub optional: bool,
     /// Compared with the sum of these arms' figures of the same round, each times its factor. Empty: it is the
     /// baseline.
     pub against: Vec<(usize, f64)>,
@@ -199,6 +201,7 @@ impl Arm {
             workload,
             awake: false,
             free_memory: false,
+            optional: false,
             against: vec![(0, 1.0)],
         }
     }

@@ -84,7 +84,7 @@ pub static EXPERIMENTS: &[Experiment] = &[
         if_same: "The page cache costs nothing here; compare the CPU time per read.",
         workload: big_reads,
         make: arms::direct,
-        ..row("direct", "What does the page cache cost?", "direct, buffered")
+        ..row("direct", "What does the page cache cost?", "direct, buffered, uncached where the kernel has it")
     },
     Experiment {
         needs: "NVMe drives with poll queues (nvme.poll_queues)",
@@ -173,6 +173,17 @@ pub static EXPERIMENTS: &[Experiment] = &[
             "Which drives share a limit that the tree hides?",
             "each alone, in pairs, all together",
         )
+    },
+    Experiment {
+        needs: "an array (md, device mapper) of two drives or more",
+        metric: Metric::BytesPerSecond,
+        found: "md RAID0 98 GiB/s on Linux 6.13, 43 GiB/s on 6.14 (linux-block 2025)",
+        if_better: "{arm} reads more than {baseline} together: it spreads these reads over more of them.",
+        if_worse: "{arm} reads less than {baseline} together: the array's code or its settings cost the rest.",
+        if_same: "{arm} reads as much as {baseline} together: the array costs nothing for these reads.",
+        workload: big_reads,
+        make: arms::members,
+        ..row("array-members", "What does an array cost?", "its members together, the array")
     },
     Experiment {
         needs: "two NUMA nodes with CPUs, and drives local to one of them",

@@ -206,6 +206,17 @@ options! {
         form: Some(FormField::of(7, YES_NO)),
         fio_default: Some("0"),
     }
+    uncached: bool = false, Plain, "uncached",
+    "1 drops pages once they are read (RWF_DONTCACHE), with buffered io_uring reads", {
+        rule: |work| {
+            let reads = !work.direct && work.engine == EngineKind::IoUring;
+            let error = ("needs buffered reads of io_uring", "use it with --direct 0 and --ioengine io_uring");
+            unless(reads || !work.uncached, error)
+        },
+        listed: |work| work.uncached,
+        arm: Arm::One,
+        fio: Fio::OfIoUring,
+    }
     hipri: bool = false, Plain, "hipri", "1 polls for completions; needs poll queues", {
         rule: |work| {
             let error = ("polled completions need O_DIRECT", "add --direct 1 or leave --hipri out");

@@ -54,7 +54,11 @@ impl Workload {
         let block = <Plain as Codec<_>>::text(&self.block_split);
         let block = block.unwrap_or_else(|| units::block_size(self.block_size));
         let jobs = if self.jobs == 1 { "1 job".to_owned() } else { format!("{} jobs", self.jobs) };
-        let buffered = if self.direct { "" } else { ", buffered" };
+        let buffered = match (self.direct, self.uncached) {
+            (true, _) => "",
+            (false, false) => ", buffered",
+            (false, true) => ", buffered and dropped",
+        };
         let polled = match (self.hipri, self.hybrid_poll) {
             (true, true) => ", hybrid polled",
             (true, false) => ", polled",

@@ -68,13 +68,16 @@ pub(super) struct RunningExperiment {
 
 impl RunningExperiment {
     /// An experiment on this machine or on a demo. Counters and clocks are read from `root`.
-    pub fn new(plan: Plan, service: &Arc<SettingsService>, root: &Arc<dyn SysRoot>, clock: Clock) -> Self {
+    pub fn new(mut plan: Plan, service: &Arc<SettingsService>, root: &Arc<dyn SysRoot>, clock: Clock) -> Self {
         let machine = Arc::new(service.read().0);
         let reader = if plan.simulated {
             Reader::Demo(vec![None; plan.arms.len()])
         } else {
             Reader::Engine(Arc::new(RealEngine::on(&machine)))
         };
+        if let Reader::Engine(engine) = &reader {
+            plan.arms.retain(|arm| !arm.optional || engine.check(&arm.workload).is_ok());
+        }
         let started = if plan.simulated { 0 } else { startup::unix_millis() / 1000 };
         let mut driver = Driver::new(plan);
         let todo = driver.step(Event::Begin).into();

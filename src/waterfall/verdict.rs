@@ -45,9 +45,9 @@ impl Waterfall {
                 (format!("{} reads {reads} of {of}{why}", step.name), remedy)
             }
             Layer::PageCache => (
-                format!("the page cache reads {reads} of {of}, with {} requested ahead", self.facts.ahead()),
+                format!("the page cache reads {reads} of {of}, also with {} requested ahead", self.facts.ahead()),
                 format!(
-                    "read with O_DIRECT{}; or free memory: it was copied, and full memory is reclaimed first",
+                    "read with O_DIRECT{}, or free memory and CPUs: the page cache copies each byte",
                     gain(own, self.rate_of(Layer::Direct), units)
                 ),
             ),

@@ -75,7 +75,7 @@ const RULES: [(Rule, &str); 19] = [
         "bs_unaligned bs_is_seq_rand iodepth_low fill_device file_append offset_align offset_increment \
          number_ios startdelay verify_only experimental_verify zonesize zonerange zoneskip thinktime rate \
          rate_min rate_iops_min max_latency latency_target create_only pre_read exitall flow nice nowait \
-         force_async uncached cmdprio_percentage",
+         force_async cmdprio_percentage",
     ),
     (Rule::Only(&["1"]), "loops nrfiles allow_file_create"),
     (Rule::Only(&["100"]), "percentage_random"),

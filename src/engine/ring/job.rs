@@ -12,7 +12,10 @@ use crate::engine::{
     workers::Assignment,
     workers::phase_tracker::{Failure, PhaseTracker},
 };
-use crate::{model::error_words, text::Label};
+use crate::{
+    model::{Workload, error_words},
+    text::Label,
+};
 
 /// A read that can be in flight.
 pub(crate) struct Request {
@@ -67,6 +70,8 @@ pub(crate) struct Addressing {
     file: types::Fd,
     flags: squeue::Flags,
     fixed_buffers: bool,
+    /// `RWF_` flags of every read.
+    rw_flags: i32,
 }
 
 impl Addressing {
@@ -77,7 +82,7 @@ impl Addressing {
         } else {
             (assignment.target.file.as_raw_fd(), squeue::Flags::empty())
         };
-        Self { file: types::Fd(file), flags, fixed_buffers }
+        Self { file: types::Fd(file), flags, fixed_buffers, rw_flags: dont_cache(&assignment.workload) }
     }
 
     /// The submission entry of request `number`.
@@ -85,12 +90,23 @@ impl Addressing {
     pub(crate) fn entry(self, request: &Request, number: u32) -> squeue::Entry {
         let Block { offset, length } = request.block;
         let entry = if self.fixed_buffers {
-            opcode::ReadFixed::new(self.file, request.address, length, request.buffer).offset(offset).build()
+            opcode::ReadFixed::new(self.file, request.address, length, request.buffer)
+                .offset(offset)
+                .rw_flags(self.rw_flags)
+                .build()
         } else {
-            opcode::Read::new(self.file, request.address, length).offset(offset).build()
+            opcode::Read::new(self.file, request.address, length)
+                .offset(offset)
+                .rw_flags(self.rw_flags)
+                .build()
         };
         entry.flags(self.flags).user_data(u64::from(number))
     }
+}
+
+/// The flags of uncached reads.
+const fn dont_cache(workload: &Workload) -> i32 {
+    if workload.uncached { libc::RWF_DONTCACHE } else { 0 }
 }
 
 /// Requests that can be submitted, first in, first out, so that no job delays another.

@@ -89,7 +89,7 @@ fn every_row_has_its_arms_where_nothing_is_missing() {
     let expected: &[(&str, &[&str])] = &[
         ("scheduler", &["none", "mq-deadline", "kyber"]),
         ("readahead", &["128 KiB", "0 KiB", "1024 KiB"]),
-        ("direct", &["direct", "buffered"]),
+        ("direct", &["direct", "buffered", "uncached"]),
         ("polled", &["interrupts", "polled"]),
         ("jobs", &["1 job", "2 jobs", "4 jobs", "8 jobs", "16 jobs", "32 jobs"]),
         ("depth", &["depth 1", "depth 4", "depth 16", "depth 32", "depth 64", "depth 128", "depth 256"]),
@@ -108,7 +108,7 @@ fn every_row_has_its_arms_where_nothing_is_missing() {
         assert!(plan.arms[1..].iter().all(|arm| arm.against == [(0, 1.0)]), "{id}");
         assert!(plan.least_time().as_secs() >= 18, "{id}");
     }
-    let rest = ["engine", "drives", "pairs", "numa", "max-sectors"];
+    let rest = ["engine", "drives", "pairs", "array-members", "numa", "max-sectors"];
     assert_eq!(expected.len() + rest.len(), EXPERIMENTS.len(), "every row is looked at");
     let engines = plan_of("engine", &machine, false, 1, &wishes).unwrap();
     let ladder =
@@ -117,6 +117,26 @@ fn every_row_has_its_arms_where_nothing_is_missing() {
     assert!(engines.arms[6].workload.hipri && !engines.arms[3].workload.register_files);
     let sectors = plan_of("max-sectors", &machine, false, 1, &wishes).unwrap();
     assert!(labels(&sectors).contains(&"128 KiB") && labels(&sectors).contains(&"64 KiB"));
+}
+
+#[test]
+fn an_array_is_held_against_all_of_its_members() {
+    use crate::machine::{Use, User};
+    let mut machine = complete();
+    let needs = plan_of("array-members", &machine, false, 1, &Wishes::default()).unwrap_err();
+    assert!(needs.to_string().contains("/dev/md0"), "{needs}");
+    for (drive, part) in [(0, "nvme0n1p1"), (1, "nvme1n1p1")] {
+        let chain = vec![part.into(), "md0".into()];
+        machine.drives[drive].used_by = vec![Use { chain, by: User::Holder }];
+    }
+    let plan = plan_of("array-members", &machine, false, 1, &Wishes::default()).unwrap();
+    assert_eq!(labels(&plan), ["2 members", "md0"]);
+    let [members, array] = &plan.arms[..] else { panic!() };
+    let paths: Vec<_> = members.workload.targets.iter().map(|target| target.path.to_str().unwrap()).collect();
+    assert_eq!(paths, ["/dev/nvme0n1p1", "/dev/nvme1n1p1"]);
+    assert_eq!(array.workload.targets[0].path.to_str(), Some("/dev/md0"));
+    assert_eq!(array.workload.jobs, 2 * members.workload.jobs, "as many reads in flight");
+    assert!(plan_of("array-members", &machine, true, 1, &Wishes::default()).is_err());
 }
 
 #[test]

@@ -184,10 +184,12 @@ mod tests {
         .map(|(path, text)| format!("file {path} {text}\n"))
         .concat();
         let links = format!(
-            "link /sys/dev/block/253:0 ../../devices/virtual/block/dm-0\n\
-             link /sys/devices/virtual/block/dm-0/slaves/nvme0n1p2 {drive}/nvme0n1p2\n\
+            "dir /sys/devices/virtual/block/dm-0/slaves\n  nvme0n1p2\n\
+             link /sys/dev/block/253:0 ../../devices/virtual/block/dm-0\n\
+             link /sys/devices/virtual/block/dm-0/slaves/nvme0n1p2 ../../../..{up}/nvme0n1p2\n\
              link /sys/dev/block/259:2 ../..{p}/nvme0n1p2\nlink /sys/dev/block/259:0 ../..{p}\n",
-            p = drive.strip_prefix("/sys").unwrap()
+            p = drive.strip_prefix("/sys").unwrap(),
+            up = drive.strip_prefix("/sys/devices").unwrap()
         );
         let root = TextRoot::parse(&format!("iodyno capture 1\n\n{files}{links}")).unwrap();
         let mounted = Mounted { name: "ext4 at /".to_owned(), device: Some("253:0".to_owned()) };
