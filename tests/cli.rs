@@ -558,7 +558,10 @@ fn the_tree_folds_what_matters_to_no_drive() {
     let origin = ["--demo", "threadripper-before"].map(str::to_owned);
     let (some, all) =
         (stdout(&run(&with(&["tree"], &origin))), stdout(&run(&with(&["tree", "--all"], &origin))));
-    assert!(some.contains("devices folded: no drive, card or mark is below them; --all shows them"), "{some}");
+    assert!(
+        some.contains("devices folded: no drive, card or mark is below them; --all shows them"),
+        "{some}"
+    );
     assert!(some.lines().count() + 10 < all.lines().count() && !all.contains("folded"), "{all}");
     for name in ["nvme0n1", "nvme9n1", "0000:60", "Quadro", "Aquantia"] {
         assert!(some.contains(name) && all.contains(name), "{name}");
@@ -578,7 +581,10 @@ fn a_mistake_in_the_configuration_is_one_line_with_its_place() {
     let refused = config();
     let line = String::from_utf8(refused.stderr).unwrap();
     assert_eq!((refused.status.code(), line.lines().count()), (Some(2), 1), "{line}");
-    assert!(line.starts_with(&format!("iodyno: {}:3: colour: no such key; use theme", path.display())), "{line}");
+    assert!(
+        line.starts_with(&format!("iodyno: {}:3: colour: no such key; use theme", path.display())),
+        "{line}"
+    );
     std::fs::write(&path, "units = \"GiB/s\"\n").unwrap();
     let printed = String::from_utf8(config().stdout).unwrap();
     assert!(printed.contains("units = \"GiB/s\"") && printed.contains("theme = \"auto\""), "{printed}");

@@ -239,7 +239,9 @@ mod tests {
             places.into_iter().map(|(_, row)| row.name).collect()
         };
         key(&mut app, Key::Char('4'));
-        assert!(hints(&app).contains(&"run") && !hints(&app).contains(&"pause") && !hints(&app).contains(&"stop"));
+        assert!(
+            hints(&app).contains(&"run") && !hints(&app).contains(&"pause") && !hints(&app).contains(&"stop")
+        );
         key(&mut app, Key::Char('r'));
         key(&mut app, Key::Enter);
         let shown = hints(&app);
