@@ -185,7 +185,7 @@ impl CommandLine {
         let status = match self.command {
             None => return screen(&origin, &self.display),
             Some(Command::Render(args)) => render::run(&args, &origin, &self.display),
-            Some(Command::Tree(args)) => tree(&origin, &args),
+            Some(Command::Tree(args)) => tree(&origin, args),
             Some(Command::Drives(format)) => drives(&origin, format),
             Some(Command::Check(args)) => check::run(&args, &origin),
             Some(Command::Pull(args)) => pull::run(&args, &origin),
@@ -253,7 +253,7 @@ fn screen(origin: &Origin, display: &DisplayOptions) -> Result<ExitCode, Failure
     Ok(runtime::run(origin, &config, theme)?)
 }
 
-fn tree(origin: &Origin, args: &TreeArgs) -> Result<Status, Failure> {
+fn tree(origin: &Origin, args: TreeArgs) -> Result<Status, Failure> {
     let MachineRead { machine, limits, problems } = read(origin)?;
     let document = report::json::TreeDocument::new(&machine, &limits, &problems);
     if args.format.json {

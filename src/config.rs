@@ -4,7 +4,7 @@ mod keys;
 mod location;
 mod reader;
 
-use std::{path::PathBuf, time::Duration};
+use std::{fmt::Write as _, path::PathBuf, time::Duration};
 
 pub(crate) use self::location::of_process;
 pub use self::{
@@ -93,7 +93,7 @@ impl Config {
             None => "# no configuration file: these are the defaults\n".to_owned(),
         };
         for key in KEYS {
-            text.push_str(&format!("\n# {}\n# {}\n", key.help, key.values));
+            let _ = write!(text, "\n# {}\n# {}\n", key.help, key.values);
             text.push_str(&(key.print)(self));
         }
         text

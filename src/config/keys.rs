@@ -81,7 +81,10 @@ fn tables<'a>(section: &str, rows: impl Iterator<Item = (&'a String, String)>) -
         let is_bare = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || "-_".contains(c));
         if is_bare { name.to_owned() } else { quoted(name) }
     };
-    let text: String = rows.map(|(own, lines)| format!("[{section}.{}]\n{lines}", name(own))).collect();
+    let mut text = String::new();
+    for (own, lines) in rows {
+        let _ = write!(text, "[{section}.{}]\n{lines}", name(own));
+    }
     if text.is_empty() { format!("# [{section}.NAME]\n") } else { text }
 }
 

@@ -3,7 +3,7 @@
 //! Screens are drawn with Braille and block elements. A drawn buffer is translated once at the end, so that no widget and
 //! no outside text needs to know the set.
 
-use std::fmt;
+use std::fmt::{self, Write as _};
 
 use ratatui::buffer::Buffer;
 
@@ -258,7 +258,7 @@ pub fn markdown() -> String {
             ' ' => "blank".to_owned(),
             other => other.to_string(),
         };
-        text.push_str(&format!("| {} | {} | {ascii} | {} |\n", glyph.braille, glyph.blocks, glyph.meaning));
+        let _ = writeln!(text, "| {} | {} | {ascii} | {} |", glyph.braille, glyph.blocks, glyph.meaning);
     }
     text
 }
