@@ -35,7 +35,7 @@ fn drives(content: &str) -> BTreeMap<String, Value> {
 }
 
 fn fixture(name: &str) -> String {
-    fs::read_to_string(format!("{}/tests/fixtures/listings/{name}", env!("CARGO_MANIFEST_DIR"))).unwrap()
+    fs::read_to_string(format!("{}/tests/fixtures/nvme-lists/{name}", env!("CARGO_MANIFEST_DIR"))).unwrap()
 }
 
 const LSPCI: &str = "00:1d.0 PCI bridge [0604]: Intel Corporation Device [8086:a330]\n\
@@ -58,6 +58,16 @@ fn tables_of_every_version_have_model_serial_size_and_format() {
     assert_eq!(two["nvme10n2"]["lba_bytes"], 4096);
     assert_eq!(two["nvme10n1"]["size_bytes"], 1_910_000_000_000_u64 / 512 * 512);
     assert_eq!(two["nvme10n1"]["model"], Value::Null);
+}
+
+#[test]
+fn a_list_of_controllers_alone_has_drives_and_their_functions() {
+    let found = drives(&fixture("nvme-list-verbose.txt"));
+    assert_eq!(
+        (&found["nvme0n1"]["address"], &found["nvme0n1"]["size_bytes"]),
+        (&"0000:3d:00.0".into(), &Value::Null)
+    );
+    assert_eq!(found["nvme0n1"]["model"], "KXG60ZNV512G NVMe TOSHIBA 512GB");
 }
 
 #[test]

@@ -2,11 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::facts::{DriveFacts, Facts, Known};
+use super::facts::{DriveFacts, Facts, Known, learn};
 use crate::model::PciAddress;
 
 /// Class of NVMe controllers.
 const NVM: u32 = 0x0108;
+
+/// Its programming interface.
+const NVM_EXPRESS: u32 = 0x02;
 
 /// A size as a listing states it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -131,6 +134,10 @@ impl Facts {
 /// Joins drives with functions: by the controller's address, else where one candidate is left on both sides. What could not
 /// be joined is said.
 pub(super) fn join(facts: &mut Facts) {
+    // The driver nvme binds to this class alone, so a text without lspci has these functions too.
+    for (address, line) in facts.controllers.values().copied().collect::<Vec<_>>() {
+        learn(&mut facts.function(address, line).class, (NVM << 8) | NVM_EXPRESS, line);
+    }
     let controllers: BTreeMap<String, PciAddress> =
         facts.controllers.iter().map(|(name, (address, _))| (name.clone(), *address)).collect();
     for (name, drive) in &mut facts.drives {

@@ -150,7 +150,19 @@ pub(super) enum Of {
     Controller { serial: String, model: String, firmware: String },
 }
 
+/// Data structures of one text: each takes 4 KiB, whatever its text has.
+const MOST_IDENTIFIED: usize = 1024;
+
 impl Facts {
+    /// Keeps a data structure until its drive is known.
+    pub fn identify(&mut self, found: Identify) {
+        if self.identified.len() < MOST_IDENTIFIED {
+            self.identified.push(found);
+        } else {
+            self.notes.unused(found.line, "more listings of nvme-cli than a machine has drives");
+        }
+    }
+
     /// The function of that address, made if it is new. A function that another listing of the text has already shown is
     /// completed, not replaced.
     pub fn function(&mut self, address: PciAddress, line: usize) -> &mut Function {

@@ -15,7 +15,7 @@ pub(super) const KIND: Kind = Kind {
         line.trim_start().starts_with("NVME Identify Controller") || identify::is_command(line, COMMAND)
     },
     continues: identify::continues,
-    tolerates: 1,
+    tolerates: 0,
     read,
 };
 
@@ -32,7 +32,7 @@ fn read(lines: &[Line], facts: &mut Facts) -> Option<Cow<'static, str>> {
         let to =
             if next == lines.len() { next } else { (serials[number]..next).find(is_begin).unwrap_or(next) };
         if let Some(found) = one(&lines[from..to]) {
-            facts.identified.push(found);
+            facts.identify(found);
         }
         from = to;
     }

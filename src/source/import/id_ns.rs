@@ -15,7 +15,7 @@ pub(super) const KIND: Kind = Kind {
         line.trim_start().starts_with("NVME Identify Namespace") || identify::is_command(line, COMMAND)
     },
     continues: identify::continues,
-    tolerates: 1,
+    tolerates: 0,
     read,
 };
 
@@ -53,7 +53,7 @@ fn read(lines: &[Line], facts: &mut Facts) -> Option<Cow<'static, str>> {
                 {
                     facts.drive(name, identify.line);
                 }
-                facts.identified.push(identify);
+                facts.identify(identify);
                 let is_human = listing.iter().any(|line| line.text.contains("LBA Format"));
                 any = Some(if is_human { "nvme id-ns -H".into() } else { COMMAND.into() });
             }

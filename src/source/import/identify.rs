@@ -18,7 +18,7 @@ pub(super) fn continues(line: &str) -> bool {
                 [a, b].iter().all(|it| !it.is_empty() && it.bytes().all(|byte| byte.is_ascii_digit()))
             })
         })
-        || ["LBA Format", "lbaf ", "ps ", "NVME Identify"].iter().any(|start| line.starts_with(start))
+        || ["LBA Format", "lbaf ", "ps "].iter().any(|start| line.starts_with(start))
 }
 
 /// Name and value of `mdts      : 7`.
