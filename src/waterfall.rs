@@ -19,13 +19,13 @@ pub enum Layer {
     Array,
     /// dm-crypt.
     Crypt,
-    /// The file by O_DIRECT, many reads in flight.
+    /// The file by `O_DIRECT`, many reads in flight.
     FileSystem,
     /// The file through the page cache, with blocks requested far ahead.
     PageCache,
-    /// A program that reads by O_DIRECT.
+    /// A program that reads by `O_DIRECT`.
     Direct,
-    /// A program that calls read() in order, with the kernel's readahead.
+    /// A program that calls `read()` in order, with the kernel's readahead.
     Buffered,
     /// A program that maps the file.
     Mmap,
@@ -152,12 +152,12 @@ impl Waterfall {
     }
 
     /// The step that a step is compared with: the slowest known one below, of which later steps are part of the way.
-    /// Programs are compared with the page cache, or with O_DIRECT.
+    /// Programs are compared with the page cache, or with `O_DIRECT`.
     fn below(&self, index: usize) -> Option<&Step> {
         let step = self.steps.get(index)?;
         let path = self.steps[..index].iter().filter(|other| {
             let cached = other.layer == Layer::PageCache;
-            !other.layer.is_program() && !(cached && step.layer == Layer::Direct)
+            !(other.layer.is_program() || cached && step.layer == Layer::Direct)
         });
         let known = path.filter_map(|step| Some((step.rate.value()?, step)));
         known.min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, step)| step)

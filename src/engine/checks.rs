@@ -77,7 +77,7 @@ fn file_system(open: &Open) -> Option<&'static str> {
 
 /// Number of [`SAMPLES`] blocks with only zeros; `None` on a read error, which the run will report.
 ///
-/// Samples of a buffered run are read with O_DIRECT too, since they would be cached for the run.
+/// Samples of a buffered run are read with `O_DIRECT` too, since they would be cached for the run.
 fn zeros(open: &Open, workload: &Workload) -> Option<u64> {
     let by_descriptor = || {
         let path = format!("/proc/self/fd/{}", open.file.as_raw_fd());

@@ -93,7 +93,7 @@ pub(crate) fn drop_pages(file: &File, offset: u64, length: u64) -> io::Result<()
     Ok(fadvise(file, offset, NonZeroU64::new(length), Advice::DontNeed)?)
 }
 
-/// Requests of FS_IOC_FIEMAP at a time.
+/// Requests of `FS_IOC_FIEMAP` at a time.
 const BATCH: usize = 256;
 
 /// `struct fiemap_extent` (linux/fiemap.h).

@@ -34,7 +34,7 @@ pub(crate) fn available() -> Result<(), Errno> {
 }
 
 /// Why pread is used instead.
-pub(crate) fn unavailable(errno: &Errno) -> String {
+pub(crate) fn unavailable(errno: Errno) -> String {
     format!(
         "mmap needs MADV_POPULATE_READ (Linux 5.14), which is refused ({}): using pread",
         errno_words(errno.raw_os_error())

@@ -1,4 +1,4 @@
-//! `--prefetch`: requests blocks ahead of sequential buffered reads, as a program does with posix_fadvise(WILLNEED).
+//! `--prefetch`: requests blocks ahead of sequential buffered reads, as a program does with `posix_fadvise(WILLNEED)`.
 
 use std::{fs::File, num::NonZeroU64};
 

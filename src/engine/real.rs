@@ -108,7 +108,7 @@ impl RealEngine {
         let buffered = Workload { direct: false, ..workload.clone() };
         let mut pool = match mmap::available() {
             Ok(()) => self.with_threads(&buffered, open(&buffered)?, mmap::work),
-            Err(error) => self.instead(&buffered, open(&buffered)?, mmap::unavailable(&error)),
+            Err(error) => self.instead(&buffered, open(&buffered)?, mmap::unavailable(error)),
         }?;
         if workload.direct {
             pool.explain("mmap reads through the page cache: --direct 1 has no effect".to_owned());

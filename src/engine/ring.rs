@@ -180,7 +180,9 @@ pub(crate) fn make<S: squeue::EntryMarker, C: cqueue::EntryMarker>(
 ) -> Result<(IoUring<S, C>, Vec<String>), EngineError> {
     let build = |flags: &[Flag]| {
         let mut builder = IoUring::<S, C>::builder();
-        flags.iter().for_each(|flag| flag.set(&mut builder));
+        for flag in flags {
+            flag.set(&mut builder);
+        }
         if polled {
             builder.setup_iopoll();
         }

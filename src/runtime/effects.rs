@@ -217,7 +217,7 @@ impl Effects {
     }
 
     /// What an opened machine asks for that only the first one can do.
-    fn refuse_opened(&mut self, app: &mut App, effect: &Effect) -> bool {
+    fn refuse_opened(app: &mut App, effect: &Effect) -> bool {
         use Effect as E;
         let is_of_first = matches!(
             effect,
@@ -261,7 +261,7 @@ impl Effects {
 
     fn carry_out(&mut self, app: &mut App, effect: Effect) -> io::Result<()> {
         if self.first.is_some() {
-            if self.refuse_opened(app, &effect) {
+            if Self::refuse_opened(app, &effect) {
                 return Ok(());
             }
             if matches!(effect, Effect::Quit | Effect::QuitWith(_)) {

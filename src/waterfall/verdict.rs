@@ -110,7 +110,7 @@ impl Facts {
         }
     }
 
-    /// Why O_DIRECT reads of a file lose, and what to do.
+    /// Why `O_DIRECT` reads of a file lose, and what to do.
     fn file_system(&self) -> (String, String) {
         match self.extents {
             Some((count, mean)) if count > 1 && mean < LARGE_EXTENT => (

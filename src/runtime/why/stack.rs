@@ -139,7 +139,7 @@ fn descend(root: &dyn SysRoot, device: &str, offset: u64, levels: &mut Vec<Level
             layer: Layer::Drive,
             name: several.join(" + "),
             paths: several.iter().map(|name| Path::new("/dev").join(name)).collect(),
-            offset: offset / several.len() as u64 >> 20 << 20,
+            offset: (offset / several.len() as u64) >> 20 << 20,
             read_ahead: None,
             buffered: false,
         }),

@@ -91,7 +91,9 @@ fn scaled(number: &str, factor: u64) -> Option<u64> {
     let value: f64 = number.replace(',', ".").parse().ok().filter(|_| is_plain)?;
     let bytes = (value * factor as f64).round();
     // 2^60 bytes, more than any drive has.
-    (bytes < 1_152_921_504_606_846_976.0).then_some(bytes as u64)
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a whole number in range")]
+    let whole = (bytes < 1_152_921_504_606_846_976.0).then_some(bytes as u64);
+    whole
 }
 
 /// Sets a file of a drive's folder; an empty one is not stated.

@@ -123,7 +123,7 @@ fn format(line: &str) -> Option<Format> {
         let bytes = after("Data Size:")?;
         (
             after("Metadata Size:")?,
-            bytes.is_power_of_two().then(|| bytes.trailing_zeros()).unwrap_or(0),
+            if bytes.is_power_of_two() { bytes.trailing_zeros() } else { 0 },
             after("Relative Performance:").unwrap_or(0),
         )
     } else {

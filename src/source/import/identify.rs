@@ -38,8 +38,8 @@ pub(super) fn is_command(line: &str, command: &str) -> bool {
 
 /// The device that a line names.
 pub(super) fn device_in(line: &str) -> Option<String> {
-    let words = line.split_whitespace().map(|word| short(word.trim_end_matches([':', ','])));
-    words.filter(|word| is_controller(word) || is_namespace(word)).last().map(str::to_owned)
+    let mut words = line.split_whitespace().map(|word| short(word.trim_end_matches([':', ','])));
+    words.rfind(|word| is_controller(word) || is_namespace(word)).map(str::to_owned)
 }
 
 /// A decimal number, or a hexadecimal one with `0x`.
