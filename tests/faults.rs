@@ -1,7 +1,11 @@
 //! Faults of the system under a test: refused rings, limits, devices that fail, shrink, vanish and hang. The test goes on with
 //! what is left and names it, or ends with one line.
 
-#![expect(clippy::unwrap_used, reason = "a test ends where something is not there")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::disallowed_methods,
+    reason = "a test ends where something is not there, and writes its own files"
+)]
 
 #[path = "common/loop_device.rs"]
 mod loop_device;

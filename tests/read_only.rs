@@ -1,7 +1,11 @@
 //! Every command, and a session of the full screen, under strace: no block device is opened for writing, no write reaches one,
 //! and only commands that change settings open files of /sys for writing.
 
-#![expect(clippy::unwrap_used, reason = "a test ends where something is not there")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::disallowed_methods,
+    reason = "a test ends where something is not there, and writes its own files"
+)]
 
 #[path = "common/loop_device.rs"]
 mod loop_device;

@@ -1,5 +1,4 @@
 //! The program itself in a terminal, on the synthetic machine: CPU time to its first frame, and its memory.
-#![expect(clippy::disallowed_methods, reason = "the program under test is waited for")]
 
 use std::{
     fs,
@@ -46,7 +45,7 @@ fn once(capture: &Path) -> (f64, u64) {
     let mut output = pair.master.try_clone_reader().unwrap();
     let mut keys = pair.master.take_writer().unwrap();
     let reader = thread::spawn(move || {
-        let mut buffer = [0; 1 << 16];
+        let mut buffer = vec![0; 1 << 16];
         while matches!(output.read(&mut buffer), Ok(1..)) {}
     });
     // After the first frame the program waits for a key: its CPU time stands still.

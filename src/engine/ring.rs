@@ -387,9 +387,12 @@ mod tests {
         use Flag::{CoopTaskrun, DeferTaskrun, NoSqarray, SingleIssuer, Sqpoll};
         let with = |polled, bad: &[Flag], errno| {
             let mut said = Vec::new();
-            let build = |flags: &[Flag]| match flags.iter().any(|flag| bad.contains(flag)) {
-                true => Err(io::Error::from_raw_os_error(errno)),
-                false => Ok(()),
+            let build = |flags: &[Flag]| {
+                if flags.iter().any(|flag| bad.contains(flag)) {
+                    Err(io::Error::from_raw_os_error(errno))
+                } else {
+                    Ok(())
+                }
             };
             let made = best(polled, build, &mut said).map(|((), names)| names.join(" "));
             (made.ok(), said.join("; "))

@@ -98,7 +98,10 @@ impl Open {
         }
         if workload.uncached {
             uncached(&file).map_err(|errno| {
-                let wrong = format!("uncached reads (RWF_DONTCACHE) are refused: {}", errno_words(errno.raw_os_error()));
+                let wrong = format!(
+                    "uncached reads (RWF_DONTCACHE) are refused: {}",
+                    errno_words(errno.raw_os_error())
+                );
                 let fix = "use a kernel and file system that have them (Linux 6.14), or leave --uncached out";
                 EngineError::target(path, wrong, fix, errno.raw_os_error())
             })?;

@@ -136,7 +136,8 @@ pub(super) fn members(scene: &Scene<'_>, work: &Workload) -> Arms {
         arrays.iter().find(|(_, members)| members.iter().any(|(_, member)| member == drive))
     };
     let found = scene.targets.iter().find_map(named).or_else(|| scene.targets.iter().find_map(on_drive));
-    let (array, members) = found.ok_or("an array of two drives or more: name it, as in --filename /dev/md0")?;
+    let (array, members) =
+        found.ok_or("an array of two drives or more: name it, as in --filename /dev/md0")?;
     let device = |name: &str| std::path::PathBuf::from("/dev").join(name);
     let parts = members.iter().map(|(part, drive)| Target { path: device(part), drive: Some(drive.clone()) });
     // As many reads in flight on the array as on all members.

@@ -84,7 +84,11 @@ pub static EXPERIMENTS: &[Experiment] = &[
         if_same: "The page cache costs nothing here; compare the CPU time per read.",
         workload: big_reads,
         make: arms::direct,
-        ..row("direct", "What does the page cache cost?", "direct, buffered, uncached where the kernel has it")
+        ..row(
+            "direct",
+            "What does the page cache cost?",
+            "direct, buffered, uncached where the kernel has it",
+        )
     },
     Experiment {
         needs: "NVMe drives with poll queues (nvme.poll_queues)",

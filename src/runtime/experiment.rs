@@ -68,7 +68,12 @@ pub(super) struct RunningExperiment {
 
 impl RunningExperiment {
     /// An experiment on this machine or on a demo. Counters and clocks are read from `root`.
-    pub fn new(mut plan: Plan, service: &Arc<SettingsService>, root: &Arc<dyn SysRoot>, clock: Clock) -> Self {
+    pub fn new(
+        mut plan: Plan,
+        service: &Arc<SettingsService>,
+        root: &Arc<dyn SysRoot>,
+        clock: Clock,
+    ) -> Self {
         let machine = Arc::new(service.read().0);
         let reader = if plan.simulated {
             Reader::Demo(vec![None; plan.arms.len()])

@@ -21,7 +21,11 @@ pub(super) fn open(opening: Opening) -> Option<Result<Opened, Failed>> {
         Opening::File(path) => Some(file(expanded(path))),
         Opening::Text(text) => {
             let name = "pasted text";
-            Some(read(name, Mode::Capture, &origin::open_content(name, text.as_bytes()).map_err(failed)))
+            Some(read(
+                name,
+                Mode::Capture,
+                &origin::open_content(name, text.as_bytes()).map_err(|error| failed(&error)),
+            ))
         }
     }
 }
@@ -44,7 +48,7 @@ fn file(path: PathBuf) -> Result<Opened, Failed> {
             "name a capture, a text of lspci or a folder with `sys`",
         ));
     };
-    read(&name, mode, &origin.open().map_err(failed))
+    read(&name, mode, &origin.open().map_err(|error| failed(&error)))
 }
 
 fn read(
@@ -53,11 +57,11 @@ fn read(
     root: &Result<std::sync::Arc<dyn SysRoot>, Failed>,
 ) -> Result<Opened, Failed> {
     let root = root.as_ref().map_err(Clone::clone)?;
-    let read = startup::read_or_refuse(&**root).map_err(failed)?;
+    let read = startup::read_or_refuse(&**root).map_err(|error| failed(&error))?;
     Ok(Opened { name: name.to_owned(), mode, read })
 }
 
-fn failed(error: origin::OpenError) -> Failed {
+fn failed(error: &origin::OpenError) -> Failed {
     Failed::new(error.to_string(), None)
 }
 

@@ -228,7 +228,11 @@ impl Inquiry {
         }
         let file = &self.mounted.name;
         steps.push(measured(Layer::FileSystem, file, "O_DIRECT reads of 1m of the file, depth 16"));
-        steps.push(measured(Layer::PageCache, "page cache", "read() of 128k, with 8m requested ahead or the kernel's readahead, whichever reads more"));
+        steps.push(measured(
+            Layer::PageCache,
+            "page cache",
+            "read() of 128k, with 8m requested ahead or the kernel's readahead, whichever reads more",
+        ));
         steps.push(measured(Layer::Direct, "O_DIRECT", "reads of 1m, depth 16"));
         steps.push(measured(Layer::Buffered, "read()", "reads of 128k in order"));
         steps.push(measured(Layer::Mmap, "mmap", "page faults of 128k in order"));

@@ -84,8 +84,8 @@ mod tests {
 
     use super::*;
 
-    fn file(path: &str) -> Option<Opening> {
-        Some(Opening::File(path.into()))
+    fn file(path: &str) -> Opening {
+        Opening::File(path.into())
     }
 
     #[test]
@@ -100,7 +100,7 @@ mod tests {
             ("~/lspci.txt", "~/lspci.txt"),
             ("'/tmp/it'\\''s'", "/tmp/it's"),
         ] {
-            assert_eq!(Opening::from_paste(pasted), file(expected), "{pasted}");
+            assert_eq!(Opening::from_paste(pasted), Some(file(expected)), "{pasted}");
         }
     }
 
@@ -113,7 +113,7 @@ mod tests {
             assert_eq!(Opening::from_paste(word), None, "{word}");
         }
         assert_eq!(Opening::from_words("  "), Some(Opening::First));
-        assert_eq!(Opening::from_words("lspci.txt"), file("lspci.txt"));
+        assert_eq!(Opening::from_words("lspci.txt"), Some(file("lspci.txt")));
     }
 
     proptest! {

@@ -6,6 +6,7 @@ use std::{
 };
 
 /// Runs it to its end.
+#[allow(dead_code, reason = "not every test needs it")]
 pub fn iodyno(state: &Path, args: &[&str]) -> Output {
     command(state, args).output().unwrap()
 }

@@ -133,7 +133,12 @@ pub fn behind_controller(machine: &mut Machine) {
 }
 
 fn evidence(finding: &Finding) -> String {
-    finding.evidence.iter().map(|proof| format!("{} = {}\n", proof.path, proof.value)).collect()
+    finding
+        .evidence
+        .iter()
+        .map(|proof| format!("{} = {}", proof.path, proof.value))
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 #[test]
