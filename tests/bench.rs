@@ -248,7 +248,7 @@ fn unreadable_targets_are_one_line_with_a_fix() {
     assert!(refusal(&path, &["--size=1g"]).contains("less than --size 1g"));
     assert!(refusal(&path, &["--rw=randwrite"]).contains("iodyno only reads"));
     assert!(refusal(&path, &["--overwrite=1"]).contains("iodyno only reads"));
-    assert!(refusal(&path, &["--ioengine=mmap"]).contains("use one of io_uring, io_uring_cmd, libaio"));
+    assert!(refusal(&path, &["--ioengine=splice"]).contains("use one of io_uring, io_uring_cmd, libaio"));
     assert!(refusal(&path, &["--offset=2m"]).contains("has 1m, less than --offset 2m"));
     assert!(refusal(&path, &["--cpus_allowed=70000"]).contains("not a list of numbers"));
     assert!(refusal(&path, &["--bs=100"]).contains("multiple of 512"));

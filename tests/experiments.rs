@@ -348,7 +348,7 @@ fn what_cannot_be_is_one_line() {
                 "--max-time",
                 "9s",
             ],
-            "--max-time: too short for 100 rounds of 2 runs; use 122 s or more, or a shorter --runtime",
+            "--max-time: too short for 100 rounds of 3 runs; use 182 s or more, or a shorter --runtime",
         ),
     ] {
         let (out, error, status) = iodyno(&[&["experiment"][..], args].concat());

@@ -443,7 +443,7 @@ fn a_finding_leads_to_the_experiment_that_would_prove_it() {
 #[test]
 fn unavailable_experiments_have_a_reason() {
     let mut headless = open("laptop");
-    press(&mut headless, "5jjjjjjjjjjj<Enter>");
+    press(&mut headless, "5jjjjjjjjjjjj<Enter>");
     assert!(shown(&headless).contains("nomerges needs a real machine"), "{}", shown(&headless));
     let capture = concat!(env!("CARGO_MANIFEST_DIR"), "/assets/demos/laptop.capture");
     let origin = Origin::Capture(capture.into());

@@ -40,7 +40,11 @@ fn screen_of(demo: &str) -> App {
 /// A test from its key to its end, with `change` made to what it came to; what it taught.
 fn test(app: &mut App, change: impl Fn(&mut RunSummary)) -> Option<Vec<Measured>> {
     update(app, Message::Key(Key::Char('4')));
-    let effects = update(app, Message::Key(Key::Char('r')));
+    let mut effects = update(app, Message::Key(Key::Char('r')));
+    if effects.is_empty() {
+        // Drives in use are asked about.
+        effects = update(app, Message::Key(Key::Enter));
+    }
     let Some(Effect::StartRun(workload)) = effects.into_iter().next() else { panic!("it starts a test") };
     let start: Instant = Clock::counted().now();
     let mut running =

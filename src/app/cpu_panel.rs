@@ -30,7 +30,7 @@ pub(super) fn draw(app: &App, brush: &mut Brush<'_>, area: Rect) {
     brush.panel(area, &title, &[]);
     if all.is_empty() {
         let text = match app.shared.mode {
-            Mode::Capture | Mode::Folder => "A capture has no live counters.",
+            Mode::Capture | Mode::Folder => "Captures and texts have no live counters.",
             Mode::Demo(_) => "No counters until a test runs.",
             Mode::Live => "Counting; first bars after one second.",
         };

@@ -196,7 +196,7 @@ fn table(app: &App, brush: &mut Brush<'_>, inner: Rect, shown: &[&Group]) {
     let body = Rect { y: inner.y + 1, height: inner.height.saturating_sub(1), ..inner };
     if app.stats_bar.rows.is_empty() {
         let text = match app.shared.mode {
-            Mode::Capture | Mode::Folder => "A capture has no live counters.",
+            Mode::Capture | Mode::Folder => "Captures and texts have no live counters.",
             Mode::Demo(_) => "No counters until a test runs: press r",
             Mode::Live => "Counting; first row after one second.",
         };

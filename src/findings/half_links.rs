@@ -10,7 +10,7 @@ use super::{
 use crate::{
     capacity::link,
     machine::{
-        HopLink, Link,
+        HopLink, Link, NodeKind,
         hop::{Pair, sentence, short},
     },
     model::{FindingId, NodeIndex, Reading},
@@ -43,9 +43,11 @@ fn link_below_drive(inputs: &Inputs) -> Vec<Detection> {
 fn slow(inputs: &Inputs, node: NodeIndex) -> Option<(Pair, Pair)> {
     let tree = &inputs.machine.pci;
     let link = HopLink::above(inputs.machine, node)?;
-    let is_judged = link::is_real(tree, node)
-        && !tree.node(node).is_emulated()
-        && !inputs.limits.refuted.contains_key(&node);
+    // A text may have the drive and nothing above it.
+    let is_alone = inputs.machine.pasted.is_some()
+        && tree.node(node).parent.is_none_or(|above| tree.node(above).kind == NodeKind::RootComplex);
+    let is_real = link::is_real(tree, node) || is_alone && link::no_limit(tree, node).is_none();
+    let is_judged = is_real && !inputs.limits.refuted.contains_key(&node);
     (is_judged && link.port_most.is_none() && link.is_slow()).then_some((link.now?, link.device_most?))
 }
 

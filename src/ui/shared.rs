@@ -195,6 +195,15 @@ impl Shared {
         matches!(self.mode, Mode::Live | Mode::Demo(_))
     }
 
+    /// What to say where there is no finding.
+    pub fn no_findings(&self) -> &'static str {
+        if self.machine.pasted.is_some() {
+            "No finding in what this text shows; ? lists what it lacks."
+        } else {
+            "No finding limits this machine."
+        }
+    }
+
     /// Whether the figures on the screen come from simulated drives.
     pub fn is_simulated(&self) -> bool {
         matches!(self.mode, Mode::Demo(_))

@@ -114,6 +114,6 @@ pub fn strip(shared: &Shared, brush: &mut Brush<'_>, area: Rect) {
         }
     }
     if shared.findings.list.is_empty() {
-        brush.text(area.x, area.y, area.width, "No finding limits this machine.", Meaning::Quiet);
+        brush.text(area.x, area.y, area.width, shared.no_findings(), Meaning::Quiet);
     }
 }

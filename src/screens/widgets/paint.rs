@@ -187,7 +187,17 @@ impl<'a> Brush<'a> {
     pub fn hidden(&mut self, panel: Rect, how: &str, hidden: usize) {
         if hidden > 0 && panel.height > 1 {
             let text = format!(" {how}{hidden} more ");
-            self.write_right(panel.right() - 1, panel.bottom() - 1, &[piece(text, Meaning::Quiet)]);
+            let (right, y) = (panel.right() - 1, panel.bottom() - 1);
+            // A word that the mark would cut goes whole: half a figure is a wrong one.
+            let mut x = right.saturating_sub(cells(&text));
+            while !self.boxed
+                && x > panel.x
+                && self.buffer.cell((x - 1, y)).is_some_and(|cell| cell.symbol() != " ")
+            {
+                x -= 1;
+                self.text(x, y, 1, " ", Meaning::Text);
+            }
+            self.write_right(right, y, &[piece(text, Meaning::Quiet)]);
         }
     }
 
