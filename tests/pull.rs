@@ -277,7 +277,7 @@ fn esc_leaves_a_pull_running_with_a_mark_and_r_shows_it_again() {
     press(&mut headless, "<Esc>");
     assert_eq!(headless.app.screen, ScreenId("machine"));
     let picture = shown(&headless);
-    assert!(picture.contains("● pull 2 of 5: all drives together"), "{picture}");
+    assert!(picture.contains("● pull  30 s left"), "{picture}");
     assert!(picture.contains("The pull goes on: r shows it, x stops it"), "{picture}");
     press(&mut headless, "r");
     assert_eq!(headless.app.screen, ScreenId("pull"));
@@ -486,7 +486,7 @@ fn the_form_says_that_it_waits_for_the_pull_and_the_tabs_keep_their_distance() {
     let mut headless = open("laptop", (80, 24));
     press(&mut headless, "r");
     headless.wait(Duration::from_secs(2));
-    assert!(shown(&headless).lines().nth(1).unwrap().ends_with("7 Sheet  pull"), "{}", shown(&headless));
+    assert!(shown(&headless).lines().nth(1).unwrap().ends_with("8 Slots   ●"), "{}", shown(&headless));
     press(&mut headless, "d");
     assert!(shown(&headless).contains("workload  not running"), "{}", shown(&headless));
 }

@@ -164,7 +164,7 @@ fn a_test_runs_the_size_changes_and_the_terminal_comes_back() {
     terminal.wait_for_text("● running");
     terminal.resize(24, 80);
     terminal.wait_for("the smaller screen", |screen| {
-        screen.contents_between(23, 0, 23, 79).contains("run") && screen.contents().contains("workload")
+        screen.contents_between(23, 0, 23, 79).contains("stop") && screen.contents().contains("workload")
     });
     terminal.resize(10, 40);
     terminal.wait_for_text("iodyno needs 60 columns");
