@@ -105,7 +105,7 @@ class Terminal:
         """Presses a key until the row with the cursor matches."""
 
         def row(text: str) -> list[str]:
-            return [line for line in text.splitlines() if "›" in line]
+            return [line for line in text.splitlines() if "›" in line or "»" in line]
 
         for _ in range(40):
             here = row(self.text())

@@ -183,8 +183,7 @@ fn more_below(state: &Tree, areas: &Areas, brush: &mut Brush<'_>) {
         (above, 0) => format!(" ↑ {above} more "),
         (above, below) => format!(" ↑ {above}  ↓ {below} more "),
     };
-    let panel = areas.tree;
-    brush.write_right(panel.right() - 1, panel.bottom() - 1, &[piece(text, Meaning::Quiet)]);
+    brush.lower_edge(areas.tree, &text);
 }
 
 /// The widest name of a drive, so that models stand in a column of their own.

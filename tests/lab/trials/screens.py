@@ -93,7 +93,7 @@ def a_test_runs_on_the_screen_and_leaving_asks(guest: Guest) -> None:
             screen.press("4")
             screen.shows("iodepth")
             look(guest, screen, "dyno__desktop")
-            screen.go_to("› runtime", "<Down>")
+            screen.go_to("[›»] runtime", "<Down>")
             screen.press("<Enter><C-u>120<Enter>")
             screen.shows("runtime +120s|runtime +2m")
             screen.press("r")

@@ -186,15 +186,15 @@ def read_errors_show_on_the_screen(guest: Guest) -> None:
         screen.shows(bad)
         screen.go_to(bad, "n")
         screen.press(" 4")
-        screen.shows("› filename")
-        screen.go_to("› size", "<Down>")
+        screen.shows("[›»] filename")
+        screen.go_to("[›»] size", "<Down>")
         screen.press("<Enter><C-u>64k<Enter>")
         screen.shows("size +64k")
         screen.press("r")
         screen.shows(rf"{bad}.*byte 32768")
         screen.shows(r"errors")
         screen.press("x")
-        screen.lacks("● running")
+        screen.lacks("[●•] running")
         screen.leave()
 
 
