@@ -10,6 +10,13 @@ from pathlib import Path
 
 FOLDER = Path(__file__).resolve().parents[2] / "snapshots" / "lab"
 FRAME = "│┌┐└┘├┤┬┴┼─\n"
+# What curves, bars and maps are drawn with, in Unicode and in the VGA font.
+CURVE = "⠀-⣿·█▉▊▋▌▍▎▏▁-▇▀▐■░▒▓"
+
+
+def flat(line: str) -> str:
+    """Without curves; an underscore beside a letter belongs to a word."""
+    return re.sub("(?<![A-Za-z0-9])_+(?![A-Za-z0-9])", " ", re.sub(f"[{CURVE}]", " ", line))
 
 
 def blank(text: str) -> str:
@@ -29,7 +36,7 @@ def idle(screen: str) -> str:
             line = re.sub(r"(reads|writes) .*?(?=─)", r"\1 ", line)
             line = re.sub("─+", "─", line)
         elif re.search(r"\brun blk new", line):
-            line = re.sub(r"[\d.⠀-⣿]", " ", line)
+            line = flat(re.sub(r"[\d.]", " ", line))
         elif re.search(r"\d +\d+ +\d+\| ", line):  # a row of the strip whose heading lies below a window
             line = blank(line)
         else:
@@ -44,7 +51,7 @@ def busy(screen: str) -> str:
     text = idle(screen)
     text = re.sub(r"(?ms)^(.*Bottleneck[^\n]*\n)(.*?)(?=^[^\n]*\bdstat )", lambda found: found[1] + blank(found[2]), text)
     text = re.sub(r"(2 Findings)( \d+)? *", r"\1 ", text)
-    text = re.sub("[⠀-⣿·█▉▊▋▌▍▎▏▁-▇░▒▓]", " ", text)
+    text = flat(text)
     text = re.sub(r"(?<![\w.])[\d.]+( ?(k|M|G)\b)?( (ns|us|ms|s)\b)?(?![\w.])", "#", text)
     # Which way of making calls wins is the machine's affair.
     text = text.replace(", spins", ", waits for #")
