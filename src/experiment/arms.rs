@@ -105,7 +105,7 @@ pub(super) fn direct(scene: &Scene<'_>, work: &Workload) -> Arms {
     let uncached = Workload { uncached: true, engine: EngineKind::IoUring, ..buffered.clone() };
     let mut arms = vec![Arm::new("direct", work.clone()), Arm::new("buffered", buffered)];
     if !scene.simulated {
-        // Nobody published its cost; a read tells whether kernel and file system have it.
+        // Its cost is not published; a read tells whether kernel and file system have it.
         arms.push(Arm { optional: true, ..Arm::new("uncached", uncached) });
     }
     Ok(arms)

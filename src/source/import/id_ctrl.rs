@@ -9,11 +9,10 @@ use super::{
 };
 
 const COMMAND: &str = "nvme id-ctrl";
+const HEADING: &str = "NVME Identify Controller";
 
 pub(super) const KIND: Kind = Kind {
-    begins: |line, _| {
-        line.trim_start().starts_with("NVME Identify Controller") || identify::is_command(line, COMMAND)
-    },
+    begins: |line, _| identify::begins(line, HEADING, COMMAND),
     continues: identify::continues,
     tolerates: 0,
     read,
@@ -68,16 +67,12 @@ fn one(lines: &[Line]) -> Option<Identify> {
             _ => continue,
         };
         if let Some(number) = number(value) {
-            bytes[at..at + width].copy_from_slice(&number.to_le_bytes()[..width]);
+            identify::set(&mut bytes, at, width, number);
         }
     }
-    let device = lines
-        .iter()
-        .find(|line| identify::is_command(&line.text, COMMAND))
-        .and_then(|line| identify::device_in(&line.text));
     Some(Identify {
         line: lines.first()?.number,
-        device,
+        device: identify::device_of(lines, COMMAND),
         of: Of::Controller { serial, model, firmware },
         bytes,
     })

@@ -9,11 +9,10 @@ use super::{
 };
 
 const COMMAND: &str = "nvme id-ns";
+const HEADING: &str = "NVME Identify Namespace";
 
 pub(super) const KIND: Kind = Kind {
-    begins: |line, _| {
-        line.trim_start().starts_with("NVME Identify Namespace") || identify::is_command(line, COMMAND)
-    },
+    begins: |line, _| identify::begins(line, HEADING, COMMAND),
     continues: identify::continues,
     tolerates: 0,
     read,
@@ -36,7 +35,7 @@ fn read(lines: &[Line], facts: &mut Facts) -> Option<Cow<'static, str>> {
     let starts: Vec<usize> = (0..lines.len())
         .filter(|at| {
             let text = &lines[*at].text;
-            let is_heading = text.trim_start().starts_with("NVME Identify Namespace");
+            let is_heading = text.trim_start().starts_with(HEADING);
             let after_command =
                 at.checked_sub(1).is_some_and(|above| identify::is_command(&lines[above].text, COMMAND));
             identify::is_command(text, COMMAND) || is_heading && !after_command
@@ -78,7 +77,7 @@ fn one(lines: &[Line]) -> Option<Identify> {
         };
         let Some(number) = number(value) else { continue };
         size = size.or(Some(number).filter(|_| name == "nsze"));
-        bytes[at..at + width].copy_from_slice(&number.to_le_bytes()[..width]);
+        identify::set(&mut bytes, at, width, number);
     }
     let last = formats.iter().map(|format| format.index).max()?;
     let used = formats.iter().find(|format| format.in_use)?;
@@ -93,16 +92,11 @@ fn one(lines: &[Line]) -> Option<Identify> {
     bytes[26] = (bytes[26] & 0x10) | (index & 0xf) | ((index >> 4) << 5);
     let block = 1_u64.checked_shl(used.shift.into()).filter(|block| (512..=1 << 20).contains(block))?;
     let size = size.and_then(|blocks| blocks.checked_mul(block)).filter(|size| *size > 0);
-    let heading =
-        lines.iter().find_map(|line| line.text.trim_start().strip_prefix("NVME Identify Namespace"));
+    let heading = lines.iter().find_map(|line| line.text.trim_start().strip_prefix(HEADING));
     let nsid = heading.and_then(|rest| number(rest.trim_end_matches(':')));
-    let device = lines
-        .iter()
-        .find(|line| identify::is_command(&line.text, COMMAND))
-        .and_then(|line| identify::device_in(&line.text));
     Some(Identify {
         line: lines.first()?.number,
-        device,
+        device: identify::device_of(lines, COMMAND),
         of: Of::Namespace { nsid, size, block: Some(block) },
         bytes,
     })

@@ -36,6 +36,21 @@ pub(super) fn is_command(line: &str, command: &str) -> bool {
     line.len() < 256 && line.contains(command) && device_in(line).is_some()
 }
 
+/// Whether a listing begins at a line: its heading, or its command at a prompt.
+pub(super) fn begins(line: &str, heading: &str, command: &str) -> bool {
+    line.trim_start().starts_with(heading) || is_command(line, command)
+}
+
+/// The device that the command of a listing names.
+pub(super) fn device_of(lines: &[Line], command: &str) -> Option<String> {
+    lines.iter().find(|line| is_command(&line.text, command)).and_then(|line| device_in(&line.text))
+}
+
+/// Puts the lowest `width` bytes of a number into a structure.
+pub(super) fn set(bytes: &mut [u8], at: usize, width: usize, number: u64) {
+    bytes[at..at + width].copy_from_slice(&number.to_le_bytes()[..width]);
+}
+
 /// The device that a line names.
 pub(super) fn device_in(line: &str) -> Option<String> {
     let mut words = line.split_whitespace().map(|word| short(word.trim_end_matches([':', ','])));
@@ -51,7 +66,7 @@ pub(super) fn number(text: &str) -> Option<u64> {
     }
 }
 
-/// The fields of a listing, the first of each name, with the line of the first one.
+/// Names and values of a listing's fields.
 pub(super) fn fields<'a>(lines: &'a [Line]) -> impl Iterator<Item = (&'a str, &'a str)> {
     lines.iter().filter_map(|line| field(&line.text))
 }

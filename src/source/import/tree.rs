@@ -130,7 +130,7 @@ impl Buses {
         let (mut bridges, mut ranges): (BTreeMap<_, _>, BTreeMap<_, Vec<_>>) = Default::default();
         for (address, function) in &facts.functions {
             let Some((secondary, subordinate)) = function.buses.map(|buses| buses.value) else { continue };
-            // A bridge that nobody has configured shows 00; buses are numbered downwards.
+            // An unconfigured bridge shows 00; buses are numbered downwards.
             if secondary > address.bus {
                 bridges.entry((address.domain, secondary)).or_insert(*address);
                 let range = (secondary, subordinate.max(secondary), *address);
