@@ -2,6 +2,7 @@
 
 mod names;
 mod processes;
+mod refusal;
 mod stat;
 mod syscalls;
 mod threads;

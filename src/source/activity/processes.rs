@@ -2,10 +2,15 @@
 
 use std::{collections::HashMap, fmt::Write as _};
 
-use super::{names::Names, stat::Stat, used_drives::UsedDrives};
+use super::{
+    names::Names,
+    refusal::{self, Refusal},
+    stat::Stat,
+    used_drives::UsedDrives,
+};
 use crate::{
     counters::activity::{ProcessCounters, ProcessSample},
-    model::{DriveName, Problem},
+    model::DriveName,
     source::{RootError, SysRoot, fields::value_of},
 };
 
@@ -19,6 +24,8 @@ pub(super) struct Processes {
     used: UsedDrives,
     sample: u64,
     pids: Vec<u32>,
+    /// `/proc/PID/io`, that of the first refused process.
+    refused: Refusal,
     path: String,
 }
 
@@ -63,7 +70,6 @@ impl Processes {
     pub(super) fn sample(&mut self, root: &dyn SysRoot, names: &mut Names, into: &mut ProcessSample) {
         self.sample += 1;
         let ProcessSample { processes, problems } = into;
-        let mut problem: Option<Problem> = None;
         let mut pids = std::mem::take(&mut self.pids);
         pids.clear();
         // Without /proc there are no processes to show.
@@ -82,7 +88,8 @@ impl Processes {
                 Ok(length) => Io::parse(&text[..length]),
                 Err(RootError::Errno(libc::ESRCH | libc::ENOENT)) => continue,
                 Err(error) => {
-                    problem.get_or_insert_with(|| error.into_problem(&self.path));
+                    let path = &self.path;
+                    self.refused.note(|| error.into_problem(path));
                     Io::default()
                 }
             };
@@ -116,8 +123,8 @@ impl Processes {
         let sample = self.sample;
         self.known.retain(|_, known| known.seen == sample);
         self.used.end_sample(&self.known);
-        problems.clear();
-        problems.extend(problem);
+        self.refused.end_round();
+        refusal::list(&[&self.refused], problems);
     }
 
     fn read(

@@ -2,7 +2,12 @@
 
 use std::fmt::Write as _;
 
-use super::{names::Names, stat::Stat, syscalls::Numbering};
+use super::{
+    names::Names,
+    refusal::{self, Refusal},
+    stat::Stat,
+    syscalls::Numbering,
+};
 use crate::{
     counters::activity::{Thread, ThreadSample},
     model::{Problem, ProblemKind},
@@ -41,26 +46,6 @@ pub(super) struct Threads {
     with_stacks: bool,
     numbering: Option<Numbering>,
     path: String,
-}
-
-/// The first refusal of a kind of file, kept until a whole round has none.
-#[derive(Debug, Default)]
-struct Refusal {
-    problem: Option<Problem>,
-    is_of_this_round: bool,
-}
-
-impl Refusal {
-    fn note(&mut self, problem: impl FnOnce() -> Problem) {
-        self.is_of_this_round = true;
-        self.problem.get_or_insert_with(problem);
-    }
-
-    fn end_round(&mut self) {
-        if !std::mem::take(&mut self.is_of_this_round) {
-            self.problem = None;
-        }
-    }
 }
 
 enum Step {
@@ -123,10 +108,7 @@ impl Threads {
         *sampled = threads.len();
         *total =
             if complete { *sampled } else { self::total(root).saturating_sub(self.hidden).max(*sampled) };
-        problems.clear();
-        problems.extend(
-            [&self.syscalls, &self.wchans, &self.stacks].into_iter().filter_map(|kind| kind.problem.clone()),
-        );
+        refusal::list(&[&self.syscalls, &self.wchans, &self.stacks], problems);
     }
 
     fn end_round(&mut self, root: &dyn SysRoot) {
@@ -266,8 +248,8 @@ impl Threads {
 
     /// The kernel answers 0 where it would not tell the system call either.
     fn unknown_wchan(&mut self, root: &dyn SysRoot, folder: usize, is_kernel: bool, denied: bool) {
-        if self.wchans.problem.is_some() {
-            self.wchans.is_of_this_round |= denied;
+        if self.wchans.is_known() {
+            self.wchans.again(denied);
             return;
         }
         if !denied && !is_kernel {

@@ -87,7 +87,8 @@ impl SysRoot for LiveRoot {
         if from > 0 {
             rustix::fs::seek(&folder, SeekFrom::Start(from))?;
         }
-        let mut space = [MaybeUninit::uninit(); 8192];
+        // Some 80 names: procfs makes an inode of each, and a pass has a budget.
+        let mut space = [MaybeUninit::uninit(); 2048];
         let mut entries = RawDir::new(&folder, &mut space);
         let (mut given, mut position) = (0, from);
         while given < FEW || !entries.is_buffer_empty() {
