@@ -74,9 +74,9 @@ pub fn all(
     );
     add(
         "page cache, the screen drawing",
-        vec![Racer::screen(&cached)],
+        vec![Racer::screen(&cached), Racer::iodyno(&cached)],
         vec![rival(&cached)],
-        vec![bar(T_IO_URING, 0.95)],
+        vec![bar("iodyno", 0.98), bar(T_IO_URING, 0.95)],
         hot(),
     );
     let one = "iodyno, 1 target";

@@ -82,13 +82,13 @@ impl SysRoot for LiveRoot {
 
     fn names(&self, path: &str, from: u64, each: &mut dyn FnMut(&str)) -> Result<Option<u64>, RootError> {
         /// Folders with fewer names are read to their end at once.
-        const FEW: usize = 64;
+        const FEW: usize = 24;
         let folder = open(path, OFlags::RDONLY | OFlags::DIRECTORY)?;
         if from > 0 {
             rustix::fs::seek(&folder, SeekFrom::Start(from))?;
         }
-        // Some 80 names: procfs makes an inode of each, and a pass has a budget.
-        let mut space = [MaybeUninit::uninit(); 2048];
+        // Some 32 names: procfs makes an inode of each, and a pass has a budget.
+        let mut space = [MaybeUninit::uninit(); 1024];
         let mut entries = RawDir::new(&folder, &mut space);
         let (mut given, mut position) = (0, from);
         while given < FEW || !entries.is_buffer_empty() {
