@@ -405,18 +405,20 @@ fn drives(facts: &Facts<'_>) -> Option<String> {
 fn threads(facts: &Facts<'_>) -> Option<String> {
     let Inputs { rates, activity, test, .. } = *facts.inputs;
     let threads = activity.threads.as_ref().filter(|_| facts.is_moving())?;
-    let (name, command) = if test.is_some() {
-        ("Workers".to_owned(), waits::WORKERS)
+    // A thread found running a few times is no proof that it keeps a CPU busy; the process's CPU time is.
+    let (name, command, spent) = if test.is_some() {
+        ("Workers".to_owned(), waits::WORKERS, f64::INFINITY)
     } else {
         let first = activity.processes.as_ref()?.first()?;
         let bytes = first.read_bytes.unwrap_or(0.0) + first.written_bytes.unwrap_or(0.0);
         (2.0 * bytes >= facts.read + facts.written)
-            .then(|| (format!("Threads of {}", first.command), first.command.as_str()))?
+            .then(|| (format!("Threads of {}", first.command), first.command.as_str(), first.cpus))?
     };
     let (running, active) = waits::running(threads, command);
     let full =
         rates.cpus.values().filter(|shares| Split::from(**shares).busy() >= tables::BUSY).count() as f64;
-    (running >= 0.9 && running >= 0.9 * active && full >= running.round()).then(|| match running.round() {
+    let is_busy = running >= 0.9 && running >= 0.9 * active && spent >= 0.8 * running;
+    (is_busy && full >= running.round()).then(|| match running.round() {
         one if one < 2.0 => {
             let who = if test.is_some() { "The only worker" } else { command };
             format!(

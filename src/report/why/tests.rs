@@ -242,6 +242,8 @@ fn threads_that_fill_their_cpus_and_one_that_reads_the_cache_are_named() {
         .cpu(1, full)
         .says("threads", "dd keeps one CPU busy for 1.20 GB/s: one thread is the limit");
     assert_eq!(dd(Scene::reading()).sentence().rule, "moving", "no CPU is full");
+    let idle = Scene::reading().threads(&running).process("dd", 1.2e9, 1.2e9, 0.04).cpu(1, full);
+    assert_eq!(idle.sentence().rule, "moving", "another program fills the CPU");
     let workers = [('R', "read *", "", "", 1.95), ('S', "read *", "io_uring_enter", "io_cqring_wait", 0.05)];
     let test = |scene: Scene| scene.threads(&workers).cpu(1, full).test(2, false);
     test(Scene::reading())

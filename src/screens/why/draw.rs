@@ -221,7 +221,7 @@ impl Contents {
         };
         let taken = u16::try_from(taken).unwrap_or(u16::MAX).min(body.height);
         let free = Rect { y: body.y + taken, height: body.height - taken, ..body };
-        history.draw(panel, shared, free, brush);
+        history.draw(panel, shared, (place.height, free), brush);
     }
 }
 

@@ -32,6 +32,8 @@ pub(super) struct History {
     /// Interrupts of drives per second.
     interrupts: Series,
     per_second: Scale,
+    /// Time in which some task waits for I/O, memory or a CPU, percent (`/proc/pressure`).
+    waits: [Series; 3],
     last: Option<Duration>,
 }
 
@@ -46,6 +48,7 @@ impl Default for History {
             bytes: Scale::new(1e8),
             interrupts: empty(),
             per_second: Scale::new(1e3),
+            waits: [empty(), empty(), empty()],
             last: None,
         }
     }
@@ -56,7 +59,7 @@ type Drawn<'a> = (&'a Series, &'static str, Meaning);
 
 /// The least time between points; news come for other reasons than counters too.
 const BETWEEN: Duration = Duration::from_millis(500);
-/// The least and the most rows of a graph with its caption.
+/// The least rows of a graph with its caption, and the most in a panel that is not much taller.
 const ROWS: (u16, u16) = (6, 14);
 
 impl History {
@@ -81,14 +84,26 @@ impl History {
         self.bytes.fit(now, self.read.window_most().max(self.written.window_most()));
         self.interrupts.push(now, tables::all_vectors(rates));
         self.per_second.fit(now, self.interrupts.window_most());
+        if let Some(pressure) = rates.pressure {
+            let shares = [pressure.io_some, pressure.memory_some, pressure.cpu_some];
+            for (series, share) in self.waits.iter_mut().zip(shares) {
+                series.push(now, share);
+            }
+        }
     }
 
-    /// Draws the curves of a panel at the bottom of what is free; nothing where that is little.
-    pub(super) fn draw(&self, panel: Panel, shared: &Shared, free: Rect, brush: &mut Brush<'_>) {
+    /// Draws the curves of a panel of that height at the bottom of what is free; nothing where that is little.
+    pub(super) fn draw(
+        &self,
+        panel: Panel,
+        shared: &Shared,
+        (height, free): (u16, Rect),
+        brush: &mut Brush<'_>,
+    ) {
         if free.height < ROWS.0 + 1 {
             return;
         }
-        let height = (free.height - 1).min(ROWS.1);
+        let height = (free.height - 1).min(ROWS.1.max(height / 2));
         let area = Rect { y: free.bottom() - height, height, ..free };
         let units = shared.units;
         let percent = |value: f64| format!("{value:.0}%");
@@ -110,6 +125,15 @@ impl History {
             Panel::Interrupts => {
                 let curves = vec![(&self.interrupts, "interrupts/s of drives", Meaning::Load)];
                 (curves, self.per_second.top(), &rate)
+            }
+            Panel::Pressure if self.waits[0].last().is_some() => {
+                let [io, memory, cpu] = &self.waits;
+                let curves = vec![
+                    (io, "io some", Meaning::Load),
+                    (memory, "memory some", Meaning::Curve(2)),
+                    (cpu, "cpu some", Meaning::Curve(3)),
+                ];
+                (curves, 100.0, &percent)
             }
             Panel::Threads | Panel::Profile | Panel::Pressure => return,
         };
