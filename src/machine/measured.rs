@@ -146,6 +146,12 @@ impl fmt::Display for Measured {
     }
 }
 
+/// A whole number that a double holds exactly, so that a line is written as it was read.
+fn amount(text: &str) -> Option<f64> {
+    const MOST: u64 = 1 << f64::MANTISSA_DIGITS;
+    text.parse::<u64>().ok().filter(|amount| *amount <= MOST).map(|amount| amount as f64)
+}
+
 impl Exceeded {
     /// A drive's model in the form of [`ExceededAt::Model`].
     pub(crate) fn model_of(drive: &Drive) -> Option<Label> {
@@ -160,11 +166,11 @@ impl Exceeded {
         } else {
             ExceededAt::Function(place.parse().ok()?, ids(what)?)
         };
-        let rate: u64 = parts.next()?.parse().ok()?;
-        let iops: u64 = parts.next()?.parse().ok()?;
+        let rate = amount(parts.next()?)?;
+        let iops = amount(parts.next()?)?;
         let run = Label::new(parts.next()?);
-        (rate > 0 && !what.is_empty() && !run.is_empty()).then_some(())?;
-        Some(Self { at, bytes_per_second: BytesPerSecond(rate as f64), iops: iops as f64, run })
+        (rate > 0.0 && !what.is_empty() && !run.is_empty()).then_some(())?;
+        Some(Self { at, bytes_per_second: BytesPerSecond(rate), iops, run })
     }
 }
 
@@ -207,12 +213,12 @@ impl Alone {
         let (model, serial) = (Label::new(parts.next()?), Label::new(parts.next()?));
         let size = parts.next()?;
         let size = ReadSize::ALL.into_iter().find(|one| one.name() == size)?;
-        let rate: u64 = parts.next()?.parse().ok()?;
-        let iops: u64 = parts.next()?.parse().ok()?;
+        let rate = amount(parts.next()?)?;
+        let iops = amount(parts.next()?)?;
         let run = Label::new(parts.next()?);
-        let sound = rate > 0 && iops > 0 && !model.is_empty() && !serial.is_empty() && !run.is_empty();
-        let bytes_per_second = BytesPerSecond(rate as f64);
-        sound.then_some(Self { model, serial, size, bytes_per_second, iops: iops as f64, run })
+        let sound = rate > 0.0 && iops > 0.0 && !model.is_empty() && !serial.is_empty() && !run.is_empty();
+        let bytes_per_second = BytesPerSecond(rate);
+        sound.then_some(Self { model, serial, size, bytes_per_second, iops, run })
     }
 }
 
@@ -229,16 +235,16 @@ impl MeasuredLimit {
         let mut parts = line.splitn(4, ' ');
         let (domain, bus) = parts.next()?.split_once(':')?;
         let bridge = ids(parts.next()?)?;
-        let rate: u64 = parts.next()?.parse().ok()?;
+        let rate = amount(parts.next()?)?;
         let run = Label::new(parts.next()?);
-        (rate > 0 && !run.is_empty()).then_some(())?;
+        (rate > 0.0 && !run.is_empty()).then_some(())?;
         Some(Self {
             root_complex: NodeAddress::Root {
                 domain: u32::from_str_radix(domain, 16).ok()?,
                 bus: u8::from_str_radix(bus, 16).ok()?,
             },
             bridge,
-            bytes_per_second: BytesPerSecond(rate as f64),
+            bytes_per_second: BytesPerSecond(rate),
             run,
         })
     }
@@ -268,12 +274,11 @@ impl ReadCost {
         let mut parts = line.splitn(7, ' ').skip(1);
         let workers: u32 = parts.next()?.parse().ok()?;
         let block: u64 = parts.next()?.parse().ok()?;
-        let cycles: u64 = parts.next()?.parse().ok()?;
-        let hertz: u64 = parts.next()?.parse().ok()?;
+        let cycles = amount(parts.next()?)?;
+        let hertz = amount(parts.next()?)?;
         let (processor, run) = (Label::new(parts.next()?), Label::new(parts.next()?));
-        let sound = workers > 0 && block > 0 && cycles > 0 && hertz > 0;
+        let sound = workers > 0 && block > 0 && cycles > 0.0 && hertz > 0.0;
         (sound && !processor.is_empty() && !run.is_empty()).then_some(())?;
-        let (cycles, hertz) = (cycles as f64, hertz as f64);
         Some(Self { processor, workers, block: Bytes(block), cycles, hertz, run })
     }
 }
@@ -329,6 +334,8 @@ mod tests {
             "alone A S large 5 5 ",
             "alone A S\tT large 5 5 x",
             "0000:40",
+            "0000:40 1022:1480 18446744073709551614 x",
+            "beyond model M 9007199254740993 1 x",
             "0000:40 1022:1480 0 x",
             "0000:40 1022:1480 -5 x",
             "40 1022:1480 5 x",

@@ -16,6 +16,9 @@ pub(super) enum Shape {
     Ipv4,
 }
 
+/// Numbers passed over because their pseudonym is an original.
+const MOST_TRIES: usize = 16;
+
 #[derive(Debug, Clone, Default)]
 pub(super) struct Pseudonyms {
     /// Number of an original, by shape; for hexadecimal ids by digits alone.
@@ -28,25 +31,35 @@ pub(super) struct Pseudonyms {
 impl Pseudonyms {
     /// The pseudonym of `original`, always the same one.
     pub(super) fn of(&mut self, original: &str, shape: Shape) -> String {
-        if self.given.contains(original) {
-            return original.to_owned();
-        }
-        let key = match shape {
+        let key = |text: &str| match shape {
             Shape::Hex => {
-                original.chars().filter(char::is_ascii_hexdigit).map(|c| c.to_ascii_lowercase()).collect()
+                text.chars().filter(char::is_ascii_hexdigit).map(|c| c.to_ascii_lowercase()).collect()
             }
-            _ => original.to_owned(),
+            _ => text.to_owned(),
         };
-        let counts = &mut self.counts;
-        let number = self.numbers.entry((shape, key)).or_insert_with(|| {
-            let count = counts.entry(shape).or_default();
-            *count += 1;
-            *count
-        });
-        let mut pseudonym = shaped(original, *number, shape);
+        let own = (shape, key(original));
+        let number = match self.numbers.get(&own) {
+            Some(number) => *number,
+            // Only what was no original before: an original may look like a pseudonym that is issued later.
+            None if self.given.contains(original) => return original.to_owned(),
+            None => {
+                let count = self.counts.entry(shape).or_default();
+                *count += 1;
+                // Short words have few pseudonyms, so the search ends.
+                for _ in 0..MOST_TRIES {
+                    if !self.numbers.contains_key(&(shape, key(&shaped(original, *count, shape)))) {
+                        break;
+                    }
+                    *count += 1;
+                }
+                self.numbers.insert(own, *count);
+                *count
+            }
+        };
+        let mut pseudonym = shaped(original, number, shape);
         if pseudonym == original {
             // Another range of numbers, so that no original stays.
-            pseudonym = shaped(original, *number + 900, shape);
+            pseudonym = shaped(original, number + 900, shape);
         }
         self.given.insert(pseudonym.clone());
         pseudonym
@@ -146,6 +159,17 @@ mod tests {
             "one given out is no original"
         );
         assert_eq!(pseudonyms.of("00004", Shape::Text), "00003");
+    }
+
+    #[test]
+    fn an_original_that_looks_like_a_pseudonym_keeps_its_own() {
+        let mut pseudonyms = Pseudonyms::default();
+        let once: Vec<String> =
+            ["x3", "ab", "mo", "qr"].iter().map(|word| pseudonyms.of(word, Shape::Text)).collect();
+        assert_eq!(once, ["x1", "x2", "x4", "x5"], "x3 is another word's name");
+        let again: Vec<String> =
+            ["x3", "ab", "mo", "qr"].iter().map(|word| pseudonyms.of(word, Shape::Text)).collect();
+        assert_eq!(again, once);
     }
 
     proptest! {

@@ -103,12 +103,14 @@ impl JobFile {
     }
 
     fn unsupported(&mut self, line: String) {
+        let line = Label::new(&line).to_string();
         if !self.unsupported.contains(&line) {
             self.unsupported.push(line);
         }
     }
 
     fn note(&mut self, line: String) {
+        let line = Label::new(&line).to_string();
         if !self.notes.contains(&line) {
             self.notes.push(line);
         }
@@ -347,6 +349,23 @@ mod tests {
     fn parse(text: &str) -> JobFile {
         let variable = |name: &str| (name == "DRIVE").then(|| "/dev/nvme7n1".to_owned());
         JobFile::parse(text, variable, Keywords { page_size: 4096, memory: 2048, cpus: 6 })
+    }
+
+    #[test]
+    fn control_characters_of_a_line_are_shown_as_such() {
+        for line in [
+            "bsspl\u{1c}t=4k/60",
+            "bsspl\u{1c}t=4k/60^64k/4size=$mb_memory",
+            "size=4k\u{1c}",
+            "numjobs=\u{1b}[2J",
+            "rw=\u{9b}read",
+            "name\u{7}",
+        ] {
+            let file = parse(&format!("[a\u{1b}b]\nfilename=x\n{line}\n"));
+            let said: Vec<String> = file.notes.into_iter().chain(file.unsupported).collect();
+            assert!(!said.is_empty(), "{line:?}");
+            assert!(!said.concat().contains(char::is_control), "{said:?}");
+        }
     }
 
     #[test]
