@@ -73,6 +73,24 @@ pub struct CpuTimes {
     pub guest_nice: u64,
 }
 
+impl CpuTimes {
+    fn plus(self, other: Self) -> Self {
+        let sum = |column: fn(&Self) -> u64| column(&self).saturating_add(column(&other));
+        Self {
+            user: sum(|times| times.user),
+            nice: sum(|times| times.nice),
+            system: sum(|times| times.system),
+            idle: sum(|times| times.idle),
+            iowait: sum(|times| times.iowait),
+            irq: sum(|times| times.irq),
+            softirq: sum(|times| times.softirq),
+            steal: sum(|times| times.steal),
+            guest: sum(|times| times.guest),
+            guest_nice: sum(|times| times.guest_nice),
+        }
+    }
+}
+
 /// Memory now, bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[expect(missing_docs, reason = "dstat's columns")]
@@ -273,7 +291,7 @@ pub fn rates(before: &Counters, after: &Counters, elapsed: Duration) -> Rates {
     let (numbers, interrupts) =
         columns.rates(&before.interrupts, &after.interrupts).into_iter().flatten().unzip();
     Rates {
-        cpu: before.cpu.zip(after.cpu).and_then(|(before, after)| shares(before, after)),
+        cpu: all_cpus(before, after),
         cpus: both(&before.cpus, &after.cpus, |before, after| shares(*before, *after)),
         forks: before.forks.zip(after.forks).and_then(|(before, after)| rate(before, after)),
         context_switches: before
@@ -327,6 +345,19 @@ fn pressure(then: Pressure, now: Pressure, seconds: f64) -> Option<PressureShare
         memory_full: share(|pressure| pressure.memory_full)?,
         cpu_some: share(|pressure| pressure.cpu_some)?,
     })
+}
+
+/// Shares of all CPUs together. The kernel's total leaps when a CPU goes offline or comes back, for idle time is then counted
+/// in another way; so the CPUs of both samples are added instead.
+fn all_cpus(before: &Counters, after: &Counters) -> Option<CpuShares> {
+    if before.cpus.keys().eq(after.cpus.keys()) {
+        return shares(before.cpu?, after.cpu?);
+    }
+    let stayed = |of: &Counters, other: &Counters| {
+        let of = of.cpus.iter().filter(|(cpu, _)| other.cpus.contains_key(cpu));
+        of.fold(CpuTimes::default(), |sum, (_, times)| sum.plus(*times))
+    };
+    shares(stayed(before, after), stayed(after, before))
 }
 
 /// `None` where no time passed. Idle and iowait of a sleeping CPU are estimates and may decrease: that counts as zero.
@@ -460,6 +491,30 @@ mod tests {
         assert_eq!((reset.columns, reset.interrupts, reset.posted), (vec![], vec![], None));
         assert!(reset.vectors.is_empty() && reset.vector_cpus.is_empty());
         assert_eq!(between(&Counters::default(), &with(&[0], &[9])).posted, None, "a row that is new");
+    }
+
+    #[test]
+    fn the_total_is_that_of_the_cpus_which_stay() {
+        let times = |user, idle| CpuTimes { user, idle, ..CpuTimes::default() };
+        // As on a real machine: the total's idle time leaps by that of the CPU that went.
+        let two = Counters {
+            cpu: Some(times(300, 1000)),
+            cpus: [(0, times(100, 500)), (1, times(200, 500))].into(),
+            ..Counters::default()
+        };
+        let one = Counters {
+            cpu: Some(times(390, 30_010)),
+            cpus: [(0, times(190, 510))].into(),
+            ..Counters::default()
+        };
+        for (before, after) in
+            [(&two, &one), (&Counters { cpus: [(0, times(10, 490))].into(), ..one.clone() }, &two)]
+        {
+            let all = rates(before, after, Duration::from_secs(1)).cpu.unwrap();
+            assert_eq!((all.usr.round(), all.idl.round()), (90.0, 10.0));
+        }
+        let gone = Counters { cpus: [(7, times(1, 1))].into(), ..two.clone() };
+        assert_eq!(rates(&two, &gone, Duration::from_secs(1)).cpu, None);
     }
 
     proptest! {

@@ -12,7 +12,7 @@ use crate::{
     },
     screens::widgets::{
         cpus::Cpus,
-        paint::{Brush, Piece, hanging, inner, label, paragraph, piece, simulated},
+        paint::{Brush, Piece, fit, hanging, inner, label, paragraph, piece, simulated},
     },
     ui::{Shared, theme::Meaning},
     units::UnitSystem,
@@ -30,6 +30,8 @@ pub(super) struct Contents {
     matter: usize,
     processes: Grid,
     lines: Vec<(Panel, Line)>,
+    /// A panel has the whole screen, and room for whole sentences above its table.
+    is_large: bool,
 }
 
 pub(super) fn draw(state: &Why, shared: &Shared, area: Rect, brush: &mut Brush<'_>) {
@@ -92,7 +94,7 @@ fn note(panel: Panel, shared: &Shared) -> String {
 
 impl Contents {
     pub(super) fn new(state: &Why, shared: &Shared) -> Self {
-        let (machine, activity) = (&shared.machine, &shared.activity);
+        let (machine, activity, is_large) = (&shared.machine, &shared.activity, state.is_large);
         let (unit, names) = match shared.units {
             UnitSystem::Decimal => (1e6, ["rMB/s", "wMB/s"]),
             UnitSystem::Binary => (1_048_576.0, ["rMiB/s", "wMiB/s"]),
@@ -108,7 +110,17 @@ impl Contents {
         let Some(rates) = &shared.rates else {
             let interrupts = Grid { columns: Vec::new(), rows: Vec::new() };
             let cpus = Cpus::new(std::iter::empty(), &std::collections::BTreeMap::new());
-            return Self { cpus, threads, active, interrupts, profile, matter, processes, lines: Vec::new() };
+            return Self {
+                cpus,
+                threads,
+                active,
+                interrupts,
+                profile,
+                matter,
+                processes,
+                lines: Vec::new(),
+                is_large,
+            };
         };
         let mut lines = Vec::new();
         let mut add = |panel, more: Vec<Line>| lines.extend(more.into_iter().map(|line| (panel, line)));
@@ -140,6 +152,7 @@ impl Contents {
             matter,
             processes,
             lines,
+            is_large,
         }
     }
 
@@ -154,10 +167,20 @@ impl Contents {
         }
     }
 
-    /// Lines above a table, at most `width` cells.
+    /// Lines above a table, at most `width` cells. Beside other panels, what a table lacks has one row.
     fn lines(&self, panel: Panel, width: u16) -> Vec<Vec<Piece>> {
-        let of = self.lines.iter().filter(|(of, _)| *of == panel);
-        of.flat_map(|(_, line)| written(line, width)).collect()
+        let of = self.lines.iter().filter(|(of, _)| *of == panel).map(|(_, line)| line);
+        let is_short = self.grid(panel).is_some() && !self.is_large;
+        let (known, unknown): (Vec<&Line>, Vec<&Line>) = of.partition(|line| line.is_known || !is_short);
+        let lead = |line: &&Line| {
+            let whole = format!("{:<LABEL$}{}", format!("{} ", line.name), line.text);
+            vec![piece(fit(&whole, width), Meaning::Quiet)]
+        };
+        known
+            .into_iter()
+            .flat_map(|line| written(line, width))
+            .chain(unknown.iter().take(1).map(lead))
+            .collect()
     }
 
     /// Rows it needs, with its frame.
@@ -230,15 +253,17 @@ fn fitting_title(title: &[Piece], width: u16) -> Vec<Piece> {
     let mut room = width.saturating_sub(6);
     let mut fits = Vec::new();
     for (text, meaning) in title {
-        let text = crate::screens::widgets::paint::fit(text, room);
+        let text = fit(text, room);
         room = room.saturating_sub(crate::screens::widgets::paint::cells(&text));
         fits.push((text, *meaning));
     }
     fits
 }
 
+/// Cells of a line's name.
+const LABEL: usize = 10;
+
 fn written(line: &Line, width: u16) -> Vec<Vec<Piece>> {
-    const LABEL: usize = 10;
     let meaning = match (line.is_known, line.is_hot) {
         (false, _) => Meaning::Quiet,
         (true, true) => Meaning::Warning,

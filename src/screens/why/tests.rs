@@ -4,10 +4,14 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 
-use super::*;
+use super::{draw::Contents, *};
 use crate::{
     capacity,
-    counters::Rates,
+    counters::{
+        Rates,
+        activity::{Activity, ThreadActivity},
+    },
+    model::{Problem, ProblemKind},
     screens::Screen,
     source::{self, origin::Origin},
     ui::message::MachineRead,
@@ -97,4 +101,23 @@ fn the_footer_offers_no_key_without_panels() {
     let mut state = state;
     state.enlarge(&shared);
     assert!(!state.is_large);
+}
+
+#[test]
+fn what_a_table_lacks_has_one_row_beside_other_panels_and_is_whole_alone() {
+    let mut shared = shared((120, 40));
+    let problem =
+        |path: &str| Problem::new(ProblemKind::Denied, path, "EPERM: not permitted, by privilege".to_owned());
+    let threads = ThreadActivity {
+        problems: vec![problem("/proc/1/task/1/syscall"), problem("/proc/1/task/1/wchan")],
+        ..ThreadActivity::default()
+    };
+    shared.activity = Activity { threads: Some(threads), ..Activity::default() };
+    let rows = |is_large| {
+        let contents = Contents::new(&Why { is_large, ..Why::default() }, &shared);
+        contents.rows(Panel::Threads, &shared, 60)
+    };
+    // The frame, the heading and one row of the table, and the line.
+    assert_eq!(rows(false), 2 + 2 + 1);
+    assert!(rows(true) >= 2 + 2 + 4, "{}", rows(true));
 }
