@@ -10,6 +10,10 @@ pub const WINDOW: Duration = Duration::from_mins(1);
 pub struct Series {
     points: VecDeque<(Duration, f64)>,
     most: f64,
+    /// The next point begins afresh: it is not joined to the one before.
+    is_split: bool,
+    /// Points that begin afresh.
+    begins: VecDeque<Duration>,
 }
 
 impl Series {
@@ -18,9 +22,31 @@ impl Series {
         let value = if value.is_finite() { value.max(0.0) } else { 0.0 };
         self.most = self.most.max(value);
         self.points.push_back((at, value));
+        if std::mem::take(&mut self.is_split) {
+            self.begins.push_back(at);
+        }
         while self.points.front().is_some_and(|(oldest, _)| *oldest + WINDOW < at) {
             self.points.pop_front();
         }
+        while self.begins.front().is_some_and(|begin| *begin + WINDOW < at) {
+            self.begins.pop_front();
+        }
+    }
+
+    /// Leaves a gap before the next point: nothing was seen in between.
+    pub fn split(&mut self) {
+        self.is_split = !self.points.is_empty();
+    }
+
+    /// Whether a gap was left before the point at `at`.
+    pub fn is_split_before(&self, at: Duration) -> bool {
+        self.begins.contains(&at)
+    }
+
+    /// Time from the oldest point to the newest.
+    pub fn span(&self) -> Duration {
+        let ends = self.points.front().zip(self.points.back());
+        ends.map_or(Duration::ZERO, |((first, _), (last, _))| last.saturating_sub(*first))
     }
 
     /// Time and value, oldest first.

@@ -112,6 +112,14 @@ pub struct TargetCurves {
     counts: VecDeque<(Duration, u64, u64)>,
 }
 
+impl Curves {
+    fn split(&mut self) {
+        for series in [&mut self.bytes, &mut self.iops, &mut self.p50, &mut self.p99] {
+            series.split();
+        }
+    }
+}
+
 impl Test {
     /// A test that was just asked for, with what is expected of it.
     pub fn new(workload: Workload, expected: Vec<Option<Expected>>, watch: RunMonitor) -> Self {
@@ -160,6 +168,11 @@ impl Test {
         whole.map(TargetSummary::bytes_per_second).or_else(|| self.targets.get(index)?.curves.bytes.last())
     }
 
+    /// Whether it is paused.
+    pub fn is_paused(&self) -> bool {
+        self.state == RunState::Paused
+    }
+
     /// Whether its reads go through the page cache: then only the kernel knows what the drives read.
     pub fn is_cached(&self) -> bool {
         !self.workload.direct
@@ -169,7 +182,8 @@ impl Test {
     pub fn drive_reads(&self) -> Vec<(DriveName, Way)> {
         let targets = self.targets.iter().filter(|_| !self.is_cached());
         let reads = targets.filter_map(|target| {
-            let last = |series: &Series| series.last().unwrap_or(0.0);
+            // A test that is paused reads nothing.
+            let last = |series: &Series| series.last().filter(|_| !self.is_paused()).unwrap_or(0.0);
             let (curves, latency) = (&target.curves, &target.latency);
             let await_ms = (latency.count > 0).then_some(latency.mean / 1e6);
             let way = Way { bytes: last(&curves.bytes), requests: last(&curves.iops), await_ms };
@@ -230,9 +244,17 @@ impl Test {
         for (target, seen) in self.targets.iter_mut().zip(&sample.targets) {
             target.take(seen, sample.at, now);
         }
-        if !went_on {
-            return;
+        if went_on {
+            self.push(sample, now);
         }
+        // The last reads may arrive after the pause has begun.
+        if self.is_paused() {
+            self.split();
+        }
+    }
+
+    /// Adds the rates of now to the curves of all targets.
+    fn push(&mut self, sample: &RunSample, now: Duration) {
         let sum = |of: fn(&Curves) -> &Series| -> f64 {
             self.targets.iter().filter_map(|target| of(&target.curves).last()).sum()
         };
@@ -262,6 +284,12 @@ impl Test {
         }
     }
 
+    /// Leaves a gap in all curves: a pause begins.
+    fn split(&mut self) {
+        self.total.split();
+        self.targets.iter_mut().for_each(|target| target.curves.split());
+    }
+
     /// Takes the end of the test.
     pub fn end(&mut self, result: Result<(RunSummary, Seconds), Failed>) {
         self.state = RunState::Ended;
@@ -278,6 +306,8 @@ impl Test {
     /// How much time its curves show: a short test fills its graph, a long one rolls through it.
     pub fn window(&self) -> Duration {
         let seen = self.elapsed.max(self.workload.runtime.unwrap_or(WINDOW));
+        // Pauses take their time on the graph.
+        let seen = seen.max(self.total.bytes.span());
         [10, 30].into_iter().map(Duration::from_secs).find(|window| seen <= *window).unwrap_or(WINDOW)
     }
 
@@ -423,6 +453,30 @@ mod tests {
         let mut run = run::testing::run(&["nvme0n1"], 500_000 * 4096, test.workload.clone());
         test.watch.judge(&machine, &mut run);
         assert!(run.targets[0].invalid_because.is_empty(), "{run:?}");
+    }
+
+    #[test]
+    fn a_pause_leaves_a_gap_and_reads_nothing_meanwhile() {
+        let target = Target { path: "/dev/nvme0n1".into(), drive: Some(DriveName::new("nvme0n1")) };
+        let workload =
+            Workload { targets: vec![target], runtime: Some(Duration::from_secs(10)), ..Workload::default() };
+        let mut test = Test::new(workload, Vec::new(), RunMonitor::default());
+        let mut take = |now: u64, at, state| {
+            test.take(&RunSample { state, ..sample(at, at * 10) }, Duration::from_millis(now));
+            (test.drive_reads()[0].1.requests, test.window())
+        };
+        let ten = Duration::from_secs(10);
+        assert_eq!(take(1000, 1000, RunState::Running), (10_000.0, ten));
+        assert_eq!(take(1100, 1050, RunState::Paused), (0.0, ten));
+        assert_eq!(take(12_900, 1050, RunState::Paused), (0.0, ten));
+        let (reads, window) = take(13_000, 1100, RunState::Running);
+        assert!(reads > 9_000.0 && window == Duration::from_secs(30), "{reads} {window:?}");
+        take(13_100, 1200, RunState::Running);
+        for curves in [&test.total, &test.targets[0].curves] {
+            let split =
+                [1000, 1100, 13_000, 13_100].map(|ms| curves.iops.is_split_before(Duration::from_millis(ms)));
+            assert_eq!(split, [false, false, true, false]);
+        }
     }
 
     #[test]
