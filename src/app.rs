@@ -152,15 +152,19 @@ impl App {
                 Ask::Hand(screen, subject) => effects.extend(self.hand(screen, &subject)),
                 Ask::Open(screen) => self.overlay = Some(Overlay::Screen(screen, 0)),
                 Ask::Close => self.overlay = None,
-                Ask::Agree(reads) => self.overlay = Some(Overlay::Confirm(reads)),
+                Ask::Agree(reads) => self.overlay = Some(Overlay::Confirm(reads, 0)),
                 Ask::Command(name) => effects.extend(commands::run(self, name)),
                 Ask::Change(change) => {
                     let is_test = matches!(change, SharedChange::BeginTest(_));
                     let is_pull = matches!(change, SharedChange::BeginPull);
+                    let is_file = matches!(change, SharedChange::Files(..));
                     let is_recorded = is_test || matches!(change, SharedChange::TurnExperiment(_));
                     self.shared.apply(change);
                     if is_recorded {
                         self.hear(News::Record);
+                    }
+                    if is_file && self.shared.files.iter().any(|file| file.drive.is_none()) {
+                        effects.push(Effect::FindDrives(self.shared.files.clone()));
                     }
                     if is_test {
                         self.judge();
@@ -374,9 +378,9 @@ impl App {
         }
         test.take(sample, now);
         let (reads, total) = (test.drive_reads(), test.total.bytes.last().unwrap_or(0.0));
-        let is_cached = test.is_cached();
+        let is_seen = !test.is_cached() && !test.is_paused();
         self.shared.load.take_test(reads, now);
-        self.push_curve(now, if is_cached { 0.0 } else { total });
+        self.push_curve(now, if is_seen { total } else { 0.0 });
     }
 
     /// Adds a point to the curve of all drives. A test of a file or of a software drive reads `tested` bytes per second,
@@ -470,6 +474,12 @@ pub fn update(app: &mut App, message: Message) -> Vec<Effect> {
         },
         Message::Columns(_) if app.has_own_columns => {}
         Message::Columns(line) => effects = app.hand(MACHINE, &Subject::Columns(line)),
+        Message::Found(files) => {
+            // They may have been changed meanwhile.
+            if files.iter().map(|file| &file.path).eq(app.shared.files.iter().map(|file| &file.path)) {
+                app.shared.files = files;
+            }
+        }
         Message::Refused(why) => {
             app.shared.pulls.refuse(&app.shared.machine, &why);
             app.warn(why.to_string());

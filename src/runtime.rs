@@ -114,13 +114,7 @@ fn until_left(app: &mut App, effects: &mut Effects) -> anyhow::Result<u8> {
             return Ok(101);
         }
         effects.tick(app);
-        if let Some(sampler) = &effects.sampler {
-            sampler.watch(
-                app.asks_for_idle_states(),
-                app.asks_for_activity(),
-                app.asks_for_profile_and_stacks(),
-            );
-        }
+        effects.watch(app);
         let mut changed = outside.is_some();
         if let Some(outside) = outside {
             effects.take(app, outside)?;

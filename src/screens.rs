@@ -72,9 +72,19 @@ pub(crate) trait Screen {
     /// The left button was pressed at a cell of its area.
     fn press(&mut self, at: Position, shared: &Shared, area: Rect) -> Asks;
 
-    /// The wheel was turned up (negative) or down.
-    fn wheel(&mut self, step: isize, shared: &Shared, area: Rect) -> Asks {
+    /// The wheel was turned up (negative) or down at a cell of its area: it scrolls what is there.
+    fn wheel(&mut self, step: isize, _at: Position, shared: &Shared, area: Rect) -> Asks {
         self.step(Step::Rows(step), shared, area)
+    }
+
+    /// The mouse moved with the left button down, maybe out of its area.
+    fn drag(&mut self, _at: Position, _shared: &Shared, _area: Rect) -> Asks {
+        Asks::new()
+    }
+
+    /// The left button went up after a press in its area.
+    fn release(&mut self, _shared: &Shared) -> Asks {
+        Asks::new()
     }
 
     /// Something has changed, whether it is shown or not.

@@ -198,6 +198,62 @@ fn finding_folding_and_details() {
 }
 
 #[test]
+fn a_find_counts_its_matches_and_n_goes_on_until_esc() {
+    let mut headless = open("threadripper-before");
+    let selected = |headless: &Headless| headless.app.screens.machine.selected;
+    press(&mut headless, "g/980<Enter>");
+    let picture = shown(&headless);
+    assert!(picture.contains("find 980: 1 of "), "{picture}");
+    let first = selected(&headless);
+    press(&mut headless, "n");
+    assert!(shown(&headless).contains("find 980: 2 of ") && selected(&headless) > first);
+    press(&mut headless, "N");
+    assert!(shown(&headless).contains("find 980: 1 of ") && selected(&headless) == first);
+    let underlined = |headless: &Headless| {
+        let picture = headless.picture(Theme::PLAIN);
+        let cells = picture.content().iter();
+        cells.filter(|cell| cell.modifier.contains(ratatui::style::Modifier::UNDERLINED)).count()
+    };
+    let marked = underlined(&headless);
+    press(&mut headless, "<Esc>");
+    assert!(!shown(&headless).contains("find 980") && underlined(&headless) < marked, "{}", shown(&headless));
+    // Without a find it is the next drive again.
+    press(&mut headless, "/aquantia<Enter><Esc>n");
+    assert!(headless.app.screens.machine.row().is_some_and(|row| row.is_drive()));
+}
+
+#[test]
+fn experiments_read_the_file_of_the_form_and_of_their_arms() {
+    let mut headless = open("laptop");
+    press(&mut headless, "4g<Enter>/var/tmp/some.file<Enter>5");
+    assert!(shown(&headless).contains("tmp/some.file"), "{}", shown(&headless));
+    press(&mut headless, "e<C-u>one: bs=4k filename=/var/tmp/other.file<Enter><C-u>two: bs=8k<Enter>");
+    let picture = shown(&headless);
+    assert!(
+        picture.contains("/var/tmp/other.file, 4k randread") && picture.contains("one: bs=4k"),
+        "{picture}"
+    );
+    assert!(!picture.contains("bs=4k filename"), "both arms read it: {picture}");
+    assert_eq!(headless.app.screens.dyno.form.files, [std::path::PathBuf::from("/var/tmp/other.file")]);
+    let effects = update(&mut headless.app, Message::Key(Key::Enter));
+    let [Effect::BeginExperiment(plan)] = &effects[..] else { panic!("it begins: {effects:?}") };
+    let paths: Vec<_> = plan.arms.iter().flat_map(|arm| &arm.workload.targets).map(|of| &of.path).collect();
+    assert!(paths.len() == 2 && paths.iter().all(|path| path.ends_with("other.file")), "{paths:?}");
+    let mut headless = open("laptop");
+    press(&mut headless, "4g<Enter>/var/tmp/some.file<Enter>5e<C-e> filename=<Enter><Esc>");
+    assert!(!shown(&headless).contains("some.file"), "{}", shown(&headless));
+}
+
+#[test]
+fn counters_of_this_machine_move_while_time_passes() {
+    let mut headless = Headless::open(&Origin::Live, (120, 40)).expect("this machine is read");
+    headless.wait(Duration::from_secs(2));
+    let picture = shown(&headless);
+    assert!(headless.app.shared.rates.is_some(), "{picture}");
+    assert!(!picture.contains("Counting; first row"), "{picture}");
+}
+
+#[test]
 fn the_palette_runs_a_command_by_its_name() {
     let mut headless = open("laptop");
     press(&mut headless, ":units<Enter>");

@@ -99,8 +99,10 @@ fn overlay_key(app: &mut App, key: Key) -> Vec<Effect> {
         return app.grant(asks);
     }
     let step = meant.and_then(movement);
-    if let (Overlay::Help(top) | Overlay::Glossary(top) | Overlay::Screen(_, top), Some(step)) =
-        (&mut *overlay, step)
+    if let (
+        Overlay::Help(top) | Overlay::Glossary(top) | Overlay::Screen(_, top) | Overlay::Confirm(_, top),
+        Some(step),
+    ) = (&mut *overlay, step)
     {
         *top = scrolled(*top, step.rows(height), end, 0);
         return Vec::new();
@@ -136,7 +138,7 @@ fn overlay_key(app: &mut App, key: Key) -> Vec<Effect> {
                 return chosen.map_or_else(Vec::new, |found| commands::run_found(app, found));
             }
         },
-        Overlay::Confirm(_) => match key {
+        Overlay::Confirm(..) => match key {
             Key::Enter | Key::Char('y') => return agree(app),
             Key::Esc | Key::Char('n' | 'q') => app.overlay = None,
             _ => {}
@@ -173,7 +175,7 @@ fn palette_key(
 
 /// Begins reading drives in use after the user has agreed: carries out the command that asked.
 fn agree(app: &mut App) -> Vec<Effect> {
-    let Some(Overlay::Confirm(asked)) = app.overlay.take() else { return Vec::new() };
+    let Some(Overlay::Confirm(asked, _)) = app.overlay.take() else { return Vec::new() };
     app.shared.pulls.agree(asked.targets);
     commands::run(app, asked.command)
 }
@@ -207,7 +209,7 @@ mod tests {
         let mut app = live();
         let press = |app: &mut App, one: char| key(app, Key::Char(one));
         press(&mut app, '4');
-        assert!(!starts(&press(&mut app, 'r')) && matches!(app.overlay, Some(Overlay::Confirm(_))));
+        assert!(!starts(&press(&mut app, 'r')) && matches!(app.overlay, Some(Overlay::Confirm(..))));
         key(&mut app, Key::Esc);
         assert!(app.overlay.is_none() && app.shared.tests.running().is_none());
         press(&mut app, 'r');

@@ -166,7 +166,7 @@ fn overlay_area(app: &App, all: Rect) -> Rect {
     let (width, height) = match app.overlay {
         None => return Rect::default(),
         Some(Overlay::Quit) => (52, 5),
-        Some(Overlay::Confirm(_)) => (76, 16),
+        Some(Overlay::Confirm(..)) => (76, 16),
         Some(Overlay::Screen(id, _)) => {
             let over = app.screens.get(id).and_then(|screen| screen.over(&app.shared, all.width));
             over.map_or((0, 0), |over| over.size)

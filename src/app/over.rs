@@ -24,6 +24,9 @@ fn text(app: &App, area: Rect) -> Option<(String, Vec<Vec<Piece>>)> {
         Some(Overlay::Help(_)) => {
             Some((format!("{}: keys and marks", about(app.screen).name), help_lines(app, width)))
         }
+        Some(Overlay::Confirm(ref reads, _)) => {
+            Some(("Drives in use".to_owned(), confirm_lines(app, reads, width)))
+        }
         Some(Overlay::Glossary(_)) => Some(("Glossary".to_owned(), glossary::lines(width))),
         Some(Overlay::Screen(id, _)) => {
             let over = app.screens.get(id)?.over(&app.shared, width)?;
@@ -44,17 +47,15 @@ pub(super) fn draw(app: &App, brush: &mut Brush<'_>) {
     let area = app.layout().overlay;
     match &app.overlay {
         None => {}
-        Some(Overlay::Help(top) | Overlay::Glossary(top) | Overlay::Screen(_, top)) => {
+        Some(
+            Overlay::Help(top) | Overlay::Glossary(top) | Overlay::Screen(_, top) | Overlay::Confirm(_, top),
+        ) => {
             if let Some((title, lines)) = text(app, area) {
                 let more = if matches!(app.overlay, Some(Overlay::Help(_))) { "? glossary   " } else { "" };
                 scrolled(brush, area, &title, &lines, *top, more);
             }
         }
         Some(Overlay::Palette(palette)) => draw_palette(app, brush, area, palette),
-        Some(Overlay::Confirm(reads)) => {
-            let lines = confirm_lines(app, reads, area.width.saturating_sub(4));
-            scrolled(brush, area, "Drives in use", &lines, 0, "");
-        }
         Some(Overlay::Quit) => {
             let pulls = app.shared.pulls.running.is_some();
             let inner = open(brush, area, if pulls { "A pull is running" } else { "A test is running" });
@@ -160,7 +161,7 @@ fn draw_palette(app: &App, brush: &mut Brush<'_>, area: Rect, palette: &Palette)
     brush.write(inner.x, inner.y, inner.width, &field);
     let found = commands::matching(app.screen, app.shared.can_test(), palette.input.value());
     let rows = usize::from(inner.height.saturating_sub(1));
-    let top = palette.selected.saturating_sub(rows.saturating_sub(1));
+    let top = palette.top(rows);
     for (y, (index, command)) in (inner.y + 1..inner.bottom()).zip(found.iter().enumerate().skip(top)) {
         let key = command.1.keys.first().map(ToString::to_string).unwrap_or_default();
         let (other, command) = command;
@@ -175,6 +176,11 @@ fn draw_palette(app: &App, brush: &mut Brush<'_>, area: Rect, palette: &Palette)
         if index == palette.selected {
             brush.shade(Rect { y, height: 1, width: 18, ..inner }, Meaning::Selected);
         }
+    }
+    let below = found.len().saturating_sub(top + rows);
+    if below > 0 {
+        let hint = format!(" ↓ {below} more ");
+        brush.write_right(area.right() - 1, area.bottom() - 1, &[piece(hint, Meaning::Quiet)]);
     }
     if found.is_empty() {
         brush.text(inner.x + 1, inner.y + 1, inner.width, "no such command here", Meaning::Quiet);

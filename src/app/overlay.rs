@@ -17,8 +17,8 @@ pub enum Overlay {
     Screen(ScreenId, usize),
     /// A test runs: quit all the same?
     Quit,
-    /// Drives in use would be read.
-    Confirm(Reads),
+    /// Drives in use would be read; with the first line shown.
+    Confirm(Reads, usize),
 }
 
 /// The palette: a field and the commands that match it.
@@ -31,6 +31,11 @@ pub struct Palette {
 }
 
 impl Palette {
+    /// The first match shown where `rows` of them have room.
+    pub(crate) fn top(&self, rows: usize) -> usize {
+        self.selected.saturating_sub(rows.saturating_sub(1))
+    }
+
     /// With the beginning of `open PATH`.
     pub(crate) fn open() -> Self {
         Self { input: Input::new("open ".to_owned()), selected: 0 }

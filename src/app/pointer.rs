@@ -1,6 +1,6 @@
 //! The mouse: a press acts on the cell under it, the wheel scrolls.
 
-use ratatui::layout::Position;
+use ratatui::layout::{Position, Rect};
 
 use super::{
     App, Effect, commands,
@@ -9,13 +9,19 @@ use super::{
     over,
     overlay::Overlay,
 };
-use crate::screens::widgets::scroll::scrolled;
+use crate::{
+    screens::{Screen, widgets::scroll::scrolled},
+    ui::{Asks, Shared},
+};
 
 /// The mouse did something.
 pub fn mouse(app: &mut App, mouse: Mouse) -> Vec<Effect> {
+    let at = Position::new(mouse.column, mouse.row);
     match mouse.action {
-        MouseAction::WheelUp => wheel(app, -1),
-        MouseAction::WheelDown => wheel(app, 1),
+        MouseAction::WheelUp => wheel(app, -1, at),
+        MouseAction::WheelDown => wheel(app, 1, at),
+        MouseAction::Drag => with_screen(app, |screen, shared, body| screen.drag(at, shared, body)),
+        MouseAction::Release => with_screen(app, |screen, shared, _| screen.release(shared)),
         MouseAction::Press => {
             app.notice = None;
             press(app, mouse)
@@ -23,20 +29,34 @@ pub fn mouse(app: &mut App, mouse: Mouse) -> Vec<Effect> {
     }
 }
 
-fn wheel(app: &mut App, step: isize) -> Vec<Effect> {
+/// Lets the screen take it, unless something lies over it.
+fn with_screen(app: &mut App, take: impl FnOnce(&mut dyn Screen, &Shared, Rect) -> Asks) -> Vec<Effect> {
+    let layout = app.layout();
+    if app.overlay.is_some() || layout.too_small {
+        return Vec::new();
+    }
+    let asks = app.screens.get_mut(app.screen).map(|screen| take(screen, &app.shared, layout.body));
+    app.grant(asks.unwrap_or_default())
+}
+
+fn wheel(app: &mut App, step: isize, at: Position) -> Vec<Effect> {
     let (body, end) = (app.layout().body, over::end(app));
+    let (screen, can_test) = (app.screen, app.shared.can_test());
     match &mut app.overlay {
-        Some(Overlay::Help(top) | Overlay::Glossary(top) | Overlay::Screen(_, top)) => {
+        Some(
+            Overlay::Help(top) | Overlay::Glossary(top) | Overlay::Screen(_, top) | Overlay::Confirm(_, top),
+        ) => {
             *top = scrolled(*top, step, end, 0);
         }
         Some(Overlay::Palette(palette)) => {
-            palette.selected = palette.selected.saturating_add_signed(step);
+            let last = commands::matching(screen, can_test, palette.input.value()).len().saturating_sub(1);
+            palette.selected = palette.selected.saturating_add_signed(step).min(last);
         }
-        Some(Overlay::Quit | Overlay::Confirm(_)) => {}
-        None => {
-            let asks = app.screens.get_mut(app.screen).map(|screen| screen.wheel(step, &app.shared, body));
-            return app.grant(asks.unwrap_or_default());
+        Some(Overlay::Quit) => {}
+        None if body.contains(at) => {
+            return with_screen(app, |screen, shared, body| screen.wheel(step, at, shared, body));
         }
+        None => {}
     }
     Vec::new()
 }
@@ -66,8 +86,10 @@ fn overlay_press(app: &mut App, hit: &Hit) -> Vec<Effect> {
     let (screen, can_test) = (app.screen, app.shared.can_test());
     match (app.overlay.as_ref(), hit) {
         (Some(Overlay::Palette(palette)), Hit::OverlayRow(row)) => {
-            let Some(chosen) = row.checked_sub(2).and_then(|row| {
-                commands::matching(screen, can_test, palette.input.value()).get(row).copied()
+            let rows = usize::from(app.layout().overlay.height).saturating_sub(3);
+            let first = palette.top(rows);
+            let Some(chosen) = row.checked_sub(2).filter(|row| *row < rows).and_then(|row| {
+                commands::matching(screen, can_test, palette.input.value()).get(first + row).copied()
             }) else {
                 return Vec::new();
             };

@@ -5,6 +5,7 @@ use std::{
     path::Path,
     sync::{
         Arc,
+        atomic::AtomicBool,
         mpsc::{Receiver, RecvTimeoutError, Sender},
     },
     thread,
@@ -24,7 +25,7 @@ use super::{
     sampler::Sampler,
     saving,
     session::TestFiles,
-    settings_thread, startup,
+    settings_thread, startup, target_resolver,
     terminal::Screen,
     worker::Worker,
 };
@@ -191,6 +192,20 @@ impl Effects {
         self.drain(app)
     }
 
+    /// Begins to read counters of a live machine.
+    pub(super) fn sample(&mut self, root: Arc<dyn SysRoot>, over: Arc<AtomicBool>, interval: Duration) {
+        let (sender, clock) = (self.sender.clone(), self.clock.clone());
+        self.sampler = Some(Sampler::start(root, sender, clock, over, interval));
+    }
+
+    /// Has sampled what the screen shows.
+    pub(super) fn watch(&self, app: &App) {
+        if let Some(sampler) = &self.sampler {
+            let (idle, activity) = (app.asks_for_idle_states(), app.asks_for_activity());
+            sampler.watch(idle, activity, app.asks_for_profile_and_stacks());
+        }
+    }
+
     pub(super) fn tick(&self, app: &mut App) {
         update(app, Message::Tick(self.clock.elapsed()));
     }
@@ -299,6 +314,14 @@ impl Effects {
             Effect::KeepChanges => {
                 self.tune(settings_thread::Request::Keep);
                 self.settings.iter_mut().for_each(Worker::end);
+            }
+            Effect::FindDrives(targets) => {
+                let (live, machine) = (self.live.clone(), Arc::clone(&app.shared.machine));
+                self.beside(move || {
+                    let mut workload = Workload { targets, ..Workload::default() };
+                    target_resolver::find_drives(&mut workload, &*live?, &machine);
+                    Some(Message::Found(workload.targets))
+                });
             }
             Effect::SavePicture => {
                 let theme = app.shared.theme;

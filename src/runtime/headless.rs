@@ -1,7 +1,15 @@
 //! A screen without a terminal, for `render` and tests. A demo's clock is counted, so that the same keys give the same
 //! picture.
 
-use std::{io, sync::mpsc, time::Duration};
+use std::{
+    io,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+        mpsc,
+    },
+    time::Duration,
+};
 
 use ratatui::buffer::Buffer;
 
@@ -12,7 +20,10 @@ use super::{
 };
 use crate::{
     app::{App, Message, draw, keymap::Key},
-    source::origin::{OpenError, Origin},
+    source::{
+        SysRoot,
+        origin::{OpenError, Origin},
+    },
     ui::theme::Theme,
 };
 
@@ -21,7 +32,16 @@ pub struct Headless {
     /// The state.
     pub app: App,
     effects: Effects,
+    /// A live machine, whose counters are read while time passes.
+    live: Option<Arc<dyn SysRoot>>,
+    /// Ends the thread that reads them.
+    over: Arc<AtomicBool>,
 }
+
+/// Interval of counters.
+const SAMPLING: Duration = Duration::from_secs(1);
+/// How much later than a second its counters may arrive.
+const LATE: Duration = Duration::from_millis(200);
 
 impl Headless {
     /// Opens a machine on a screen of that size.
@@ -29,9 +49,10 @@ impl Headless {
         let root = origin.open()?;
         let mut app = App::new(startup::mode(origin), startup::read_or_refuse(&*root)?, size);
         let clock = Clock::of(!origin.is_live());
+        let live = origin.is_live().then(|| Arc::clone(&root));
         let mut effects = Effects::new(origin, root, &app, None, clock, mpsc::channel());
         done(&effects.drain(&mut app));
-        Ok(Self { app, effects })
+        Ok(Self { app, effects, live, over: Arc::default() })
     }
 
     /// Whether a key has quit the program.
@@ -61,17 +82,30 @@ impl Headless {
 
     /// Lets time pass.
     pub fn wait(&mut self, time: Duration) {
-        let until = self.effects.clock.elapsed() + time;
+        let mut until = self.effects.clock.elapsed() + time;
+        if let Some(root) = self.live.take().filter(|_| time >= SAMPLING) {
+            self.effects.sample(root, Arc::clone(&self.over), SAMPLING);
+        }
+        if self.effects.sampler.is_some() {
+            until += LATE;
+        }
         while !self.has_left() && self.effects.clock.elapsed() < until {
             self.effects.clock.pass(LOOK.min(until.saturating_sub(self.effects.clock.elapsed())));
             self.effects.tick(&mut self.app);
             done(&self.effects.look(&mut self.app));
+            self.effects.watch(&self.app);
         }
     }
 
     /// The current picture.
     pub fn picture(&self, theme: Theme) -> Buffer {
         draw::picture(&self.app, theme)
+    }
+}
+
+impl Drop for Headless {
+    fn drop(&mut self) {
+        self.over.store(true, Ordering::Relaxed);
     }
 }
 

@@ -191,6 +191,8 @@ fn translate(event: Event) -> Option<Message> {
         Event::Mouse(mouse) => {
             let action = match mouse.kind {
                 MouseEventKind::Down(MouseButton::Left) => MouseAction::Press,
+                MouseEventKind::Drag(MouseButton::Left) => MouseAction::Drag,
+                MouseEventKind::Up(MouseButton::Left) => MouseAction::Release,
                 MouseEventKind::ScrollUp => MouseAction::WheelUp,
                 MouseEventKind::ScrollDown => MouseAction::WheelDown,
                 _ => return None,

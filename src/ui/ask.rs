@@ -1,11 +1,14 @@
 //! [`Ask`]: requests of a screen for what it does not own.
 
+use std::path::PathBuf;
+
 use super::{effect::Effect, screen::ScreenId, settings::Staged, test::Test};
 use crate::{
     experiment::Plan,
     model::{DriveName, FindingId, NodeIndex, SettingId, Target},
     pull::Pull,
     tune::Device,
+    units::Bytes,
 };
 
 /// Something a screen asks for. `app` grants it, in order.
@@ -73,6 +76,8 @@ pub enum Subject {
     Runs(u32),
     /// The columns of the tree as they were chosen before.
     Columns(String),
+    /// Files to read instead of drives; none for drives again.
+    Files(Vec<PathBuf>),
     /// The drives of the test that ended may not be read; these files can be.
     Refused(Vec<Target>),
 }
@@ -84,6 +89,8 @@ pub enum SharedChange {
     Mark(Vec<DriveName>),
     /// The drive the tree's cursor is on.
     Cursor(Option<DriveName>),
+    /// Files or devices that tests and experiments read instead of drives, and how many bytes of each; none for drives again.
+    Files(Vec<PathBuf>, Option<Bytes>),
     /// These values wait to be applied, in place of those for the same setting and devices.
     Stage(SettingId, Vec<Device>, Vec<Staged>),
     /// Nothing waits for these devices' setting any more.

@@ -20,6 +20,8 @@ pub enum Effect {
     /// Check whether these targets may be read, without opening them; answered by [`Message::Refused`](super::Message::Refused)
     /// where one may not.
     CheckAccess(Vec<Target>),
+    /// Find the drives that these files lie on; answered by [`Message::Found`](super::Message::Found).
+    FindDrives(Vec<Target>),
     /// Hold the test in progress.
     PauseRun,
     /// Let it go on.

@@ -6,7 +6,7 @@ use super::{answer::Answer, experiments::Progress, key::Key};
 use crate::{
     counters::{Rates, activity::Activity},
     machine::Machine,
-    model::{ExperimentRecord, Failed, Limits, Problem, RunRecord, RunSample, RunSummary, Seconds},
+    model::{ExperimentRecord, Failed, Limits, Problem, RunRecord, RunSample, RunSummary, Seconds, Target},
     report::dossier::Mode,
 };
 
@@ -47,6 +47,8 @@ pub enum Message {
     Recalled(Box<Result<Kept, Failed>>),
     /// The columns of the tree as they were chosen before this start.
     Columns(String),
+    /// Files, each with the drive it lies on where that is known.
+    Found(Vec<Target>),
     /// Drives of the pull that waits may not be read, or are not there.
     Refused(Failed),
     /// The test ended, with its rate second by second; an error is one line with its fix.
@@ -112,6 +114,10 @@ pub struct Mouse {
 pub enum MouseAction {
     /// The left button went down.
     Press,
+    /// The mouse moved with the left button down.
+    Drag,
+    /// The left button went up.
+    Release,
     /// The wheel turned away from the user.
     WheelUp,
     /// The wheel turned towards the user.

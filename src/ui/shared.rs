@@ -1,6 +1,11 @@
 //! [`Shared`]: the shared state. Changed by `app` alone.
 
-use std::{collections::BTreeSet, sync::Arc, time::Duration};
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
 
 use super::{
     ask::SharedChange,
@@ -25,7 +30,7 @@ use crate::{
     machine::{Drive, Machine},
     model::{DriveName, Limits, Problem, Target, Workload},
     pull::{self, Outcome, Pull},
-    units::UnitSystem,
+    units::{Bytes, UnitSystem},
 };
 
 /// The state several screens use.
@@ -63,6 +68,10 @@ pub struct Shared {
     derived: Option<Arc<Derived>>,
     /// Drives marked for tests and for changes of settings.
     pub marks: BTreeSet<DriveName>,
+    /// Files that tests and experiments read instead of drives, each with its drive where that is known.
+    pub files: Vec<Target>,
+    /// How many bytes of each are read, and laid out where a file is not there.
+    pub file_size: Option<Bytes>,
     /// The drive the tree's cursor is on.
     pub cursor: Option<DriveName>,
     /// The test in progress and those before it.
@@ -117,6 +126,8 @@ impl Shared {
             findings: Judged::default(),
             derived: None,
             marks: BTreeSet::new(),
+            files: Vec::new(),
+            file_size: None,
             cursor: None,
             tests: Tests::default(),
             pulls: Pulls::default(),
@@ -313,6 +324,14 @@ impl Shared {
         match change {
             Change::Mark(drives) => self.mark_all_of(&drives),
             Change::Cursor(drive) => self.cursor = drive,
+            Change::Files(paths, size) => {
+                let machine = &self.machine;
+                let own = |path: &Path| machine.drives.iter().find(|drive| drive.target().path == path);
+                let target =
+                    |path: PathBuf| Target { drive: own(&path).map(|drive| drive.name.clone()), path };
+                self.files = paths.into_iter().map(target).collect();
+                self.file_size = size;
+            }
             Change::Stage(setting, devices, new) => self.settings.stage(setting, &devices, new),
             Change::Unstage(setting, devices) => {
                 self.settings.unstage(setting, &devices);

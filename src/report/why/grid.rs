@@ -1,5 +1,7 @@
 //! [`Grid`]: a table whose widths do not depend on its rows, for the screen, for rows that follow each other and for CSV.
 
+use std::cmp::Ordering;
+
 use unicode_width::UnicodeWidthStr;
 
 use crate::{report::cut, units};
@@ -76,6 +78,21 @@ impl Cell {
         Self::Text(text.to_string())
     }
 
+    fn order(&self, other: &Self, is_reversed: bool) -> Ordering {
+        let turned = |order: Ordering| if is_reversed { order.reverse() } else { order };
+        match (self, other) {
+            (Self::Unknown, Self::Unknown) => Ordering::Equal,
+            (Self::Unknown, _) => Ordering::Greater,
+            (_, Self::Unknown) => Ordering::Less,
+            (Self::Text(a), Self::Text(b)) => turned(a.cmp(b)),
+            (Self::Number(a, _) | Self::Count(a), Self::Number(b, _) | Self::Count(b)) => {
+                turned(b.total_cmp(a))
+            }
+            (Self::Text(_), _) => Ordering::Greater,
+            (_, Self::Text(_)) => Ordering::Less,
+        }
+    }
+
     fn shown(&self) -> String {
         match self {
             Self::Text(text) => text.clone(),
@@ -123,6 +140,34 @@ impl Grid {
     pub(crate) fn row(&self, row: &Row, shown: &[usize], room: usize) -> String {
         let cells = shown.iter().map(|at| (*at, row.cells.get(*at).map_or_else(String::new, Cell::shown)));
         self.line(cells, room)
+    }
+
+    /// The columns among `shown` with their place in a line of `room` cells: index, first cell, cells.
+    pub(crate) fn places(&self, shown: &[usize], room: usize) -> Vec<(usize, usize, usize)> {
+        let mut x = 0;
+        let mut places = Vec::new();
+        for (at, column) in shown.iter().enumerate() {
+            let Col { width, is_number, .. } = self.columns[*column];
+            // The last word has all that is left.
+            let is_open = at + 1 == shown.len() && !is_number;
+            let wide = if is_open { room.saturating_sub(x).max(width) } else { width };
+            places.push((*column, x, wide));
+            x += wide + GAP;
+        }
+        places
+    }
+
+    /// Sorts the first `rows` rows and the others each by a column: numbers from the largest, words from A, unless it is reversed.
+    /// What is not known comes last.
+    pub(crate) fn sort(&mut self, column: usize, is_reversed: bool, rows: usize) {
+        let order = |a: &Row, b: &Row| match (a.cells.get(column), b.cells.get(column)) {
+            (Some(a), Some(b)) => a.order(b, is_reversed),
+            _ => Ordering::Equal,
+        };
+        let end = rows.min(self.rows.len());
+        let (first, others) = self.rows.split_at_mut(end);
+        first.sort_by(order);
+        others.sort_by(order);
     }
 
     fn line(&self, cells: impl Iterator<Item = (usize, String)>, room: usize) -> String {
@@ -196,6 +241,39 @@ mod tests {
         assert_eq!(grid.csv_heading(), "name,r/s,%util,why");
         let rows: Vec<String> = grid.csv_rows().collect();
         assert_eq!(rows, ["nvme0n1p1,12.500,,\"a, \"\"b\"\" and more\""]);
+    }
+
+    #[test]
+    fn rows_are_sorted_by_a_column_those_that_matter_before_the_others() {
+        let mut grid = grid();
+        let row = |name: &str, rate: Cell| Row {
+            cells: vec![Cell::text(name), rate, Cell::Unknown, Cell::Unknown],
+            mark: Mark::Plain,
+        };
+        let rate = |value| Cell::Number(value, 0);
+        let rows =
+            vec![row("b", rate(1.0)), row("c", Cell::Unknown), row("a", rate(3.0)), row("d", rate(9.0))];
+        for (column, is_reversed, expected) in
+            [(1, false, "abcd"), (1, true, "bacd"), (0, false, "abcd"), (0, true, "cbad")]
+        {
+            grid.rows.clone_from(&rows);
+            grid.sort(column, is_reversed, 3);
+            let names: String = grid.rows.iter().map(|row| row.cells[0].shown()).collect();
+            assert_eq!(names, expected, "{column} {is_reversed}");
+        }
+    }
+
+    #[test]
+    fn headings_have_the_places_they_are_written_at() {
+        let grid = grid();
+        for room in [24, 30, 100] {
+            let shown = grid.fitting(room);
+            let line = grid.heading(&shown, room);
+            for (column, x, wide) in grid.places(&shown, room) {
+                let cell: String = line.chars().skip(x).take(wide).collect();
+                assert_eq!(cell.trim(), grid.columns[column].name, "{room}");
+            }
+        }
     }
 
     proptest! {

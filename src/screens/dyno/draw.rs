@@ -12,9 +12,9 @@ use crate::{
     screens::widgets::{
         bottleneck_panel::{self, FULL_MARK},
         file_offer,
-        graph::{Curve as Line, Graph},
+        graph::{Curve as Line, Graph, TimeAxis},
         heat,
-        paint::{Brush, Piece, hanging, paragraph, piece, simulated},
+        paint::{Brush, Piece, hanging, inner, paragraph, piece, simulated},
         words::{giga, nanoseconds, rate},
     },
     ui::{
@@ -37,14 +37,26 @@ pub(super) fn draw(state: &Dyno, shared: &Shared, area: Rect, brush: &mut Brush<
             Plot::Curve(_) if areas.plots.len() < 3 => Plot::Curve(state.curve),
             other => *other,
         };
-        draw_plot(test, shared, brush, plot, *area);
+        draw_plot(state, test, shared, brush, plot, *area);
     }
     targets_panel::draw(test, shared.units, areas.targets, brush);
     outcome(state, shared, areas.outcome, brush);
 }
 
-fn draw_plot(test: Option<&Test>, shared: &Shared, brush: &mut Brush<'_>, plot: Plot, area: Rect) {
+fn draw_plot(
+    state: &Dyno,
+    test: Option<&Test>,
+    shared: &Shared,
+    brush: &mut Brush<'_>,
+    plot: Plot,
+    area: Rect,
+) {
+    let span = state.selection.span;
     let title = match (plot, test) {
+        (Plot::Curve(curve), Some(test)) if let Some(span) = span => {
+            let room = inner(area, brush.boxed).width;
+            vec![piece(span.words(curve, test, shared.units, room), Meaning::Figure)]
+        }
         (Plot::Heat, _) => {
             vec![piece("latency", Meaning::Heading), piece("  share of reads", Meaning::Quiet)]
         }
@@ -58,14 +70,24 @@ fn draw_plot(test: Option<&Test>, shared: &Shared, brush: &mut Brush<'_>, plot: 
         }
         return;
     };
-    let now = test.total.bytes.points().next_back().map_or(shared.now, |(at, _)| at);
+    let now = newest(test, shared);
     match plot {
         Plot::Heat => heat::draw(test, brush, inner, now),
-        Plot::Curve(curve) => draw_curve(shared, brush, curve, test, inner, now),
+        Plot::Curve(curve) => {
+            draw_curve(shared, brush, curve, test, inner, now);
+            if let Some((axis, span)) = TimeAxis::new(inner, test.window(), now).zip(span) {
+                axis.mark(span.from, span.to, brush);
+            }
+        }
     }
 }
 
-const fn curve_name(curve: Curve) -> &'static str {
+/// The moment at the right edge of a test's curves.
+pub(super) fn newest(test: &Test, shared: &Shared) -> Duration {
+    test.total.bytes.points().next_back().map_or(shared.now, |(at, _)| at)
+}
+
+pub(super) const fn curve_name(curve: Curve) -> &'static str {
     match curve {
         Curve::Throughput => "throughput",
         Curve::Iops => "IOPS",

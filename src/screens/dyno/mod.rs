@@ -3,6 +3,7 @@
 mod draw;
 pub mod form;
 mod form_panel;
+mod span;
 mod targets_panel;
 mod update;
 
@@ -86,6 +87,8 @@ pub struct Dyno {
     result_top: usize,
     /// The curve shown where there is room for one.
     curve: Curve,
+    /// The span of time that is selected on a curve.
+    selection: span::Selection,
 }
 
 impl Dyno {

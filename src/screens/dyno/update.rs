@@ -3,7 +3,7 @@
 use ratatui::layout::{Position, Rect};
 use tui_input::Input;
 
-use super::{Areas, Curve, Dyno, draw, form::FIELDS};
+use super::{Areas, Curve, Dyno, draw, form::FIELDS, span::Selection};
 use crate::{
     model::{RunState, Workload},
     pull::FILE_SIZE,
@@ -27,21 +27,16 @@ impl Screen for Dyno {
     }
 
     fn step(&mut self, step: Step, shared: &Shared, area: Rect) -> Asks {
-        if let Step::Pages(pages) = step {
+        if let Step::Pages(_) = step {
             let inside = inner(Areas::new(self, shared, area).outcome, shared.is_boxed());
-            let is_offered = self.form.offered.is_some();
-            let lines = self
-                .ended(shared)
-                .map_or(0, |test| draw::result(shared, test, inside.width, is_offered).len());
-            self.result_top =
-                scrolled(self.result_top, Step::Pages(pages).rows(inside.height), lines, inside.height);
+            self.scroll_result(step.rows(inside.height), shared, area);
         } else {
             self.form.step(step.rows(0));
         }
         Asks::new()
     }
 
-    /// Puts the cursor on a field; a press on the one it is on changes it. A press on a curve shows the next one.
+    /// Puts the cursor on a field; a press on the one it is on changes it. A press on a run shows it.
     fn press(&mut self, at: Position, shared: &Shared, area: Rect) -> Asks {
         let areas = Areas::new(self, shared, area);
         let index = usize::from(at.y.saturating_sub(areas.form_rows.y));
@@ -52,22 +47,66 @@ impl Screen for Dyno {
             if again && !self.form.step_choice(1) {
                 self.form.begin_edit();
             }
-        } else if areas.plots.iter().any(|(_, area)| area.contains(at)) {
+        } else if areas.past.contains(at) {
+            let row = at.y.saturating_sub(inner(areas.past, shared.is_boxed()).y);
+            if at.y > areas.past.y && usize::from(row) < shared.tests.all.len() {
+                (self.back, self.result_top) = (row.into(), 0);
+                self.selection = Selection::default();
+            }
+        } else if areas.plots.iter().any(|(_, area)| area.contains(at)) && !self.begin_span(at, shared, area)
+        {
             return self.next_curve(shared);
         }
         Asks::new()
     }
 
+    fn drag(&mut self, at: Position, shared: &Shared, area: Rect) -> Asks {
+        self.extend_span(at, shared, area);
+        Asks::new()
+    }
+
+    /// A click on a curve shows the next one.
+    fn release(&mut self, shared: &Shared) -> Asks {
+        if self.end_span() { self.next_curve(shared) } else { Asks::new() }
+    }
+
+    /// Over the runs it goes from one to the next, over the form from field to field, over the result through its text.
+    fn wheel(&mut self, step: isize, at: Position, shared: &Shared, area: Rect) -> Asks {
+        let areas = Areas::new(self, shared, area);
+        if areas.past.contains(at) {
+            return self.step_history(step, shared);
+        } else if areas.form.contains(at) {
+            self.form.step(step);
+        } else if areas.outcome.contains(at) {
+            self.scroll_result(step, shared, area);
+        }
+        Asks::new()
+    }
+
+    /// Clears the span that is selected on a curve.
+    fn back(&mut self, _shared: &Shared) -> Option<Asks> {
+        self.selection.span.take().map(|_| Asks::new())
+    }
+
     /// Where drives may not be read, files on their file systems are offered in the form, to be taken or left.
     fn take(&mut self, subject: &Subject, shared: &Shared) -> Asks {
+        if let Subject::Files(files) = subject {
+            self.form.files.clone_from(files);
+            return self.share_files(shared);
+        }
         if let Subject::Runs(pull) = subject {
             let newest = shared.tests.all.iter().rev().position(|test| test.pull == Some(*pull));
             (self.back, self.result_top) = (newest.unwrap_or(0), 0);
+            self.selection = Selection::default();
         }
         let Subject::Refused(files) = subject else { return Asks::new() };
         self.form.offer(files, FILE_SIZE);
         self.result_top = 0;
         vec![Ask::Show(super::ABOUT.id, None)]
+    }
+
+    fn refresh(&mut self, shared: &Shared, _area: Rect) -> Asks {
+        self.share_files(shared)
     }
 
     fn offers(&self, command: &str, shared: &Shared) -> bool {
@@ -123,6 +162,24 @@ impl Screen for Dyno {
 }
 
 impl Dyno {
+    /// Makes the form's files those of experiments too.
+    fn share_files(&self, shared: &Shared) -> Asks {
+        let (files, size) = (&self.form.files, self.form.workload.size);
+        let is_same = files.iter().eq(shared.files.iter().map(|file| &file.path)) && size == shared.file_size;
+        if is_same {
+            return Asks::new();
+        }
+        vec![Ask::Change(SharedChange::Files(files.clone(), size))]
+    }
+
+    /// Scrolls the words of the result by `step` lines.
+    fn scroll_result(&mut self, step: isize, shared: &Shared, area: Rect) {
+        let inside = inner(Areas::new(self, shared, area).outcome, shared.is_boxed());
+        let is_offered = self.form.offered.is_some();
+        let lines = self.ended(shared).map(|test| draw::result(shared, test, inside.width, is_offered).len());
+        self.result_top = scrolled(self.result_top, step, lines.unwrap_or(0), inside.height);
+    }
+
     /// Fills the form with the next row of CrystalDiskMark's profile.
     pub(super) fn next_profile(&mut self) -> Asks {
         vec![tell(format!("Profile {}: r runs it; numjobs counts per drive", self.form.next_profile()))]
@@ -147,6 +204,7 @@ impl Dyno {
             return vec![Ask::Agree(Reads { targets: workload.targets, command: "run" })];
         }
         (self.back, self.result_top) = (0, 0);
+        self.selection = Selection::default();
         let test = shared.test_of(workload.clone());
         vec![
             Ask::Change(SharedChange::BeginTest(Box::new(test))),
@@ -183,6 +241,7 @@ impl Dyno {
         let last = shared.tests.all.len().saturating_sub(1);
         self.back = self.back.saturating_add_signed(step).min(last);
         self.result_top = 0;
+        self.selection = Selection::default();
         Asks::new()
     }
 }

@@ -24,17 +24,21 @@ impl Screen for Findings {
     }
 
     fn step(&mut self, step: Step, shared: &Shared, area: Rect) -> Asks {
-        let detail = Areas::new(shared, area).detail;
-        match (step, self.finding(shared)) {
-            (Step::Pages(_), Some(finding)) => {
-                let inside = inner(detail, shared.is_boxed());
-                let lines = draw::detail_lines(shared, finding, inside.width).len();
-                self.detail_top = scrolled(self.detail_top, step.rows(inside.height), lines, inside.height);
-            }
-            (Step::Pages(_), None) => {}
-            _ => self.select(self.selected.saturating_add_signed(step.rows(0)), shared),
+        if let Step::Pages(_) = step {
+            let rows = inner(Areas::new(shared, area).detail, shared.is_boxed()).height;
+            self.scroll_detail(step.rows(rows), shared, area);
+        } else {
+            self.select(self.selected.saturating_add_signed(step.rows(0)), shared);
         }
         Asks::new()
+    }
+
+    fn wheel(&mut self, step: isize, at: Position, shared: &Shared, area: Rect) -> Asks {
+        if Areas::new(shared, area).detail.contains(at) {
+            self.scroll_detail(step, shared, area);
+            return Asks::new();
+        }
+        self.step(Step::Rows(step), shared, area)
     }
 
     fn press(&mut self, at: Position, shared: &Shared, area: Rect) -> Asks {
@@ -84,6 +88,14 @@ impl Screen for Findings {
 }
 
 impl Findings {
+    /// Scrolls the text about the selected finding by `step` lines.
+    fn scroll_detail(&mut self, step: isize, shared: &Shared, area: Rect) {
+        let Some(finding) = self.finding(shared) else { return };
+        let inside = inner(Areas::new(shared, area).detail, shared.is_boxed());
+        let lines = draw::detail_lines(shared, finding, inside.width).len();
+        self.detail_top = scrolled(self.detail_top, step, lines, inside.height);
+    }
+
     /// What the selected one is about and has a place in the tree, the first of its subjects.
     fn place<'a>(&self, shared: &'a Shared) -> Option<(&'a About, NodeIndex)> {
         let subjects = &self.finding(shared)?.subjects;

@@ -6,7 +6,7 @@ use super::{Tree, fact::Fact, facts};
 use crate::{
     screens::{
         Over,
-        widgets::paint::{Brush, Piece, cells, fit, fit_end, hanging, label, paragraph, piece},
+        widgets::paint::{self, Brush, Piece, cells, fit, fit_end, hanging, label, paragraph, piece},
     },
     ui::{Shared, theme::Meaning},
 };
@@ -22,14 +22,14 @@ pub(super) fn draw(state: &Tree, shared: &Shared, panel: Rect, brush: &mut Brush
     let note = if state.paths { vec![piece("with paths", Meaning::Quiet)] } else { Vec::new() };
     let inner = brush.panel(panel, &title, &note);
     let facts = facts::of_row(shared, row);
-    if inner.width >= 70 && inner.height <= 6 {
-        two_columns(state.paths, brush, inner, &facts);
+    let top = state.facts_top.min(end(state, shared, panel));
+    if is_low(inner) {
+        two_columns(state.paths, brush, inner, &facts, top);
         return;
     }
-    let columns = (inner.width / COLUMN).max(1);
-    let wide = (inner.width - (columns - 1) * GAP) / columns;
+    let (columns, wide) = columns(inner);
     let lines = lines(&facts, wide, state.paths, false);
-    let mut rest = &lines[..];
+    let mut rest = lines.get(top..).unwrap_or_default();
     for column in 0..columns {
         let (here, next) = rest.split_at(rest.len().min(usize::from(inner.height)));
         let place = Rect { x: inner.x + column * (wide + GAP), width: wide, ..inner };
@@ -37,6 +37,30 @@ pub(super) fn draw(state: &Tree, shared: &Shared, panel: Rect, brush: &mut Brush
         rest = next;
     }
     brush.hidden(panel, "Enter: ", rest.len());
+}
+
+/// Whether a place is so low that facts stand in two columns, a line each.
+const fn is_low(inside: Rect) -> bool {
+    inside.width >= 70 && inside.height <= 6
+}
+
+/// How many columns of facts a place has, and their cells.
+fn columns(inside: Rect) -> (u16, u16) {
+    let columns = (inside.width / COLUMN).max(1);
+    (columns, inside.width.saturating_sub((columns - 1) * GAP) / columns)
+}
+
+/// How many lines of the facts can be scrolled out of sight.
+pub(super) fn end(state: &Tree, shared: &Shared, panel: Rect) -> usize {
+    let Some(row) = state.row() else { return 0 };
+    let inside = paint::inner(panel, shared.is_boxed());
+    let facts = facts::of_row(shared, row);
+    let (rows, (columns, wide)) = (usize::from(inside.height), columns(inside));
+    if is_low(inside) {
+        let named = facts.iter().filter(|fact| !fact.label.is_empty()).count();
+        return named.saturating_sub(rows * 2);
+    }
+    lines(&facts, wide, state.paths, false).len().saturating_sub(rows * usize::from(columns))
 }
 
 /// All of them, in lines of at most `width` cells.
@@ -47,10 +71,10 @@ pub(super) fn over(state: &Tree, shared: &Shared, width: u16) -> Option<Over> {
 }
 
 /// The first facts side by side, a line each.
-fn two_columns(paths: bool, brush: &mut Brush<'_>, inner: Rect, facts: &[Fact]) {
+fn two_columns(paths: bool, brush: &mut Brush<'_>, inner: Rect, facts: &[Fact], top: usize) {
     let half = inner.width / 2;
     let rows = usize::from(inner.height);
-    let shown = facts.iter().filter(|fact| !fact.label.is_empty()).take(rows * 2);
+    let shown = facts.iter().filter(|fact| !fact.label.is_empty()).skip(top).take(rows * 2);
     for (index, fact) in shown.enumerate() {
         let (column, row) = (index / rows, index % rows);
         let x = if column == 0 { inner.x } else { inner.x + half };

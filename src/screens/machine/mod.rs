@@ -69,11 +69,11 @@ pub(super) const ABOUT: About = About {
 pub(super) const COMMANDS: &[Command<Run<Tree>>] = &[
     pair("←→", command(240, &[Key::Left, Char('h')], "fold", "fold", "Fold the row, or go to its parent", |tree, _| { tree.left(); Asks::new() })),
     command(250, &[Key::Right, Char('l')], "", "unfold", "Unfold the row, or go to its first child", |tree, _| { tree.right(); Asks::new() }),
-    command(280, &[Char('n')], "next drive", "next drive", "Jump to the next drive", |tree, _| { tree.step_drive(1); Asks::new() }),
-    command(290, &[Char('N')], "", "previous drive", "Jump to the previous drive", |tree, _| { tree.step_drive(-1); Asks::new() }),
+    command(280, &[Char('n')], "next drive", "next drive", "Jump to the next drive; after a find, to its next match", |tree, shared| tree.next(1, shared)),
+    command(290, &[Char('N')], "", "previous drive", "Jump to the previous drive; after a find, to its previous match", |tree, shared| tree.next(-1, shared)),
     command(300, &[Char(' ')], "mark", "mark", "Mark the drive for the test, or every drive below this row", Tree::mark),
     command(320, &[Key::Enter], "details", "details", "Show all facts of the selected row, or unfold it", Tree::details),
-    command(350, &[Char('/')], "find", "find", "Find by name, model, address or driver; Enter keeps the match, arrows go to the next", |tree, _| { tree.find = Some(Input::default()); Asks::new() }),
+    command(350, &[Char('/')], "find", "find", "Find by name, model, address or driver; Enter keeps the matches, n and N go on, Esc ends", |tree, _| { tree.find = Some(Input::default()); Asks::new() }),
     command(360, &[Char('s')], "sort", "sort", "Sort siblings by bus, by load, by name; < and > sort by a column", Tree::next_sort),
     command(362, &[Char('>')], "", "next column", "Sort siblings by the next column, the largest first", |tree, shared| tree.sort_by(shared, 1)),
     command(364, &[Char('<')], "", "previous column", "Sort siblings by the column before", |tree, shared| tree.sort_by(shared, -1)),
@@ -106,6 +106,10 @@ pub struct Tree {
     pub paths: bool,
     /// The field behind `/`, while it is open.
     pub find: Option<Input>,
+    /// Lines by which the facts beside the tree are scrolled down.
+    facts_top: usize,
+    /// Findings above the first one shown below the tree.
+    found_top: usize,
     choice: Choice,
     /// The cursor in the list of columns, while that is open.
     choosing: Option<usize>,
@@ -114,6 +118,8 @@ pub struct Tree {
     /// Rows of the tree where the facts stand below it.
     stacked: Option<u16>,
     found: String,
+    /// Its matches stay marked.
+    is_kept: bool,
     /// Which of how many rows that match the field is selected; 0 where another row is.
     matches: (usize, usize),
     selected_key: Option<RowKey>,
@@ -215,7 +221,10 @@ impl Tree {
     fn select(&mut self, index: usize) {
         let index = index.min(self.rows.len().saturating_sub(1));
         self.selected = index;
-        self.selected_key = self.rows.get(index).map(|row| row.key.clone());
+        let key = self.rows.get(index).map(|row| row.key.clone());
+        if self.selected_key != key {
+            (self.selected_key, self.facts_top) = (key, 0);
+        }
     }
 
     /// Selects the row that shows `node`, or `drive` where several hang on one device; false when no row does.
@@ -233,6 +242,17 @@ impl Tree {
             self.select(at);
         }
         at.is_some()
+    }
+
+    /// Jumps to the next (`step` 1) or previous (-1) match of a find, else drive.
+    fn next(&mut self, step: isize, shared: &Shared) -> Asks {
+        if self.is_kept {
+            self.find_next(&shared.machine, step);
+            self.count_matches(&shared.machine);
+        } else {
+            self.step_drive(step);
+        }
+        Asks::new()
     }
 
     /// Jumps to the next (`step` 1) or previous (-1) row that stands for drives, around the corner.
@@ -287,9 +307,11 @@ impl Tree {
     fn close_find(&mut self, machine: &Machine) {
         let Some(input) = self.find.take() else { return };
         if input.value().is_empty() {
+            self.is_kept = !self.found.is_empty();
             self.find_next(machine, 1);
         } else {
             input.value().clone_into(&mut self.found);
+            self.is_kept = true;
         }
     }
 
@@ -324,9 +346,10 @@ impl Tree {
         }
     }
 
-    /// The search text in lower case; empty for none.
+    /// The search text in lower case, of the open field or of the find that is kept; empty for none.
     fn searched(&self) -> String {
-        self.find.as_ref().map(|input| input.value().to_lowercase()).unwrap_or_default()
+        let field = self.find.as_ref().map(Input::value);
+        field.or(self.is_kept.then_some(&*self.found)).unwrap_or_default().to_lowercase()
     }
 }
 

@@ -17,7 +17,7 @@ use crate::{
         bottleneck_panel::FULL_MARK,
         findings,
         graph::{Curve, Graph},
-        paint::{Brush, Piece, cells, fit, piece, write_fitting},
+        paint::{Brush, Piece, cells, cut, fit, piece, write_fitting},
         words::{giga, short_name},
     },
     ui::{
@@ -30,6 +30,9 @@ use crate::{
 
 /// Cells before a name: the cursor, the mark for tests, the mark of a finding.
 const GUTTER: u16 = 4;
+
+/// Cells of a link's mark, before the link.
+const LINK_LEAD: u16 = 2;
 
 /// A column with where it stands, from the left edge of the rows.
 struct Placed {
@@ -53,10 +56,23 @@ fn placed(state: &Tree, width: u16) -> Vec<Placed> {
     columns.into_iter().map(place).collect()
 }
 
+/// The column whose heading is at `x`.
+pub(super) fn column_at(state: &Tree, areas: &Areas, x: u16) -> Option<&'static str> {
+    let x = x.checked_sub(areas.head.x)?;
+    let columns = placed(state, areas.rows.width);
+    columns.iter().find(|at| (at.x..at.x + at.width).contains(&x)).map(|at| at.column.name)
+}
+
 pub(super) fn draw(state: &Tree, shared: &Shared, areas: &Areas, brush: &mut Brush<'_>) {
     let area = areas.rows;
     let columns = placed(state, area.width);
-    brush.panel(areas.tree, &title(state, shared), &[]);
+    // Without a box the headings stand in the same row.
+    let room = if brush.boxed {
+        area.width
+    } else {
+        columns.first().map_or(area.width, |first| first.x.saturating_sub(2))
+    };
+    brush.panel(areas.tree, &cut(&title(state, shared, room), room), &[]);
     heading(state, brush, areas.head, &columns);
     let names = name_width(shared);
     let searched = state.searched();
@@ -74,11 +90,11 @@ pub(super) fn draw(state: &Tree, shared: &Shared, areas: &Areas, brush: &mut Bru
 
 /// The last minute beside facts that stand below the tree, and what is left for the facts.
 pub(super) fn minute_beside(state: &Tree, shared: &Shared, facts: Rect, brush: &mut Brush<'_>) -> Rect {
-    let has_flow = || state.row().is_some_and(|row| Figures::new(shared, row).flow.is_some());
-    if state.stacked.is_none() || !has_flow() {
+    let left = facts_beside(state, shared, facts);
+    if left == facts {
         return facts;
     }
-    let width = facts.width / 2;
+    let width = facts.width - left.width;
     let graph = Rect { x: facts.right() - width, width, ..facts };
     // It stands on the last row of what it gets, below one row.
     minute(
@@ -87,7 +103,16 @@ pub(super) fn minute_beside(state: &Tree, shared: &Shared, facts: Rect, brush: &
         Rect { y: graph.y - 1, height: graph.height + 1, x: graph.x + 1, width: width - 2 },
         brush,
     );
-    Rect { width: facts.width - width, ..facts }
+    left
+}
+
+/// What facts that stand below the tree keep beside the last minute.
+pub(super) fn facts_beside(state: &Tree, shared: &Shared, facts: Rect) -> Rect {
+    let has_flow = || state.row().is_some_and(|row| Figures::new(shared, row).flow.is_some());
+    if state.stacked.is_none() || !has_flow() {
+        return facts;
+    }
+    Rect { width: facts.width - facts.width / 2, ..facts }
 }
 
 /// The least rows that the curves of the selected row need, and the most they take.
@@ -130,11 +155,22 @@ fn minute(state: &Tree, shared: &Shared, spare: Rect, brush: &mut Brush<'_>) {
     graph.draw(brush, Rect { y: area.y + 1, height: area.height - 1, ..area }, shared.load.at);
 }
 
-fn title(state: &Tree, shared: &Shared) -> Vec<Piece> {
+fn title(state: &Tree, shared: &Shared, room: u16) -> Vec<Piece> {
     let mut pieces = vec![piece("PCIe tree", Meaning::Heading)];
     pieces.push(piece(format!("  {}", shared.units.giga_per_second()), Meaning::Quiet));
     if state.sort != Sort::Bus {
-        pieces.push(piece(format!(", siblings {}", state.sort.name()), Meaning::Quiet));
+        let order = match state.sort {
+            Sort::Column(name) if room < 60 => format!(", by {name}"),
+            Sort::Reversed(name) if room < 60 => format!(", by {name}, reversed"),
+            other => format!(", siblings {}", other.name()),
+        };
+        pieces.push(piece(order, Meaning::Quiet));
+    }
+    if state.is_kept && state.find.is_none() {
+        let (at, all) = state.matches;
+        let place = if at > 0 { format!("{at} of {all}") } else { format!("{all} found") };
+        pieces.push(piece(format!("  find {}: {place}", fit(&state.found, 16)), Meaning::Figure));
+        pieces.push(piece("  n N Esc", Meaning::Key));
     }
     if !shared.marks.is_empty() {
         pieces.push(piece(format!("  ● {} marked", shared.marks.len()), Meaning::Marked));
@@ -208,7 +244,12 @@ impl RowPainter<'_> {
         let shown: Vec<(&Placed, Cell)> =
             self.columns.iter().map(|placed| (placed, (placed.column.cell)(&figures))).collect();
         // A row without a link uses that column for its name.
-        let end = shown.iter().find(|(_, cell)| *cell != Cell::Blank).map_or(self.area.width, |(at, _)| at.x);
+        let end =
+            shown.iter().find(|(_, cell)| *cell != Cell::Blank).map_or(self.area.width, |(at, cell)| {
+                // So does one whose link has no mark with the mark's place.
+                let has_no_mark = matches!(cell, Cell::Text(None, ..));
+                if at.column.name == "link" && has_no_mark { at.x + LINK_LEAD } else { at.x }
+            });
         let start = self.area.x + GUTTER;
         let first = brush.text(start, self.y, end.saturating_sub(GUTTER), &self.row.guides, Meaning::Lines);
         let room = (self.area.x + end).saturating_sub(first + 1);
@@ -238,7 +279,7 @@ impl RowPainter<'_> {
             }
             Cell::Text(mark, text, meaning) => {
                 // The link's mark has a place before it, whether there is one or not.
-                let lead = if placed.column.name == "link" { 2 } else { 0 };
+                let lead = if placed.column.name == "link" { LINK_LEAD } else { 0 };
                 if let Some(mark) = mark {
                     brush.text(x, y, 1, &mark.to_string(), meaning);
                 }

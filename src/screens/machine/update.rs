@@ -3,14 +3,17 @@
 use ratatui::layout::{Position, Rect};
 use tui_input::Input;
 
-use super::{ABOUT, Areas, Tree, choice::Choice, column_list, draw, facts_pane};
+use super::{ABOUT, Areas, Tree, choice::Choice, column_list, draw, facts_pane, tree_rows};
 use crate::{
     findings::Finding,
     model::FindingId,
     report::flatten::{Row, Sort},
     screens::{
         Over, Screen, Step,
-        widgets::paint::{Brush, Piece, hints, piece},
+        widgets::{
+            paint::{Brush, Piece, hints, inner, piece},
+            scroll::scrolled,
+        },
     },
     ui::{
         Ask, Asks, Effect, Key, ScreenId, Shared, SharedChange, Subject, ask::tell, key::edit, theme::Meaning,
@@ -28,7 +31,22 @@ impl Screen for Tree {
         Asks::new()
     }
 
-    /// Puts the cursor on a row; one that is closed opens, as does the one the cursor is on.
+    fn wheel(&mut self, step: isize, at: Position, shared: &Shared, area: Rect) -> Asks {
+        let areas = Areas::new(self.stacked, shared, area);
+        if areas.facts.contains(at) {
+            let end = facts_pane::end(self, shared, tree_rows::facts_beside(self, shared, areas.facts));
+            self.facts_top = scrolled(self.facts_top, step, end, 0);
+        } else if areas.verdict.contains(at) {
+            let rows = inner(areas.verdict, shared.is_boxed()).height;
+            self.found_top = scrolled(self.found_top, step, shared.findings.list.len(), rows);
+        } else {
+            return self.step(Step::Rows(step), shared, area);
+        }
+        Asks::new()
+    }
+
+    /// Puts the cursor on a row; one that is closed opens, as does the one the cursor is on. A heading sorts by its column, and
+    /// once more in reverse; the place above the names sorts by bus.
     fn press(&mut self, at: Position, shared: &Shared, area: Rect) -> Asks {
         let areas = Areas::new(self.stacked, shared, area);
         if areas.verdict.contains(at) {
@@ -36,6 +54,14 @@ impl Screen for Tree {
         }
         if areas.facts.contains(at) {
             return self.details(shared);
+        }
+        if areas.head.contains(at) {
+            self.sort = match tree_rows::column_at(self, &areas, at.x) {
+                Some(name) if self.sort == Sort::Column(name) => Sort::Reversed(name),
+                Some(name) => Sort::Column(name),
+                None => Sort::Bus,
+            };
+            return vec![tell(format!("Siblings sorted {}", self.sort.name()))];
         }
         let index = self.top + usize::from(at.y.saturating_sub(areas.rows.y));
         if !areas.rows.contains(at) || index >= self.rows.len() {
@@ -55,6 +81,9 @@ impl Screen for Tree {
 
     fn refresh(&mut self, shared: &Shared, area: Rect) -> Asks {
         self.arrange(shared, area);
+        if self.find.is_some() || self.is_kept {
+            self.count_matches(&shared.machine);
+        }
         let cursor = self.row().and_then(|row| row.drive().cloned());
         vec![Ask::Change(SharedChange::Cursor(cursor))]
     }
@@ -76,6 +105,15 @@ impl Screen for Tree {
         shared.findings.loud().find(is_here).map(|finding| finding.id)
     }
 
+    /// Ends a find whose matches are kept.
+    fn back(&mut self, _shared: &Shared) -> Option<Asks> {
+        std::mem::take(&mut self.is_kept).then(Asks::new)
+    }
+
+    fn offers(&self, command: &str, _shared: &Shared) -> bool {
+        !(self.is_kept && command == "next drive")
+    }
+
     fn field(&mut self) -> Option<&mut Input> {
         self.find.as_mut()
     }
@@ -85,7 +123,7 @@ impl Screen for Tree {
             None => {
                 self.find_here(&shared.machine);
             }
-            Some(Key::Esc) => self.find = None,
+            Some(Key::Esc) => (self.find, self.is_kept) = (None, false),
             Some(Key::Enter) => self.close_find(&shared.machine),
             Some(Key::Down | Key::Tab) => self.find_next(&shared.machine, 1),
             Some(Key::Up | Key::BackTab) => self.find_next(&shared.machine, -1),

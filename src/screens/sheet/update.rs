@@ -27,8 +27,12 @@ impl Screen for Sheet {
         Asks::new()
     }
 
-    fn wheel(&mut self, step: isize, shared: &Shared, area: Rect) -> Asks {
-        let rows = Areas::new(self, shared, area).preview_rows.height;
+    fn wheel(&mut self, step: isize, at: Position, shared: &Shared, area: Rect) -> Asks {
+        let areas = Areas::new(self, shared, area);
+        if areas.boxes.contains(at) {
+            return self.step(Step::Rows(step), shared, area);
+        }
+        let rows = areas.preview_rows.height;
         self.top = scrolled(self.top, 3 * step, self.lines.len(), rows);
         Asks::new()
     }

@@ -29,15 +29,24 @@ impl Screen for Slots {
     }
 
     fn step(&mut self, step: Step, shared: &Shared, area: Rect) -> Asks {
-        if let Step::Pages(pages) = step {
+        if let Step::Pages(_) = step {
             let (rest, lines) = draw::words(self, shared, Areas::new(self, shared, area).text);
-            self.detail_top =
-                scrolled(self.detail_top, Step::Pages(pages).rows(rest.height), lines.len(), rest.height);
+            self.detail_top = scrolled(self.detail_top, step.rows(rest.height), lines.len(), rest.height);
         } else {
             let last = self.today.len().saturating_sub(1);
             self.selected = self.selected.saturating_add_signed(step.rows(0)).min(last);
             self.carry(shared);
         }
+        Asks::new()
+    }
+
+    fn wheel(&mut self, step: isize, at: Position, shared: &Shared, area: Rect) -> Asks {
+        let text = Areas::new(self, shared, area).text;
+        if !text.contains(at) {
+            return self.step(Step::Rows(step), shared, area);
+        }
+        let (rest, lines) = draw::words(self, shared, text);
+        self.detail_top = scrolled(self.detail_top, step, lines.len(), rest.height);
         Asks::new()
     }
 

@@ -21,7 +21,7 @@ pub(super) fn draw(tune: &Tune, shared: &Shared, area: Rect, brush: &mut Brush<'
     let areas = Areas::new(shared, area);
     matrix(tune, shared, &areas, brush);
     setting(tune, shared, areas.setting, brush);
-    staged(shared, areas.staged, brush);
+    staged(tune, shared, areas.staged, brush);
 }
 
 fn matrix(tune: &Tune, shared: &Shared, areas: &Areas, brush: &mut Brush<'_>) {
@@ -251,18 +251,18 @@ fn field(lines: &mut Vec<Vec<Piece>>, name: &str, value: &str, meaning: Meaning,
 }
 
 /// Staged values, and below them the results of the last writes.
-fn staged(shared: &Shared, panel: Rect, brush: &mut Brush<'_>) {
+fn staged(tune: &Tune, shared: &Shared, panel: Rect, brush: &mut Brush<'_>) {
     if panel.width == 0 {
         return;
     }
     let title = if shared.settings.staged.is_empty() { "Changes" } else { "Staged" };
     let inner = brush.panel(panel, &[piece(title, Meaning::Heading)], simulated(shared.is_simulated()));
     let lines = changes(shared, inner.width);
-    let (_, below) = brush.lines(inner, &lines, 0);
-    brush.hidden(panel, "", below);
+    let (_, below) = brush.lines(inner, &lines, tune.changes_top);
+    brush.hidden(panel, "↓ ", below);
 }
 
-fn changes(shared: &Shared, room: u16) -> Vec<Vec<Piece>> {
+pub(super) fn changes(shared: &Shared, room: u16) -> Vec<Vec<Piece>> {
     let settings = &shared.settings;
     let mut lines: Vec<Vec<Piece>> = Vec::new();
     for staged in &settings.staged {

@@ -75,6 +75,8 @@ pub struct Tune {
     left: usize,
     /// Lines by which the text about the cell is scrolled down.
     detail_top: usize,
+    /// Lines by which staged values and results are scrolled down.
+    changes_top: usize,
     /// The text of the cell while it is being written.
     pub edit: Option<Input>,
     /// The device and the setting under the cursor.

@@ -32,13 +32,26 @@ impl Screen for Tune {
     }
 
     fn step(&mut self, step: Step, shared: &Shared, area: Rect) -> Asks {
-        if let Step::Pages(pages) = step {
+        if let Step::Pages(_) = step {
             let panel = Areas::new(shared, area).setting;
-            let lines = draw::words(self, shared, panel).len();
-            let rows = inner(panel, shared.is_boxed()).height;
-            self.detail_top = scrolled(self.detail_top, Step::Pages(pages).rows(rows), lines, rows);
+            self.scroll_detail(step.rows(inner(panel, shared.is_boxed()).height), shared, panel);
         } else {
             self.move_by(&shared.settings, step.rows(0), 0);
+        }
+        Asks::new()
+    }
+
+    fn wheel(&mut self, step: isize, at: Position, shared: &Shared, area: Rect) -> Asks {
+        let areas = Areas::new(shared, area);
+        if areas.matrix.contains(at) {
+            return self.step(Step::Rows(step), shared, area);
+        }
+        if areas.setting.contains(at) {
+            self.scroll_detail(step, shared, areas.setting);
+        } else {
+            let inside = inner(areas.staged, shared.is_boxed());
+            let lines = draw::changes(shared, inside.width).len();
+            self.changes_top = scrolled(self.changes_top, step, lines, inside.height);
         }
         Asks::new()
     }
@@ -193,6 +206,13 @@ impl Screen for Tune {
 }
 
 impl Tune {
+    /// Scrolls the text about the cell by `step` lines.
+    fn scroll_detail(&mut self, step: isize, shared: &Shared, panel: Rect) {
+        let lines = draw::words(self, shared, panel).len();
+        let rows = inner(panel, shared.is_boxed()).height;
+        self.detail_top = scrolled(self.detail_top, step, lines, rows);
+    }
+
     fn lay(&mut self, laid: Laid) -> Asks {
         self.laid = laid;
         vec![Ask::Open(TUNE)]

@@ -8,8 +8,12 @@ use crate::{
     pull::FILE_SIZE,
     screens::widgets::{
         file_offer,
-        paint::{Brush, Piece, fit, hanging, hints, label, open_field, paragraph, piece, simulated},
+        paint::{
+            Brush, Piece, cells, fit, fit_end, hanging, hints, inner, label, open_field, paragraph, piece,
+            simulated,
+        },
     },
+    text::Label,
     ui::{Shared, theme::Meaning},
 };
 
@@ -21,16 +25,25 @@ pub(super) fn draw(state: &WhatIf, shared: &Shared, area: Rect, brush: &mut Brus
         words::draw(state, shared, shown, below, brush);
     } else {
         let [panel, about] = list_areas(area);
-        list(state, panel, brush);
+        list(state, shared, panel, brush);
         detail(state, shared, about, brush);
     }
 }
 
-fn list(state: &WhatIf, panel: Rect, brush: &mut Brush<'_>) {
+fn list(state: &WhatIf, shared: &Shared, panel: Rect, brush: &mut Brush<'_>) {
     let here = state.list.iter().filter(|entry| entry.plan.is_ok()).count();
+    let on = match shared.files.as_slice() {
+        [] => String::new(),
+        [file] => format!("on {}", Label::new(&file.path.to_string_lossy())),
+        files => format!("on {} files", files.len()),
+    };
+    let word = if on.is_empty() { "available here" } else { "here" };
+    let available = format!("  {here} of {} {word} ", state.list.len());
+    let room = inner(panel, brush.boxed).width.saturating_sub(cells(&available) + 22);
     let title = [
         piece("Experiments", Meaning::Heading),
-        piece(format!("  {here} of {} available here", state.list.len()), Meaning::Quiet),
+        piece(available, Meaning::Quiet),
+        piece(fit_end(&on, room), Meaning::Figure),
     ];
     let area = brush.panel(panel, &title, &[piece("min time", Meaning::Quiet)]);
     let rows = state.list.iter().enumerate().skip(state.top);
@@ -65,7 +78,8 @@ fn detail(state: &WhatIf, shared: &Shared, panel: Rect, brush: &mut Brush<'_>) {
     let Some(entry) = state.entry() else { return };
     let title = [piece(entry.row.id.0, Meaning::Heading)];
     let inner = brush.panel(panel, &title, simulated(shared.is_simulated()));
-    brush.lines(inner, &lines(state, shared, entry, inner.width), 0);
+    let (_, below) = brush.lines(inner, &lines(state, shared, entry, inner.width), state.words_top);
+    brush.more(panel, below);
     open_arm(state, brush, inner);
 }
 
@@ -79,7 +93,7 @@ fn open_arm(state: &WhatIf, brush: &mut Brush<'_>, inner: Rect) {
     brush.write(inner.x, y, inner.width, &pieces);
 }
 
-fn lines(state: &WhatIf, shared: &Shared, entry: &Entry, width: u16) -> Vec<Vec<Piece>> {
+pub(super) fn lines(state: &WhatIf, shared: &Shared, entry: &Entry, width: u16) -> Vec<Vec<Piece>> {
     let row = entry.row;
     let mut lines: Vec<Vec<Piece>> = Vec::new();
     if let Some((_, why)) = shared.experiments.refused() {

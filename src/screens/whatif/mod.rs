@@ -27,6 +27,7 @@ use crate::{
         command::command,
         theme::Meaning,
     },
+    units::Bytes,
 };
 
 pub(super) const ABOUT: About = About {
@@ -48,7 +49,7 @@ pub(super) const ABOUT: About = About {
 pub(super) const COMMANDS: &[Command<Run<WhatIf>>] = &[
     command(530, &[Key::Enter, Char('r')], "start", "start", "Start the selected experiment; it restores every setting it changes", WhatIf::begin),
     command(540, &[Char('w')], "slots", "slot moves", "Show the slots: hypothetical moves of cards", |_, _| vec![Ask::Show(ScreenId("slots"), None)]),
-    command(550, &[Char('e')], "edit arms", "custom arms", "Edit the two arms of the custom experiment: LABEL: scheduler=none bs=4k iodepth=32", WhatIf::write_arms),
+    command(550, &[Char('e')], "edit arms", "custom arms", "Edit the two arms of the custom experiment: LABEL: scheduler=none bs=4k; filename=FILE reads a file, filename= the drives", WhatIf::write_arms),
     command(560, &[Char('m')], "extend", "more rounds", "Add rounds to an experiment that has ended", |_, shared| update::longer(shared)),
     command(570, &[Char('K')], "keep winner", "keep winner", "Apply the winner's settings and keep them until undone", WhatIf::keep),
     command(575, &[Char('d')], "", "samples", "Show the runs of the experiment with all readings, or its verdict", |state, _| state.show_runs()),
@@ -80,7 +81,7 @@ pub struct WhatIf {
     edit: Option<(usize, Input)>,
     /// Whether the runs are shown instead of the verdict.
     shows_runs: bool,
-    /// Lines by which the words of the verdict, or the runs, are scrolled down.
+    /// Lines by which the words about the experiment, of the verdict, or the runs are scrolled down.
     words_top: usize,
     /// Files that the winner was kept in.
     kept: Vec<String>,
@@ -94,6 +95,7 @@ struct MadeFor {
     machine: Arc<Machine>,
     marks: BTreeSet<DriveName>,
     cursor: Option<DriveName>,
+    files: (Vec<Target>, Option<Bytes>),
     own: [String; 2],
 }
 
@@ -122,12 +124,16 @@ impl WhatIf {
             Arc::ptr_eq(&of.machine, machine)
                 && of.marks == *marks
                 && of.cursor.as_ref() == cursor
+                && (&of.files.0, of.files.1) == (&shared.files, shared.file_size)
                 && of.own == self.own
         });
         if same {
             return;
         }
-        let wishes = Wishes { arms: self.own.to_vec(), ..Wishes::default() };
+        let mut wishes = Wishes { arms: self.own.to_vec(), ..Wishes::default() };
+        if let Some(size) = shared.file_size.filter(|_| !shared.files.is_empty()) {
+            wishes.options.0.push(("size", size.0.to_string()));
+        }
         let entry = |row: &'static Experiment| {
             let targets = targets(shared, row.subject);
             let scene = Scene { machine, targets: &targets, simulated, wishes: &wishes };
@@ -146,6 +152,7 @@ impl WhatIf {
             machine: Arc::clone(machine),
             marks: marks.clone(),
             cursor: cursor.cloned(),
+            files: (shared.files.clone(), shared.file_size),
             own: self.own.clone(),
         });
     }
@@ -156,8 +163,11 @@ impl WhatIf {
     }
 }
 
-/// The targets of an experiment: the marked drives, else its own subject.
+/// The targets of an experiment: the files that the dyno's form has, else the marked drives, else its own subject.
 fn targets(shared: &Shared, subject: Subject) -> Vec<Target> {
+    if !shared.files.is_empty() {
+        return shared.files.clone();
+    }
     let mut drives = shared.tested_drives();
     if subject == Subject::AllDrives || !shared.marks.is_empty() {
         return drives.map(Drive::target).collect();

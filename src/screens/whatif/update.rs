@@ -1,5 +1,7 @@
 //! Keys and mouse on the what-if screen.
 
+use std::path::PathBuf;
+
 use ratatui::layout::{Position, Rect};
 use tui_input::Input;
 
@@ -7,7 +9,7 @@ use super::{WhatIf, account_areas, draw, list_areas, words};
 use crate::{
     experiment::{EXPERIMENTS, Phase, Plan},
     machine::Machine,
-    model::Target,
+    model::{Target, fio::names},
     pull::FILE_SIZE,
     screens::{
         Screen, Step,
@@ -18,7 +20,7 @@ use crate::{
     },
     tune::{Change, settings, tuner},
     ui::{
-        Ask, Asks, Effect, Key, Shared, SharedChange, Subject,
+        Ask, Asks, Effect, Key, ScreenId, Shared, SharedChange, Subject,
         answer::Undoing,
         ask::{Reads, tell, warn},
         key::edit,
@@ -38,14 +40,27 @@ impl Screen for WhatIf {
             let rows = words::rows(inside);
             self.words_top = scrolled(self.words_top, step.rows(rows), lines, rows);
         } else {
-            let rows = inner(list_areas(area)[0], shared.is_boxed()).height;
+            if let Step::Pages(_) = step {
+                let inside = inner(list_areas(area)[1], shared.is_boxed());
+                self.scroll_about(step.rows(inside.height), shared, inside);
+                return Asks::new();
+            }
             let last = self.list.len().saturating_sub(1);
-            self.selected = self.selected.saturating_add_signed(step.rows(rows)).min(last);
+            self.select(self.selected.saturating_add_signed(step.rows(0)).min(last));
             if shared.experiments.refused().is_some() {
                 return vec![Ask::Change(SharedChange::CloseExperiment)];
             }
         }
         Asks::new()
+    }
+
+    fn wheel(&mut self, step: isize, at: Position, shared: &Shared, area: Rect) -> Asks {
+        let about = list_areas(area)[1];
+        if shared.experiments.on_screen().is_none() && about.contains(at) {
+            self.scroll_about(step, shared, inner(about, shared.is_boxed()));
+            return Asks::new();
+        }
+        self.step(Step::Rows(step), shared, area)
     }
 
     /// Selects an experiment; a press on the selected one begins it.
@@ -58,7 +73,7 @@ impl Screen for WhatIf {
         if self.selected == index {
             return self.begin(shared);
         }
-        self.selected = index;
+        self.select(index);
         Asks::new()
     }
 
@@ -73,7 +88,7 @@ impl Screen for WhatIf {
     fn take(&mut self, subject: &Subject, _shared: &Shared) -> Asks {
         if let Subject::Finding(finding) = subject {
             let at = EXPERIMENTS.iter().position(|row| row.proves.contains(&finding.0));
-            self.selected = at.unwrap_or(self.selected);
+            self.select(at.unwrap_or(self.selected));
         }
         Asks::new()
     }
@@ -110,20 +125,24 @@ impl Screen for WhatIf {
 
     fn field_key(&mut self, key: Option<Key>, _shared: &Shared) -> Asks {
         let (Some((arm, input)), Some(key)) = (&mut self.edit, key) else { return Asks::new() };
-        match key {
-            Key::Esc => self.edit = None,
-            Key::Enter | Key::Tab | Key::Down => {
-                let arm = *arm;
-                input.value().trim().clone_into(&mut self.own[arm]);
-                self.edit = (arm == 0).then(|| (1, Input::new(self.own[1].clone())));
+        let arm = *arm;
+        let next = match (key, arm) {
+            (Key::Esc, _) => {
+                self.edit = None;
+                return Asks::new();
             }
-            Key::Up | Key::BackTab if *arm == 1 => {
-                input.value().trim().clone_into(&mut self.own[1]);
-                self.edit = Some((0, Input::new(self.own[0].clone())));
+            (Key::Enter | Key::Tab | Key::Down, 0) => Some(1),
+            (Key::Enter | Key::Tab | Key::Down, _) => None,
+            (Key::Up | Key::BackTab, 1) => Some(0),
+            (key, _) => {
+                edit(input, key);
+                return Asks::new();
             }
-            key => edit(input, key),
-        }
-        Asks::new()
+        };
+        let (words, files) = without_files(input.value());
+        self.own[arm] = words;
+        self.edit = next.map(|next| (next, Input::new(self.own[next].clone())));
+        files.map(|files| Ask::Hand(ScreenId("dyno"), Subject::Files(files))).into_iter().collect()
     }
 
     fn field_hints(&self) -> Vec<Piece> {
@@ -132,6 +151,14 @@ impl Screen for WhatIf {
         }
         hints(&[("Enter", "accept, next arm"), ("Esc", "cancel")])
     }
+}
+
+/// An arm without its `filename=A:B`, and those files: both arms read the same.
+fn without_files(text: &str) -> (String, Option<Vec<PathBuf>>) {
+    let (named, others): (Vec<&str>, Vec<&str>) =
+        text.split_whitespace().partition(|word| word.starts_with("filename="));
+    let files = named.last().map(|word| names(word.trim_start_matches("filename=")));
+    (others.join(" "), files)
 }
 
 /// Everything that the arms of an experiment read.
@@ -146,6 +173,19 @@ fn targets_of(plan: &Plan) -> Vec<Target> {
 }
 
 impl WhatIf {
+    /// Puts the cursor on an experiment.
+    fn select(&mut self, index: usize) {
+        if self.selected != index {
+            (self.selected, self.words_top) = (index, 0);
+        }
+    }
+
+    /// Scrolls the text about the selected experiment by `step` lines.
+    fn scroll_about(&mut self, step: isize, shared: &Shared, inside: Rect) {
+        let lines = self.entry().map(|entry| draw::lines(self, shared, entry, inside.width).len());
+        self.words_top = scrolled(self.words_top, step, lines.unwrap_or(0), inside.height);
+    }
+
     /// Begins the selected experiment.
     pub(super) fn begin(&mut self, shared: &Shared) -> Asks {
         if shared.experiments.running().is_some() {

@@ -1,8 +1,10 @@
 //! How the Why screen looks: the sentence, then panels with the evidence.
 
-use ratatui::layout::Rect;
+use std::collections::BTreeMap;
 
-use super::{Places, Source, Why, history::History, source};
+use ratatui::layout::{Position, Rect};
+
+use super::{Places, Source, Why, source};
 use crate::{
     report::why::{
         Panel, Sentence,
@@ -59,8 +61,7 @@ fn now(state: &Why, shared: &Shared, area: Rect, sentence: &Sentence, brush: &mu
     brush.lines(inside, &paragraph(&sentence.text, Meaning::Figure, inside.width), 0);
     let focus = state.focus(sentence);
     for (panel, place) in &places.panels {
-        let top = state.tops.get(panel).copied().unwrap_or(0);
-        contents.draw(*panel, *panel == focus, shared, *place, (top, &state.history), brush);
+        contents.draw(*panel, *panel == focus, shared, *place, state, brush);
     }
 }
 
@@ -107,20 +108,13 @@ impl Contents {
         };
         let processes = tables::processes(activity, unit, names);
         let (profile, matter) = profile::functions(activity);
+        let sorts = &state.sorts;
         let Some(rates) = &shared.rates else {
             let interrupts = Grid { columns: Vec::new(), rows: Vec::new() };
-            let cpus = Cpus::new(std::iter::empty(), &std::collections::BTreeMap::new());
-            return Self {
-                cpus,
-                threads,
-                active,
-                interrupts,
-                profile,
-                matter,
-                processes,
-                lines: Vec::new(),
-                is_large,
-            };
+            let cpus = Cpus::new(std::iter::empty(), &BTreeMap::new());
+            let lines = Vec::new();
+            return Self { cpus, threads, active, interrupts, profile, matter, processes, lines, is_large }
+                .sorted(sorts);
         };
         let mut lines = Vec::new();
         let mut add = |panel, more: Vec<Line>| lines.extend(more.into_iter().map(|line| (panel, line)));
@@ -154,6 +148,49 @@ impl Contents {
             lines,
             is_large,
         }
+        .sorted(sorts)
+    }
+
+    /// With its tables in the order that the user chose.
+    fn sorted(mut self, sorts: &BTreeMap<Panel, (usize, bool)>) -> Self {
+        for (panel, (column, is_reversed)) in sorts {
+            let (grid, rows) = match panel {
+                Panel::Threads => (&mut self.threads, self.active),
+                Panel::Interrupts => (&mut self.interrupts, usize::MAX),
+                Panel::Profile => (&mut self.profile, self.matter),
+                Panel::Processes => (&mut self.processes, usize::MAX),
+                Panel::Cpus | Panel::Pressure => continue,
+            };
+            grid.sort(*column, *is_reversed, rows);
+        }
+        self
+    }
+
+    /// How many columns the table of a panel has.
+    pub(super) fn columns(&self, panel: Panel) -> usize {
+        self.grid(panel).map_or(0, |(grid, _)| grid.columns.len())
+    }
+
+    /// The column whose heading is at a cell of a panel's place.
+    pub(super) fn column_at(
+        &self,
+        panel: Panel,
+        shared: &Shared,
+        place: Rect,
+        at: Position,
+    ) -> Option<usize> {
+        let (grid, _) = self.grid(panel)?;
+        let area = inner(place, shared.is_boxed());
+        let lines = u16::try_from(self.lines(panel, area.width).len()).unwrap_or(u16::MAX);
+        if at.y != area.y.saturating_add(lines) || grid.rows.is_empty() {
+            return None;
+        }
+        let (x, room) = (usize::from(at.x.checked_sub(area.x)?), usize::from(area.width));
+        let places = grid.places(&grid.fitting(room), room);
+        places
+            .into_iter()
+            .find(|(_, from, wide)| (*from..from + wide).contains(&x))
+            .map(|(column, ..)| column)
     }
 
     /// The table of a panel, and the rows that matter.
@@ -212,9 +249,10 @@ impl Contents {
         is_focus: bool,
         shared: &Shared,
         place: Rect,
-        (top, history): (usize, &History),
+        state: &Why,
         brush: &mut Brush<'_>,
     ) {
+        let (top, sort) = (state.tops.get(&panel).copied().unwrap_or(0), state.sorts.get(&panel));
         let mark = if is_focus { piece("› ", Meaning::Brand) } else { piece("", Meaning::Text) };
         let mut title = vec![mark, piece(name(panel), Meaning::Heading)];
         let area = inner(place, brush.boxed);
@@ -224,6 +262,12 @@ impl Contents {
             let body = Rect { height: area.height - used, ..area };
             title.extend(self.cpus.legend(body, place.width.saturating_sub(12)));
         } else {
+            if let Some(((column, is_reversed), (grid, _))) = sort.zip(self.grid(panel))
+                && let Some(column) = grid.columns.get(*column)
+            {
+                let order = if *is_reversed { ", reversed" } else { "" };
+                title.push(piece(format!("  by {}{order}", column.name), Meaning::Brand));
+            }
             title.push(piece(format!("  {}", note(panel, shared)), Meaning::Quiet));
         }
         let area = brush.panel(place, &fitting_title(&title, place.width), &[]);
@@ -233,7 +277,7 @@ impl Contents {
         let body = Rect { y: area.y + used, height: area.height - used, ..area };
         let taken = match self.grid(panel) {
             Some((grid, rows)) => {
-                table(grid, rows, body, top, place, brush);
+                table(grid, rows, body, (top, sort.map(|(column, _)| *column)), place, brush);
                 grid.rows.len() + 1
             }
             None if panel == Panel::Cpus => self.cpus.draw(brush, body),
@@ -244,7 +288,7 @@ impl Contents {
         };
         let taken = u16::try_from(taken).unwrap_or(u16::MAX).min(body.height);
         let free = Rect { y: body.y + taken, height: body.height - taken, ..body };
-        history.draw(panel, shared, (place.height, free), brush);
+        state.history.draw(panel, shared, (place.height, free), brush);
     }
 }
 
@@ -273,7 +317,14 @@ fn written(line: &Line, width: u16) -> Vec<Vec<Piece>> {
 }
 
 /// Heading and rows; `rows` of them matter, the others fill what is left.
-fn table(grid: &Grid, rows: usize, area: Rect, top: usize, panel: Rect, brush: &mut Brush<'_>) {
+fn table(
+    grid: &Grid,
+    rows: usize,
+    area: Rect,
+    (top, sorted): (usize, Option<usize>),
+    panel: Rect,
+    brush: &mut Brush<'_>,
+) {
     if area.height == 0 {
         return;
     }
@@ -284,6 +335,11 @@ fn table(grid: &Grid, rows: usize, area: Rect, top: usize, panel: Rect, brush: &
     let room = usize::from(area.width);
     let shown = grid.fitting(room);
     brush.text(area.x, area.y, area.width, &grid.heading(&shown, room), Meaning::Quiet);
+    if let Some((_, x, wide)) = grid.places(&shown, room).into_iter().find(|at| Some(at.0) == sorted) {
+        let cells = |number: usize| u16::try_from(number).unwrap_or(u16::MAX);
+        let heading = Rect { x: area.x + cells(x), width: cells(wide), height: 1, ..area };
+        brush.shade(heading.intersection(area), Meaning::Brand);
+    }
     let height = usize::from(area.height - 1);
     let top = top.min(rows.saturating_sub(height));
     for (y, row) in (area.y + 1..area.bottom()).zip(grid.rows.iter().skip(top)) {

@@ -62,6 +62,9 @@ pub(super) const COMMANDS: &[Command<Run<Why>>] = &[
     pair("←→", command(151, &[Key::Left, Char('h')], "panel", "previous panel", "Go to the panel on the left", |why, shared| why.sideways(-1, shared))),
     command(161, &[Key::Right, Char('l')], "", "next panel", "Go to the panel on the right", |why, shared| why.sideways(1, shared)),
     command(191, &[Key::Enter], "largest", "enlarge", "Give the panel the whole screen, or all panels their places again", Why::enlarge),
+    command(195, &[Char('>')], "", "sort column", "Sort the panel's table by the next column; a click on a heading sorts by it", |why, shared| why.sort_by(shared, 1)),
+    command(196, &[Char('<')], "", "sort column before", "Sort the panel's table by the column before", |why, shared| why.sort_by(shared, -1)),
+    command(197, &[Char('R')], "", "reverse order", "Reverse the order of the column sorted by", Why::reverse),
     command(201, &[Char('s')], "sleeping", "sleeping threads", "Show threads that sleep as well, or hide them", |why, _| { why.with_sleeping = !why.with_sleeping; Asks::new() }),
     command(211, &[Char('t')], "stacks", STACKS, "Show kernel stacks of threads as well, or hide them", Why::switch_stacks),
 ];
@@ -79,6 +82,8 @@ pub struct Why {
     with_sleeping: bool,
     /// Kernel stacks of threads are sampled and shown.
     with_stacks: bool,
+    /// The column that the table of a panel is sorted by, and whether in reverse.
+    sorts: BTreeMap<Panel, (usize, bool)>,
     /// Curves of the last minute.
     history: history::History,
 }

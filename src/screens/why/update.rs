@@ -21,18 +21,31 @@ impl Screen for Why {
         let Some((sentence, places, contents)) = self.shown(shared, area) else { return Asks::new() };
         let focus = self.focus(&sentence);
         if let Some((_, place)) = places.panels.iter().find(|(panel, _)| *panel == focus) {
-            let most = contents.scrolls(focus, shared, *place);
-            let top = self.tops.entry(focus).or_default();
-            *top = scrolled(*top, step.rows(place.height), most, 0);
+            self.scroll(focus, step.rows(place.height), contents.scrolls(focus, shared, *place));
         }
         Asks::new()
     }
 
+    fn wheel(&mut self, step: isize, at: Position, shared: &Shared, area: Rect) -> Asks {
+        if let Some((_, places, contents)) = self.shown(shared, area)
+            && let Some((panel, place)) = places.panels.iter().find(|(_, place)| place.contains(at))
+        {
+            self.scroll(*panel, step, contents.scrolls(*panel, shared, *place));
+        }
+        Asks::new()
+    }
+
+    /// Chooses a panel; the heading of a column sorts by it, and once more in reverse.
     fn press(&mut self, at: Position, shared: &Shared, area: Rect) -> Asks {
-        if let Some((_, places, _)) = self.shown(shared, area)
-            && let Some((panel, _)) = places.panels.iter().find(|(_, place)| place.contains(at))
+        if let Some((_, places, contents)) = self.shown(shared, area)
+            && let Some((panel, place)) = places.panels.iter().find(|(_, place)| place.contains(at))
         {
             self.chosen = Some(*panel);
+            if let Some(column) = contents.column_at(*panel, shared, *place, at) {
+                let is_same = self.sorts.get(panel) == Some(&(column, false));
+                self.sorts.insert(*panel, (column, is_same));
+                self.tops.remove(panel);
+            }
         }
         Asks::new()
     }
@@ -83,6 +96,39 @@ impl Why {
         let places =
             Places::new(self, shared, area, &sentence, |panel, width| contents.rows(panel, shared, width));
         Some((sentence, places, contents))
+    }
+
+    /// Scrolls a panel, of which `most` lines can be out of sight.
+    fn scroll(&mut self, panel: Panel, step: isize, most: usize) {
+        let top = self.tops.entry(panel).or_default();
+        *top = scrolled(*top, step, most, 0);
+    }
+
+    /// Sorts the table of the chosen panel by the next (1) or previous (-1) column, around the corner.
+    pub(super) fn sort_by(&mut self, shared: &Shared, step: isize) -> Asks {
+        let Source::Now(sentence) = source(shared) else { return Asks::new() };
+        let panel = self.focus(&sentence);
+        let columns = Contents::new(self, shared).columns(panel).cast_signed();
+        if columns == 0 {
+            return vec![tell("This panel has no table to sort: ←→ choose another")];
+        }
+        let next = match self.sorts.get(&panel) {
+            Some((at, _)) => (at.cast_signed() + step).rem_euclid(columns),
+            None if step > 0 => 0,
+            None => columns - 1,
+        };
+        self.sorts.insert(panel, (next.cast_unsigned(), false));
+        Asks::new()
+    }
+
+    /// Reverses the order of the chosen panel's table.
+    pub(super) fn reverse(&mut self, shared: &Shared) -> Asks {
+        let Source::Now(sentence) = source(shared) else { return Asks::new() };
+        match self.sorts.get_mut(&self.focus(&sentence)) {
+            Some((_, is_reversed)) => *is_reversed = !*is_reversed,
+            None => return vec![tell("Not sorted by a column: > sorts by the first")],
+        }
+        Asks::new()
     }
 
     /// Chooses the panel on the left or right.

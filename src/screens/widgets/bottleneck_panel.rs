@@ -3,7 +3,7 @@
 use ratatui::layout::Rect;
 
 use super::{
-    paint::{Brush, Piece, cells, fit, hanging, paragraph, piece, width, wrap},
+    paint::{Brush, Piece, cells, cut, fit, hanging, paragraph, piece, width, wrap},
     words::{basis, giga, place, rate},
 };
 use crate::{
@@ -56,18 +56,6 @@ fn marked(mut lines: Vec<Vec<Piece>>, width: u16, height: u16) -> Vec<Vec<Piece>
         }
     }
     lines
-}
-
-/// As much of these pieces as fits into a room, the last one cut with a mark.
-fn cut(pieces: &[Piece], room: u16) -> Vec<Piece> {
-    let mut left = room;
-    let mut out = Vec::new();
-    for (text, meaning) in pieces {
-        let text = fit(text, left);
-        left -= cells(&text);
-        out.push(piece(text, *meaning));
-    }
-    out
 }
 
 /// What the targets of a test read against what was expected, and what limits them by that expectation, one sentence for

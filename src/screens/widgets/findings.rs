@@ -99,9 +99,9 @@ pub fn worst(shared: &Shared) -> Vec<Piece> {
     ]
 }
 
-/// The panel of findings on the machine screen: as many as there are rows, the most costly first.
-pub fn strip(shared: &Shared, brush: &mut Brush<'_>, area: Rect) {
-    let shown = ordered(shared);
+/// The panel of findings on the machine screen: as many as there are rows, the most costly first, from the `top`th on.
+pub fn strip(shared: &Shared, brush: &mut Brush<'_>, area: Rect, top: usize) {
+    let shown = ordered(shared).skip(top);
     for (y, finding) in (area.y..area.bottom()).zip(shown) {
         let row = Rect { y, height: 1, ..area };
         let won = vec![piece(short_gain(shared.units, &finding.gain), Meaning::Figure)];

@@ -36,16 +36,68 @@ const AXIS: u16 = 6;
 /// Points further apart than this are not joined: nothing was seen between them.
 const GAP: Duration = Duration::from_secs(3);
 
+/// The place of a graph's curves in its area.
+fn plot_of(area: Rect) -> Option<Rect> {
+    let foot = u16::from(area.height >= 4);
+    let has_room = area.width >= AXIS + 8 && area.height >= 2;
+    has_room.then(|| Rect { x: area.x + AXIS, width: area.width - AXIS, height: area.height - foot, ..area })
+}
+
+/// The columns of a graph and their moments.
+pub struct TimeAxis {
+    plot: Rect,
+    window: Duration,
+    now: Duration,
+}
+
+impl TimeAxis {
+    /// The one of a graph in `area`; `None` where it has no room.
+    pub fn new(area: Rect, window: Duration, now: Duration) -> Option<Self> {
+        Some(Self { plot: plot_of(area)?, window, now })
+    }
+
+    /// The first and the last moment of a column; one beside the plot counts as its first or last.
+    pub fn moments(&self, column: u16) -> (Duration, Duration) {
+        let index = column.clamp(self.plot.left(), self.plot.right() - 1) - self.plot.x;
+        let moment = |edge: u16| {
+            let back = 1.0 - f64::from(edge) / f64::from(self.plot.width);
+            self.now.saturating_sub(self.window.mul_f64(back.clamp(0.0, 1.0)))
+        };
+        (moment(index), moment(index + 1))
+    }
+
+    /// The columns whose middles lie in a span.
+    fn columns(&self, from: Duration, to: Duration) -> impl Iterator<Item = u16> {
+        (self.plot.left()..self.plot.right()).filter(move |column| {
+            let (first, last) = self.moments(*column);
+            let middle = first + (last - first) / 2;
+            from <= middle && middle <= to
+        })
+    }
+
+    /// Marks a span: lines at its ends where no curve is, a heavy line on the time axis.
+    pub fn mark(&self, from: Duration, to: Duration, brush: &mut Brush<'_>) {
+        let style = brush.theme.style(Meaning::Brand);
+        let columns: Vec<u16> = self.columns(from, to).collect();
+        for x in columns.first().into_iter().chain(columns.last()) {
+            for y in self.plot.top()..self.plot.bottom() {
+                if brush.buffer.cell((*x, y)).is_some_and(|cell| cell.symbol() == " ") {
+                    brush.cell(*x, y, '│', style);
+                }
+            }
+        }
+        for x in columns {
+            brush.cell(x, self.plot.bottom(), '━', style);
+        }
+    }
+}
+
 impl Graph<'_> {
     /// Draws into `area`; the right edge is `now`.
     pub fn draw(&self, brush: &mut Brush<'_>, area: Rect, now: Duration) {
-        if area.width < AXIS + 8 || area.height < 2 {
-            return;
-        }
-        let foot = u16::from(area.height >= 4);
-        let plot = Rect { x: area.x + AXIS, width: area.width - AXIS, height: area.height - foot, ..area };
+        let Some(plot) = plot_of(area) else { return };
         self.axis(brush, area, plot);
-        if foot == 1 {
+        if plot.height < area.height {
             self.time_axis(brush, plot);
         }
         self.mark_level(brush, plot);
@@ -169,9 +221,12 @@ impl Dots {
                 slot.1 += 1;
             }
         };
+        let joins = |then: Duration, time: Duration| {
+            time.saturating_sub(then) <= GAP && !series.is_split_before(time)
+        };
         let mut before: Option<(Duration, f64)> = None;
         for (time, value) in series.points() {
-            if let Some((then, old)) = before.filter(|(then, _)| time.saturating_sub(*then) <= GAP) {
+            if let Some((then, old)) = before.filter(|(then, _)| joins(*then, time)) {
                 let (from, to) = (at(then), at(time));
                 let between = (to - from).ceil().max(1.0);
                 let mut step = 1.0;
@@ -216,7 +271,23 @@ fn index(position: f64, count: usize) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+
+    proptest! {
+        #[test]
+        fn columns_follow_each_other_in_time_and_fill_the_window(width in 14u16..200, seconds in 1u64..3600) {
+            let (window, now) = (Duration::from_secs(seconds), Duration::from_secs(7200));
+            let axis = TimeAxis::new(Rect::new(3, 0, width, 6), window, now).unwrap();
+            let columns: Vec<_> = (axis.plot.left()..axis.plot.right()).map(|x| axis.moments(x)).collect();
+            prop_assert!(columns.windows(2).all(|pair| pair[0].1 == pair[1].0 && pair[0].0 < pair[0].1));
+            prop_assert_eq!((columns[0].0, columns[columns.len() - 1].1), (now - window, now));
+            prop_assert_eq!(axis.moments(0), columns[0]);
+            prop_assert_eq!(axis.moments(u16::MAX - 1), columns[columns.len() - 1]);
+            prop_assert_eq!(axis.columns(now - window, now).count(), columns.len());
+        }
+    }
 
     #[test]
     fn shares_land_on_rows() {
@@ -224,6 +295,23 @@ mod tests {
         assert_eq!(share_of(9, 1.0), 9);
         assert_eq!(share_of(9, 0.5), 5);
         assert_eq!(share_of(9, f64::MAX), 9);
+    }
+
+    #[test]
+    fn a_short_pause_stays_open_too() {
+        let mut series = Series::default();
+        for second in 0..=10 {
+            if second == 5 {
+                series.split();
+            }
+            if second != 4 {
+                series.push(Duration::from_secs(second), 5.0);
+            }
+        }
+        let dots = Dots::new(Rect::new(0, 0, 30, 2));
+        let levels = dots.levels(&series, 10.0, Duration::from_secs(10), Duration::from_secs(10));
+        let gap = levels.iter().filter(|level| level.is_none()).count();
+        assert!((10..=12).contains(&gap), "2 of 10 seconds: {levels:?}");
     }
 
     #[test]

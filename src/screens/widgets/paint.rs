@@ -14,7 +14,7 @@ use unicode_width::UnicodeWidthStr;
 
 use crate::{
     capacity::bottleneck::FULL,
-    report::cut,
+    report,
     ui::theme::{Meaning, Theme},
 };
 
@@ -48,7 +48,7 @@ pub fn cells(text: &str) -> u16 {
 
 /// `text`, cut to `most` cells with an ellipsis where something is missing.
 pub fn fit(text: &str, most: u16) -> String {
-    cut(text, most.into())
+    report::cut(text, most.into())
 }
 
 /// `text`, cut at its beginning: the end of a path says more.
@@ -129,6 +129,18 @@ fn head(text: &str, most: u16) -> String {
         used <= most
     };
     text.chars().take_while(fits).collect()
+}
+
+/// As much of these pieces as fits into a room, the last one cut with a mark.
+pub fn cut(pieces: &[Piece], room: u16) -> Vec<Piece> {
+    let mut left = room;
+    let mut out = Vec::new();
+    for (text, meaning) in pieces {
+        let text = fit(text, left);
+        left -= cells(&text);
+        out.push(piece(text, *meaning));
+    }
+    out
 }
 
 /// The inside of a panel.
