@@ -44,6 +44,7 @@ pub(crate) const MACHINE: ScreenId = ScreenId("machine");
 const TUNE: ScreenId = ScreenId("tune");
 const PULL: ScreenId = ScreenId("pull");
 const SLOTS: ScreenId = ScreenId("slots");
+const WHY_FILE: ScreenId = ScreenId("why-file");
 
 /// Everything the screen shows.
 #[derive(Debug, Clone)]
@@ -144,6 +145,10 @@ impl App {
     /// Grants what a screen asks for.
     fn grant(&mut self, asks: Asks) -> Vec<Effect> {
         let mut effects = Vec::new();
+        if self.shared.measures_file() && asks.iter().any(Ask::begins_reads) {
+            self.tell("The path of a file is being measured: x stops it");
+            return effects;
+        }
         for ask in asks {
             match ask {
                 Ask::Effect(effect) => effects.push(effect),
@@ -329,7 +334,8 @@ impl App {
         let is_running = tests.running().is_some() || experiments.running().is_some();
         let screen = self.screens.get(self.screen);
         let does = match row.name {
-            "stop" => is_running,
+            "stop" => is_running || self.shared.measures_file(),
+            "why file" => self.shared.mode == Mode::Live && act::HAS_FILES.contains(&self.screen.0),
             // While one is in progress the command shows it.
             "pull" => self.shared.can_test() && (!is_running || pulls.running.is_some()),
             name => self.shared.can_test() || !commands::needs_machine(name),
@@ -462,6 +468,16 @@ pub fn update(app: &mut App, message: Message) -> Vec<Effect> {
         Message::Activity(activity) => app.shared.activity = *activity,
         Message::Sample(sample, now) => app.take_sample(&sample, now),
         Message::Progress(progress, now) => effects = app.take_progress(*progress, now),
+        Message::File(news) => {
+            app.shared.inquiry.iter_mut().for_each(|inquiry| inquiry.take((*news).clone()));
+            if !app.shared.measures_file() {
+                // A line about the measurement in progress is over with it.
+                app.notice = None;
+            }
+            if matches!(app.overlay, Some(Overlay::Quit)) && !app.shared.measures_file() {
+                app.overlay = None;
+            }
+        }
         Message::Remembered(Ok(())) => effects.push(Effect::ReadMachine),
         Message::Saved(Ok(name)) => app.tell(format!("Saved as {name}")),
         Message::Copied(Ok(line)) => app.tell(line),

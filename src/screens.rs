@@ -10,6 +10,7 @@ mod slots;
 mod tune;
 mod whatif;
 mod why;
+mod why_file;
 
 use ratatui::layout::{Position, Rect};
 use tui_input::Input;
@@ -231,6 +232,7 @@ screens! {
     pull: Pull,
     whatif: WhatIf,
     why: Why,
+    why_file: WhyFile,
     sheet: Sheet,
     slots: Slots,
 }

@@ -17,6 +17,7 @@ pub(crate) mod judged;
 pub(crate) mod test;
 pub(crate) mod experiments;
 pub(crate) mod pull;
+pub(crate) mod inquiry;
 pub(crate) mod settings;
 pub(crate) mod shared;
 

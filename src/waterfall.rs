@@ -130,6 +130,8 @@ pub struct Facts {
     pub prefetch: u64,
     /// Rates of mmap with blocks requested ahead, bytes per second; empty if not measured.
     pub mmap_ahead: Vec<f64>,
+    /// Share of all CPUs that other programs used while a layer was read, 0 to 1.
+    pub others: Vec<(Layer, f64)>,
 }
 
 /// The path of a file.
@@ -140,6 +142,9 @@ pub struct Waterfall {
     /// What is known besides.
     pub facts: Facts,
 }
+
+/// From this share of the CPUs on, other programs make rates doubtful.
+const BUSY: f64 = 0.5;
 
 /// A step of the path below a program loses this share at least, or it is not named.
 const LEAST_LOSS: f64 = 0.15;
@@ -174,6 +179,21 @@ impl Waterfall {
         let share = below.rate.value().map_or(0.0, |rate| lost / rate.max(1.0));
         // At most one round in four may be the other way around.
         share >= LEAST_LOSS && rounds > 0 && (rounds - slower) * 4 <= rounds
+    }
+
+    /// Why the rates are doubtful, if they are: other programs kept the CPUs busy.
+    pub fn doubt(&self) -> Option<String> {
+        let busy: Vec<_> = self.facts.others.iter().filter(|(_, share)| *share > BUSY).collect();
+        let most = busy.iter().map(|(_, share)| *share).reduce(f64::max)?;
+        let layers = if busy.len() == self.facts.others.len() {
+            "every step".to_owned()
+        } else {
+            busy.iter().map(|(layer, _)| layer.name()).collect::<Vec<_>>().join(", ")
+        };
+        Some(format!(
+            "Other programs used up to {:.0} % of the CPUs during the tests of {layers}: rates are too low; repeat at rest",
+            most * 100.0
+        ))
     }
 
     /// The step that loses most, of those whose loss is not noise.
@@ -237,6 +257,24 @@ mod tests {
         assert_eq!(worst([1000.0, 990.0, 980.0, 960.0, 980.0, 200.0, 500.0]), Some(Layer::Buffered));
         assert_eq!(worst([1000.0, 990.0, 980.0, 960.0, 980.0, 900.0, 100.0]), Some(Layer::Mmap));
         assert_eq!(worst([1000.0, 990.0, 980.0, 960.0, 500.0, 900.0, 950.0]), Some(Layer::Direct));
+    }
+
+    #[test]
+    fn busy_cpus_make_rates_doubtful() {
+        let mut path = path([1000.0; 7]);
+        assert_eq!(path.doubt(), None, "not known");
+        path.facts.others = vec![(Layer::FileSystem, 0.5), (Layer::Buffered, 0.61), (Layer::Mmap, 0.97)];
+        let doubt = path.doubt().unwrap();
+        assert!(
+            doubt.starts_with(
+                "Other programs used up to 97 % of the CPUs during the tests of buffered, mmap:"
+            ),
+            "{doubt}"
+        );
+        path.facts.others[0].1 = 0.8;
+        assert!(path.doubt().unwrap().contains("of every step"));
+        path.facts.others.iter_mut().for_each(|(_, share)| *share = 0.5);
+        assert_eq!(path.doubt(), None);
     }
 
     #[test]

@@ -1,9 +1,13 @@
 //! Commands that every screen has.
 
-use super::{App, Effect, MACHINE, SLOTS, TUNE, overlay::Overlay, tabs::home};
+use std::path::{Path, PathBuf};
+
+use super::{App, Effect, MACHINE, SLOTS, TUNE, WHY_FILE, overlay::Overlay, tabs::home};
 use crate::{
+    machine::Drive,
+    pull,
     screens::Step,
-    ui::{ScreenId, Shared, Subject},
+    ui::{Ask, ScreenId, Shared, SharedChange, Subject},
 };
 
 /// Moves the cursor or the text of the screen shown.
@@ -19,6 +23,10 @@ pub(super) fn stop(app: &mut App) -> Vec<Effect> {
     if app.shared.experiments.running().is_some() {
         app.shared.experiments.stopping = true;
         return vec![Effect::StopExperiment];
+    }
+    if app.shared.measures_file() {
+        let asks = vec![Ask::Change(SharedChange::StopFile), Ask::Effect(Effect::StopFile)];
+        return app.grant(asks);
     }
     let Some(test) = app.shared.tests.running_mut() else {
         app.tell("No test is running: r starts one");
@@ -45,7 +53,8 @@ pub(super) fn back(app: &mut App) -> Vec<Effect> {
 /// Leaves, or asks first.
 pub(super) fn quit(app: &mut App) -> Vec<Effect> {
     let Shared { tests, experiments, pulls, .. } = &app.shared;
-    if tests.running().is_some() || experiments.running().is_some() || pulls.running.is_some() {
+    let reads = tests.running().is_some() || app.shared.measures_file();
+    if reads || experiments.running().is_some() || pulls.running.is_some() {
         return app.lay(Overlay::Quit);
     }
     leave(app)
@@ -54,6 +63,37 @@ pub(super) fn quit(app: &mut App) -> Vec<Effect> {
 /// Leaves, unless changes to settings stand: then the screen that made them asks first.
 pub(super) fn leave(app: &mut App) -> Vec<Effect> {
     app.hand(TUNE, &Subject::Leaving)
+}
+
+/// Screens that show drives or files: their footer offers to measure the path of a file.
+pub(super) const HAS_FILES: [&str; 4] = [MACHINE.0, "dyno", "why", WHY_FILE.0];
+
+/// Asks for a file whose path is to be measured.
+pub(super) fn why_file(app: &mut App) -> Vec<Effect> {
+    let from = app.screen;
+    let subject = Subject::File(suggested(app), from);
+    app.show(WHY_FILE, Some(subject))
+}
+
+/// The file that is probably meant: on the dyno screen that of its form; else the last one if it lies on the drive under the
+/// cursor; else the folder of a mount of that drive.
+fn suggested(app: &App) -> PathBuf {
+    let form = || app.screens.dyno.form.files.first().cloned();
+    let of_form = form().filter(|_| app.screen == ScreenId("dyno"));
+    let last = || Some(app.shared.inquiry.as_ref()?.request.file.clone());
+    let drive = app.shared.cursor.as_ref().and_then(|name| app.shared.machine.drive(name));
+    let points = drive.filter(|_| app.screen == MACHINE).map(|drive| folders(app, drive)).unwrap_or_default();
+    let is_there = |file: &PathBuf| points.is_empty() || points.iter().any(|point| file.starts_with(point));
+    let known = last().filter(is_there).or_else(|| form().filter(is_there));
+    let folder = || Some(points.first()?.join(""));
+    of_form.or(known).or_else(folder).or_else(last).unwrap_or_else(|| PathBuf::from("/"))
+}
+
+/// Folders on the file systems of a drive.
+fn folders(app: &App, drive: &Drive) -> Vec<PathBuf> {
+    let found = pull::file_systems(&app.shared.machine, &[drive.target()], None);
+    let files = found.iter().flat_map(|system| &system.files);
+    files.filter_map(|file| file.parent().map(Path::to_owned)).collect()
 }
 
 /// Marks every drive, or none when all are marked.

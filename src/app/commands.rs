@@ -34,6 +34,7 @@ const EVERYWHERE: &[Command<Run>] = &[
     pair("↑↓", command(130, &[Key::Up, Char('k')], "move", "up", "Move up", |app| act::step(app, Step::Rows(-1)))),
     command(140, &[Key::Down, Char('j')], "", "down", "Move down", |app| act::step(app, Step::Rows(1))),
     command(310, &[Char('*')], "", "mark all", "Mark every drive, or unmark all", act::mark_all),
+    command(335, &[Char('y')], "why file", "why file", "Measure each step from the drive to a program that reads a file; name the slowest", act::why_file),
     command(610, &[Key::PageUp], "", "page up", "Move up by a page", |app| act::step(app, Step::Pages(-1))),
     command(620, &[Key::PageDown], "", "page down", "Move down by a page", |app| act::step(app, Step::Pages(1))),
     command(630, &[Key::Home, Char('g')], "", "first", "Go to the first row", |app| act::step(app, Step::End(-1))),
@@ -229,8 +230,9 @@ mod tests {
                 assert!(one.name != two.name && one.place != two.place, "{} and {}", one.name, two.name);
                 let together = one_on.is_none() || two_on.is_none() || one_on == two_on;
                 let shared = one.keys.iter().find(|key| together && two.keys.contains(key));
-                // `r` is the pull but where a screen has something of its own to run.
-                let is_own = one_on != two_on && [one.name, two.name].contains(&"pull");
+                // `r` is the pull and `y` a file but where a screen has something of its own.
+                let everywhere = ["pull", "why file"].iter().any(|name| [one.name, two.name].contains(name));
+                let is_own = one_on != two_on && everywhere;
                 assert!(shared.is_none() || is_own, "{shared:?} means {} and {}", one.name, two.name);
             }
         }

@@ -126,6 +126,12 @@ fn running(app: &App) -> Option<(&'static str, String, String)> {
     if let Some(((_, left), place)) = pulls.time(app.shared.tests.running()).zip(pulls.place()) {
         return Some(("pull", place, format!("{:.0} s left", left.as_secs_f64().ceil())));
     }
+    if let Some(inquiry) = app.shared.inquiry.as_ref().filter(|inquiry| inquiry.is_running()) {
+        let file = inquiry.request.file.file_name().unwrap_or_default().to_string_lossy();
+        let step = inquiry.step.as_ref();
+        let test = step.map_or_else(String::new, |step| format!("test {} of {}", step.done + 1, step.all));
+        return Some(("why", Label::new(&file).to_string(), test));
+    }
     let Some(test) = app.shared.tests.running() else {
         let account = app.shared.experiments.running()?;
         let rounds = match account.round {

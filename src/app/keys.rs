@@ -260,6 +260,38 @@ mod tests {
     }
 
     #[test]
+    fn y_asks_for_a_file_on_the_drive_under_the_cursor_and_no_test_begins_while_it_is_read() {
+        let mut app = live();
+        let node = app.shared.machine.drives.iter().find(|drive| drive.name.as_str() == "nvme8n1").unwrap();
+        let subject = crate::ui::Subject::Node(node.node.unwrap(), Some(node.name.clone()));
+        app.show(ScreenId("machine"), Some(subject));
+        app.refresh();
+        key(&mut app, Key::Char('y'));
+        assert_eq!(app.screen, ScreenId("why-file"));
+        let asked = field(&mut app).map(|field| field.value().to_owned()).unwrap();
+        assert_eq!(asked, "/var/tmp/", "its root file system");
+        let effects = key(&mut app, Key::Enter);
+        assert!(matches!(&effects[..], [Effect::MeasureFile(request)] if request.file.ends_with("var/tmp")));
+        key(&mut app, Key::Char('4'));
+        assert!(!starts(&key(&mut app, Key::Char('r'))) || app.overlay.is_some());
+        assert!(!starts(&key(&mut app, Key::Enter)), "drives in use were agreed to, and are not read");
+        assert_eq!(key(&mut app, Key::Char('x')), [Effect::StopFile]);
+        let mut quits = app.clone();
+        key(&mut quits, Key::Char('q'));
+        assert!(matches!(quits.overlay, Some(Overlay::Quit)));
+    }
+
+    #[test]
+    fn y_in_a_demo_shows_the_page_that_says_why_not() {
+        let mut app = live();
+        app.shared.mode = Mode::Demo("threadripper-before".into());
+        assert_eq!(key(&mut app, Key::Char('y')), []);
+        assert_eq!((app.screen, field(&mut app).is_none()), (ScreenId("why-file"), true));
+        assert_eq!(key(&mut app, Key::Esc), []);
+        assert_eq!(app.screen, crate::app::MACHINE);
+    }
+
+    #[test]
     fn a_digit_in_the_help_leads_to_its_screen_and_a_second_question_mark_to_the_terms() {
         let mut app = live();
         key(&mut app, Key::Char('?'));

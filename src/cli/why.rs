@@ -1,7 +1,6 @@
 //! `iodyno why FILE`: the rates of a file's path from the drive to a program.
 
 use std::{
-    cell::Cell,
     io::{self, IsTerminal, Write},
     path::PathBuf,
     time::Duration,
@@ -14,13 +13,13 @@ use crate::{
     model::fio,
     report::{
         json,
-        waterfall::{Asked, WaterfallDocument, text},
+        waterfall::{WaterfallDocument, text},
     },
     runtime::{
         clock::Clock,
         run::Testbed,
         startup,
-        why::{Answer, Inquiry, Question},
+        why::{Answer, Inquiry, Question, is_cached},
     },
     source::origin::Origin,
     units::UnitSystem,
@@ -69,7 +68,7 @@ pub(super) fn run(args: &WhyArgs, origin: &Origin) -> Result<Status, Failure> {
         Testbed::new(origin, &root, startup::read(&*root), Clock::real()).ok_or_else(|| captured("why"))?;
     let question = Question { file: args.file.clone(), time: args.runtime, drop_cache: args.drop_cache };
     let inquiry = match Inquiry::new(&*root, question.clone()) {
-        Err(error) if error.to_string().contains("--drop-cache") && args.may_drop() => {
+        Err(error) if is_cached(&error) && args.may_drop() => {
             Inquiry::new(&*root, Question { drop_cache: true, ..question })?
         }
         result => result?,
@@ -83,27 +82,21 @@ pub(super) fn run(args: &WhyArgs, origin: &Origin) -> Result<Status, Failure> {
         ));
     }
     let shows = !args.json && io::stderr().is_terminal();
-    let last = Cell::new(String::new());
-    let answer = inquiry.answer(&bed, &*root, |layer, _| {
-        if shows && last.take() != layer {
+    let mut last = "";
+    let answer = inquiry.answer(&bed, &*root, |progress| {
+        let layer = progress.layer.name();
+        if shows && last != layer {
             // There is nowhere left to complain about standard error.
             let _ = write!(io::stderr(), "\r{layer:<12}");
         }
-        last.set(layer.to_owned());
+        last = layer;
         signal.received().is_none()
     })?;
     if shows {
         let _ = write!(io::stderr(), "\r            \r");
     }
     let Answer { waterfall, state, stopped } = answer;
-    let asked = Asked {
-        file: args.file.display().to_string(),
-        bytes: state.bytes,
-        cached: state.cached,
-        dropped: state.dropped,
-        notes: state.notes,
-        stopped,
-    };
+    let asked = state.asked(&args.file, stopped);
     print(&if args.json {
         json::text(&WaterfallDocument::new(&asked, &waterfall))
     } else {

@@ -14,6 +14,8 @@ pub(crate) struct WaterfallDocument {
     file: String,
     layers: Vec<LayerDocument>,
     verdict: Option<VerdictDocument>,
+    /// Why the rates are doubtful.
+    doubt: Option<String>,
     size_bytes: u64,
     cached_bytes: Option<u64>,
     dropped_cache: bool,
@@ -53,7 +55,7 @@ struct Problem {
 
 /// What is reported beside the waterfall.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Asked {
+pub struct Asked {
     /// The file as the user named it.
     pub file: String,
     /// Its bytes.
@@ -92,6 +94,7 @@ impl WaterfallDocument {
                 text,
                 remedy,
             }),
+            doubt: path.doubt(),
             size_bytes: asked.bytes,
             cached_bytes: asked.cached,
             dropped_cache: asked.dropped,
@@ -104,6 +107,9 @@ impl WaterfallDocument {
         }
     }
 }
+
+/// The answer where no step stands out.
+pub(crate) const NO_LOSS: &str = "No step loses 15 % or more of what the one below reads.";
 
 /// Columns of the layer, of a rate and of a loss.
 const LAYER: usize = 12;
@@ -128,14 +134,18 @@ fn headline(asked: &Asked, path: &Waterfall, units: UnitSystem, width: usize) ->
     if asked.stopped {
         return wrapped("", &format!("Stopped: {} has no verdict.", asked.file), width);
     }
-    match path.verdict(units) {
+    let mut lines = match path.verdict(units) {
         Some(verdict) => {
             let mut lines = wrapped("Bottleneck  ", &verdict.text, width);
             lines.extend(wrapped("Remedy      ", &verdict.remedy, width));
             lines
         }
-        None => wrapped("", "No step loses 15 % or more of what the one below reads.", width),
+        None => wrapped("", NO_LOSS, width),
+    };
+    if let Some(doubt) = path.doubt() {
+        lines.extend(wrapped("Doubtful    ", &doubt, width));
     }
+    lines
 }
 
 /// A line for each step: layer, name, rate, loss, bar.
@@ -183,7 +193,7 @@ fn bar(share: f64, room: usize) -> String {
 }
 
 /// The cached part, the extents, the readahead, mmap with more of it.
-fn facts(asked: &Asked, path: &Waterfall, units: UnitSystem) -> Vec<String> {
+pub(crate) fn facts(asked: &Asked, path: &Waterfall, units: UnitSystem) -> Vec<String> {
     let size = |bytes: u64| units.size(crate::units::Bytes(bytes));
     let mut facts = Vec::new();
     if let Some(cached) = asked.cached {
@@ -274,6 +284,18 @@ mod tests {
         assert!(
             serde_json::to_value(WaterfallDocument::new(&stopped, &path())).unwrap()["verdict"].is_null()
         );
+    }
+
+    #[test]
+    fn busy_cpus_are_said_behind_the_verdict() {
+        let mut path = path();
+        path.facts.others = vec![(Layer::Mmap, 0.93), (Layer::FileSystem, 0.1)];
+        let text = text(&asked(), &path, UnitSystem::Decimal, 80);
+        let doubt =
+            text.lines().position(|line| line.starts_with("Doubtful    Other programs used up to 93 %"));
+        assert!(doubt.is_some_and(|line| line < 6), "{text}");
+        let document = serde_json::to_value(WaterfallDocument::new(&asked(), &path)).unwrap();
+        assert!(document["doubt"].as_str().unwrap().contains("93 % of the CPUs"));
     }
 
     #[test]

@@ -27,6 +27,7 @@ use super::{
     session::TestFiles,
     settings_thread, startup, target_resolver,
     terminal::Screen,
+    why::Measuring,
     worker::Worker,
 };
 use crate::{
@@ -35,7 +36,7 @@ use crate::{
     model::{Failed, Workload},
     source::{SysRoot, origin::Origin},
     store,
-    ui::{Opening, answer::Undoing, picture},
+    ui::{Opening, answer::Undoing, inquiry::FileRequest, picture},
 };
 
 /// Interval between looks at a test.
@@ -61,6 +62,7 @@ pub(super) struct Effects {
     experiments: Option<Worker<experiment_thread::Request>>,
     settings: Option<Worker<settings_thread::Request>>,
     run: Option<Run>,
+    measuring: Option<Measuring>,
     /// Laid out for the run, or for all runs of a pull.
     files: Option<TestFiles>,
     testbed: Option<Testbed>,
@@ -113,6 +115,7 @@ impl Effects {
             experiments,
             settings,
             run: None,
+            measuring: None,
             files: None,
             testbed: Testbed::new(origin, &root, read, clock.clone()),
             first: None,
@@ -241,6 +244,8 @@ impl Effects {
                 | E::PauseRun
                 | E::ResumeRun
                 | E::StopRun
+                | E::MeasureFile(_)
+                | E::StopFile
                 | E::BeginExperiment(_)
                 | E::StopExperiment
                 | E::MeasureLonger(_)
@@ -305,6 +310,8 @@ impl Effects {
                 self.run.iter().for_each(Run::stop);
                 return self.look_at_run(app);
             }
+            Effect::MeasureFile(request) => self.measure_file(app, request),
+            Effect::StopFile => self.measuring.iter().for_each(Measuring::stop),
             Effect::BeginExperiment(plan) => self.experiment(experiment_thread::Request::Begin(plan)),
             Effect::StopExperiment => self.experiment(experiment_thread::Request::Stop),
             Effect::MeasureLonger(time) => self.experiment(experiment_thread::Request::Longer(time)),
@@ -376,6 +383,20 @@ impl Effects {
         if let Some(settings) = &mut self.settings {
             settings.ask(request);
         }
+    }
+
+    /// Measures the path of a file of this machine; a demo and a capture have none.
+    fn measure_file(&mut self, app: &App, request: FileRequest) {
+        let Some(root) = self.live.clone() else { return };
+        let read = MachineRead {
+            machine: Arc::clone(&app.shared.machine),
+            problems: app.shared.problems.clone(),
+            limits: Arc::clone(&app.shared.limits),
+        };
+        let sender = self.sender.clone();
+        self.measuring = Some(Measuring::start(request, root, read, self.screen.is_none(), move |news| {
+            send(&sender, Message::File(Box::new(news)));
+        }));
     }
 
     fn start(&mut self, app: &mut App, workload: Workload) -> io::Result<()> {

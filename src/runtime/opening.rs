@@ -66,7 +66,7 @@ fn failed(error: &origin::OpenError) -> Failed {
 }
 
 /// `~/file` in the user's folder; `-` is a file of that name, for standard input has the keys.
-fn expanded(path: PathBuf) -> PathBuf {
+pub(super) fn expanded(path: PathBuf) -> PathBuf {
     if path.as_os_str() == "-" {
         return PathBuf::from("./-");
     }

@@ -1,20 +1,26 @@
 //! [`Inquiry`]: short read tests of every step of a file's path. Changes no setting and leaves the page cache as it was.
 
+mod known;
+mod others;
 mod places;
+mod screen;
 mod stack;
+mod state;
 
-use std::{fs::File, path::PathBuf, time::Duration};
+use std::{collections::BTreeMap, fs::File, path::PathBuf, time::Duration};
 
+pub(super) use self::screen::Measuring;
 use self::{
+    others::CpuWatch,
     places::Place,
     stack::{Level, Mounted},
+    state::State,
 };
 use super::{
     run::{Look, Testbed},
     session::TestFiles,
 };
 use crate::{
-    capacity,
     engine::{
         EngineError,
         file_state::{self, Extent},
@@ -50,16 +56,6 @@ pub(crate) struct Question {
     pub drop_cache: bool,
 }
 
-/// The pages of a file before its tests, and what else a reader should know.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub(crate) struct State {
-    pub bytes: u64,
-    /// Cached bytes; `None` if unknown, with the reason in the notes.
-    pub cached: Option<u64>,
-    pub dropped: bool,
-    pub notes: Vec<String>,
-}
-
 /// The answer.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Answer {
@@ -68,6 +64,26 @@ pub(crate) struct Answer {
     /// Whether it was stopped before its end.
     pub stopped: bool,
 }
+
+/// A look at the tests in progress.
+pub(crate) struct Progress<'a> {
+    /// The layer that is read.
+    pub layer: Layer,
+    /// Tests that ended.
+    pub done: usize,
+    /// All tests.
+    pub all: usize,
+    /// Steps with the rates so far.
+    pub steps: &'a [Step],
+}
+
+/// Whether an error says that no uncached place is left: then dropping the file's pages helps.
+pub(crate) fn is_cached(error: &EngineError) -> bool {
+    matches!(error, EngineError::Target { fix, .. } if fix.starts_with(DROP_CACHE))
+}
+
+/// The beginning of the fix of such an error.
+const DROP_CACHE: &str = "add --drop-cache";
 
 /// A file that was looked at, before its tests.
 pub(crate) struct Inquiry {
@@ -100,6 +116,9 @@ impl Inquiry {
     pub(crate) fn new(root: &dyn SysRoot, question: Question) -> Result<Self, EngineError> {
         let path = question.file.as_path();
         let fail = |wrong: String, fix: &str| EngineError::target(path, wrong, fix, None);
+        if path.is_dir() {
+            return Err(fail("is a directory".to_owned(), "name a file of 16 MiB or more in it"));
+        }
         super::access::check(path, None)?;
         let file = File::open(path).map_err(|error| crate::engine::refused(path, &error))?;
         let metadata = file.metadata().map_err(|error| crate::engine::refused(path, &error))?;
@@ -135,7 +154,8 @@ impl Inquiry {
                 "{cached} of {} MiB are cached, and no uncached place of 4 MiB is left",
                 state.bytes >> 20
             );
-            return Err(fail(wrong, "add --drop-cache to drop its pages, which changes no data"));
+            let fix = format!("{DROP_CACHE} to drop its pages, which changes no data");
+            return Err(fail(wrong, &fix));
         };
         let levels = stack::below(root, &mounted, &extents, first.offset);
         Ok(Self { question, file, mounted, extents, places, levels, state })
@@ -154,31 +174,41 @@ impl Inquiry {
         mut self,
         bed: &Testbed,
         root: &dyn SysRoot,
-        mut goes_on: impl FnMut(&str, &Look) -> bool,
+        mut goes_on: impl FnMut(&Progress<'_>) -> bool,
     ) -> Result<Answer, EngineError> {
         let mut steps = self.steps(bed);
         let tests = self.tests(&steps);
         let slice = (self.question.time / u32::try_from(ROUNDS * tests.len()).unwrap_or(1)).max(SHORTEST);
         let mut mmap_ahead = Vec::new();
         let mut stopped = false;
+        let mut watch = CpuWatch::default();
+        let mut others: BTreeMap<Layer, [u64; 2]> = BTreeMap::new();
+        let all = ROUNDS * tests.len();
         'rounds: for round in 0..ROUNDS {
             let place = self.places[round % self.places.len()];
             let levels = stack::below(root, &self.mounted, &self.extents, place.offset);
             for number in 0..tests.len() {
                 // Each test is first once: caches below the file system favour the last.
                 let test = &tests[(number + round * tests.len() / ROUNDS) % tests.len()];
-                let name = test.step.map_or("mmap", |step| steps[step].layer.name()).to_owned();
+                let layer = test.step.map_or(Layer::Mmap, |step| steps[step].layer);
                 if let Some(Rate::Unknown(_)) = test.step.map(|step| &steps[step].rate) {
                     continue;
                 }
                 let workload = self.workload(test, place, &levels, slice);
-                let result = self.read(bed, workload, |look| {
-                    let on = goes_on(&name, look);
+                let before = watch.look(root);
+                let done = round * tests.len() + number;
+                let result = self.read(bed, workload, |_| {
+                    let on = goes_on(&Progress { layer, done, all, steps: &steps });
                     stopped |= !on;
                     on
                 });
                 if stopped {
                     break 'rounds;
+                }
+                if let (Some(before), Some(after)) = (before, watch.look(root)) {
+                    let sum = others.entry(layer).or_default();
+                    let [used, all] = after.others_since(&before);
+                    *sum = [sum[0] + used, sum[1] + all];
                 }
                 match (result, test.step) {
                     (Ok(rate), Some(step)) => {
@@ -190,22 +220,18 @@ impl Inquiry {
                     (Err(error), Some(step))
                         if test.level.is_some() || steps[step].layer != Layer::FileSystem =>
                     {
-                        steps[step].rate = Rate::Unknown(error.to_string());
+                        steps[step].rate = Rate::Unknown(unread(error));
                     }
                     (Err(error), Some(_)) => return Err(error),
                     (Err(_), None) => {}
                 }
             }
         }
-        cache_at_best(&mut steps);
-        let direct = steps.iter().position(|step| step.layer == Layer::Direct);
-        let own = steps.iter().rposition(|step| step.layer == Layer::FileSystem);
-        if let (Some(direct), Some(own)) = (direct, own) {
-            // The same reads: a program that keeps as many in flight gets what the file system gives.
-            steps[direct].rate = steps[own].rate.clone();
-        }
+        complete(&mut steps);
         steps.retain(|step| !matches!(&step.rate, Rate::Measured(rates) if rates.is_empty()));
-        let facts = self.facts(mmap_ahead);
+        let shares = others.into_iter().filter(|(_, [_, all])| *all > 0);
+        let others = shares.map(|(layer, [used, all])| (layer, used as f64 / all as f64)).collect();
+        let facts = Facts { others, ..self.facts(mmap_ahead) };
         self.state.notes.extend(self.notes());
         Ok(Answer { waterfall: Waterfall { steps, facts }, state: self.state, stopped })
     }
@@ -218,7 +244,7 @@ impl Inquiry {
             rate: Rate::Measured(Vec::new()),
             because: because.to_owned(),
         };
-        let mut steps = self.computed(bed);
+        let mut steps = known::steps(&bed.read, self.levels.last());
         for level in self.levels.iter().rev() {
             steps.push(measured(
                 level.layer,
@@ -237,40 +263,6 @@ impl Inquiry {
         steps.push(measured(Layer::Buffered, "read()", "reads of 128k in order"));
         steps.push(measured(Layer::Mmap, "mmap", "page faults of 128k in order"));
         steps
-    }
-
-    /// Steps of a known drive that no test here measures.
-    fn computed(&self, bed: &Testbed) -> Vec<Step> {
-        let read = &bed.read;
-        let lowest = self.levels.last().filter(|level| level.layer == Layer::Drive && level.paths.len() == 1);
-        let drive = lowest
-            .and_then(|level| read.machine.drives.iter().find(|drive| drive.name.as_str() == level.name));
-        let Some(drive) = drive else { return Vec::new() };
-        let step = |layer, name: String, rate: f64, basis, because: &str| Step {
-            layer,
-            name,
-            rate: Rate::Known(rate, basis),
-            because: because.to_owned(),
-        };
-        let potential = capacity::potential::of_drive(&read.machine, &read.limits, drive, LARGE.0 as f64);
-        let own = potential.map(|own| {
-            step(Layer::Drive, drive.name.to_string(), own.bytes_per_second.0, own.basis, &own.because)
-        });
-        let hop = drive.node.and_then(|node| read.limits.hop(node));
-        let link = hop.map(|limit| {
-            step(Layer::Link, drive.name.to_string(), limit.bytes_per_second.0, limit.basis, &limit.because)
-        });
-        let path = drive.node.and_then(|node| read.limits.path(node));
-        let controller = path.map(|limit| {
-            step(
-                Layer::Controller,
-                drive.name.to_string(),
-                limit.bytes_per_second.0,
-                limit.basis,
-                &limit.because,
-            )
-        });
-        own.into_iter().chain(link).chain(controller).collect()
     }
 
     fn tests(&self, steps: &[Step]) -> Vec<Test> {
@@ -358,6 +350,7 @@ impl Inquiry {
             buffered_loop: self.levels.iter().find(|level| level.buffered).map(|level| level.name.clone()),
             prefetch: PREFETCH.0,
             mmap_ahead,
+            others: Vec::new(),
         }
     }
 
@@ -380,6 +373,31 @@ impl Inquiry {
     }
 }
 
+/// Why a device below the file was not read.
+fn unread(error: EngineError) -> String {
+    match error {
+        EngineError::Target { path, wrong, errno, .. } => match errno {
+            Some(libc::EACCES) => format!("{path}: {wrong}; run as root"),
+            Some(libc::EPERM) => {
+                format!("{path}: {wrong}; a policy (container, device cgroup) forbids it even to root")
+            }
+            _ => format!("{path}: {wrong}"),
+        },
+        other => other.to_string(),
+    }
+}
+
+/// Fills in the steps that follow from others.
+fn complete(steps: &mut [Step]) {
+    cache_at_best(steps);
+    let direct = steps.iter().position(|step| step.layer == Layer::Direct);
+    let own = steps.iter().rposition(|step| step.layer == Layer::FileSystem);
+    if let (Some(direct), Some(own)) = (direct, own) {
+        // The same reads: a program that keeps as many in flight gets what the file system gives.
+        steps[direct].rate = steps[own].rate.clone();
+    }
+}
+
 /// The page cache gives what the better of two ways to read ahead gets in a round: requests of the test, or the kernel's.
 fn cache_at_best(steps: &mut [Step]) {
     let rates = |layer| steps.iter().find(|step| step.layer == layer).map(|step| step.rate.clone());
@@ -391,40 +409,6 @@ fn cache_at_best(steps: &mut [Step]) {
     let best = own.iter().zip(&program).map(|(own, program)| own.max(*program));
     if let Some(step) = steps.iter_mut().find(|step| step.layer == Layer::PageCache) {
         step.rate = Rate::Measured(best.collect());
-    }
-}
-
-impl State {
-    fn look(&mut self, file: &File) {
-        match file_state::cached(file, 0, self.bytes) {
-            Ok(found) => self.cached = Some(found.bytes.min(self.bytes)),
-            Err(error) => self
-                .notes
-                .push(format!("cached part unknown ({error}; owners and writers may ask): buffered rates may include cached pages")),
-        }
-    }
-
-    /// Drops the pages of the file unless some are dirty.
-    fn drop_pages(&mut self, file: &File) -> Result<(), (String, &'static str)> {
-        let fail = |error: std::io::Error| {
-            (format!("its pages cannot be dropped: {error}"), "leave --drop-cache out")
-        };
-        let found = file_state::cached(file, 0, self.bytes).map_err(fail)?;
-        match found.dirty {
-            Some(0) => {}
-            Some(dirty) => {
-                let wrong = format!("{} KiB of its pages are dirty: not dropped", dirty >> 10);
-                return Err((wrong, "write them first: sync FILE"));
-            }
-            None => {
-                let wrong =
-                    "this kernel reports no dirty pages (cachestat, Linux 6.5): not dropped".to_owned();
-                return Err((wrong, "leave --drop-cache out"));
-            }
-        }
-        file_state::drop_pages(file, 0, 0).map_err(fail)?;
-        self.dropped = true;
-        Ok(())
     }
 }
 
@@ -450,6 +434,14 @@ mod tests {
     }
 
     #[test]
+    fn a_device_that_was_not_read_says_why_without_a_fix_for_other_commands() {
+        let error = |errno| EngineError::target(Path::new("/dev/vda"), "refused", "test --filename", errno);
+        assert_eq!(unread(error(libc::EACCES)), "/dev/vda: refused; run as root");
+        assert!(unread(error(libc::EPERM)).ends_with("forbids it even to root"));
+        assert_eq!(unread(error(libc::EIO)), "/dev/vda: refused");
+    }
+
+    #[test]
     fn dirty_pages_are_not_dropped_and_small_files_are_refused() {
         let small = file(4096);
         assert!(ask(small.path(), false).err().unwrap().to_string().contains("too few to measure"));
@@ -469,7 +461,7 @@ mod tests {
         assert!(inquiry.state.dropped);
         let root = Origin::Live.open().unwrap();
         let bed = Testbed::new(&Origin::Live, &root, startup::read(&*root), Clock::real()).unwrap();
-        let answer = inquiry.answer(&bed, &*root, |_, _| true).unwrap();
+        let answer = inquiry.answer(&bed, &*root, |_| true).unwrap();
         let rate = |layer| {
             let step = answer.waterfall.steps.iter().find(|step| step.layer == layer);
             step.and_then(|step| step.rate.value()).unwrap_or_default()

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::{effect::Effect, screen::ScreenId, settings::Staged, test::Test};
+use super::{effect::Effect, inquiry::FileRequest, screen::ScreenId, settings::Staged, test::Test};
 use crate::{
     experiment::Plan,
     model::{DriveName, FindingId, NodeIndex, SettingId, Target},
@@ -32,6 +32,20 @@ pub enum Ask {
     Agree(Reads),
     /// A change of the shared state.
     Change(SharedChange),
+}
+
+impl Ask {
+    /// Whether it begins a test, a pull or an experiment.
+    pub(crate) fn begins_reads(&self) -> bool {
+        match self {
+            Self::Change(change) => matches!(
+                change,
+                SharedChange::BeginTest(_) | SharedChange::BeginPull | SharedChange::BeginExperiment(_)
+            ),
+            Self::Effect(effect) => matches!(effect, Effect::MeasureLonger(_)),
+            _ => false,
+        }
+    }
 }
 
 /// Reads of drives in use that a command would begin.
@@ -74,6 +88,8 @@ pub enum Subject {
     Pull,
     /// The runs of the pull with this number.
     Runs(u32),
+    /// The path of a file, to be asked for: a first suggestion, and the screen to go back to.
+    File(PathBuf, ScreenId),
     /// The columns of the tree as they were chosen before.
     Columns(String),
     /// Files to read instead of drives; none for drives again.
@@ -111,6 +127,10 @@ pub enum SharedChange {
     LeavePull,
     /// The other one of a stopped pull and the finished one before it is shown.
     OtherPull,
+    /// The measurement of a file's path begins.
+    BeginFile(FileRequest),
+    /// The user asked for its end.
+    StopFile,
     /// An experiment begins.
     BeginExperiment(Box<Plan>),
     /// The experiment that ended is not shown any more.

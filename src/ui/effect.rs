@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use super::{answer::Undoing, opening::Opening};
+use super::{answer::Undoing, inquiry::FileRequest, opening::Opening};
 use crate::{
     experiment::Plan,
     machine::Measured,
@@ -28,6 +28,10 @@ pub enum Effect {
     ResumeRun,
     /// End it; its result comes all the same.
     StopRun,
+    /// Measure each step of a file's path; answered by [`Message::File`](super::Message::File) until it has ended.
+    MeasureFile(FileRequest),
+    /// End that; its result comes all the same.
+    StopFile,
     /// Begin an experiment; answered by [`Message::Progress`](super::Message::Progress) until it has ended.
     BeginExperiment(Box<Plan>),
     /// End the experiment in progress; everything is restored.

@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use super::{answer::Answer, experiments::Progress, key::Key};
+use super::{answer::Answer, experiments::Progress, inquiry::FileNews, key::Key};
 use crate::{
     counters::{Rates, activity::Activity},
     machine::Machine,
@@ -37,6 +37,8 @@ pub enum Message {
     Sample(Box<RunSample>, Duration),
     /// Where the experiment stands.
     Progress(Box<Progress>, Duration),
+    /// Where the measurement of a file's path stands, or its result.
+    File(Box<FileNews>),
     /// Measurements are stored, or why not.
     Remembered(Result<(), Failed>),
     /// The name of a saved file, or why it was not saved.

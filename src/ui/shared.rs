@@ -10,6 +10,7 @@ use std::{
 use super::{
     ask::SharedChange,
     experiments::Experiments,
+    inquiry::Inquiry,
     judged::Judged,
     load::Load,
     message::{Kept, MachineRead},
@@ -80,6 +81,8 @@ pub struct Shared {
     pub pulls: Pulls,
     /// The experiment in progress and those before it.
     pub experiments: Experiments,
+    /// The file whose path is or was measured.
+    pub inquiry: Option<Inquiry>,
     /// Runs and experiments that were kept before this start.
     pub kept: Kept,
     /// Settings, staged changes, what stands changed.
@@ -132,6 +135,7 @@ impl Shared {
             tests: Tests::default(),
             pulls: Pulls::default(),
             experiments: Experiments::default(),
+            inquiry: None,
             kept: Kept::default(),
             settings: Settings::default(),
         };
@@ -199,6 +203,11 @@ impl Shared {
     /// Whether the user has to agree before these targets are read: live drives in use, once per start and set of drives.
     pub fn must_ask(&self, targets: &[Target]) -> bool {
         !self.is_simulated() && !self.pulls.is_agreed(targets) && !self.in_use(targets).is_empty()
+    }
+
+    /// Whether a file's path is being measured.
+    pub fn measures_file(&self) -> bool {
+        self.inquiry.as_ref().is_some_and(Inquiry::is_running)
     }
 
     /// Whether this machine's drives can be tested: the live one's and a demo's simulated ones.
@@ -344,6 +353,8 @@ impl Shared {
             Change::BeginPull => self.pulls.begin(),
             Change::LeavePull => self.pulls.leave(),
             Change::OtherPull => self.pulls.swap(),
+            Change::BeginFile(request) => self.inquiry = Some(Inquiry::new(request)),
+            Change::StopFile => self.inquiry.iter_mut().for_each(|inquiry| inquiry.stopping = true),
             Change::BeginExperiment(plan) => self.experiments.begin(*plan),
             Change::CloseExperiment => self.experiments.shown = None,
             Change::TurnExperiment(own) => flip(&mut self.experiments.posted, own),
