@@ -361,6 +361,54 @@ fn a_root_complex_of_vmd_is_below_its_function() {
 }
 
 #[test]
+fn forms_for_programs_have_the_machine_of_the_plain_list() {
+    let plain = "2e:00.0 Non-Volatile memory controller [0108]: Samsung Electronics Co Ltd NVMe SSD Controller PM174X [144d:a826]";
+    let plain = machine(plain);
+    let ids = |machine: &Machine| {
+        let node = node(machine, "0000:2e:00.0");
+        (node.class.get(), node.vendor.get(), node.device.get(), node.names.clone())
+    };
+    let record = "Slot:\t0000:2e:00.0\nClass:\tNon-Volatile memory controller [0108]\n\
+        Vendor:\tSamsung Electronics Co Ltd [144d]\nDevice:\tNVMe SSD Controller PM174X [a826]\nProgIf:\t02\n";
+    for text in [
+        record.to_owned(),
+        record.replace('\t', "    ").replace('\n', "\r\n"),
+        record.replace("Slot:\t0000:", "Device:\t"),
+        r#"2e:00.0 "Non-Volatile memory controller [0108]" "Samsung Electronics Co Ltd [144d]" "NVMe SSD Controller PM174X [a826]" -p02 "" """#.to_owned(),
+    ] {
+        assert_eq!(ids(&machine(&text)), ids(&plain), "{text}");
+    }
+    let bare = machine(r#"2e:00.0 "0108" "144d" "a826" -p02 "144d" "aa0a""#);
+    assert_eq!(ids(&bare).0, ids(&plain).0);
+    assert_eq!((ids(&bare).1, ids(&bare).2), (Some(0x144d), Some(0xa826)));
+    let full =
+        machine(format!("{record}PhySlot:\t7\nDriver:\tnvme\nModule:\tnvme\nNUMANode:\t1\nIOMMUGroup:\t8\n"));
+    let full = node(&full, "0000:2e:00.0");
+    assert_eq!(full.driver.value().map(ToString::to_string), Some("nvme".to_owned()));
+    assert_eq!((full.numa_node.get(), full.iommu_group.get()), (Some(Some(1)), Some(8)));
+}
+
+#[test]
+fn a_windows_drawing_has_parents_ports_and_links() {
+    let switch = machine(text("windows-switch-t.txt"));
+    let drive = node(&switch, "0000:04:00.0");
+    assert!(drive.path.ends_with("/0000:00:1c.0/0000:01:00.0/0000:02:02.0/0000:04:00.0"), "{}", drive.path);
+    assert_eq!(drive.link.as_ref().unwrap().width.get().unwrap().to_string(), "x2");
+    assert_eq!(node(&switch, "0000:02:03.0").kind, NodeKind::SwitchDownstream);
+    // A device without bus numbers, below which others are drawn, is their bridge.
+    let below = machine(
+        "-[0000:00]-\\-00:1c.0 [8086:a0bd]\r\n                  +-01:00.0 [10de:2684]  (16GT/s x16)\r\n                  \\-02:00.0 [8086:15f3]\r\n",
+    );
+    for address in ["0000:01:00.0", "0000:02:00.0"] {
+        assert!(node(&below, address).path.contains("/0000:00:1c.0/"), "{address}");
+    }
+    let domains = machine(
+        "-[3851:00]-\\-3851:00:00.0 [1414:b111]\n-[556f:00]-\\-556f:00:02.0 [15b3:1016]  (8GT/s x8)\n",
+    );
+    assert_eq!(&*node(&domains, "556f:00:02.0").path, "/sys/devices/pci556f:00/556f:00:02.0");
+}
+
+#[test]
 fn bridges_of_paths_are_above_their_functions() {
     let machine = machine(text("arm-hikey970-paths.txt"));
     assert_eq!(

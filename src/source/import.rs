@@ -35,6 +35,7 @@ use crate::{
 const KINDS: &[Kind] = &[
     lspci::DRAWING,
     lspci::LIST,
+    lspci::RECORDS,
     nvme_list::TABLE,
     id_ns::KIND,
     id_ctrl::KIND,

@@ -2,6 +2,7 @@
 
 mod drawing;
 mod functions;
+mod machine;
 mod names;
 mod words;
 
@@ -13,6 +14,14 @@ pub(super) const LIST: Kind = Kind {
     continues: functions::continues,
     tolerates: 3,
     read: |lines, facts| Some(functions::read(lines, facts)),
+};
+
+/// `lspci -vmm`.
+pub(super) const RECORDS: Kind = Kind {
+    begins: |line, _| machine::is_first(line),
+    continues: machine::continues,
+    tolerates: 1,
+    read: |lines, facts| Some(machine::read(lines, facts)),
 };
 
 /// `lspci -t`.

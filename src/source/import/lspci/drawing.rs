@@ -7,12 +7,20 @@
 //! ```
 //! A branch has the column of its `+`; the lines below continue it there. format=flowed and forums move all lines but
 //! the first, all by the same number of columns.
+//!
+//! winlspci draws whole addresses, each on a line of its own, with the types of ports and the state of links:
+//!
+//! ```text
+//! -[0000:00]-+-00:06.0-[01]  PCIe Controller  [root port]
+//!            |           \-01:00.0  NVMe SSD  (8GT/s x4)
+//! ```
 
 use std::borrow::Cow;
 
 use super::{
-    super::facts::{Facts, Line, learn},
+    super::facts::{Facts, Function, Line, learn},
     names::{self, Name},
+    words,
 };
 use crate::model::PciAddress;
 
@@ -55,8 +63,15 @@ struct Bus {
 
 /// Reads a drawing.
 pub(super) fn read(lines: &[Line], facts: &mut Facts) -> Option<Cow<'static, str>> {
-    let mut drawing =
-        Drawing { facts, branches: Vec::new(), moved: None, functions: 0, names: false, ids: false };
+    let mut drawing = Drawing {
+        facts,
+        branches: Vec::new(),
+        moved: None,
+        functions: 0,
+        is_whole: false,
+        names: false,
+        ids: false,
+    };
     for (at, line) in lines.iter().enumerate() {
         if line.text.trim().is_empty() {
             continue;
@@ -80,6 +95,8 @@ struct Drawing<'a> {
     /// Columns by which lines are moved against the first.
     moved: Option<isize>,
     functions: usize,
+    /// Addresses are whole, as winlspci draws them.
+    is_whole: bool,
     names: bool,
     ids: bool,
 }
@@ -110,7 +127,13 @@ impl Drawing<'_> {
             rest.strip_prefix("+-").or_else(|| rest.strip_prefix("\\-")).ok_or("no branch of a drawing")?;
         let leftmost = text.len() - text.trim_start().len();
         let first = self.branches.first().ok_or("no line of this drawing has a branch")?.column;
-        let moved = *self.moved.get_or_insert(leftmost.cast_signed() - first.cast_signed());
+        // winlspci draws a last branch below the first line's device; lspci's first branch always goes on.
+        let is_deeper = self.is_whole && self.branches.iter().any(|branch| branch.column == leftmost);
+        let moved = *self.moved.get_or_insert(if is_deeper {
+            0
+        } else {
+            leftmost.cast_signed() - first.cast_signed()
+        });
         let column = start.checked_add_signed(-moved).ok_or("its column fits no branch above")?;
         self.branches.retain(|branch| branch.column <= column);
         let branch = self.branches.last().filter(|branch| branch.column == column);
@@ -131,7 +154,7 @@ impl Drawing<'_> {
     fn below(&mut self, text: &str, column: usize, bus: Bus, line: usize) -> Result<(), &'static str> {
         let dashes = text.len() - text.trim_start_matches('-').len();
         let (rest, column) = (&text[dashes..], column + dashes);
-        if let Some(after) = rest.strip_prefix("+-") {
+        if let Some(after) = rest.strip_prefix("+-").or_else(|| rest.strip_prefix("\\-")) {
             self.branches.push(Branch { column, bus: Some(bus) });
             self.function(after, column + 2, bus, line)
         } else if rest.trim().is_empty() {
@@ -144,6 +167,9 @@ impl Drawing<'_> {
     /// `03.1-[61]----00.0  Name` or `00.2  Name`.
     fn function(&mut self, text: &str, column: usize, bus: Bus, line: usize) -> Result<(), &'static str> {
         const LENGTH: usize = 4;
+        if let Some((address, length)) = whole_address(text, bus.domain) {
+            return self.whole(address, &text[length..], column + length, bus.bridge, line);
+        }
         let place = text.get(..LENGTH).ok_or("no device behind its branch")?;
         let address = format!("{:04x}:{:02x}:{place}", bus.domain, bus.number).parse::<PciAddress>();
         let address = address.map_err(|_| "no device behind its branch")?;
@@ -159,10 +185,20 @@ impl Drawing<'_> {
             let below = Bus { number: secondary, bridge: Some(address), ..bus };
             return self.below(&bracket[length..], column + LENGTH + 1 + length, below, line);
         }
-        if !rest.trim().is_empty() {
-            let name = Name::parse(rest);
+        self.name(address, rest, line);
+        Ok(())
+    }
+
+    /// Takes what stands behind a function without a bus below it.
+    fn name(&mut self, address: PciAddress, text: &str, line: usize) {
+        let function = self.facts.function(address, line);
+        // A bridge without bus numbers.
+        if text.starts_with('-') && text.trim_matches(['-', ' ']).is_empty() {
+            learn(&mut function.class, 0x06_04_00, line);
+        } else if !text.trim().is_empty() {
+            let name = Name::parse(text);
             self.names = true;
-            let bracket = rest.trim_end().strip_suffix(']').and_then(|rest| rest.rsplit_once('['));
+            let bracket = text.trim_end().strip_suffix(']').and_then(|rest| rest.rsplit_once('['));
             self.ids |= bracket.is_some_and(|(_, ids)| names::pair(ids).is_some());
             names::learn(function, &name, line);
             let words = names::listed(&name).map_or_else(|| name.text.clone(), |listed| listed.to_string());
@@ -172,8 +208,83 @@ impl Drawing<'_> {
                 learn(&mut function.class, class, line);
             }
         }
+    }
+
+    /// `00:06.0-[01]  Name  [root port]  (8GT/s x4)`: the functions below are drawn at the end of its buses.
+    fn whole(
+        &mut self,
+        address: PciAddress,
+        text: &str,
+        column: usize,
+        bridge: Option<PciAddress>,
+        line: usize,
+    ) -> Result<(), &'static str> {
+        self.functions += 1;
+        self.is_whole = true;
+        let function = self.facts.function(address, line);
+        function.parent = function.parent.or(bridge);
+        let below = text.strip_prefix('-').and_then(|bracket| Some((bracket, buses(bracket)?)));
+        let (rest, end) = match below {
+            Some((bracket, (range, length))) => {
+                learn(&mut function.buses, range, line);
+                learn(&mut function.class, 0x06_04_00, line);
+                (&bracket[length..], column + 1 + length)
+            }
+            None => (text, column),
+        };
+        let name = state(function, rest, line);
+        self.name(address, name, line);
+        if let Some(bridge) = bridge {
+            learn(&mut self.facts.function(bridge, line).class, 0x06_04_00, line);
+        }
+        let Some(column) = end.checked_sub(2) else { return Err("its column fits no branch above") };
+        let bus = Bus { domain: address.domain, number: address.bus, bridge: Some(address) };
+        self.branches.push(Branch { column, bus: Some(bus) });
         Ok(())
     }
+}
+
+/// Takes type and link from the end of a line of winlspci: the text before them.
+fn state<'a>(function: &mut Function, text: &'a str, line: usize) -> &'a str {
+    let text = text.trim_end();
+    let link = text.strip_suffix(')').and_then(|text| text.rsplit_once("  ("));
+    let (text, link) = match link.and_then(|(text, link)| Some((text, words::link_state(link)?))) {
+        Some((text, link)) => (text.trim_end(), Some(link)),
+        None => (text, None),
+    };
+    let tag = text.strip_suffix(']').and_then(|text| text.rsplit_once("  ["));
+    let port = |tag: &str| {
+        const TAGS: [(&str, u8); 3] = [("root port", 4), ("upstream port", 5), ("downstream port", 6)];
+        TAGS.iter().find(|(known, _)| *known == tag).map(|(_, code)| *code)
+    };
+    let (text, port) = match tag.and_then(|(text, tag)| Some((text, port(tag)?))) {
+        Some((text, port)) => (text, Some(port)),
+        None => (text, None),
+    };
+    if port.is_some() {
+        learn(&mut function.class, 0x06_04_00, line);
+    }
+    if link.is_some() || port.is_some() {
+        let express = function.express.get_or_insert_with(|| words::without_capability(line));
+        express.port_type = express.port_type.or(port);
+        if let Some(link) = link {
+            learn(&mut express.link_status, link, line);
+        }
+    }
+    text
+}
+
+/// `00:06.0` or `556f:00:02.0` at the beginning: the address and its length.
+fn whole_address(text: &str, domain: u32) -> Option<(PciAddress, usize)> {
+    let length = text.find(['-', ' ']).unwrap_or(text.len());
+    let place = &text[..length];
+    let colons = place.bytes().filter(|byte| *byte == b':').count();
+    let address = match colons {
+        1 => format!("{domain:04x}:{place}").parse(),
+        2 => place.parse(),
+        _ => return None,
+    };
+    Some((address.ok()?, length))
 }
 
 /// `[0000:60]` at the beginning: domain, bus and length.

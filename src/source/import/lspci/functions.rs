@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use super::{
     super::facts::{ExpressWords, Facts, Function, Known, Line, learn},
+    machine,
     names::{self, Name},
     words,
 };
@@ -31,8 +32,9 @@ pub(super) fn continues(line: &str) -> bool {
 }
 
 /// Words at the beginning of body lines, without the colon.
-const WORDS: [&str; 80] = [
+const WORDS: [&str; 81] = [
     "Type",
+    "Driver in use",
     "Driver",
     "Subsystem",
     "Physical Slot",
@@ -139,7 +141,7 @@ fn header(line: &str) -> Option<(PciAddress, &str)> {
 }
 
 /// With or without a domain.
-fn address(place: &str) -> Option<PciAddress> {
+pub(super) fn address(place: &str) -> Option<PciAddress> {
     place.parse().or_else(|_| format!("0000:{place}").parse()).ok()
 }
 
@@ -192,6 +194,7 @@ struct Seen {
     numbers: bool,
     both: bool,
     drivers: bool,
+    machine: bool,
     hex: usize,
 }
 
@@ -203,6 +206,9 @@ impl Seen {
             (false, true) => options.push_str(" -v"),
             (false, false) if self.drivers => options.push_str(" -k"),
             _ => {}
+        }
+        if self.machine {
+            options.push_str(" -mm");
         }
         if self.both {
             options.push_str(" -nn");
@@ -308,11 +314,12 @@ impl List<'_> {
             return;
         }
         self.current = Some(address);
-        let (class, name, interface) = head(rest);
+        let First { class, name, has_ids, subsystem, interface } =
+            machine::quoted_line(rest).unwrap_or_else(|| head(rest));
+        self.seen.machine |= rest.starts_with('"');
         self.seen.numbers |= class.len() == 4 || class.starts_with("Class ");
-        self.seen.both |= class.ends_with(']') && rest.contains("]: ") && names_ids(&name);
-        let name = Name::parse(&name);
-        let (class, class_name) = names::class(class, interface);
+        self.seen.both |= class.ends_with(']') && has_ids;
+        let (class, class_name) = names::class(&class, interface);
         let function = self.facts.function(address, line);
         // A list states the class, a drawing's is derived.
         if let Some(class) = class {
@@ -322,6 +329,9 @@ impl List<'_> {
             function.class_name.get_or_insert(Known::new(name, line));
         }
         function.line = line;
+        if let Some(ids) = subsystem {
+            learn(&mut function.subsystem, ids, line);
+        }
         names::learn(function, &name, line);
     }
 
@@ -365,7 +375,7 @@ impl List<'_> {
                 learn_number(&mut function.numa_node, behind("NUMA node ").unwrap_or_default(), number);
                 learn_number(&mut function.iommu_group, behind("IOMMU group ").unwrap_or_default(), number);
             }
-            "Kernel driver in use" if !value.is_empty() => {
+            "Kernel driver in use" | "Driver in use" if !value.is_empty() => {
                 learn(&mut function.driver, Label::new(&value.replace('/', " ")), number);
             }
             // Programs that print lspci's form on Windows.
@@ -430,22 +440,18 @@ fn names_ids(name: &str) -> bool {
     ids.is_some_and(|(_, ids)| names::pair(ids).is_some())
 }
 
-/// Class, name and programming interface of a function's first line.
-fn head(rest: &str) -> (&str, Cow<'_, str>, Option<u8>) {
-    // `-mm`: "Host bridge" "Intel Corporation" "Device"; with `-nn` each has its id in brackets.
-    if rest.starts_with('"') {
-        let mut words = rest.split('"').skip(1).step_by(2);
-        let mut next = || words.next().unwrap_or_default();
-        let (class, vendor, device) = (next(), next(), next());
-        let id = |text: &str| {
-            text.strip_suffix(']').and_then(|text| text.rsplit_once('[')).map(|(_, id)| id.to_owned())
-        };
-        let name = match id(vendor).zip(id(device)) {
-            Some((vendor_id, device_id)) => format!("{vendor} {device} [{vendor_id}:{device_id}]"),
-            None => format!("{vendor} {device}"),
-        };
-        return (class, name.into(), None);
-    }
+/// What a function's first line states.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct First<'a> {
+    pub class: Cow<'a, str>,
+    pub name: Name,
+    /// Whether ids stand behind the name.
+    pub has_ids: bool,
+    pub subsystem: Option<(u16, u16)>,
+    pub interface: Option<u8>,
+}
+
+fn head(rest: &str) -> First<'_> {
     let (class, name) = rest.split_once(": ").unwrap_or((rest.trim_end_matches(':'), ""));
     // A device that did not respond shows ones.
     let responds = !name.contains("(rev ff)");
@@ -453,7 +459,14 @@ fn head(rest: &str) -> (&str, Cow<'_, str>, Option<u8>) {
         name.split_once("(prog-if ").and_then(|(_, rest)| u8::from_str_radix(rest.get(..2)?, 16).ok());
     let interface = interface.filter(|_| responds);
     let end = name.find(" (rev ").or_else(|| name.find(" (prog-if ")).unwrap_or(name.len());
-    (class, name[..end].into(), interface)
+    let name = &name[..end];
+    First {
+        class: class.into(),
+        has_ids: names_ids(name),
+        name: Name::parse(name),
+        subsystem: None,
+        interface,
+    }
 }
 
 /// Registers as pciutils before 3.0 named them.
@@ -470,7 +483,7 @@ fn old_register(text: &str) -> Option<(&'static str, &str)> {
     has_value.then_some((*name, value))
 }
 
-fn learn_number(slot: &mut Option<Known<u32>>, value: &str, line: usize) {
+pub(super) fn learn_number(slot: &mut Option<Known<u32>>, value: &str, line: usize) {
     if let Ok(value) = value.trim().parse() {
         learn(slot, value, line);
     }

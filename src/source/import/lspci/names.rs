@@ -14,6 +14,13 @@ pub(in super::super) struct Name {
 }
 
 impl Name {
+    /// A name with its ids; an unknown device is `Intel Corporation Device` and needs its id.
+    pub fn of_ids(name: &str, vendor: u16, device: u16) -> Self {
+        let name = name.trim();
+        let text = if name.ends_with(" Device") { format!("{name} {device:04x}") } else { name.to_owned() };
+        Self { text, vendor: Some(vendor), device: Some(device) }
+    }
+
     /// Parses what stands behind the class, without revision and interface.
     pub fn parse(text: &str) -> Self {
         let text = text.trim();
@@ -23,7 +30,7 @@ impl Name {
         if let Some((name, ids)) = text.strip_suffix(']').and_then(|text| text.rsplit_once('['))
             && let Some((vendor, device)) = pair(ids)
         {
-            return Self { text: name.trim().to_owned(), vendor: Some(vendor), device: Some(device) };
+            return Self::of_ids(name, vendor, device);
         }
         // `Device 144d:a80a`: a vendor without a name.
         if let Some((vendor, device)) = text.strip_prefix("Device ").and_then(pair) {

@@ -85,10 +85,8 @@ pub(super) fn register(express: &mut ExpressWords, name: &str, text: &str, line:
         "LnkSta" => {
             let (now, most) = text.split_once("(max ").unwrap_or((text, ""));
             for (slot, words) in [(&mut express.link_status, now), (&mut express.link_capabilities, most)] {
-                let Some((speed, width)) = words.split_once(" x") else { continue };
-                if let Some(speed) = rate(speed.trim()) {
-                    let width = number(width).and_then(|width| u8::try_from(width).ok());
-                    learn(slot, LinkWords { speed: Some(speed), width }, line);
+                if let Some(link) = link_state(words) {
+                    learn(slot, link, line);
                 }
             }
         }
@@ -102,6 +100,13 @@ fn link(text: &str) -> LinkWords {
     let speed = text.split_once("Speed ").and_then(|(_, rest)| rate(rest));
     let width = text.split_once("Width x").and_then(|(_, rest)| number(rest));
     LinkWords { speed, width: width.and_then(|width| u8::try_from(width).ok()) }
+}
+
+/// `16GT/s x4`.
+pub(super) fn link_state(text: &str) -> Option<LinkWords> {
+    let (speed, width) = text.split_once(" x")?;
+    let width = number(width).and_then(|width| u8::try_from(width).ok());
+    Some(LinkWords { speed: Some(rate(speed)?), width })
 }
 
 /// `8GT/s`, `2.5 GT/s`; pciutils before 3.0 wrote `2.5Gb/s`.
