@@ -166,6 +166,79 @@ nvme0n1     259:0    0 931.5G  0 disk \n\u{2514}\u{2500}nvme0n1p1 259:1    0 931
     assert!(!found.contains_key("sr0"));
 }
 
+/// Users of each drive, as `drives --json` words them.
+fn in_use(content: &str) -> BTreeMap<String, Vec<String>> {
+    let words = |drive: &Value| {
+        let users = drive["in_use_by"].as_array().unwrap().iter();
+        users.map(|user| user.as_str().unwrap().to_owned()).collect()
+    };
+    drives(content).iter().map(|(name, drive)| (name.clone(), words(drive))).collect()
+}
+
+#[test]
+fn lsblk_has_partitions_layers_mounts_and_swap() {
+    let plain = "root@nas:~# lsblk
+NAME                      MAJ:MIN RM   SIZE RO TYPE  MOUNTPOINTS
+loop0                       7:0    0  63.9M  1 loop  /snap/core20/2182
+sda                         8:0    0   3.6T  0 disk
+`-sda1                      8:1    0   3.6T  0 part
+  `-md127                   9:127  0   3.6T  0 raid1 /srv
+sdb                         8:16   0   3.6T  0 disk
+`-sdb1                      8:17   0   3.6T  0 part
+  `-md127                   9:127  0   3.6T  0 raid1 /srv
+nvme0n1                   259:0    0 931.5G  0 disk
+|-nvme0n1p2               259:2    0     2G  0 part  [SWAP]
+`-nvme0n1p3               259:3    0 928.5G  0 part
+  `-dm_crypt-0            253:0    0 928.4G  0 crypt
+    `-ubuntu--vg-ubuntu--lv 253:1  0   100G  0 lvm   /
+                                                     /home
+";
+    let found = in_use(plain);
+    assert_eq!(
+        found["nvme0n1"],
+        [
+            "nvme0n1p2 is swap",
+            "ubuntu--vg-ubuntu--lv mounted at / (unknown file system) on dm_crypt-0 on nvme0n1p3",
+            "ubuntu--vg-ubuntu--lv mounted at /home (unknown file system) on dm_crypt-0 on nvme0n1p3",
+        ]
+    );
+    assert_eq!(found["sda"], ["md127 mounted at /srv (unknown file system) on sda1"]);
+    assert!(found.contains_key("md127") && !found.contains_key("loop0"), "{:?}", found.keys());
+    assert_eq!(drives(plain)["md127"]["model"], "raid1");
+    let drawn = plain.replace("`-", "\u{2514}\u{2500}").replace("|-", "\u{251c}\u{2500}");
+    assert_eq!(in_use(&drawn), found);
+
+    let with_file_systems = "NAME        FSTYPE      FSVER LABEL UUID        FSAVAIL FSUSE% MOUNTPOINTS
+nvme0n1
+|-nvme0n1p1 vfat        FAT32       5A3C-1D2E    504.9M     1% /boot
+`-nvme0n1p2 crypto_LUKS 2           8a7c2c3e-0000
+  `-root    btrfs                   1a7c2c3e-0000    700G    20% /home
+                                                               /
+";
+    assert_eq!(
+        in_use(with_file_systems)["nvme0n1"],
+        [
+            "nvme0n1p1 mounted at /boot (vfat)",
+            "root mounted at / (btrfs) on nvme0n1p2",
+            "root mounted at /home (btrfs) on nvme0n1p2",
+        ]
+    );
+    let json = r#"{"blockdevices": [{"name": "sda", "type": "disk", "size": "10G", "children": [
+        {"name": "sda1", "type": "part", "fstype": "ext4", "mountpoints": ["/", null]},
+        {"name": "sda2", "type": "part", "fstype": "swap", "mountpoint": "[SWAP]"}]}]}"#;
+    assert_eq!(in_use(json)["sda"], ["sda1 mounted at / (ext4)", "sda2 is swap"]);
+}
+
+#[test]
+fn prompts_and_fences_are_no_unused_lines() {
+    let text = "```\nroot@host:~# lspci -nn\n\
+        01:00.0 Non-Volatile memory controller [0108]: Toshiba Corporation XG6 NVMe SSD Controller [1179:011a]\n\
+        root@host:~# lsblk\nNAME SIZE TYPE\nnvme0n1 1G disk\nroot@host:~# \n```\nIs this slow?\n";
+    let document: Value = serde_json::from_str(&printed(text, &["tree", "--json"]).1).unwrap();
+    let unused = document["source"]["unused_lines"].as_array().unwrap();
+    assert_eq!(unused.iter().map(|row| row["line"].as_u64().unwrap()).collect::<Vec<_>>(), [9]);
+}
+
 #[test]
 fn a_kernel_message_states_a_link() {
     let text = format!(

@@ -4,6 +4,7 @@
 //! tree (`tree.rs`) and files of sysfs (`root.rs`), which the readers of a live machine read. What no listing states is
 //! absent.
 
+mod blocks;
 mod dmesg;
 mod drives;
 mod facts;
@@ -16,6 +17,7 @@ mod lines;
 mod lsblk;
 mod lspci;
 mod nvme_list;
+mod prompt;
 mod registers;
 mod root;
 mod sections;
@@ -60,6 +62,7 @@ pub fn read(content: &[u8]) -> Result<Option<ImportRoot>, String> {
     drop(lines);
     identify::assign(&mut facts);
     drives::join(&mut facts);
+    blocks::join(&mut facts);
     if facts.functions.is_empty() && facts.drives.is_empty() {
         return Ok(None);
     }

@@ -5,6 +5,7 @@ use std::{
     collections::{BTreeMap, BTreeSet, btree_map::Entry},
 };
 
+use super::{blocks::Block, prompt::is_prompt};
 use crate::{
     machine::pasted::{Downgraded, UnusedLine},
     model::PciAddress,
@@ -35,6 +36,8 @@ pub(super) struct Facts {
     pub roots: BTreeMap<(u32, u8), usize>,
     /// Whole block devices by kernel name.
     pub drives: BTreeMap<String, DriveFacts>,
+    /// Partitions and layers above drives, by lsblk's names.
+    pub blocks: BTreeMap<String, Block>,
     /// Further files by absolute path: `/proc/interrupts`.
     pub files: BTreeMap<String, Known<Vec<u8>>>,
     pub downgraded: Vec<Downgraded>,
@@ -182,8 +185,11 @@ impl Notes {
         }
     }
 
-    /// The same, with the line's beginning quoted.
+    /// The same, with the line's beginning quoted; a prompt is no line of a listing.
     pub fn unused_text(&mut self, line: &Line, reason: &str) {
+        if is_prompt(&line.text) {
+            return;
+        }
         if self.unused.len() < crate::machine::Pasted::MOST_UNUSED {
             self.unused(line.number, &quoted(&line.text, reason));
         } else {

@@ -5,21 +5,38 @@ use std::borrow::Cow;
 use serde_json::Value;
 
 use super::{
-    drives::{drive_name, lsblk_size, put, put_device},
+    blocks::{is_filesystem, is_name, learn_size},
+    drives::{Size, drive_name, is_namespace, lsblk_size, put, put_device, short},
     facts::{Facts, Line},
     sections::Kind,
 };
 
-/// A table with the default columns, or others that begin with names and have sizes.
+/// A table with the default columns, or others that begin with names and have sizes or file systems.
 pub(super) const TABLE: Kind = Kind { begins: |line, _| is_heading(line), continues, tolerates: 0, read };
 
 /// Columns that are never empty; a row is read up to the first other one.
 const FULL: [&str; 12] =
     ["NAME", "KNAME", "PATH", "MAJ:MIN", "RM", "SIZE", "RO", "TYPE", "ROTA", "LOG-SEC", "PHY-SEC", "RA"];
 
+/// Kinds of rows.
+const TYPES: [&str; 17] = [
+    "disk", "part", "crypt", "lvm", "mpath", "dm", "rom", "loop", "md", "linear", "raid0", "raid1", "raid4",
+    "raid5", "raid6", "raid10", "bcache",
+];
+
 fn is_heading(line: &str) -> bool {
     let words: Vec<&str> = line.split_whitespace().collect();
-    matches!(words.first(), Some(&"NAME" | &"KNAME")) && words.contains(&"SIZE")
+    let has = |word: &str| words.contains(&word);
+    matches!(words.first(), Some(&"NAME" | &"KNAME"))
+        && (has("SIZE") || has("FSTYPE") && (has("MOUNTPOINT") || has("MOUNTPOINTS")))
+}
+
+/// The drawing's columns before a name, and what follows them.
+fn drawn(line: &str) -> (usize, &str) {
+    let marks = [' ', '\u{251c}', '\u{2514}', '\u{2502}', '\u{2500}', '|', '`', '-'];
+    let rest = line.trim_start_matches(marks);
+    let columns = line[..line.len() - rest.len()].chars().count();
+    (columns, rest)
 }
 
 /// A row of a partition or another layer begins with a line of the drawing.
@@ -27,71 +44,199 @@ fn is_layer(line: &str) -> bool {
     line.trim_start().starts_with(['\u{251c}', '\u{2514}', '\u{2502}', '|', '`'])
 }
 
+fn is_point(word: &str) -> bool {
+    word == "[SWAP]" || word.starts_with('/') && !word.starts_with("/dev/")
+}
+
+/// A kernel name of a drive, an array or the device mapper.
+fn is_disk(name: &str) -> bool {
+    let is_letters = |start: &str| {
+        name.strip_prefix(start).is_some_and(|rest| {
+            (1..=3).contains(&rest.len()) && rest.bytes().all(|byte| byte.is_ascii_lowercase())
+        })
+    };
+    is_namespace(name)
+        || ["sd", "vd", "hd", "xvd"].into_iter().any(is_letters)
+        || ["sr", "md", "zram", "loop", "mmcblk", "zd", "dm-"].iter().any(|start| {
+            name.strip_prefix(start).is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+        })
+}
+
 fn continues(line: &str) -> bool {
     let words: Vec<&str> = line.split_whitespace().collect();
     let Some(first) = words.first() else { return true };
     let has_size = words.iter().skip(1).take(6).any(|word| lsblk_size(word).is_some());
-    let is_mount =
-        line.starts_with(' ') && words.len() == 1 && (first.starts_with('/') || *first == "[SWAP]");
-    is_layer(line) || is_mount || drive_name(first).is_some() && has_size && words.len() >= 3
+    let is_mount = line.starts_with(' ') && words.len() == 1 && is_point(first);
+    let first = short(first);
+    is_layer(line)
+        || is_mount
+        || is_disk(first)
+        || is_name(first) && has_size && words.len() >= 3 && words.iter().any(|word| TYPES.contains(word))
 }
 
 fn read(lines: &[Line], facts: &mut Facts) -> Option<Cow<'static, str>> {
     let mut columns: Vec<String> = Vec::new();
     let mut found = false;
+    // Names of the rows above, by the columns where they begin.
+    let mut above: Vec<(usize, String)> = Vec::new();
+    let mut has_types = false;
     for line in lines {
         if is_heading(&line.text) {
             let words = line.text.split_whitespace().map(str::to_owned);
+            has_types = line.text.contains("TYPE") && words.clone().any(|word| word == "TYPE");
             columns = words.take_while(|word| FULL.contains(&word.as_str())).collect();
+            above.clear();
             continue;
         }
-        if is_layer(&line.text) || line.text.starts_with(' ') || line.text.is_empty() {
+        let (column, text) = drawn(&line.text);
+        let words: Vec<&str> = text.split_whitespace().collect();
+        let Some(name) = words.first().map(|word| short(word)) else { continue };
+        // A further mount point of the row above.
+        if words.len() == 1 && is_point(words[0]) && column > 0 {
+            if let Some((_, last)) = above.last() {
+                facts.block(last, line.number).mounts.insert(words[0].to_owned());
+            }
             continue;
         }
-        let words: Vec<&str> = line.text.split_whitespace().collect();
+        above.retain(|(at, _)| *at < column);
+        if !is_name(name) {
+            facts.notes.unused_text(line, "a row of lsblk without a device's name");
+            continue;
+        }
+        let parent = above.last().map(|(_, name)| name.clone());
+        above.push((column, name.to_owned()));
+        let kind = words
+            .iter()
+            .skip(1)
+            .find(|word| has_types && TYPES.contains(word))
+            .map_or_else(|| guessed(name, parent.as_deref()), |word| *word);
+        let row = Row {
+            name,
+            kind,
+            parent,
+            filesystem: words.iter().skip(1).find(|word| is_filesystem(word)).copied(),
+        };
+        let points = words.iter().skip(1).filter(|word| is_point(word)).map(|word| (*word).to_owned());
         let cell = |name: &str| {
             columns.iter().position(|column| column == name).and_then(|at| words.get(at)).copied()
         };
-        let Some(name) = cell("NAME").or_else(|| cell("KNAME")).and_then(drive_name) else { continue };
-        if cell("TYPE").is_some_and(|kind| kind != "disk") {
-            continue;
+        let size = cell("SIZE").and_then(lsblk_size);
+        layer(facts, &row, points, size, cell("MAJ:MIN"), line.number);
+        if kind == "disk" && drive_name(name).is_some() {
+            let row = |column: &str| cell(column).map(str::to_owned);
+            found |= drive(facts, name, &row, line.number) || columns.len() == 1;
         }
-        let row = |column: &str| cell(column).map(str::to_owned);
-        found |= drive(facts, &name, &row, line.number);
     }
     found.then(|| "lsblk".into())
 }
+
+/// The kind of a row of a table without TYPE.
+fn guessed(name: &str, parent: Option<&str>) -> &'static str {
+    match parent {
+        Some(parent) if name.starts_with(parent) => "part",
+        Some(_) if name.starts_with("md") => "md",
+        Some(_) => "dm",
+        None if name.starts_with("loop") => "loop",
+        None if name.starts_with("sr") => "rom",
+        None => "disk",
+    }
+}
+
+struct Row<'a> {
+    name: &'a str,
+    kind: &'a str,
+    parent: Option<String>,
+    filesystem: Option<&'a str>,
+}
+
+/// Takes a row's place in the stack and its mounts.
+fn layer(
+    facts: &mut Facts,
+    row: &Row,
+    points: impl Iterator<Item = String>,
+    size: Option<Size>,
+    number: Option<&str>,
+    line: usize,
+) {
+    let points: Vec<String> = points.collect();
+    if ["rom", "loop"].contains(&row.kind)
+        || row.kind == "disk" && points.is_empty()
+        || facts.blocks.len() >= MOST
+    {
+        return;
+    }
+    let block = facts.block(row.name, line);
+    row.kind.clone_into(&mut block.kind);
+    block.below.extend(row.parent.clone());
+    block.mounts.extend(points);
+    learn_size(block, size);
+    let is_number = |text: &&str| {
+        text.contains(':')
+            && text.len() < 20
+            && text.bytes().all(|byte| byte.is_ascii_digit() || byte == b':')
+    };
+    block.number = block.number.take().or_else(|| number.filter(is_number).map(str::to_owned));
+    block.filesystem = block.filesystem.take().or_else(|| row.filesystem.map(str::to_owned));
+}
+
+/// Partitions and layers of one text.
+const MOST: usize = 1 << 14;
 
 /// The document of `lsblk -J`, with or without `-O` and `-b`; whether it is one.
 pub(super) fn json(document: &Value, line: usize, facts: &mut Facts) -> bool {
     let Some(devices) = document.get("blockdevices").and_then(Value::as_array) else { return false };
     for device in devices {
-        let text = |field: &str| match device.get(field)? {
-            Value::String(text) => Some(text.trim().to_owned()),
-            Value::Number(number) => Some(number.to_string()),
-            Value::Bool(flag) => Some(u8::from(*flag).to_string()),
-            _ => None,
-        };
-        let column = |name: &str| text(&name.to_ascii_lowercase());
-        let Some(name) = text("kname").or_else(|| text("name")).as_deref().and_then(drive_name) else {
-            continue;
-        };
-        if column("TYPE").is_some_and(|kind| kind != "disk") {
-            continue;
-        }
-        drive(facts, &name, &column, line);
-        for (field, file) in [("MODEL", "model"), ("SERIAL", "serial")] {
-            put_device(facts, &name, file, &column(field).unwrap_or_default(), line);
-        }
-        let revision = if name.starts_with("nvme") { "firmware_rev" } else { "rev" };
-        put_device(facts, &name, revision, &column("REV").unwrap_or_default(), line);
-        if let Some(scheduler) = column("SCHED")
-            .filter(|word| word.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-'))
-        {
-            put(facts, &name, "queue/scheduler", format!("[{scheduler}]"), line);
-        }
+        json_row(device, None, line, facts);
     }
     true
+}
+
+fn json_row(device: &Value, parent: Option<&str>, line: usize, facts: &mut Facts) {
+    let text = |field: &str| match device.get(field)? {
+        Value::String(text) => Some(text.trim().to_owned()),
+        Value::Number(number) => Some(number.to_string()),
+        Value::Bool(flag) => Some(u8::from(*flag).to_string()),
+        _ => None,
+    };
+    let column = |name: &str| text(&name.to_ascii_lowercase());
+    let Some(name) = text("kname").or_else(|| text("name")) else { return };
+    let name = short(&name);
+    let kind = column("TYPE");
+    if is_name(name) {
+        let points = device.get("mountpoints").and_then(Value::as_array).into_iter().flatten();
+        let points = points.filter_map(Value::as_str).map(str::to_owned).chain(text("mountpoint"));
+        let points = points.filter(|point| is_point(point) && !point.contains('\n'));
+        let filesystem = column("FSTYPE").filter(|word| is_filesystem(word));
+        let row = Row {
+            name,
+            kind: kind.as_deref().unwrap_or_else(|| guessed(name, parent)),
+            parent: parent.map(str::to_owned).or_else(|| text("pkname").filter(|name| is_name(name))),
+            filesystem: filesystem.as_deref(),
+        };
+        let size = column("SIZE").and_then(|word| lsblk_size(&word));
+        layer(facts, &row, points, size, column("MAJ:MIN").as_deref(), line);
+        if row.kind == "disk" && drive_name(name).is_some() {
+            json_drive(facts, name, &column, line);
+        }
+    }
+    let children = device.get("children").and_then(Value::as_array).into_iter().flatten();
+    for child in children {
+        json_row(child, is_name(name).then_some(name), line, facts);
+    }
+}
+
+fn json_drive(facts: &mut Facts, name: &str, column: &dyn Fn(&str) -> Option<String>, line: usize) {
+    drive(facts, name, column, line);
+    for (field, file) in [("MODEL", "model"), ("SERIAL", "serial")] {
+        put_device(facts, name, file, &column(field).unwrap_or_default(), line);
+    }
+    let revision = if name.starts_with("nvme") { "firmware_rev" } else { "rev" };
+    put_device(facts, name, revision, &column("REV").unwrap_or_default(), line);
+    if let Some(scheduler) =
+        column("SCHED").filter(|word| word.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-'))
+    {
+        put(facts, name, "queue/scheduler", format!("[{scheduler}]"), line);
+    }
 }
 
 /// What tables and documents have; whether there was a size.

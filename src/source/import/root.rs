@@ -1,8 +1,12 @@
 //! [`ImportRoot`]: the files of sysfs that the facts of a text make.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use super::{
+    blocks,
     facts::{DriveFacts, ExpressWords, Facts, Function, Known, LinkWords},
     registers,
     tree::{self, Tree},
@@ -213,12 +217,14 @@ impl Files {
     /// Block devices: those that the text names, and one for each NVMe controller that it does not.
     fn drives(&mut self, facts: &Facts, tree: &Tree) {
         let mut names = Vec::new();
+        let mut folders = BTreeMap::new();
         let mut placed: Vec<PciAddress> = Vec::new();
         for (name, drive) in &facts.drives {
             let function = drive.address.filter(|address| tree.folders.contains_key(address));
             placed.extend(function);
             let above = function.and_then(|address| tree.folders.get(&address));
-            self.drive(name, drive, above.map_or("/sys/devices/unknown", String::as_str));
+            let folder = self.drive(name, drive, above.map_or("/sys/devices/unknown", String::as_str));
+            folders.insert(name.clone(), folder);
             names.push(name.clone());
         }
         for (address, function) in &facts.functions {
@@ -234,9 +240,28 @@ impl Files {
             names.push(name);
         }
         self.folder("/sys/block", names);
+        self.blocks(facts, &folders);
     }
 
-    fn drive(&mut self, name: &str, drive: &DriveFacts, above: &str) {
+    /// Partitions, layers, mounts and swap.
+    fn blocks(&mut self, facts: &Facts, folders: &BTreeMap<String, String>) {
+        let made = blocks::files(facts, folders);
+        for (folder, names) in made.folders {
+            let list = &mut self.answers.entry(folder.into()).or_default().list;
+            let known = list.take().and_then(Result::ok).unwrap_or_default();
+            let all: BTreeSet<String> = known.into_iter().chain(names).collect();
+            *list = Some(Ok(all.into_iter().collect()));
+        }
+        for (path, target, line) in made.links {
+            self.link(path, target, line);
+        }
+        for (path, content, line) in made.files {
+            self.put(path, content.into_bytes(), line);
+        }
+    }
+
+    /// The answer is its folder.
+    fn drive(&mut self, name: &str, drive: &DriveFacts, above: &str) -> String {
         let (device, folder) = if name.starts_with("nvme") {
             let controller =
                 name.split_once('n').and_then(|_| name.rsplit_once('n')).map_or(name, |(before, after)| {
@@ -258,5 +283,6 @@ impl Files {
         {
             self.put(format!("{base}/{file}"), format!("{}\n", known.value).into_bytes(), known.line);
         }
+        folder
     }
 }

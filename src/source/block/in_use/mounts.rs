@@ -68,7 +68,7 @@ fn mounts_line(line: &str) -> Option<Mount> {
         number: None,
         source: unescape(source),
         point: unescape(point),
-        filesystem: filesystem.to_owned(),
+        filesystem: unescape(filesystem),
         options: all,
         further_devices: further_devices(options.filter_map(|option| option.split_once('='))),
     })

@@ -27,7 +27,7 @@ const KEYS: [&str; 14] = [
     "Status",
 ];
 
-/// Whether a record begins here: `Slot:	0000:41:00.0`; `-vm` writes `Device:` in its place.
+/// Whether a record begins here: `Slot: 0000:41:00.0`; `-vm` writes `Device:` in its place.
 pub(super) fn is_first(line: &str) -> bool {
     place(line).is_some()
 }
@@ -57,7 +57,7 @@ pub(super) fn read(lines: &[Line], facts: &mut Facts) -> Cow<'static, str> {
     for line in lines.iter().filter(|line| !line.text.trim().is_empty()) {
         if let Some(address) = place(&line.text) {
             if let Some(known) = record.replace(Record::new(address, line.number)) {
-                form.keep(known, facts);
+                form.keep(&known, facts);
             }
         } else if let Some((key, value)) = field(&line.text)
             && let Some(record) = &mut record
@@ -68,7 +68,7 @@ pub(super) fn read(lines: &[Line], facts: &mut Facts) -> Cow<'static, str> {
         }
     }
     if let Some(record) = record {
-        form.keep(record, facts);
+        form.keep(&record, facts);
     }
     form.command()
 }
@@ -108,8 +108,8 @@ impl Form {
         format!("lspci -vmm{ids}{}", if self.drivers { "k" } else { "" }).into()
     }
 
-    fn keep(&mut self, record: Record, facts: &mut Facts) {
-        let Record { address, line, .. } = record;
+    fn keep(&mut self, record: &Record, facts: &mut Facts) {
+        let (address, line) = (record.address, record.line);
         let interface = u8::from_str_radix(record.get("ProgIf"), 16).ok();
         let (class, class_name) = names::class(record.get("Class"), interface);
         let name = name(record.get("Vendor"), record.get("Device"));
@@ -172,7 +172,8 @@ fn words(line: &str) -> (Vec<String>, Vec<&str>) {
         let (mut word, mut is_escaped, mut end) = (String::new(), false, inside.len());
         for (at, letter) in inside.char_indices() {
             if is_escaped {
-                (is_escaped, _) = (false, word.push(letter));
+                word.push(letter);
+                is_escaped = false;
             } else if letter == '\\' {
                 is_escaped = true;
             } else if letter == '"' {

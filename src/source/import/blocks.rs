@@ -1,0 +1,178 @@
+//! What lies on drives: partitions, layers, mounts and swap as lsblk lists them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{drives::Size, facts::Facts};
+
+/// A partition, or a device on partitions and drives. Whole drives have their mounts here.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub(super) struct Block {
+    pub line: usize,
+    /// lsblk's TYPE: `part`, `crypt`, `lvm`, `raid1`.
+    pub kind: String,
+    /// Block devices directly below, by lsblk's names.
+    pub below: BTreeSet<String>,
+    pub size: Option<Size>,
+    /// Major and minor number.
+    pub number: Option<String>,
+    pub filesystem: Option<String>,
+    /// Mount points, and `[SWAP]`.
+    pub mounts: BTreeSet<String>,
+}
+
+/// Files by absolute path with their lines, and names in folders.
+#[derive(Debug, Default)]
+pub(super) struct Made {
+    pub files: Vec<(String, String, usize)>,
+    pub links: Vec<(String, String, usize)>,
+    pub folders: BTreeMap<String, BTreeSet<String>>,
+}
+
+/// Kinds of rows that are no layer of a drive.
+const OTHER: [&str; 4] = ["disk", "rom", "loop", "part"];
+
+/// A name that may become a folder's: kernel names, and names of device mapper.
+pub(super) fn is_name(name: &str) -> bool {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.+".contains(&byte);
+    (1..=128).contains(&name.len()) && name.bytes().all(is_plain) && !name.starts_with('.')
+}
+
+/// Whether a word is a file system of util-linux' library.
+pub(super) fn is_filesystem(word: &str) -> bool {
+    const KNOWN: [&str; 21] = [
+        "ext2",
+        "ext3",
+        "ext4",
+        "xfs",
+        "btrfs",
+        "vfat",
+        "exfat",
+        "ntfs",
+        "f2fs",
+        "zfs_member",
+        "bcachefs",
+        "swap",
+        "bcache",
+        "linux_raid_member",
+        "crypto_LUKS",
+        "LVM2_member",
+        "iso9660",
+        "squashfs",
+        "jfs",
+        "nilfs2",
+        "ceph_bluestore",
+    ];
+    KNOWN.contains(&word)
+}
+
+impl Facts {
+    /// The row of that name, made if it is new. Several parents of an array list it once each.
+    pub fn block(&mut self, name: &str, line: usize) -> &mut Block {
+        self.blocks.entry(name.to_owned()).or_insert_with(|| Block { line, ..Block::default() })
+    }
+}
+
+/// Files of partitions and layers; `folders` has those of drives by name.
+pub(super) fn files(facts: &Facts, folders: &BTreeMap<String, String>) -> Made {
+    let mut made = Made::default();
+    for (name, block) in &facts.blocks {
+        match block.kind.as_str() {
+            "part" => partition(&mut made, name, block, folders),
+            kind if !OTHER.contains(&kind) && !kind.is_empty() => layer(&mut made, name, block),
+            _ => {}
+        }
+    }
+    tables(&mut made, facts);
+    made
+}
+
+fn partition(made: &mut Made, name: &str, block: &Block, folders: &BTreeMap<String, String>) {
+    let digits = name.trim_end_matches(|c: char| c.is_ascii_digit()).len();
+    let Ok(number) = name[digits..].parse::<u32>() else { return };
+    for drive in &block.below {
+        let Some(folder) = folders.get(drive).filter(|_| name.starts_with(drive.as_str())) else { continue };
+        made.folders.entry(folder.clone()).or_default().insert(name.to_owned());
+        let folder = format!("{folder}/{name}");
+        made.folders.entry(folder.clone()).or_default();
+        made.files.push((format!("{folder}/partition"), number.to_string(), block.line));
+        made.common(&folder, block);
+    }
+}
+
+fn layer(made: &mut Made, name: &str, block: &Block) {
+    let folder = format!("/sys/devices/virtual/block/{name}");
+    made.folders.entry("/sys/block".to_owned()).or_default().insert(name.to_owned());
+    made.folders.entry(folder.clone()).or_default();
+    made.links.push((format!("/sys/block/{name}"), folder.clone(), block.line));
+    made.folders.entry(format!("{folder}/slaves")).or_default().extend(block.below.iter().cloned());
+    let file = if block.kind.starts_with("raid") || block.kind == "linear" {
+        ("md/level", block.kind.clone())
+    } else {
+        ("dm/name", name.to_owned())
+    };
+    made.files.push((format!("{folder}/{}", file.0), file.1, block.line));
+    made.common(&folder, block);
+}
+
+/// `/proc/mounts` and `/proc/swaps`.
+fn tables(made: &mut Made, facts: &Facts) {
+    let (mut mounts, mut swaps) = (Vec::new(), vec!["Filename Type Size Used Priority\n".to_owned()]);
+    for (name, block) in &facts.blocks {
+        let file = format!("/dev/{name}");
+        for point in &block.mounts {
+            if point == "[SWAP]" {
+                swaps.push(format!("{file} partition 0 0 0\n"));
+            } else if point.starts_with('/') {
+                let filesystem = block.filesystem.as_deref().unwrap_or("unknown\\040file\\040system");
+                mounts.push(format!("{file} {} {filesystem}  0 0\n", escaped(point)));
+            }
+        }
+    }
+    let line = |is_swap: bool| {
+        let mut rows = facts.blocks.values();
+        rows.find(|row| row.mounts.iter().any(|point| (point == "[SWAP]") == is_swap)).map(|row| row.line)
+    };
+    if let Some(line) = line(false) {
+        made.files.push(("/proc/mounts".to_owned(), mounts.concat(), line));
+    }
+    if let Some(line) = line(true) {
+        made.files.push(("/proc/swaps".to_owned(), swaps.concat(), line));
+    }
+}
+
+/// As the kernel escapes a field.
+fn escaped(field: &str) -> String {
+    field.replace('\\', "\\134").replace(' ', "\\040").replace('\t', "\\011")
+}
+
+impl Made {
+    fn common(&mut self, folder: &str, block: &Block) {
+        if let Some(size) = block.size {
+            self.files.push((format!("{folder}/size"), (size.bytes / 512).to_string(), block.line));
+        }
+        if let Some(number) = &block.number {
+            self.files.push((format!("{folder}/dev"), number.clone(), block.line));
+        }
+    }
+}
+
+/// Partitions that a list without a drawing names get their drive by name: `nvme0n1p2`, `sda2`.
+pub(super) fn join(facts: &mut Facts) {
+    for (name, block) in &mut facts.blocks {
+        if block.kind != "part" || !block.below.is_empty() {
+            continue;
+        }
+        let stem = name.trim_end_matches(|c: char| c.is_ascii_digit());
+        let drive = [stem, stem.strip_suffix('p').unwrap_or(stem)]
+            .into_iter()
+            .find(|stem| facts.drives.contains_key(*stem));
+        block.below.extend(drive.map(str::to_owned));
+    }
+}
+
+/// A size that stands in a row.
+pub(super) fn learn_size(block: &mut Block, size: Option<Size>) {
+    if block.size.is_none_or(|known| !known.is_exact) {
+        block.size = size.or(block.size);
+    }
+}
