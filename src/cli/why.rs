@@ -67,9 +67,10 @@ pub(super) fn run(args: &WhyArgs, origin: &Origin) -> Result<Status, Failure> {
     let bed =
         Testbed::new(origin, &root, startup::read(&*root), Clock::real()).ok_or_else(|| captured("why"))?;
     let question = Question { file: args.file.clone(), time: args.runtime, drop_cache: args.drop_cache };
-    let inquiry = match Inquiry::new(&*root, question.clone()) {
+    let machine = &bed.read.machine;
+    let inquiry = match Inquiry::new(&*root, machine, question.clone()) {
         Err(error) if is_cached(&error) && args.may_drop() => {
-            Inquiry::new(&*root, Question { drop_cache: true, ..question })?
+            Inquiry::new(&*root, machine, Question { drop_cache: true, ..question })?
         }
         result => result?,
     };

@@ -310,7 +310,7 @@ impl Effects {
                 self.run.iter().for_each(Run::stop);
                 return self.look_at_run(app);
             }
-            Effect::MeasureFile(request) => self.measure_file(app, request),
+            Effect::MeasureFile(request) => self.measure_file(request),
             Effect::StopFile => self.measuring.iter().for_each(Measuring::stop),
             Effect::BeginExperiment(plan) => self.experiment(experiment_thread::Request::Begin(plan)),
             Effect::StopExperiment => self.experiment(experiment_thread::Request::Stop),
@@ -386,15 +386,10 @@ impl Effects {
     }
 
     /// Measures the path of a file of this machine; a demo and a capture have none.
-    fn measure_file(&mut self, app: &App, request: FileRequest) {
+    fn measure_file(&mut self, request: FileRequest) {
         let Some(root) = self.live.clone() else { return };
-        let read = MachineRead {
-            machine: Arc::clone(&app.shared.machine),
-            problems: app.shared.problems.clone(),
-            limits: Arc::clone(&app.shared.limits),
-        };
         let sender = self.sender.clone();
-        self.measuring = Some(Measuring::start(request, root, read, self.screen.is_none(), move |news| {
+        self.measuring = Some(Measuring::start(request, root, self.screen.is_none(), move |news| {
             send(&sender, Message::File(Box::new(news)));
         }));
     }

@@ -25,6 +25,7 @@ use crate::{
         EngineError,
         file_state::{self, Extent},
     },
+    machine::Machine,
     model::{EngineKind, Pattern, Target, Workload},
     source::SysRoot,
     units::Bytes,
@@ -113,7 +114,11 @@ impl Inquiry {
     ///
     /// # Errors
     /// A file that cannot be read, is too small, or is cached as a whole.
-    pub(crate) fn new(root: &dyn SysRoot, question: Question) -> Result<Self, EngineError> {
+    pub(crate) fn new(
+        root: &dyn SysRoot,
+        machine: &Machine,
+        question: Question,
+    ) -> Result<Self, EngineError> {
         let path = question.file.as_path();
         let fail = |wrong: String, fix: &str| EngineError::target(path, wrong, fix, None);
         if path.is_dir() {
@@ -157,7 +162,7 @@ impl Inquiry {
             let fix = format!("{DROP_CACHE} to drop its pages, which changes no data");
             return Err(fail(wrong, &fix));
         };
-        let levels = stack::below(root, &mounted, &extents, first.offset);
+        let levels = stack::below((root, machine), &mounted, &extents, first.offset);
         Ok(Self { question, file, mounted, extents, places, levels, state })
     }
 
@@ -186,7 +191,7 @@ impl Inquiry {
         let all = ROUNDS * tests.len();
         'rounds: for round in 0..ROUNDS {
             let place = self.places[round % self.places.len()];
-            let levels = stack::below(root, &self.mounted, &self.extents, place.offset);
+            let levels = stack::below((root, &bed.read.machine), &self.mounted, &self.extents, place.offset);
             for number in 0..tests.len() {
                 // Each test is first once: caches below the file system favour the last.
                 let test = &tests[(number + round * tests.len() / ROUNDS) % tests.len()];
@@ -430,7 +435,8 @@ mod tests {
 
     fn ask(file: &Path, drop_cache: bool) -> Result<Inquiry, EngineError> {
         let question = Question { file: file.to_owned(), time: Duration::from_millis(500), drop_cache };
-        Inquiry::new(&*Origin::Live.open().unwrap(), question)
+        let root = Origin::Live.open().unwrap();
+        Inquiry::new(&*root, &startup::read(&*root).machine, question)
     }
 
     #[test]

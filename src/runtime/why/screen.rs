@@ -13,10 +13,9 @@ use std::{
 
 use super::{Answer, Inquiry, LEAST_FILE, Progress, Question, complete, is_cached};
 use crate::{
-    app::MachineRead,
     engine::EngineError,
     model::Failed,
-    runtime::{clock::Clock, run::Testbed},
+    runtime::{clock::Clock, run::Testbed, startup},
     source::{SysRoot, origin::Origin},
     text::Label,
     ui::inquiry::{FileAnswer, FileNews, FileRefusal, FileRequest, FileStep},
@@ -39,14 +38,13 @@ impl Measuring {
     pub(in crate::runtime) fn start(
         request: FileRequest,
         root: Arc<dyn SysRoot>,
-        read: MachineRead,
         inline: bool,
         report: impl Fn(FileNews) + Send + 'static,
     ) -> Self {
         let stop = Arc::new(AtomicBool::new(false));
         let stops = Arc::clone(&stop);
         let job = move || {
-            let result = measure(&request, TIME, &root, read, &stops, &report);
+            let result = measure(&request, TIME, &root, &stops, &report);
             report(FileNews::Ended(result));
         };
         let thread = if inline {
@@ -78,16 +76,16 @@ fn measure(
     request: &FileRequest,
     time: Duration,
     root: &Arc<dyn SysRoot>,
-    read: MachineRead,
     stop: &AtomicBool,
     report: &impl Fn(FileNews),
 ) -> Result<FileAnswer, FileRefusal> {
     let file = crate::runtime::opening::expanded(request.file.clone());
     let refuse = |error| refusal(&file, error);
-    let bed = Testbed::new(&Origin::Live, root, read, Clock::real());
+    // Loop devices and file systems may have changed since the screen read the machine.
+    let bed = Testbed::new(&Origin::Live, root, startup::read(&**root), Clock::real());
     let bed = bed.ok_or(EngineError::Stopped).map_err(refuse)?;
     let question = Question { file: file.clone(), time, drop_cache: request.drop_cache };
-    let inquiry = Inquiry::new(&**root, question).map_err(refuse)?;
+    let inquiry = Inquiry::new(&**root, &bed.read.machine, question).map_err(refuse)?;
     let mut last = None;
     let answer = inquiry.answer(&bed, &**root, |progress: &Progress<'_>| {
         if last.replace(progress.done) != Some(progress.done) {
@@ -143,15 +141,13 @@ mod tests {
     };
 
     use super::*;
-    use crate::runtime::startup;
 
     fn start(file: &Path) -> (Measuring, mpsc::Receiver<FileNews>) {
         let root = Origin::Live.open().unwrap();
-        let read = startup::read(&*root);
         let (sender, news) = mpsc::channel();
         let sender = Mutex::new(sender);
         let request = FileRequest { file: file.to_owned(), drop_cache: false };
-        let measuring = Measuring::start(request, root, read, false, move |news| {
+        let measuring = Measuring::start(request, root, false, move |news| {
             let _ = sender.lock().unwrap().send(news);
         });
         (measuring, news)

@@ -1,4 +1,5 @@
-//! Block devices below a file: partitions, device mapper, md, loop devices over other files.
+//! Block devices below a file, by the layers of the machine: partitions, device mapper, md, loop devices over other files. Read here
+//! are only the numbers of mounts, and the file and the offset of loop devices.
 
 use std::{
     fs::File,
@@ -11,10 +12,12 @@ use rustix::fs::{major, minor};
 
 use crate::{
     engine::file_state::{self, Extent},
+    machine::{LayerKind, Machine},
     source::{
         SysRoot,
-        root::{file_name, flag, label, number, parent, resolve, text},
+        root::{file_name, number, text},
     },
+    text::Label,
     waterfall::Layer,
 };
 
@@ -39,7 +42,7 @@ pub(super) struct Level {
 pub(super) struct Mounted {
     /// `ext4 at /srv`.
     pub name: String,
-    /// Its block device's number in sysfs: `8:1`; `None` of file systems without one.
+    /// Kernel name of its block device or partition: `nvme0n1p2`; `None` of file systems without one.
     device: Option<String>,
 }
 
@@ -50,8 +53,8 @@ const DEEPEST: usize = 8;
 pub(super) fn mounted(root: &dyn SysRoot, file: &Path) -> Option<Mounted> {
     let whole = file.canonicalize().ok()?;
     let numbered = |number: u64| {
-        let number = format!("{}:{}", major(number), minor(number));
-        root.link(&format!("/sys/dev/block/{number}")).is_ok().then_some(number)
+        let link = root.link(&format!("/sys/dev/block/{}:{}", major(number), minor(number))).ok()?;
+        Some(file_name(&link).to_owned())
     };
     let own = whole.metadata().ok().and_then(|metadata| numbered(metadata.dev()));
     let table = text(root, "/proc/self/mountinfo");
@@ -72,10 +75,15 @@ pub(super) fn mounted(root: &dyn SysRoot, file: &Path) -> Option<Mounted> {
 }
 
 /// The levels below the byte at `offset` of a file, from the top down.
-pub(super) fn below(root: &dyn SysRoot, mounted: &Mounted, extents: &[Extent], offset: u64) -> Vec<Level> {
+pub(super) fn below(
+    (root, machine): (&dyn SysRoot, &Machine),
+    mounted: &Mounted,
+    extents: &[Extent],
+    offset: u64,
+) -> Vec<Level> {
     let mut levels = Vec::new();
     if let (Some(device), Some(place)) = (&mounted.device, physical(extents, offset)) {
-        descend(root, device, place, &mut levels);
+        descend((root, machine), device, place, &mut levels);
     }
     levels
 }
@@ -87,58 +95,49 @@ fn physical(extents: &[Extent], offset: u64) -> Option<u64> {
     (offset < extent.logical + extent.length).then_some(extent.physical + offset - extent.logical)
 }
 
-/// Adds the device of that number at that offset, and everything below it.
-fn descend(root: &dyn SysRoot, device: &str, offset: u64, levels: &mut Vec<Level>) {
-    let Ok(place) = resolve(root, &format!("/sys/dev/block/{device}")) else { return };
-    if levels.len() >= DEEPEST {
-        return;
-    }
-    if let Some(start) = number::<u64>(root, &format!("{place}/start")).get() {
-        // A partition is a part of its drive.
-        let whole = label(root, &format!("{}/dev", parent(&place)));
-        if let Some(whole) = whole.value() {
-            return descend(root, whole.as_str(), offset + start * 512, levels);
-        }
-    }
-    let name = file_name(&place).to_owned();
-    let slaves = root.list(&format!("{place}/slaves")).unwrap_or_default();
-    let backing = text(root, &format!("{place}/loop/backing_file"));
-    let is_crypt = label(root, &format!("{place}/dm/uuid"))
-        .value()
-        .is_some_and(|uuid| uuid.as_str().starts_with("CRYPT-"));
-    let backing = backing.value().map(|path| PathBuf::from(path.trim_end_matches('\n')));
+/// Adds the device of that name, or the drive of that partition, at that offset, and everything below it.
+fn descend((root, machine): (&dyn SysRoot, &Machine), part: &str, offset: u64, levels: &mut Vec<Level>) {
+    let Some(drive) = machine.whole(part).filter(|_| levels.len() < DEEPEST) else { return };
+    let name = drive.name.as_str();
+    // A partition is a part of its drive.
+    let start = drive.partitions.iter().find(|partition| partition.name == *part);
+    let offset = offset + start.and_then(|partition| partition.start.get()).unwrap_or_default().0;
+    let layer = machine.layer(name);
+    let below = layer.map_or(&[][..], |layer| &layer.below);
+    let direct = match layer.map(|layer| &layer.kind) {
+        Some(LayerKind::Loop { direct }) => Some(direct.get()),
+        _ => None,
+    };
+    let is_crypt = layer.and_then(|layer| layer.dm()).is_some_and(|dm| dm.kinds().contains(&"crypt"));
     levels.push(Level {
-        layer: match (is_crypt, slaves.is_empty() && backing.is_none()) {
+        layer: match (is_crypt, below.is_empty() && direct.is_none()) {
             (true, _) => Layer::Crypt,
             (false, true) => Layer::Drive,
             (false, false) => Layer::Array,
         },
-        paths: vec![Path::new("/dev").join(&name)],
+        name: name.to_owned(),
+        paths: vec![drive.target().path],
         offset,
-        read_ahead: number(root, &format!("{place}/queue/read_ahead_kb")).get(),
-        buffered: backing.is_some() && flag(root, &format!("{place}/loop/dio")).get() == Some(false),
-        name,
+        read_ahead: drive.queue.read_ahead_kb.get(),
+        buffered: direct == Some(Some(false)),
     });
-    if let Some(backing) = backing {
-        let own = number::<u64>(root, &format!("{place}/loop/offset")).get().unwrap_or(0);
-        return below_file(root, &backing, offset + own, levels);
+    if direct.is_some() {
+        let at = |file: &str| format!("{}/loop/{file}", drive.path);
+        let own = number::<u64>(root, &at("offset")).get().unwrap_or(0);
+        if let Some(backing) = text(root, &at("backing_file")).value() {
+            let backing = Path::new(backing.trim_end_matches('\n'));
+            below_file((root, machine), backing, offset + own, levels);
+        }
+        return;
     }
-    let number_of = |slave: &String| {
-        let place = resolve(root, &format!("{place}/slaves/{slave}")).ok()?;
-        label(root, &format!("{place}/dev")).value().map(ToString::to_string)
-    };
-    match &slaves[..] {
+    match below {
         [] => {}
         // The data of crypt and LVM begin a few MiB behind the start of what is below: about the same place.
-        [one] => {
-            if let Some(device) = number_of(one) {
-                descend(root, &device, offset, levels);
-            }
-        }
+        [one] => descend((root, machine), one.as_str(), offset, levels),
         several => levels.push(Level {
             layer: Layer::Drive,
-            name: several.join(" + "),
-            paths: several.iter().map(|name| Path::new("/dev").join(name)).collect(),
+            name: several.iter().map(Label::as_str).collect::<Vec<_>>().join(" + "),
+            paths: several.iter().map(|name| Path::new("/dev").join(name.as_str())).collect(),
             offset: (offset / several.len() as u64) >> 20 << 20,
             read_ahead: None,
             buffered: false,
@@ -147,8 +146,8 @@ fn descend(root: &dyn SysRoot, device: &str, offset: u64, levels: &mut Vec<Level
 }
 
 /// Adds the file of a loop device, and what is below it.
-fn below_file(root: &dyn SysRoot, file: &Path, offset: u64, levels: &mut Vec<Level>) {
-    let Some(mounted) = mounted(root, file) else { return };
+fn below_file(at: (&dyn SysRoot, &Machine), file: &Path, offset: u64, levels: &mut Vec<Level>) {
+    let Some(mounted) = mounted(at.0, file) else { return };
     levels.push(Level {
         layer: Layer::FileSystem,
         name: format!("{} on {}", file.display(), mounted.name),
@@ -161,49 +160,60 @@ fn below_file(root: &dyn SysRoot, file: &Path, offset: u64, levels: &mut Vec<Lev
     if let (Ok(extents), Some(device)) = (extents, mounted.device)
         && let Some(place) = physical(&extents, offset)
     {
-        descend(root, &device, place, levels);
+        descend(at, &device, place, levels);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::source::capture::TextRoot;
+    use crate::source::{self, capture::TextRoot};
+
+    const STACK: &str = include_str!("../../../tests/fixtures/stack.capture");
+
+    fn below(device: &str, offset: u64) -> Vec<Level> {
+        let root = TextRoot::parse(STACK).unwrap();
+        let machine = source::read_machine(&root).0;
+        let mounted = Mounted { name: "ext4 at /".to_owned(), device: Some(device.to_owned()) };
+        let extents = [Extent { logical: 0, physical: 1 << 20, length: 8 << 20 }];
+        super::below((&root, &machine), &mounted, &extents, offset)
+    }
+
+    fn seen(levels: &[Level]) -> Vec<(Layer, &str, u64)> {
+        levels.iter().map(|level| (level.layer, &*level.name, level.offset)).collect()
+    }
 
     #[test]
-    fn crypt_on_a_partition_of_a_drive_is_three_levels_with_the_place_on_each() {
-        let drive = "/sys/devices/pci0000:00/0000:01:00.0/nvme/nvme0/nvme0n1";
-        let files = [
-            ("/sys/devices/virtual/block/dm-0/dev", "253:0"),
-            ("/sys/devices/virtual/block/dm-0/dm/uuid", "CRYPT-LUKS2-x"),
-            ("/sys/devices/virtual/block/dm-0/queue/read_ahead_kb", "128"),
-            (&format!("{drive}/dev"), "259:0"),
-            (&format!("{drive}/nvme0n1p2/dev"), "259:2"),
-            (&format!("{drive}/nvme0n1p2/start"), "2048"),
-        ]
-        .map(|(path, text)| format!("file {path} {text}\n"))
-        .concat();
-        let links = format!(
-            "dir /sys/devices/virtual/block/dm-0/slaves\n  nvme0n1p2\n\
-             link /sys/dev/block/253:0 ../../devices/virtual/block/dm-0\n\
-             link /sys/devices/virtual/block/dm-0/slaves/nvme0n1p2 ../../../..{up}/nvme0n1p2\n\
-             link /sys/dev/block/259:2 ../..{p}/nvme0n1p2\nlink /sys/dev/block/259:0 ../..{p}\n",
-            p = drive.strip_prefix("/sys").unwrap(),
-            up = drive.strip_prefix("/sys/devices").unwrap()
-        );
-        let root = TextRoot::parse(&format!("iodyno capture 1\n\n{files}{links}")).unwrap();
-        let mounted = Mounted { name: "ext4 at /".to_owned(), device: Some("253:0".to_owned()) };
-        let extents = [Extent { logical: 0, physical: 1 << 20, length: 8 << 20 }];
-        let levels = below(&root, &mounted, &extents, 4096);
-        let seen: Vec<_> = levels.iter().map(|level| (level.layer, &*level.name, level.offset)).collect();
+    fn crypt_on_an_array_is_three_levels_with_the_place_on_each() {
+        let levels = below("dm-0", 4096);
         let place = (1 << 20) + 4096;
         assert_eq!(
-            seen,
-            [(Layer::Crypt, "dm-0", place), (Layer::Drive, "nvme0n1", place + (1 << 20))],
-            "{levels:?}"
+            seen(&levels),
+            [
+                (Layer::Crypt, "dm-0", place),
+                (Layer::Array, "md0", place),
+                (Layer::Drive, "nvme0n1p1 + nvme1n1 + nvme2n1", 0)
+            ]
         );
-        assert_eq!(levels[0].read_ahead, Some(128));
-        assert!(below(&root, &mounted, &extents, 9 << 20).is_empty(), "a hole has no place");
+        assert_eq!(levels[2].paths.len(), 3, "members are read together");
+        assert!(below("dm-0", 9 << 20).is_empty(), "a hole has no place");
+        assert!(below("sdz", 4096).is_empty(), "a device that the machine does not have");
+    }
+
+    #[test]
+    fn a_partition_is_its_drive_behind_its_start() {
+        let machine = source::read_machine(&TextRoot::parse(STACK).unwrap()).0;
+        let start = machine.whole("nvme0n1p1").unwrap().partitions[0].start.get().unwrap().0;
+        let levels = below("nvme0n1p1", 4096);
+        assert_eq!(seen(&levels), [(Layer::Drive, "nvme0n1", start + (1 << 20) + 4096)]);
+        assert!(start > 0, "the fixture has a start");
+    }
+
+    #[test]
+    fn a_loop_device_without_its_file_here_ends_the_path() {
+        let levels = below("loop0", 0);
+        assert_eq!(seen(&levels), [(Layer::Array, "loop0", 1 << 20)]);
+        assert!(levels[0].buffered);
     }
 
     #[test]

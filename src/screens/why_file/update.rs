@@ -1,6 +1,6 @@
 //! Keys of the page: the question for a file, again, drop pages, back.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use ratatui::layout::{Position, Rect};
 use tui_input::Input;
@@ -44,7 +44,7 @@ impl Screen for WhyFile {
             && let Some(file) = refusal.instead.as_ref().filter(|_| !self.is_offered)
         {
             self.is_offered = true;
-            self.ask(file.clone());
+            self.ask(file);
         }
         Asks::new()
     }
@@ -55,7 +55,7 @@ impl Screen for WhyFile {
             self.from = Some(*from);
         }
         if shared.mode == Mode::Live && !shared.measures_file() {
-            self.ask(file.clone());
+            self.ask(file);
         }
         Asks::new()
     }
@@ -120,7 +120,7 @@ impl Screen for WhyFile {
 
 impl WhyFile {
     /// Opens the question.
-    fn ask(&mut self, file: PathBuf) {
+    fn ask(&mut self, file: &Path) {
         self.field = Some(Input::new(file.to_string_lossy().into_owned()));
         self.top = 0;
     }
