@@ -93,8 +93,10 @@ fn answered(shared: &Shared, answer: &FileAnswer, width: u16) -> Vec<Vec<Piece>>
     }
     let mut lines = match answer.path.verdict(shared.units) {
         Some(verdict) => {
-            let mut lines = paragraph(&verdict.text, Meaning::Figure, width);
-            lines.extend(hanging(piece("Remedy  ", Meaning::Quiet), &verdict.remedy, Meaning::Text, width));
+            let titled =
+                |title, text: &str, meaning| hanging(piece(title, Meaning::Quiet), text, meaning, width);
+            let mut lines = titled("Bottleneck  ", &verdict.text, Meaning::Figure);
+            lines.extend(titled("Remedy      ", &verdict.remedy, Meaning::Text));
             lines
         }
         None => paragraph(NO_LOSS, Meaning::Good, width),
