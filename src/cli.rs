@@ -8,6 +8,7 @@ mod compare;
 mod display;
 mod metrics;
 mod pages;
+mod progress;
 mod pull;
 mod signals;
 mod experiment;
@@ -147,6 +148,26 @@ impl Command {
                 | Self::Metrics
         )
     }
+
+    /// Its name, if it prints nothing until it is done.
+    fn quiet_name(&self) -> Option<&'static str> {
+        Some(match self {
+            Self::Render(_) => "render",
+            Self::Tree(_) => "tree",
+            Self::Drives(_) => "drives",
+            Self::Check(_) => "check",
+            Self::Why(_) => "why",
+            Self::Whatif(_) => "whatif",
+            Self::Capture(_) => "capture",
+            Self::Sheet(_) => "sheet",
+            Self::Compare(_) => "compare",
+            Self::Metrics => "metrics",
+            Self::Bench(args) if args.json() => "bench",
+            Self::Pull(args) if args.is_quiet() => "pull",
+            Self::Experiment(args) if args.is_quiet() => "experiment",
+            _ => return None,
+        })
+    }
 }
 
 #[derive(Debug, Clone, Copy, Args)]
@@ -182,6 +203,8 @@ impl CommandLine {
         if self.command.as_ref().is_some_and(Command::only_reads_this_machine) {
             tune::note(&origin, tune::Need::GoOn)?;
         }
+        terminal::look(&self.display);
+        let _progress = progress::Progress::begin(self.command.as_ref().and_then(Command::quiet_name));
         let status = match self.command {
             None => return screen(&origin, &self.display),
             Some(Command::Render(args)) => render::run(&args, &origin, &self.display),
@@ -331,6 +354,7 @@ impl Progress {
 
 /// Writes a command's text to standard output, without characters that control a terminal.
 fn print(text: &str) -> Result<Status, Failure> {
+    progress::output();
     let mut out = io::stdout().lock();
     out.write_all(printable(text).as_bytes())
         .and_then(|()| out.flush())
@@ -340,6 +364,7 @@ fn print(text: &str) -> Result<Status, Failure> {
 
 /// Writes a line to standard error.
 fn say(line: &str) {
+    progress::output();
     // An error of standard error cannot be reported.
     let _ = writeln!(io::stderr(), "iodyno: {}", Label::new(line));
 }

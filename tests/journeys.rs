@@ -254,6 +254,28 @@ fn counters_of_this_machine_move_while_time_passes() {
 }
 
 #[test]
+fn tall_terminals_show_all_settings_and_what_verdicts_mean() {
+    for size in [(120, 60), (200, 60)] {
+        let mut headless =
+            Headless::open(&Origin::Demo("threadripper-before".to_owned()), size).expect("demos open");
+        press(&mut headless, "3");
+        let picture = shown(&headless);
+        assert!(picture.contains("nvme8n1  all settings") && picture.contains("max_sectors_kb"), "{picture}");
+        press(&mut headless, "5");
+        let picture = shown(&headless);
+        assert!(picture.contains("None yet. An experiment"), "{picture}");
+        for words in ["each arm none: ", "mq-deadline: ", "better   mq-deadline beats none", "settles "] {
+            assert!(picture.contains(words), "{words}\n{picture}");
+        }
+        press(&mut headless, "<Enter>");
+        headless.wait(Duration::from_secs(60));
+        press(&mut headless, "<Esc>");
+        let picture = shown(&headless);
+        assert!(!picture.contains("None yet.") && picture.contains("mq-deadline against none: -"), "{picture}");
+    }
+}
+
+#[test]
 fn the_palette_runs_a_command_by_its_name() {
     let mut headless = open("laptop");
     press(&mut headless, ":units<Enter>");

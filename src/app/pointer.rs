@@ -52,11 +52,10 @@ fn wheel(app: &mut App, step: isize, at: Position) -> Vec<Effect> {
             let last = commands::matching(screen, can_test, palette.input.value()).len().saturating_sub(1);
             palette.selected = palette.selected.saturating_add_signed(step).min(last);
         }
-        Some(Overlay::Quit) => {}
         None if body.contains(at) => {
             return with_screen(app, |screen, shared, body| screen.wheel(step, at, shared, body));
         }
-        None => {}
+        Some(Overlay::Quit) | None => {}
     }
     Vec::new()
 }

@@ -110,6 +110,13 @@ fn metric(text: &str) -> Result<Metric, String> {
         .ok_or_else(|| format!("no such figure; use one of {}", names.join(", ")))
 }
 
+impl ExperimentArgs {
+    /// Whether it prints nothing before its document.
+    pub(super) const fn is_quiet(&self) -> bool {
+        matches!(&self.action, Action::Run(args) if args.json) || matches!(self.action, Action::List { .. })
+    }
+}
+
 /// Status 1 without an answer.
 pub(super) fn run(args: &ExperimentArgs, origin: &Origin) -> Result<Status, Failure> {
     match &args.action {

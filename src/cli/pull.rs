@@ -63,6 +63,13 @@ pub(super) struct PullArgs {
     json: bool,
 }
 
+impl PullArgs {
+    /// Whether it asks nothing and prints nothing before its document.
+    pub(super) const fn is_quiet(&self) -> bool {
+        self.json && self.yes
+    }
+}
+
 /// A series with a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Profile {

@@ -1,15 +1,18 @@
 //! Text on a terminal at standard output: its width, and whether it is coloured.
 
 use std::{
-    ffi::OsStr,
     io::{self, IsTerminal},
+    sync::OnceLock,
 };
 
-use super::{Failure, Status, display::variable, print};
+use super::{
+    Failure, Status,
+    display::{self, DisplayOptions, variable},
+    print,
+};
 use crate::{
     report::toned::{Tone, Toned},
     ui::{
-        glyphs::GlyphSet,
         picture,
         theme::{Meaning, Palette, Theme},
     },
@@ -27,25 +30,30 @@ pub(super) fn columns() -> Option<usize> {
         .filter(|columns| *columns > 0)
 }
 
-/// Prints a text: on a terminal in its characters, and coloured if it has colours.
+/// How the command line asks for colours and characters.
+static DISPLAY: OnceLock<DisplayOptions> = OnceLock::new();
+
+/// Takes how the command line asks for colours and characters.
+pub(super) fn look(display: &DisplayOptions) {
+    // There is one command line.
+    let _ = DISPLAY.set(display.clone());
+}
+
+/// Prints a text: on a terminal in its characters, and coloured if it has colours, by the theme of the screen.
 pub(super) fn print_toned(text: &Toned) -> Result<Status, Failure> {
     if !io::stdout().is_terminal() {
         return print(text.plain());
     }
-    let (no_color, term) = (std::env::var_os("NO_COLOR"), std::env::var_os("TERM"));
-    let glyphs = GlyphSet::of_terminal(variable("TERM").as_deref(), &variable);
-    match theme(no_color.as_deref(), term.as_deref()) {
-        // Dark and light have colours of their own where the terminal names its background.
-        Some(_) => print(&glyphs.text(&coloured(text, Theme::new(Palette::of_terminal(&variable))))),
-        None => print(&glyphs.text(text.plain())),
-    }
+    let display = DISPLAY.get().cloned().unwrap_or_default();
+    let theme = display.of_terminal(&display::configuration()?.1)?;
+    print(&written(text, theme, variable("TERM").as_deref()))
 }
 
-/// The theme of a terminal; `None` for one without escape sequences, and where `NO_COLOR` is set (no-color.org).
-fn theme(no_color: Option<&OsStr>, term: Option<&OsStr>) -> Option<Theme> {
+/// The text by a theme, for a terminal of this TERM.
+fn written(text: &Toned, theme: Theme, term: Option<&str>) -> String {
     let is_dumb = term.is_none_or(|term| term == "dumb" || term.is_empty());
-    let theme = Theme::from_environment(no_color);
-    (theme == Theme::COLOUR && !is_dumb).then_some(theme)
+    let is_plain = is_dumb || theme.palette == Palette::Plain;
+    theme.glyphs.text(&if is_plain { text.plain().to_owned() } else { coloured(text, theme) })
 }
 
 /// The text with escape sequences.
@@ -76,17 +84,20 @@ const fn meaning(tone: Tone) -> Option<Meaning> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ui::glyphs::GlyphSet;
 
     #[test]
-    fn colours_need_a_terminal_that_has_them_and_no_wish_against_them() {
-        let theme = |no_color: Option<&str>, term: Option<&str>| {
-            theme(no_color.map(OsStr::new), term.map(OsStr::new))
-        };
-        assert_eq!(theme(None, Some("xterm")), Some(Theme::COLOUR));
-        assert_eq!(theme(Some(""), Some("xterm")), Some(Theme::COLOUR), "empty means unset");
-        assert_eq!(theme(Some("1"), Some("xterm")), None);
-        assert_eq!(theme(None, Some("dumb")), None);
-        assert_eq!(theme(None, None), None);
+    fn colours_and_characters_are_those_of_the_theme_where_the_terminal_has_them() {
+        let mut text = Toned::default();
+        text.push_toned(Tone::Problem, "▲ full");
+        let dark = Theme::new(Palette::Dark);
+        let written = |theme, term| written(&text, theme, term);
+        assert_eq!(written(dark, Some("xterm")), coloured(&text, dark));
+        assert_ne!(written(dark, Some("xterm")), written(Theme::COLOUR, Some("xterm")));
+        for (theme, term) in [(Theme::PLAIN, Some("xterm")), (dark, Some("dumb")), (dark, None)] {
+            assert_eq!(written(theme, term), "▲ full");
+        }
+        assert!(written(Theme::PLAIN.with_glyphs(GlyphSet::Ascii), Some("vt100")).is_ascii());
     }
 
     #[test]

@@ -182,7 +182,7 @@ impl BenchArgs {
         }
     }
 
-    pub(super) fn json(&self) -> bool {
+    pub(in crate::cli) fn json(&self) -> bool {
         self.json
             || self.taken_along.output_format.as_deref().is_some_and(|format| format.starts_with("json"))
     }

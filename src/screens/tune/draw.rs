@@ -2,7 +2,7 @@
 
 use ratatui::layout::Rect;
 
-use super::{Areas, Tune, differ};
+use super::{Areas, Tune, differ, settings_of};
 use crate::{
     screens::widgets::paint::{
         Brush, Piece, cells, fit, hanging, hints, inner, label, open_field, paragraph, piece, simulated,
@@ -22,6 +22,7 @@ pub(super) fn draw(tune: &Tune, shared: &Shared, area: Rect, brush: &mut Brush<'
     matrix(tune, shared, &areas, brush);
     setting(tune, shared, areas.setting, brush);
     staged(tune, shared, areas.staged, brush);
+    settings_of::draw(tune, shared, areas.all, brush);
 }
 
 fn matrix(tune: &Tune, shared: &Shared, areas: &Areas, brush: &mut Brush<'_>) {

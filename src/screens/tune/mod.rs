@@ -2,6 +2,7 @@
 
 mod draw;
 mod over;
+mod settings_of;
 mod update;
 
 use ratatui::layout::{Constraint, Layout, Rect};
@@ -250,6 +251,10 @@ fn differ(cell: &Cell) -> bool {
     cell.value.as_ref().is_some_and(|value| *value == DIFFER)
 }
 
+/// Rows of the panel about a cell where all settings of its device are below it, and the least rows of those.
+const WORDS: u16 = 15;
+const LEAST: u16 = 8;
+
 /// Where everything is.
 struct Areas {
     /// The matrix of settings.
@@ -262,6 +267,8 @@ struct Areas {
     setting: Rect,
     /// Staged values and results; empty on narrow terminals.
     staged: Rect,
+    /// All settings of the device; empty where there is no room.
+    all: Rect,
 }
 
 impl Areas {
@@ -273,7 +280,17 @@ impl Areas {
         let [matrix, below] = Layout::vertical([Constraint::Length(height), Constraint::Fill(1)]).areas(area);
         let inside = inner(matrix, shared.is_boxed());
         let [head, rows] = Layout::vertical([Constraint::Length(HEADING), Constraint::Fill(1)]).areas(inside);
-        let mut areas = Self { matrix, head, rows, setting: below, staged: Rect::default() };
+        let mut areas =
+            Self { matrix, head, rows, setting: below, staged: Rect::default(), all: Rect::default() };
+        // Where more rows are free than the words about a cell take.
+        let below = if shared.is_boxed() && below.height >= WORDS + LEAST {
+            let [words, all] =
+                Layout::vertical([Constraint::Length(WORDS), Constraint::Fill(1)]).areas(below);
+            (areas.setting, areas.all) = (words, all);
+            words
+        } else {
+            below
+        };
         if area.width >= 100 {
             let width = Constraint::Length(area.width * 55 / 100);
             [areas.setting, areas.staged] = Layout::horizontal([width, Constraint::Fill(1)]).areas(below);

@@ -46,6 +46,9 @@ impl Screen for Tune {
         if areas.matrix.contains(at) {
             return self.step(Step::Rows(step), shared, area);
         }
+        if areas.all.contains(at) {
+            return self.sideways(step, shared);
+        }
         if areas.setting.contains(at) {
             self.scroll_detail(step, shared, areas.setting);
         } else {

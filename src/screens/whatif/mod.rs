@@ -3,6 +3,7 @@
 mod arms;
 mod draw;
 mod intervals;
+mod past;
 mod runs;
 mod update;
 mod words;

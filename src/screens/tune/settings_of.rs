@@ -1,0 +1,57 @@
+//! All settings of the device under the cursor, where a tall terminal leaves room.
+
+use ratatui::layout::Rect;
+
+use super::Tune;
+use crate::{
+    screens::widgets::{
+        paint::{Brush, cells, fit, piece},
+        scroll::kept_in_sight,
+    },
+    ui::{Shared, theme::Meaning},
+};
+
+/// Cells of a setting's name, its value and its default.
+const NAME: u16 = 22;
+const VALUE: u16 = 16;
+
+pub(super) fn draw(tune: &Tune, shared: &Shared, panel: Rect, brush: &mut Brush<'_>) {
+    let settings = &shared.settings;
+    let Some(device) = tune.device(settings).filter(|_| panel.height > 0) else { return };
+    let title = [
+        piece(device.to_string(), Meaning::Drive),
+        piece("  all settings", Meaning::Heading),
+        piece("  now, default, what it does", Meaning::Quiet),
+    ];
+    let inner = brush.panel(panel, &title, &[]);
+    let there: Vec<usize> = (0..settings.matrix.columns.len())
+        .filter(|column| settings.cell_at(tune.row, *column).is_some())
+        .collect();
+    let selected = there.iter().position(|column| *column == tune.column).unwrap_or(0);
+    let top = kept_in_sight(0, selected, there.len(), inner.height);
+    for (y, column) in (inner.y..inner.bottom()).zip(there.iter().skip(top)) {
+        let (Some(setting), Some(cell)) =
+            (settings.matrix.columns.get(*column), settings.cell_at(tune.row, *column))
+        else {
+            continue;
+        };
+        let is_here = *column == tune.column;
+        let (lead, name) = if is_here { ("› ", Meaning::Heading) } else { ("  ", Meaning::Text) };
+        let value = fit(&settings.text(tune.row, *column), VALUE - 1);
+        let meaning = if cell.is_changed() { Meaning::Warning } else { Meaning::Figure };
+        let default = cell.default.as_deref().unwrap_or("-");
+        let pieces = [
+            piece(lead, Meaning::Brand),
+            piece(format!("{:<wide$}", setting.id.0, wide = usize::from(NAME)), name),
+            piece(format!("{value:<wide$}", wide = usize::from(VALUE)), meaning),
+            piece(format!("{:<wide$}", fit(default, VALUE - 1), wide = usize::from(VALUE)), Meaning::Quiet),
+        ];
+        let x = brush.write(inner.x, y, inner.width, &pieces);
+        let room = inner.right().saturating_sub(x);
+        // The first sentence, as far as it fits.
+        let help = setting.help.split_inclusive(". ").next().unwrap_or_default().trim_end();
+        let help = if cells(setting.help) <= room { setting.help } else { help };
+        brush.text(x, y, room, &fit(help, room), Meaning::Quiet);
+    }
+    brush.hidden(panel, "↓ ", there.len().saturating_sub(top + usize::from(inner.height)));
+}
