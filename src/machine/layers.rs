@@ -141,6 +141,8 @@ pub struct FileSystem {
     pub kind: Label,
     /// Options of mount and super block, sorted.
     pub options: Vec<Label>,
+    /// btrfs' profiles of data and metadata: `data raid1, metadata raid1c3`; `None` of other file systems.
+    pub profiles: Option<Label>,
 }
 
 /// ZFS' adaptive replacement cache: `/proc/spl/kstat/zfs/arcstats`.
@@ -333,8 +335,11 @@ impl FileSystem {
         const USUAL: [&str; 6] = ["rw", "relatime", "seclabel", "inode64", "subvol", "subvolid"];
         let is_usual = |option: &&Label| USUAL.contains(&option.as_str().split('=').next().unwrap_or(""));
         let options = self.options.iter().filter(|option| !is_usual(option)).map(Label::as_str);
+        let several = (self.devices.len() > 1).then(|| counted(self.devices.len(), "device"));
         [format!("{} {}", self.point, self.kind)]
             .into_iter()
+            .chain(several)
+            .chain(self.profiles.iter().map(ToString::to_string))
             .chain(options.map(str::to_owned))
             .collect::<Vec<_>>()
             .join(", ")

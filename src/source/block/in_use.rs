@@ -67,6 +67,8 @@ struct Parts {
     by_name: HashMap<String, usize>,
     /// Parts that share one btrfs file system.
     siblings: HashMap<usize, BTreeSet<usize>>,
+    /// Profiles of the btrfs file system on a part.
+    profiles: HashMap<usize, Label>,
     /// Drives behind an NVMe character device.
     behind: HashMap<String, Vec<usize>>,
     /// The device behind `/dev/root`.
@@ -92,6 +94,7 @@ impl Parts {
             by_name: all.iter().enumerate().map(|(index, part)| (part.name.clone(), index)).collect(),
             by_number: HashMap::new(),
             siblings: HashMap::new(),
+            profiles: HashMap::new(),
             behind,
             root_file: root_argument(root),
             all,
@@ -105,21 +108,25 @@ impl Parts {
                 parts.by_name.insert(format!("mapper/{name}"), index);
             }
         }
-        parts.siblings = parts.btrfs(root);
+        (parts.siblings, parts.profiles) = parts.btrfs(root);
         parts
     }
 
-    /// `/sys/fs/btrfs/UUID/devices/*`: file systems on several devices, of which a mount names one.
-    fn btrfs(&self, root: &dyn SysRoot) -> HashMap<usize, BTreeSet<usize>> {
+    /// `/sys/fs/btrfs/UUID/devices/*`: file systems on several devices, of which a mount names one; and their profiles.
+    fn btrfs(&self, root: &dyn SysRoot) -> (HashMap<usize, BTreeSet<usize>>, HashMap<usize, Label>) {
         const FOLDER: &str = "/sys/fs/btrfs";
         let mut siblings: HashMap<usize, BTreeSet<usize>> = HashMap::new();
+        let mut profiles = HashMap::new();
         for id in root.list(FOLDER).unwrap_or_default() {
             let devices = root.list(&format!("{FOLDER}/{id}/devices")).unwrap_or_default();
             let group: BTreeSet<usize> =
                 devices.iter().filter_map(|name| self.by_name.get(name).copied()).collect();
             siblings.extend(group.iter().map(|part| (*part, group.clone())));
+            if let Some(words) = btrfs_profiles(root, &format!("{FOLDER}/{id}/allocation")) {
+                profiles.extend(group.iter().map(|part| (*part, words.clone())));
+            }
         }
-        siblings
+        (siblings, profiles)
     }
 
     /// The parts below a mount.
@@ -147,6 +154,20 @@ impl Parts {
     fn of_drive(&self, drive: usize) -> impl Iterator<Item = usize> {
         self.all.iter().enumerate().filter(move |(_, part)| part.drive == drive).map(|(index, _)| index)
     }
+}
+
+/// Profiles in use: the folders of `allocation/data` and `allocation/metadata`, several of them while a conversion runs.
+fn btrfs_profiles(root: &dyn SysRoot, folder: &str) -> Option<Label> {
+    const PROFILES: [&str; 9] =
+        ["single", "dup", "raid0", "raid1", "raid1c3", "raid1c4", "raid10", "raid5", "raid6"];
+    let of = |kind: &str| {
+        let names = root.list(&format!("{folder}/{kind}")).unwrap_or_default();
+        let used: Vec<&str> =
+            PROFILES.into_iter().filter(|known| names.iter().any(|name| name == known)).collect();
+        (!used.is_empty()).then(|| format!("{kind} {}", used.join(" and ")))
+    };
+    let words: Vec<String> = ["data", "metadata"].into_iter().filter_map(of).collect();
+    (!words.is_empty()).then(|| Label::new(&words.join(", ")))
 }
 
 /// `root=/dev/...` of the kernel command line.
@@ -187,8 +208,11 @@ impl Users<'_> {
             }
         }
         let file_system = |mount: &Mount| {
-            let names = self.parts.mounted(mount).into_iter().map(|part| &self.parts.all[part].name);
+            let parts = self.parts.mounted(mount);
+            let profiles = parts.iter().find_map(|part| self.parts.profiles.get(part)).cloned();
+            let names = parts.into_iter().map(|part| &self.parts.all[part].name);
             FileSystem {
+                profiles: profiles.filter(|_| mount.filesystem == "btrfs"),
                 devices: names.map(|name| Label::new(name)).collect(),
                 point: Label::new(&mount.point),
                 kind: Label::new(&mount.filesystem),

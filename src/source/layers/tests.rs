@@ -65,6 +65,47 @@ fn a_loop_device_lies_on_the_file_system_of_its_file() {
     assert_eq!(machine.layer("loop0").unwrap().words(), "loop, through the page cache");
 }
 
+/// Two drives with one btrfs file system, its data on their way from single to raid1.
+const BTRFS: &str = r"iodyno capture 1
+
+dir /sys/block
+  sda
+  sdb
+link /sys/block/sda ../devices/pci0/block/sda
+link /sys/block/sdb ../devices/pci0/block/sdb
+file /sys/devices/pci0/block/sda/size 9000
+file /sys/devices/pci0/block/sda/dev 8:0
+file /sys/devices/pci0/block/sdb/size 9000
+file /sys/devices/pci0/block/sdb/dev 8:16
+dir /sys/fs/btrfs
+  0a
+  features
+dir /sys/fs/btrfs/0a/devices
+  sda
+  sdb
+dir /sys/fs/btrfs/0a/allocation/data
+  bytes_used
+  raid1
+  single
+  total_bytes
+dir /sys/fs/btrfs/0a/allocation/metadata
+  raid1
+file /proc/self/mountinfo 1 0 0:30 / /data rw,noatime - btrfs /dev/sdb rw
+";
+
+#[test]
+fn btrfs_on_several_devices_has_its_profiles() {
+    let (machine, _) = source::read_machine(&TextRoot::parse(BTRFS).unwrap());
+    let mount = &machine.layers.file_systems[0];
+    assert_eq!(mount.words(), "/data btrfs, 2 devices, data single and raid1, metadata raid1, noatime");
+    for drive in &machine.drives {
+        assert_eq!(levels(&machine.stack_above(drive)), [mount.words()], "{}", drive.name);
+    }
+    let old = BTRFS.replace("allocation", "elsewhere");
+    let (machine, _) = source::read_machine(&TextRoot::parse(&old).unwrap());
+    assert_eq!(machine.layers.file_systems[0].words(), "/data btrfs, 2 devices, noatime");
+}
+
 #[test]
 fn volumes_have_the_names_that_lvm_gives_them() {
     let machine = machine();
