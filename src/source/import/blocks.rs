@@ -65,6 +65,14 @@ pub(super) fn is_filesystem(word: &str) -> bool {
     KNOWN.contains(&word)
 }
 
+impl Block {
+    /// Whether it is device mapper's, which lsblk lists by the name in `/dev/mapper`.
+    fn has_mapper_name(&self) -> bool {
+        let is_array = ["raid", "linear", "md"].iter().any(|kind| self.kind.starts_with(kind));
+        !is_array && !OTHER.contains(&self.kind.as_str())
+    }
+}
+
 impl Facts {
     /// The row of that name, made if it is new. Several parents of an array list it once each.
     pub fn block(&mut self, name: &str, line: usize) -> &mut Block {
@@ -105,11 +113,8 @@ fn layer(made: &mut Made, name: &str, block: &Block) {
     made.folders.entry(folder.clone()).or_default();
     made.links.push((format!("/sys/block/{name}"), folder.clone(), block.line));
     made.folders.entry(format!("{folder}/slaves")).or_default().extend(block.below.iter().cloned());
-    let file = if block.kind.starts_with("raid") || block.kind == "linear" {
-        ("md/level", block.kind.clone())
-    } else {
-        ("dm/name", name.to_owned())
-    };
+    let file =
+        if block.has_mapper_name() { ("dm/name", name.to_owned()) } else { ("md/level", block.kind.clone()) };
     made.files.push((format!("{folder}/{}", file.0), file.1, block.line));
     made.common(&folder, block);
 }
@@ -118,7 +123,8 @@ fn layer(made: &mut Made, name: &str, block: &Block) {
 fn tables(made: &mut Made, facts: &Facts) {
     let (mut mounts, mut swaps) = (Vec::new(), vec!["Filename Type Size Used Priority\n".to_owned()]);
     for (name, block) in &facts.blocks {
-        let file = format!("/dev/{name}");
+        let file =
+            if block.has_mapper_name() { format!("/dev/mapper/{name}") } else { format!("/dev/{name}") };
         for point in &block.mounts {
             if point == "[SWAP]" {
                 swaps.push(format!("{file} partition 0 0 0\n"));

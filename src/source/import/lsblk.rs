@@ -124,7 +124,12 @@ fn read(lines: &[Line], facts: &mut Facts) -> Option<Cow<'static, str>> {
         layer(facts, &row, points, size, cell("MAJ:MIN"), line.number);
         if kind == "disk" && drive_name(name).is_some() {
             let row = |column: &str| cell(column).map(str::to_owned);
-            found |= drive(facts, name, &row, line.number) || columns.len() == 1;
+            // `lsblk -f` has no sizes.
+            let is_named = !columns.iter().any(|column| column == "SIZE");
+            if is_named {
+                facts.drive(name, line.number);
+            }
+            found |= drive(facts, name, &row, line.number) || is_named;
         }
     }
     found.then(|| "lsblk".into())
