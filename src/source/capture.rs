@@ -4,12 +4,13 @@ pub mod format;
 
 use std::{
     collections::BTreeMap,
-    sync::{Mutex, PoisonError},
+    sync::{Arc, Mutex, PoisonError},
 };
 
 pub(crate) use format::CaptureError;
 
 use super::root::{RootError, SysRoot};
+use crate::machine::Pasted;
 
 /// Answers of a root, by path.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -34,10 +35,12 @@ pub struct Answers {
 /// First line of a capture, before the format version.
 pub(crate) const MAGIC: &str = "iodyno capture";
 
-/// A root that answers from a capture.
+/// A root that answers from a capture, or from the texts of other tools.
 #[derive(Debug, Clone, Default)]
 pub struct TextRoot {
     capture: Capture,
+    /// `None` for a capture.
+    pasted: Option<Arc<Pasted>>,
 }
 
 impl TextRoot {
@@ -51,8 +54,14 @@ impl TextRoot {
         path: &str,
         which: impl Fn(&Answers) -> Option<Result<T, RootError>>,
     ) -> Result<T, RootError> {
+        let missing = if self.pasted.is_some() { "not in the opened text" } else { "not in this capture" };
         let answer = self.capture.answers.get(path).and_then(which);
-        answer.unwrap_or_else(|| Err(RootError::NotHere("not in this capture".to_owned())))
+        answer.unwrap_or_else(|| Err(RootError::NotHere(missing.to_owned())))
+    }
+
+    /// The answers that pasted texts give.
+    pub(super) fn of_pasted(answers: BTreeMap<String, Answers>, pasted: Pasted) -> Self {
+        Self { capture: Capture { notes: Vec::new(), answers }, pasted: Some(Arc::new(pasted)) }
     }
 
     /// The capture it answers from.
@@ -63,7 +72,7 @@ impl TextRoot {
 
 impl From<Capture> for TextRoot {
     fn from(capture: Capture) -> Self {
-        Self { capture }
+        Self { capture, pasted: None }
     }
 }
 
@@ -78,6 +87,9 @@ impl SysRoot for TextRoot {
 
     fn list(&self, path: &str) -> Result<Vec<String>, RootError> {
         self.answer(path, |answers| answers.list.clone())
+    }
+    fn pasted(&self) -> Option<Arc<Pasted>> {
+        self.pasted.clone()
     }
 }
 

@@ -25,11 +25,10 @@ mod tree;
 
 use std::collections::BTreeSet;
 
-pub use root::ImportRoot;
-
 use self::{facts::Facts, sections::Kind, tree::Tree};
 use crate::{
     machine::Pasted,
+    source::capture::TextRoot,
     units::{counted, counted_with_verb},
 };
 
@@ -54,7 +53,7 @@ const MOST_FUNCTIONS: usize = 1 << 14;
 ///
 /// # Errors
 /// The text is larger than any machine's, in words.
-pub fn read(content: &[u8]) -> Result<Option<ImportRoot>, String> {
+pub fn read(content: &[u8]) -> Result<Option<TextRoot>, String> {
     let text = lines::decode(content);
     let lines = lines::split(&text)?;
     let mut facts = Facts::default();
@@ -80,7 +79,7 @@ pub fn read(content: &[u8]) -> Result<Option<ImportRoot>, String> {
         downgraded: std::mem::take(&mut facts.downgraded),
         lines: std::collections::BTreeMap::new(),
     };
-    Ok(Some(ImportRoot::new(facts, &tree, pasted)))
+    Ok(Some(root::build(facts, &tree, pasted)))
 }
 
 /// Data that no listing of the text states, one sentence each.

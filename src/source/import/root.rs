@@ -1,4 +1,4 @@
-//! [`ImportRoot`]: the files of sysfs that the facts of a text make.
+//! The files of sysfs that the facts of a text make.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -15,99 +15,61 @@ use crate::{
     machine::Pasted,
     model::PciAddress,
     source::{
-        capture::Answers,
+        capture::{Answers, TextRoot},
         ids,
-        root::{RootError, SysRoot},
+        root::RootError,
     },
     text::Label,
 };
 
-/// A root that answers from the facts of a text.
-#[derive(Debug)]
-pub struct ImportRoot {
-    answers: BTreeMap<Arc<str>, Answers>,
-    pasted: Arc<Pasted>,
-}
-
-impl SysRoot for ImportRoot {
-    fn read(&self, path: &str) -> Result<Vec<u8>, RootError> {
-        self.answer(path, |answers| answers.read.clone())
-    }
-
-    fn link(&self, path: &str) -> Result<String, RootError> {
-        self.answer(path, |answers| answers.link.clone())
-    }
-
-    fn list(&self, path: &str) -> Result<Vec<String>, RootError> {
-        self.answer(path, |answers| answers.list.clone())
-    }
-
-    fn pasted(&self) -> Option<Arc<Pasted>> {
-        Some(self.pasted.clone())
-    }
-}
-
-impl ImportRoot {
-    /// The files of these facts.
-    pub(super) fn new(facts: Facts, tree: &Tree, pasted: Pasted) -> Self {
-        let mut files = Files { answers: BTreeMap::new(), lines: pasted.lines };
-        files.folder("/sys/bus/pci/devices", tree.folders.keys().map(ToString::to_string).collect());
-        let mut roots: Vec<String> = tree
-            .roots
-            .values()
-            .filter_map(|folder| Some(folder.strip_prefix("/sys/devices/")?.to_owned()))
-            .collect();
-        roots.retain(|name| !name.contains('/'));
-        files.folder("/sys/devices", roots);
-        for (root, line) in &facts.roots {
-            if let Some(folder) = tree.roots.get(root) {
-                files.lines.insert(folder.as_str().into(), *line);
-            }
+/// A root with the files of these facts.
+pub(super) fn build(facts: Facts, tree: &Tree, pasted: Pasted) -> TextRoot {
+    let mut files = Files { answers: BTreeMap::new(), lines: pasted.lines };
+    files.folder("/sys/bus/pci/devices", tree.folders.keys().map(ToString::to_string).collect());
+    let mut roots: Vec<String> = tree
+        .roots
+        .values()
+        .filter_map(|folder| Some(folder.strip_prefix("/sys/devices/")?.to_owned()))
+        .collect();
+    roots.retain(|name| !name.contains('/'));
+    files.folder("/sys/devices", roots);
+    for (root, line) in &facts.roots {
+        if let Some(folder) = tree.roots.get(root) {
+            files.lines.insert(folder.as_str().into(), *line);
         }
-        let types = tree::port_types(&facts, tree);
-        for (address, function) in &facts.functions {
-            if let Some(folder) = tree.folders.get(address) {
-                files.function(*address, function, folder);
-                files.words(*address, function, types.get(address).copied());
-            }
-        }
-        files.drives(&facts, tree);
-        for (path, content) in facts.files {
-            files.put(path, content.value, content.line);
-        }
-        Self { answers: files.answers, pasted: Arc::new(Pasted { lines: files.lines, ..pasted }) }
     }
-
-    fn answer<T>(
-        &self,
-        path: &str,
-        which: impl Fn(&Answers) -> Option<Result<T, RootError>>,
-    ) -> Result<T, RootError> {
-        let answer = self.answers.get(path).and_then(which);
-        answer.unwrap_or_else(|| Err(RootError::NotHere("not in the opened text".to_owned())))
+    let types = tree::port_types(&facts, tree);
+    for (address, function) in &facts.functions {
+        if let Some(folder) = tree.folders.get(address) {
+            files.function(*address, function, folder);
+            files.words(*address, function, types.get(address).copied());
+        }
     }
+    files.drives(&facts, tree);
+    for (path, content) in facts.files {
+        files.put(path, content.value, content.line);
+    }
+    TextRoot::of_pasted(files.answers, Pasted { lines: files.lines, ..pasted })
 }
 
 struct Files {
-    answers: BTreeMap<Arc<str>, Answers>,
+    answers: BTreeMap<String, Answers>,
     lines: BTreeMap<Arc<str>, usize>,
 }
 
 impl Files {
     fn put(&mut self, path: String, content: Vec<u8>, line: usize) {
-        let path: Arc<str> = path.into();
-        self.lines.insert(path.clone(), line);
+        self.lines.insert(path.as_str().into(), line);
         self.answers.entry(path).or_default().read = Some(Ok(content));
     }
 
     /// A file that the text does not show, with the command that would.
     fn lack(&mut self, path: String, why: String) {
-        self.answers.entry(path.into()).or_default().read = Some(Err(RootError::NotHere(why)));
+        self.answers.entry(path).or_default().read = Some(Err(RootError::NotHere(why)));
     }
 
     fn link(&mut self, path: String, target: String, line: usize) {
-        let path: Arc<str> = path.into();
-        self.lines.insert(path.clone(), line);
+        self.lines.insert(path.as_str().into(), line);
         self.answers.entry(path).or_default().link = Some(Ok(target));
     }
 
