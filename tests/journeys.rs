@@ -271,7 +271,10 @@ fn tall_terminals_show_all_settings_and_what_verdicts_mean() {
         headless.wait(Duration::from_secs(60));
         press(&mut headless, "<Esc>");
         let picture = shown(&headless);
-        assert!(!picture.contains("None yet.") && picture.contains("mq-deadline against none: -"), "{picture}");
+        assert!(
+            !picture.contains("None yet.") && picture.contains("mq-deadline against none: -"),
+            "{picture}"
+        );
     }
 }
 

@@ -81,7 +81,7 @@ impl JobFile {
             let planned = match section.planned(&expand, &mut file) {
                 Ok(planned) => planned,
                 Err(why) => {
-                    file.unsupported(format!("[{}] {why}", section.shown()));
+                    file.unsupported(&format!("[{}] {why}", section.shown()));
                     continue;
                 }
             };
@@ -90,7 +90,7 @@ impl JobFile {
                 Some(before) if is_beside && before.joins(&planned) => before.join(planned),
                 before => {
                     if before.is_some() && is_beside {
-                        file.note(format!(
+                        file.note(&format!(
                             "[{}]: runs after the previous section, not at the same time: their options differ",
                             section.shown()
                         ));
@@ -102,15 +102,15 @@ impl JobFile {
         file
     }
 
-    fn unsupported(&mut self, line: String) {
-        let line = Label::new(&line).to_string();
+    fn unsupported(&mut self, line: &str) {
+        let line = Label::new(line).to_string();
         if !self.unsupported.contains(&line) {
             self.unsupported.push(line);
         }
     }
 
-    fn note(&mut self, line: String) {
-        let line = Label::new(&line).to_string();
+    fn note(&mut self, line: &str) {
+        let line = Label::new(line).to_string();
         if !self.notes.contains(&line) {
             self.notes.push(line);
         }
@@ -139,11 +139,11 @@ fn sections(text: &str, file: &mut JobFile) -> Vec<Section> {
         }
         let shown = Label::new(line);
         if line.starts_with("include ") {
-            file.unsupported(format!("line {number}: {shown}: include is not supported"));
+            file.unsupported(&format!("line {number}: {shown}: include is not supported"));
             continue;
         }
         let Some((section, is_global)) = &current else {
-            file.unsupported(format!("line {number}: {shown}: is before the first section"));
+            file.unsupported(&format!("line {number}: {shown}: is before the first section"));
             continue;
         };
         let (option, value) = match line.split_once('=') {
@@ -236,13 +236,13 @@ impl Section {
         }
         let workload = &planned.workload;
         if workload.targets.len() > 1 {
-            file.note(format!(
+            file.note(&format!(
                 "[{}]: its files are read at the same time, each with the full iodepth; fio alternates",
                 self.shown()
             ));
         }
         if workload.pattern == Pattern::Random && !self.has("norandommap") {
-            file.note(format!(
+            file.note(&format!(
                 "[{}]: random offsets may repeat, as with norandommap; fio first reads every block once",
                 self.shown()
             ));
@@ -250,7 +250,7 @@ impl Section {
         if !workload.direct
             && ["invalidate", "fadvise_hint"].iter().any(|option| self.value(option) != Some("0"))
         {
-            file.note(format!(
+            file.note(&format!(
                 "[{}]: the page cache is not dropped, as with invalidate=0 and fadvise_hint=0",
                 self.shown()
             ));
@@ -273,12 +273,12 @@ impl Section {
             let value = value.unwrap_or_else(|| "1".to_owned());
             match (rule(canonical(&line.option)), line.key()) {
                 (Rule::Same, _) => {}
-                (Rule::Noted, _) => file.note(format!("{} has no effect", line.shown())),
+                (Rule::Noted, _) => file.note(&format!("{} has no effect", line.shown())),
                 (Rule::Only(allowed), _) if allowed.contains(&value.as_str()) => {}
                 (Rule::Only(_) | Rule::Unsupported, _) => {
-                    file.unsupported(format!("{} is not supported", line.shown()));
+                    file.unsupported(&format!("{} is not supported", line.shown()));
                 }
-                (Rule::Unknown, _) => file.unsupported(format!("{} is unknown", line.shown())),
+                (Rule::Unknown, _) => file.unsupported(&format!("{} is unknown", line.shown())),
                 // The whole target, as without a size.
                 (Rule::Taken, "size" | "filesize") if value == "100%" => {}
                 (Rule::Taken, key) => {

@@ -209,7 +209,7 @@ impl Files {
     fn blocks(&mut self, facts: &Facts, folders: &BTreeMap<String, String>) {
         let made = blocks::files(facts, folders);
         for (folder, names) in made.folders {
-            let list = &mut self.answers.entry(folder.into()).or_default().list;
+            let list = &mut self.answers.entry(folder).or_default().list;
             let known = list.take().and_then(Result::ok).unwrap_or_default();
             let all: BTreeSet<String> = known.into_iter().chain(names).collect();
             *list = Some(Ok(all.into_iter().collect()));
