@@ -82,6 +82,8 @@ fn about_drive(shared: &Shared, drive: &Drive, row: &Row, facts: &mut Vec<Fact>)
     about_link(&figures, facts);
     if let Some(limit) = shared.limits.drive(&drive.name) {
         facts.push(limit_fact("limit", shared, limit));
+    } else {
+        facts.extend(layers::limit_of_members(shared, drive));
     }
     facts.extend(slot(&figures));
     facts.extend(read("size", &drive.size, |size| units.size(*size)));

@@ -1,5 +1,6 @@
 //! [`Figures`]: what a row of the tree stands for, its rates, its limit and its link; columns and facts show them.
 
+use super::layers;
 use crate::{
     capacity::{Potential, link, link_state, potential},
     machine::{Drive, HopLink, Machine},
@@ -53,7 +54,9 @@ impl<'a> Figures<'a> {
             // A narrower link above, such as a chipset's uplink, limits a device without drives too.
             _ if row.drives.is_empty() => Some(limits.path(row.node?)?.bytes_per_second.0),
             _ => match row.drive() {
-                Some(_) if path(machine, row).is_none() => possible(machine, limits, &row.drives),
+                Some(name) if path(machine, row).is_none() => {
+                    layers::limit(machine, limits, name).or_else(|| possible(machine, limits, &row.drives))
+                }
                 // A path carries what its links do, whatever other paths carry.
                 _ => narrowest(machine, limits, row.head, row.node?),
             },

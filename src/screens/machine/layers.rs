@@ -6,9 +6,10 @@ use crate::{
         Drive, LayerKind, Machine,
         layers::{Dm, Level, Md, Target},
     },
-    model::DriveName,
+    model::{DriveName, Limits},
+    screens::widgets::words::rate,
     text::Label,
-    ui::theme::Meaning,
+    ui::{Shared, load::possible, theme::Meaning},
     units,
 };
 
@@ -30,6 +31,23 @@ pub(super) fn member_state(machine: &Machine, array: &DriveName, part: &Label) -
         _ => Meaning::Warning,
     };
     Some((state.to_string(), meaning))
+}
+
+/// Bytes per second that the drives below an array or a volume can read together at most: their limits added up, those of
+/// namespaces of one controller once. `None` of drives themselves, and where one limit is unknown.
+pub(super) fn limit(machine: &Machine, limits: &Limits, name: &DriveName) -> Option<f64> {
+    machine.layer(name.as_str()).filter(|layer| layer.is_stacked())?;
+    let below: Vec<DriveName> =
+        machine.hardware_below(name.as_str()).into_iter().map(|drive| drive.name.clone()).collect();
+    possible(machine, limits, &below).filter(|limit| *limit > 0.0)
+}
+
+/// The same as a fact.
+pub(super) fn limit_of_members(shared: &Shared, drive: &Drive) -> Option<Fact> {
+    let limit = limit(&shared.machine, &shared.limits, &drive.name)?;
+    let below = shared.machine.hardware_below(drive.name.as_str()).len();
+    let limit = rate(shared.units, limit);
+    Some(fact("limit", format!("at most {limit}, the limits of {} together", units::counted(below, "drive"))))
 }
 
 /// The kind of the write cache, which decides what fsync costs.
@@ -122,11 +140,15 @@ fn about_mapping(dm: &Dm, facts: &mut Vec<Fact>) {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
     use crate::{
-        model::Reading,
+        model::{Basis, Limit, Reading},
         report::flatten::{Row, RowKey, Screen, Sort},
         source::{self, capture::TextRoot},
+        ui::{MachineRead, shared::Mode},
+        units::BytesPerSecond,
     };
 
     const STACK: &str = include_str!("../../../tests/fixtures/stack.capture");
@@ -160,6 +182,31 @@ mod tests {
         {
             assert!(on_drive.contains(part), "{part} in {on_drive}");
         }
+    }
+
+    #[test]
+    fn the_limit_of_an_array_is_that_of_its_members_together() {
+        let machine = machine();
+        let name = DriveName::new;
+        let of = |bytes: f64| Limit {
+            bytes_per_second: BytesPerSecond(bytes),
+            basis: Basis::Published,
+            because: "a test".to_owned(),
+            node: None,
+        };
+        let mut limits = Limits::default();
+        for (drive, bytes) in [("nvme0n1", 7e9), ("nvme1n1", 5e9), ("nvme2n1", 3e9)] {
+            limits.drives.insert(name(drive), of(bytes));
+        }
+        assert_eq!(limit(&machine, &limits, &name("md0")), Some(15e9));
+        assert_eq!(limit(&machine, &limits, &name("dm-0")), Some(15e9), "crypt on the array");
+        assert_eq!(limit(&machine, &limits, &name("nvme0n1")), None, "a drive has its own");
+        assert_eq!(limit(&machine, &limits, &name("dm-1")), None, "its drive has no known limit");
+        let read = MachineRead { machine: Arc::new(machine), problems: Vec::new(), limits: Arc::new(limits) };
+        let shared = Shared::new(Mode::Capture, read, (120, 40));
+        let md = shared.machine.whole("md0").unwrap();
+        let found = limit_of_members(&shared, md).unwrap();
+        assert_eq!(found.value, "at most 15.0 GB/s, the limits of 3 drives together");
     }
 
     #[test]

@@ -109,3 +109,29 @@ pub(super) fn processors(
     };
     machine.processors.cpus.iter().map(value).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn settings_of_newer_kernels_are_there_where_their_file_is() {
+        const STACK: &str = include_str!("../../../tests/fixtures/stack.capture");
+        let device = crate::tune::Device::Drive(crate::model::DriveName::new("nvme1n1"));
+        for (id, value) in [("iostats_passthrough", "1"), ("async_depth", "48")] {
+            let reading = |text: &str| {
+                let root = crate::source::capture::TextRoot::parse(text).unwrap();
+                (super::super::find(id).unwrap().read)(&crate::source::read_machine(&root).0, &device)
+                    .remove(0)
+            };
+            let without = reading(STACK);
+            let why = without.problem().unwrap().reason;
+            assert_eq!((without.value(), &*why), (None, &*format!("this kernel has no queue/{id}")));
+            let path = "/sys/devices/pci0000:00/0000:02:00.0/nvme/nvme1/nvme1n1/queue";
+            let with = format!("{STACK}dir {path}\n  {id}\nfile {path}/{id} {value}\n");
+            assert_eq!(
+                reading(&with).value().map(|now| now.text.to_string()),
+                Some(value.to_owned()),
+                "{id}"
+            );
+        }
+    }
+}
