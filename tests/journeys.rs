@@ -219,7 +219,7 @@ fn a_find_counts_its_matches_and_n_goes_on_until_esc() {
     assert!(!shown(&headless).contains("find 980") && underlined(&headless) < marked, "{}", shown(&headless));
     // Without a find it is the next drive again.
     press(&mut headless, "/aquantia<Enter><Esc>n");
-    assert!(headless.app.screens.machine.row().is_some_and(|row| row.is_drive()));
+    assert!(headless.app.screens.machine.row().is_some_and(iodyno::report::flatten::Row::is_drive));
 }
 
 #[test]
@@ -268,7 +268,7 @@ fn tall_terminals_show_all_settings_and_what_verdicts_mean() {
             assert!(picture.contains(words), "{words}\n{picture}");
         }
         press(&mut headless, "<Enter>");
-        headless.wait(Duration::from_secs(60));
+        headless.wait(Duration::from_mins(1));
         press(&mut headless, "<Esc>");
         let picture = shown(&headless);
         assert!(

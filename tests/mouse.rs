@@ -191,3 +191,21 @@ fn tables_of_why_are_sorted_by_their_headings() {
     press(&mut headless, ">");
     assert!(shown(&headless).contains("by I/O/intr  "), "{}", shown(&headless));
 }
+
+#[test]
+fn a_list_of_runs_goes_on_with_a_mark_and_follows_the_run_shown() {
+    let mut headless = open("x570", (120, 40), "4");
+    for _ in 0..9 {
+        press(&mut headless, "r");
+        headless.wait(Duration::from_secs(1));
+        press(&mut headless, "x");
+        headless.wait(Duration::from_secs(1));
+    }
+    let picture = shown(&headless);
+    assert!(picture.contains("[ older: ") && picture.contains("tests  9"), "{picture}");
+    press(&mut headless, "[[[[[[[[");
+    assert!(!shown(&headless).contains("[ older: "), "{}", shown(&headless));
+    let (x, y) = place(&headless, "tests  9");
+    mouse(&mut headless, (x + 2, y + 1), MouseAction::Press);
+    assert!(shown(&headless).contains("[ older: "), "the run pressed is not the oldest");
+}

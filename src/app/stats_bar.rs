@@ -232,17 +232,27 @@ fn group_cells(brush: &mut Brush<'_>, group: &Group, row: &StatsRow, mut x: u16,
 fn curve(app: &App, brush: &mut Brush<'_>, area: Rect) {
     let bar = &app.stats_bar;
     let units = app.shared.units;
-    let mut title = vec![piece("reads", Meaning::Load)];
-    let newest = |series: &Series| giga(units, series.last().unwrap_or(0.0));
     let is_counted = bar.reads.last().is_some();
-    if is_counted {
-        title.push(piece(format!(" {}", newest(&bar.reads)), Meaning::Figure));
+    let newest = |series: &Series| giga(units, series.last().unwrap_or(0.0));
+    let in_words = |[reads, writes]: [&'static str; 2]| {
+        let figure = |series| {
+            piece(if is_counted { format!(" {}", newest(series)) } else { String::new() }, Meaning::Figure)
+        };
+        vec![
+            piece(reads, Meaning::Load),
+            figure(&bar.reads),
+            piece("  ", Meaning::Text),
+            piece(writes, Meaning::Writes),
+            figure(&bar.writes),
+            piece(format!(" {}", units.giga_per_second()), Meaning::Quiet),
+        ]
+    };
+    // Short words keep whole figures on narrow terminals.
+    let frame = if brush.boxed { 4 } else { 2 };
+    let mut title = in_words(["reads", "writes"]);
+    if width(&title) + frame > area.width {
+        title = in_words(["rd", "wr"]);
     }
-    title.extend([piece("  ", Meaning::Text), piece("writes", Meaning::Writes)]);
-    if is_counted {
-        title.push(piece(format!(" {}", newest(&bar.writes)), Meaning::Figure));
-    }
-    title.push(piece(format!(" {}", units.giga_per_second()), Meaning::Quiet));
     let most = bar.reads.most().max(bar.writes.most());
     let max = piece(format!("  max {}", giga(units, most)), Meaning::Quiet);
     if is_counted && width(&title) + width(std::slice::from_ref(&max)) + 4 < area.width {

@@ -7,6 +7,7 @@ use crate::{
     model::{Pattern, RunSummary},
     screens::widgets::{
         paint::{Brush, fit, open_field, paragraph, piece},
+        scroll::kept_in_sight,
         words::rate,
     },
     ui::{Shared, theme::Meaning},
@@ -73,7 +74,9 @@ pub(super) fn past(state: &Dyno, shared: &Shared, panel: Rect, brush: &mut Brush
         brush.text(inner.x, inner.y, inner.width, "none yet: r runs one", Meaning::Quiet);
         return;
     }
-    for (y, (back, test)) in (inner.y..inner.bottom()).zip(shared.tests.all.iter().rev().enumerate()) {
+    let top = past_top(state, shared, inner.height);
+    let runs = shared.tests.all.iter().rev().enumerate().skip(top);
+    for (y, (back, test)) in (inner.y..inner.bottom()).zip(runs) {
         let is_shown = back == state.back;
         let figure = match &test.result {
             None => "running".to_owned(),
@@ -95,6 +98,13 @@ pub(super) fn past(state: &Dyno, shared: &Shared, panel: Rect, brush: &mut Brush
         brush.text(inner.x + 2, y, inner.width - 2, &what, meaning);
         brush.write_right(inner.right(), y, &[piece(" ", Meaning::Text), piece(figure, Meaning::Figure)]);
     }
+    let below = shared.tests.all.len().saturating_sub(top + usize::from(inner.height));
+    brush.hidden(panel, "[ older: ", below);
+}
+
+/// The first test shown in a list of so many rows.
+pub(super) fn past_top(state: &Dyno, shared: &Shared, rows: u16) -> usize {
+    kept_in_sight(0, state.back, shared.tests.all.len(), rows)
 }
 
 /// Small blocks are about reads, big ones about bytes.

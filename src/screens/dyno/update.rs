@@ -3,7 +3,7 @@
 use ratatui::layout::{Position, Rect};
 use tui_input::Input;
 
-use super::{Areas, Curve, Dyno, draw, form::FIELDS, span::Selection};
+use super::{Areas, Curve, Dyno, draw, form::FIELDS, form_panel, span::Selection};
 use crate::{
     model::{RunState, Workload},
     pull::FILE_SIZE,
@@ -48,9 +48,11 @@ impl Screen for Dyno {
                 self.form.begin_edit();
             }
         } else if areas.past.contains(at) {
-            let row = at.y.saturating_sub(inner(areas.past, shared.is_boxed()).y);
-            if at.y > areas.past.y && usize::from(row) < shared.tests.all.len() {
-                (self.back, self.result_top) = (row.into(), 0);
+            let rows = inner(areas.past, shared.is_boxed());
+            let row = usize::from(at.y.saturating_sub(rows.y));
+            let row = row + form_panel::past_top(self, shared, rows.height);
+            if rows.contains(at) && row < shared.tests.all.len() {
+                (self.back, self.result_top) = (row, 0);
                 self.selection = Selection::default();
             }
         } else if areas.plots.iter().any(|(_, area)| area.contains(at)) && !self.begin_span(at, shared, area)

@@ -25,6 +25,7 @@ const NARROW: u16 = 24;
 fn boxes(sheet: &Sheet, areas: &Areas, brush: &mut Brush<'_>) {
     brush.panel(areas.boxes, &[piece("In the sheet", Meaning::Heading)], &[]);
     let places = check_boxes(areas.box_rows, sheet.boxes().len(), sheet.at);
+    let below = places.last().map_or(0, |(last, _)| sheet.boxes().len().saturating_sub(last + 1));
     for (index, area) in places {
         let Some(which) = sheet.boxes().get(index).cloned() else { continue };
         let checked = sheet.is_checked(&which);
@@ -40,6 +41,7 @@ fn boxes(sheet: &Sheet, areas: &Areas, brush: &mut Brush<'_>) {
             brush.shade(name, Meaning::Selected);
         }
     }
+    brush.hidden(areas.boxes, "↓ ", below);
 }
 
 fn preview(sheet: &Sheet, areas: &Areas, brush: &mut Brush<'_>) {
