@@ -279,6 +279,19 @@ fn tall_terminals_show_all_settings_and_what_verdicts_mean() {
 }
 
 #[test]
+fn the_title_of_the_curves_keeps_its_figures_at_any_width() {
+    for columns in [80, 99, 100, 101, 110, 120] {
+        let demo = Origin::Demo("threadripper-before".to_owned());
+        let mut headless = Headless::open(&demo, (columns, 30)).expect("demos open");
+        press(&mut headless, "4r");
+        headless.wait(Duration::from_secs(4));
+        let picture = shown(&headless);
+        let title = picture.lines().find(|line| line.contains("dstat")).expect("the bar at the foot");
+        assert!(title.contains("0.00 GB/s"), "{columns}: {title}");
+    }
+}
+
+#[test]
 fn the_palette_runs_a_command_by_its_name() {
     let mut headless = open("laptop");
     press(&mut headless, ":units<Enter>");

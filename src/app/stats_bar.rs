@@ -234,24 +234,24 @@ fn curve(app: &App, brush: &mut Brush<'_>, area: Rect) {
     let units = app.shared.units;
     let is_counted = bar.reads.last().is_some();
     let newest = |series: &Series| giga(units, series.last().unwrap_or(0.0));
-    let in_words = |[reads, writes]: [&'static str; 2]| {
+    let in_words = |[reads, gap, writes]: [&'static str; 3]| {
         let figure = |series| {
             piece(if is_counted { format!(" {}", newest(series)) } else { String::new() }, Meaning::Figure)
         };
         vec![
             piece(reads, Meaning::Load),
             figure(&bar.reads),
-            piece("  ", Meaning::Text),
+            piece(gap, Meaning::Text),
             piece(writes, Meaning::Writes),
             figure(&bar.writes),
             piece(format!(" {}", units.giga_per_second()), Meaning::Quiet),
         ]
     };
     // Short words keep whole figures on narrow terminals.
-    let frame = if brush.boxed { 4 } else { 2 };
-    let mut title = in_words(["reads", "writes"]);
+    let frame = if brush.boxed { 5 } else { 3 };
+    let mut title = in_words(["reads", "  ", "writes"]);
     if width(&title) + frame > area.width {
-        title = in_words(["rd", "wr"]);
+        title = in_words(["rd", " ", "wr"]);
     }
     let most = bar.reads.most().max(bar.writes.most());
     let max = piece(format!("  max {}", giga(units, most)), Meaning::Quiet);

@@ -50,7 +50,7 @@ pub(super) const ABOUT: About = About {
 pub(super) const COMMANDS: &[Command<Run<WhatIf>>] = &[
     command(530, &[Key::Enter, Char('r')], "start", "start", "Start the selected experiment; it restores every setting it changes", WhatIf::begin),
     command(540, &[Char('w')], "slots", "slot moves", "Show the slots: hypothetical moves of cards", |_, _| vec![Ask::Show(ScreenId("slots"), None)]),
-    command(550, &[Char('e')], "edit arms", "custom arms", "Edit the two arms of the custom experiment: LABEL: scheduler=none bs=4k; filename=FILE reads a file, filename= the drives", WhatIf::write_arms),
+    command(550, &[Char('e')], "edit arms", "custom arms", "Edit the custom experiment's arms: A: scheduler=none bs=4k; filename=FILE reads a file", WhatIf::write_arms),
     command(560, &[Char('m')], "extend", "more rounds", "Add rounds to an experiment that has ended", |_, shared| update::longer(shared)),
     command(570, &[Char('K')], "keep winner", "keep winner", "Apply the winner's settings and keep them until undone", WhatIf::keep),
     command(575, &[Char('d')], "", "samples", "Show the runs of the experiment with all readings, or its verdict", |state, _| state.show_runs()),
