@@ -33,13 +33,15 @@ targets! {
     "../fuzz/fuzz_targets/config.rs" config,
     "../fuzz/fuzz_targets/config_space.rs" config_space,
     "../fuzz/fuzz_targets/counters.rs" counters,
-    "../fuzz/fuzz_targets/import.rs" import,
+    "../fuzz/fuzz_targets/groups.rs" groups,
     "../fuzz/fuzz_targets/jobfile.rs" jobfile,
     "../fuzz/fuzz_targets/journal.rs" journal,
     "../fuzz/fuzz_targets/listing.rs" listing,
     "../fuzz/fuzz_targets/measured.rs" measured,
     "../fuzz/fuzz_targets/moves.rs" moves,
+    "../fuzz/fuzz_targets/names.rs" names,
     "../fuzz/fuzz_targets/paste.rs" paste,
+    "../fuzz/fuzz_targets/profile.rs" profile,
     "../fuzz/fuzz_targets/records.rs" records,
     "../fuzz/fuzz_targets/redact.rs" redact,
     "../fuzz/fuzz_targets/rules.rs" rules,
@@ -133,8 +135,8 @@ fn bytes() {
     each_input("journal", 50, journal::run);
     each_input("smbios", 300, smbios::run);
     each_input("config_space", 300, config_space::run);
-    each_input("import", 20, import::run);
     each_input("listing", 20, listing::run);
+    each_input("names", 300, names::run);
 }
 
 /// The first part of a pair ends at its last line end or at the middle.
@@ -158,6 +160,14 @@ fn several_parts() {
     each_text("counters", 100, |text| {
         let (before, after) = halves(text);
         counters::run((before.as_bytes(), after.as_bytes(), 1000));
+    });
+    each_input("groups", 100, |input| {
+        groups::run(std::array::from_fn(|at| &input[input.len() * at / 12..input.len() * (at + 1) / 12]));
+        groups::run([input; 12]);
+    });
+    each_input("profile", 300, |input| {
+        profile::run((input, input, 0x5581_2000_1000));
+        profile::run((&input[input.len() / 2..], &input[..input.len() / 2], 0xffff_ffff_8100_0100));
     });
     each_input("activity", 100, |input| {
         let part = |at: usize| &input[input.len() * at / 24..input.len() * (at + 1) / 24];

@@ -15,6 +15,14 @@ fuzz_target!(|bytes: &[u8]| {
     let Ok(root) = open_content("fuzz", bytes) else { return };
     let recorder = Recorder::new(&*root);
     let (machine, _) = read_machine(&recorder);
+    if let Some(pasted) = root.pasted() {
+        let lines = bytes.split(|byte| *byte == b'\n').count();
+        assert!(pasted.unused_lines <= lines);
+        assert!(pasted.lines.values().all(|line| (1..=lines.max(bytes.len())).contains(line)));
+    }
+    for (index, node) in machine.pci.iter() {
+        assert!(machine.pci.ancestry(index).count() <= machine.pci.nodes.len(), "{:?}", node.address);
+    }
     let _ = capacity::limits(&machine);
     let text = recorder.capture();
     let capture = format::parse(&text).expect("a capture parses");

@@ -122,6 +122,12 @@ impl Database {
     }
 }
 
+/// Names of vendor, device and class (24 bits) in a list in the format of `pci.ids`.
+pub fn names_in(list: &[u8], vendor: u16, device: u16, class: u32) -> [Option<Label>; 3] {
+    let list = Database::new(list.to_vec());
+    [list.vendor(vendor), list.device(vendor, device), list.class(class)]
+}
+
 /// What an opened text calls a function, and the type of its port: lines `device NAME`, `class NAME`, `port-type N`.
 pub(super) fn words_path(address: PciAddress) -> String {
     format!("/probe/pci-words/{address}")

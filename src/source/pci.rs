@@ -10,6 +10,7 @@ use std::{
     sync::Arc,
 };
 
+pub use super::ids::names_in;
 use crate::{
     machine::{
         NodeKind, PciNode, PciTree,

@@ -53,6 +53,18 @@ struct Functions {
     labels: HashMap<u64, (Option<Label>, Option<Label>)>,
 }
 
+/// The kernel's function at an address and its module, by a text like `/proc/kallsyms`.
+pub fn function_in(symbols: &[u8], address: u64) -> Option<(String, Option<String>)> {
+    let symbols = Symbols::parse(symbols);
+    let (name, module) = symbols.at(address)?;
+    Some((name.to_owned(), module.map(str::to_owned)))
+}
+
+/// The program or library at an address, by a text like `/proc/PID/maps`.
+pub fn program_in(mappings: &[u8], address: u64) -> Option<Label> {
+    programs::named(&programs::executable(mappings), address)
+}
+
 impl ProfileReader {
     /// The profile of the last looks, some ten; the first look opens the events and has none. While it is not wanted, events are
     /// closed and forgotten.

@@ -38,9 +38,7 @@ impl Programs {
 
     /// What is mapped at an address of a process; `None` once it is gone.
     pub(super) fn at(&mut self, root: &dyn SysRoot, pid: u32, address: u64) -> Option<Label> {
-        let find = |mappings: &Vec<(Range<u64>, Label)>| {
-            mappings.iter().find(|(range, _)| range.contains(&address)).map(|(_, name)| name.clone())
-        };
+        let find = |mappings: &Vec<(Range<u64>, Label)>| named(mappings, address);
         if let Some(name) = self.known.get(&pid).and_then(find) {
             return Some(name);
         }
@@ -56,8 +54,13 @@ impl Programs {
     }
 }
 
+/// The name of the mapping at an address.
+pub(super) fn named(mappings: &[(Range<u64>, Label)], address: u64) -> Option<Label> {
+    mappings.iter().find(|(range, _)| range.contains(&address)).map(|(_, name)| name.clone())
+}
+
 /// Executable mappings of a text like `/proc/PID/maps`, with the name of their file.
-fn executable(text: &[u8]) -> Vec<(Range<u64>, Label)> {
+pub(super) fn executable(text: &[u8]) -> Vec<(Range<u64>, Label)> {
     lines(text).filter_map(mapping).collect()
 }
 
