@@ -409,6 +409,21 @@ fn a_windows_drawing_has_parents_ports_and_links() {
 }
 
 #[test]
+fn names_and_ids_of_unusual_lines_are_read() {
+    let laptop = machine(text("laptop-lg-quoted.txt"));
+    let port = node(&laptop, "0000:00:1c.0");
+    assert_eq!((port.vendor.get(), port.device.get()), (Some(0x8086), Some(0x3b42)), "no blank before (rev");
+    let drive = machine(text("desktop-switch-optane.txt"));
+    let names = &node(&drive, "0000:05:00.0").names;
+    assert_eq!(names.vendor.as_ref().map(ToString::to_string).as_deref(), Some("Intel Corporation"));
+    assert_eq!(
+        names.device.as_ref().map(ToString::to_string).as_deref(),
+        Some("NVMe Datacenter SSD [Optane]"),
+        "a name of several devices"
+    );
+}
+
+#[test]
 fn bridges_of_paths_are_above_their_functions() {
     let machine = machine(text("arm-hikey970-paths.txt"));
     assert_eq!(

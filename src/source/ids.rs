@@ -227,6 +227,10 @@ pub(super) fn names(
 ) -> Names {
     let (vendor, device) = (vendor.get(), device.get());
     let mut names = Names::default();
+    // A text may name a device that the list does not have: only its vendor's id is known.
+    if root.pasted().is_some() {
+        names.vendor = vendor.and_then(|vendor| BUILT_IN.vendor(vendor));
+    }
     if let (Some(vendor), Some(device)) = (vendor, device) {
         if let Ok(answer) = root.read(&format!("{PROBE}{vendor:04x}:{device:04x}")) {
             names.vendor = answered(&answer, "vendor ");

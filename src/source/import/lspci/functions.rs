@@ -458,8 +458,9 @@ fn head(rest: &str) -> First<'_> {
     let interface =
         name.split_once("(prog-if ").and_then(|(_, rest)| u8::from_str_radix(rest.get(..2)?, 16).ok());
     let interface = interface.filter(|_| responds);
-    let end = name.find(" (rev ").or_else(|| name.find(" (prog-if ")).unwrap_or(name.len());
-    let name = &name[..end];
+    // Some programs print no blank before it.
+    let end = name.find("(rev ").or_else(|| name.find("(prog-if ")).unwrap_or(name.len());
+    let name = name[..end].trim_end();
     First {
         class: class.into(),
         has_ids: names_ids(name),
