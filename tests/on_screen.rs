@@ -1,0 +1,120 @@
+//! Finding in the tree, files as targets of experiments, and what wide, tall and live screens show.
+
+use std::time::Duration;
+
+use iodyno::{
+    app::{
+        Effect, Message,
+        keymap::{self, Key},
+        update,
+    },
+    runtime::headless::Headless,
+    source::origin::Origin,
+    ui::{picture::text, theme::Theme},
+};
+
+fn open(demo: &str) -> Headless {
+    Headless::open(&Origin::Demo(demo.to_owned()), (120, 40)).expect("demos open")
+}
+
+fn press(headless: &mut Headless, keys: &str) {
+    headless.press(keymap::parse(keys).expect("keys are well written"));
+}
+
+fn shown(headless: &Headless) -> String {
+    text(&headless.picture(Theme::PLAIN))
+}
+
+#[test]
+fn a_find_counts_its_matches_and_n_goes_on_until_esc() {
+    let mut headless = open("threadripper-before");
+    let selected = |headless: &Headless| headless.app.screens.machine.selected;
+    press(&mut headless, "g/980<Enter>");
+    let picture = shown(&headless);
+    assert!(picture.contains("find 980: 1 of "), "{picture}");
+    let first = selected(&headless);
+    press(&mut headless, "n");
+    assert!(shown(&headless).contains("find 980: 2 of ") && selected(&headless) > first);
+    press(&mut headless, "N");
+    assert!(shown(&headless).contains("find 980: 1 of ") && selected(&headless) == first);
+    let underlined = |headless: &Headless| {
+        let picture = headless.picture(Theme::PLAIN);
+        let cells = picture.content().iter();
+        cells.filter(|cell| cell.modifier.contains(ratatui::style::Modifier::UNDERLINED)).count()
+    };
+    let marked = underlined(&headless);
+    press(&mut headless, "<Esc>");
+    assert!(!shown(&headless).contains("find 980") && underlined(&headless) < marked, "{}", shown(&headless));
+    // Without a find it is the next drive again.
+    press(&mut headless, "/aquantia<Enter><Esc>n");
+    assert!(headless.app.screens.machine.row().is_some_and(iodyno::report::flatten::Row::is_drive));
+}
+
+#[test]
+fn experiments_read_the_file_of_the_form_and_of_their_arms() {
+    let mut headless = open("laptop");
+    press(&mut headless, "4g<Enter>/var/tmp/some.file<Enter>5");
+    assert!(shown(&headless).contains("tmp/some.file"), "{}", shown(&headless));
+    press(&mut headless, "e<C-u>one: bs=4k filename=/var/tmp/other.file<Enter><C-u>two: bs=8k<Enter>");
+    let picture = shown(&headless);
+    assert!(
+        picture.contains("/var/tmp/other.file, 4k randread") && picture.contains("one: bs=4k"),
+        "{picture}"
+    );
+    assert!(!picture.contains("bs=4k filename"), "both arms read it: {picture}");
+    assert_eq!(headless.app.screens.dyno.form.files, [std::path::PathBuf::from("/var/tmp/other.file")]);
+    let effects = update(&mut headless.app, Message::Key(Key::Enter));
+    let [Effect::BeginExperiment(plan)] = &effects[..] else { panic!("it begins: {effects:?}") };
+    let paths: Vec<_> = plan.arms.iter().flat_map(|arm| &arm.workload.targets).map(|of| &of.path).collect();
+    assert!(paths.len() == 2 && paths.iter().all(|path| path.ends_with("other.file")), "{paths:?}");
+    let mut headless = open("laptop");
+    press(&mut headless, "4g<Enter>/var/tmp/some.file<Enter>5e<C-e> filename=<Enter><Esc>");
+    assert!(!shown(&headless).contains("some.file"), "{}", shown(&headless));
+}
+
+#[test]
+fn counters_of_this_machine_move_while_time_passes() {
+    let mut headless = Headless::open(&Origin::Live, (120, 40)).expect("this machine is read");
+    headless.wait(Duration::from_secs(2));
+    let picture = shown(&headless);
+    assert!(headless.app.shared.rates.is_some(), "{picture}");
+    assert!(!picture.contains("Counting; first row"), "{picture}");
+}
+
+#[test]
+fn tall_terminals_show_all_settings_and_what_verdicts_mean() {
+    for size in [(120, 60), (200, 60)] {
+        let mut headless =
+            Headless::open(&Origin::Demo("threadripper-before".to_owned()), size).expect("demos open");
+        press(&mut headless, "3");
+        let picture = shown(&headless);
+        assert!(picture.contains("nvme8n1  all settings") && picture.contains("max_sectors_kb"), "{picture}");
+        press(&mut headless, "5");
+        let picture = shown(&headless);
+        assert!(picture.contains("None yet. An experiment"), "{picture}");
+        for words in ["each arm none: ", "mq-deadline: ", "better   mq-deadline beats none", "settles "] {
+            assert!(picture.contains(words), "{words}\n{picture}");
+        }
+        press(&mut headless, "<Enter>");
+        headless.wait(Duration::from_mins(1));
+        press(&mut headless, "<Esc>");
+        let picture = shown(&headless);
+        assert!(
+            !picture.contains("None yet.") && picture.contains("mq-deadline against none: -"),
+            "{picture}"
+        );
+    }
+}
+
+#[test]
+fn the_title_of_the_curves_keeps_its_figures_at_any_width() {
+    for columns in [80, 99, 100, 101, 110, 120] {
+        let demo = Origin::Demo("threadripper-before".to_owned());
+        let mut headless = Headless::open(&demo, (columns, 30)).expect("demos open");
+        press(&mut headless, "4r");
+        headless.wait(Duration::from_secs(4));
+        let picture = shown(&headless);
+        let title = picture.lines().find(|line| line.contains("dstat")).expect("the bar at the foot");
+        assert!(title.contains("0.00 GB/s"), "{columns}: {title}");
+    }
+}
