@@ -2,23 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{drives::Size, facts::Facts};
-
-/// A partition, or a device on partitions and drives. Whole drives have their mounts here.
-#[derive(Debug, Default, Clone, PartialEq, Eq)]
-pub(super) struct Block {
-    pub line: usize,
-    /// lsblk's TYPE: `part`, `crypt`, `lvm`, `raid1`.
-    pub kind: String,
-    /// Block devices directly below, by lsblk's names.
-    pub below: BTreeSet<String>,
-    pub size: Option<Size>,
-    /// Major and minor number.
-    pub number: Option<String>,
-    pub filesystem: Option<String>,
-    /// Mount points, and `[SWAP]`.
-    pub mounts: BTreeSet<String>,
-}
+use super::facts::{Block, Facts, Size};
 
 /// Files by absolute path with their lines, and names in folders.
 #[derive(Debug, Default)]

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+pub(super) use super::facts::Size;
 use super::facts::{DriveFacts, Facts, Known, learn};
 use crate::model::PciAddress;
 
@@ -10,14 +11,6 @@ const NVM: u32 = 0x0108;
 
 /// Its programming interface.
 const NVM_EXPRESS: u32 = 0x02;
-
-/// A size as a listing states it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Size {
-    pub bytes: u64,
-    /// In bytes; else rounded to three digits.
-    pub is_exact: bool,
-}
 
 /// Without `/dev/`.
 pub(super) fn short(word: &str) -> &str {

@@ -5,7 +5,7 @@ use std::{
     collections::{BTreeMap, BTreeSet, btree_map::Entry},
 };
 
-use super::{blocks::Block, prompt::is_prompt};
+use super::prompt::is_prompt;
 use crate::{
     machine::pasted::{Downgraded, UnusedLine},
     model::PciAddress,
@@ -134,6 +134,30 @@ pub(super) struct DriveFacts {
     pub files: BTreeMap<String, Known<String>>,
     /// Files of its controller or device: `model`, `serial`, `firmware_rev`.
     pub device_files: BTreeMap<String, Known<String>>,
+}
+
+/// A partition, or a device on partitions and drives. Whole drives have their mounts here.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub(super) struct Block {
+    pub line: usize,
+    /// lsblk's TYPE: `part`, `crypt`, `lvm`, `raid1`.
+    pub kind: String,
+    /// Block devices directly below, by lsblk's names.
+    pub below: BTreeSet<String>,
+    pub size: Option<Size>,
+    /// Major and minor number.
+    pub number: Option<String>,
+    pub filesystem: Option<String>,
+    /// Mount points, and `[SWAP]`.
+    pub mounts: BTreeSet<String>,
+}
+
+/// A size as a listing states it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Size {
+    pub bytes: u64,
+    /// In bytes; else rounded to three digits.
+    pub is_exact: bool,
 }
 
 /// One of the data structures, until it is known which drive it describes.

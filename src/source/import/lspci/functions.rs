@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::{
     super::facts::{ExpressWords, Facts, Function, Known, Line, learn},
     machine,
-    names::{self, Name},
+    names::{self, First, Name, address, learn_number},
     words,
 };
 use crate::{machine::pasted::Downgraded, model::PciAddress, source::root::quoted, text::Label};
@@ -138,11 +138,6 @@ fn header(line: &str) -> Option<(PciAddress, &str)> {
     let rest = rest.trim();
     let is_function = rest.contains(": ") || rest.ends_with(':') || rest.starts_with('"');
     is_function.then_some((address, rest))
-}
-
-/// With or without a domain.
-pub(super) fn address(place: &str) -> Option<PciAddress> {
-    place.parse().or_else(|_| format!("0000:{place}").parse()).ok()
 }
 
 /// The bridges above a function and itself, as `-PP` prints them: `0000:00:00.0/01:00.0/02:05.0`.
@@ -440,17 +435,6 @@ fn names_ids(name: &str) -> bool {
     ids.is_some_and(|(_, ids)| names::pair(ids).is_some())
 }
 
-/// What a function's first line states.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct First<'a> {
-    pub class: Cow<'a, str>,
-    pub name: Name,
-    /// Whether ids stand behind the name.
-    pub has_ids: bool,
-    pub subsystem: Option<(u16, u16)>,
-    pub interface: Option<u8>,
-}
-
 fn head(rest: &str) -> First<'_> {
     let (class, name) = rest.split_once(": ").unwrap_or((rest.trim_end_matches(':'), ""));
     // A device that did not respond shows ones.
@@ -482,10 +466,4 @@ fn old_register(text: &str) -> Option<(&'static str, &str)> {
     let value = &text[prefix.len()..];
     let has_value = value.contains("Width x") || value.contains("MaxPayload");
     has_value.then_some((*name, value))
-}
-
-pub(super) fn learn_number(slot: &mut Option<Known<u32>>, value: &str, line: usize) {
-    if let Ok(value) = value.trim().parse() {
-        learn(slot, value, line);
-    }
 }

@@ -4,8 +4,7 @@ use std::borrow::Cow;
 
 use super::{
     super::facts::{Facts, Known, Line, learn},
-    functions::{First, address, learn_number},
-    names::{self, Name},
+    names::{self, First, Name, address, learn_number},
 };
 use crate::{model::PciAddress, text::Label};
 

@@ -1,6 +1,9 @@
 //! Ids and classes behind the names that lspci prints.
 
+use std::borrow::Cow;
+
 use crate::{
+    model::PciAddress,
     source::{ids, import::facts::Known},
     text::Label,
 };
@@ -118,6 +121,29 @@ pub(super) fn learn(function: &mut super::super::facts::Function, name: &Name, l
     }
     if let (Some(device), None) = (name.device, &function.device) {
         function.device = Some(Known::new(device, line));
+    }
+}
+
+/// What a function's first line states.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct First<'a> {
+    pub class: Cow<'a, str>,
+    pub name: Name,
+    /// Whether ids stand behind the name.
+    pub has_ids: bool,
+    pub subsystem: Option<(u16, u16)>,
+    pub interface: Option<u8>,
+}
+
+/// With or without a domain.
+pub(super) fn address(place: &str) -> Option<PciAddress> {
+    place.parse().or_else(|_| format!("0000:{place}").parse()).ok()
+}
+
+/// Sets a number that is not known yet.
+pub(super) fn learn_number(slot: &mut Option<Known<u32>>, value: &str, line: usize) {
+    if let Ok(value) = value.trim().parse() {
+        super::super::facts::learn(slot, value, line);
     }
 }
 
