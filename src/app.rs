@@ -335,7 +335,9 @@ impl App {
         let screen = self.screens.get(self.screen);
         let does = match row.name {
             "stop" => is_running || self.shared.measures_file(),
-            "why file" => self.shared.mode == Mode::Live && act::HAS_FILES.contains(&self.screen.0),
+            "why file" => {
+                self.shared.mode == Mode::Live && !is_running && act::HAS_FILES.contains(&self.screen.0)
+            }
             // While one is in progress the command shows it.
             "pull" => self.shared.can_test() && (!is_running || pulls.running.is_some()),
             name => self.shared.can_test() || !commands::needs_machine(name),
