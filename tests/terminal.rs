@@ -467,7 +467,8 @@ fn text_is_coloured_on_a_terminal_alone_and_ends_with_the_point() {
     for (arguments, end) in [
         (&["check", "--demo", "laptop"][..], "most costly: "),
         (&["tree", "--demo", "laptop"], "▲ 1 high"),
-        (&bench, "GB/s ("),
+        // The last line: colours come after the first figure.
+        (&bench, " of 7.14 GB/s ("),
     ] {
         for is_coloured in [true, false] {
             let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_iodyno"));
