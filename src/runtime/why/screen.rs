@@ -7,7 +7,7 @@ use std::{
         Arc,
         atomic::{AtomicBool, Ordering},
     },
-    thread::{self, JoinHandle},
+    thread,
     time::Duration,
 };
 
@@ -27,11 +27,8 @@ const TIME: Duration = Duration::from_secs(12);
 /// Names of a folder that are looked at for a file to measure.
 const MOST_NAMES: usize = 4096;
 
-/// A measurement in progress. Dropped, it stops.
-pub(in crate::runtime) struct Measuring {
-    stop: Arc<AtomicBool>,
-    thread: Option<JoinHandle<()>>,
-}
+/// A measurement in progress. Dropped, it stops at its next look; nothing waits for that, since a read may hang.
+pub(in crate::runtime) struct Measuring(Arc<AtomicBool>);
 
 impl Measuring {
     /// Starts one of this machine; without a screen (`inline`) it has ended when this returns.
@@ -47,28 +44,23 @@ impl Measuring {
             let result = measure(&request, TIME, &root, &stops, &report);
             report(FileNews::Ended(result));
         };
-        let thread = if inline {
+        if inline {
             job();
-            None
         } else {
-            Some(thread::spawn(job))
-        };
-        Self { stop, thread }
+            thread::spawn(job);
+        }
+        Self(stop)
     }
 
     /// Ends the tests at their next look.
     pub(in crate::runtime) fn stop(&self) {
-        self.stop.store(true, Ordering::Relaxed);
+        self.0.store(true, Ordering::Relaxed);
     }
 }
 
 impl Drop for Measuring {
     fn drop(&mut self) {
         self.stop();
-        if let Some(thread) = self.thread.take() {
-            // A panic there has ended the program.
-            let _ = thread.join();
-        }
     }
 }
 

@@ -185,6 +185,12 @@ fn the_question_begins_the_measurement_and_a_folder_is_asked_again_with_its_larg
     assert!(
         matches!(&page.field_key(Some(Key::Enter), &shared)[..], [Ask::Notice(notice)] if notice.problem)
     );
+    page.field = Some(Input::from("//srv/models/big"));
+    let asks = page.field_key(Some(Key::Enter), &shared);
+    assert!(
+        matches!(&asks[..], [Ask::Change(SharedChange::BeginFile(request)), ..] if request.file.as_os_str() == "/srv/models/big"),
+        "{asks:?}"
+    );
 }
 
 #[test]

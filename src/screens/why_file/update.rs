@@ -98,7 +98,8 @@ impl Screen for WhyFile {
                 }
             }
             Some(Key::Enter) => {
-                let file = PathBuf::from(input.value().trim());
+                // Without the second of two slashes, which a path typed after a suggested folder has.
+                let file: PathBuf = Path::new(input.value().trim()).components().collect();
                 if file.as_os_str().is_empty() {
                     return vec![warn("Name a file of 16 MiB or more; Esc cancels")];
                 }
