@@ -4,6 +4,7 @@ pub mod activity;
 mod columns;
 mod joined;
 pub mod profile;
+mod side;
 mod uncounted;
 #[cfg(test)]
 mod come_and_go;
@@ -11,6 +12,7 @@ mod come_and_go;
 use std::{collections::BTreeMap, time::Duration};
 
 use self::columns::Columns;
+pub use self::side::{SideCounters, SideRates};
 use crate::{
     model::{DriveName, PciAddress},
     text::Label,
@@ -152,6 +154,10 @@ pub struct DiskCounters {
     pub reads_merged: u64,
     /// Writes merged likewise.
     pub writes_merged: u64,
+    /// Discards; zero before Linux 4.18.
+    pub discards: SideCounters,
+    /// Flushes; zero before Linux 5.5.
+    pub flushes: SideCounters,
 }
 
 /// Rates between two samples of the counters.
@@ -263,6 +269,10 @@ pub struct DiskRates {
     pub reads_merged: f64,
     /// Writes merged likewise (wrqm/s).
     pub writes_merged: f64,
+    /// Discards (`d/s` and the like).
+    pub discards: SideRates,
+    /// Flushes (`f/s`, `f_await`).
+    pub flushes: SideRates,
 }
 
 /// Rates between two samples, `elapsed` apart.
@@ -402,6 +412,8 @@ fn disk_rates(before: &DiskCounters, after: &DiskCounters, seconds: f64) -> Opti
         queue_depth: milliseconds(before.weighted_ms, after.weighted_ms)? as f64 / 1000.0 / seconds,
         reads_merged: grown(|disk| disk.reads_merged)? as f64 / seconds,
         writes_merged: grown(|disk| disk.writes_merged)? as f64 / seconds,
+        discards: after.discards.rates_since(&before.discards, seconds)?,
+        flushes: after.flushes.rates_since(&before.flushes, seconds)?,
     })
 }
 
@@ -535,6 +547,8 @@ mod tests {
                     reads: c[0], read_bytes: c[1], read_ms: c[2], writes: c[3],
                     written_bytes: c[4], write_ms: c[5], in_flight: c[6], weighted_ms: c[7],
                     busy_ms: c[1], reads_merged: c[2], writes_merged: c[3],
+                    discards: SideCounters { ios: c[4], merged: c[5], bytes: c[6], ms: c[7] },
+                    flushes: SideCounters { ios: c[0], ms: c[1], ..SideCounters::default() },
                 };
                 Counters {
                     cpu: Some(times),

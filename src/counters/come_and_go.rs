@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, time::Duration};
 
 use proptest::{collection::vec, prelude::*};
 
-use super::{Counters, CpuTimes, DiskCounters, rates};
+use super::{Counters, CpuTimes, DiskCounters, SideCounters, rates};
 use crate::{model::DriveName, text::Label};
 
 /// The kernel's milliseconds of a disk, and its interrupts of a CPU.
@@ -52,6 +52,8 @@ fn disk(count: u64) -> DiskCounters {
         busy_ms: ms,
         reads_merged: count,
         writes_merged: count,
+        discards: SideCounters { ios: count, merged: count, bytes: count, ms },
+        flushes: SideCounters { ios: count, ms, ..SideCounters::default() },
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use super::{CpuShares, DiskRates, PagingRates, PressureShares, Rates};
+use super::{CpuShares, DiskRates, PagingRates, PressureShares, Rates, SideRates};
 
 /// Lengths of the two time spans, seconds.
 #[derive(Clone, Copy)]
@@ -93,6 +93,17 @@ impl Times {
             queue_depth: self.mean(a.queue_depth, b.queue_depth),
             reads_merged: self.mean(a.reads_merged, b.reads_merged),
             writes_merged: self.mean(a.writes_merged, b.writes_merged),
+            discards: self.side(a.discards, b.discards),
+            flushes: self.side(a.flushes, b.flushes),
+        }
+    }
+
+    fn side(self, a: SideRates, b: SideRates) -> SideRates {
+        SideRates {
+            ios: self.mean(a.ios, b.ios),
+            merged: self.mean(a.merged, b.merged),
+            bytes: self.mean(a.bytes, b.bytes),
+            await_ms: self.waits((a.await_ms, a.ios), (b.await_ms, b.ios)),
         }
     }
 }

@@ -7,7 +7,7 @@ use jiff::{Timestamp, tz::TimeZone};
 
 pub(crate) use self::{averages::Averages, line::Line};
 use crate::{
-    counters::{DiskRates, Rates, activity::Activity},
+    counters::{DiskRates, Rates, SideRates, activity::Activity},
     machine::{Drive, Machine},
     model::DriveName,
     report::{
@@ -127,7 +127,7 @@ fn disks<'a>(machine: &'a Machine, rates: &'a Rates) -> impl Iterator<Item = (&'
     all.filter(|(drive, disk)| !drive.kind.is_software() || disk.reads + disk.writes > 0.0)
 }
 
-/// The columns of `iostat -xm` for reads and writes, with its units: MB is 2^20 bytes, kB 2^10, waits are milliseconds.
+/// The columns of `iostat -xm`, with its units: MB is 2^20 bytes, kB 2^10, waits are milliseconds.
 fn iostat(machine: &Machine, rates: &Rates) -> Grid {
     let columns = vec![
         word("Device", 10, 0),
@@ -143,6 +143,14 @@ fn iostat(machine: &Machine, rates: &Rates) -> Grid {
         number("%wrqm", 6, 3),
         number("w_await", 7, 1),
         number("wareq-sz", 8, 2),
+        number("d/s", 8, 5),
+        number("dMB/s", 9, 5),
+        number("drqm/s", 8, 5),
+        number("%drqm", 6, 5),
+        number("d_await", 7, 5),
+        number("dareq-sz", 8, 5),
+        number("f/s", 8, 4),
+        number("f_await", 7, 4),
         number("aqu-sz", 7, 0),
         number("%util", 6, 0),
     ];
@@ -157,7 +165,11 @@ fn iostat(machine: &Machine, rates: &Rates) -> Grid {
         let mut cells = vec![Cell::text(drive.name.as_str())];
         let read = side(reads, read_bytes, reads_merged, disk.read_await_ms);
         let write = side(writes, written_bytes, writes_merged, disk.write_await_ms);
-        cells.extend(read.into_iter().chain(write).map(|(value, decimals)| Cell::Number(value, decimals)));
+        let SideRates { ios, bytes, merged, await_ms } = disk.discards;
+        let discard = side(ios, bytes, merged, await_ms);
+        let flush = [(disk.flushes.ios, 2), (disk.flushes.await_ms.unwrap_or(0.0), 2)];
+        let all = [&read[..], &write, &discard, &flush].concat();
+        cells.extend(all.into_iter().map(|(value, decimals)| Cell::Number(value, decimals)));
         cells.extend([Cell::Number(disk.queue_depth, 2), Cell::Number(disk.utilisation, 2)]);
         Row { cells, mark: Mark::Plain }
     };

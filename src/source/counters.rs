@@ -12,7 +12,7 @@ use super::{
     root::{self, SysRoot},
 };
 use crate::{
-    counters::{Counters, CpuTimes, DiskCounters, Memory, Paging, Pressure},
+    counters::{Counters, CpuTimes, DiskCounters, Memory, Paging, Pressure, SideCounters},
     model::DriveName,
     text::Label,
 };
@@ -297,8 +297,8 @@ fn disks(text: &[u8], disks: &mut BTreeMap<DriveName, DiskCounters>) {
     });
 }
 
-/// A row of `/proc/diskstats`: major, minor, name, and at least eleven counters
-/// (Documentation/admin-guide/iostats.rst).
+/// A row of `/proc/diskstats`: major, minor, name, and eleven counters, those of discards since Linux 4.18 and of flushes
+/// since 5.5 (Documentation/admin-guide/iostats.rst).
 fn disk(line: &[u8]) -> Option<(&str, DiskCounters)> {
     let mut words = words(line).skip(2);
     let name = str::from_utf8(words.next()?).ok()?;
@@ -315,6 +315,17 @@ fn disk(line: &[u8]) -> Option<(&str, DiskCounters)> {
         in_flight: next()?,
         busy_ms: next()?,
         weighted_ms: next()?,
+        discards: SideCounters {
+            ios: next().unwrap_or(0),
+            merged: next().unwrap_or(0),
+            bytes: next().unwrap_or(0).saturating_mul(SECTOR),
+            ms: next().unwrap_or(0),
+        },
+        flushes: SideCounters {
+            ios: next().unwrap_or(0),
+            ms: next().unwrap_or(0),
+            ..SideCounters::default()
+        },
     };
     Some((name, counters))
 }
@@ -364,6 +375,10 @@ mod tests {
         let old = found["nvme0n1"];
         assert_eq!((old.reads, old.read_bytes, old.written_bytes), (10, 80 * 512, 160 * 512));
         assert_eq!((old.in_flight, old.weighted_ms), (3, 12));
+        assert_eq!((old.discards, old.flushes), (SideCounters::default(), SideCounters::default()));
+        let new = found["nvme1n1"];
+        assert_eq!(new.discards, SideCounters { ios: 4, merged: 0, bytes: 32 * 512, ms: 1 });
+        assert_eq!(new.flushes, SideCounters { ios: 2, ms: 1, ..SideCounters::default() });
         assert_eq!(cpu_times(b" 1 2 3 4").unwrap().steal, 0);
         assert_eq!(cpu_times(b"1 2 3 4 5 6 7 8 9 10").unwrap().steal, 8);
         assert_eq!(cpu_times(b"1 2 x 4"), None);

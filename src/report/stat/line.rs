@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::Interval;
 use crate::{
     counters::{
-        CpuShares, DiskRates,
+        CpuShares, DiskRates, SideRates,
         profile::{Function, Profile, Word},
     },
     model::{NodeIndex, Problem},
@@ -72,6 +72,8 @@ struct Drive {
     name: String,
     read: Direction,
     write: Direction,
+    discard: Direction,
+    flush: Flush,
     queue_depth: f64,
     utilisation: f64,
 }
@@ -83,6 +85,12 @@ struct Direction {
     await_ns: Option<f64>,
     request_bytes: Option<f64>,
     merged_per_second: f64,
+}
+
+#[derive(Debug, Serialize)]
+struct Flush {
+    iops: f64,
+    await_ns: Option<f64>,
 }
 
 #[derive(Debug, Serialize)]
@@ -290,10 +298,13 @@ impl Line {
 }
 
 fn drive(name: &str, disk: &DiskRates) -> Drive {
+    let SideRates { ios, merged, bytes, await_ms } = disk.discards;
     Drive {
         name: name.to_owned(),
         read: Direction::new(disk.read_bytes, disk.reads, disk.read_await_ms, disk.reads_merged),
         write: Direction::new(disk.written_bytes, disk.writes, disk.write_await_ms, disk.writes_merged),
+        discard: Direction::new(bytes, ios, await_ms, merged),
+        flush: Flush { iops: disk.flushes.ios, await_ns: disk.flushes.await_ms.map(|ms| ms * 1e6) },
         queue_depth: disk.queue_depth,
         utilisation: disk.utilisation,
     }

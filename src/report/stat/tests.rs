@@ -41,6 +41,8 @@ fn second(machine: &Machine) -> (Rates, Activity) {
         reads_merged: 250.0,
         utilisation: 42.5,
         queue_depth: 1.5,
+        discards: SideRates { ios: 30.0, merged: 10.0, bytes: 31_457_280.0, await_ms: Some(0.5) },
+        flushes: SideRates { ios: 7.0, await_ms: Some(1.25), ..SideRates::default() },
         ..DiskRates::default()
     };
     let first = machine.hardware_drives().find(|drive| drive.nvme.is_some()).unwrap();
@@ -97,8 +99,8 @@ fn with<T>(show: impl FnOnce(&Interval<'_>) -> T) -> T {
 /// Heading and rows of a table, single blanks between cells.
 fn shown(table: Table) -> Vec<String> {
     with(|interval| {
-        let mut lines = vec![interval.heading(table, 200)];
-        lines.extend(interval.text(table, 200));
+        let mut lines = vec![interval.heading(table, 240)];
+        lines.extend(interval.text(table, 240));
         lines.iter().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect()
     })
 }
@@ -108,10 +110,11 @@ fn iostat_has_sysstats_columns_and_units() {
     let lines = shown(Table::Iostat);
     assert_eq!(
         lines[0],
-        "time Device r/s rMB/s rrqm/s %rrqm r_await rareq-sz w/s wMB/s wrqm/s %wrqm w_await wareq-sz aqu-sz %util"
+        "time Device r/s rMB/s rrqm/s %rrqm r_await rareq-sz w/s wMB/s wrqm/s %wrqm w_await wareq-sz d/s dMB/s drqm/s %drqm d_await dareq-sz \
+         f/s f_await aqu-sz %util"
     );
     let row = lines[1].split_once(' ').unwrap().1.split_once(' ').unwrap().1;
-    assert_eq!(row, "1000.00 4.00 250.00 20.00 0.25 4.10 100.00 10.00 0.00 0.00 0.00 102.40 1.50 42.50");
+    assert_eq!(row, "1000.00 4.00 250.00 20.00 0.25 4.10 100.00 10.00 0.00 0.00 0.00 102.40 30.00 30.00 10.00 25.00 0.50 1024.00 7.00 1.25 1.50 42.50");
 }
 
 #[test]
