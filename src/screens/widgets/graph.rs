@@ -113,11 +113,12 @@ impl Graph<'_> {
         for y in plot.top()..plot.bottom() {
             brush.cell(plot.x - 1, y, '│', line);
         }
-        let steps: u16 = match plot.height {
+        let most: u16 = match plot.height {
             9.. => 4,
             4.. => 2,
             _ => 1,
         };
+        let steps = if self.are_exact(most) { most } else { most.min(2) };
         for step in 0..=steps {
             let share = f64::from(step) / f64::from(steps);
             let y = plot.y + share_of(plot.height - 1, 1.0 - share);
@@ -132,6 +133,16 @@ impl Graph<'_> {
         if area.height > plot.height {
             brush.write_right(plot.x - 1, plot.bottom(), &[piece("0", Meaning::Quiet)]);
         }
+    }
+
+    /// Whether so many steps have labels that no rounding makes uneven, as 0.03, 0.05 and 0.07 are below 0.10.
+    fn are_exact(&self, steps: u16) -> bool {
+        const TOLERANCE: f64 = 0.03;
+        let number = |share: f64| (self.label)(share * self.top).parse::<f64>().ok();
+        let Some(top) = number(1.0) else { return true };
+        (1..steps).map(|step| f64::from(step) / f64::from(steps)).all(|share| {
+            number(share).is_none_or(|label| (label - share * top).abs() <= TOLERANCE * share * top)
+        })
     }
 
     fn mark_level(&self, brush: &mut Brush<'_>, plot: Rect) {
@@ -295,6 +306,17 @@ mod tests {
         assert_eq!(share_of(9, 1.0), 9);
         assert_eq!(share_of(9, 0.5), 5);
         assert_eq!(share_of(9, f64::MAX), 9);
+    }
+
+    #[test]
+    fn labels_that_rounding_makes_uneven_are_left_out() {
+        let exact = |top, label: &dyn Fn(f64) -> String| {
+            Graph { top, label, window: Duration::from_mins(1), curves: Vec::new(), level: None }.are_exact(4)
+        };
+        let giga = |value: f64| format!("{:.2}", value / 1e9);
+        assert!(!exact(0.1e9, &giga), "0.03, 0.05, 0.07 and 0.10");
+        assert!(exact(2e9, &giga) && exact(0.4e9, &giga) && exact(1e9, &giga));
+        assert!(exact(1e6, &|value| format!("{value} reads")), "words are taken as they are");
     }
 
     #[test]
