@@ -11,8 +11,10 @@ pub(crate) mod processor;
 pub(crate) mod host;
 pub(crate) mod rules;
 pub(crate) mod measured;
+pub(crate) mod driver_message;
 
 pub use drive::{Drive, DriveKind, LbaFormat, Nvme, Partition, Smart, Temperature};
+pub use driver_message::{DriverMessage, MessageKind};
 pub(crate) use hop::HopLink;
 pub use host::{BoardSlot, Host, IoLimit, IoUring, LimitKind, MemoryModule};
 pub use in_use::{Process, Use, User};
@@ -53,6 +55,8 @@ pub struct Machine {
     pub rules: Vec<SettingRule>,
     /// Results of earlier tests on it.
     pub measured: Vec<Measured>,
+    /// Timeouts and resets of NVMe controllers in the kernel log, oldest first.
+    pub driver_messages: Reading<Vec<DriverMessage>>,
     /// The texts it was read from, if it is no machine, capture or folder.
     pub pasted: Option<Arc<Pasted>>,
 }
@@ -69,6 +73,7 @@ impl Machine {
             posted_msi_row: self.posted_msi_row.clone(),
             rules: self.rules.clone(),
             measured: self.measured.clone(),
+            driver_messages: self.driver_messages.clone(),
             layers: self.layers.clone(),
             pasted: self.pasted.clone(),
         }
@@ -105,6 +110,14 @@ impl Machine {
         functions.sort_unstable();
         functions.dedup();
         functions
+    }
+
+    /// Messages of the kernel log about the controllers of a drive, oldest first.
+    pub(crate) fn messages_of(&self, drive: &Drive) -> impl Iterator<Item = &DriverMessage> {
+        let own = std::iter::once(drive).chain(self.paths_of(drive)).filter_map(|path| path.nvme.as_ref());
+        let controllers: Vec<Label> = own.map(|nvme| nvme.controller.clone()).collect();
+        let all = self.driver_messages.value().into_iter().flatten();
+        all.filter(move |message| controllers.contains(&message.controller))
     }
 
     /// The hardware drives at or below a node, by one path at least.

@@ -20,7 +20,7 @@ mod tables;
 pub use capture::capture_text;
 use pseudonyms::{Pseudonyms, Shape};
 
-use crate::source::open_files;
+use crate::source::{nvme::messages, open_files};
 
 /// Replaces everything that identifies a person or a device.
 #[derive(Debug, Clone, Default)]
@@ -75,6 +75,8 @@ enum File {
     VolumeId,
     /// A rules file of udev.
     UdevRules,
+    /// Timeouts and resets in the kernel log.
+    NvmeMessages,
     /// `/probe/boot-rules`.
     BootRules,
     Interrupts,
@@ -128,6 +130,8 @@ impl File {
         }
         if path == open_files::PROBE {
             Self::DeviceUsers
+        } else if path == messages::PROBE {
+            Self::NvmeMessages
         } else if path == "/probe/host" {
             Self::HostProbe
         } else if path == "/probe/measured-limits" {
@@ -236,6 +240,11 @@ impl Redactor {
                 None => self.whole(text, Shape::Text),
             },
             File::UdevRules => boot_files::udev(text),
+            File::NvmeMessages => {
+                let known: String =
+                    text.lines().filter_map(messages::message).map(|it| messages::line(&it)).collect();
+                self.sweep(&known)
+            }
             File::BootRules => boot_files::boot_rules(self, text),
             File::Interrupts => kernel_tables::interrupts(self, text),
             File::CpuInfo => kernel_tables::cpu_info(self, text),

@@ -61,6 +61,7 @@ pub fn read_machine(root: &dyn SysRoot) -> (Machine, Vec<Problem>) {
         posted_msi_row: interrupts::posted_msi_row(root),
         rules,
         measured,
+        driver_messages: nvme::messages::read(root),
         pasted: root.pasted(),
     };
     (machine, problems)

@@ -61,6 +61,26 @@ fn tables_of_every_version_have_model_serial_size_and_format() {
 }
 
 #[test]
+fn timeouts_of_a_pasted_kernel_log_are_a_finding() {
+    let log = format!(
+        "{}\n$ dmesg | grep nvme\n[    1.523112] nvme nvme0: pci function 0000:3d:00.0\n\
+         [  331.024601] nvme nvme0: I/O 128 QID 4 timeout, aborting\n\
+         Nov 23 22:55:18 attic kernel: nvme nvme0: controller is down; will reset: CSTS=0xffffffff, PCI_STATUS=0x10\n",
+        fixture("nvme-list-columns.txt").trim_end()
+    );
+    let (status, words) = printed(&log, &["check", "--json"]);
+    assert_eq!(status, Some(0), "{words}");
+    let document: Value = serde_json::from_str(&words).unwrap();
+    let findings = document["findings"].as_array().unwrap();
+    let finding = findings.iter().find(|finding| finding["id"] == "nvme-errors").unwrap();
+    let title = finding["title"].as_str().unwrap();
+    assert!(title.ends_with("1 timeout, 1 reset after controller down in the kernel log"), "{title}");
+    let evidence = finding["evidence"].to_string();
+    assert!(evidence.contains("line ") && evidence.contains("QID 4 timeout"), "{evidence}");
+    assert!(!evidence.contains("attic"), "{evidence}");
+}
+
+#[test]
 fn a_list_of_controllers_alone_has_drives_and_their_functions() {
     let found = drives(&fixture("nvme-list-verbose.txt"));
     assert_eq!(

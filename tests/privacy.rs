@@ -67,6 +67,10 @@ const PASSWORDS: &[(&str, &str)] = &[
          37: 1   PCI-MSI 3-edge  @, @\n",
     ),
     (
+        "/probe/nvme-messages",
+        "[    1.000000] nvme nvme0: I/O 1 QID 2 timeout, @ aborting\n@ kernel: nvme nvme1: resetting controller @\n@\n",
+    ),
+    (
         "/proc/cpuinfo",
         "processor\t: 0\nvendor_id\t: AuthenticAMD\nmodel name\t: AMD Ryzen 9 5950X\nSerial\t: @\n",
     ),

@@ -5,7 +5,7 @@ use super::{
     inputs::{drives, names},
 };
 use crate::{
-    machine::Drive,
+    machine::{Drive, DriverMessage, MessageKind, driver_message::summary},
     model::{FindingId, Severity},
     text::Label,
 };
@@ -25,11 +25,13 @@ pub(super) const FIRMWARE_ADVISORY: Row = Row {
 pub(super) const NVME_ERRORS: Row = Row {
     id: FindingId("nvme-errors"),
     title: "errors, retries or resets of an NVMe drive",
-    fires: "a counter below the controller's or namespace's diag folder is above 0 (kernels that have it); a warning when one of \
-            them, error log entries or media errors grow during a test",
+    fires: "a counter below the controller's or namespace's diag folder is above 0 (kernels that have it); or the \
+            kernel log has timeouts or resets of the controller; a warning when a counter, error log entries or media errors \
+            grow during a test, and for timeouts and controllers that went down",
     why: "A retried or requeued command takes its time again; a reset stops all I/O for seconds.",
-    remedy: "Read the kernel log for timeouts and resets of the drive (journalctl -k -g nvme), then check cable, slot, power saving and firmware.",
-    wrong_if: "They date from a suspend or a path that was pulled; error log entries also count commands that the drive does not know.",
+    remedy: "Read the kernel log around them (journalctl -k -g nvme), then check cable, slot, power saving and firmware.",
+    wrong_if: "They date from a suspend, a reset by hand or a path that was pulled, or another drive had the controller's name before a \
+               rebind; error log entries also count commands that the drive does not know.",
     check: Check::Many(nvme_errors),
     ..Row::PLAIN
 };
@@ -130,6 +132,9 @@ fn unmoved(inputs: &Inputs, drive: &Drive) -> Option<Detection> {
     )
 }
 
+/// Messages of the kernel log that are shown, the newest ones.
+const MOST_MESSAGES: usize = 3;
+
 fn nvme_errors(inputs: &Inputs) -> Vec<Detection> {
     inputs.nvme().filter_map(|drive| errors(inputs, drive)).collect()
 }
@@ -143,20 +148,32 @@ fn errors(inputs: &Inputs, drive: &Drive) -> Option<Detection> {
         .collect();
     let watch = inputs.load.and_then(|load| load.watch);
     let grown = watch.map_or_else(Vec::new, |watch| watch.new_errors(inputs.machine, &drive.name));
-    (!counted.is_empty() || !grown.is_empty()).then_some(())?;
+    let messages: Vec<&DriverMessage> = inputs.machine.messages_of(drive).collect();
+    (!counted.is_empty() || !grown.is_empty() || !messages.is_empty()).then_some(())?;
     let words = |(name, count): &(&Label, u64)| format!("{} {count}", name.as_str().replace('_', " "));
     let all: Vec<String> = counted.iter().map(words).collect();
     let (severity, what) = if grown.is_empty() {
-        (Severity::Info, format!("since boot {}", all.join(", ")))
+        let stalled = messages.iter().any(|message| message.kind != MessageKind::Reset);
+        let counters = (!all.is_empty()).then(|| format!("since boot {}", all.join(", ")));
+        let log = (!messages.is_empty())
+            .then(|| format!("{} in the kernel log", summary(messages.iter().copied())));
+        let what: Vec<String> = counters.into_iter().chain(log).collect();
+        (if stalled { Severity::Warning } else { Severity::Info }, what.join("; "))
     } else {
         (Severity::Warning, format!("during the test {}", grown.join(", ")))
     };
+    let path = inputs.machine.driver_messages.path();
+    let newest = messages.iter().rev().take(MOST_MESSAGES).map(|message| {
+        let at = message.at.map_or_else(String::new, |at| format!("[{:.1} s] ", at.as_secs_f64()));
+        Evidence::new(&**path, format!("{at}{}: {}", message.controller, message.text))
+    });
     let counters = counted.iter().filter_map(|(name, _)| Evidence::of(nvme.diagnostics.get(*name)?));
     let log = nvme.smart.path();
     Some(
         Detection::new(severity, format!("{}: {what}", drive.name))
             .about([Subject::drive(drive)])
             .with_evidence(counters)
+            .with_evidence(newest)
             .with_evidence(grown.into_iter().map(|what| Evidence::new(&**log, what))),
     )
 }

@@ -88,6 +88,8 @@ pub struct RunMonitor {
     health: BTreeMap<DriveName, Smart>,
     /// Counters of errors and resets before it.
     diagnostics: BTreeMap<DriveName, BTreeMap<Label, u64>>,
+    /// Time of the last message of the nvme driver before it, where the kernel log was read.
+    logged_until: Option<std::time::Duration>,
     /// Arrays that were synchronised when it began, by target.
     syncing: BTreeMap<DriveName, BTreeSet<String>>,
 }
@@ -103,6 +105,7 @@ impl RunMonitor {
         Self {
             health: drives().filter_map(health).collect(),
             diagnostics: drives().map(|name| (name.clone(), layers::diagnostics(machine, name))).collect(),
+            logged_until: layers::logged_until(machine),
             syncing: drives().map(|name| (name.clone(), layers::syncing(machine, name))).collect(),
             ..Self::default()
         }

@@ -88,6 +88,15 @@ fn a_serial_goes_wherever_it_stands() {
 }
 
 #[test]
+fn of_the_kernel_log_only_known_words_remain() {
+    let log = format!(
+        "nvme nvme0: I/O 1 QID 1 timeout {SERIAL}\nsshd: {SERIAL}\n[    1.000000] nvme nvme0: 8/0/0 x\n"
+    );
+    let out = Redactor::new().content("/probe/nvme-messages", log.as_bytes());
+    assert_eq!(String::from_utf8(out).unwrap(), "nvme nvme0: I/O 1 QID 1 timeout <redacted>\n");
+}
+
+#[test]
 fn a_serial_that_sits_inside_a_longer_word_of_a_name_goes_too() {
     let nqn = format!("nqn.2014.08.org.nvmexpress:uuid:{UUID}");
     assert!(!text("/sys/class/nvme/nvme0/subsysnqn", &nqn).contains("6b1dcb5e"));

@@ -74,6 +74,9 @@ fn missed(machine: &Machine) -> Vec<Problem> {
     let encrypted = machine.layers.devices.values().filter_map(crate::machine::Layer::dm);
     let encrypted = encrypted.filter(|dm| dm.kinds().contains(&"crypt"));
     problems.extend(encrypted.map(|dm| dm.targets.problem()));
+    let has_nvme = machine.hardware_drives().any(|drive| drive.nvme.is_some());
+    let log = machine.driver_messages.problem().filter(|refused| refused.kind == ProblemKind::Denied);
+    problems.push(log.filter(|_| has_nvme));
     problems.into_iter().flatten().collect()
 }
 

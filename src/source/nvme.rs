@@ -1,5 +1,6 @@
 //! NVMe: controllers, namespaces, native multipath, Identify and SMART.
 
+pub(crate) mod messages;
 pub mod records;
 
 use std::collections::BTreeMap;

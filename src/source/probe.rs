@@ -7,6 +7,7 @@ use io_uring::{Builder, IoUring, cqueue, squeue};
 use sysinfo::System;
 
 use super::{
+    nvme::messages,
     open_files,
     root::{LiveRoot, RootError},
     rules, smbios,
@@ -26,6 +27,7 @@ pub(super) fn ask(name: &str) -> Result<Vec<u8>, RootError> {
         "boot-rules" => Ok(rules::probe(&LiveRoot::new())),
         "measured-limits" => measured_limits(),
         "memory-modules" => smbios::memory_probe(&LiveRoot::new()),
+        "nvme-messages" => messages::ask(),
         "board-slots" => smbios::slot_probe(&LiveRoot::new()),
         other => Err(RootError::NotHere(format!("unknown probe: {other}"))),
     }

@@ -133,6 +133,7 @@ pub fn machine_with_queue(name: &str, files: &BTreeMap<String, String>) -> Machi
         posted_msi_row: none(),
         rules: Vec::new(),
         measured: Vec::new(),
+        driver_messages: none(),
         pasted: None,
     }
 }

@@ -294,6 +294,41 @@ fn errors_that_grow_during_a_test_are_a_warning() {
 }
 
 #[test]
+fn the_kernel_log_names_timeouts_and_resets_of_a_drive() {
+    let log = |lines: &str| x570().file("/probe/nvme-messages", lines);
+    let stalled = "\
+[  331.024601] nvme nvme0: I/O 128 QID 4 timeout, aborting
+[  361.744612] nvme nvme0: I/O 128 QID 4 timeout, reset controller
+[  402.100000] nvme nvme0: controller is down; will reset: CSTS=0xffffffff, PCI_STATUS=0xffff
+[  403.200000] nvme nvme0: Device not ready; aborting reset, CSTS=0x1
+[  404.000000] nvme nvme7: I/O 1 QID 1 timeout, aborting";
+    let finding = log(stalled).one("nvme-errors");
+    assert_eq!(
+        finding.title,
+        "nvme0n1: 2 timeouts, 1 reset after controller down, 1 failed reset in the kernel log"
+    );
+    assert_eq!(finding.severity, Severity::Warning);
+    let words = evidence(&finding);
+    let newest = "/dev/kmsg = [403.2 s] nvme0: Device not ready; aborting reset, CSTS=0x1";
+    assert!(words.contains(newest) && !words.contains("aborting\n"), "{words}");
+    assert!(!words.contains("[331.0 s]"), "the three newest: {words}");
+    let reset = log("[   12.000000] nvme nvme1: resetting controller due to persistent internal error");
+    let reset = reset.one("nvme-errors");
+    assert_eq!((&*reset.title, reset.severity), ("nvme1n1: 1 reset in the kernel log", Severity::Info));
+    assert_eq!(
+        log("[    1.000000] nvme nvme0: 16/0/0 default/read/poll queues").severity("nvme-errors"),
+        None
+    );
+    let counted = counted("reset_count", "2").file("/probe/nvme-messages", stalled).one("nvme-errors");
+    assert!(counted.title.starts_with("nvme0n1: since boot reset count 2; 2 timeouts"), "{}", counted.title);
+    let tested = log(stalled).test(&["nvme0n1"], |_| {}).watched();
+    assert!(!tested.one("nvme-errors").title.contains("during the test"), "all of them are older");
+    let later = format!("{stalled}\n[  900.000000] nvme nvme0: I/O 5 QID 1 timeout, completion polled");
+    let later = tested.file("/probe/nvme-messages", &later).one("nvme-errors");
+    assert_eq!(later.title, "nvme0n1: during the test 1 timeout in the kernel log");
+}
+
+#[test]
 fn copies_count_where_memory_cannot_carry_them() {
     let finding = pooled().with(two_channels).one("memory-copies");
     assert!(finding.title.contains("with copies memory carries about 10.2 GB/s"), "{}", finding.title);

@@ -1,10 +1,13 @@
 //! Layers and drives during a test: arrays that are synchronised, new errors, a temperature that does not move.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
 
 use super::RunMonitor;
 use crate::{
-    machine::{Drive, Machine, Smart},
+    machine::{Drive, DriverMessage, Machine, Smart, driver_message::summary},
     model::{DriveName, Reading},
     text::Label,
     units::counted,
@@ -26,6 +29,12 @@ pub(super) fn diagnostics(machine: &Machine, name: &DriveName) -> BTreeMap<Label
     let nvme = machine.drive(name).and_then(|drive| drive.nvme.as_ref());
     let counters = nvme.into_iter().flat_map(|nvme| &nvme.diagnostics);
     counters.filter_map(|(name, count)| Some((name.clone(), count.get()?))).collect()
+}
+
+/// Time of the newest message of the nvme driver; zero without one, `None` where the kernel log was not read.
+pub(super) fn logged_until(machine: &Machine) -> Option<Duration> {
+    let messages = machine.driver_messages.value()?;
+    Some(messages.iter().filter_map(|message| message.at).max().unwrap_or_default())
 }
 
 fn smart<'a>(machine: &'a Machine, name: &DriveName) -> Option<&'a Smart> {
@@ -65,7 +74,12 @@ impl RunMonitor {
         let logged = logged
             .filter(|(count, ..)| *count > 0)
             .map(|(count, one, many)| if count == 1 { counted(1, one) } else { format!("{count} {many}") });
-        grown.chain(logged).collect()
+        let until = self.logged_until;
+        let is_new = |message: &&DriverMessage| until.zip(message.at).is_some_and(|(until, at)| at > until);
+        let drive = machine.drive(name).into_iter();
+        let messages = summary(drive.flat_map(|drive| machine.messages_of(drive)).filter(is_new));
+        let messages = (!messages.is_empty()).then(|| format!("{messages} in the kernel log"));
+        grown.chain(logged).chain(messages).collect()
     }
 
     /// The composite temperature of a drive that a test of some length did not move, degrees Celsius.
@@ -79,8 +93,6 @@ impl RunMonitor {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
     use crate::{
         counters::{DiskRates, Rates},

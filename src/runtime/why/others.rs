@@ -139,7 +139,10 @@ mod tests {
         let [others, all] = after.others_since(&before);
         // The kernel counts a process's time exactly and a CPU's by ticks, so that a process can be ahead of its CPU.
         let (busy, own) = (after.busy - before.busy, after.own - before.own);
-        assert!(own >= 5 && others <= busy.saturating_sub(own), "{others} others of {busy} busy ticks, {own} own");
+        assert!(
+            own >= 5 && others <= busy.saturating_sub(own),
+            "{others} others of {busy} busy ticks, {own} own"
+        );
         assert!(others <= all);
     }
 

@@ -1,13 +1,13 @@
-//! Lines of `dmesg` about links (`pcie_print_link_status`) and about the functions of NVMe controllers.
+//! Lines of `dmesg` about links (`pcie_print_link_status`), functions of NVMe controllers, and their timeouts and resets.
 
 use std::borrow::Cow;
 
 use super::{
     drives::is_controller,
-    facts::{ExpressWords, Facts, Line, LinkWords, learn},
+    facts::{ExpressWords, Facts, Known, Line, LinkWords, learn},
     sections::Kind,
 };
-use crate::{model::PciAddress, units::TransferRate};
+use crate::{model::PciAddress, source::nvme::messages, units::TransferRate};
 
 /// Offset of the capability where no text states it.
 const ANYWHERE: u8 = 0x40;
@@ -16,7 +16,9 @@ pub(super) const KIND: Kind =
     Kind { begins: |line, _| is_line(line), continues: is_line, tolerates: 0, read };
 
 fn is_line(line: &str) -> bool {
-    line.contains("available PCIe bandwidth") || line.contains(": pci function ")
+    line.contains("available PCIe bandwidth")
+        || line.contains(": pci function ")
+        || messages::message(line).is_some()
 }
 
 fn read(lines: &[Line], facts: &mut Facts) -> Option<Cow<'static, str>> {
@@ -26,6 +28,11 @@ fn read(lines: &[Line], facts: &mut Facts) -> Option<Cow<'static, str>> {
             line.text.split_whitespace().map(|word| word.trim_matches(['(', ')', ','])).collect();
         let used = if line.text.contains(": pci function ") {
             controller(facts, &words, line.number)
+        } else if let Some(message) = messages::message(&line.text) {
+            let known = Known::new(Vec::new(), line.number);
+            let file = facts.files.entry(messages::PROBE.to_owned()).or_insert(known);
+            file.value.extend(messages::line(&message).into_bytes());
+            Some(())
         } else {
             link(facts, &words, line.number)
         };
