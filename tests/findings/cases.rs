@@ -1,4 +1,5 @@
-//! The cases of `docs/cases.md`: each machine as the thread describes it, and the finding that names its cause.
+//! The cases of `docs/cases.md`: each machine as the thread describes it, and the finding that names its cause; for causes that
+//! no finding names, the test that its row states.
 
 use iodyno::{experiment::EXPERIMENTS, machine::DriveKind, model::Pattern};
 
@@ -46,6 +47,23 @@ fn quoted(cell: &str) -> Vec<&str> {
     cell.split('`').skip(1).step_by(2).collect()
 }
 
+/// Whether a row's cell is a file of tests, with the names of the tests in it where it is not this one.
+fn is_tested(case: &str, cell: &str) {
+    let words = quoted(cell);
+    let (file, names) = words.split_first().unwrap_or_else(|| panic!("{case} has no test"));
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(file);
+    let text = std::fs::read_to_string(path).unwrap();
+    let is_this = text.contains("fn each_case_is_named_by_what_its_row_says()");
+    assert_ne!(is_this, !names.is_empty(), "{case}: {cell}");
+    for name in names {
+        assert!(
+            text.contains(&format!("#[test]\n    fn {name}()"))
+                || text.contains(&format!("#[test]\nfn {name}()")),
+            "{case}: no test {name}"
+        );
+    }
+}
+
 #[test]
 fn each_case_is_named_by_what_its_row_says() {
     let rows: Vec<Vec<&str>> = TABLE
@@ -57,12 +75,15 @@ fn each_case_is_named_by_what_its_row_says() {
     let machines = machines();
     let mut named = 0;
     for row in &rows {
-        let [case, _, by] = row[..] else { panic!("{row:?}") };
+        let [case, _, by, tests] = row[..] else { panic!("{row:?}") };
+        is_tested(case, tests);
         if by.starts_with("experiment") {
             let has = |name: &&str| EXPERIMENTS.iter().any(|row| *row.id.0 == **name);
             assert!(quoted(by).iter().all(has), "{by}");
         }
-        if !by.starts_with("finding") {
+        let is_found = by.starts_with("finding");
+        assert_eq!(is_found, quoted(tests) == ["tests/findings/cases.rs"], "{case}: {tests}");
+        if !is_found {
             continue;
         }
         named += 1;

@@ -338,6 +338,7 @@ const WORDS: &[Row] = &[
     ("gup_", Memory, "gup_fast_fallback"),
     ("pin_user", Memory, "pin_user_pages_fast"),
     ("unpin_user", Memory, "unpin_user_page"),
+    ("try_grab", Memory, "try_grab_folio_fast"),
     ("unmap_", Memory, "unmap_page_range"),
     ("zap_", Memory, "zap_pte_range"),
     ("flush_tlb", Memory, "flush_tlb_mm_range"),

@@ -3,10 +3,12 @@ use std::time::Duration;
 use super::*;
 use crate::{
     experiment::{
-        plan::{Terms, Wishes},
+        plan::{Scene, Terms, Wishes},
         table,
+        verdict::{meaning, sentence},
     },
-    model::{Metric, Target, Verdict, run::testing::run},
+    model::{DriveName, Metric, Target, Verdict, run::testing::run},
+    source::{self, capture::TextRoot},
 };
 
 /// An experiment whose arms are called A, B, ... and read so much of the first one.
@@ -122,7 +124,12 @@ impl Lab {
     }
 
     fn run(&mut self, terms: Terms) -> Account {
-        let mut driver = Driver::new(self.plan(terms));
+        let plan = self.plan(terms);
+        self.play(plan)
+    }
+
+    fn play(&mut self, plan: Plan) -> Account {
+        let mut driver = Driver::new(plan);
         self.drive(&mut driver, Event::Begin);
         driver.account().clone()
     }
@@ -130,6 +137,42 @@ impl Lab {
     /// The steps, in threes: an arm is set up, run and restored before the next one.
     fn log(&self) -> Vec<&str> {
         self.log.iter().map(String::as_str).collect()
+    }
+}
+
+/// linux-block 2025: md RAID0 read 98 GiB/s on Linux 6.13 and 43 GiB/s on 6.14, with the same members.
+#[test]
+fn an_array_that_reads_less_than_its_members_is_named() {
+    const STACK: &str = include_str!("../../../tests/fixtures/stack.capture");
+    let machine = source::read_machine(&TextRoot::parse(STACK).unwrap()).0;
+    let plan = || {
+        let targets = [Target { path: "/dev/md0".into(), drive: Some(DriveName::new("md0")) }];
+        let wishes = Wishes::default();
+        let scene = Scene { machine: &machine, targets: &targets, simulated: false, wishes: &wishes };
+        table::find("array-members").unwrap().plan(&scene, Terms::default()).unwrap()
+    };
+    let labels: Vec<String> = plan().arms.iter().map(|arm| arm.label.clone()).collect();
+    assert_eq!(labels, ["3 members", "md0"]);
+    for (of_members, verdict, words, conclusion) in [
+        (
+            43.0 / 98.0,
+            Verdict::Slower,
+            "md0 is worse: 56 % less throughput than 3 members",
+            "md0 reads less than 3 members together: the array's code or its settings cost the rest.",
+        ),
+        (
+            1.0,
+            Verdict::NoDifference,
+            "md0 makes no difference: ",
+            "md0 reads as much as 3 members together: the array costs nothing for these reads.",
+        ),
+    ] {
+        let account = Lab::new(&[1.0, of_members], 0.005, 14).play(plan());
+        assert_eq!(verdict_of(&account), verdict);
+        let effect = &account.effects[0];
+        let sentence = sentence(&account, effect);
+        assert!(sentence.starts_with(words), "{sentence}");
+        assert_eq!(meaning(&account, effect), conclusion);
     }
 }
 

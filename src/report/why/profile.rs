@@ -176,6 +176,26 @@ mod tests {
         assert_eq!(note(&activity), "1.00 k samples, 10 s, cost 0.12 % of a CPU");
     }
 
+    /// linux-block 2025: direct reads into 1 GB pages contend for one reference count.
+    #[test]
+    fn contention_for_a_page_shows_as_memory_with_its_functions() {
+        let kernel = |name: &str| Place::Kernel {
+            function: Some(Label::new(name)),
+            module: None,
+            by_idle_task: false,
+        };
+        let activity = activity(&[
+            (kernel("try_grab_folio_fast"), 300),
+            (kernel("gup_fast_fallback"), 250),
+            (kernel("unpin_user_page"), 150),
+            (Place::User(Some(Label::new("postgres"))), 200),
+            (kernel("nvme_irq"), 100),
+        ]);
+        assert_eq!(lines(&activity)[0].text, "memory 70 %, programs 20 %, interrupts 10 %");
+        let most = &texts(&functions(&activity).0)[0];
+        assert!(most.contains("memory") && most.contains("try_grab_folio_fast"), "{most}");
+    }
+
     #[test]
     fn a_refusal_is_one_line_with_its_reason() {
         let problem = Problem::new(ProblemKind::Denied, "perf_event_open", "EACCES: Permission denied");
