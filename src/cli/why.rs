@@ -77,7 +77,7 @@ pub(super) fn run(args: &WhyArgs, origin: &Origin) -> Result<Status, Failure> {
     let signal = Signal::watch()?;
     if !args.json {
         say(&format!(
-            "reads {} for about {} s; changes no setting",
+            "reads {} for up to {} s; changes no setting",
             args.file.display(),
             inquiry.time().as_secs()
         ));

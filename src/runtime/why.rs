@@ -7,7 +7,14 @@ mod screen;
 mod stack;
 mod state;
 
-use std::{collections::BTreeMap, fs::File, path::PathBuf, time::Duration};
+use std::{
+    collections::BTreeMap,
+    fs::{self, File},
+    io,
+    os::unix::fs::FileTypeExt,
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 pub(super) use self::screen::Measuring;
 use self::{
@@ -28,7 +35,7 @@ use crate::{
     machine::Machine,
     model::{EngineKind, Pattern, Target, Workload},
     source::SysRoot,
-    units::Bytes,
+    units::{Bytes, UnitSystem},
     waterfall::{Facts, Layer, Rate, Step, Waterfall},
 };
 
@@ -121,20 +128,25 @@ impl Inquiry {
     ) -> Result<Self, EngineError> {
         let path = question.file.as_path();
         let fail = |wrong: String, fix: &str| EngineError::target(path, wrong, fix, None);
-        if path.is_dir() {
+        // Before it is opened: opening a pipe blocks.
+        let metadata = fs::metadata(path).map_err(|error| unopened(path, &error))?;
+        let kind = metadata.file_type();
+        if kind.is_dir() {
             return Err(fail("is a directory".to_owned(), "name a file of 16 MiB or more in it"));
         }
-        super::access::check(path, None)?;
-        let file = File::open(path).map_err(|error| crate::engine::refused(path, &error))?;
-        let metadata = file.metadata().map_err(|error| crate::engine::refused(path, &error))?;
-        if !metadata.is_file() {
+        if kind.is_block_device() {
+            let fix = "name a file on it, or test the device itself: `iodyno bench --filename`";
+            return Err(fail("is a block device".to_owned(), fix));
+        }
+        if !kind.is_file() {
             return Err(fail("is no regular file".to_owned(), "name a file on the drive"));
         }
         let mut state = State { bytes: metadata.len(), ..State::default() };
         if state.bytes < LEAST_FILE {
-            let wrong = format!("has {} KiB, too few to measure", state.bytes >> 10);
+            let wrong = format!("has {}, too few to measure", UnitSystem::Binary.size(Bytes(state.bytes)));
             return Err(fail(wrong, "name a file of 16 MiB or more"));
         }
+        let file = File::open(path).map_err(|error| unopened(path, &error))?;
         state.look(&file);
         if question.drop_cache {
             state.drop_pages(&file).map_err(|(wrong, fix)| fail(wrong, fix))?;
@@ -378,6 +390,17 @@ impl Inquiry {
     }
 }
 
+/// An error of the file itself.
+fn unopened(path: &Path, error: &io::Error) -> EngineError {
+    let fix = match error.raw_os_error() {
+        Some(libc::ENOENT) => "check the path; name a file of 16 MiB or more",
+        Some(libc::EACCES) => "no permission: run as its owner or as root",
+        _ => return crate::engine::refused(path, error),
+    };
+    let errno = error.raw_os_error().unwrap_or(libc::EIO);
+    EngineError::target(path, crate::model::errno_words(errno), fix, errno)
+}
+
 /// Why a device below the file was not read.
 fn unread(error: EngineError) -> String {
     match error {
@@ -454,7 +477,29 @@ mod tests {
         let dirty = file(32 << 20);
         let wrong = ask(dirty.path(), true).err().unwrap().to_string();
         assert!(wrong.contains("dirty") || wrong.contains("no dirty pages"), "{wrong}");
-        assert!(ask(Path::new("/nowhere/file"), false).is_err());
+        assert!(ask(small.path(), false).err().unwrap().to_string().contains("has 4.00 KiB"));
+    }
+
+    #[test]
+    fn what_is_no_file_is_refused_without_being_opened() {
+        let folder = tempfile::tempdir().unwrap();
+        let pipe = folder.path().join("pipe");
+        assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        let device = fs::read_dir("/dev")
+            .unwrap()
+            .map(|entry| entry.unwrap().path())
+            .find(|path| fs::metadata(path).is_ok_and(|metadata| metadata.file_type().is_block_device()));
+        for (path, words) in [
+            (Some(folder.path().to_owned()), "is a directory; name a file of 16 MiB or more in it"),
+            (Some(pipe), "is no regular file; name a file on the drive"),
+            (Some("/dev/null".into()), "is no regular file; name a file on the drive"),
+            (Some("/nowhere/file".into()), "check the path; name a file of 16 MiB or more"),
+            (device, "is a block device; name a file on it"),
+        ] {
+            let Some(path) = path else { continue };
+            let wrong = ask(&path, false).err().unwrap().to_string();
+            assert!(wrong.contains(words) && !wrong.contains("--size"), "{wrong}");
+        }
     }
 
     #[test]

@@ -36,7 +36,7 @@ GUEST_PROGRAMS = ("bash", "lspci", "nvme", "lsblk", "mdadm", "dmsetup")
 MODULES = (
     *("nvme", "9p", "9pnet_virtio", "virtio_pci", "bfq", "kyber-iosched", "null_blk", "ext4", "crc32c_generic"),
     *("virtio_blk", "virtio_scsi", "sd_mod", "sr_mod", "xhci_pci", "usb_storage"),
-    *("loop", "dm_mod", "md_mod", "raid1", "raid456", "dm_crypt", "xts", "ecb", "aes_generic", "cryptomgr"),
+    *("loop", "dm_mod", "md_mod", "raid1", "raid456", "dm_crypt", "dm_delay", "xts", "ecb", "aes_generic", "cryptomgr"),
 )
 
 

@@ -2,7 +2,11 @@
 
 use std::{fs::File, path::Path};
 
-use crate::{engine::file_state, report::waterfall::Asked};
+use crate::{
+    engine::file_state,
+    report::waterfall::Asked,
+    units::{Bytes, UnitSystem},
+};
 
 /// The pages of a file before its tests, and what else a reader should know.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -33,7 +37,8 @@ impl State {
         match found.dirty {
             Some(0) => {}
             Some(dirty) => {
-                let wrong = format!("{} KiB of its pages are dirty: not dropped", dirty >> 10);
+                let wrong =
+                    format!("{} of its pages are dirty: not dropped", UnitSystem::Binary.size(Bytes(dirty)));
                 return Err((wrong, "write them first: sync FILE"));
             }
             None => {
