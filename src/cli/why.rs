@@ -59,7 +59,8 @@ pub(super) fn run(args: &WhyArgs, origin: &Origin) -> Result<Status, Failure> {
             let fix = "leave --demo out and name a file of this machine";
             Complaint::new("why", "a demo has no files", fix)
         } else {
-            captured("why")
+            let fix = "leave --open and --sysroot out and name a file of this machine";
+            Complaint::new("why", "a captured machine has no files", fix)
         }
         .into());
     }
@@ -79,7 +80,7 @@ pub(super) fn run(args: &WhyArgs, origin: &Origin) -> Result<Status, Failure> {
         say(&format!(
             "reads {} for up to {} s; changes no setting",
             args.file.display(),
-            inquiry.time().as_secs()
+            inquiry.time().as_secs_f64()
         ));
     }
     let shows = !args.json && io::stderr().is_terminal();

@@ -33,7 +33,7 @@ use crate::{
         file_state::{self, Extent},
     },
     machine::Machine,
-    model::{EngineKind, Pattern, Target, Workload},
+    model::{EngineKind, Pattern, Target, Workload, error_words},
     source::SysRoot,
     units::{Bytes, UnitSystem},
     waterfall::{Facts, Layer, Rate, Step, Waterfall},
@@ -147,6 +147,13 @@ impl Inquiry {
             return Err(fail(wrong, "name a file of 16 MiB or more"));
         }
         let file = File::open(path).map_err(|error| unopened(path, &error))?;
+        let mounted = stack::mounted(root, path).ok_or_else(|| {
+            fail("its file system is not in /proc/self/mountinfo".to_owned(), "name it by another path")
+        })?;
+        if mounted.is_in_memory() {
+            let wrong = format!("is on {}, which keeps it in memory", mounted.name);
+            return Err(fail(wrong, "name a file on a drive"));
+        }
         state.look(&file);
         if question.drop_cache {
             state.drop_pages(&file).map_err(|(wrong, fix)| fail(wrong, fix))?;
@@ -154,11 +161,12 @@ impl Inquiry {
         if let Err(why) = places::without_access_time(path) {
             state.notes.push(why);
         }
-        let mounted = stack::mounted(root, path).ok_or_else(|| {
-            fail("its file system is not in /proc/self/mountinfo".to_owned(), "name it by another path")
-        })?;
         let extents = file_state::extents(&file, MOST_EXTENTS).unwrap_or_else(|error| {
-            state.notes.push(format!("extents unknown: {} has no FIEMAP ({error})", mounted.name));
+            state.notes.push(format!(
+                "extents unknown: {} has no FIEMAP ({})",
+                mounted.name,
+                error_words(&error)
+            ));
             Vec::new()
         });
         let places = places::choose(state.bytes, &extents, ROUNDS, |offset, length| {
@@ -489,7 +497,11 @@ mod tests {
             .unwrap()
             .map(|entry| entry.unwrap().path())
             .find(|path| fs::metadata(path).is_ok_and(|metadata| metadata.file_type().is_block_device()));
+        let in_memory = tempfile::Builder::new().tempfile_in("/dev/shm").ok();
+        let is_shared = in_memory.as_ref().is_some_and(|file| file.as_file().set_len(32 << 20).is_ok());
+        let in_memory = in_memory.as_ref().filter(|_| is_shared).map(|file| file.path().to_owned());
         for (path, words) in [
+            (in_memory, "which keeps it in memory; name a file on a drive"),
             (Some(folder.path().to_owned()), "is a directory; name a file of 16 MiB or more in it"),
             (Some(pipe), "is no regular file; name a file on the drive"),
             (Some("/dev/null".into()), "is no regular file; name a file on the drive"),

@@ -79,7 +79,8 @@ pub(super) fn without_access_time(path: &Path) -> Result<(), String> {
     let open = OpenOptions::new().read(true).custom_flags(libc::O_NOATIME).open(path);
     open.map(drop).map_err(|error| {
         format!(
-            "O_NOATIME is refused ({error}): reads may update the access time of the file, as any program's"
+            "O_NOATIME is refused ({}): reads may update the access time of the file, as any program's",
+            crate::model::error_words(&error)
         )
     })
 }

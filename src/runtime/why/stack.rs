@@ -46,6 +46,14 @@ pub(super) struct Mounted {
     device: Option<String>,
 }
 
+impl Mounted {
+    /// Whether it is a file system of memory alone.
+    pub(super) fn is_in_memory(&self) -> bool {
+        let kind = self.name.split(' ').next();
+        self.device.is_none() && matches!(kind, Some("tmpfs" | "ramfs" | "hugetlbfs" | "devtmpfs"))
+    }
+}
+
 /// Stacks deeper than this are read no further.
 const DEEPEST: usize = 8;
 

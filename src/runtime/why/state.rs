@@ -4,6 +4,7 @@ use std::{fs::File, path::Path};
 
 use crate::{
     engine::file_state,
+    model::error_words,
     report::waterfall::Asked,
     units::{Bytes, UnitSystem},
 };
@@ -24,14 +25,16 @@ impl State {
             Ok(found) => self.cached = Some(found.bytes.min(self.bytes)),
             Err(error) => self
                 .notes
-                .push(format!("cached part unknown ({error}; owners and writers may ask): buffered rates may include cached pages")),
+                .push(format!("cached part unknown ({}; owners and writers may ask): buffered rates may include cached pages",
+                    error_words(&error)
+                )),
         }
     }
 
     /// Drops the pages of the file unless some are dirty.
     pub(super) fn drop_pages(&mut self, file: &File) -> Result<(), (String, &'static str)> {
         let fail = |error: std::io::Error| {
-            (format!("its pages cannot be dropped: {error}"), "leave --drop-cache out")
+            (format!("its pages cannot be dropped: {}", error_words(&error)), "leave --drop-cache out")
         };
         let found = file_state::cached(file, 0, self.bytes).map_err(fail)?;
         match found.dirty {
