@@ -1,11 +1,14 @@
 //! Journeys: keys pressed, and what the screen shows.
 
+#[path = "common/screen.rs"]
+mod screen;
+
 use std::time::Duration;
 
 use iodyno::{
     app::{
         Effect, Message, ScreenId, commands, draw,
-        keymap::{self, Key},
+        keymap::Key,
         message::{Kept, Mouse, MouseAction},
         update,
     },
@@ -17,18 +20,7 @@ use iodyno::{
     units::UnitSystem,
 };
 use ratatui::{buffer::Buffer, layout::Rect};
-
-fn open(demo: &str) -> Headless {
-    Headless::open(&Origin::Demo(demo.to_owned()), (120, 40)).expect("demos open")
-}
-
-fn press(headless: &mut Headless, keys: &str) {
-    headless.press(keymap::parse(keys).expect("keys are well written"));
-}
-
-fn shown(headless: &Headless) -> String {
-    text(&headless.picture(Theme::PLAIN))
-}
+use screen::{open, press, shown};
 
 /// The summary of the test on the dyno screen.
 fn summary(headless: &Headless) -> &RunSummary {
@@ -38,7 +30,7 @@ fn summary(headless: &Headless) -> &RunSummary {
 
 #[test]
 fn from_the_tree_to_a_finished_test_of_two_marked_drives() {
-    let mut headless = open("threadripper-before");
+    let mut headless = open("threadripper-before", (120, 40));
     press(&mut headless, "n<Space><Space>4");
     assert!(shown(&headless).contains("2 drives marked"), "{}", shown(&headless));
     press(&mut headless, "r");
@@ -106,7 +98,7 @@ fn help_is_complete_at_any_width() {
 
 #[test]
 fn digits_are_commands_until_a_field_is_entered() {
-    let mut headless = open("laptop");
+    let mut headless = open("laptop", (120, 40));
     press(&mut headless, "4jjj<Enter><C-u>14<Enter>");
     assert_eq!(headless.app.screen, ScreenId("dyno"));
     assert_eq!(headless.app.screens.dyno.form.workload.depth, 14);
@@ -120,7 +112,7 @@ fn digits_are_commands_until_a_field_is_entered() {
 
 #[test]
 fn the_drive_that_a_file_lies_on_is_watched_from_its_first_look_on() {
-    let mut headless = open("laptop");
+    let mut headless = open("laptop", (120, 40));
     headless.app.screens.dyno.form.files = vec!["/home/data/file".into()];
     headless.app.screens.dyno.form.workload.runtime = None;
     press(&mut headless, "4");
@@ -156,7 +148,7 @@ fn the_drive_that_a_file_lies_on_is_watched_from_its_first_look_on() {
 
 #[test]
 fn a_pause_holds_the_test_and_a_stop_keeps_what_was_read() {
-    let mut headless = open("x570");
+    let mut headless = open("x570", (120, 40));
     press(&mut headless, "4r");
     headless.wait(Duration::from_secs(2));
     press(&mut headless, "<Space>");
@@ -172,7 +164,7 @@ fn a_pause_holds_the_test_and_a_stop_keeps_what_was_read() {
 
 #[test]
 fn quitting_asks_while_a_test_runs() {
-    let mut headless = open("laptop");
+    let mut headless = open("laptop", (120, 40));
     press(&mut headless, "4rq");
     assert!(!headless.has_left() && shown(&headless).contains("A test is running"));
     press(&mut headless, "<Esc>");
@@ -184,7 +176,7 @@ fn quitting_asks_while_a_test_runs() {
 
 #[test]
 fn finding_folding_and_details() {
-    let mut headless = open("threadripper-before");
+    let mut headless = open("threadripper-before", (120, 40));
     press(&mut headless, "/quadro<Enter>");
     assert!(shown(&headless).contains("Quadro P620"));
     press(&mut headless, "<Enter>");
@@ -199,7 +191,7 @@ fn finding_folding_and_details() {
 
 #[test]
 fn the_palette_runs_a_command_by_its_name() {
-    let mut headless = open("laptop");
+    let mut headless = open("laptop", (120, 40));
     press(&mut headless, ":units<Enter>");
     assert_eq!(headless.app.shared.units, UnitSystem::Binary);
     assert!(shown(&headless).contains("PCIe tree  GiB/s") && !shown(&headless).contains("PCIe tree  GB/s"));
@@ -207,7 +199,7 @@ fn the_palette_runs_a_command_by_its_name() {
 
 #[test]
 fn the_mouse_reaches_tabs_rows_and_hints() {
-    let mut headless = open("threadripper-before");
+    let mut headless = open("threadripper-before", (120, 40));
     let click = |headless: &mut Headless, word: &str| {
         let picture = shown(headless);
         let (row, line) = picture.lines().enumerate().find(|(_, line)| line.contains(word)).expect(word);
@@ -227,7 +219,7 @@ fn the_mouse_reaches_tabs_rows_and_hints() {
 
 #[test]
 fn a_resize_is_taken_at_once() {
-    let mut headless = open("x570");
+    let mut headless = open("x570", (120, 40));
     headless.send(Message::Resize(60, 10));
     assert!(shown(&headless).contains("needs 60 columns and 20 rows"));
     headless.send(Message::Resize(80, 24));
@@ -236,7 +228,7 @@ fn a_resize_is_taken_at_once() {
 
 #[test]
 fn pasted_text_goes_into_the_open_field_alone() {
-    let mut headless = open("laptop");
+    let mut headless = open("laptop", (120, 40));
     headless.send(Message::Paste("q4r".to_owned()));
     assert!(!headless.has_left() && headless.app.screen == ScreenId("machine"));
     press(&mut headless, "4<Enter>");
@@ -247,7 +239,7 @@ fn pasted_text_goes_into_the_open_field_alone() {
 
 #[test]
 fn where_drives_may_not_be_read_a_file_on_them_is_offered() {
-    let mut headless = open("laptop");
+    let mut headless = open("laptop", (120, 40));
     press(&mut headless, "4r");
     let file = |path: &str| Target { path: path.into(), drive: None };
     let files = vec![file("/var/tmp/iodyno.test"), file("/data/iodyno.test")];
@@ -283,7 +275,7 @@ fn test_marked(headless: &mut Headless) -> f64 {
 
 #[test]
 fn two_drives_are_changed_tested_undone_and_the_screen_is_left() {
-    let mut headless = open("threadripper-before");
+    let mut headless = open("threadripper-before", (120, 40));
     let before = headless.app.shared.machine.clone();
     // Two drives are marked; the scheduler of one of them is changed, and so that of both.
     press(&mut headless, "3jj<Space><Space>");
@@ -316,7 +308,7 @@ fn two_drives_are_changed_tested_undone_and_the_screen_is_left() {
 
 #[test]
 fn an_adjusted_value_is_shown_and_one_value_restored() {
-    let mut headless = open("x570");
+    let mut headless = open("x570", (120, 40));
     press(&mut headless, "3l<Enter><C-u>4099<Enter>a<Enter>");
     assert!(shown(&headless).contains("adjusted by the kernel to 4096"), "{}", shown(&headless));
     assert!(shown(&headless).contains("before 128*"));
@@ -335,7 +327,7 @@ fn an_adjusted_value_is_shown_and_one_value_restored() {
 
 #[test]
 fn leaving_with_changes_asks_and_exports_rules() {
-    let mut headless = open("laptop");
+    let mut headless = open("laptop", (120, 40));
     press(&mut headless, "3+a<Enter>q");
     assert!(shown(&headless).contains("keep, and print udev rules"), "{}", shown(&headless));
     press(&mut headless, "e");
@@ -346,7 +338,7 @@ fn leaving_with_changes_asks_and_exports_rules() {
         "{rules}"
     );
 
-    let mut headless = open("laptop");
+    let mut headless = open("laptop", (120, 40));
     press(&mut headless, "3+a<Enter>qu");
     assert!(headless.has_left() && headless.last_words().is_empty());
     assert_eq!(headless.app.shared.standing(), 0);
@@ -367,7 +359,7 @@ fn a_capture_turns_staged_changes_into_commands() {
 
 #[test]
 fn the_winner_of_an_experiment_is_kept_and_undone() {
-    let mut headless = open("threadripper-before");
+    let mut headless = open("threadripper-before", (120, 40));
     press(&mut headless, "5");
     let scheduler = |headless: &Headless| {
         let drive = headless.app.shared.machine.hardware_drives().next().expect("a drive").clone();
@@ -406,7 +398,7 @@ fn the_winner_of_an_experiment_is_kept_and_undone() {
 
 #[test]
 fn a_stopped_experiment_is_restored_and_quitting_asks_first() {
-    let mut headless = open("threadripper-before");
+    let mut headless = open("threadripper-before", (120, 40));
     press(&mut headless, "5<Enter>");
     headless.wait(Duration::from_secs(5));
     press(&mut headless, "q");
@@ -419,7 +411,7 @@ fn a_stopped_experiment_is_restored_and_quitting_asks_first() {
 
 #[test]
 fn a_finding_leads_to_the_experiment_that_would_prove_it() {
-    let mut headless = open("threadripper-before");
+    let mut headless = open("threadripper-before", (120, 40));
     press(&mut headless, "2w");
     let finding = headless.app.screens.findings.finding(&headless.app.shared).map(|finding| finding.id.0);
     assert_eq!(finding, Some("shared-root-complex"));
@@ -435,14 +427,14 @@ fn a_finding_leads_to_the_experiment_that_would_prove_it() {
     headless.wait(Duration::from_secs(90));
     let picture = shown(&headless);
     assert!(picture.contains("8 under 0000:40 is worse"), "{picture}");
-    let mut headless = open("x570");
+    let mut headless = open("x570", (120, 40));
     press(&mut headless, "2w");
     assert_eq!(headless.app.screen, ScreenId("what-if"), "what no card changes is measured");
 }
 
 #[test]
 fn unavailable_experiments_have_a_reason() {
-    let mut headless = open("laptop");
+    let mut headless = open("laptop", (120, 40));
     press(&mut headless, "5jjjjjjjjjjjj<Enter>");
     assert!(shown(&headless).contains("nomerges needs a real machine"), "{}", shown(&headless));
     let capture = concat!(env!("CARGO_MANIFEST_DIR"), "/assets/demos/laptop.capture");
@@ -454,7 +446,7 @@ fn unavailable_experiments_have_a_reason() {
 
 #[test]
 fn the_shown_sheet_is_copied() {
-    let mut headless = open("threadripper-before");
+    let mut headless = open("threadripper-before", (120, 40));
     press(&mut headless, "4r");
     headless.wait(Duration::from_secs(12));
     press(&mut headless, "7");
@@ -489,7 +481,7 @@ fn the_shown_sheet_is_copied() {
 
 #[test]
 fn names_are_in_a_sheet_when_their_box_is_checked() {
-    let mut headless = open("x570");
+    let mut headless = open("x570", (120, 40));
     press(&mut headless, "7");
     let serial = headless
         .app
@@ -510,7 +502,7 @@ fn names_are_in_a_sheet_when_their_box_is_checked() {
 
 #[test]
 fn a_verdict_goes_into_the_sheet_and_comes_out_again() {
-    let mut headless = open("x570");
+    let mut headless = open("x570", (120, 40));
     press(&mut headless, "5s");
     assert!(shown(&headless).contains("No verdict to add to the sheet"), "{}", shown(&headless));
     press(&mut headless, "<Enter>");
@@ -542,7 +534,7 @@ fn a_verdict_goes_into_the_sheet_and_comes_out_again() {
 
 #[test]
 fn a_winner_that_the_machine_has_already_changes_nothing() {
-    let mut headless = open("threadripper-before");
+    let mut headless = open("threadripper-before", (120, 40));
     press(&mut headless, "5j<Enter>");
     headless.wait(Duration::from_mins(2));
     let picture = shown(&headless);
@@ -558,7 +550,7 @@ fn a_winner_that_the_machine_has_already_changes_nothing() {
 
 #[test]
 fn stored_runs_are_offered_with_their_time() {
-    let mut headless = open("laptop");
+    let mut headless = open("laptop", (120, 40));
     press(&mut headless, "4r");
     headless.wait(Duration::from_secs(12));
     let boot = headless.app.shared.machine.host.boot_id.value().cloned();

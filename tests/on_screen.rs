@@ -1,33 +1,21 @@
 //! Finding in the tree, files as targets of experiments, and what wide, tall and live screens show.
 
+#[path = "common/screen.rs"]
+mod screen;
+
 use std::time::Duration;
 
 use iodyno::{
-    app::{
-        Effect, Message,
-        keymap::{self, Key},
-        update,
-    },
+    app::{Effect, Message, keymap::Key, update},
     runtime::headless::Headless,
     source::origin::Origin,
-    ui::{picture::text, theme::Theme},
+    ui::theme::Theme,
 };
-
-fn open(demo: &str) -> Headless {
-    Headless::open(&Origin::Demo(demo.to_owned()), (120, 40)).expect("demos open")
-}
-
-fn press(headless: &mut Headless, keys: &str) {
-    headless.press(keymap::parse(keys).expect("keys are well written"));
-}
-
-fn shown(headless: &Headless) -> String {
-    text(&headless.picture(Theme::PLAIN))
-}
+use screen::{open, press, shown};
 
 #[test]
 fn a_find_counts_its_matches_and_n_goes_on_until_esc() {
-    let mut headless = open("threadripper-before");
+    let mut headless = open("threadripper-before", (120, 40));
     let selected = |headless: &Headless| headless.app.screens.machine.selected;
     press(&mut headless, "g/980<Enter>");
     let picture = shown(&headless);
@@ -52,7 +40,7 @@ fn a_find_counts_its_matches_and_n_goes_on_until_esc() {
 
 #[test]
 fn experiments_read_the_file_of_the_form_and_of_their_arms() {
-    let mut headless = open("laptop");
+    let mut headless = open("laptop", (120, 40));
     press(&mut headless, "4g<Enter>/var/tmp/some.file<Enter>5");
     assert!(shown(&headless).contains("tmp/some.file"), "{}", shown(&headless));
     press(&mut headless, "e<C-u>one: bs=4k filename=/var/tmp/other.file<Enter><C-u>two: bs=8k<Enter>");
@@ -67,7 +55,7 @@ fn experiments_read_the_file_of_the_form_and_of_their_arms() {
     let [Effect::BeginExperiment(plan)] = &effects[..] else { panic!("it begins: {effects:?}") };
     let paths: Vec<_> = plan.arms.iter().flat_map(|arm| &arm.workload.targets).map(|of| &of.path).collect();
     assert!(paths.len() == 2 && paths.iter().all(|path| path.ends_with("other.file")), "{paths:?}");
-    let mut headless = open("laptop");
+    let mut headless = open("laptop", (120, 40));
     press(&mut headless, "4g<Enter>/var/tmp/some.file<Enter>5e<C-e> filename=<Enter><Esc>");
     assert!(!shown(&headless).contains("some.file"), "{}", shown(&headless));
 }

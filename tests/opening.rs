@@ -1,30 +1,20 @@
 //! Another machine opened on the screen: by its name, dropped, or pasted as a text; and back.
 #![expect(clippy::unwrap_used, reason = "a test ends where something is not there")]
 
+#[path = "common/screen.rs"]
+mod screen;
+
 use std::{io::Write, time::Duration};
 
 use iodyno::{
-    app::{Message, Mode, keymap},
+    app::{Message, Mode},
     runtime::headless::Headless,
-    source::origin::Origin,
-    ui::{picture::text, theme::Theme},
 };
+use screen::{open, press, shown};
 
 const LSPCI: &str = "00:00.0 Host bridge [0600]: Intel Corporation Device [8086:3ec2]\n\
 00:1d.0 PCI bridge [0604]: Intel Corporation Device [8086:a330]\n\
 3d:00.0 Non-Volatile memory controller [0108]: Toshiba Corporation XG6 NVMe SSD Controller [1179:011a]\n";
-
-fn open(demo: &str, size: (u16, u16)) -> Headless {
-    Headless::open(&Origin::Demo(demo.to_owned()), size).unwrap()
-}
-
-fn shown(headless: &Headless) -> String {
-    text(&headless.picture(Theme::PLAIN))
-}
-
-fn press(headless: &mut Headless, keys: &str) {
-    headless.press(keymap::parse(keys).unwrap());
-}
 
 fn paste(headless: &mut Headless, text: &str) {
     headless.send(Message::Paste(text.to_owned()));

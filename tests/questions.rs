@@ -1,27 +1,14 @@
 //! Questions and explanations: quitting with staged values, the palette over all screens, the order of the help.
 
-use iodyno::{
-    app::{ScreenId, keymap},
-    runtime::headless::Headless,
-    source::origin::Origin,
-    ui::{picture::text, theme::Theme},
-};
+#[path = "common/screen.rs"]
+mod screen;
 
-fn open(demo: &str) -> Headless {
-    Headless::open(&Origin::Demo(demo.to_owned()), (120, 40)).expect("demos open")
-}
-
-fn press(headless: &mut Headless, keys: &str) {
-    headless.press(keymap::parse(keys).expect("keys are well written"));
-}
-
-fn shown(headless: &Headless) -> String {
-    text(&headless.picture(Theme::PLAIN))
-}
+use iodyno::app::ScreenId;
+use screen::{open, press, shown};
 
 #[test]
 fn quitting_asks_about_staged_values() {
-    let mut headless = open("threadripper-before");
+    let mut headless = open("threadripper-before", (120, 40));
     press(&mut headless, "3l+q");
     assert!(shown(&headless).contains("1 write staged and not applied"), "{}", shown(&headless));
     press(&mut headless, "<Esc>");
@@ -34,7 +21,7 @@ fn quitting_asks_about_staged_values() {
 
 #[test]
 fn the_palette_goes_to_the_screen_of_a_command() {
-    let mut headless = open("threadripper-before");
+    let mut headless = open("threadripper-before", (120, 40));
     press(&mut headless, ":export<Enter>");
     assert_eq!(headless.app.screen, ScreenId("tune"));
     assert!(shown(&headless).contains("udev rules for the changed settings"), "{}", shown(&headless));
@@ -44,7 +31,7 @@ fn the_palette_goes_to_the_screen_of_a_command() {
 
 #[test]
 fn help_begins_with_the_finding_and_the_marks() {
-    let mut headless = open("threadripper-before");
+    let mut headless = open("threadripper-before", (120, 40));
     press(&mut headless, "2?");
     let picture = shown(&headless);
     let at = |text: &str| picture.find(text).unwrap_or_else(|| panic!("{text}: {picture}"));
