@@ -1,29 +1,24 @@
 //! The mouse: drags on curves, the wheel over each panel and overlay, clicks on headings.
 
+#[path = "common/screen.rs"]
+mod screen;
+
 use std::time::Duration;
 
 use iodyno::{
     app::{
-        Message, keymap,
+        Message,
         message::{Mouse, MouseAction},
     },
     runtime::headless::Headless,
-    source::origin::Origin,
-    ui::{picture::text, theme::Theme},
 };
+use screen::{open, press, shown};
 
-fn open(demo: &str, size: (u16, u16), keys: &str) -> Headless {
-    let mut headless = Headless::open(&Origin::Demo(demo.to_owned()), size).expect("demos open");
+/// A demo on a screen of `size` after these keys.
+fn open_with(demo: &str, size: (u16, u16), keys: &str) -> Headless {
+    let mut headless = open(demo, size);
     press(&mut headless, keys);
     headless
-}
-
-fn press(headless: &mut Headless, keys: &str) {
-    headless.press(keymap::parse(keys).expect("keys are well written"));
-}
-
-fn shown(headless: &Headless) -> String {
-    text(&headless.picture(Theme::PLAIN))
 }
 
 /// Where a word stands first: column and row.
@@ -50,7 +45,7 @@ fn figure(line: &str, word: &str) -> f64 {
 #[test]
 fn a_drag_on_a_curve_shows_the_figures_of_its_span() {
     for size in [(80, 24), (120, 40), (200, 60)] {
-        let mut headless = open("x570", size, "4r");
+        let mut headless = open_with("x570", size, "4r");
         headless.wait(Duration::from_secs(12));
         let (x, y) = place(&headless, "throughput");
         // Behind the axis, ten columns of the plot.
@@ -78,7 +73,7 @@ fn a_drag_on_a_curve_shows_the_figures_of_its_span() {
 
 #[test]
 fn a_click_clears_a_span_and_the_next_one_shows_another_curve() {
-    let mut headless = open("x570", (80, 24), "4r");
+    let mut headless = open_with("x570", (80, 24), "4r");
     headless.wait(Duration::from_secs(12));
     let (x, y) = place(&headless, "throughput");
     mouse(&mut headless, (x + 20, y + 2), MouseAction::Press);
@@ -114,7 +109,7 @@ fn the_wheel_scrolls_what_is_under_the_pointer() {
         (":", "commands"),
         ("n<Enter>", "Esc closes"),
     ] {
-        let mut headless = open("threadripper-before", (80, 24), keys);
+        let mut headless = open_with("threadripper-before", (80, 24), keys);
         let (x, y) = place(&headless, word);
         let before = shown(&headless);
         for _ in 0..20 {
@@ -132,7 +127,7 @@ fn the_wheel_scrolls_what_is_under_the_pointer() {
 
 #[test]
 fn the_wheel_leaves_other_panels_alone() {
-    let mut headless = open("threadripper-before", (80, 24), "2");
+    let mut headless = open_with("threadripper-before", (80, 24), "2");
     let (x, y) = place(&headless, "gain  ");
     mouse(&mut headless, (x, y), MouseAction::WheelDown);
     assert_eq!(headless.app.screens.findings.selected, 0);
@@ -145,7 +140,7 @@ fn the_wheel_leaves_other_panels_alone() {
 
 #[test]
 fn the_facts_of_a_row_scroll_beside_the_tree() {
-    let mut headless = open("threadripper-before", (120, 40), "np");
+    let mut headless = open_with("threadripper-before", (120, 40), "np");
     let at = place(&headless, "with paths");
     let before = shown(&headless);
     mouse(&mut headless, at, MouseAction::WheelDown);
@@ -158,7 +153,7 @@ fn the_facts_of_a_row_scroll_beside_the_tree() {
 #[test]
 fn a_click_on_a_heading_sorts_and_another_one_reverses() {
     for size in [(80, 24), (120, 40)] {
-        let mut headless = open("threadripper-before", size, "");
+        let mut headless = open_with("threadripper-before", size, "");
         let heading = place(&headless, "limit");
         for order in ["by limit, largest first", "by limit, smallest first", "by limit, largest first"] {
             mouse(&mut headless, heading, MouseAction::Press);
@@ -176,7 +171,7 @@ fn a_click_on_a_heading_sorts_and_another_one_reverses() {
 
 #[test]
 fn tables_of_why_are_sorted_by_their_headings() {
-    let mut headless = open("threadripper-before", (200, 60), "r");
+    let mut headless = open_with("threadripper-before", (200, 60), "r");
     headless.wait(Duration::from_secs(4));
     press(&mut headless, "6");
     let heading = place(&headless, "I/O/intr");
@@ -194,7 +189,7 @@ fn tables_of_why_are_sorted_by_their_headings() {
 
 #[test]
 fn a_list_of_runs_goes_on_with_a_mark_and_follows_the_run_shown() {
-    let mut headless = open("x570", (120, 40), "4");
+    let mut headless = open_with("x570", (120, 40), "4");
     for _ in 0..9 {
         press(&mut headless, "r");
         headless.wait(Duration::from_secs(1));
@@ -208,4 +203,39 @@ fn a_list_of_runs_goes_on_with_a_mark_and_follows_the_run_shown() {
     let (x, y) = place(&headless, "tests  9");
     mouse(&mut headless, (x + 2, y + 1), MouseAction::Press);
     assert!(shown(&headless).contains("[ older: "), "the run pressed is not the oldest");
+}
+
+/// Turns the wheel over the panel with this title.
+fn wheel_over(headless: &mut Headless, word: &str, action: MouseAction) {
+    let (x, y) = place(headless, word);
+    mouse(headless, (x + 1, y + 1), action);
+}
+
+#[test]
+fn the_wheel_scrolls_the_bottleneck_the_targets_and_the_runs() {
+    let mut headless = open_with("threadripper-before", (80, 24), "4r");
+    headless.wait(Duration::from_secs(3));
+    for (title, [down, up]) in [("targets  ", ["PgDn: 5", "↑ 1"]), ("Bottleneck", ["PgDn: ", "PgUp: 1"])] {
+        let before = shown(&headless);
+        let line =
+            |picture: &str| picture.lines().find(|line| line.contains(title)).unwrap_or_default().to_owned();
+        assert!(line(&before).contains(down), "{title} goes on\n{before}");
+        wheel_over(&mut headless, title, MouseAction::WheelDown);
+        let after = shown(&headless);
+        assert!(line(&after).contains(up), "{title} has moved\n{after}");
+        wheel_over(&mut headless, title, MouseAction::WheelUp);
+        assert!(!line(&shown(&headless)).contains(up), "{title} is back\n{}", shown(&headless));
+    }
+    let mut headless = open_with("threadripper-before", (120, 40), "r");
+    headless.wait(Duration::from_secs(200));
+    let runs = |headless: &Headless| {
+        let picture = shown(headless);
+        let mut lines = picture.lines().map(str::to_owned);
+        lines
+            .find(|line| line.contains("PgUp: ") || line.contains("PgDn: "))
+            .unwrap_or_else(|| panic!("{picture}"))
+    };
+    assert!(!runs(&headless).contains("PgDn: "), "the newest run is in sight: {}", runs(&headless));
+    wheel_over(&mut headless, "Runs  d shows", MouseAction::WheelUp);
+    assert!(runs(&headless).contains("PgDn: 1 more"), "{}", runs(&headless));
 }

@@ -9,7 +9,10 @@ use super::{
 };
 use crate::{
     findings,
-    screens::widgets::paint::{Brush, Piece, fit, hanging, hints, open_field, paragraph, piece},
+    screens::widgets::{
+        paint::{Brush, Piece, fit, hanging, hints, open_field, paragraph, piece},
+        scroll::{self, out_of_sight},
+    },
     ui::{ask::Reads, theme::Meaning},
     units::counted,
 };
@@ -76,12 +79,9 @@ fn scrolled(brush: &mut Brush<'_>, area: Rect, title: &str, lines: &[Vec<Piece>]
     let needed = u16::try_from(lines.len()).unwrap_or(u16::MAX).saturating_add(2);
     let area = Rect { height: area.height.min(needed), ..area };
     let inner = open(brush, area, title);
-    let (top, below) = brush.lines(inner, lines, top);
-    let hint = match (top, below) {
-        (0, 0) => format!(" {more}Esc closes "),
-        (_, 0) => format!(" ↑ more   {more}Esc closes "),
-        (_, below) => format!(" ↓ {below} more   {more}Esc closes "),
-    };
+    let words = scroll::words(scroll::ROWS, brush.lines(inner, lines, top));
+    let gap = if words.is_empty() { "" } else { "   " };
+    let hint = format!(" {words}{gap}{more}Esc closes ");
     brush.write_right(area.right() - 1, area.bottom() - 1, &[piece(hint, Meaning::Quiet)]);
 }
 
@@ -177,11 +177,8 @@ fn draw_palette(app: &App, brush: &mut Brush<'_>, area: Rect, palette: &Palette)
             brush.shade(Rect { y, height: 1, width: 18, ..inner }, Meaning::Selected);
         }
     }
-    let below = found.len().saturating_sub(top + rows);
-    if below > 0 {
-        let hint = format!(" ↓ {below} more ");
-        brush.write_right(area.right() - 1, area.bottom() - 1, &[piece(hint, Meaning::Quiet)]);
-    }
+    let hidden = out_of_sight(top, found.len(), inner.height.saturating_sub(1));
+    scroll::mark(&mut Brush::new(brush.buffer, brush.theme, true), area, scroll::ROWS, hidden);
     if found.is_empty() {
         brush.text(inner.x + 1, inner.y + 1, inner.width, "no such command here", Meaning::Quiet);
     }

@@ -15,6 +15,7 @@ use crate::{
         graph::{Curve as Line, Graph, TimeAxis},
         heat,
         paint::{Brush, Piece, hanging, inner, paragraph, piece, simulated},
+        scroll,
         words::{giga, nanoseconds, rate},
     },
     ui::{
@@ -39,7 +40,7 @@ pub(super) fn draw(state: &Dyno, shared: &Shared, area: Rect, brush: &mut Brush<
         };
         draw_plot(state, test, shared, brush, plot, *area);
     }
-    targets_panel::draw(test, shared.units, areas.targets, brush);
+    targets_panel::draw(test, shared.units, areas.targets, state.targets_top, brush);
     outcome(state, shared, areas.outcome, brush);
 }
 
@@ -165,20 +166,16 @@ fn draw_curve(shared: &Shared, brush: &mut Brush<'_>, curve: Curve, test: &Test,
 /// The result of the test; while it runs, the bottleneck.
 fn outcome(state: &Dyno, shared: &Shared, panel: Rect, brush: &mut Brush<'_>) {
     let Some(test) = state.ended(shared) else {
-        bottleneck_panel::draw(shared, panel, &[], brush);
+        bottleneck_panel::draw(shared, panel, (state.result_top, scroll::PAGES), &[], brush);
         return;
     };
-    let title = [piece("Result", Meaning::Heading)];
-    let inner = brush.panel(panel, &title, &[]);
-    let (top, below) = brush.lines(
+    let inner = brush.panel(panel, &[piece("Result", Meaning::Heading)], &[]);
+    let hidden = brush.lines(
         inner,
         &result(shared, test, inner.width, state.form.offered.is_some()),
         state.result_top,
     );
-    if top + below > 0 {
-        let word = if below > 0 { format!("PgDn: {below} more") } else { "PgUp: more".to_owned() };
-        brush.panel(panel, &title, &[piece(word, Meaning::Quiet)]);
-    }
+    scroll::mark(brush, panel, scroll::PAGES, hidden);
 }
 
 /// The result of an ended test, in lines of at most `width` cells; the question first while files are offered.

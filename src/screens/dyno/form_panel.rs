@@ -7,7 +7,7 @@ use crate::{
     model::{Pattern, RunSummary},
     screens::widgets::{
         paint::{Brush, fit, open_field, paragraph, piece},
-        scroll::kept_in_sight,
+        scroll::{self, kept_in_sight, out_of_sight},
         words::rate,
     },
     ui::{Shared, theme::Meaning},
@@ -29,7 +29,8 @@ pub(super) fn draw(state: &Dyno, shared: &Shared, areas: &Areas, brush: &mut Bru
     let title = [piece("workload", Meaning::Heading), piece(format!("  {what}"), Meaning::Quiet)];
     brush.panel(areas.form, &title, &[]);
     let rows = areas.form_rows;
-    for (y, (index, field)) in (rows.y..rows.bottom()).zip(FIELDS.iter().enumerate()) {
+    let top = form_top(state, rows);
+    for (y, (index, field)) in (rows.y..rows.bottom()).zip(FIELDS.iter().enumerate().skip(top)) {
         let selected = index == form.at;
         if selected {
             brush.text(rows.x, y, 1, "›", Meaning::Brand);
@@ -53,6 +54,12 @@ pub(super) fn draw(state: &Dyno, shared: &Shared, areas: &Areas, brush: &mut Bru
         }
     }
     help(state, rows, brush);
+    scroll::mark(brush, areas.form, scroll::ROWS, out_of_sight(top, FIELDS.len(), rows.height));
+}
+
+/// The first field shown: the selected one is in sight.
+pub(super) fn form_top(state: &Dyno, rows: Rect) -> usize {
+    kept_in_sight(0, state.form.at, FIELDS.len(), rows.height)
 }
 
 /// Help of the field, below the fields.
@@ -98,8 +105,8 @@ pub(super) fn past(state: &Dyno, shared: &Shared, panel: Rect, brush: &mut Brush
         brush.text(inner.x + 2, y, inner.width - 2, &what, meaning);
         brush.write_right(inner.right(), y, &[piece(" ", Meaning::Text), piece(figure, Meaning::Figure)]);
     }
-    let below = shared.tests.all.len().saturating_sub(top + usize::from(inner.height));
-    brush.hidden(panel, "[ older: ", below);
+    let hidden = out_of_sight(top, shared.tests.all.len(), inner.height);
+    scroll::mark(brush, panel, ("] newer: ", "[ older: "), hidden);
 }
 
 /// The first test shown in a list of so many rows.

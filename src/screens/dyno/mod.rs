@@ -83,8 +83,10 @@ pub struct Dyno {
     pub form: Form,
     /// Which test is shown, counted from the newest.
     back: usize,
-    /// Lines by which the words of its result are scrolled down.
+    /// Lines by which the words of its result, or about the bottleneck, are scrolled down.
     result_top: usize,
+    /// Rows by which its targets are scrolled down.
+    targets_top: usize,
     /// The curve shown where there is room for one.
     curve: Curve,
     /// The span of time that is selected on a curve.

@@ -9,6 +9,7 @@ use crate::{
     screens::widgets::{
         graph::share_of,
         paint::{Brush, cells, fit, piece, wrap},
+        scroll,
         words::{bar_meaning, giga, nanoseconds},
     },
     ui::{
@@ -59,7 +60,13 @@ impl Places {
     }
 }
 
-pub(super) fn draw(test: Option<&Test>, units: UnitSystem, panel: Rect, brush: &mut Brush<'_>) {
+/// Rows for targets: the heading has one, their total another.
+pub(super) fn rows(test: &Test, inner: Rect) -> u16 {
+    inner.height.saturating_sub(1 + u16::from(test.targets.len() > 1))
+}
+
+/// Draws the targets from the `top`th on.
+pub(super) fn draw(test: Option<&Test>, units: UnitSystem, panel: Rect, top: usize, brush: &mut Brush<'_>) {
     let mut title = vec![piece("targets", Meaning::Heading)];
     if let Some(test) = test {
         let span = if test.is_running() { "latency of the last 100 ms" } else { "the whole test" };
@@ -70,17 +77,12 @@ pub(super) fn draw(test: Option<&Test>, units: UnitSystem, panel: Rect, brush: &
     let longest = test.targets.iter().map(|target| cells(&name(target))).max().unwrap_or(0).max(5);
     let places = Places::new(inner.width, longest.min(inner.width / 4));
     heading(units, brush, inner, &places);
-    let room = usize::from(inner.height.saturating_sub(2));
     let all = test.targets.len();
-    let shown = if all > room { room.saturating_sub(1) } else { all };
+    let seen = rows(test, inner);
+    let top = scroll::scrolled(top, 0, all, seen);
     let mut y = inner.y + 1;
-    for (index, target) in test.targets.iter().take(shown).enumerate() {
+    for (index, target) in test.targets.iter().enumerate().skip(top).take(seen.into()) {
         Row { units, test, places: &places, inner, y }.target(brush, index, target);
-        y += 1;
-    }
-    if shown < all {
-        let text = format!("{} more", all - shown);
-        brush.text(inner.x, y, inner.width, &text, Meaning::Quiet);
         y += 1;
     }
     if all > 1 {
@@ -93,6 +95,7 @@ pub(super) fn draw(test: Option<&Test>, units: UnitSystem, panel: Rect, brush: &
         brush.text(inner.x, y, inner.width, &line, Meaning::Quiet);
         y += 1;
     }
+    scroll::mark(brush, panel, scroll::PAGES, scroll::out_of_sight(top, all, seen));
 }
 
 /// What reads have cost, once that is known, and how they are batched: in as many words as fit into the rows.

@@ -3,13 +3,14 @@
 use ratatui::layout::{Position, Rect};
 use tui_input::Input;
 
-use super::{Areas, Curve, Dyno, draw, form::FIELDS, form_panel, span::Selection};
+use super::{Areas, Curve, Dyno, draw, form::FIELDS, form_panel, span::Selection, targets_panel};
 use crate::{
     model::{RunState, Workload},
     pull::FILE_SIZE,
     screens::{
         Screen, Step,
         widgets::{
+            bottleneck_panel,
             paint::{Brush, Piece, hints, inner},
             scroll::scrolled,
         },
@@ -28,8 +29,15 @@ impl Screen for Dyno {
 
     fn step(&mut self, step: Step, shared: &Shared, area: Rect) -> Asks {
         if let Step::Pages(_) = step {
-            let inside = inner(Areas::new(self, shared, area).outcome, shared.is_boxed());
-            self.scroll_result(step.rows(inside.height), shared, area);
+            let areas = Areas::new(self, shared, area);
+            let page = |panel| step.rows(inner(panel, shared.is_boxed()).height);
+            self.scroll_result(page(areas.outcome), shared, area);
+            // Its heading and its total stay.
+            self.scroll_targets(
+                page(Rect { height: areas.targets.height.saturating_sub(2), ..areas.targets }),
+                shared,
+                area,
+            );
         } else {
             self.form.step(step.rows(0));
         }
@@ -39,7 +47,8 @@ impl Screen for Dyno {
     /// Puts the cursor on a field; a press on the one it is on changes it. A press on a run shows it.
     fn press(&mut self, at: Position, shared: &Shared, area: Rect) -> Asks {
         let areas = Areas::new(self, shared, area);
-        let index = usize::from(at.y.saturating_sub(areas.form_rows.y));
+        let top = form_panel::form_top(self, areas.form_rows);
+        let index = top + usize::from(at.y.saturating_sub(areas.form_rows.y));
         if areas.form_rows.contains(at) && index < FIELDS.len() {
             self.form.cancel_edit();
             let again = self.form.at == index;
@@ -52,8 +61,7 @@ impl Screen for Dyno {
             let row = usize::from(at.y.saturating_sub(rows.y));
             let row = row + form_panel::past_top(self, shared, rows.height);
             if rows.contains(at) && row < shared.tests.all.len() {
-                (self.back, self.result_top) = (row, 0);
-                self.selection = Selection::default();
+                self.show_run(row);
             }
         } else if areas.plots.iter().any(|(_, area)| area.contains(at)) && !self.begin_span(at, shared, area)
         {
@@ -72,7 +80,8 @@ impl Screen for Dyno {
         if self.end_span() { self.next_curve(shared) } else { Asks::new() }
     }
 
-    /// Over the runs it goes from one to the next, over the form from field to field, over the result through its text.
+    /// Over the runs it goes from one to the next, over the form from field to field, over targets and the result
+    /// through their lines.
     fn wheel(&mut self, step: isize, at: Position, shared: &Shared, area: Rect) -> Asks {
         let areas = Areas::new(self, shared, area);
         if areas.past.contains(at) {
@@ -81,6 +90,8 @@ impl Screen for Dyno {
             self.form.step(step);
         } else if areas.outcome.contains(at) {
             self.scroll_result(step, shared, area);
+        } else if areas.targets.contains(at) {
+            self.scroll_targets(step, shared, area);
         }
         Asks::new()
     }
@@ -98,8 +109,7 @@ impl Screen for Dyno {
         }
         if let Subject::Runs(pull) = subject {
             let newest = shared.tests.all.iter().rev().position(|test| test.pull == Some(*pull));
-            (self.back, self.result_top) = (newest.unwrap_or(0), 0);
-            self.selection = Selection::default();
+            self.show_run(newest.unwrap_or(0));
         }
         let Subject::Refused(files) = subject else { return Asks::new() };
         self.form.offer(files, FILE_SIZE);
@@ -174,12 +184,32 @@ impl Dyno {
         vec![Ask::Change(SharedChange::Files(files.clone(), size))]
     }
 
-    /// Scrolls the words of the result by `step` lines.
+    /// Shows the test that is `back` from the newest.
+    fn show_run(&mut self, back: usize) {
+        (self.back, self.result_top, self.targets_top) = (back, 0, 0);
+        self.selection = Selection::default();
+    }
+
+    /// Scrolls the table of targets by `step` rows.
+    fn scroll_targets(&mut self, step: isize, shared: &Shared, area: Rect) {
+        let Some(test) = self.shown(&shared.tests) else { return };
+        let inside = inner(Areas::new(self, shared, area).targets, shared.is_boxed());
+        let (all, rows) = (test.targets.len(), targets_panel::rows(test, inside));
+        self.targets_top = scrolled(self.targets_top, step, all, rows);
+    }
+
+    /// Scrolls the words of the result, or about the bottleneck, by `step` lines.
     fn scroll_result(&mut self, step: isize, shared: &Shared, area: Rect) {
-        let inside = inner(Areas::new(self, shared, area).outcome, shared.is_boxed());
+        let panel = Areas::new(self, shared, area).outcome;
+        let inside = inner(panel, shared.is_boxed());
         let is_offered = self.form.offered.is_some();
-        let lines = self.ended(shared).map(|test| draw::result(shared, test, inside.width, is_offered).len());
-        self.result_top = scrolled(self.result_top, step, lines.unwrap_or(0), inside.height);
+        self.result_top = match self.ended(shared) {
+            Some(test) => {
+                let lines = draw::result(shared, test, inside.width, is_offered).len();
+                scrolled(self.result_top, step, lines, inside.height)
+            }
+            None => bottleneck_panel::scrolled(shared, panel, self.result_top, step),
+        };
     }
 
     /// Fills the form with the next row of CrystalDiskMark's profile.
@@ -205,8 +235,7 @@ impl Dyno {
         if shared.must_ask(&workload.targets) {
             return vec![Ask::Agree(Reads { targets: workload.targets, command: "run" })];
         }
-        (self.back, self.result_top) = (0, 0);
-        self.selection = Selection::default();
+        self.show_run(0);
         let test = shared.test_of(workload.clone());
         vec![
             Ask::Change(SharedChange::BeginTest(Box::new(test))),
@@ -241,9 +270,7 @@ impl Dyno {
     /// Shows the test `step` before (1) or after (-1) the one shown.
     pub(super) fn step_history(&mut self, step: isize, shared: &Shared) -> Asks {
         let last = shared.tests.all.len().saturating_sub(1);
-        self.back = self.back.saturating_add_signed(step).min(last);
-        self.result_top = 0;
-        self.selection = Selection::default();
+        self.show_run(self.back.saturating_add_signed(step).min(last));
         Asks::new()
     }
 }

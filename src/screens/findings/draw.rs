@@ -8,6 +8,7 @@ use crate::{
     screens::widgets::{
         findings::{line_of, mark, short_gain, summary},
         paint::{Brush, Piece, hanging, label, paragraph, piece, width},
+        scroll::{self, out_of_sight},
     },
     ui::{Shared, theme::Meaning},
     units::UnitSystem,
@@ -32,8 +33,8 @@ fn list(state: &Findings, shared: &Shared, areas: &Areas, brush: &mut Brush<'_>)
         let row = Rect { y, height: 1, ..area };
         row_of(shared, brush, row, finding, index == state.selected);
     }
-    let seen = state.top + usize::from(area.height);
-    brush.hidden(panel, "↓ ", shared.findings.list.len().saturating_sub(seen));
+    let hidden = out_of_sight(state.top, shared.findings.list.len(), area.height);
+    scroll::mark(brush, panel, scroll::ROWS, hidden);
 }
 
 fn row_of(shared: &Shared, brush: &mut Brush<'_>, row: Rect, finding: &Finding, selected: bool) {
@@ -54,8 +55,8 @@ fn detail(state: &Findings, shared: &Shared, panel: Rect, brush: &mut Brush<'_>)
     };
     let inner = brush.panel(panel, &[piece(finding.id.0, Meaning::Heading)], &[]);
     let lines = detail_lines(shared, finding, inner.width);
-    let (_, below) = brush.lines(inner, &lines, state.detail_top);
-    brush.more(panel, below);
+    let hidden = brush.lines(inner, &lines, state.detail_top);
+    scroll::mark(brush, panel, scroll::PAGES, hidden);
 }
 
 const LABEL: usize = 10;

@@ -7,6 +7,7 @@ use crate::{
     screens::widgets::{
         bottleneck_panel, findings,
         paint::{Brush, inner, piece},
+        scroll,
     },
     ui::{Shared, theme::Meaning},
 };
@@ -16,19 +17,31 @@ pub(super) fn draw(state: &Tree, shared: &Shared, area: Rect, brush: &mut Brush<
     tree_rows::draw(state, shared, &areas, brush);
     let facts = tree_rows::minute_beside(state, shared, areas.facts, brush);
     facts_pane::draw(state, shared, facts, brush);
-    if !shared.load.is_busy() {
-        found(state, shared, areas.verdict, brush);
-        return;
-    }
     // Under load the full links come first; findings stay beside them, or in their title where there is no room.
-    if areas.verdict.width < 160 {
-        bottleneck_panel::draw(shared, areas.verdict, &findings::worst(shared), brush);
-        return;
+    let (full, others) = below(shared, areas.verdict);
+    if let Some(panel) = full {
+        let beside = if others.is_none() { findings::worst(shared) } else { Vec::new() };
+        bottleneck_panel::draw(shared, panel, (state.full_top, scroll::WHEEL), &beside, brush);
     }
-    let halves = Layout::horizontal([Constraint::Fill(1), Constraint::Fill(1)]);
-    let [full, others] = halves.areas(areas.verdict);
-    bottleneck_panel::draw(shared, full, &[], brush);
-    found(state, shared, others, brush);
+    if let Some(panel) = others {
+        found(state, shared, panel, brush);
+    }
+}
+
+/// From this width on, findings stand beside full links.
+const BOTH: u16 = 160;
+
+/// The place of full links, and that of findings: one of them has all of the panel, or both halves.
+pub(super) fn below(shared: &Shared, verdict: Rect) -> (Option<Rect>, Option<Rect>) {
+    match (shared.load.is_busy(), verdict.width < BOTH) {
+        (false, _) => (None, Some(verdict)),
+        (true, true) => (Some(verdict), None),
+        (true, false) => {
+            let halves = Layout::horizontal([Constraint::Fill(1), Constraint::Fill(1)]);
+            let [full, others] = halves.areas(verdict);
+            (Some(full), Some(others))
+        }
+    }
 }
 
 fn found(state: &Tree, shared: &Shared, panel: Rect, brush: &mut Brush<'_>) {
@@ -39,11 +52,7 @@ fn found(state: &Tree, shared: &Shared, panel: Rect, brush: &mut Brush<'_>) {
     let room = usize::from(inner(panel, shared.is_boxed()).height);
     let top = state.found_top.min(shared.findings.list.len().saturating_sub(room));
     let hidden = shared.findings.list.len().saturating_sub(top + room);
-    // Without a box there is no lower edge for it.
-    let note = (hidden > 0 && !shared.is_boxed()).then(|| piece(format!("2: {hidden} more"), Meaning::Quiet));
-    let inner = brush.panel(panel, &heading, note.as_slice());
+    let inner = brush.panel(panel, &heading, &[]);
     findings::strip(shared, brush, inner, top);
-    if shared.is_boxed() {
-        brush.hidden(panel, "2: ", hidden);
-    }
+    scroll::mark(brush, panel, ("↑ ", "2: "), (top, hidden));
 }

@@ -6,7 +6,10 @@ use super::{Tree, fact::Fact, facts};
 use crate::{
     screens::{
         Over,
-        widgets::paint::{self, Brush, Piece, cells, fit, fit_end, hanging, label, paragraph, piece},
+        widgets::{
+            paint::{self, Brush, Piece, cells, fit, fit_end, hanging, label, paragraph, piece},
+            scroll,
+        },
     },
     ui::{Shared, theme::Meaning},
 };
@@ -36,7 +39,7 @@ pub(super) fn draw(state: &Tree, shared: &Shared, panel: Rect, brush: &mut Brush
         brush.lines(place, here, 0);
         rest = next;
     }
-    brush.hidden(panel, "Enter: ", rest.len());
+    scroll::mark(brush, panel, ("↑ ", "Enter: "), (top, rest.len()));
 }
 
 /// Whether a place is so low that facts stand in two columns, a line each.

@@ -110,6 +110,8 @@ pub struct Tree {
     facts_top: usize,
     /// Findings above the first one shown below the tree.
     found_top: usize,
+    /// Lines by which the text about full links is scrolled down.
+    full_top: usize,
     choice: Choice,
     /// The cursor in the list of columns, while that is open.
     choosing: Option<usize>,

@@ -18,6 +18,7 @@ use crate::{
         findings,
         graph::{Curve, Graph},
         paint::{Brush, Piece, cells, cut, fit, piece, write_fitting},
+        scroll::{self, out_of_sight},
         words::{giga, short_name},
     },
     ui::{
@@ -81,7 +82,8 @@ pub(super) fn draw(state: &Tree, shared: &Shared, areas: &Areas, brush: &mut Bru
         let painter = RowPainter { shared, row, columns: &columns, area, y, names };
         painter.draw(brush, index == state.selected, &searched);
     }
-    more_below(state, areas, brush);
+    let hidden = out_of_sight(state.top, state.rows.len(), areas.rows.height);
+    scroll::mark(brush, areas.tree, scroll::ROWS, hidden);
     let used = u16::try_from(state.rows.len()).unwrap_or(u16::MAX).min(area.height);
     if state.stacked.is_none() {
         minute(state, shared, Rect { y: area.y + used, height: area.height - used, ..area }, brush);
@@ -203,23 +205,6 @@ fn heading(state: &Tree, brush: &mut Brush<'_>, head: Rect, columns: &[Placed]) 
         };
         brush.text(lead, head.y, head.right().saturating_sub(lead), &text, meaning);
     }
-}
-
-/// A word at the lower edge when rows are out of sight.
-fn more_below(state: &Tree, areas: &Areas, brush: &mut Brush<'_>) {
-    let seen = state.top + usize::from(areas.rows.height);
-    let hidden = state.rows.len().saturating_sub(seen);
-    let above = state.top;
-    // Without a box the mark stands in a row of the tree: only where rows follow.
-    if hidden + above == 0 || (!brush.boxed && hidden == 0) {
-        return;
-    }
-    let text = match (above, hidden) {
-        (0, below) => format!(" ↓ {below} more "),
-        (above, 0) => format!(" ↑ {above} more "),
-        (above, below) => format!(" ↑ {above}  ↓ {below} more "),
-    };
-    brush.lower_edge(areas.tree, &text);
 }
 
 /// The widest name of a drive, so that models stand in a column of their own.

@@ -11,6 +11,7 @@ use crate::{
     screens::{
         Over, Screen, Step,
         widgets::{
+            bottleneck_panel,
             paint::{Brush, Piece, hints, inner, piece},
             scroll::scrolled,
         },
@@ -37,8 +38,13 @@ impl Screen for Tree {
             let end = facts_pane::end(self, shared, tree_rows::facts_beside(self, shared, areas.facts));
             self.facts_top = scrolled(self.facts_top, step, end, 0);
         } else if areas.verdict.contains(at) {
-            let rows = inner(areas.verdict, shared.is_boxed()).height;
-            self.found_top = scrolled(self.found_top, step, shared.findings.list.len(), rows);
+            let (full, found) = draw::below(shared, areas.verdict);
+            if let Some(panel) = full.filter(|panel| panel.contains(at)) {
+                self.full_top = bottleneck_panel::scrolled(shared, panel, self.full_top, step);
+            } else if let Some(panel) = found {
+                let rows = inner(panel, shared.is_boxed()).height;
+                self.found_top = scrolled(self.found_top, step, shared.findings.list.len(), rows);
+            }
         } else {
             return self.step(Step::Rows(step), shared, area);
         }

@@ -10,6 +10,7 @@ use crate::{
     screens::widgets::{
         file_offer,
         paint::{Brush, Piece, cells, fit, fit_end, hanging, hints, paragraph, piece, simulated},
+        scroll,
         words::bar_meaning,
     },
     ui::{Shared, theme::Meaning},
@@ -21,21 +22,21 @@ pub(super) fn draw(state: &Pull, shared: &Shared, area: Rect, brush: &mut Brush<
     let note = simulated(shared.is_simulated());
     let inner = brush.panel(areas.head, &[piece("Pull", Meaning::Heading)], note);
     let lines = head(shared, inner.width);
-    brush.lines(inner, &lines, 0);
-    brush.more(areas.head, lines.len().saturating_sub(usize::from(inner.height)));
+    let hidden = brush.lines(inner, &lines, state.head_top);
+    scroll::mark(brush, areas.head, scroll::PAGES, hidden);
     if let Some((done, left)) = shared.pulls.time(shared.tests.running()) {
         let share = done.as_secs_f64() / (done + left).as_secs_f64().max(1e-9);
         brush.bar(inner.x, inner.y + 1, inner.width, share, Meaning::Brand);
     }
     rows::draw(state, shared, areas.drives, brush);
     if let Some(area) = areas.runs {
-        runs::list(shared, area, brush);
+        runs::list(state, shared, area, brush);
     }
     if let Some(area) = areas.curve {
         runs::curve(shared, area, brush);
     }
     if let Some(area) = areas.latency {
-        latency::draw(shared, area, brush);
+        latency::draw(shared, area, state.latency_top, brush);
     }
     if let Some(area) = areas.small {
         runs::small_curve(shared, area, brush);

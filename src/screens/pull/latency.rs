@@ -8,6 +8,7 @@ use crate::{
     pull::{Phase, Pull},
     screens::widgets::{
         paint::{Brush, fit, piece},
+        scroll::{self, out_of_sight, scrolled},
         words::nanoseconds,
     },
     ui::{Shared, theme::Meaning},
@@ -28,8 +29,13 @@ fn of(pull: &Pull) -> Option<&RunSummary> {
     pull.done().iter().rev().find(|done| is_latency(&done.step.phase))?.result.as_ref().ok()
 }
 
+/// Rows for drives, below the heading.
+pub(super) fn rows(inner: Rect) -> u16 {
+    inner.height.saturating_sub(1)
+}
+
 /// Draws a row for each drive: its percentiles, and its median as a bar beside the slowest one's.
-pub(super) fn draw(shared: &Shared, area: Rect, brush: &mut Brush<'_>) {
+pub(super) fn draw(shared: &Shared, area: Rect, top: usize, brush: &mut Brush<'_>) {
     let Some(run) = run(shared) else { return };
     let title = [
         piece("Latency", Meaning::Heading),
@@ -48,7 +54,9 @@ pub(super) fn draw(shared: &Shared, area: Rect, brush: &mut Brush<'_>) {
         brush.write_right(right(index), inner.y, &[piece(*word, Meaning::Quiet)]);
     }
     brush.text(inner.x, inner.y, name, "drive", Meaning::Quiet);
-    for (y, target) in (inner.y + 1..inner.bottom()).zip(&run.targets) {
+    let rows = rows(inner);
+    let top = scrolled(top, 0, run.targets.len(), rows);
+    for (y, target) in (inner.y + 1..inner.bottom()).zip(run.targets.iter().skip(top)) {
         let label = target.name.as_str().trim_start_matches("/dev/");
         brush.text(inner.x, y, name, &fit(label, name.saturating_sub(1)), Meaning::Drive);
         if let Some(median) = time(target, 50.0) {
@@ -61,6 +69,5 @@ pub(super) fn draw(shared: &Shared, area: Rect, brush: &mut Brush<'_>) {
             brush.write_right(right(index), y, &[piece(text, meaning)]);
         }
     }
-    let hidden = run.targets.len().saturating_sub(usize::from(inner.height.saturating_sub(1)));
-    brush.hidden(area, "", hidden);
+    scroll::mark(brush, area, scroll::PAGES, out_of_sight(top, run.targets.len(), rows));
 }

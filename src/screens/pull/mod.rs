@@ -50,6 +50,12 @@ pub(super) const COMMANDS: &[Command<Run<Pull>>] = &[
 pub struct Pull {
     /// The first drive shown.
     top: usize,
+    /// Lines by which the text above them is scrolled down.
+    head_top: usize,
+    /// Runs below the last one shown.
+    newer: usize,
+    /// The first drive of the latencies shown.
+    latency_top: usize,
 }
 
 /// Where everything is.

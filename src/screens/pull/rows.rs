@@ -10,6 +10,7 @@ use crate::{
     pull::{Condition, DriveResult, Phase, Pull as Pulled, is_small},
     screens::widgets::{
         paint::{Brush, cells, fit, piece},
+        scroll::{self, out_of_sight},
         words::{bar_meaning, giga, rate},
     },
     ui::{Shared, theme::Meaning},
@@ -185,7 +186,8 @@ pub(super) fn draw(state: &Pull, shared: &Shared, area: Rect, brush: &mut Brush<
     for (y, (row, figure)) in (inner.y..inner.bottom()).zip(rows.iter().zip(&figures).skip(state.top)) {
         columns.row(brush, shared, Rect { y, height: 1, ..inner }, row, figure);
     }
-    brush.more(area, rows.len().saturating_sub(state.top + usize::from(inner.height)));
+    let ways = if rows.len() > usize::from(inner.height) { scroll::ROWS } else { scroll::PAGES };
+    scroll::mark(brush, area, ways, out_of_sight(state.top, rows.len(), inner.height));
 }
 
 /// Lines that the panel takes besides its rows, without its frame.

@@ -4,11 +4,13 @@ use std::time::Duration;
 
 use ratatui::layout::Rect;
 
+use super::Pull as Page;
 use crate::{
     pull::{Done, Phase, Pull, is_small},
     report::pull::curve::{AXIS, below, number, plot},
     screens::widgets::{
         paint::{Brush, Piece, cells, fit, piece},
+        scroll,
         words::{iops, nanoseconds, rate},
     },
     ui::{Shared, test::Test, theme::Meaning},
@@ -16,10 +18,23 @@ use crate::{
 };
 
 /// Draws the runs, the newest last.
-pub(super) fn list(shared: &Shared, area: Rect, brush: &mut Brush<'_>) {
-    let Some(pull) = shown(shared) else { return };
+pub(super) fn list(page: &Page, shared: &Shared, area: Rect, brush: &mut Brush<'_>) {
     let title = [piece("Runs", Meaning::Heading), piece("  d shows their curves", Meaning::Quiet)];
     let inner = brush.panel(area, &title, &[]);
+    let lines = lines(shared);
+    let end = lines.len().saturating_sub(usize::from(inner.height));
+    let above = end.saturating_sub(page.newer);
+    scroll::mark(brush, area, scroll::PAGES, (above, end - above));
+    for (y, [name, figure]) in (inner.y..inner.bottom()).zip(lines.iter().skip(above)) {
+        let room = inner.width.saturating_sub(cells(&figure.0) + 2);
+        brush.text(inner.x, y, room, &fit(&name.0, room), name.1);
+        brush.write_right(inner.right(), y, std::slice::from_ref(figure));
+    }
+}
+
+/// A line for each run: its name and its figure.
+pub(super) fn lines(shared: &Shared) -> Vec<[Piece; 2]> {
+    let Some(pull) = shown(shared) else { return Vec::new() };
     let mut lines: Vec<[Piece; 2]> = pull.done().iter().map(|done| line(shared, pull, done)).collect();
     if let Some((step, test)) = shared.pulls.step().zip(shared.tests.running()) {
         let now = if is_small(&step.workload) {
@@ -32,15 +47,7 @@ pub(super) fn list(shared: &Shared, area: Rect, brush: &mut Brush<'_>) {
             piece(format!("now {now}"), Meaning::Figure),
         ]);
     }
-    let above = lines.len().saturating_sub(usize::from(inner.height));
-    if above > 0 {
-        brush.write_right(area.right() - 1, area.y, &[piece(format!(" {above} earlier "), Meaning::Quiet)]);
-    }
-    for (y, [name, figure]) in (inner.y..inner.bottom()).zip(lines.iter().skip(above)) {
-        let room = inner.width.saturating_sub(cells(&figure.0) + 2);
-        brush.text(inner.x, y, room, &fit(&name.0, room), name.1);
-        brush.write_right(inner.right(), y, std::slice::from_ref(figure));
-    }
+    lines
 }
 
 /// The pull in progress, else the last one.

@@ -2,7 +2,7 @@
 
 use ratatui::layout::{Position, Rect};
 
-use super::{Areas, Pull, draw, rows};
+use super::{Areas, Pull, draw, latency, rows, runs};
 use crate::{
     machine::Drive,
     model::{FindingId, Target},
@@ -25,10 +25,31 @@ impl Screen for Pull {
         draw::draw(self, shared, area, brush);
     }
 
+    /// Rows are those of the drives; a page moves every panel.
     fn step(&mut self, step: Step, shared: &Shared, area: Rect) -> Asks {
-        let inside = inner(Areas::new(shared, area).drives, shared.is_boxed());
-        let rows = inside.height.saturating_sub(rows::heading(inside.width));
-        self.top = scrolled(self.top, step.rows(rows), rows::rows(shared).len(), rows);
+        let areas = Areas::new(shared, area);
+        let height = |panel: Rect| inner(panel, shared.is_boxed()).height;
+        self.scroll(Part::Drives, step.rows(height(areas.drives)), shared, &areas);
+        if let Step::Pages(_) = step {
+            for (part, panel) in
+                [(Part::Head, Some(areas.head)), (Part::Runs, areas.runs), (Part::Latency, areas.latency)]
+            {
+                self.scroll(part, panel.map_or(0, |panel| step.rows(height(panel))), shared, &areas);
+            }
+        }
+        Asks::new()
+    }
+
+    fn wheel(&mut self, step: isize, at: Position, shared: &Shared, area: Rect) -> Asks {
+        let areas = Areas::new(shared, area);
+        let is_in = |panel: Option<Rect>| panel.is_some_and(|panel| panel.contains(at));
+        let part = match () {
+            () if areas.head.contains(at) => Part::Head,
+            () if is_in(areas.runs) => Part::Runs,
+            () if is_in(areas.latency) => Part::Latency,
+            () => Part::Drives,
+        };
+        self.scroll(part, step, shared, &areas);
         Asks::new()
     }
 
@@ -95,6 +116,43 @@ impl Screen for Pull {
             "to sheet" => is_idle && pulls.ended.is_some(),
             "up" => rows::rows(shared).len() > 1,
             _ => true,
+        }
+    }
+}
+
+/// A panel that can be longer than its place.
+#[derive(Debug, Clone, Copy)]
+enum Part {
+    Head,
+    Drives,
+    Runs,
+    Latency,
+}
+
+impl Pull {
+    /// Scrolls a panel by `step` lines.
+    fn scroll(&mut self, part: Part, step: isize, shared: &Shared, areas: &Areas) {
+        let inside = |panel| inner(panel, shared.is_boxed());
+        match part {
+            Part::Head => {
+                let place = inside(areas.head);
+                self.head_top =
+                    scrolled(self.head_top, step, draw::head(shared, place.width).len(), place.height);
+            }
+            Part::Drives => {
+                let place = inside(areas.drives);
+                let rows = place.height.saturating_sub(rows::heading(place.width));
+                self.top = scrolled(self.top, step, rows::rows(shared).len(), rows);
+            }
+            Part::Runs => {
+                let rows = inside(areas.runs.unwrap_or_default()).height;
+                self.newer = scrolled(self.newer, -step, runs::lines(shared).len(), rows);
+            }
+            Part::Latency => {
+                let rows = latency::rows(inside(areas.latency.unwrap_or_default()));
+                let targets = latency::run(shared).map_or(0, |run| run.targets.len());
+                self.latency_top = scrolled(self.latency_top, step, targets, rows);
+            }
         }
     }
 }

@@ -5,7 +5,10 @@ use ratatui::{buffer::Buffer, layout::Rect};
 use super::{Areas, Sheet, check_boxes};
 use crate::{
     report::sheet::Format,
-    screens::widgets::paint::{Brush, Piece, cells, fit, piece},
+    screens::widgets::{
+        paint::{Brush, Piece, cells, fit, piece},
+        scroll,
+    },
     ui::{
         Shared,
         theme::{Meaning, Theme},
@@ -25,6 +28,7 @@ const NARROW: u16 = 24;
 fn boxes(sheet: &Sheet, areas: &Areas, brush: &mut Brush<'_>) {
     brush.panel(areas.boxes, &[piece("In the sheet", Meaning::Heading)], &[]);
     let places = check_boxes(areas.box_rows, sheet.boxes().len(), sheet.at);
+    let above = places.first().map_or(0, |(first, _)| *first);
     let below = places.last().map_or(0, |(last, _)| sheet.boxes().len().saturating_sub(last + 1));
     for (index, area) in places {
         let Some(which) = sheet.boxes().get(index).cloned() else { continue };
@@ -41,7 +45,7 @@ fn boxes(sheet: &Sheet, areas: &Areas, brush: &mut Brush<'_>) {
             brush.shade(name, Meaning::Selected);
         }
     }
-    brush.hidden(areas.boxes, "↓ ", below);
+    scroll::mark(brush, areas.boxes, scroll::ROWS, (above, below));
 }
 
 fn preview(sheet: &Sheet, areas: &Areas, brush: &mut Brush<'_>) {

@@ -10,6 +10,7 @@ use crate::{
     screens::widgets::{
         findings,
         paint::{Brush, Piece, cells, hanging, inner, paragraph, piece, width, write_fitting},
+        scroll::{self, out_of_sight},
         words::{giga, rate},
     },
     ui::{Shared, theme::Meaning},
@@ -37,8 +38,8 @@ pub(super) fn draw(state: &Slots, shared: &Shared, area: Rect, brush: &mut Brush
         }
         None => guide(state, brush, area),
     }
-    let shown = state.top + usize::from(areas.rows.height);
-    brush.hidden(today, "↓ ", state.today.len().saturating_sub(shown));
+    let hidden = out_of_sight(state.top, state.today.len(), areas.rows.height);
+    scroll::mark(brush, today, scroll::ROWS, hidden);
     text(state, shared, areas.text, brush);
 }
 
@@ -234,8 +235,8 @@ fn text(state: &Slots, shared: &Shared, panel: Rect, brush: &mut Brush<'_>) {
         total(shared, brush, row, ("after", &made.after), most, Some(made));
     }
     let (rest, lines) = words(state, shared, panel);
-    let (_, below) = brush.lines(rest, &lines, state.detail_top);
-    brush.more(panel, below);
+    let hidden = brush.lines(rest, &lines, state.detail_top);
+    scroll::mark(brush, panel, scroll::PAGES, hidden);
 }
 
 /// The words below the totals, with their place.

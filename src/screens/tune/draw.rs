@@ -4,9 +4,12 @@ use ratatui::layout::Rect;
 
 use super::{Areas, Tune, differ, settings_of};
 use crate::{
-    screens::widgets::paint::{
-        Brush, Piece, cells, fit, hanging, hints, inner, label, open_field, paragraph, piece, simulated,
-        width, wrap,
+    screens::widgets::{
+        paint::{
+            Brush, Piece, cells, fit, hanging, hints, inner, label, open_field, paragraph, piece, simulated,
+            width, wrap,
+        },
+        scroll,
     },
     tune::{
         Device, Outcome, SETTINGS, Setting,
@@ -29,7 +32,7 @@ fn matrix(tune: &Tune, shared: &Shared, areas: &Areas, brush: &mut Brush<'_>) {
     let settings = &shared.settings;
     let (head, rows) = (areas.head, areas.rows);
     let shown = tune.columns_shown(settings, rows.width);
-    brush.panel(areas.matrix, &heading(shared), &legend(tune, shared, shown.len(), usize::from(rows.height)));
+    brush.panel(areas.matrix, &heading(shared), &legend(tune, shared, shown.len()));
     for (column, x, wide) in &shown {
         let Some(setting) = settings.matrix.columns.get(*column) else { continue };
         let lines = wrap(setting.label, (*wide).max(4));
@@ -72,18 +75,14 @@ fn heading(shared: &Shared) -> Vec<Piece> {
 }
 
 /// The marks' meaning where there is room, and the visible part of the table.
-fn legend(tune: &Tune, shared: &Shared, shown: usize, height: usize) -> Vec<Piece> {
+fn legend(tune: &Tune, shared: &Shared, shown: usize) -> Vec<Piece> {
     let all = shared.settings.matrix.columns.len();
-    let hidden = shared.settings.matrix.devices.len().saturating_sub(tune.top + height);
     let mut note = Vec::new();
     if shared.size.0 >= 100 {
         note.push(piece("*", Meaning::Warning));
         note.push(piece(" changed  ", Meaning::Quiet));
         note.push(piece("~", Meaning::Drive));
         note.push(piece(" not the kernel's default", Meaning::Quiet));
-    }
-    if hidden > 0 {
-        note.push(piece(format!("  ↓ {}", counted(hidden, "more row")), Meaning::Quiet));
     }
     if shown < all {
         let from = tune.left;
@@ -150,8 +149,8 @@ fn setting(tune: &Tune, shared: &Shared, panel: Rect, brush: &mut Brush<'_>) {
     let title =
         [piece(device.to_string(), Meaning::Drive), piece(format!("  {}", row.id.0), Meaning::Heading)];
     let inner = brush.panel(panel, &title, &[]);
-    let (_, below) = brush.lines(inner, &words(tune, shared, panel), tune.detail_top);
-    brush.more(panel, below);
+    let hidden = brush.lines(inner, &words(tune, shared, panel), tune.detail_top);
+    scroll::mark(brush, panel, scroll::PAGES, hidden);
 }
 
 /// All about the cell under the cursor, in lines that fit the panel.
@@ -259,8 +258,8 @@ fn staged(tune: &Tune, shared: &Shared, panel: Rect, brush: &mut Brush<'_>) {
     let title = if shared.settings.staged.is_empty() { "Changes" } else { "Staged" };
     let inner = brush.panel(panel, &[piece(title, Meaning::Heading)], simulated(shared.is_simulated()));
     let lines = changes(shared, inner.width);
-    let (_, below) = brush.lines(inner, &lines, tune.changes_top);
-    brush.hidden(panel, "↓ ", below);
+    let hidden = brush.lines(inner, &lines, tune.changes_top);
+    scroll::mark(brush, panel, scroll::PAGES, hidden);
 }
 
 pub(super) fn changes(shared: &Shared, room: u16) -> Vec<Vec<Piece>> {

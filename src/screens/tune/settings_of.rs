@@ -6,7 +6,7 @@ use super::Tune;
 use crate::{
     screens::widgets::{
         paint::{Brush, cells, fit, piece},
-        scroll::kept_in_sight,
+        scroll::{self, kept_in_sight, out_of_sight},
     },
     ui::{Shared, theme::Meaning},
 };
@@ -53,5 +53,5 @@ pub(super) fn draw(tune: &Tune, shared: &Shared, panel: Rect, brush: &mut Brush<
         let help = if cells(setting.help) <= room { setting.help } else { help };
         brush.text(x, y, room, &fit(help, room), Meaning::Quiet);
     }
-    brush.hidden(panel, "↓ ", there.len().saturating_sub(top + usize::from(inner.height)));
+    scroll::mark(brush, panel, scroll::COLUMNS, out_of_sight(top, there.len(), inner.height));
 }

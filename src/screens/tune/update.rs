@@ -33,8 +33,10 @@ impl Screen for Tune {
 
     fn step(&mut self, step: Step, shared: &Shared, area: Rect) -> Asks {
         if let Step::Pages(_) = step {
-            let panel = Areas::new(shared, area).setting;
-            self.scroll_detail(step.rows(inner(panel, shared.is_boxed()).height), shared, panel);
+            let areas = Areas::new(shared, area);
+            let rows = |panel| step.rows(inner(panel, shared.is_boxed()).height);
+            self.scroll_detail(rows(areas.setting), shared, areas.setting);
+            self.scroll_changes(rows(areas.staged), shared, areas.staged);
         } else {
             self.move_by(&shared.settings, step.rows(0), 0);
         }
@@ -52,9 +54,7 @@ impl Screen for Tune {
         if areas.setting.contains(at) {
             self.scroll_detail(step, shared, areas.setting);
         } else {
-            let inside = inner(areas.staged, shared.is_boxed());
-            let lines = draw::changes(shared, inside.width).len();
-            self.changes_top = scrolled(self.changes_top, step, lines, inside.height);
+            self.scroll_changes(step, shared, areas.staged);
         }
         Asks::new()
     }
@@ -209,6 +209,13 @@ impl Screen for Tune {
 }
 
 impl Tune {
+    /// Scrolls staged values and results by `step` lines.
+    fn scroll_changes(&mut self, step: isize, shared: &Shared, panel: Rect) {
+        let inside = inner(panel, shared.is_boxed());
+        let lines = draw::changes(shared, inside.width).len();
+        self.changes_top = scrolled(self.changes_top, step, lines, inside.height);
+    }
+
     /// Scrolls the text about the cell by `step` lines.
     fn scroll_detail(&mut self, step: isize, shared: &Shared, panel: Rect) {
         let lines = draw::words(self, shared, panel).len();

@@ -13,6 +13,7 @@ use crate::{
             Brush, Piece, cells, fit, fit_end, hanging, hints, inner, label, open_field, paragraph, piece,
             simulated,
         },
+        scroll::{self, out_of_sight},
     },
     text::Label,
     ui::{Shared, theme::Meaning},
@@ -55,8 +56,7 @@ fn list(state: &WhatIf, shared: &Shared, panel: Rect, brush: &mut Brush<'_>) {
     for (y, (index, entry)) in (area.y..area.bottom()).zip(rows) {
         row(brush, Rect { y, height: 1, ..area }, entry, index == state.selected);
     }
-    let seen = state.top + usize::from(area.height);
-    brush.hidden(panel, "↓ ", state.list.len().saturating_sub(seen));
+    scroll::mark(brush, panel, scroll::ROWS, out_of_sight(state.top, state.list.len(), area.height));
 }
 
 fn row(brush: &mut Brush<'_>, row: Rect, entry: &Entry, selected: bool) {
@@ -83,8 +83,8 @@ fn detail(state: &WhatIf, shared: &Shared, panel: Rect, brush: &mut Brush<'_>) {
     let Some(entry) = state.entry() else { return };
     let title = [piece(entry.row.id.0, Meaning::Heading)];
     let inner = brush.panel(panel, &title, simulated(shared.is_simulated()));
-    let (_, below) = brush.lines(inner, &lines(state, shared, entry, inner.width), state.words_top);
-    brush.more(panel, below);
+    let hidden = brush.lines(inner, &lines(state, shared, entry, inner.width), state.words_top);
+    scroll::mark(brush, panel, scroll::PAGES, hidden);
     open_arm(state, brush, inner);
 }
 

@@ -6,7 +6,10 @@ use super::{WhatIf, arms::word};
 use crate::{
     experiment::verdict::change,
     model::{EffectRecord, ExperimentRecord},
-    screens::widgets::paint::{Brush, Piece, fit, hanging, paragraph, piece},
+    screens::widgets::{
+        paint::{Brush, Piece, fit, hanging, paragraph, piece},
+        scroll,
+    },
     ui::{Shared, theme::Meaning},
     units::counted,
 };
@@ -27,8 +30,8 @@ pub(super) fn areas(state: &WhatIf, list: Rect, boxed: bool) -> (Rect, Option<Re
 
 pub(super) fn draw(shared: &Shared, panel: Rect, brush: &mut Brush<'_>) {
     let inner = brush.panel(panel, &[piece("Verdicts of this boot", Meaning::Heading)], &[]);
-    let (_, below) = brush.lines(inner, &lines(shared, inner.width), 0);
-    brush.hidden(panel, "7 has ", below);
+    let hidden = brush.lines(inner, &lines(shared, inner.width), 0);
+    scroll::mark(brush, panel, ("↑ ", "7 has "), hidden);
 }
 
 fn lines(shared: &Shared, width: u16) -> Vec<Vec<Piece>> {

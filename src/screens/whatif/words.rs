@@ -6,7 +6,10 @@ use super::{WhatIf, arms::word, runs};
 use crate::{
     experiment::{Account, Phase, verdict},
     model::{Effect, Verdict},
-    screens::widgets::paint::{Brush, Piece, hanging, hints, piece},
+    screens::widgets::{
+        paint::{Brush, Piece, hanging, hints, piece},
+        scroll,
+    },
     text::Label,
     ui::{Shared, experiments::Progress, theme::Meaning},
     units::counted,
@@ -27,14 +30,11 @@ pub(super) fn draw(state: &WhatIf, shared: &Shared, shown: &Progress, panel: Rec
     let inner = brush.panel(panel, &[piece(title, Meaning::Heading)], &[]);
     let rows = rows(inner);
     let lines = panel_lines(state, shared, shown, inner.width);
-    let (_, hidden) = brush.lines(Rect { height: rows, ..inner }, &lines, state.words_top);
+    let hidden = brush.lines(Rect { height: rows, ..inner }, &lines, state.words_top);
     if rows < inner.height {
         brush.write(inner.x, inner.bottom() - 1, inner.width, &keys(state, shared, account));
     }
-    if hidden > 0 {
-        let word = format!(" ↓ {hidden} more ");
-        brush.write_right(inner.right(), inner.bottom() - 1, &[piece(word, Meaning::Quiet)]);
-    }
+    scroll::mark(brush, panel, scroll::PAGES, hidden);
 }
 
 fn keys(state: &WhatIf, shared: &Shared, account: &Account) -> Vec<Piece> {

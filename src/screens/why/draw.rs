@@ -15,6 +15,7 @@ use crate::{
     screens::widgets::{
         cpus::Cpus,
         paint::{Brush, Piece, fit, hanging, inner, label, paragraph, piece, simulated},
+        scroll::{self, out_of_sight},
     },
     ui::{Shared, theme::Meaning},
     units::UnitSystem,
@@ -272,7 +273,7 @@ impl Contents {
         }
         let area = brush.panel(place, &fitting_title(&title, place.width), &[]);
         let top_of_lines = if panel == Panel::Pressure { top } else { 0 };
-        let (_, below) = brush.lines(area, &lines, top_of_lines);
+        let hidden = brush.lines(area, &lines, top_of_lines);
         let used = u16::try_from(lines.len()).unwrap_or(u16::MAX).min(area.height);
         let body = Rect { y: area.y + used, height: area.height - used, ..area };
         let taken = match self.grid(panel) {
@@ -282,7 +283,7 @@ impl Contents {
             }
             None if panel == Panel::Cpus => self.cpus.draw(brush, body),
             None => {
-                brush.more(place, below);
+                scroll::mark(brush, place, scroll::PAGES, hidden);
                 0
             }
         };
@@ -351,9 +352,5 @@ fn table(
         };
         brush.text(area.x, y, area.width, &grid.row(row, &shown, room), meaning);
     }
-    let below = rows.saturating_sub(top + height);
-    if below > 0 {
-        let y = if brush.boxed { panel.bottom() - 1 } else { panel.y };
-        brush.write_right(panel.right() - 1, y, &[piece(format!(" ↓ {below} more "), Meaning::Quiet)]);
-    }
+    scroll::mark(brush, panel, scroll::ROWS, out_of_sight(top, rows, area.height - 1));
 }

@@ -4,7 +4,10 @@ use ratatui::layout::{Constraint, Layout, Rect};
 
 use super::{WhyFile, lines};
 use crate::{
-    screens::widgets::paint::{Brush, Piece, fit_end, inner, open_field, piece},
+    screens::widgets::{
+        paint::{Brush, Piece, fit_end, inner, open_field, piece},
+        scroll,
+    },
     text::Label,
     ui::{Shared, theme::Meaning},
 };
@@ -64,6 +67,6 @@ pub(super) fn draw(page: &WhyFile, shared: &Shared, area: Rect, brush: &mut Brus
     }
     let title = [piece("Steps", Meaning::Heading), piece("  from the drive to a program", Meaning::Quiet)];
     let inside = brush.panel(areas.steps, &title, &[]);
-    let (_, below) = brush.lines(inside, &steps, page.top);
-    brush.more(areas.steps, below);
+    let hidden = brush.lines(inside, &steps, page.top);
+    scroll::mark(brush, areas.steps, scroll::PAGES, hidden);
 }

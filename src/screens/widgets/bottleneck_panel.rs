@@ -3,7 +3,8 @@
 use ratatui::layout::Rect;
 
 use super::{
-    paint::{Brush, Piece, cells, cut, fit, hanging, paragraph, piece, width, wrap},
+    paint::{Brush, Piece, cut, hanging, inner, paragraph, piece, width},
+    scroll::{self, Ways},
     words::{basis, giga, place, rate},
 };
 use crate::{
@@ -15,45 +16,52 @@ use crate::{
 /// The mark of a place that is full.
 pub const FULL_MARK: &str = "▲";
 
-/// Draws what holds the machine back, with `beside` on the right of its title as far as it fits.
-pub fn draw(shared: &Shared, panel: Rect, beside: &[Piece], brush: &mut Brush<'_>) {
-    // Under load only a place that is full holds anything back.
-    let busy = shared.load.is_busy();
-    let found: Vec<&Bottleneck> =
-        shared.bottlenecks.iter().filter(|found| !busy || found.is_full()).collect();
+/// Draws the bottlenecks from line `top` on, with `beside` on the right of the title as far as it fits, and `ways` to the lines out
+/// of sight.
+pub fn draw(
+    shared: &Shared,
+    panel: Rect,
+    (top, ways): (usize, Ways),
+    beside: &[Piece],
+    brush: &mut Brush<'_>,
+) {
     let mut heading = vec![piece("Bottleneck", Meaning::Heading)];
-    if found.len() > 1 {
-        heading.push(piece(format!("  {} found", found.len()), Meaning::Quiet));
+    let found = found(shared).len();
+    if found > 1 {
+        heading.push(piece(format!("  {found} found"), Meaning::Quiet));
     }
     let inner = brush.panel(panel, &heading, &cut(beside, panel.width.saturating_sub(width(&heading) + 8)));
-    let sentences = found.iter().flat_map(|bottleneck| sentence(shared, bottleneck, inner.width));
-    let mut lines: Vec<Vec<Piece>> = sentences.collect();
-    // The first sentence first; its reason where there is room; then the next ones.
-    if let Some(first) = found.first().filter(|_| lines.len() < usize::from(inner.height)) {
-        let at = sentence(shared, first, inner.width).len();
-        let room = usize::from(inner.height) - lines.len();
-        lines.splice(at..at, reason(shared, first, inner.width, room));
+    let hidden = brush.lines(inner, &lines(shared, inner), top);
+    scroll::mark(brush, panel, ways, hidden);
+}
+
+/// Scrolls the text of its panel by `step` lines.
+pub fn scrolled(shared: &Shared, panel: Rect, top: usize, step: isize) -> usize {
+    let inside = inner(panel, shared.is_boxed());
+    scroll::scrolled(top, step, lines(shared, inside).len(), inside.height)
+}
+
+/// Under load only a place that is full holds anything back.
+fn found(shared: &Shared) -> Vec<&Bottleneck> {
+    let busy = shared.load.is_busy();
+    shared.bottlenecks.iter().filter(|found| !busy || found.is_full()).collect()
+}
+
+/// The sentences; the first one's reason behind it where there is room for all, else behind the last one.
+fn lines(shared: &Shared, inner: Rect) -> Vec<Vec<Piece>> {
+    let found = found(shared);
+    let mut lines: Vec<Vec<Piece>> =
+        found.iter().flat_map(|bottleneck| sentence(shared, bottleneck, inner.width)).collect();
+    if let Some(first) = found.first() {
+        let reason = reason(shared, first, inner.width);
+        let has_room = lines.len() + reason.len() <= usize::from(inner.height);
+        let at = if has_room { sentence(shared, first, inner.width).len() } else { lines.len() };
+        lines.splice(at..at, reason);
     } else if let Some(test) = shared.tests.running() {
         lines.extend(expectations(shared, test, inner.width));
     }
     if lines.is_empty() {
         lines = paragraph(&nothing(shared), Meaning::Quiet, inner.width);
-    }
-    brush.lines(inner, &marked(lines, inner.width, inner.height), 0);
-}
-
-/// The lines that have room; the last one has a mark where more follow.
-fn marked(mut lines: Vec<Vec<Piece>>, width: u16, height: u16) -> Vec<Vec<Piece>> {
-    if lines.len() > usize::from(height) {
-        lines.truncate(usize::from(height));
-        if let Some((text, meaning)) = lines.last_mut().and_then(Vec::pop) {
-            let before = lines.last().map_or(0, |line| self::width(line));
-            let room = width.saturating_sub(before);
-            let text = fit(&format!("{} and more", text.trim_end()), room.min(cells(text.trim_end()) + 1));
-            if let Some(line) = lines.last_mut() {
-                line.push(piece(text, meaning));
-            }
-        }
     }
     lines
 }
@@ -119,21 +127,11 @@ fn sentence(shared: &Shared, found: &Bottleneck, width: u16) -> Vec<Vec<Piece>> 
     hanging(piece(format!("{FULL_MARK} "), Meaning::Warning), &text, Meaning::Text, width)
 }
 
-/// Where the limit comes from, in at most `room` lines.
-fn reason(shared: &Shared, found: &Bottleneck, width: u16, room: usize) -> Vec<Vec<Piece>> {
-    let limit = &found.source;
-    let wide = width.saturating_sub(2);
-    let mut lines =
-        wrap(&format!("The limit of {}: {}", rate(shared.units, found.limit), limit.because), wide);
-    if lines.len() > room {
-        lines.truncate(room);
-        if let Some(last) = lines.last_mut() {
-            *last = fit(&format!("{last} and more"), wide.min(cells(last) + 1));
-        }
-    }
-    let indented =
-        lines.into_iter().map(|line| vec![piece("  ", Meaning::Text), piece(line, Meaning::Quiet)]);
-    indented.collect()
+/// Where the limit comes from.
+fn reason(shared: &Shared, found: &Bottleneck, width: u16) -> Vec<Vec<Piece>> {
+    let place = place(&shared.machine, found.node);
+    let text = format!("The limit of {place}, {}: {}", rate(shared.units, found.limit), found.source.because);
+    hanging(piece("  ", Meaning::Text), &text, Meaning::Quiet, width)
 }
 
 fn nothing(shared: &Shared) -> String {
@@ -159,20 +157,6 @@ mod tests {
         source::{self, origin::Origin},
         ui::{Mode, message::MachineRead},
     };
-
-    #[test]
-    fn lines_without_room_leave_a_mark() {
-        let lines = |text: &str, width| paragraph(text, Meaning::Text, width);
-        let text = |lines: &[Vec<Piece>]| -> Vec<String> {
-            lines.iter().map(|line| line.iter().map(|(text, _)| text.as_str()).collect()).collect()
-        };
-        let all = lines("two drives read less than expected", 12);
-        assert_eq!(text(&all), ["two drives", "read less", "than", "expected"]);
-        assert_eq!(text(&marked(all.clone(), 12, 2)), ["two drives", "read less…"]);
-        assert_eq!(marked(all.clone(), 12, 4), all);
-        let full = lines("twelve cells and more", 12);
-        assert_eq!(text(&marked(full, 12, 1)), ["twelve cell…"]);
-    }
 
     #[test]
     fn one_drive_shares_nothing_and_no_drive_is_called_so() {

@@ -187,37 +187,6 @@ impl<'a> Brush<'a> {
         (top, end - top)
     }
 
-    /// Writes on a panel's frame how many lines are below those that fit, if any.
-    pub fn more(&mut self, panel: Rect, below: usize) {
-        if below > 0 {
-            let y = if self.boxed { panel.bottom() - 1 } else { panel.y };
-            self.write_right(panel.right() - 1, y, &[piece(format!(" PgDn: {below} more "), Meaning::Quiet)]);
-        }
-    }
-
-    /// Writes how many rows are hidden on the lower edge of a box, or at the end of the last row where there is none.
-    pub fn hidden(&mut self, panel: Rect, how: &str, hidden: usize) {
-        if hidden > 0 && panel.height > 1 {
-            let text = format!(" {how}{hidden} more ");
-            self.lower_edge(panel, &text);
-        }
-    }
-
-    /// Writes a note on the lower edge of a box, or at the end of the last row where there is none. A word that the note would cut
-    /// goes whole: half a figure is a wrong one.
-    pub fn lower_edge(&mut self, panel: Rect, text: &str) {
-        let (right, y) = (panel.right().saturating_sub(1), panel.bottom().saturating_sub(1));
-        let mut x = right.saturating_sub(cells(text));
-        while !self.boxed
-            && x > panel.x
-            && self.buffer.cell((x - 1, y)).is_some_and(|cell| cell.symbol() != " ")
-        {
-            x -= 1;
-            self.text(x, y, 1, " ", Meaning::Text);
-        }
-        self.write_right(right, y, &[piece(text, Meaning::Quiet)]);
-    }
-
     /// Writes pieces from `x` on, at most `most` cells; returns the column after them.
     pub fn write(&mut self, x: u16, y: u16, most: u16, pieces: &[Piece]) -> u16 {
         let area = self.buffer.area;
