@@ -45,6 +45,8 @@ const TUNE: ScreenId = ScreenId("tune");
 const PULL: ScreenId = ScreenId("pull");
 const SLOTS: ScreenId = ScreenId("slots");
 const WHY_FILE: ScreenId = ScreenId("why-file");
+/// Screens that Esc goes back through.
+const LONGEST_TRAIL: usize = 8;
 
 /// Everything the screen shows.
 #[derive(Debug, Clone)]
@@ -53,10 +55,8 @@ pub struct App {
     pub shared: Shared,
     /// The screen shown.
     pub screen: ScreenId,
-    /// The screen that opened it, to which Esc goes back; `None` after a tab.
-    opened_from: Option<ScreenId>,
-    /// The screen that the pull's page was opened from.
-    pull_from: ScreenId,
+    /// The screens that led to it since the last tab, the latest last: Esc goes back through them.
+    trail: Vec<ScreenId>,
     /// The screens.
     pub screens: Screens,
     /// What lies over the screen.
@@ -75,8 +75,7 @@ impl App {
         let mut app = Self {
             shared: Shared::new(mode, read, size),
             screen: MACHINE,
-            opened_from: None,
-            pull_from: MACHINE,
+            trail: Vec::new(),
             screens: Screens::default(),
             overlay: None,
             notice: None,
@@ -107,26 +106,25 @@ impl App {
 
     /// Shows another screen, with what it should show.
     pub(crate) fn show(&mut self, screen: ScreenId, subject: Option<Subject>) -> Vec<Effect> {
-        (self.screen, self.opened_from) = (screen, None);
+        (self.screen, self.trail) = (screen, Vec::new());
         subject.map_or_else(Vec::new, |subject| self.hand(screen, &subject))
     }
 
-    /// Shows a screen that another one opens. Whatever the pull's page opened leads back to it, and it to where it was opened.
+    /// Shows a screen that another one opens, to which Esc leads back.
     fn open(&mut self, screen: ScreenId, subject: Option<Subject>) -> Vec<Effect> {
-        if screen == PULL && self.screen != PULL && self.opened_from.is_none() {
-            self.pull_from = self.screen;
-        }
-        // The page asks for the first screen to be left.
+        // The pull's page asks for the first screen to be left.
         let is_left = (self.screen, screen) == (PULL, MACHINE);
-        let screen = if is_left { self.pull_from } else { screen };
-        let from = match (self.screen, screen) {
-            (_, PULL) => None,
-            (PULL, _) if is_left => None,
-            (PULL, _) => Some(PULL),
-            _ => self.opened_from,
-        };
+        let mut trail = std::mem::take(&mut self.trail);
+        let screen = if is_left { trail.last().copied().unwrap_or(MACHINE) } else { screen };
+        // Whatever the pull's page opens leads back to it.
+        if trail.last() == Some(&screen) && (is_left || self.screen != PULL) {
+            trail.pop();
+        } else if ![screen, WHY_FILE].contains(&self.screen) && !is_left {
+            trail.push(self.screen);
+        }
+        trail.drain(..trail.len().saturating_sub(LONGEST_TRAIL));
         let effects = self.show(screen, subject);
-        self.opened_from = from;
+        self.trail = trail;
         effects
     }
 
@@ -451,6 +449,7 @@ impl App {
 /// How the state changes: the only place where it does.
 pub fn update(app: &mut App, message: Message) -> Vec<Effect> {
     let mut effects = Vec::new();
+    let steps = app.trail.len();
     if matches!(message, Message::Machine(_) | Message::Tuned(_) | Message::RunEnded(..)) {
         app.hear(News::Record);
     }
@@ -504,6 +503,8 @@ pub fn update(app: &mut App, message: Message) -> Vec<Effect> {
         }
         Message::RunEnded(result, now) => effects = app.end_run(*result, now),
     }
+    // One message is one step, over however many screens it led.
+    app.trail.truncate(steps + 1);
     effects.extend(app.refresh());
     effects
 }

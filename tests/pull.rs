@@ -1,6 +1,9 @@
 //! `iodyno pull`: what it says of each demo, and what it does with real files.
 #![expect(clippy::unwrap_used, reason = "a test ends where something is not there")]
 
+#[path = "common/screen.rs"]
+mod screen;
+
 use std::{
     io::{BufRead, BufReader},
     process::{Command, Output, Stdio},
@@ -8,14 +11,13 @@ use std::{
 };
 
 use iodyno::{
-    app::{Message, ScreenId, keymap},
+    app::{Message, ScreenId},
     experiment::Phase,
     model::{Failed, Target},
     runtime::headless::Headless,
-    source::origin::Origin,
-    ui::{picture::text, theme::Theme},
     units::Bytes,
 };
+use screen::{open, press, shown};
 use serde_json::Value;
 
 fn iodyno(arguments: &[&str]) -> Output {
@@ -195,18 +197,6 @@ fn an_experiment_whose_drives_may_not_be_read_offers_files() {
     }
 }
 
-fn open(demo: &str, size: (u16, u16)) -> Headless {
-    Headless::open(&Origin::Demo(demo.to_owned()), size).unwrap()
-}
-
-fn press(headless: &mut Headless, keys: &str) {
-    headless.press(keymap::parse(keys).unwrap());
-}
-
-fn shown(headless: &Headless) -> String {
-    text(&headless.picture(Theme::PLAIN))
-}
-
 #[test]
 fn one_key_leads_to_the_headline_its_finding_and_the_slot_move() {
     for size in [(80, 24), (120, 40), (200, 60)] {
@@ -358,14 +348,7 @@ fn r_is_the_pull_but_where_a_screen_has_something_to_run() {
 
 #[test]
 fn esc_goes_back_to_the_pull_from_all_that_its_page_opens() {
-    for (keys, shows) in [
-        ("d", "dyno"),
-        ("s", "sheet"),
-        ("w", "slots"),
-        ("<Enter>", "findings"),
-        ("<Enter>w", "slots"),
-        ("<Enter><Enter>", "machine"),
-    ] {
+    for (keys, shows) in [("d", "dyno"), ("s", "sheet"), ("w", "slots"), ("<Enter>", "findings")] {
         let mut headless = open("threadripper-before", (120, 40));
         press(&mut headless, "r");
         headless.wait(Duration::from_mins(1));
@@ -379,6 +362,33 @@ fn esc_goes_back_to_the_pull_from_all_that_its_page_opens() {
         press(&mut headless, "42<Esc>");
         assert_eq!(headless.app.screen, ScreenId("machine"), "{keys}");
     }
+}
+
+#[test]
+fn esc_goes_back_through_every_screen_that_led_to_a_move() {
+    let mut headless = open("threadripper-before", (120, 40));
+    press(&mut headless, "r");
+    headless.wait(Duration::from_mins(1));
+    press(&mut headless, "<Enter>w");
+    assert_eq!(headless.app.screen, ScreenId("slots"));
+    press(&mut headless, "j<Space>");
+    assert!(headless.app.screens.slots.is_carrying(), "a move of the user's own");
+    press(&mut headless, "<Esc>");
+    assert_eq!(headless.app.screen, ScreenId("slots"), "Esc undoes it first");
+    assert!(!headless.app.screens.slots.is_carrying());
+    for screen in ["findings", "pull", "machine", "machine"] {
+        press(&mut headless, "<Esc>");
+        assert_eq!(headless.app.screen, ScreenId(screen));
+    }
+    // From the tree, and from a finding that a tab shows.
+    for (keys, screen) in [("w", "machine"), ("2w", "findings"), ("2<Enter>w", "machine")] {
+        press(&mut headless, &format!("1g{keys}"));
+        assert_eq!(headless.app.screen, ScreenId("slots"), "{keys}");
+        press(&mut headless, "<Esc>");
+        assert_eq!(headless.app.screen, ScreenId(screen), "{keys}");
+    }
+    press(&mut headless, "<Esc>");
+    assert_eq!(headless.app.screen, ScreenId("findings"), "which showed the tree");
 }
 
 #[test]

@@ -64,7 +64,7 @@ fn a_card_is_moved_from_the_machine_screen_and_restored() {
         "Esc puts the card back before it leaves"
     );
     press(&mut headless, "<Esc>");
-    assert_eq!(headless.app.screen, ScreenId("what-if"), "the page is left to the screen it belongs to");
+    assert_eq!(headless.app.screen, ScreenId("machine"), "the page is left to the screen that opened it");
 }
 
 #[test]

@@ -36,14 +36,15 @@ pub(super) fn stop(app: &mut App) -> Vec<Effect> {
     vec![Effect::StopRun]
 }
 
-/// Goes back: the screen by a step of its own, else to the pull it was opened from, else to the screen it is a page of, else
-/// to the first one. Slots belong to the experiments.
+/// Goes back: the screen by a step of its own, else to the screen that opened it, else to the one it is a page of, else to the
+/// first one. Slots belong to the experiments.
 pub(super) fn back(app: &mut App) -> Vec<Effect> {
     if let Some(asks) = app.screens.get_mut(app.screen).and_then(|screen| screen.back(&app.shared)) {
         return app.grant(asks);
     }
-    if let Some(from) = app.opened_from {
-        return app.show(from, None);
+    if let Some(from) = app.trail.pop() {
+        app.screen = from;
+        return Vec::new();
     }
     let home = if app.screen == SLOTS { ScreenId("what-if") } else { home(app.screen) };
     app.screen = if app.screen == home { MACHINE } else { home };

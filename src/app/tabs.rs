@@ -26,9 +26,10 @@ pub(super) fn home(id: ScreenId) -> ScreenId {
     SCREENS.iter().find(|about| about.digit == digit).map_or(id, |about| about.id)
 }
 
-/// The screen of that word, for `iodyno render`.
+/// The screen of that word, with or without its hyphens, for `iodyno render`.
 pub fn from_word(word: &str) -> Option<ScreenId> {
-    SCREENS.iter().map(|about| about.id).find(|id| id.0.eq_ignore_ascii_case(word))
+    let bare = |word: &str| word.replace('-', "").to_ascii_lowercase();
+    SCREENS.iter().map(|about| about.id).find(|id| bare(id.0) == bare(word))
 }
 
 /// The one `step` tabs to the right, around the corner.
@@ -50,6 +51,7 @@ mod tests {
             assert_eq!((about(one.id), from_word(one.id.0)), (one, Some(one.id)));
             assert!(all[index + 1..].iter().all(|other| other.id != one.id && other.digit >= one.digit));
         }
+        assert_eq!(from_word("whatif"), Some(ScreenId("what-if")));
         let first = SCREENS[0].id;
         assert_eq!(neighbour(neighbour(first, -1), 1), first);
         assert_eq!(pages().count() + tabs().count(), all.len());
