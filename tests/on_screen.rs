@@ -72,17 +72,27 @@ fn counters_of_this_machine_move_while_time_passes() {
 #[test]
 fn tall_terminals_show_all_settings_and_what_verdicts_mean() {
     for size in [(120, 60), (200, 60)] {
-        let mut headless =
-            Headless::open(&Origin::Demo("threadripper-before".to_owned()), size).expect("demos open");
+        let mut headless = open("threadripper-before", size);
         press(&mut headless, "3");
         let picture = shown(&headless);
         assert!(picture.contains("nvme8n1  all settings") && picture.contains("max_sectors_kb"), "{picture}");
         press(&mut headless, "5");
         let picture = shown(&headless);
         assert!(picture.contains("None yet. An experiment"), "{picture}");
-        for words in ["each arm none: ", "mq-deadline: ", "better   mq-deadline beats none", "settles "] {
+        for words in [
+            "each arm none: ",
+            "mq-deadline: ",
+            "now      scheduler=none on nvme8n1",
+            "better   mq-deadline beats none",
+            "settles ",
+            "a round  ",
+            "after round 8, 12, 18,",
+            "99.40 %",
+        ] {
             assert!(picture.contains(words), "{words}\n{picture}");
         }
+        let reason = "numa         needs two NUMA nodes";
+        assert!(picture.contains("Not available here") && picture.contains(reason), "{picture}");
         press(&mut headless, "<Enter>");
         headless.wait(Duration::from_mins(1));
         press(&mut headless, "<Esc>");

@@ -18,6 +18,11 @@ pub(crate) fn level(confidence: f64, comparisons: usize, extensions: u32) -> f64
     1.0 - error / 2f64.powi(extensions.min(60).cast_signed())
 }
 
+/// Rounds of the looks of an experiment without an extension, after at least so many.
+pub(crate) fn all(least: u32) -> impl Iterator<Item = u32> {
+    ROUNDS.into_iter().filter(move |look| *look >= least)
+}
+
 /// The first look after so many rounds; `None` after the last one of an experiment without an extension.
 pub(crate) fn next(rounds: u32, extensions: u32) -> Option<u32> {
     let listed = ROUNDS.into_iter().find(|look| *look > rounds);
@@ -40,6 +45,7 @@ mod tests {
     fn looks_are_far_apart_and_end_unless_extended() {
         assert_eq!([0, 7, 8, 61, 139].map(|rounds| next(rounds, 0)), [8, 8, 12, 62, 140].map(Some));
         assert_eq!(next(140, 0), None);
+        assert_eq!(all(12).take(3).collect::<Vec<u32>>(), [12, 18, 27]);
         assert_eq!([93, 140, 210, 300].map(|rounds| next(rounds, 1)), [140, 210, 315, 315].map(Some));
     }
 

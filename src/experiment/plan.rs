@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::looks;
 use crate::{
     machine::{Drive, Machine},
     model::{ExperimentId, Metric, SettingId, Target, Workload, options::Given},
@@ -262,6 +263,18 @@ impl Plan {
     /// Minimum duration: the warm-up round and the fewest counted rounds.
     pub(crate) fn least_time(&self) -> Duration {
         self.round_time() * (self.terms.least_rounds + 1)
+    }
+
+    /// Rounds after which a verdict can fall, as far as the time allows.
+    pub(crate) fn looks(&self) -> Vec<u32> {
+        let most = self.terms.most_time.as_nanos() / self.round_time().as_nanos().max(1);
+        looks::all(self.terms.least_rounds).filter(|round| u128::from(*round) < most).collect()
+    }
+
+    /// The level of the intervals at a look.
+    pub(crate) fn look_level(&self) -> f64 {
+        let compared = self.arms.iter().filter(|arm| !arm.against.is_empty()).count();
+        looks::level(self.terms.confidence, compared, 0)
     }
 
     /// Raises the maximum duration to the minimum: many arms may need more than the default.

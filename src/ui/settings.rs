@@ -104,6 +104,13 @@ impl Settings {
         self.matrix.cells.get(row)?.get(column)?.as_ref()
     }
 
+    /// The current value of a device's setting.
+    pub fn now(&self, device: &Device, setting: SettingId) -> Option<&str> {
+        let row = self.matrix.devices.iter().position(|other| other == device)?;
+        let column = self.matrix.columns.iter().position(|other| other.id == setting)?;
+        self.cell_at(row, column)?.value.as_ref().map(|value| value.as_str())
+    }
+
     /// What is staged for a device's setting.
     pub fn staged_for(&self, device: &Device, setting: SettingId) -> Option<&Staged> {
         self.staged.iter().find(|staged| staged.device == *device && staged.setting == setting)

@@ -36,7 +36,7 @@ pub(super) fn draw(state: &Slots, shared: &Shared, area: Rect, brush: &mut Brush
             let fix = format!("Instead: {}.", why.fix);
             paragraphs(brush, area, &[(&wrong, Meaning::Warning), (&fix, Meaning::Text)]);
         }
-        None => guide(state, brush, area),
+        None => guide(state, shared, brush, area),
     }
     let hidden = out_of_sight(state.top, state.today.len(), areas.rows.height);
     scroll::mark(brush, today, scroll::ROWS, hidden);
@@ -70,8 +70,11 @@ fn then_title(state: &Slots, shared: &Shared) -> Vec<Piece> {
     title
 }
 
+const SLOWER: &str = "- tries a slower slot.";
+const BEST: &str = "b makes the best move. - tries a slower slot.";
+
 /// How to begin.
-fn guide(state: &Slots, brush: &mut Brush<'_>, area: Rect) {
+fn guide(state: &Slots, shared: &Shared, brush: &mut Brush<'_>, area: Rect) {
     let lines: &[_] = if state.is_carrying() {
         &[
             ("Go to its new place: a root complex, a slot, or a card to swap with.", Meaning::Text),
@@ -87,7 +90,7 @@ fn guide(state: &Slots, brush: &mut Brush<'_>, area: Rect) {
                 "Space selects the card under the cursor; this side then shows the machine with the card at the cursor.",
                 Meaning::Text,
             ),
-            ("b makes the best move. - tries a slower slot.", Meaning::Text),
+            (if shared.bottlenecks.is_empty() { SLOWER } else { BEST }, Meaning::Text),
             ("No hardware is changed.", Meaning::Quiet),
         ]
     };

@@ -2,17 +2,17 @@
 
 use ratatui::layout::Rect;
 
-use super::{Entry, WhatIf, account_areas, arms, intervals, list_areas, past, words};
+use super::{
+    Entry, WhatIf,
+    about::{field, more},
+    account_areas, arms, intervals, list_areas, past, words,
+};
 use crate::{
     experiment::verdict::in_words,
-    model::SettingId,
     pull::FILE_SIZE,
     screens::widgets::{
         file_offer,
-        paint::{
-            Brush, Piece, cells, fit, fit_end, hanging, hints, inner, label, open_field, paragraph, piece,
-            simulated,
-        },
+        paint::{Brush, Piece, cells, fit, fit_end, hints, inner, open_field, paragraph, piece, simulated},
         scroll::{self, out_of_sight},
     },
     text::Label,
@@ -27,8 +27,11 @@ pub(super) fn draw(state: &WhatIf, shared: &Shared, area: Rect, brush: &mut Brus
         words::draw(state, shared, shown, below, brush);
     } else {
         let [panel, about] = list_areas(area);
-        let (panel, verdicts) = past::areas(state, panel, brush.boxed);
+        let (panel, [missing, verdicts]) = past::areas(state, panel, brush.boxed);
         list(state, shared, panel, brush);
+        if let Some(missing) = missing {
+            past::missing(state, missing, brush);
+        }
         if let Some(verdicts) = verdicts {
             past::draw(shared, verdicts, brush);
         }
@@ -76,8 +79,6 @@ fn row(brush: &mut Brush<'_>, row: Rect, entry: &Entry, selected: bool) {
     }
     brush.write_right(row.right(), row.y, &[time]);
 }
-
-const LABEL: usize = 9;
 
 fn detail(state: &WhatIf, shared: &Shared, panel: Rect, brush: &mut Brush<'_>) {
     let Some(entry) = state.entry() else { return };
@@ -153,47 +154,6 @@ pub(super) fn lines(state: &WhatIf, shared: &Shared, entry: &Entry, width: u16) 
         lines.push(hints(&[("Enter", "starts"), ("x", "stops it at any time")]));
     }
     lines.push(Vec::new());
-    more(&mut lines, entry, width);
+    more(&mut lines, shared, entry, width);
     lines
-}
-
-/// Every arm in full, and what a verdict would mean.
-fn more(lines: &mut Vec<Vec<Piece>>, entry: &Entry, width: u16) {
-    let (row, plan) = (entry.row, entry.plan.as_ref().ok());
-    for (index, arm) in plan.into_iter().flat_map(|plan| plan.arms.iter().enumerate()) {
-        let mut words = vec![arm.workload.title()];
-        let mut settings: Vec<(SettingId, &str, usize)> = Vec::new();
-        for one in &arm.settings {
-            match settings.iter_mut().find(|(id, value, _)| (*id, *value) == (one.setting, &*one.value)) {
-                Some((.., devices)) => *devices += 1,
-                None => settings.push((one.setting, &one.value, 1)),
-            }
-        }
-        words.extend(settings.iter().map(|(id, value, devices)| match devices {
-            1 => format!("{}={value}", id.0),
-            devices => format!("{}={value} on {devices} devices", id.0),
-        }));
-        let label = if index == 0 { "each arm" } else { "" };
-        field(lines, label, &format!("{}: {}", arm.label, words.join(", ")), Meaning::Text, width);
-    }
-    let arms = plan.map_or(&[][..], |plan| &plan.arms);
-    // Of several arms any may be better.
-    let arm = match arms {
-        [_, other] => other.label.as_str(),
-        _ => "an arm",
-    };
-    let baseline = plan.map_or("the baseline", |plan| &plan.arms[plan.baseline()].label);
-    for (label, template) in [("better", row.if_better), ("worse", row.if_worse), ("same", row.if_same)] {
-        let text = template.replace("{arm}", arm).replace("{baseline}", baseline);
-        if !text.is_empty() {
-            field(lines, label, &text, Meaning::Quiet, width);
-        }
-    }
-    if !row.proves.is_empty() {
-        field(lines, "settles", &row.proves.join(", "), Meaning::Quiet, width);
-    }
-}
-
-fn field(lines: &mut Vec<Vec<Piece>>, name: &str, value: &str, meaning: Meaning, width: u16) {
-    lines.extend(hanging(label(name, LABEL), value, meaning, width));
 }

@@ -1,5 +1,6 @@
 //! The what-if screen: the list of experiments, or the one that was begun, up to its verdict.
 
+mod about;
 mod arms;
 mod draw;
 mod intervals;

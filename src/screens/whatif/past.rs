@@ -7,25 +7,54 @@ use crate::{
     experiment::verdict::change,
     model::{EffectRecord, ExperimentRecord},
     screens::widgets::{
-        paint::{Brush, Piece, fit, hanging, paragraph, piece},
+        paint::{self, Brush, Piece, fit, hanging, paragraph, piece},
         scroll,
     },
     ui::{Shared, theme::Meaning},
     units::counted,
 };
 
-/// The least rows of the panel.
+/// The least rows of a panel.
 const LEAST: u16 = 6;
 
-/// The place of the list and, where it leaves room, that of the verdicts.
-pub(super) fn areas(state: &WhatIf, list: Rect, boxed: bool) -> (Rect, Option<Rect>) {
+/// The place of the list and, where it leaves room, those of experiments that cannot run here and of verdicts.
+pub(super) fn areas(state: &WhatIf, list: Rect, boxed: bool) -> (Rect, [Option<Rect>; 2]) {
     let frame = if boxed { 2 } else { 1 };
-    let rows = u16::try_from(state.list.len()).unwrap_or(u16::MAX).saturating_add(frame);
-    if list.height < rows.saturating_add(LEAST) {
-        return (list, None);
+    let rows = |lines: usize| u16::try_from(lines).unwrap_or(u16::MAX).saturating_add(frame);
+    let high = rows(state.list.len());
+    if list.height < high.saturating_add(LEAST) {
+        return (list, [None, None]);
     }
-    let [list, past] = Layout::vertical([Constraint::Length(rows), Constraint::Fill(1)]).areas(list);
-    (list, Some(past))
+    let [list, below] = Layout::vertical([Constraint::Length(high), Constraint::Fill(1)]).areas(list);
+    let lines = reasons(state, paint::inner(below, boxed).width).len();
+    if lines == 0 || below.height < 2 * LEAST {
+        return (list, [None, Some(below)]);
+    }
+    let high = rows(lines).min(below.height - LEAST);
+    let [missing, past] = Layout::vertical([Constraint::Length(high), Constraint::Fill(1)]).areas(below);
+    (list, [Some(missing), Some(past)])
+}
+
+/// Draws what the experiments need that cannot run here.
+pub(super) fn missing(state: &WhatIf, panel: Rect, brush: &mut Brush<'_>) {
+    let inner = brush.panel(panel, &[piece("Not available here", Meaning::Heading)], &[]);
+    let hidden = brush.lines(inner, &reasons(state, inner.width), 0);
+    scroll::mark(brush, panel, ("", "on their rows: "), hidden);
+}
+
+/// An experiment and what it needs, for each that cannot run here.
+fn reasons(state: &WhatIf, width: u16) -> Vec<Vec<Piece>> {
+    let missing = state.list.iter().filter_map(|entry| Some((entry.row, entry.plan.as_ref().err()?)));
+    missing
+        .flat_map(|(row, needs)| {
+            hanging(
+                piece(format!("{:<12} ", row.id.0), Meaning::Text),
+                &needs.to_string(),
+                Meaning::Quiet,
+                width,
+            )
+        })
+        .collect()
 }
 
 pub(super) fn draw(shared: &Shared, panel: Rect, brush: &mut Brush<'_>) {
