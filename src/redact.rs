@@ -104,6 +104,14 @@ enum File {
 impl File {
     fn of(path: &str) -> Self {
         let name = path.rsplit('/').next().unwrap_or_default();
+        if path.starts_with("/ioctl/") {
+            // Answers of devices are binary, whatever else has such a name.
+            return match name {
+                "identify-ctrl" => Self::IdentifyController,
+                "identify-ns" => Self::IdentifyNamespace,
+                _ => Self::Other,
+            };
+        }
         match name {
             "mountinfo" | "mounts" | "swaps" | "fstab" => return Self::Mounts,
             "hostname" | "domainname" => return Self::HostName,
@@ -119,8 +127,6 @@ impl File {
             _ if path.starts_with("/proc/pressure/") => return Self::Counters,
             "version" if path.starts_with("/proc/") => return Self::KernelVersion,
             "backing_file" => return Self::Path,
-            "identify-ctrl" => return Self::IdentifyController,
-            "identify-ns" => return Self::IdentifyNamespace,
             "wwid" => return Self::WorldwideId,
             "eui" | "cid" | "nguid" | "machine-id" => return Self::HexId,
             "serial" | "serial_number" | "unique_id" => return Self::Serial,
@@ -146,7 +152,7 @@ impl File {
             Self::VitalProductData
         } else if path.starts_with("/sys/firmware/dmi/") {
             Self::Smbios
-        } else if path.starts_with("/sys/") || path.starts_with("/ioctl/") || path.starts_with("/probe/") {
+        } else if path.starts_with("/sys/") || path.starts_with("/probe/") {
             Self::Other
         } else {
             Self::Worldly

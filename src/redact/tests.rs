@@ -285,7 +285,7 @@ mod anything {
         fn whatever_a_file_holds_it_keeps_its_length(
             path in prop_oneof![
                 Just("/proc/self/mountinfo"), Just("/proc/cmdline"), Just("/sys/a/serial"), Just("/sys/a/wwid"),
-                Just("/ioctl/nvme0n1/identify-ctrl"), Just("/ioctl/nvme0n1/identify-ns"), Just("/sys/a/config"),
+                Just("/ioctl/nvme0n1/identify-ctrl"), Just("/ioctl/nvme0n1/identify-ns"), Just("/ioctl/a.rules"), Just("/ioctl/cmdline"), Just("/sys/a/config"),
                 Just("/sys/firmware/dmi/tables/DMI"), Just("/sys/a/vpd_pg80"), Just("/probe/host"), Just("/sys/a/eui"),
             ],
             content in prop_oneof![
