@@ -5,6 +5,7 @@ mod columns;
 mod joined;
 pub mod profile;
 mod side;
+mod thread_counts;
 mod uncounted;
 #[cfg(test)]
 mod come_and_go;
@@ -12,7 +13,10 @@ mod come_and_go;
 use std::{collections::BTreeMap, time::Duration};
 
 use self::columns::Columns;
-pub use self::side::{SideCounters, SideRates};
+pub use self::{
+    side::{SideCounters, SideRates},
+    thread_counts::ThreadCounts,
+};
 use crate::{
     model::{DriveName, PciAddress},
     text::Label,

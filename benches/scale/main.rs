@@ -14,8 +14,8 @@ use std::{hint::black_box, io::Write as _, path::Path, process::ExitCode, time::
 use iodyno::{
     app::{Message, keymap},
     counters::{
-        self, Counters,
-        activity::{Activity, ProcessSample, ThreadCounts, ThreadSample},
+        self, Counters, ThreadCounts,
+        activity::{Activity, ProcessSample, ThreadSample},
     },
     experiment::statistics::median,
     runtime::headless::Headless,

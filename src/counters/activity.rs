@@ -60,7 +60,7 @@ pub struct ThreadKind {
 /// Threads of several samples, by what they do.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ThreadActivity {
-    /// Mean number of threads of each kind over the samples, scaled to all threads; the most active first. Sleeping threads are
+    /// Mean number of threads of each kind over the samples, where not all were seen scaled to all; the most active first. Sleeping threads are
     /// in here too: `is_active` tells them apart.
     pub kinds: Vec<(ThreadKind, f64)>,
     /// Samples behind the means.
@@ -71,16 +71,6 @@ pub struct ThreadActivity {
     pub total: usize,
     /// See [`ThreadSample::problems`].
     pub problems: Vec<Problem>,
-}
-
-/// Sums over the passes of a second.
-#[derive(Debug, Default)]
-pub struct ThreadCounts {
-    counts: HashMap<ThreadKind, usize>,
-    samples: usize,
-    sampled: usize,
-    total: usize,
-    problems: Vec<Problem>,
 }
 
 /// I/O counters of one process (`/proc/PID/io`).
@@ -186,40 +176,6 @@ impl ThreadKind {
     }
 }
 
-impl ThreadCounts {
-    /// Adds one pass.
-    pub fn add(&mut self, sample: &ThreadSample) {
-        self.samples += 1;
-        self.sampled += sample.sampled;
-        self.total += sample.total;
-        self.problems.clone_from(&sample.problems);
-        for thread in &sample.threads {
-            *self.counts.entry(ThreadKind::of(thread)).or_default() += 1;
-        }
-    }
-
-    /// Whether no pass was added.
-    pub const fn is_empty(&self) -> bool {
-        self.samples == 0
-    }
-
-    /// Threads by kind: their share of those looked at, as a part of all threads. Every thread looked at counts the same, whether its
-    /// pass was short or long. Begins again with nothing, in the same memory.
-    pub fn take(&mut self) -> ThreadActivity {
-        let samples = std::mem::take(&mut self.samples);
-        let (sampled, total) = (std::mem::take(&mut self.sampled), std::mem::take(&mut self.total));
-        let mean = |sum: usize| (sum + samples / 2) / samples.max(1);
-        let weight = total as f64 / samples.max(1) as f64 / sampled.max(1) as f64;
-        let counted = self.counts.drain().map(|(kind, count)| (kind, count as f64 * weight));
-        let mut kinds: Vec<(ThreadKind, f64)> = counted.collect();
-        kinds.sort_by(|(a, n), (b, m)| {
-            b.is_active().cmp(&a.is_active()).then(m.total_cmp(n)).then_with(|| a.cmp(b))
-        });
-        let problems = std::mem::take(&mut self.problems);
-        ThreadActivity { kinds, samples, sampled: mean(sampled), total: mean(total), problems }
-    }
-}
-
 impl Activity {
     /// What threads and processes did between two samples of the processes, `elapsed` apart and with `ticks` a second.
     pub fn between(
@@ -315,61 +271,6 @@ fn ended_children(before: &ProcessSample, after: &ProcessSample) -> HashMap<u32,
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn thread(tid: u32, state: char, command: &str, syscall: Option<&str>) -> Thread {
-        Thread {
-            pid: 1,
-            tid,
-            state,
-            command: Label::new(command),
-            is_kernel: false,
-            syscall: syscall.map(Label::new),
-            wchan: None,
-            stack: None,
-        }
-    }
-
-    fn thread_activity(samples: &[ThreadSample]) -> ThreadActivity {
-        let mut counts = ThreadCounts::default();
-        for sample in samples {
-            counts.add(sample);
-        }
-        counts.take()
-    }
-
-    #[test]
-    fn threads_that_do_the_same_are_counted_together_and_scaled_to_all() {
-        let workers = [1, 2].map(|tid| thread(tid, 'D', "fio/*", Some("io_getevents")));
-        let sample = ThreadSample { threads: workers.into(), sampled: 2, total: 4, problems: Vec::new() };
-        let idle = ThreadSample {
-            threads: vec![thread(3, 'S', "sh", None)],
-            sampled: 1,
-            total: 1,
-            ..sample.clone()
-        };
-        let activity = thread_activity(&[sample, idle]);
-        let [(fio, mean), (shell, other)] = &activity.kinds[..] else { panic!("{activity:?}") };
-        // Two of the three threads looked at, of 2.5 on average.
-        assert_eq!((fio.command.as_str(), *mean, fio.is_active()), ("fio/*", 2.0 * 2.5 / 3.0, true));
-        assert_eq!((shell.command.as_str(), *other, shell.is_active()), ("sh", 2.5 / 3.0, false));
-        assert_eq!((activity.samples, activity.sampled, activity.total), (2, 2, 3));
-    }
-
-    #[test]
-    fn active_threads_that_take_longer_to_read_do_not_weigh_more() {
-        // A pass ends earlier among them: 40 of 100 threads are active, and all were looked at once.
-        let pass = |state, sampled: u32| ThreadSample {
-            threads: (0..sampled).map(|tid| thread(tid, state, "w", None)).collect(),
-            sampled: sampled as usize,
-            total: 100,
-            problems: Vec::new(),
-        };
-        let samples = [pass('D', 10), pass('D', 10), pass('D', 10), pass('D', 10), pass('S', 60)];
-        let activity = thread_activity(&samples);
-        let means: Vec<_> = activity.kinds.iter().map(|(kind, mean)| (kind.state, mean.round())).collect();
-        assert_eq!(means, [('D', 40.0), ('S', 60.0)]);
-        assert_eq!(thread_activity(&[]), ThreadActivity::default());
-    }
 
     #[test]
     fn a_process_that_began_since_the_last_sample_counts_from_zero() {

@@ -98,6 +98,33 @@ impl Times {
         }
     }
 
+    /// Mean rates of each CPU, by number; a CPU that was offline in a time span had none there.
+    fn by_cpu(
+        self,
+        earlier: impl Iterator<Item = (u32, f64)>,
+        later: impl Iterator<Item = (u32, f64)>,
+    ) -> impl Iterator<Item = (u32, f64)> {
+        let Self(first, second) = self;
+        let mut sums: BTreeMap<u32, f64> = BTreeMap::new();
+        for (cpu, count) in earlier
+            .map(|(cpu, rate)| (cpu, rate * first))
+            .chain(later.map(|(cpu, rate)| (cpu, rate * second)))
+        {
+            *sums.entry(cpu).or_default() += count;
+        }
+        sums.into_iter().map(move |(cpu, count)| (cpu, count / (first + second)))
+    }
+
+    /// CPU numbers, and all interrupts of each.
+    fn interrupts(self, a: &Rates, b: &Rates) -> (Vec<u32>, Vec<f64>) {
+        let of = |rates: &Rates| rates.columns.clone().into_iter().zip(rates.interrupts.clone());
+        match (a.interrupts.is_empty(), b.interrupts.is_empty()) {
+            (true, _) => (b.columns.clone(), b.interrupts.clone()),
+            (_, true) => (a.columns.clone(), a.interrupts.clone()),
+            _ => self.by_cpu(of(a), of(b)).unzip(),
+        }
+    }
+
     fn side(self, a: SideRates, b: SideRates) -> SideRates {
         SideRates {
             ios: self.mean(a.ios, b.ios),
@@ -117,12 +144,7 @@ impl Rates {
         if self.elapsed == Duration::ZERO {
             return later.clone();
         }
-        let same = self.columns == later.columns && self.interrupts.len() == later.interrupts.len();
-        let interrupts = if same {
-            self.interrupts.iter().zip(&later.interrupts).map(|(a, b)| times.mean(*a, *b)).collect()
-        } else {
-            later.interrupts.clone()
-        };
+        let (columns, interrupts) = times.interrupts(self, later);
         Self {
             elapsed: self.elapsed + later.elapsed,
             cpu: self.cpu.zip(later.cpu).map(|(a, b)| times.shares(a, b)).or(later.cpu).or(self.cpu),
@@ -136,16 +158,10 @@ impl Rates {
             disks: Times::both(&self.disks, &later.disks, |a, b| times.disk(a, b)),
             vectors: times.numbers(&self.vectors, &later.vectors),
             vector_cpus: Times::both(&self.vector_cpus, &later.vector_cpus, |a, b| {
-                let (a, b) = (a.iter().copied().collect(), b.iter().copied().collect());
-                let mut rates: BTreeMap<u32, f64> = Times::both(&a, &b, |a, _| *a);
-                for (cpu, rate) in &mut rates {
-                    *rate =
-                        times.mean(a.get(cpu).copied().unwrap_or(0.0), b.get(cpu).copied().unwrap_or(0.0));
-                }
-                rates.into_iter().collect()
+                times.by_cpu(a.iter().copied(), b.iter().copied()).collect()
             }),
             posted: times.option(self.posted, later.posted),
-            columns: later.columns.clone(),
+            columns,
             pressure: self
                 .pressure
                 .zip(later.pressure)
@@ -213,6 +229,22 @@ mod tests {
             assert_eq!((joined.cpu, joined.elapsed), (with.cpu, 2 * second));
             assert_eq!((joined.pressure, joined.paging), (with.pressure, with.paging));
         }
+    }
+
+    #[test]
+    fn interrupts_of_a_cpu_that_went_count_over_all_the_time() {
+        let second = Duration::from_secs(1);
+        let only = |cpu: u32, rate: f64| Rates {
+            elapsed: second,
+            columns: vec![cpu],
+            interrupts: vec![rate],
+            ..Rates::default()
+        };
+        let joined = only(0, 100.0).joined(&only(1, 60.0)).joined(&only(0, 50.0));
+        assert_eq!((joined.columns, joined.interrupts), (vec![0, 1], vec![50.0, 20.0]));
+        let uncounted = Rates { elapsed: second, ..Rates::default() };
+        let joined = uncounted.joined(&only(1, 60.0)).joined(&uncounted);
+        assert_eq!((joined.columns, joined.interrupts), (vec![1], vec![60.0]));
     }
 
     proptest! {

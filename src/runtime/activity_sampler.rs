@@ -5,7 +5,8 @@ use std::time::Duration;
 use super::clock::Clock;
 use crate::{
     counters::{
-        activity::{Activity, ProcessSample, ThreadCounts, ThreadSample},
+        ThreadCounts,
+        activity::{Activity, ProcessSample, ThreadSample},
         profile::{Hardware, Profile, Samples},
     },
     model::Problem,
@@ -96,6 +97,10 @@ impl ActivitySampler {
 
     /// Changes what is sampled from now on.
     pub fn want(&mut self, wanted: Wanted) {
+        if (wanted.threads, wanted.stacks) != (self.wanted.threads, self.wanted.stacks) {
+            // Threads seen before the pause, and those with stacks beside those without, would be counted.
+            self.counts = ThreadCounts::default();
+        }
         self.wanted = wanted;
         self.reader.with_stacks(wanted.stacks);
     }

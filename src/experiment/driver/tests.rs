@@ -400,7 +400,7 @@ fn it_ends_when_the_time_is_up_and_can_go_on() {
     assert_eq!((first.ending.clone(), first.restored), (Some(Ending::TimeUp), Some(true)));
     assert_eq!(verdict_of(&first), Verdict::Inconclusive);
     assert!(first.rounds_needed().unwrap() > 2 * first.rounds);
-    assert!(crate::experiment::verdict::meaning(&first, &first.effects[0]).contains("rounds more"));
+    assert!(meaning(&first, &first.effects[0]).contains("rounds more"));
     lab.drive(&mut driver, Event::Longer(Duration::from_secs(1000), Duration::from_secs(50)));
     assert!(driver.account().rounds > first.rounds && driver.account().has_ended());
 }

@@ -163,7 +163,12 @@ fn rates(figures: &Figures<'_>, facts: &mut Vec<Fact>) {
         if !is_shown || way.requests <= 0.0 {
             continue;
         }
-        let time = way.await_ms.map_or(String::new(), |ms| format!(", {}", nanoseconds(ms * 1e6)));
+        let time = match way.await_ms {
+            // The kernel counts whole milliseconds: of a few I/Os it may count none.
+            Some(0.0) => ", under 1 ms".to_owned(),
+            Some(ms) => format!(", {}", nanoseconds(ms * 1e6)),
+            None => String::new(),
+        };
         let value = format!("{}, {}{time}", rate(units, way.bytes), iops(way.requests));
         facts.push(Fact { meaning: Meaning::Figure, ..fact(label, value) });
     }

@@ -164,7 +164,16 @@ pub(super) fn enter(_: &mut Pull, shared: &Shared) -> Asks {
     }
     match finding(shared) {
         Some(id) => vec![Ask::Show(FINDINGS, Some(Subject::Finding(id)))],
-        None => vec![tell("No finding explains a loss of this pull")],
+        None => vec![tell(unexplained(shared))],
+    }
+}
+
+/// Why no finding is named.
+fn unexplained(shared: &Shared) -> &'static str {
+    if shared.pulls.running.is_some() {
+        "The pull still runs: findings are named at its end"
+    } else {
+        "No finding explains a loss of this pull"
     }
 }
 
@@ -194,7 +203,7 @@ pub(super) fn remedy(_: &mut Pull, shared: &Shared) -> Asks {
             vec![Ask::Show(FINDINGS, Some(Subject::Finding(id))), Ask::Command("prove")]
         }
         Some(_) => vec![tell("No slot move and no experiment would tell more: Enter shows the remedy")],
-        None => vec![tell("No finding explains a loss of this pull")],
+        None => vec![tell(unexplained(shared))],
     }
 }
 
