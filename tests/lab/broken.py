@@ -144,6 +144,10 @@ SABOTAGE: dict[str, tuple[Sabotage, ...]] = {
         answer("drives", "members are lost", 's/"loop2"/"loop9"/', "members: "),
         answer("bench", "no doubt is told", "s/synchronised meanwhile/idle/", "doubts: "),
     ),
+    "a slow layer below a file is named first by why": (
+        answer("why", "another layer is named", 's/"layer": "array"/"layer": "mmap"/', "layer with a delay: "),
+        answer("why", "another device is named", "s/dm-0/nullb0/", "device with a delay: "),
+    ),
     "a link that trains again shows within two seconds": (
         nothing_happens("Gen3 x2 .*not on the screen within"),
         frozen_screen("Gen3 x2 .*not on the screen within"),

@@ -1,4 +1,4 @@
-"""Layers that the guest's kernel builds: an encrypted drive, whose key nothing reveals, and an array that loses a member."""
+"""Layers that the guest's kernel builds: an encrypted drive, whose key nothing reveals, an array that loses a member, slow devices."""
 
 import json
 
@@ -16,6 +16,16 @@ echo 100 >/proc/sys/dev/raid/speed_limit_min
 for n in 1 2 3; do truncate -s 96M /tmp/member$n; losetup /dev/loop$n /tmp/member$n; done
 mdadm --create /dev/md0 --run --metadata=1.2 --level=5 --raid-devices=3 --bitmap=internal /dev/loop1 /dev/loop2 /dev/loop3 2>&1
 """
+# Below the file is a device in memory, of which no rate is published: an emulated drive is slower than its model.
+BELOW = "modprobe -a dm_mod dm_crypt dm_delay xts ext4; modprobe null_blk nr_devices=1 memory_backed=1 gb=1"
+MAPPED = """
+echo '0 196608 {table}' | dmsetup create --noudevsync lab
+echo 8192 >/sys/block/dm-0/queue/read_ahead_kb
+mke2fs -F /dev/dm-0 98304 >/dev/null 2>&1; mkdir -p /mnt/why; mount -t ext4 /dev/dm-0 /mnt/why
+dd if=/dev/urandom of=/mnt/why/file bs=1M count=48 2>&1; sync
+"""
+RELOAD = "dmsetup suspend --noflush lab; echo '0 196608 {table}' | dmsetup reload lab; dmsetup resume --noudevsync lab"
+UNMAP = "umount /mnt/why; dmsetup remove --noudevsync lab"
 
 
 def findings(guest: Guest) -> dict[str, dict]:
@@ -71,3 +81,33 @@ def an_array_is_followed_from_recovery_to_a_failed_member(guest: Guest) -> None:
         same("title", failed["title"], "md0: RAID5 with 2 of 3 members; loop2 failed")
     finally:
         guest.text("mdadm --stop /dev/md0 2>&1; for n in 1 2 3; do losetup -d /dev/loop$n; rm /tmp/member$n; done")
+
+
+@on("narrow")
+def a_slow_layer_below_a_file_is_named_first_by_why(guest: Guest) -> None:
+    def named(planted: str, layer: str) -> None:
+        """Drops the page cache, and looks at the verdict on the file."""
+        guest.text("echo 1 >/proc/sys/vm/drop_caches")
+        verdict = json.loads(guest.iodyno("why /mnt/why/file --runtime 4s --json"))["verdict"]
+        same(f"layer with {planted}", verdict["layer"], layer)
+        assert "dm-0 reads " in verdict["text"], f"device with {planted}: {verdict['text']}"
+
+    guest.text(BELOW)
+    try:
+        # The file system is made without the delay: its many small reads would take a minute.
+        guest.text(MAPPED.format(table="linear /dev/nullb0 0"))
+        try:
+            guest.text("echo 1 >/proc/sys/vm/drop_caches")
+            verdict = json.loads(guest.iodyno("why /mnt/why/file --runtime 4s --json"))["verdict"]
+            assert not verdict or "dm-0" not in verdict["text"], f"without a slow layer: {verdict}"
+            guest.text(RELOAD.format(table="delay /dev/nullb0 0 50 /dev/nullb0 0 0"))
+            named("a delay", "array")
+        finally:
+            guest.text(UNMAP)
+        guest.text(MAPPED.format(table=f"crypt aes-xts-plain64 {KEY} 0 /dev/nullb0 0"))
+        try:
+            named("encryption", "crypt")
+        finally:
+            guest.text(UNMAP)
+    finally:
+        guest.text("modprobe -r null_blk")
