@@ -156,6 +156,11 @@ impl Waterfall {
         Some((self.below(index)?.rate.value()? - own).max(0.0))
     }
 
+    /// The same as a share of what arrives: without the step, all above it would read 1 / (1 - share) times as much.
+    fn share_lost(&self, index: usize) -> Option<f64> {
+        Some(self.lost(index)? / self.below(index)?.rate.value()?.max(1.0))
+    }
+
     /// The step that a step is compared with: the slowest known one below, of which later steps are part of the way.
     /// Programs are compared with the page cache, or with `O_DIRECT`.
     fn below(&self, index: usize) -> Option<&Step> {
@@ -170,13 +175,12 @@ impl Waterfall {
 
     /// Whether what a step loses is more than the noise of short tests.
     fn counts(&self, index: usize) -> bool {
-        let (Some(step), Some(below), Some(lost)) =
-            (self.steps.get(index), self.below(index), self.lost(index))
+        let (Some(step), Some(below), Some(share)) =
+            (self.steps.get(index), self.below(index), self.share_lost(index))
         else {
             return false;
         };
         let (slower, rounds) = step.rate.slower_rounds(&below.rate);
-        let share = below.rate.value().map_or(0.0, |rate| lost / rate.max(1.0));
         // At most one round in four may be the other way around.
         share >= LEAST_LOSS && rounds > 0 && (rounds - slower) * 4 <= rounds
     }
@@ -196,11 +200,11 @@ impl Waterfall {
         ))
     }
 
-    /// The step that loses most, of those whose loss is not noise.
+    /// The step that loses the largest share of what arrives, of those whose loss is not noise.
     pub fn worst(&self) -> Option<usize> {
         let losses = (0..self.steps.len()).filter(|index| self.counts(*index));
-        let by_loss = |index: &usize| self.lost(*index).unwrap_or_default();
-        losses.max_by(|a, b| by_loss(a).total_cmp(&by_loss(b)))
+        let share = |index: &usize| self.share_lost(*index).unwrap_or_default();
+        losses.max_by(|a, b| share(a).total_cmp(&share(b)))
     }
 }
 
@@ -257,6 +261,11 @@ mod tests {
         assert_eq!(worst([1000.0, 990.0, 980.0, 960.0, 980.0, 200.0, 500.0]), Some(Layer::Buffered));
         assert_eq!(worst([1000.0, 990.0, 980.0, 960.0, 980.0, 900.0, 100.0]), Some(Layer::Mmap));
         assert_eq!(worst([1000.0, 990.0, 980.0, 960.0, 500.0, 900.0, 950.0]), Some(Layer::Direct));
+        let slow_drive = [2260.0, 20.0, 19.9, 19.8, 19.9, 19.7, 19.6];
+        let mut path = path(slow_drive);
+        path.steps[0].layer = Layer::Controller;
+        path.steps.insert(0, Step { layer: Layer::Drive, rate: Rate::Known(6.63e9, Basis::Published), ..path.steps[0].clone() });
+        assert_eq!(path.worst(), Some(2), "crypt leaves 1 %, the controller a third of more bytes");
     }
 
     #[test]
