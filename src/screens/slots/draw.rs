@@ -40,6 +40,10 @@ pub(super) fn draw(state: &Slots, shared: &Shared, area: Rect, brush: &mut Brush
     }
     let hidden = out_of_sight(state.top, state.today.len(), areas.rows.height);
     scroll::mark(brush, today, scroll::ROWS, hidden);
+    if !state.then.is_empty() {
+        let hidden = out_of_sight(state.top, state.then.len(), areas.rows.height);
+        scroll::mark(brush, then, scroll::ROWS, hidden);
+    }
     text(state, shared, areas.text, brush);
 }
 
