@@ -160,11 +160,12 @@ fn hex(line: &str) -> Option<(usize, Vec<u8>)> {
 }
 
 /// Whether a line is the rest of a function's wrapped first line: plain words, no prompt and no line of the body.
-fn is_rest_of_name(line: &str, follows: bool) -> bool {
+fn is_rest_of_name(line: &str) -> bool {
     let text = line.trim();
-    follows
-        && !text.is_empty()
-        && !text.starts_with(['$', '#', '!', '-', '+', '|', '<', '['])
+    !text.is_empty()
+        && !text.starts_with(['$', '#', '!', '-', '+', '|', '<'])
+        && !text.contains("]#")
+        && !text.contains("]$")
         && word(text).is_none()
         && hex(line).is_none()
         && !text.contains(['@', ':'])
@@ -173,8 +174,12 @@ fn is_rest_of_name(line: &str, follows: bool) -> bool {
 /// Reads a listing.
 pub(super) fn read(lines: &[Line], facts: &mut Facts) -> Cow<'static, str> {
     let mut list = List { facts, current: None, wrapped: None, register: None, seen: Seen::default() };
-    for line in lines.iter().filter(|line| !line.text.trim().is_empty()) {
-        list.line(line);
+    for line in lines {
+        if line.text.trim().is_empty() {
+            list.wrapped = None;
+        } else {
+            list.line(line);
+        }
     }
     list.finish();
     list.seen.command()
@@ -224,8 +229,8 @@ struct List<'a> {
     facts: &'a mut Facts,
     /// The function whose body is read; `None` for one that is listed again.
     current: Option<PciAddress>,
-    /// A first line that a mail program may have wrapped, and its number.
-    wrapped: Option<(PciAddress, String, usize)>,
+    /// A first line that a mail program may have wrapped, its number, and whether a line was joined to it.
+    wrapped: Option<(PciAddress, String, usize, bool)>,
     /// The register whose words are collected: its name, them, and its line.
     register: Option<(&'static str, String, usize)>,
     seen: Seen,
@@ -239,14 +244,18 @@ impl List<'_> {
             self.bridges_of_path(line);
             // Programs wrap lines of about 72 characters; the end of a name is a bracket more often than not.
             let is_long = line.text.len() > WRAPPED && !rest.ends_with(')');
-            self.wrapped = is_long.then(|| (address, rest.to_owned(), line.number));
+            self.wrapped = is_long.then(|| (address, rest.to_owned(), line.number, false));
             return;
         }
-        if let Some((address, rest, number)) = self.wrapped.take()
-            && is_rest_of_name(&line.text, line.number == number + 1)
+        if let Some((address, rest, number, is_joined)) = self.wrapped.take()
+            && is_rest_of_name(&line.text)
+            // A third line has the revision or the programming interface alone.
+            && (!is_joined || line.text.trim_start().starts_with('('))
         {
             self.seen_again(address);
-            self.first(address, &format!("{rest} {}", line.text.trim()), number);
+            let rest = format!("{rest} {}", line.text.trim());
+            self.first(address, &rest, number);
+            self.wrapped = Some((address, rest, number, true));
             return;
         }
         if let Some((offset, bytes)) = hex(&line.text) {
