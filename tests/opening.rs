@@ -139,6 +139,22 @@ fn a_second_file_replaces_the_first_and_back_leads_to_the_machine() {
 }
 
 #[test]
+fn the_palette_says_what_open_takes_and_a_text_can_be_pasted_there() {
+    let mut headless = open("laptop", (80, 24));
+    press(&mut headless, ":open<Enter>");
+    let picture = shown(&headless);
+    assert!(picture.contains(": open") && picture.contains("goes back to the machine before"), "{picture}");
+    assert!(!picture.contains("slot move"), "no other command is offered behind open: {picture}");
+    paste(&mut headless, LSPCI);
+    headless.wait(Duration::ZERO);
+    assert!(shown(&headless).contains("nvme@3d:00.0"), "{}", shown(&headless));
+    // A single line is a path, which can still be corrected.
+    press(&mut headless, ":open<Enter>");
+    paste(&mut headless, "/tmp/no such file");
+    assert!(shown(&headless).contains(": open /tmp/no such file"), "{}", shown(&headless));
+}
+
+#[test]
 fn an_open_field_takes_a_paste_as_text() {
     let mut headless = open("laptop", (120, 40));
     press(&mut headless, "/");

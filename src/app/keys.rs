@@ -52,7 +52,16 @@ fn open(app: &mut App, opening: Opening) -> Vec<Effect> {
 pub fn paste(app: &mut App, text: &str) -> Vec<Effect> {
     let is_field =
         matches!(app.overlay, Some(Overlay::Palette(_))) || app.overlay.is_none() && field(app).is_some();
-    if !is_field && let Some(opening) = Opening::from_paste(text) {
+    // Whoever writes `open` may paste the text itself.
+    let is_listing = match &app.overlay {
+        Some(Overlay::Palette(palette)) => {
+            commands::argument_of_open(palette.input.value()).is_some() && text.trim().contains(['\r', '\n'])
+        }
+        _ => false,
+    };
+    if (!is_field || is_listing)
+        && let Some(opening) = Opening::from_paste(text)
+    {
         app.overlay = None;
         return open(app, opening);
     }

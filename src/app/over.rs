@@ -20,6 +20,13 @@ use crate::{
 /// Lines of an opened text that help names as unused.
 const MOST_UNUSED: usize = 20;
 
+/// What `open` takes, while its path is written.
+const OPEN: [&str; 3] = [
+    "The path of a capture, of a text of lspci, nvme-cli or lsblk, or of a folder with sys and proc.",
+    "A text can be pasted here instead. Enter opens the path, Esc cancels.",
+    "Enter without a path goes back to the machine before.",
+];
+
 /// Title and lines of a text over the screen, as wide as its area.
 fn text(app: &App, area: Rect) -> Option<(String, Vec<Vec<Piece>>)> {
     let width = area.width.saturating_sub(4);
@@ -159,6 +166,13 @@ fn draw_palette(app: &App, brush: &mut Brush<'_>, area: Rect, palette: &Palette)
     let inner = open(brush, area, "commands");
     let field = [piece(": ", Meaning::Field), open_field(&palette.input, inner.width.saturating_sub(2))];
     brush.write(inner.x, inner.y, inner.width, &field);
+    if commands::argument_of_open(palette.input.value()).is_some() {
+        let lines: Vec<Vec<Piece>> =
+            OPEN.iter().flat_map(|text| paragraph(text, Meaning::Quiet, inner.width)).collect();
+        let below = Rect { y: inner.y + 1, height: inner.height.saturating_sub(1), ..inner };
+        brush.lines(below, &lines, 0);
+        return;
+    }
     let found = commands::matching(app.screen, app.shared.can_test(), palette.input.value());
     let rows = usize::from(inner.height.saturating_sub(1));
     let top = palette.top(rows);

@@ -171,7 +171,9 @@ fn packed(content: &[u8]) -> Option<(&'static str, &'static str)> {
 /// Guesses the kind of a text without a listing, and the fix.
 fn recognise(content: &[u8]) -> (&'static str, &'static str) {
     let start = content.trim_ascii_start();
-    if start.starts_with(b"{") || start.starts_with(b"[") {
+    if content.contains(&0) && str::from_utf8(content).is_err() {
+        ("is a binary file, which cannot be opened", MAKE_ONE)
+    } else if start.starts_with(b"{") || start.starts_with(b"[") {
         ("looks like JSON results, which cannot be opened", MAKE_ONE)
     } else {
         ("contains no iodyno capture and no listing of lspci", MAKE_ONE)
@@ -212,6 +214,7 @@ mod tests {
             (&b""[..], "is empty; make a capture"),
             (b"\x1f\x8b\x08\0", "is compressed; unpack it"),
             (b"{\"schema\": 1}", "looks like JSON"),
+            (b"[3\xee\xe8\0\xdd", "is a binary file"),
             (b"hello", "contains no iodyno capture and no listing of lspci; make"),
             (b"iodyno capture 9\n", "line 1: format \"9\""),
             (b"iodyno capture 1\n\nfile /a \xff\n", "line 3: not UTF-8"),
