@@ -26,10 +26,12 @@ pub(super) fn draw(state: &Dyno, shared: &Shared, areas: &Areas, brush: &mut Bru
         (0, true) => format!("all {}", counted(chosen, "drive")),
         (0, false) => format!("{} marked", counted(chosen, "drive")),
     };
-    let title = [piece("workload", Meaning::Heading), piece(format!("  {what}"), Meaning::Quiet)];
-    brush.panel(areas.form, &title, &[]);
     let rows = areas.form_rows;
     let top = form_top(state, rows);
+    let hidden = out_of_sight(top, FIELDS.len(), rows.height);
+    // On a low terminal the mark of hidden fields has this place.
+    let what = if brush.boxed || hidden == (0, 0) { format!("  {what}") } else { String::new() };
+    brush.panel(areas.form, &[piece("workload", Meaning::Heading), piece(what, Meaning::Quiet)], &[]);
     for (y, (index, field)) in (rows.y..rows.bottom()).zip(FIELDS.iter().enumerate().skip(top)) {
         let selected = index == form.at;
         if selected {
@@ -54,7 +56,7 @@ pub(super) fn draw(state: &Dyno, shared: &Shared, areas: &Areas, brush: &mut Bru
         }
     }
     help(state, rows, brush);
-    scroll::mark(brush, areas.form, scroll::ROWS, out_of_sight(top, FIELDS.len(), rows.height));
+    scroll::mark(brush, areas.form, scroll::ROWS, hidden);
 }
 
 /// The first field shown: the selected one is in sight.

@@ -3,7 +3,7 @@
 use ratatui::layout::Rect;
 
 use super::{
-    paint::{Brush, Piece, cut, hanging, inner, paragraph, piece, width},
+    paint::{Brush, Piece, cells, cut, hanging, inner, paragraph, piece, width},
     scroll::{self, Ways},
     words::{basis, giga, place, rate},
 };
@@ -30,8 +30,13 @@ pub fn draw(
     if found > 1 {
         heading.push(piece(format!("  {found} found"), Meaning::Quiet));
     }
-    let inner = brush.panel(panel, &heading, &cut(beside, panel.width.saturating_sub(width(&heading) + 8)));
-    let hidden = brush.lines(inner, &lines(shared, inner), top);
+    let lines = lines(shared, inner(panel, brush.boxed));
+    // Without a box the mark of hidden lines stands in the title's rule.
+    let below = lines.len().saturating_sub(usize::from(inner(panel, brush.boxed).height));
+    let mark = if brush.boxed || below == 0 { 0 } else { cells(&scroll::words(ways, (below, below))) + 4 };
+    let room = panel.width.saturating_sub(width(&heading) + 8 + mark);
+    let inside = brush.panel(panel, &heading, &cut(beside, room));
+    let hidden = brush.lines(inside, &lines, top);
     scroll::mark(brush, panel, ways, hidden);
 }
 
