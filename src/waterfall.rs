@@ -264,7 +264,14 @@ mod tests {
         let slow_drive = [2260.0, 20.0, 19.9, 19.8, 19.9, 19.7, 19.6];
         let mut path = path(slow_drive);
         path.steps[0].layer = Layer::Controller;
-        path.steps.insert(0, Step { layer: Layer::Drive, rate: Rate::Known(6.63e9, Basis::Published), ..path.steps[0].clone() });
+        path.steps.insert(
+            0,
+            Step {
+                layer: Layer::Drive,
+                rate: Rate::Known(6.63e9, Basis::Published),
+                ..path.steps[0].clone()
+            },
+        );
         assert_eq!(path.worst(), Some(2), "crypt leaves 1 %, the controller a third of more bytes");
     }
 

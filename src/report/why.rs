@@ -20,6 +20,7 @@ use crate::{
     },
     machine::Machine,
     model::DriveName,
+    text::Label,
     units::{BytesPerSecond, UnitSystem, count, counted},
 };
 
@@ -265,7 +266,15 @@ impl<'a> Facts<'a> {
 
     fn waiters(&self, wait: Wait) -> Option<Waiters<'a>> {
         let threads = self.inputs.activity.threads.as_ref()?;
-        Waiters::most(threads, wait).filter(Waiters::is_most_of_them)
+        let processes = self.inputs.activity.processes.as_deref().unwrap_or_default();
+        let bytes =
+            |process: &ProcessRates| process.read_bytes.unwrap_or(0.0) + process.written_bytes.unwrap_or(0.0);
+        let all: f64 = processes.iter().map(bytes).sum();
+        let moves_most = |command: &Label| {
+            let own = processes.iter().filter(|one| waits::starred(one.command.as_str()) == command.as_str());
+            2.0 * own.map(bytes).sum::<f64>() > all
+        };
+        Waiters::most(threads, wait, moves_most).filter(Waiters::is_most_of_them)
     }
 }
 
@@ -378,7 +387,7 @@ fn shares(split: Split) -> String {
 fn page_cache(facts: &Facts<'_>) -> Option<String> {
     let waiters = facts.waiters(Wait::PageCache)?;
     Some(format!(
-        "{}: buffered reads are the limit, the page cache reads ahead too little",
+        "{}: buffered reads are the limit, they wait for the page cache to fill",
         waiters.words(None)
     ))
 }
@@ -501,9 +510,15 @@ fn moving(facts: &Facts<'_>) -> Option<String> {
 }
 
 fn idle(facts: &Facts<'_>) -> String {
+    let moved = facts.read + facts.written;
+    let drives = if moved > 0.0 {
+        format!("Drives read and write almost nothing ({})", facts.rate(moved))
+    } else {
+        "No drive reads or writes".to_owned()
+    };
     match facts.all().filter(|all| all.busy() >= 50.0) {
-        Some(all) => format!("No drive reads or writes. CPUs are {:.0} % busy ({})", all.busy(), shares(all)),
-        None => "No drive reads or writes.".to_owned(),
+        Some(all) => format!("{drives}. CPUs are {:.0} % busy ({})", all.busy(), shares(all)),
+        None => format!("{drives}."),
     }
 }
 

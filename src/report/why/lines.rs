@@ -32,6 +32,11 @@ pub(super) fn missing(name: &'static str, why: &str) -> Line {
     Line { name, text: format!("not available here: {why}"), is_known: false, is_hot: false }
 }
 
+/// What the next looks will show.
+pub(super) fn pending(name: &'static str) -> Line {
+    Line { name, text: "not sampled yet".to_owned(), is_known: false, is_hot: false }
+}
+
 /// `/proc/pressure` and `/proc/vmstat`; `problems` has the reasons of what is missing.
 pub(crate) fn pressure(rates: &Rates, problems: &[Problem]) -> Vec<Line> {
     let reason = |path: &str, otherwise: &str| {
@@ -148,9 +153,9 @@ pub(crate) fn cpus(machine: &Machine, rates: &Rates) -> Vec<Line> {
             Some(state) if state.usage.get().is_none() => {
                 "cpu0/cpuidle/state0/usage: not readable".to_owned()
             }
-            Some(_) => "counted once so far, a rate needs two counts".to_owned(),
+            Some(_) => String::new(),
         };
-        lines.push(missing("C-states", &why));
+        lines.push(if why.is_empty() { pending("C-states") } else { missing("C-states", &why) });
     } else {
         let name = |at: u32| {
             let known = states.get(at as usize).and_then(|state| state.name.value());
@@ -171,8 +176,8 @@ pub(crate) fn cpus(machine: &Machine, rates: &Rates) -> Vec<Line> {
 pub(crate) fn threads(machine: &Machine, activity: &Activity) -> Vec<Line> {
     let unread = |problem: &Problem| refused(machine, problem);
     let Some(threads) = &activity.threads else {
-        let why = activity.problems.first().map_or_else(|| "not sampled yet".to_owned(), unread);
-        return vec![missing("threads", &why)];
+        let refused = activity.problems.first().map(|problem| missing("threads", &unread(problem)));
+        return vec![refused.unwrap_or_else(|| pending("threads"))];
     };
     threads.problems.iter().map(|problem| missing("unread", &unread(problem))).collect()
 }
@@ -181,7 +186,7 @@ pub(crate) fn threads(machine: &Machine, activity: &Activity) -> Vec<Line> {
 pub(crate) fn processes(machine: &Machine, activity: &Activity) -> Vec<Line> {
     let mut lines = Vec::new();
     if activity.processes.is_none() {
-        lines.push(missing("processes", "not sampled yet"));
+        lines.push(pending("processes"));
     }
     if activity.hidden > 0 {
         lines.push(missing("hidden", &hidden(machine, activity)));

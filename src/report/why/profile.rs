@@ -2,7 +2,7 @@
 
 use super::{
     grid::{Cell, Grid, Mark, Row, number, word},
-    lines::{Line, known, missing},
+    lines::{Line, known, missing, pending},
 };
 use crate::{
     counters::{
@@ -38,7 +38,7 @@ pub(crate) fn lines(activity: &Activity) -> Vec<Line> {
         Some(Err(problem)) => {
             return vec![missing("profile", &format!("{}: {}", problem.path, problem.reason))];
         }
-        None => return vec![missing("profile", "not sampled yet")],
+        None => return vec![pending("profile")],
     };
     let mut lines = Vec::new();
     let words: Vec<String> =

@@ -199,6 +199,10 @@ fn workers_that_wait_for_completions_make_the_drives_the_limit() {
     let busy = [('S', "fio", "io_uring_enter", "io_cqring_wait", 1.0), ('R', "fio", "", "", 3.0)];
     assert_eq!(Scene::reading().threads(&busy).sentence().rule, "moving");
     Scene::idle().threads(&waiting).says("idle", "No drive reads or writes.");
+    let mut log = Scene::idle();
+    let name = log.machine.hardware_drives().next().unwrap().name.clone();
+    log.rates.disks.insert(name, DiskRates { writes: 9.0, written_bytes: 4e5, ..DiskRates::default() });
+    log.says("idle", "Drives read and write almost nothing (400 kB/s).");
 }
 
 #[test]
@@ -220,8 +224,14 @@ fn buffered_reads_and_writes_are_named_by_their_waits() {
     let read = [('D', "dd", "read", "folio_wait_bit_common", 0.8), ('R', "dd", "read", "", 0.2)];
     Scene::reading().threads(&read).says(
         "page-cache",
-        "dd waits in folio_wait_bit_common: buffered reads are the limit, the page cache reads ahead too little",
+        "dd waits in folio_wait_bit_common: buffered reads are the limit, they wait for the page cache to fill",
     );
+    let beside = [("fio/*", 0.7), ("rustfmt", 0.9)]
+        .map(|(name, mean)| ('D', name, "read", "folio_wait_bit_common", mean));
+    let both = || Scene::reading().threads(&beside);
+    let named = |scene: Scene| scene.sentence().text.split(' ').next().unwrap_or_default().to_owned();
+    assert_eq!(named(both()), "rustfmt", "more of them wait");
+    assert_eq!(named(both().process("fio/7", 9e8, 9e8, 0.2).process("rustfmt", 1e6, 1e6, 0.9)), "fio/*");
     for (syscall, wchan) in [("write", "balance_dirty_pages"), ("fdatasync", "folio_wait_bit_common")] {
         let sentence = Scene::reading().threads(&[('D', "dd", syscall, wchan, 0.9)]).sentence();
         let text = format!("dd waits in {wchan}: buffered writes wait for writeback to the drives");
@@ -411,8 +421,7 @@ fn what_is_missing_names_what_refused_it() {
         assert!(line.text.ends_with(text), "{}", line.text);
     }
     let states = |scene: &Scene| lines::cpus(&scene.machine, &scene.rates).pop().unwrap();
-    let counted = "not available here: counted once so far, a rate needs two counts";
-    assert_eq!(states(&scene).text, counted);
+    assert_eq!(states(&scene).text, "not sampled yet", "a rate needs two counts");
     let cpu = scene.machine.processors.cpus[0].clone();
     let few = std::mem::replace(&mut scene.machine.processors.cpus, vec![cpu; 128]);
     let many = "not available here: with 128 CPUs they are read only while one read is in flight";

@@ -105,8 +105,12 @@ pub(super) struct Waiters<'a> {
 }
 
 impl<'a> Waiters<'a> {
-    /// The command with most threads that wait so.
-    pub(super) fn most(threads: &'a ThreadActivity, wait: Wait) -> Option<Self> {
+    /// Of the commands whose threads wait so, the one that moves most bytes, or else the one with most of them.
+    pub(super) fn most(
+        threads: &'a ThreadActivity,
+        wait: Wait,
+        moves_most: impl Fn(&Label) -> bool,
+    ) -> Option<Self> {
         let waiting = |command: &Label| -> f64 {
             let of = threads.kinds.iter().filter(|(kind, _)| kind.command == *command);
             of.filter(|(kind, _)| wait_of(kind) == Some(wait)).map(|(_, mean)| mean).sum()
@@ -114,7 +118,8 @@ impl<'a> Waiters<'a> {
         let alike = threads.kinds.iter().filter(|(kind, _)| wait_of(kind) == Some(wait));
         // The wait channel that most of them are in.
         let (kind, _) = alike.max_by(|(a, n), (b, m)| {
-            waiting(&a.command).total_cmp(&waiting(&b.command)).then(n.total_cmp(m))
+            let by_bytes = moves_most(&a.command).cmp(&moves_most(&b.command));
+            by_bytes.then(waiting(&a.command).total_cmp(&waiting(&b.command))).then(n.total_cmp(m))
         })?;
         let (_, active) = running(threads, kind.command.as_str());
         Some(Self {
