@@ -3,6 +3,7 @@
 use crate::{
     machine::Machine,
     model::{Failed, SettingId},
+    text::Label,
     tune::{
         Change, Device, Outcome, SETTINGS, Setting,
         cell::Cell,
@@ -108,7 +109,7 @@ impl Settings {
     pub fn now(&self, device: &Device, setting: SettingId) -> Option<&str> {
         let row = self.matrix.devices.iter().position(|other| other == device)?;
         let column = self.matrix.columns.iter().position(|other| other.id == setting)?;
-        self.cell_at(row, column)?.value.as_ref().map(|value| value.as_str())
+        self.cell_at(row, column)?.value.as_ref().map(Label::as_str)
     }
 
     /// What is staged for a device's setting.

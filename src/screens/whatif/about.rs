@@ -52,7 +52,7 @@ fn settings_now(lines: &mut Lines, shared: &Shared, plan: &Plan, width: u16) {
     let mut groups: Vec<(SettingId, String, Vec<&Device>)> = Vec::new();
     for one in plan.arms.iter().flat_map(|arm| &arm.settings) {
         let value = shared.settings.now(&one.device, one.setting).unwrap_or("not read").to_owned();
-        match groups.iter_mut().find(|(id, now, _)| (*id, &*now) == (one.setting, &value)) {
+        match groups.iter_mut().find(|(id, now, _)| *id == one.setting && *now == value) {
             Some((.., devices)) if devices.contains(&&one.device) => {}
             Some((.., devices)) => devices.push(&one.device),
             None => groups.push((one.setting, value, vec![&one.device])),
