@@ -12,7 +12,7 @@ mod come_and_go;
 
 use std::{collections::BTreeMap, time::Duration};
 
-use self::columns::Columns;
+use self::{columns::Columns, side::milliseconds};
 pub use self::{
     side::{SideCounters, SideRates},
     thread_counts::ThreadCounts,
@@ -419,14 +419,6 @@ fn disk_rates(before: &DiskCounters, after: &DiskCounters, seconds: f64) -> Opti
         discards: after.discards.rates_since(&before.discards, seconds)?,
         flushes: after.flushes.rates_since(&before.flushes, seconds)?,
     })
-}
-
-/// The kernel counts milliseconds in 32 bits, which wrap within hours on a deep queue. A decrease by more than half the
-/// range is a wrap, a smaller one a reset.
-fn milliseconds(before: u64, after: u64) -> Option<u64> {
-    const RANGE: u64 = 1 << 32;
-    let wrapped = before < RANGE && after < before && before - after > RANGE / 2;
-    if wrapped { Some(after + RANGE - before) } else { after.checked_sub(before) }
 }
 
 #[cfg(test)]

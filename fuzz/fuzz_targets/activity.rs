@@ -4,7 +4,10 @@
 use std::time::Duration;
 
 use iodyno::{
-    counters::activity::{Activity, ProcessSample, ThreadCounts, ThreadSample},
+    counters::{
+        ThreadCounts,
+        activity::{Activity, ProcessSample, ThreadSample},
+    },
     source::{
         activity::ActivityReader,
         capture::{Capture, TextRoot},

@@ -30,7 +30,7 @@ impl SideCounters {
     /// Rates of what was counted in `seconds` since `before`; `None` where a counter went back.
     pub(super) fn rates_since(&self, before: &Self, seconds: f64) -> Option<SideRates> {
         let ios = self.ios.checked_sub(before.ios)?;
-        let waited = super::milliseconds(before.ms, self.ms)?;
+        let waited = milliseconds(before.ms, self.ms)?;
         Some(SideRates {
             ios: ios as f64 / seconds,
             merged: self.merged.checked_sub(before.merged)? as f64 / seconds,
@@ -38,4 +38,12 @@ impl SideCounters {
             await_ms: (ios > 0).then(|| waited as f64 / ios as f64),
         })
     }
+}
+
+/// The kernel counts milliseconds in 32 bits, which wrap within hours on a deep queue. A decrease by more than half the
+/// range is a wrap, a smaller one a reset.
+pub(super) fn milliseconds(before: u64, after: u64) -> Option<u64> {
+    const RANGE: u64 = 1 << 32;
+    let wrapped = before < RANGE && after < before && before - after > RANGE / 2;
+    if wrapped { Some(after + RANGE - before) } else { after.checked_sub(before) }
 }
