@@ -286,11 +286,13 @@ fn functions(stack: &[u8]) -> String {
 
 /// The second figure of `/proc/loadavg` counts all threads: `2/91`.
 fn total(root: &dyn SysRoot) -> usize {
+    /// `PID_MAX_LIMIT` (include/linux/threads.h).
+    const MOST: usize = 1 << 22;
     let mut text = [0; 64];
     let length = root.read_short("/proc/loadavg", &mut text).unwrap_or(0);
     let figure = words(&text[..length]).nth(3).unwrap_or_default();
     let all = figure.split(|byte| *byte == b'/').nth(1).and_then(number);
-    all.and_then(|all| usize::try_from(all).ok()).unwrap_or(0)
+    all.and_then(|all| usize::try_from(all).ok()).unwrap_or(0).min(MOST)
 }
 
 /// Some numbered folders, ascending; where the next ones begin.
