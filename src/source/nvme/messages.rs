@@ -14,7 +14,7 @@ use crate::{
     text::Label,
 };
 
-/// The answer: the newest lines of the nvme driver, as [`line`] writes them.
+/// The answer: the newest lines of the nvme driver, as [`line()`] writes them.
 pub(crate) const PROBE: &str = "/probe/nvme-messages";
 
 /// The file that is read for it.
