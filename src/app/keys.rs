@@ -52,7 +52,7 @@ fn open(app: &mut App, opening: Opening) -> Vec<Effect> {
 pub fn paste(app: &mut App, text: &str) -> Vec<Effect> {
     let is_field =
         matches!(app.overlay, Some(Overlay::Palette(_))) || app.overlay.is_none() && field(app).is_some();
-    // Whoever writes `open` may paste the text itself.
+    // After `open` the text itself can be pasted instead of its path.
     let is_listing = match &app.overlay {
         Some(Overlay::Palette(palette)) => {
             commands::argument_of_open(palette.input.value()).is_some() && text.trim().contains(['\r', '\n'])

@@ -1,6 +1,7 @@
 //! Threads by what they do and processes by what they read and write: samples, and what follows from two of them.
 
 use std::{
+    cmp::Ordering,
     collections::{BTreeMap, HashMap},
     time::Duration,
 };
@@ -157,6 +158,27 @@ impl ProcessSample {
     }
 }
 
+impl ProcessRates {
+    /// Bytes per second to and from storage, as far as they are known.
+    pub fn moved(&self) -> f64 {
+        self.read_bytes.unwrap_or(0.0) + self.written_bytes.unwrap_or(0.0)
+    }
+
+    /// Those that move most first, then those that use most CPU time.
+    pub(crate) fn order(&self, other: &Self) -> Ordering {
+        other.moved().total_cmp(&self.moved()).then(other.cpus.total_cmp(&self.cpus))
+    }
+}
+
+impl ThreadActivity {
+    /// Active kinds first, of these the most frequent ones.
+    pub(crate) fn sort(kinds: &mut [(ThreadKind, f64)]) {
+        kinds.sort_by(|(a, n), (b, m)| {
+            b.is_active().cmp(&a.is_active()).then(m.total_cmp(n)).then_with(|| a.cmp(b))
+        });
+    }
+}
+
 impl ThreadKind {
     /// The kind of a thread.
     pub fn of(thread: &Thread) -> Self {
@@ -230,8 +252,7 @@ pub fn process_rates(
         (rates.cpus > 0.0 || moved.iter().flatten().any(|bytes| *bytes > 0.0)).then_some(rates)
     };
     let mut all: Vec<ProcessRates> = after.processes.iter().filter_map(of).collect();
-    let bytes = |rates: &ProcessRates| rates.read_bytes.unwrap_or(0.0) + rates.written_bytes.unwrap_or(0.0);
-    all.sort_by(|a, b| bytes(b).total_cmp(&bytes(a)).then(b.cpus.total_cmp(&a.cpus)));
+    all.sort_by(ProcessRates::order);
     all
 }
 

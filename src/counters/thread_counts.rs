@@ -95,9 +95,7 @@ impl ThreadCounts {
         let weight = self.weight / std::mem::take(&mut self.summed).max(1) as f64;
         let counted = self.sums.drain().map(|(kind, count)| (kind, count as f64 * weight));
         let mut kinds: Vec<(ThreadKind, f64)> = counted.collect();
-        kinds.sort_by(|(a, n), (b, m)| {
-            b.is_active().cmp(&a.is_active()).then(m.total_cmp(n)).then_with(|| a.cmp(b))
-        });
+        ThreadActivity::sort(&mut kinds);
         let problems = std::mem::take(&mut self.problems);
         ThreadActivity { kinds, samples, sampled: mean(sampled), total: mean(total), problems }
     }

@@ -20,7 +20,6 @@ use crate::{
     },
     machine::Machine,
     model::DriveName,
-    text::Label,
     units::{BytesPerSecond, UnitSystem, count, counted},
 };
 
@@ -266,15 +265,17 @@ impl<'a> Facts<'a> {
 
     fn waiters(&self, wait: Wait) -> Option<Waiters<'a>> {
         let threads = self.inputs.activity.threads.as_ref()?;
-        let processes = self.inputs.activity.processes.as_deref().unwrap_or_default();
-        let bytes =
-            |process: &ProcessRates| process.read_bytes.unwrap_or(0.0) + process.written_bytes.unwrap_or(0.0);
-        let all: f64 = processes.iter().map(bytes).sum();
-        let moves_most = |command: &Label| {
-            let own = processes.iter().filter(|one| waits::starred(one.command.as_str()) == command.as_str());
-            2.0 * own.map(bytes).sum::<f64>() > all
-        };
-        Waiters::most(threads, wait, moves_most).filter(Waiters::is_most_of_them)
+        Waiters::most(threads, wait, self.mover().as_deref()).filter(Waiters::is_most_of_them)
+    }
+
+    /// The command that moves more than half of what all processes move, as threads have it.
+    fn mover(&self) -> Option<String> {
+        let mut sums: BTreeMap<String, f64> = BTreeMap::new();
+        for process in self.inputs.activity.processes.iter().flatten() {
+            *sums.entry(waits::starred(process.command.as_str())).or_default() += process.moved();
+        }
+        let all: f64 = sums.values().sum();
+        sums.into_iter().find(|(_, moved)| 2.0 * moved > all).map(|(command, _)| command)
     }
 }
 
@@ -419,8 +420,7 @@ fn threads(facts: &Facts<'_>) -> Option<String> {
         ("Workers".to_owned(), waits::WORKERS, f64::INFINITY)
     } else {
         let first = activity.processes.as_ref()?.first()?;
-        let bytes = first.read_bytes.unwrap_or(0.0) + first.written_bytes.unwrap_or(0.0);
-        (2.0 * bytes >= facts.read + facts.written)
+        (2.0 * first.moved() >= facts.read + facts.written)
             .then(|| (format!("Threads of {}", first.command), first.command.as_str(), first.cpus))?
     };
     let (running, active) = waits::running(threads, command);

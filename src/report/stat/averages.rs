@@ -89,12 +89,11 @@ impl Averages {
         if let (Some(threads), Some(Threads { sums, samples })) = (&mut activity.threads, self.threads) {
             threads.samples = samples;
             threads.kinds = sums.into_iter().map(|(kind, sum)| (kind, sum / samples.max(1) as f64)).collect();
-            threads.kinds.sort_by(|(a, n), (b, m)| b.is_active().cmp(&a.is_active()).then(m.total_cmp(n)));
+            ThreadActivity::sort(&mut threads.kinds);
         }
         activity.processes = self.processes.map(|all| {
             let mut means: Vec<ProcessRates> = all.into_values().map(|sum| sum.mean(seconds)).collect();
-            let bytes = |one: &ProcessRates| one.read_bytes.unwrap_or(0.0) + one.written_bytes.unwrap_or(0.0);
-            means.sort_by(|a, b| bytes(b).total_cmp(&bytes(a)).then(b.cpus.total_cmp(&a.cpus)));
+            means.sort_by(ProcessRates::order);
             means
         });
         if let Some(profile) = self.profile {

@@ -145,17 +145,15 @@ pub(crate) fn cpus(machine: &Machine, rates: &Rates) -> Vec<Line> {
     let states = &machine.processors.idle_states;
     if rates.idle.is_empty() {
         let cpus = machine.processors.cpus.len();
-        let why = match states.first() {
-            None => "cpu0/cpuidle: no idle states (no cpuidle driver)".to_owned(),
+        let missing = |why: &str| missing("C-states", why);
+        lines.push(match states.first() {
+            None => missing("cpu0/cpuidle: no idle states (no cpuidle driver)"),
             Some(_) if cpus > MOST_IDLE_CPUS => {
-                format!("with {cpus} CPUs they are read only while one read is in flight")
+                missing(&format!("with {cpus} CPUs they are read only while one read is in flight"))
             }
-            Some(state) if state.usage.get().is_none() => {
-                "cpu0/cpuidle/state0/usage: not readable".to_owned()
-            }
-            Some(_) => String::new(),
-        };
-        lines.push(if why.is_empty() { pending("C-states") } else { missing("C-states", &why) });
+            Some(state) if state.usage.get().is_none() => missing("cpu0/cpuidle/state0/usage: not readable"),
+            Some(_) => pending("C-states"),
+        });
     } else {
         let name = |at: u32| {
             let known = states.get(at as usize).and_then(|state| state.name.value());

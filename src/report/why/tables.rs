@@ -320,10 +320,9 @@ pub(crate) fn processes(activity: &Activity, unit: f64, unit_names: [&'static st
         word("drives", 9, 0),
     ];
     let all = activity.processes.iter().flatten();
-    let bytes = |rates: &ProcessRates| rates.read_bytes.unwrap_or(0.0) + rates.written_bytes.unwrap_or(0.0);
-    let total: f64 = all.clone().map(bytes).sum();
+    let total: f64 = all.clone().map(ProcessRates::moved).sum();
     let row = |rates: &ProcessRates| {
-        let moved = bytes(rates);
+        let moved = rates.moved();
         let is_known = rates.read_bytes.is_some() || rates.written_bytes.is_some();
         let drives = rates
             .drives

@@ -105,12 +105,8 @@ pub(super) struct Waiters<'a> {
 }
 
 impl<'a> Waiters<'a> {
-    /// Of the commands whose threads wait so, the one that moves most bytes, or else the one with most of them.
-    pub(super) fn most(
-        threads: &'a ThreadActivity,
-        wait: Wait,
-        moves_most: impl Fn(&Label) -> bool,
-    ) -> Option<Self> {
+    /// Of the commands whose threads wait so, the `mover` of most bytes, or else the one with most of them.
+    pub(super) fn most(threads: &'a ThreadActivity, wait: Wait, mover: Option<&str>) -> Option<Self> {
         let waiting = |command: &Label| -> f64 {
             let of = threads.kinds.iter().filter(|(kind, _)| kind.command == *command);
             of.filter(|(kind, _)| wait_of(kind) == Some(wait)).map(|(_, mean)| mean).sum()
@@ -118,7 +114,8 @@ impl<'a> Waiters<'a> {
         let alike = threads.kinds.iter().filter(|(kind, _)| wait_of(kind) == Some(wait));
         // The wait channel that most of them are in.
         let (kind, _) = alike.max_by(|(a, n), (b, m)| {
-            let by_bytes = moves_most(&a.command).cmp(&moves_most(&b.command));
+            let moves_most = |kind: &ThreadKind| mover == Some(kind.command.as_str());
+            let by_bytes = moves_most(a).cmp(&moves_most(b));
             by_bytes.then(waiting(&a.command).total_cmp(&waiting(&b.command))).then(n.total_cmp(m))
         })?;
         let (_, active) = running(threads, kind.command.as_str());
