@@ -425,7 +425,7 @@ impl Effects {
         self.look_at = self.clock.now() + LOOK;
         self.send(app, Message::Sample(Box::new(look.sample), at))?;
         if let Some(Row::Rates(rates)) = look.row {
-            let test = app.shared.tests.running().filter(|test| test.simulated && app.asks_for_activity());
+            let test = app.shared.tests.running().filter(|test| test.simulated);
             let activity = test.map(|test| simulated::activity(&app.shared.machine, &test.workload, &rates));
             self.send(app, Message::Rates(rates, at))?;
             if let Some(activity) = activity {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use ratatui::layout::{Position, Rect};
 
-use super::{Places, Source, Why, source};
+use super::{Places, Source, Why};
 use crate::{
     report::why::{
         Panel, Sentence,
@@ -38,7 +38,7 @@ pub(super) struct Contents {
 }
 
 pub(super) fn draw(state: &Why, shared: &Shared, area: Rect, brush: &mut Brush<'_>) {
-    match source(shared) {
+    match state.source(shared) {
         Source::Nothing(why) => {
             let inside =
                 brush.panel(area, &[piece("Why", Meaning::Heading)], simulated(shared.is_simulated()));
@@ -53,6 +53,9 @@ fn now(state: &Why, shared: &Shared, area: Rect, sentence: &Sentence, brush: &mu
     let places =
         Places::new(state, shared, area, sentence, |panel, width| contents.rows(panel, shared, width));
     let mut title = vec![piece("Why", Meaning::Heading)];
+    if shared.is_simulated() && shared.tests.running().is_none() {
+        title.push(piece("  as the last test ended", Meaning::Quiet));
+    }
     if !places.hidden.is_empty() {
         let names: Vec<&str> = places.hidden.iter().map(|panel| name(*panel)).collect();
         title.push(piece("  ←→", Meaning::Key));

@@ -63,12 +63,12 @@ const BETWEEN: Duration = Duration::from_millis(500);
 const ROWS: (u16, u16) = (6, 14);
 
 impl History {
-    /// Takes the rates of now.
-    pub(super) fn take(&mut self, shared: &Shared) {
+    /// Takes the rates of now; `false` if they were taken before.
+    pub(super) fn take(&mut self, shared: &Shared) -> bool {
         let now = shared.now;
-        let Some(rates) = shared.rates.as_ref() else { return };
+        let Some(rates) = shared.rates.as_ref() else { return false };
         if self.last.is_some_and(|last| now < last + BETWEEN) {
-            return;
+            return false;
         }
         self.last = Some(now);
         if let Some(cpu) = rates.cpu {
@@ -90,6 +90,7 @@ impl History {
                 series.push(now, share);
             }
         }
+        true
     }
 
     /// Draws the curves of a panel of that height at the bottom of what is free; nothing where that is little.

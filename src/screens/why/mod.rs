@@ -2,6 +2,7 @@
 
 mod draw;
 mod history;
+mod steady;
 mod update;
 
 use std::collections::BTreeMap;
@@ -86,6 +87,8 @@ pub struct Why {
     sorts: BTreeMap<Panel, (usize, bool)>,
     /// Curves of the last minute.
     history: history::History,
+    /// The sentence that the last looks agree on.
+    steady: steady::Steady,
 }
 
 /// What there is to show.
@@ -97,6 +100,15 @@ enum Source {
 }
 
 impl Why {
+    /// What there is to show: the sentence that looks agree on, above figures of now, or of the end of a demo's test.
+    fn source(&self, shared: &Shared) -> Source {
+        match (source(shared), self.steady.last()) {
+            (Source::Now(now), _) => Source::Now(self.steady.of(now, shared.tests.running().is_some())),
+            (Source::Nothing(_), Some(last)) => Source::Now(last.clone()),
+            (nothing, None) => nothing,
+        }
+    }
+
     /// The panel that keys scroll.
     fn focus(&self, sentence: &Sentence) -> Panel {
         self.chosen.unwrap_or(sentence.panels[0])
@@ -134,7 +146,7 @@ fn source(shared: &Shared) -> Source {
         }
         Mode::Demo(_) if is_at_rest => {
             return Source::Nothing(
-                "A demo has no load of its own. r runs the pull on its simulated drives; 6 then shows where the time goes.",
+                "A demo has no load of its own. r runs the pull on its simulated drives: here is where the time goes.",
             );
         }
         Mode::Demo(_) | Mode::Live => {}

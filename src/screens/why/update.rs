@@ -52,8 +52,11 @@ impl Screen for Why {
 
     fn hear(&mut self, news: News, shared: &Shared) {
         // Findings follow every look at the counters.
-        if news == News::Findings {
-            self.history.take(shared);
+        if news == News::Findings
+            && self.history.take(shared)
+            && let Source::Now(sentence) = source(shared)
+        {
+            self.steady.take(sentence, shared.tests.running().is_some());
         }
     }
 
@@ -68,7 +71,7 @@ impl Screen for Why {
 
     fn offers(&self, command: &str, shared: &Shared) -> bool {
         let is_own = COMMANDS.iter().any(|own| own.row.name == command);
-        match source(shared) {
+        match self.source(shared) {
             Source::Nothing(_) => !is_own,
             Source::Now(_) => command != STACKS || shared.mode == Mode::Live,
         }
@@ -79,7 +82,7 @@ impl Screen for Why {
     }
 
     fn needs_profile(&self, shared: &Shared, area: Rect) -> bool {
-        let Source::Now(sentence) = source(shared) else { return false };
+        let Source::Now(sentence) = self.source(shared) else { return false };
         let body = Places::split(shared, area, &sentence)[1];
         self.panels(body, &sentence).contains(&Panel::Profile)
     }
@@ -91,7 +94,7 @@ impl Screen for Why {
 
 impl Why {
     fn shown(&self, shared: &Shared, area: Rect) -> Option<(Sentence, Places, Contents)> {
-        let Source::Now(sentence) = source(shared) else { return None };
+        let Source::Now(sentence) = self.source(shared) else { return None };
         let contents = Contents::new(self, shared);
         let places =
             Places::new(self, shared, area, &sentence, |panel, width| contents.rows(panel, shared, width));
@@ -106,7 +109,7 @@ impl Why {
 
     /// Sorts the table of the chosen panel by the next (1) or previous (-1) column, around the corner.
     pub(super) fn sort_by(&mut self, shared: &Shared, step: isize) -> Asks {
-        let Source::Now(sentence) = source(shared) else { return Asks::new() };
+        let Source::Now(sentence) = self.source(shared) else { return Asks::new() };
         let panel = self.focus(&sentence);
         let columns = Contents::new(self, shared).columns(panel).cast_signed();
         if columns == 0 {
@@ -123,7 +126,7 @@ impl Why {
 
     /// Reverses the order of the chosen panel's table.
     pub(super) fn reverse(&mut self, shared: &Shared) -> Asks {
-        let Source::Now(sentence) = source(shared) else { return Asks::new() };
+        let Source::Now(sentence) = self.source(shared) else { return Asks::new() };
         match self.sorts.get_mut(&self.focus(&sentence)) {
             Some((_, is_reversed)) => *is_reversed = !*is_reversed,
             None => return vec![tell("Not sorted by a column: > sorts by the first")],
@@ -133,7 +136,7 @@ impl Why {
 
     /// Chooses the panel on the left or right.
     pub(super) fn sideways(&mut self, by: isize, shared: &Shared) -> Asks {
-        let first = match source(shared) {
+        let first = match self.source(shared) {
             Source::Now(sentence) => self.focus(&sentence),
             Source::Nothing(_) => return Asks::new(),
         };
@@ -154,7 +157,7 @@ impl Why {
 
     /// Gives the chosen panel all the room, or the others their places again.
     pub(super) fn enlarge(&mut self, shared: &Shared) -> Asks {
-        if matches!(source(shared), Source::Now(_)) {
+        if matches!(self.source(shared), Source::Now(_)) {
             self.is_large = !self.is_large;
         }
         Asks::new()
