@@ -67,7 +67,7 @@ impl CountersReader {
         self.idle_states(root, idle_states, counters);
     }
 
-    /// Whether a drive or a function came or went, or a link retrained since this was asked last; functions are listed by `read`.
+    /// Whether hardware came, went or changed since this was asked last; functions are listed by `read`.
     pub fn hardware_changed(&mut self, root: &dyn SysRoot) -> bool {
         self.functions.changed(root)
     }

@@ -23,8 +23,8 @@ pub(crate) struct Functions {
     listed: Option<u64>,
     /// Whether they were listed anew since `changed` was asked.
     is_new: bool,
-    /// A hash of the names of block devices.
-    drives: u64,
+    /// A hash of the names of block devices, of their sizes and of the CPUs that are online.
+    others: u64,
     /// `aer_dev_correctable` of the functions that have it.
     aer: Vec<(PciAddress, String)>,
     /// `current_link_speed` and `current_link_width` with a hash of their content.
@@ -36,7 +36,9 @@ pub(crate) struct Functions {
 impl Functions {
     /// Lists the functions; what they have is looked up if others are there than before.
     pub(crate) fn list(&mut self, root: &dyn SysRoot) {
-        let listed = hash_of_names(root, DEVICES);
+        let mut listed = DefaultHasher::new();
+        hash_names(root, DEVICES, &mut listed);
+        let listed = listed.finish();
         if self.listed.replace(listed) == Some(listed) {
             return;
         }
@@ -74,11 +76,19 @@ impl Functions {
         }
     }
 
-    /// Whether a drive or a function came or went, or a link retrained since this was asked last.
+    /// Whether a drive, a function or a CPU came or went, a drive has another size, or a link retrained since this was asked last.
     pub(crate) fn changed(&mut self, root: &dyn SysRoot) -> bool {
-        let drives = hash_of_names(root, "/sys/block");
+        let mut others = DefaultHasher::new();
+        hash_names(root, "/sys/block", &mut others);
+        // A detached loop device keeps its folder, but has no row of partitions.
+        for path in ["/proc/partitions", "/sys/devices/system/cpu/online"] {
+            if root.read_into(path, &mut self.text).is_ok() {
+                self.text.hash(&mut others);
+            }
+        }
+        let others = others.finish();
         let mut changed = std::mem::take(&mut self.is_new);
-        changed |= std::mem::replace(&mut self.drives, drives) != drives;
+        changed |= std::mem::replace(&mut self.others, others) != others;
         for _ in 0..self.links.len().min(LINK_FILES) {
             self.next_link = (self.next_link + 1) % self.links.len();
             let (path, known) = &mut self.links[self.next_link];
@@ -90,11 +100,9 @@ impl Functions {
     }
 }
 
-fn hash_of_names(root: &dyn SysRoot, folder: &str) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    // A folder that cannot be listed has no names.
-    let _ = root::all_names(root, folder, &mut |name| name.hash(&mut hasher));
-    hasher.finish()
+/// A folder that cannot be listed has no names.
+fn hash_names(root: &dyn SysRoot, folder: &str, hasher: &mut DefaultHasher) {
+    let _ = root::all_names(root, folder, &mut |name| name.hash(hasher));
 }
 
 fn hash(content: &[u8]) -> u64 {
@@ -140,6 +148,10 @@ mod tests {
         assert!(changed() && !changed(), "the link");
         put(base, "sys/block/nvme1n1/dev", "259:1\n");
         assert!(changed() && !changed(), "the drive");
+        put(base, "proc/partitions", "major minor  #blocks  name\n\n   7        0      65536 loop0\n");
+        assert!(changed() && !changed(), "the size");
+        put(base, "sys/devices/system/cpu/online", "0-1\n");
+        assert!(changed() && !changed(), "the CPUs");
         plug(base, "0000:02:00.0");
         assert!(changed() && !changed(), "the function");
     }
