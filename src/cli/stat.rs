@@ -266,8 +266,9 @@ impl<'a> Output<'a> {
 
 /// The line of a table without rows.
 fn nothing(table: Table, interval: &Interval<'_>) -> String {
+    let clock = interval.clock();
     if let (Table::Profile, Some(Err(Problem { path, reason, .. }))) = (table, &interval.activity.profile) {
-        return format!("not available here: {path}: {reason}");
+        return format!("{clock} not available here: {reason} ({path})");
     }
     let words = match table {
         Table::Iostat if interval.machine.drives.is_empty() => "no drives",
@@ -277,7 +278,7 @@ fn nothing(table: Table, interval: &Interval<'_>) -> String {
         Table::Processes => "no process read, wrote or used a CPU",
         Table::Profile => "no CPU was busy",
     };
-    words.to_owned()
+    format!("{clock} {words}")
 }
 
 fn joined(lines: &[String]) -> String {

@@ -70,7 +70,7 @@ impl Interval<'_> {
     }
 
     /// `12:30:05`, local, or `average`.
-    fn clock(&self) -> String {
+    pub(crate) fn clock(&self) -> String {
         if self.is_average {
             return "average ".to_owned();
         }

@@ -338,9 +338,11 @@ fn all_cpus(facts: &Facts<'_>) -> Option<String> {
         cpus => format!("All {cpus} CPUs are"),
     };
     if let Some((command, on)) = other_programs(facts, all.busy() / 100.0 * cpus as f64) {
-        let them = if cpus == 1 { "it" } else { "them" };
+        let on = if cpus == 1 { format!("{:.0} % of it", 100.0 * on) } else { format!("{on:.1} of them") };
+        let waits = facts.waiters(Wait::PageCache).map(|waiters| format!("; {}", waiters.words(None)));
         return Some(format!(
-            "{which} busy, {on:.1} of {them} with {command}: other programs are the limit, not the drives"
+            "{which} busy, {on} with {command}: other programs are the limit, not the drives{}",
+            waits.unwrap_or_default()
         ));
     }
     Some(format!("{which} busy ({}): the CPUs are the limit", shares(all)))

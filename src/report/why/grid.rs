@@ -31,7 +31,7 @@ pub(crate) enum Cell {
     Text(String),
     /// With so many decimals.
     Number(f64, usize),
-    /// `120 k` in text, the number in CSV.
+    /// `120k` in text, the number in CSV.
     Count(f64),
     /// Not known: a dash in text, nothing in CSV.
     Unknown,
@@ -97,7 +97,8 @@ impl Cell {
         match self {
             Self::Text(text) => text.clone(),
             Self::Number(value, decimals) => format!("{value:.decimals$}"),
-            Self::Count(value) => units::count(*value),
+            // A blank would end the column for awk and cut.
+            Self::Count(value) => units::count(*value).replace(' ', ""),
             Self::Unknown => "-".to_owned(),
         }
     }

@@ -32,6 +32,11 @@ pub(super) fn missing(name: &'static str, why: &str) -> Line {
     Line { name, text: format!("not available here: {why}"), is_known: false, is_hot: false }
 }
 
+/// The reason before its path: a panel cuts the end.
+pub(super) fn unread(problem: &Problem) -> String {
+    format!("{} ({})", problem.reason, problem.path)
+}
+
 /// What the next looks will show.
 pub(super) fn pending(name: &'static str) -> Line {
     Line { name, text: "not sampled yet".to_owned(), is_known: false, is_hot: false }
@@ -41,10 +46,7 @@ pub(super) fn pending(name: &'static str) -> Line {
 pub(crate) fn pressure(rates: &Rates, problems: &[Problem]) -> Vec<Line> {
     let reason = |path: &str, otherwise: &str| {
         let problem = problems.iter().find(|problem| problem.path.starts_with(path));
-        problem.map_or_else(
-            || format!("{path}: {otherwise}"),
-            |problem| format!("{}: {}", problem.path, problem.reason),
-        )
+        problem.map_or_else(|| format!("{otherwise} ({path})"), unread)
     };
     let mut lines = Vec::new();
     match rates.pressure {
@@ -103,7 +105,7 @@ pub(crate) fn interrupts(machine: &Machine, rates: &Rates) -> Vec<Line> {
         let per = if ios > 0.0 { format!(", {} I/Os each", mean(ios / interrupts)) } else { String::new() };
         lines.push(known("drives", format!("{} interrupts/s{per}", count(interrupts)), false));
     } else if controllers.is_empty() {
-        lines.push(missing("drives", "/proc/interrupts: no vector of a drive"));
+        lines.push(missing("drives", "no vector of a drive in /proc/interrupts"));
     }
     match (rates.posted, tables::posted_ratio(rates)) {
         (Some(posted), Some(ratio)) => {
@@ -117,7 +119,7 @@ pub(crate) fn interrupts(machine: &Machine, rates: &Rates) -> Vec<Line> {
         (None, _) => {
             lines.push(missing(
                 "posted MSI",
-                "/proc/interrupts: no PMN row (Intel, kernel 6.10, intremap=posted_msi)",
+                "no PMN row in /proc/interrupts (Intel, kernel 6.10, intremap=posted_msi)",
             ));
         }
     }
@@ -140,18 +142,18 @@ pub(crate) fn cpus(machine: &Machine, rates: &Rates) -> Vec<Line> {
         Some(khz) => {
             lines.push(known("clock", format!("{:.2} GHz, the fastest CPU", khz as f64 / 1e6), false));
         }
-        None => lines.push(missing("clock", "cpu*/cpufreq/scaling_cur_freq: no such file")),
+        None => lines.push(missing("clock", "no cpufreq driver (cpu*/cpufreq/scaling_cur_freq)")),
     }
     let states = &machine.processors.idle_states;
     if rates.idle.is_empty() {
         let cpus = machine.processors.cpus.len();
         let missing = |why: &str| missing("C-states", why);
         lines.push(match states.first() {
-            None => missing("cpu0/cpuidle: no idle states (no cpuidle driver)"),
+            None => missing("no cpuidle driver (cpu0/cpuidle)"),
             Some(_) if cpus > MOST_IDLE_CPUS => {
                 missing(&format!("with {cpus} CPUs they are read only while one read is in flight"))
             }
-            Some(state) if state.usage.get().is_none() => missing("cpu0/cpuidle/state0/usage: not readable"),
+            Some(state) if state.usage.get().is_none() => missing("not readable (cpu0/cpuidle/state0/usage)"),
             Some(_) => pending("C-states"),
         });
     } else {
@@ -195,13 +197,13 @@ pub(crate) fn processes(machine: &Machine, activity: &Activity) -> Vec<Line> {
 /// How many processes are not counted, with what refused the first.
 fn hidden(machine: &Machine, activity: &Activity) -> String {
     let first = activity.problems.iter().find(|problem| problem.path.ends_with("/io"));
-    let why = first.map_or_else(|| "/proc/PID/io: refused".to_owned(), |problem| refused(machine, problem));
+    let why = first.map_or_else(|| "refused (/proc/PID/io)".to_owned(), |problem| refused(machine, problem));
     format!("{} of the processes, {why}", activity.hidden)
 }
 
 /// Path and reason; root is not told to run as root.
 fn refused(machine: &Machine, problem: &Problem) -> String {
-    let text = format!("{}: {}", problem.path, problem.reason);
+    let text = unread(problem);
     match machine.host.root.get() {
         Some(true) => text.replace("; run as root", " by a security policy"),
         _ => text,
@@ -253,7 +255,7 @@ pub(crate) fn cycles(activity: &Activity, iops: f64) -> Vec<Line> {
             }
             vec![known("cycles", text, false)]
         }
-        Some(Err(problem)) => vec![missing("cycles", &format!("{}: {}", problem.path, problem.reason))],
+        Some(Err(problem)) => vec![missing("cycles", &unread(problem))],
         None => Vec::new(),
     }
 }

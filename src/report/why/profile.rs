@@ -2,7 +2,7 @@
 
 use super::{
     grid::{Cell, Grid, Mark, Row, number, word},
-    lines::{Line, known, missing, pending},
+    lines::{Line, known, missing, pending, unread},
 };
 use crate::{
     counters::{
@@ -36,7 +36,7 @@ pub(crate) fn lines(activity: &Activity) -> Vec<Line> {
     let profile = match &activity.profile {
         Some(Ok(profile)) => profile,
         Some(Err(problem)) => {
-            return vec![missing("profile", &format!("{}: {}", problem.path, problem.reason))];
+            return vec![missing("profile", &unread(problem))];
         }
         None => return vec![pending("profile")],
     };
@@ -49,9 +49,7 @@ pub(crate) fn lines(activity: &Activity) -> Vec<Line> {
     if profile.lost > 0 {
         lines.push(known("lost", format!("{} samples found no room", count(profile.lost as f64)), true));
     }
-    let unread =
-        |problem: &crate::model::Problem| missing("names", &format!("{}: {}", problem.path, problem.reason));
-    lines.extend(profile.problems.iter().map(unread));
+    lines.extend(profile.problems.iter().map(|problem| missing("names", &unread(problem))));
     lines
 }
 
@@ -201,7 +199,7 @@ mod tests {
         let problem = Problem::new(ProblemKind::Denied, "perf_event_open", "EACCES: Permission denied");
         let activity = Activity { profile: Some(Err(problem)), ..Activity::default() };
         let [line] = &lines(&activity)[..] else { panic!("one line") };
-        assert_eq!(line.text, "not available here: perf_event_open: EACCES: Permission denied");
+        assert_eq!(line.text, "not available here: EACCES: Permission denied (perf_event_open)");
         assert!(!line.is_known && functions(&activity).0.rows.is_empty() && note(&activity).is_empty());
     }
 }

@@ -157,6 +157,15 @@ fn other_programs_that_keep_the_cpus_busy_are_named() {
         .process("rustc", 0.0, 0.0, 0.9)
         .process("ld", 0.0, 0.0, 0.7)
         .says("cpus", &format!("Both CPUs are busy, 1.6 of them with rustc and others: {limit}"));
+    fio()
+        .process("rustc", 0.0, 1e6, 1.6)
+        .threads(&[('D', "fio", "read", "folio_wait_bit_common", 0.9)])
+        .says(
+            "cpus",
+            &format!(
+                "Both CPUs are busy, 1.6 of them with rustc: {limit}; fio waits in folio_wait_bit_common"
+            ),
+        );
     let busy = "Both CPUs are busy (usr 95 %, sys 4 %): the CPUs are the limit";
     fio().process("gzip", 0.0, 30e6, 1.6).says("cpus", busy);
     fio().process("rustc", 0.0, 0.0, 0.9).says("cpus", busy);
@@ -164,7 +173,7 @@ fn other_programs_that_keep_the_cpus_busy_are_named() {
     fio().threads(&[('R', "kswapd*", "", "", 1.6)]).process("kswapd0", 0.0, 0.0, 1.6).says("cpus", busy);
     let mut one = fio().process("rustc", 0.0, 0.0, 0.9);
     one.rates.cpus.remove(&1);
-    one.says("cpus", &format!("The only CPU is busy, 0.9 of it with rustc: {limit}"));
+    one.says("cpus", &format!("The only CPU is busy, 90 % of it with rustc: {limit}"));
 }
 
 #[test]
@@ -408,7 +417,7 @@ fn what_is_missing_names_what_refused_it() {
     let line = lines::processes(&scene.machine, &activity).pop().unwrap();
     assert_eq!(
         line.text,
-        "not available here: 3 of the processes, /proc/1/io: EPERM: not permitted, by privilege or a security policy"
+        "not available here: 3 of the processes, EPERM: not permitted, by privilege or a security policy (/proc/1/io)"
     );
     let mut denied = activity;
     denied.problems = vec![problem("/proc/1/io", "EACCES: permission denied; run as root")];
@@ -418,7 +427,7 @@ fn what_is_missing_names_what_refused_it() {
     ] {
         scene.machine.host.root = crate::model::Reading::known("/probe/euid", root);
         let line = lines::processes(&scene.machine, &denied).pop().unwrap();
-        assert!(line.text.ends_with(text), "{}", line.text);
+        assert!(line.text.ends_with(&format!("{text} (/proc/1/io)")), "{}", line.text);
     }
     let states = |scene: &Scene| lines::cpus(&scene.machine, &scene.rates).pop().unwrap();
     assert_eq!(states(&scene).text, "not sampled yet", "a rate needs two counts");
@@ -428,7 +437,7 @@ fn what_is_missing_names_what_refused_it() {
     assert_eq!(states(&scene).text, many);
     scene.machine.processors.cpus = few;
     scene.machine.processors.idle_states.clear();
-    assert_eq!(states(&scene).text, "not available here: cpu0/cpuidle: no idle states (no cpuidle driver)");
+    assert_eq!(states(&scene).text, "not available here: no cpuidle driver (cpu0/cpuidle)");
     scene.rates.idle.insert((0, 2), 40.0);
     assert_eq!((states(&scene).name, states(&scene).text.as_str()), ("C-states", "state2 40/s"));
 }
