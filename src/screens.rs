@@ -172,6 +172,8 @@ pub(crate) struct Over {
     pub lines: Vec<Vec<Piece>>,
     /// Columns and rows it takes at most.
     pub size: (u16, u16),
+    /// The line of its cursor, which stays in sight.
+    pub cursor: Option<usize>,
 }
 
 /// Makes the struct of all states and the dispatch from one list.

@@ -27,30 +27,31 @@ const OPEN: [&str; 3] = [
     "Enter without a path goes back to the machine before.",
 ];
 
-/// Title and lines of a text over the screen, as wide as its area.
-fn text(app: &App, area: Rect) -> Option<(String, Vec<Vec<Piece>>)> {
+/// Title, lines and the line of the cursor of a text over the screen, as wide as its area.
+fn text(app: &App, area: Rect) -> Option<(String, Vec<Vec<Piece>>, Option<usize>)> {
     let width = area.width.saturating_sub(4);
-    match app.overlay {
+    let (title, lines) = match app.overlay {
         Some(Overlay::Help(_)) => {
-            Some((format!("{}: keys and marks", about(app.screen).name), help_lines(app, width)))
+            (format!("{}: keys and marks", about(app.screen).name), help_lines(app, width))
         }
         Some(Overlay::Confirm(ref reads, _)) => {
-            Some(("Drives in use".to_owned(), confirm_lines(app, reads, width)))
+            ("Drives in use".to_owned(), confirm_lines(app, reads, width))
         }
-        Some(Overlay::Glossary(_)) => Some(("Glossary".to_owned(), glossary::lines(width))),
+        Some(Overlay::Glossary(_)) => ("Glossary".to_owned(), glossary::lines(width)),
         Some(Overlay::Screen(id, _)) => {
             let over = app.screens.get(id)?.over(&app.shared, width)?;
-            Some((over.title, over.lines))
+            return Some((over.title, over.lines, over.cursor));
         }
-        _ => None,
-    }
+        _ => return None,
+    };
+    Some((title, lines, None))
 }
 
 /// The last line that the text over the screen can begin with.
 pub(super) fn end(app: &App) -> usize {
     let area = app.layout().overlay;
     let rows = usize::from(area.height.saturating_sub(2));
-    text(app, area).map_or(0, |(_, lines)| lines.len().saturating_sub(rows))
+    text(app, area).map_or(0, |(_, lines, _)| lines.len().saturating_sub(rows))
 }
 
 pub(super) fn draw(app: &App, brush: &mut Brush<'_>) {
@@ -60,9 +61,11 @@ pub(super) fn draw(app: &App, brush: &mut Brush<'_>) {
         Some(
             Overlay::Help(top) | Overlay::Glossary(top) | Overlay::Screen(_, top) | Overlay::Confirm(_, top),
         ) => {
-            if let Some((title, lines)) = text(app, area) {
+            if let Some((title, lines, cursor)) = text(app, area) {
+                let rows = usize::from(area.height.saturating_sub(2));
+                let top = cursor.map_or(*top, |at| (at + 1).saturating_sub(rows).max(*top).min(at));
                 let more = if matches!(app.overlay, Some(Overlay::Help(_))) { "? glossary   " } else { "" };
-                scrolled(brush, area, &title, &lines, *top, more);
+                scrolled(brush, area, &title, &lines, top, more);
             }
         }
         Some(Overlay::Palette(palette)) => draw_palette(app, brush, area, palette),

@@ -45,6 +45,11 @@ impl HopLink {
         column(self.now.unzip(), self.most.unzip())
     }
 
+    /// The same beside what the device could do in another slot.
+    pub(crate) fn column_of_device(&self) -> String {
+        column(self.now.unzip(), self.device_most.or(self.most).unzip())
+    }
+
     /// `Gen3 x4 (8 GT/s), could be Gen4 x4`.
     pub(crate) fn sentence(&self) -> String {
         let now = self.now.map_or_else(|| "unknown".to_owned(), sentence);

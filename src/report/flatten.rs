@@ -400,7 +400,9 @@ impl<'a> Flattener<'a> {
     }
 
     fn roots(&self, roots: impl Iterator<Item = NodeIndex>) -> Vec<Item> {
-        roots.map(|root| self.item(root, root)).collect()
+        let mut items: Vec<Item> = roots.map(|root| self.item(root, root)).collect();
+        items.sort_by(self.order);
+        items
     }
 
     fn groups(&self) -> Vec<Item> {

@@ -15,28 +15,28 @@ use crate::{
 /// The list over the tree, in lines of at most `width` cells.
 pub(super) fn over(choice: &Choice, cursor: usize, room: Room, width: u16) -> Over {
     let shown = choice.shown(room);
-    let mut lines: Vec<Vec<Piece>> = Vec::new();
+    let keys = hints(&[("Space", "show or hide"), ("< >", "move"), ("Del", "defaults"), ("Esc", "close")]);
+    let mut lines: Vec<Vec<Piece>> = vec![keys, Vec::new()];
     for (index, (column, show)) in choice.all().enumerate() {
         let is_shown = shown.iter().any(|own| own.name == column.name);
         let (sign, name) = if is_shown { ("[x]", Meaning::Text) } else { ("[ ]", Meaning::Quiet) };
+        // The width from which it is there without being asked for.
         let why = match show {
-            Show::ByWidth if column.from > room.rows => {
-                format!("by itself from {} columns, with Space now; ", column.from)
-            }
-            Show::ByWidth | Show::Always if !is_shown => "no room here; ".to_owned(),
+            Show::ByWidth if column.from > room.rows => format!("from {}", column.from),
+            Show::ByWidth | Show::Always if !is_shown => "no room".to_owned(),
             _ => String::new(),
         };
         let lead = if index == cursor { "› " } else { "  " };
-        let help = fit(&format!("{why}{}", column.help), width.saturating_sub(20));
+        let help = fit(column.help, width.saturating_sub(31));
         let selected = if index == cursor { Meaning::Selected } else { name };
         lines.push(vec![
             piece(lead, Meaning::Brand),
             piece(format!("{sign} "), name),
             piece(format!("{:<10}", column.name), selected),
-            piece(format!("  {help}"), Meaning::Quiet),
+            piece(format!(" {why:<9}"), Meaning::Brand),
+            piece(format!(" {help}"), Meaning::Quiet),
         ]);
     }
-    lines.push(Vec::new());
-    lines.push(hints(&[("Space", "show or hide"), ("< >", "move"), ("Del", "defaults"), ("Esc", "close")]));
-    Over { title: "columns of the tree".to_owned(), lines, size: (110, 24) }
+    let cursor = Some(cursor + 2);
+    Over { title: "columns of the tree".to_owned(), lines, size: (110, 24), cursor }
 }

@@ -95,7 +95,9 @@ pub(super) const COLUMNS: &[Column] = &[
         width: |_| 5,
         from: 0,
         cell: |figures| {
-            let Some(limit) = figures.limit() else { return Cell::Blank };
+            // A link that sleeps carries more once it is awake.
+            let is_asleep = figures.link().is_some_and(|(_, state)| state == LinkState::Idle);
+            let Some(limit) = figures.limit().filter(|_| !is_asleep) else { return Cell::Blank };
             let meaning = if figures.is_held_back() { Meaning::Warning } else { Meaning::Quiet };
             Cell::Figure(giga(figures.shared.units, limit), meaning)
         },
@@ -104,7 +106,7 @@ pub(super) const COLUMNS: &[Column] = &[
     Column {
         name: "load",
         heading: "read write",
-        help: "bars: reads on the left, writes on the right, each against the limit (PCIe is full duplex)",
+        help: "bars: reads on the left, writes on the right, each against the limit",
         width: |room| match room.rows {
             // A short link leaves its cells to the bars.
             rows @ 110..160 => 7 + (21 - (room.link + 2).min(21)).min(rows - 110) / 2 * 2,
@@ -275,6 +277,8 @@ pub(super) fn link_text(figures: &Figures<'_>) -> Option<(String, LinkState)> {
     let (link, state) = figures.link()?;
     let text = match (state, link.now) {
         (LinkState::Idle, Some(now)) => format!("{}, idle", pair(now)),
+        // On narrow terminals the names of drives need the cells; details have it there.
+        (LinkState::SlotLimited, _) if figures.shared.size.0 >= 160 => link.column_of_device(),
         _ => link.column(),
     };
     Some((text, state))

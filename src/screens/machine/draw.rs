@@ -13,7 +13,7 @@ use crate::{
 };
 
 pub(super) fn draw(state: &Tree, shared: &Shared, area: Rect, brush: &mut Brush<'_>) {
-    let areas = Areas::new(state.stacked, shared, area);
+    let areas = Areas::new(state.rest, shared, area);
     tree_rows::draw(state, shared, &areas, brush);
     let facts = tree_rows::minute_beside(state, shared, areas.facts, brush);
     facts_pane::draw(state, shared, facts, brush);

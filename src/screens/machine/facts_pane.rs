@@ -70,7 +70,7 @@ pub(super) fn end(state: &Tree, shared: &Shared, panel: Rect) -> usize {
 pub(super) fn over(state: &Tree, shared: &Shared, width: u16) -> Option<Over> {
     let row = state.row()?;
     let lines = lines(&facts::of_row(shared, row), width, state.paths, true);
-    Some(Over { title: facts::heading(shared, row), lines, size: (96, 60) })
+    Some(Over { title: facts::heading(shared, row), lines, size: (96, 60), cursor: None })
 }
 
 /// The first facts side by side, a line each.

@@ -76,13 +76,12 @@ pub(super) fn of_drive(machine: &Machine, drive: &Drive) -> Vec<Fact> {
         // `in use` names plain mounts; options are worth a line.
         levels.retain(|level| level.words.contains(", "));
     }
-    for (at, level) in levels.iter().enumerate() {
-        let label = match at {
-            0 if is_stacked => "stack",
-            0 => "mounts",
-            _ => " ",
-        };
-        facts.push(fact(label, level_words(level, 0)));
+    let mut named = "";
+    for level in &levels {
+        // What is mounted from the drive itself; what lies on devices made of it follows them.
+        let label = if level.depth == 0 && !level.is_device { "mounts" } else { "stack" };
+        facts.push(fact(if label == named { " " } else { label }, level_words(level, 0)));
+        named = label;
     }
     facts
 }

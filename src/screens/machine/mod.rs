@@ -117,8 +117,8 @@ pub struct Tree {
     choosing: Option<usize>,
     /// Room for columns when rows were last made.
     room: Room,
-    /// Rows of the tree where the facts stand below it.
-    stacked: Option<u16>,
+    /// What the rows leave to others.
+    rest: Rest,
     found: String,
     /// Its matches stay marked.
     is_kept: bool,
@@ -158,13 +158,19 @@ impl Tree {
 
     /// Makes the rows for the places that suit them.
     fn arrange(&mut self, shared: &Shared, area: Rect) {
-        let beside = Areas::new(None, shared, area);
+        let beside = Areas::new(Rest::default(), shared, area);
         self.make(shared, beside.rows);
         let rows = u16::try_from(self.rows.len()).unwrap_or(u16::MAX);
         let fits = rows.saturating_add(3 + FACTS.0) <= beside.tree.height;
-        self.stacked = (fits && shared.is_boxed() && STACKED.contains(&area.width)).then_some(rows);
-        if self.stacked.is_some() {
-            self.make(shared, Areas::new(self.stacked, shared, area).rows);
+        let stacked = (fits && shared.is_boxed() && STACKED.contains(&area.width)).then_some(rows);
+        // Under load curves fill what the tree leaves.
+        let is_free = stacked.is_none() && shared.is_boxed() && !shared.load.is_busy();
+        let spare = if is_free { beside.rows.height.saturating_sub(rows.saturating_add(1)) } else { 0 };
+        let findings = u16::try_from(shared.findings.list.len()).unwrap_or(u16::MAX);
+        let unseen = findings.saturating_sub(inner(beside.verdict, shared.is_boxed()).height);
+        self.rest = Rest { stacked, spare: spare.min(unseen) };
+        if stacked.is_some() {
+            self.make(shared, Areas::new(self.rest, shared, area).rows);
         }
     }
 
@@ -381,6 +387,15 @@ const STACKED: std::ops::Range<u16> = 150..290;
 /// The least and the most rows of the facts below the tree, with their frame.
 const FACTS: (u16, u16) = (9, 18);
 
+/// What the rows of the tree leave to others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+struct Rest {
+    /// Rows of the tree where the facts stand below it.
+    stacked: Option<u16>,
+    /// Empty rows beside the facts that findings fill.
+    spare: u16,
+}
+
 /// Where everything is.
 struct Areas {
     /// The tree's panel.
@@ -397,7 +412,7 @@ struct Areas {
 
 impl Areas {
     /// The facts beside the tree, or below it on narrow terminals and on wide ones where all `stacked` rows fit above.
-    fn new(stacked: Option<u16>, shared: &Shared, area: Rect) -> Self {
+    fn new(rest: Rest, shared: &Shared, area: Rect) -> Self {
         use Constraint::{Fill, Length};
         let height = match (shared.is_boxed(), area.height) {
             (false, _) => 2,
@@ -405,15 +420,15 @@ impl Areas {
             (true, 36..40) => 5,
             (true, _) => (area.height / 5).clamp(5, 10),
         };
-        let [rest, verdict] = Layout::vertical([Fill(1), Length(height)]).areas(area);
+        let [above, verdict] = Layout::vertical([Fill(1), Length(height + rest.spare)]).areas(area);
         let facts = (area.width * 31 / 100).clamp(36, 64);
-        let [tree, facts] = if let Some(rows) = stacked.filter(|_| STACKED.contains(&area.width)) {
-            let left = rest.height.saturating_sub(rows + 3);
-            Layout::vertical([Fill(1), Length(left.clamp(FACTS.0, FACTS.1))]).areas(rest)
+        let [tree, facts] = if let Some(rows) = rest.stacked.filter(|_| STACKED.contains(&area.width)) {
+            let left = above.height.saturating_sub(rows + 3);
+            Layout::vertical([Fill(1), Length(left.clamp(FACTS.0, FACTS.1))]).areas(above)
         } else if area.width >= 100 {
-            Layout::horizontal([Fill(1), Length(facts)]).areas(rest)
+            Layout::horizontal([Fill(1), Length(facts)]).areas(above)
         } else {
-            Layout::vertical([Fill(1), Length(4)]).areas(rest)
+            Layout::vertical([Fill(1), Length(4)]).areas(above)
         };
         let inside = inner(tree, shared.is_boxed());
         // Without a box the headings stand in the rule at the top.

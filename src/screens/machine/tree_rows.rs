@@ -85,7 +85,7 @@ pub(super) fn draw(state: &Tree, shared: &Shared, areas: &Areas, brush: &mut Bru
     let hidden = out_of_sight(state.top, state.rows.len(), areas.rows.height);
     scroll::mark(brush, areas.tree, scroll::ROWS, hidden);
     let used = u16::try_from(state.rows.len()).unwrap_or(u16::MAX).min(area.height);
-    if state.stacked.is_none() {
+    if state.rest.stacked.is_none() {
         minute(state, shared, Rect { y: area.y + used, height: area.height - used, ..area }, brush);
     }
 }
@@ -111,7 +111,7 @@ pub(super) fn minute_beside(state: &Tree, shared: &Shared, facts: Rect, brush: &
 /// What facts that stand below the tree keep beside the last minute.
 pub(super) fn facts_beside(state: &Tree, shared: &Shared, facts: Rect) -> Rect {
     let has_flow = || state.row().is_some_and(|row| Figures::new(shared, row).flow.is_some());
-    if state.stacked.is_none() || !has_flow() {
+    if state.rest.stacked.is_none() || !has_flow() {
         return facts;
     }
     Rect { width: facts.width - facts.width / 2, ..facts }
@@ -189,8 +189,7 @@ fn heading(state: &Tree, brush: &mut Brush<'_>, head: Rect, columns: &[Placed]) 
             // Each half has its own word, as long as it fits.
             "load" => {
                 let half = usize::from(width / 2);
-                let [read, write] = if half > 4 { ["read", "write"] } else { ["rd", "wr"] };
-                format!("{read:<half$} {write:<half$}")
+                format!("{:<half$} {:<half$}", "rd", "wr")
             }
             "link" | "slot" | "minute" => format!("{:<wide$}", fit(column.heading, *width)),
             _ => format!("{:>wide$}", column.heading),

@@ -27,13 +27,13 @@ impl Screen for Tree {
     }
 
     fn step(&mut self, step: Step, shared: &Shared, area: Rect) -> Asks {
-        let rows = step.rows(Areas::new(self.stacked, shared, area).rows.height);
+        let rows = step.rows(Areas::new(self.rest, shared, area).rows.height);
         self.select(self.selected.saturating_add_signed(rows));
         Asks::new()
     }
 
     fn wheel(&mut self, step: isize, at: Position, shared: &Shared, area: Rect) -> Asks {
-        let areas = Areas::new(self.stacked, shared, area);
+        let areas = Areas::new(self.rest, shared, area);
         if areas.facts.contains(at) {
             let end = facts_pane::end(self, shared, tree_rows::facts_beside(self, shared, areas.facts));
             self.facts_top = scrolled(self.facts_top, step, end, 0);
@@ -54,7 +54,7 @@ impl Screen for Tree {
     /// Puts the cursor on a row; one that is closed opens, as does the one the cursor is on. A heading sorts by its column, and
     /// once more in reverse; the place above the names sorts by bus.
     fn press(&mut self, at: Position, shared: &Shared, area: Rect) -> Asks {
-        let areas = Areas::new(self.stacked, shared, area);
+        let areas = Areas::new(self.rest, shared, area);
         if areas.verdict.contains(at) {
             return vec![Ask::Show(ScreenId("findings"), None)];
         }

@@ -37,7 +37,7 @@ pub(super) fn review(shared: &Shared, width: u16) -> Over {
             lines.extend(paragraph(&format!("{}{more}", change.command()), Meaning::Text, width));
         }
     }
-    Over { title, lines, size: (110, 40) }
+    Over { title, lines, size: (110, 40), cursor: None }
 }
 
 /// The question before leaving while changes stand.
@@ -52,7 +52,7 @@ pub(super) fn standing(shared: &Shared) -> Over {
         Vec::new(),
     ];
     lines.extend(shared.settings.own().map(changed));
-    Over { title, lines, size: (76, 16) }
+    Over { title, lines, size: (76, 16), cursor: None }
 }
 
 /// The question before leaving while values are staged.
@@ -64,7 +64,7 @@ pub(super) fn staged(shared: &Shared) -> Over {
         choice("d", "drop them, and quit"),
         choice("Esc", "cancel"),
     ];
-    Over { title, lines, size: (60, 8) }
+    Over { title, lines, size: (60, 8), cursor: None }
 }
 
 /// Rules that set the changed settings at every boot, with the keys that save them.
@@ -74,7 +74,7 @@ pub(super) fn export(rules: &str, width: u16) -> Over {
         Vec::new(),
     ];
     lines.extend(rules.lines().flat_map(|line| paragraph(line, Meaning::Text, width)));
-    Over { title: "udev rules for the changed settings".to_owned(), lines, size: (110, 40) }
+    Over { title: "udev rules for the changed settings".to_owned(), lines, size: (110, 40), cursor: None }
 }
 
 /// The offer to restore what a dead session changed.
@@ -90,7 +90,7 @@ pub(super) fn left_behind(shared: &Shared) -> Over {
         Vec::new(),
     ];
     lines.extend(shared.settings.left_behind().map(changed));
-    Over { title, lines, size: (76, 16) }
+    Over { title, lines, size: (76, 16), cursor: None }
 }
 
 fn choice(key: &str, what: &str) -> Vec<Piece> {

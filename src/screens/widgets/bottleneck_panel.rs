@@ -144,11 +144,15 @@ fn nothing(shared: &Shared) -> String {
         LoadSource::Test if shared.load.is_busy() => {
             "No limit known for these reads: no link, no published figure, no earlier test.".into()
         }
-        _ => match shared.machine.drive_count() {
-            0 => "No drives.".into(),
-            1 => "One drive: it shares nothing.".into(),
-            _ => "No shared link or root complex is full.".into(),
-        },
+        source => {
+            let shared_by = match shared.machine.drive_count() {
+                0 => return "No drives.".into(),
+                1 => "One drive: it shares nothing.",
+                _ => "No shared link or root complex is full.",
+            };
+            let is_busy = source == LoadSource::Counters && shared.load.is_busy();
+            format!("{shared_by}{}", if is_busy { " 6 shows what else limits." } else { "" })
+        }
     }
 }
 
