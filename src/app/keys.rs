@@ -2,8 +2,6 @@
 
 use std::ops::ControlFlow;
 
-use tui_input::{Input, InputRequest};
-
 use super::{
     App, Effect, act, commands, over,
     overlay::{Overlay, Palette},
@@ -11,7 +9,7 @@ use super::{
 };
 use crate::{
     screens::{Step, widgets::scroll::scrolled},
-    ui::{Key, Opening, ScreenId, command::Row, key::edit},
+    ui::{Key, Opening, ScreenId, TextField, command::Row},
 };
 
 /// A key was pressed.
@@ -30,7 +28,7 @@ pub fn key(app: &mut App, key: Key) -> Vec<Effect> {
 }
 
 /// The text field that is open on the screen shown.
-fn field(app: &mut App) -> Option<&mut Input> {
+fn field(app: &mut App) -> Option<&mut TextField> {
     app.screens.get_mut(app.screen)?.field()
 }
 
@@ -78,7 +76,7 @@ pub fn paste(app: &mut App, text: &str) -> Vec<Effect> {
         return Vec::new();
     };
     for c in line.chars().take(4096) {
-        open.handle(InputRequest::InsertChar(c));
+        open.insert(c);
     }
     if over { Vec::new() } else { field_key(app, None) }
 }
@@ -175,7 +173,7 @@ fn palette_key(
         Key::Up => palette.selected = palette.selected.saturating_sub(1),
         Key::Down | Key::Tab => palette.selected = (palette.selected + 1).min(found.len().saturating_sub(1)),
         key => {
-            edit(&mut palette.input, key);
+            palette.input.press(key);
             palette.selected = 0;
         }
     }
@@ -229,6 +227,25 @@ mod tests {
         let all: Vec<_> = app.shared.machine.hardware_drives().map(|drive| drive.name.clone()).collect();
         app.shared.mark_all_of(&all[..1]);
         assert!(starts(&press(&mut app, 'r')), "a part of what was agreed to");
+    }
+
+    #[test]
+    fn the_question_before_an_experiment_names_the_settings_that_it_changes() {
+        let mut app = live();
+        key(&mut app, Key::Char('5'));
+        app.refresh();
+        let mut asked = Vec::new();
+        for _ in 0..40 {
+            key(&mut app, Key::Enter);
+            if let Some(Overlay::Confirm(reads, _)) = &app.overlay {
+                asked.push(reads.settings.join(", "));
+            }
+            key(&mut app, Key::Esc);
+            key(&mut app, Key::Char('5'));
+            key(&mut app, Key::Down);
+        }
+        assert!(asked.iter().any(|settings| settings.starts_with("scheduler of ")), "{asked:?}");
+        assert!(asked.iter().any(String::is_empty), "block sizes are no settings: {asked:?}");
     }
 
     #[test]

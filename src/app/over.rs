@@ -97,8 +97,17 @@ fn scrolled(brush: &mut Brush<'_>, area: Rect, title: &str, lines: &[Vec<Piece>]
 
 /// The question before drives in use are read, with the users of each.
 fn confirm_lines(app: &App, reads: &Reads, width: u16) -> Vec<Vec<Piece>> {
-    let text = "A test reads these drives at full speed; whatever uses them gets slower. Nothing is written.";
-    let mut lines = paragraph(text, Meaning::Text, width);
+    let text = match reads.settings.join(", ") {
+        none if none.is_empty() => {
+            "A test reads these drives at full speed; whatever uses them gets slower. Nothing is written."
+                .to_owned()
+        }
+        settings => format!(
+            "An experiment reads these drives at full speed; whatever uses them gets slower. Between runs it changes \
+             {settings}; at its end every setting is as it was. No data is written."
+        ),
+    };
+    let mut lines = paragraph(&text, Meaning::Text, width);
     lines.push(hints(&[("Enter", "starts the reads"), ("Esc", "cancels")]));
     lines.push(Vec::new());
     for drive in app.shared.in_use(&reads.targets) {

@@ -1,8 +1,6 @@
 //! The state of overlays: help, the palette, texts of screens, the question before leaving.
 
-use tui_input::Input;
-
-use crate::ui::{ScreenId, ask::Reads};
+use crate::ui::{ScreenId, TextField, ask::Reads};
 
 /// A panel over the screen that takes the keys.
 #[derive(Debug, Clone)]
@@ -25,7 +23,7 @@ pub enum Overlay {
 #[derive(Debug, Clone, Default)]
 pub struct Palette {
     /// The text to match.
-    pub input: Input,
+    pub input: TextField,
     /// Index of the selected match.
     pub selected: usize,
 }
@@ -38,6 +36,6 @@ impl Palette {
 
     /// With the beginning of `open PATH`.
     pub(crate) fn open() -> Self {
-        Self { input: Input::new("open ".to_owned()), selected: 0 }
+        Self { input: TextField::begun("open "), selected: 0 }
     }
 }

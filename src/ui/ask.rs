@@ -53,6 +53,8 @@ impl Ask {
 pub struct Reads {
     /// Everything it would read.
     pub targets: Vec<Target>,
+    /// What it would set in turn and put back: `scheduler of vda`.
+    pub settings: Vec<String>,
     /// The command.
     pub command: &'static str,
 }

@@ -2,8 +2,6 @@
 
 use std::fmt;
 
-use tui_input::{Input, InputRequest};
-
 /// One press of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Key {
@@ -126,24 +124,6 @@ fn named(name: &str) -> Option<Key> {
         (Some(c), None) if c.is_ascii_alphabetic() => Some(Key::Ctrl(c.to_ascii_lowercase())),
         _ => None,
     }
-}
-
-/// A key in a text field.
-pub(crate) fn edit(input: &mut Input, key: Key) {
-    let request = match key {
-        Key::Char(c) => InputRequest::InsertChar(c),
-        Key::Backspace => InputRequest::DeletePrevChar,
-        Key::Delete => InputRequest::DeleteNextChar,
-        Key::Left => InputRequest::GoToPrevChar,
-        Key::Right => InputRequest::GoToNextChar,
-        Key::Home | Key::Ctrl('a') => InputRequest::GoToStart,
-        Key::End | Key::Ctrl('e') => InputRequest::GoToEnd,
-        Key::Ctrl('w') => InputRequest::DeletePrevWord,
-        Key::Ctrl('u') => InputRequest::DeleteLine,
-        Key::Ctrl('k') => InputRequest::DeleteTillEnd,
-        _ => return,
-    };
-    input.handle(request);
 }
 
 #[cfg(test)]

@@ -2,8 +2,6 @@
 
 use std::{path::PathBuf, sync::LazyLock};
 
-use tui_input::Input;
-
 use crate::{
     model::{
         Target, Workload,
@@ -11,6 +9,7 @@ use crate::{
         options::{FormField, OPTIONS, WorkloadOption, find},
     },
     pull::{CDM, joined},
+    ui::TextField,
     units::Bytes,
 };
 
@@ -24,7 +23,7 @@ pub struct Form {
     /// Index of the field the cursor is on.
     pub at: usize,
     /// The text of that field while it is being edited.
-    pub edit: Option<Input>,
+    pub edit: Option<TextField>,
     /// Named workloads of the configuration file.
     pub profiles: Vec<(String, Workload)>,
     /// The size of files that are offered in that field.
@@ -183,13 +182,13 @@ impl Form {
 
     /// Enters the field.
     pub fn begin_edit(&mut self) {
-        self.edit = Some(Input::new(self.field().show(self)));
+        self.edit = Some(TextField::new(self.field().show(self)));
     }
 
     /// Puts the paths of files of this size into their field, open, to be taken or left.
     pub fn offer(&mut self, files: &[Target], size: Bytes) {
         self.at = 0;
-        self.edit = Some(Input::new(joined(files.iter().map(|file| file.path.as_path()))));
+        self.edit = Some(TextField::new(joined(files.iter().map(|file| file.path.as_path()))));
         self.offered = Some(size);
     }
 
@@ -276,10 +275,10 @@ mod tests {
     #[test]
     fn a_wrong_text_keeps_the_field_open_and_the_value() {
         let mut form = Form { at: 2, ..Form::default() };
-        form.edit = Some(Input::new("4q".into()));
+        form.edit = Some(TextField::new("4q"));
         assert_eq!(form.accept_edit().unwrap_err(), "bs: not a size; use 4k, 1m or 512");
         assert!(form.edit.is_some() && form.workload.block_size == Bytes(4096));
-        form.edit = Some(Input::new(" 64K ".into()));
+        form.edit = Some(TextField::new(" 64K "));
         form.accept_edit().unwrap();
         assert!(form.edit.is_none() && form.workload.block_size == Bytes(65536));
     }

@@ -1,7 +1,6 @@
 //! Keys and mouse on the dyno screen.
 
 use ratatui::layout::{Position, Rect};
-use tui_input::Input;
 
 use super::{Areas, Curve, Dyno, draw, form::FIELDS, form_panel, span::Selection, targets_panel};
 use crate::{
@@ -16,9 +15,8 @@ use crate::{
         },
     },
     ui::{
-        Ask, Asks, Effect, Key, Shared, SharedChange, Subject,
+        Ask, Asks, Effect, Key, Shared, SharedChange, Subject, TextField,
         ask::{Reads, tell, warn},
-        key::edit,
     },
 };
 
@@ -137,7 +135,7 @@ impl Screen for Dyno {
         shared.tests.running().map(|_| "●".to_owned())
     }
 
-    fn field(&mut self) -> Option<&mut Input> {
+    fn field(&mut self) -> Option<&mut TextField> {
         self.form.edit.as_mut()
     }
 
@@ -157,7 +155,7 @@ impl Screen for Dyno {
             }
             key => {
                 if let Some((key, input)) = key.zip(self.form.edit.as_mut()) {
-                    edit(input, key);
+                    input.press(key);
                 }
             }
         }
@@ -233,7 +231,11 @@ impl Dyno {
             return vec![warn(wrong.to_string())];
         }
         if shared.must_ask(&workload.targets) {
-            return vec![Ask::Agree(Reads { targets: workload.targets, command: "run" })];
+            return vec![Ask::Agree(Reads {
+                targets: workload.targets,
+                settings: Vec::new(),
+                command: "run",
+            })];
         }
         self.show_run(0);
         let test = shared.test_of(workload.clone());

@@ -15,7 +15,6 @@ mod update;
 use std::{collections::BTreeSet, fmt::Write as _};
 
 use ratatui::layout::{Constraint, Layout, Rect};
-use tui_input::Input;
 
 use self::{
     choice::Choice,
@@ -36,7 +35,7 @@ use crate::{
     ui::{
         About, Asks, Command,
         Key::{self, Char},
-        ScreenId, Shared,
+        ScreenId, Shared, TextField,
         command::{command, pair},
         shared::flip,
         theme::Meaning,
@@ -73,7 +72,7 @@ pub(super) const COMMANDS: &[Command<Run<Tree>>] = &[
     command(290, &[Char('N')], "", "previous drive", "Jump to the previous drive; after a find, to its previous match", |tree, shared| tree.next(-1, shared)),
     command(300, &[Char(' ')], "mark", "mark", "Mark the drive for the test, or every drive below this row", Tree::mark),
     command(320, &[Key::Enter], "details", "details", "Show all facts of the selected row, or unfold it", Tree::details),
-    command(350, &[Char('/')], "find", "find", "Find by name, model, address or driver; Enter keeps the matches, n and N go on, Esc ends", |tree, _| { tree.find = Some(Input::default()); Asks::new() }),
+    command(350, &[Char('/')], "find", "find", "Find by name, model, address or driver; Enter keeps the matches, n and N go on, Esc ends", |tree, _| { tree.find = Some(TextField::default()); Asks::new() }),
     command(360, &[Char('s')], "sort", "sort", "Sort siblings by bus, by load, by name; < and > sort by a column", Tree::next_sort),
     command(362, &[Char('>')], "", "next column", "Sort siblings by the next column, the largest first", |tree, shared| tree.sort_by(shared, 1)),
     command(364, &[Char('<')], "", "previous column", "Sort siblings by the column before", |tree, shared| tree.sort_by(shared, -1)),
@@ -105,7 +104,7 @@ pub struct Tree {
     /// Whether the facts beside the tree show the path each was read from.
     pub paths: bool,
     /// The field behind `/`, while it is open.
-    pub find: Option<Input>,
+    pub find: Option<TextField>,
     /// Lines by which the facts beside the tree are scrolled down.
     facts_top: usize,
     /// Findings above the first one shown below the tree.
@@ -356,7 +355,7 @@ impl Tree {
 
     /// The search text in lower case, of the open field or of the find that is kept; empty for none.
     fn searched(&self) -> String {
-        let field = self.find.as_ref().map(Input::value);
+        let field = self.find.as_ref().map(TextField::value);
         field.or(self.is_kept.then_some(&*self.found)).unwrap_or_default().to_lowercase()
     }
 }

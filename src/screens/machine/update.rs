@@ -1,7 +1,6 @@
 //! Keys and mouse on the machine screen.
 
 use ratatui::layout::{Position, Rect};
-use tui_input::Input;
 
 use super::{ABOUT, Areas, Tree, choice::Choice, column_list, draw, facts_pane, tree_rows};
 use crate::{
@@ -17,7 +16,7 @@ use crate::{
         },
     },
     ui::{
-        Ask, Asks, Effect, Key, ScreenId, Shared, SharedChange, Subject, ask::tell, key::edit, theme::Meaning,
+        Ask, Asks, Effect, Key, ScreenId, Shared, SharedChange, Subject, TextField, ask::tell, theme::Meaning,
     },
 };
 
@@ -120,7 +119,7 @@ impl Screen for Tree {
         !(self.is_kept && command == "next drive")
     }
 
-    fn field(&mut self) -> Option<&mut Input> {
+    fn field(&mut self) -> Option<&mut TextField> {
         self.find.as_mut()
     }
 
@@ -135,7 +134,7 @@ impl Screen for Tree {
             Some(Key::Up | Key::BackTab) => self.find_next(&shared.machine, -1),
             Some(key) => {
                 let Some(input) = self.find.as_mut() else { return Asks::new() };
-                edit(input, key);
+                input.press(key);
                 self.find_here(&shared.machine);
             }
         }

@@ -6,7 +6,6 @@ mod settings_of;
 mod update;
 
 use ratatui::layout::{Constraint, Layout, Rect};
-use tui_input::Input;
 use unicode_width::UnicodeWidthStr;
 
 use super::{
@@ -22,7 +21,7 @@ use crate::{
     ui::{
         About, Command,
         Key::{self, Char},
-        ScreenId, Shared,
+        ScreenId, Shared, TextField,
         command::{command, pair},
         settings::Settings,
         theme::Meaning,
@@ -79,7 +78,7 @@ pub struct Tune {
     /// Lines by which staged values and results are scrolled down.
     changes_top: usize,
     /// The text of the cell while it is being written.
-    pub edit: Option<Input>,
+    pub edit: Option<TextField>,
     /// The device and the setting under the cursor.
     under: (Option<Device>, Option<SettingId>),
     /// The text of its overlay.

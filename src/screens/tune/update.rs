@@ -1,7 +1,6 @@
 //! Keys and mouse on the tune screen: staging, the review, applying, undoing, leaving.
 
 use ratatui::layout::{Position, Rect};
-use tui_input::Input;
 
 use super::{Areas, Laid, Tune, draw, over};
 use crate::{
@@ -16,10 +15,9 @@ use crate::{
     ui::{
         Ask, Asks, Effect, Key, ScreenId, Shared,
         SharedChange::{AwaitSettings, LeaveWhenBack, Mark, Stage, Unstage, UnstageAll},
-        Subject,
+        Subject, TextField,
         answer::Undoing,
         ask::{tell, warn},
-        key::edit,
         settings::staged,
     },
 };
@@ -134,7 +132,7 @@ impl Screen for Tune {
         (shared.standing() + shared.settings.staged.len() > 0).then(|| "*".to_owned())
     }
 
-    fn field(&mut self) -> Option<&mut Input> {
+    fn field(&mut self) -> Option<&mut TextField> {
         self.edit.as_mut()
     }
 
@@ -154,7 +152,7 @@ impl Screen for Tune {
             (Some(key @ (Key::Up | Key::Down)), _) => {
                 return self.choose_in_field(if key == Key::Up { 1 } else { -1 }, shared);
             }
-            (Some(key), Some(input)) => edit(input, key),
+            (Some(key), Some(field)) => field.press(key),
             _ => {}
         }
         Asks::new()
@@ -255,7 +253,7 @@ impl Tune {
         let choice = self.choice(&shared.settings, step);
         let asks = self.choose(step, shared);
         let is_staged = asks.iter().any(|ask| matches!(ask, Ask::Change(_)));
-        self.edit = choice.filter(|_| is_staged).or_else(|| self.text(shared)).map(Input::new);
+        self.edit = choice.filter(|_| is_staged).or_else(|| self.text(shared)).map(TextField::new);
         asks
     }
 
@@ -279,7 +277,7 @@ impl Tune {
     /// Opens the cell for text.
     pub(super) fn open(&mut self, shared: &Shared) -> Asks {
         match self.text(shared) {
-            Some(text) => self.edit = Some(Input::new(text)),
+            Some(text) => self.edit = Some(TextField::new(text)),
             None => return vec![tell("This device has no such setting")],
         }
         Asks::new()

@@ -12,7 +12,6 @@ mod words;
 use std::{collections::BTreeSet, sync::Arc};
 
 use ratatui::layout::{Constraint, Layout, Rect};
-use tui_input::Input;
 
 use super::Run;
 use crate::{
@@ -25,7 +24,7 @@ use crate::{
     ui::{
         About, Ask, Command,
         Key::{self, Char},
-        ScreenId, Shared,
+        ScreenId, Shared, TextField,
         command::command,
         theme::Meaning,
     },
@@ -80,7 +79,7 @@ pub struct WhatIf {
     /// The arms of `own`, as they are written.
     own: [String; 2],
     /// Which arm of `own` is being written, and its text.
-    edit: Option<(usize, Input)>,
+    edit: Option<(usize, TextField)>,
     /// Whether the runs are shown instead of the verdict.
     shows_runs: bool,
     /// Lines by which the words about the experiment, of the verdict, or the runs are scrolled down.

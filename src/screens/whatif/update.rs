@@ -1,9 +1,11 @@
 //! Keys and mouse on the what-if screen.
 
-use std::path::PathBuf;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::PathBuf,
+};
 
 use ratatui::layout::{Position, Rect};
-use tui_input::Input;
 
 use super::{WhatIf, account_areas, draw, list_areas, words};
 use crate::{
@@ -18,13 +20,13 @@ use crate::{
             scroll::{kept_in_sight, scrolled},
         },
     },
-    tune::{Change, settings, tuner},
+    tune::{Change, Device, settings, tuner},
     ui::{
-        Ask, Asks, Effect, Key, ScreenId, Shared, SharedChange, Subject,
+        Ask, Asks, Effect, Key, ScreenId, Shared, SharedChange, Subject, TextField,
         answer::Undoing,
         ask::{Reads, tell, warn},
-        key::edit,
     },
+    units::counted,
 };
 
 impl Screen for WhatIf {
@@ -119,7 +121,7 @@ impl Screen for WhatIf {
         shared.experiments.running().map(|_| "●".to_owned())
     }
 
-    fn field(&mut self) -> Option<&mut Input> {
+    fn field(&mut self) -> Option<&mut TextField> {
         self.edit.as_mut().map(|(_, input)| input)
     }
 
@@ -135,13 +137,13 @@ impl Screen for WhatIf {
             (Key::Enter | Key::Tab | Key::Down, _) => None,
             (Key::Up | Key::BackTab, 1) => Some(0),
             (key, _) => {
-                edit(input, key);
+                input.press(key);
                 return Asks::new();
             }
         };
         let (words, files) = without_files(input.value());
         self.own[arm] = words;
-        self.edit = next.map(|next| (next, Input::new(self.own[next].clone())));
+        self.edit = next.map(|next| (next, TextField::new(self.own[next].clone())));
         files.map(|files| Ask::Hand(ScreenId("dyno"), Subject::Files(files))).into_iter().collect()
     }
 
@@ -170,6 +172,19 @@ fn targets_of(plan: &Plan) -> Vec<Target> {
         }
     }
     targets
+}
+
+/// The settings that the arms of an experiment change: `scheduler of vda`.
+fn settings_of(plan: &Plan) -> Vec<String> {
+    let mut devices: BTreeMap<&str, BTreeSet<&Device>> = BTreeMap::new();
+    for one in plan.arms.iter().flat_map(|arm| &arm.settings) {
+        devices.entry(one.setting.0).or_default().insert(&one.device);
+    }
+    let words = |(setting, devices): (&str, BTreeSet<&Device>)| match devices.first() {
+        Some(one) if devices.len() == 1 => format!("{setting} of {one}"),
+        _ => format!("{setting} of {}", counted(devices.len(), "device")),
+    };
+    devices.into_iter().map(words).collect()
 }
 
 impl WhatIf {
@@ -204,7 +219,8 @@ impl WhatIf {
         let name = self.entry().map_or("", |entry| entry.row.id.0);
         match plan.map(Box::new) {
             Ok(plan) if shared.must_ask(&targets_of(&plan)) => {
-                vec![Ask::Agree(Reads { targets: targets_of(&plan), command: "start" })]
+                let (targets, settings) = (targets_of(&plan), settings_of(&plan));
+                vec![Ask::Agree(Reads { targets, settings, command: "start" })]
             }
             Ok(plan) => {
                 (self.words_top, self.shows_runs) = (0, false);
@@ -229,7 +245,7 @@ impl WhatIf {
         let own = self.list.iter().position(|entry| entry.row.id.0 == "own");
         if let Some(at) = own.filter(|_| shared.experiments.on_screen().is_none()) {
             self.selected = at;
-            self.edit = Some((0, Input::new(self.own[0].clone())));
+            self.edit = Some((0, TextField::new(self.own[0].clone())));
         }
         Asks::new()
     }

@@ -6,10 +6,8 @@ mod update;
 #[cfg(test)]
 mod tests;
 
-use tui_input::Input;
-
 use super::Run;
-use crate::ui::{About, Command, Key::Char, ScreenId, command::command, theme::Meaning};
+use crate::ui::{About, Command, Key::Char, ScreenId, TextField, command::command, theme::Meaning};
 
 pub(super) const ABOUT: About = About {
     id: ScreenId("why-file"),
@@ -35,7 +33,7 @@ pub(super) const COMMANDS: &[Command<Run<WhyFile>>] = &[
 #[derive(Debug, Clone, Default)]
 pub struct WhyFile {
     /// The question for a file, while it is open.
-    field: Option<Input>,
+    field: Option<TextField>,
     /// The screen to go back to.
     from: Option<ScreenId>,
     /// The first line shown.

@@ -1,7 +1,6 @@
 use std::{path::PathBuf, sync::Arc};
 
 use ratatui::{buffer::Buffer, layout::Rect};
-use tui_input::Input;
 
 use super::*;
 use crate::{
@@ -181,11 +180,11 @@ fn the_question_begins_the_measurement_and_a_folder_is_asked_again_with_its_larg
     page.field_key(Some(Key::Esc), &shared);
     page.refresh(&shared, Rect::default());
     assert!(page.field().is_none(), "it is offered once");
-    page.field = Some(Input::default());
+    page.field = Some(TextField::default());
     assert!(
         matches!(&page.field_key(Some(Key::Enter), &shared)[..], [Ask::Notice(notice)] if notice.problem)
     );
-    page.field = Some(Input::from("//srv/models/big"));
+    page.field = Some(TextField::new("//srv/models/big"));
     let asks = page.field_key(Some(Key::Enter), &shared);
     assert!(
         matches!(&asks[..], [Ask::Change(SharedChange::BeginFile(request)), ..] if request.file.as_os_str() == "/srv/models/big"),

@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 
 use ratatui::layout::{Position, Rect};
-use tui_input::Input;
 
 use super::{WhyFile, draw};
 use crate::{
@@ -16,10 +15,9 @@ use crate::{
         },
     },
     ui::{
-        Ask, Asks, Effect, Key, ScreenId, Shared, SharedChange, Subject,
+        Ask, Asks, Effect, Key, ScreenId, Shared, SharedChange, Subject, TextField,
         ask::{tell, warn},
         inquiry::{FileRequest, Inquiry},
-        key::edit,
     },
 };
 
@@ -84,7 +82,7 @@ impl Screen for WhyFile {
         }
     }
 
-    fn field(&mut self) -> Option<&mut Input> {
+    fn field(&mut self) -> Option<&mut TextField> {
         self.field.as_mut()
     }
 
@@ -98,14 +96,13 @@ impl Screen for WhyFile {
                 }
             }
             Some(Key::Enter) => {
-                // Without the second of two slashes, which a path typed after a suggested folder has.
                 let file: PathBuf = Path::new(input.value().trim()).components().collect();
                 if file.as_os_str().is_empty() {
                     return vec![warn("Name a file of 16 MiB or more; Esc cancels")];
                 }
                 return self.begin(FileRequest { file, drop_cache: false }, shared);
             }
-            Some(key) => edit(input, key),
+            Some(key) => input.press(key),
             None => {}
         }
         Asks::new()
@@ -122,7 +119,8 @@ impl Screen for WhyFile {
 impl WhyFile {
     /// Opens the question.
     fn ask(&mut self, file: &Path) {
-        self.field = Some(Input::new(file.to_string_lossy().into_owned()));
+        let path = file.to_string_lossy().into_owned();
+        self.field = Some(if path.ends_with('/') { TextField::begun(path) } else { TextField::new(path) });
         self.top = 0;
     }
 

@@ -9,13 +9,15 @@ use ratatui::{
     text::{Line, Span},
     widgets::{Block, Borders, Clear, Widget},
 };
-use tui_input::Input;
 use unicode_width::UnicodeWidthStr;
 
 use crate::{
     capacity::bottleneck::FULL,
     report,
-    ui::theme::{Meaning, Theme},
+    ui::{
+        TextField,
+        theme::{Meaning, Theme},
+    },
 };
 
 /// A buffer with the theme it is drawn by.
@@ -109,10 +111,11 @@ pub fn label(text: &str, wide: usize) -> Piece {
     piece(format!("{text:<wide$}"), Meaning::Quiet)
 }
 
-/// An open text field of `room` cells: the end of its text with the cursor.
-pub fn open_field(input: &Input, room: u16) -> Piece {
-    let text = fit_end(&format!("{}▏", input.value()), room);
-    piece(format!("{text:<wide$}", wide = usize::from(room)), Meaning::Field)
+/// An open text field of `room` cells: the end of its text with the cursor. What the next letter replaces is shown as selected.
+pub fn open_field(field: &TextField, room: u16) -> Piece {
+    let text = fit_end(&format!("{}▏", field.value()), room);
+    let meaning = if field.is_replaced() { Meaning::Selected } else { Meaning::Field };
+    piece(format!("{text:<wide$}", wide = usize::from(room)), meaning)
 }
 
 /// The note of a panel whose figures are simulated.
