@@ -13,11 +13,10 @@ mod why;
 mod why_file;
 
 use ratatui::layout::{Position, Rect};
-use tui_input::Input;
 
 use self::widgets::paint::{Brush, Piece};
 use crate::model::FindingId;
-use crate::ui::{About, Asks, Key, ScreenId, Shared, Subject, command::Row};
+use crate::ui::{About, Asks, Key, ScreenId, Shared, Subject, TextField, command::Row};
 
 /// The action of a screen's command.
 pub(crate) type Run<S> = fn(&mut S, &Shared) -> Asks;
@@ -137,7 +136,7 @@ pub(crate) trait Screen {
     }
 
     /// The text field that is open: keys are text then.
-    fn field(&mut self) -> Option<&mut Input> {
+    fn field(&mut self) -> Option<&mut TextField> {
         None
     }
 

@@ -1,6 +1,7 @@
 //! What every screen speaks: messages, effects, keys, commands, the theme, and the data that several screens see.
 
 pub mod key;
+pub mod text_field;
 pub mod message;
 pub(crate) mod effect;
 pub(crate) mod answer;
@@ -21,6 +22,7 @@ pub(crate) mod inquiry;
 pub(crate) mod settings;
 pub(crate) mod shared;
 
+pub use self::text_field::TextField;
 pub use self::{
     ask::{Ask, Asks, Notice, SharedChange, Subject},
     command::Command,

@@ -371,8 +371,8 @@ impl Inquiry {
     fn drop_read(&self, offset: u64, length: u64) -> io::Result<()> {
         const BETWEEN: Duration = Duration::from_millis(10);
         /// Looks at most, and those that find as many pages as before.
-        const MOST: u32 = 50;
-        const UNCHANGED: u32 = 10;
+        const MOST: u32 = 200;
+        const UNCHANGED: u32 = 40;
         let (mut before, mut unchanged) = (u64::MAX, 0);
         for _ in 0..MOST {
             file_state::drop_pages(&self.file, offset, length)?;
