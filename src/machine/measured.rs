@@ -122,8 +122,8 @@ fn ids(text: &str) -> Option<(u16, u16)> {
 impl Measured {
     /// Parses a stored line; `None` if it is malformed.
     pub fn parse(line: &str) -> Option<Self> {
-        // A label would write it as a space, and the line would have one word more.
-        if line.chars().any(|c| c.is_whitespace() && c != ' ') {
+        // A label would write it as a space or not at all, and the line would have another number of words.
+        if line.chars().any(|c| c != ' ' && (c.is_whitespace() || c.is_control())) {
             return None;
         }
         match line.split(' ').next() {
@@ -162,7 +162,7 @@ impl Exceeded {
         let mut parts = line.splitn(6, ' ').skip(1);
         let (place, what) = (parts.next()?, parts.next()?);
         let at = if place == MODEL {
-            ExceededAt::Model(Label::new(what))
+            ExceededAt::Model(Some(Label::new(what)).filter(|model| !model.is_empty())?)
         } else {
             ExceededAt::Function(place.parse().ok()?, ids(what)?)
         };
@@ -344,6 +344,7 @@ mod tests {
             "beyond",
             "beyond 0000:41:00.0 144d 1 1 x",
             "beyond model  5 5 x",
+            "beyond model \0 5 5 x",
             "beyond 0000:41:00.0 144d:a80c 0 0 x",
             "reads 1 4096 10714 0 AMD x",
             "reads 0 4096 10714 1 AMD x",
