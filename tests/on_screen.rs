@@ -116,3 +116,44 @@ fn the_title_of_the_curves_keeps_its_figures_at_any_width() {
         assert!(title.contains("0.00 GB/s"), "{columns}: {title}");
     }
 }
+
+#[test]
+fn a_demo_keeps_the_last_look_at_its_test_on_why() {
+    let mut headless = open("x570", (120, 40));
+    press(&mut headless, "6");
+    assert!(shown(&headless).contains("A demo has no load of its own"), "{}", shown(&headless));
+    press(&mut headless, "r");
+    headless.wait(Duration::from_secs(90));
+    press(&mut headless, "6");
+    let picture = shown(&headless);
+    for words in ["as the last test ended", "workers wait in", "io_cqring_wait", "CPUs idle"] {
+        assert!(picture.contains(words), "{words}: {picture}");
+    }
+}
+
+#[test]
+fn findings_fill_rows_that_the_tree_leaves_empty() {
+    let picture = shown(&open("x570", (120, 40)));
+    assert!(!picture.contains("2: ") && picture.contains("settings at default"), "{picture}");
+    // A longer tree keeps its rows.
+    let picture = shown(&open("threadripper-before", (120, 30)));
+    assert!(picture.contains("more ┘"), "{picture}");
+}
+
+#[test]
+fn the_list_of_columns_keeps_its_cursor_in_sight() {
+    let mut headless = open("x570", (80, 24));
+    press(&mut headless, "cG");
+    let picture = shown(&headless);
+    assert!(picture.contains("› [ ] minute"), "{picture}");
+    press(&mut headless, "g");
+    assert!(shown(&headless).contains("Space show or hide"), "{}", shown(&headless));
+}
+
+#[test]
+fn a_typed_value_replaces_the_one_that_is_there() {
+    let mut headless = open("threadripper-before", (120, 40));
+    press(&mut headless, "3<Right><Enter>512<Enter>");
+    let picture = shown(&headless);
+    assert!(picture.contains("128→512") && !picture.contains("128512"), "{picture}");
+}
