@@ -5,6 +5,7 @@ pub mod commands;
 mod frame;
 mod stats_bar;
 mod cpu_panel;
+mod notice;
 mod overlay;
 mod over;
 mod pull;
@@ -341,6 +342,14 @@ impl App {
             name => self.shared.can_test() || !commands::needs_machine(name),
         };
         does && screen.is_none_or(|screen| screen.offers(row.name, &self.shared))
+    }
+
+    /// A command with the footer's word for it in this state, if it does something now.
+    pub(crate) fn offered(&self, row: Row) -> Option<Row> {
+        let pulls = row.name == "pull" && self.shared.pulls.running.is_some();
+        let own = || self.screens.get(self.screen)?.hint(row.name, &self.shared);
+        let hint = if pulls { "show pull" } else { own().unwrap_or(row.hint) };
+        self.offers(&row).then_some(Row { hint, ..row })
     }
 
     /// Whether threads and processes are shown.

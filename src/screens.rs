@@ -125,6 +125,11 @@ pub(crate) trait Screen {
         true
     }
 
+    /// The footer's word for a command where the state makes it another than the table's.
+    fn hint(&self, _command: &str, _shared: &Shared) -> Option<&'static str> {
+        None
+    }
+
     /// The finding under the cursor, which the help explains.
     fn finding(&self, _shared: &Shared) -> Option<FindingId> {
         None
@@ -153,6 +158,11 @@ pub(crate) trait Screen {
     /// What it lays over the screens, as `Ask::Open` asked for.
     fn over(&self, _shared: &Shared, _width: u16) -> Option<Over> {
         None
+    }
+
+    /// The keys that answer it, for the footer; none where it is only read and Esc closes it.
+    fn over_hints(&self, _shared: &Shared) -> Vec<Piece> {
+        Vec::new()
     }
 
     /// A key while that lies over the screens; `command` is what it means on the screen below. `None` when it means

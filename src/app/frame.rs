@@ -1,10 +1,10 @@
 //! The frame: title bar, tabs, footer with its message, the text for a terminal that is too small.
 
-use super::{App, Mode, layout, tabs};
+use super::{App, Mode, layout, notice, over, tabs};
 use crate::{
     machine::{Machine, Pasted},
     model::RunState,
-    screens::widgets::paint::{Brush, Piece, cells, fit, piece, width, write_fitting},
+    screens::widgets::paint::{Brush, Piece, cells, fit, piece, width},
     text::Label,
     ui::theme::Meaning,
     units::counted,
@@ -157,27 +157,23 @@ fn running(app: &App) -> Option<(&'static str, String, String)> {
 
 pub(crate) fn footer(app: &App, brush: &mut Brush<'_>) {
     let (message, hints) = (app.layout().message, app.layout().hints);
-    let notice = message_line(app);
-    write_fitting(brush, message.x + 1, message.y, message.width.saturating_sub(2), &notice);
-    if !notice.is_empty() && message == hints {
+    let notice = notice::lines(app, message.width);
+    for (y, line) in (message.y..message.bottom()).zip(&notice) {
+        brush.write(message.x + 1, y, message.width.saturating_sub(2), line);
+    }
+    if !notice.is_empty() && message.intersects(hints) {
         return;
     }
-    if let Some(pieces) = field_hints(app) {
+    if let Some(pieces) = over::hints(app).or_else(|| field_hints(app)) {
         brush.write(hints.x + 1, hints.y, hints.width.saturating_sub(2), &pieces);
         return;
     }
-    for (area, command) in layout::hints(hints, app.screen, |row| app.offers(row)) {
+    for (area, command) in layout::hints(hints, app.screen, |row| app.offered(row)) {
         let keys = command.hint_keys();
         let pieces =
             [piece(keys, Meaning::Key), piece(" ", Meaning::Text), piece(command.hint, Meaning::Quiet)];
         brush.write(area.x, area.y, area.width, &pieces);
     }
-}
-
-fn message_line(app: &App) -> Vec<Piece> {
-    let Some(notice) = &app.notice else { return Vec::new() };
-    let text = piece(notice.text.clone(), Meaning::Text);
-    if notice.problem { vec![piece("! ", Meaning::Problem), text] } else { vec![text] }
 }
 
 /// While a field is open, keys are text: the footer says how to leave.

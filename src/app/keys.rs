@@ -263,7 +263,7 @@ mod tests {
         let mut app = live();
         let hints = |app: &App| -> Vec<&str> {
             let area = ratatui::layout::Rect::new(0, 0, 200, 1);
-            let places = crate::app::layout::hints(area, app.screen, |row| app.offers(row));
+            let places = crate::app::layout::hints(area, app.screen, |row| app.offered(row));
             places.into_iter().map(|(_, row)| row.name).collect()
         };
         key(&mut app, Key::Char('4'));
@@ -283,6 +283,30 @@ mod tests {
         assert!(!hints(&app).contains(&"apply") && !hints(&app).contains(&"export"), "{:?}", hints(&app));
         key(&mut app, Key::Char('8'));
         assert!(!hints(&app).contains(&"drop here"), "{:?}", hints(&app));
+    }
+
+    #[test]
+    fn a_pull_that_waits_offers_its_answers_and_one_that_runs_is_shown() {
+        let mut app = live();
+        let hints = |app: &App| -> Vec<(String, &str)> {
+            let area = ratatui::layout::Rect::new(0, 0, 80, 1);
+            let places = crate::app::layout::hints(area, app.screen, |row| app.offered(row));
+            places.into_iter().map(|(_, row)| (row.hint_keys(), row.hint)).collect()
+        };
+        key(&mut app, Key::Char('r'));
+        assert!(app.shared.pulls.asked.is_some());
+        let shown = hints(&app);
+        for hint in [("Enter", "start"), ("Esc", "cancel"), ("q", "quit")] {
+            assert!(shown.contains(&(hint.0.to_owned(), hint.1)), "{hint:?} of {shown:?}");
+        }
+        key(&mut app, Key::Enter);
+        for screen in ['1', '6'] {
+            key(&mut app, Key::Char(screen));
+            let shown = hints(&app);
+            let of_pull: Vec<_> = shown.iter().filter(|(key, _)| key == "r").collect();
+            assert!(of_pull.iter().all(|(_, hint)| *hint == "show pull"), "{shown:?}");
+            assert!(shown.contains(&("x".to_owned(), "stop")), "{shown:?}");
+        }
     }
 
     #[test]

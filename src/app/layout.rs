@@ -19,7 +19,7 @@ use ratatui::layout::{
     Layout as Split, Position, Rect,
 };
 
-use super::{App, commands, overlay::Overlay, tabs};
+use super::{App, commands, notice, overlay::Overlay, tabs};
 use crate::{
     screens::widgets::paint::cells,
     ui::{About, ScreenId, command::Row},
@@ -58,7 +58,7 @@ pub struct Layout {
     pub cpus: Rect,
     /// The stats bar's curves.
     pub reads: Rect,
-    /// The row for a message; the same as `hints` on low terminals.
+    /// The rows for a message, as many as it needs; on low terminals over `hints`.
     pub message: Rect,
     /// The last row.
     pub hints: Rect,
@@ -82,9 +82,12 @@ impl Layout {
             (true, 50..60) => 9,
             (true, _) => (height / 5).min(20),
         };
-        let heights = [Length(1), Length(1), Fill(1), Length(bar), Length(u16::from(boxed)), Length(1)];
+        let notice = notice::rows(app, width);
+        // On low terminals a message takes the place of the hints.
+        let above = if boxed { notice.max(1) } else { notice.saturating_sub(1) };
+        let heights = [Length(1), Length(1), Fill(1), Length(bar), Length(above), Length(1)];
         let [title, tabs, body, bar, message, hints] = Split::vertical(heights).areas(all);
-        let message = if boxed { message } else { hints };
+        let message = if boxed { message } else { message.union(hints) };
         let table = dstat_width(width);
         let cpus = if width >= 160 { (width - table) * 45 / 100 } else { 0 };
         let [dstat, cpus, reads] = Split::horizontal([Length(table), Length(cpus), Fill(1)]).areas(bar);
@@ -108,7 +111,7 @@ impl Layout {
         if self.title.contains(at) && column + 8 >= self.title.width {
             return Hit::Command("help");
         }
-        if let Some((_, row)) = hints(self.hints, app.screen, |row| app.offers(row))
+        if let Some((_, row)) = hints(self.hints, app.screen, |row| app.offered(row))
             .into_iter()
             .find(|(area, _)| area.contains(at))
         {
@@ -140,26 +143,35 @@ pub(super) fn tab_name(area: Rect, tab: &About) -> &'static str {
     if area.width < 80 { tab.name.get(..4).unwrap_or(tab.name) } else { tab.name }
 }
 
-/// The hints' places in the footer, as many as fit, each with its command. The way out keeps its place at the end.
-pub(super) fn hints(area: Rect, screen: ScreenId, offers: impl Fn(&Row) -> bool) -> Vec<(Rect, Row)> {
-    let wide = |row: &Row| cells(&row.hint_keys()) + 1 + cells(row.hint);
-    let (out, others): (Vec<Row>, Vec<Row>) = commands::of(screen)
-        .filter(|row| !row.hint.is_empty() && offers(row))
-        .partition(|row| row.name == "quit");
-    let kept: u16 = out.iter().map(|row| wide(row) + 2).sum();
-    let mut x = area.x + 1;
-    let mut places = Vec::new();
-    for (rows, right) in [(others, area.right().saturating_sub(kept)), (out, area.right())] {
-        for row in rows {
-            let width = wide(&row);
-            if x + width + 1 > right {
-                continue;
-            }
-            places.push((Rect::new(x, area.y, width, 1), row));
-            x += width + 2;
+/// Commands that end, make or take back something: on narrow terminals their hints are the last to go.
+const KEPT: [&str; 6] = ["quit", "stop", "back", "apply", "undo all", "undo one"];
+
+/// The hints' places in the footer, as many as fit, each with its command as it is offered now. The way out keeps its place at
+/// the end.
+pub(super) fn hints(area: Rect, screen: ScreenId, offered: impl Fn(Row) -> Option<Row>) -> Vec<(Rect, Row)> {
+    let wide = |row: &Row| cells(&row.hint_keys()) + 1 + cells(row.hint) + 2;
+    let mut rows: Vec<Row> =
+        commands::of(screen).filter_map(offered).filter(|row| !row.hint.is_empty()).collect();
+    rows.sort_by_key(|row| (row.name == "quit", row.place));
+    let mut room = area.width;
+    let rank = |row: &&Row| KEPT.iter().position(|kept| *kept == row.name).unwrap_or(KEPT.len());
+    let mut by_rank: Vec<&Row> = rows.iter().collect();
+    by_rank.sort_by_key(rank);
+    let mut fitting = Vec::new();
+    for row in by_rank {
+        if wide(row) <= room {
+            room -= wide(row);
+            fitting.push(row.place);
         }
     }
-    places
+    let mut x = area.x + 1;
+    let shown = rows.into_iter().filter(|row| fitting.contains(&row.place));
+    let place = |row: Row| {
+        let place = Rect::new(x, area.y, wide(&row) - 2, 1);
+        x += wide(&row);
+        (place, row)
+    };
+    shown.map(place).collect()
 }
 
 fn overlay_area(app: &App, all: Rect) -> Rect {
@@ -198,11 +210,23 @@ mod tests {
         for width in 80..=220 {
             for tab in tabs::tabs() {
                 let area = Rect::new(0, 23, width, 1);
-                let places = hints(area, tab.id, |_| true);
+                let places = hints(area, tab.id, Some);
                 assert_eq!(places.last().map(|(_, row)| row.name), Some("quit"), "{} {width}", tab.name);
                 assert!(places.windows(2).all(|pair| pair[0].0.right() < pair[1].0.x));
                 assert!(places.iter().all(|(place, _)| place.right() < area.right()));
             }
         }
+    }
+
+    #[test]
+    fn a_narrow_footer_keeps_what_takes_back_before_what_is_nice_to_have() {
+        let area = Rect::new(0, 19, 60, 1);
+        let places = hints(area, ScreenId("tune"), Some);
+        let names: Vec<&str> = places.iter().map(|(_, row)| row.name).collect();
+        assert!(
+            ["apply", "undo one", "undo all", "quit"].iter().all(|name| names.contains(name)),
+            "{names:?}"
+        );
+        assert!(!names.contains(&"export"), "{names:?}");
     }
 }

@@ -10,7 +10,7 @@ use super::{
 use crate::{
     findings,
     screens::widgets::{
-        paint::{Brush, Piece, fit, hanging, hints, open_field, paragraph, piece},
+        paint::{self, Brush, Piece, fit, hanging, open_field, paragraph, piece},
         scroll::{self, out_of_sight},
     },
     ui::{ask::Reads, theme::Meaning},
@@ -54,6 +54,35 @@ pub(super) fn end(app: &App) -> usize {
     text(app, area).map_or(0, |(_, lines, _)| lines.len().saturating_sub(rows))
 }
 
+/// The keys of what lies over the screen, for the footer: those of the screen below mean nothing then.
+pub(super) fn hints(app: &App) -> Option<Vec<Piece>> {
+    Some(match app.overlay.as_ref()? {
+        Overlay::Help(_) => paint::hints(&[("↑↓", "scroll"), ("?", "glossary"), ("Esc", "close")]),
+        Overlay::Glossary(_) => paint::hints(&[("↑↓", "scroll"), ("Esc", "close")]),
+        Overlay::Palette(palette) if commands::argument_of_open(palette.input.value()).is_some() => {
+            paint::hints(&[("Enter", "open"), ("Esc", "cancel")])
+        }
+        Overlay::Palette(_) => paint::hints(&[("↑↓", "select"), ("Enter", "run"), ("Esc", "cancel")]),
+        Overlay::Quit => paint::hints(&[("q", "stop and quit"), ("Esc", "cancel")]),
+        Overlay::Confirm(..) => paint::hints(&[("Enter", "start"), ("Esc", "cancel")]),
+        Overlay::Screen(id, _) => {
+            let own = app.screens.get(*id).map(|screen| screen.over_hints(&app.shared));
+            own.filter(|own| !own.is_empty()).unwrap_or_else(|| paint::hints(&[("Esc", "close")]))
+        }
+    })
+}
+
+/// Whether it asks something: then its text names Esc.
+fn is_question(app: &App) -> bool {
+    match &app.overlay {
+        Some(Overlay::Confirm(..)) => true,
+        Some(Overlay::Screen(id, _)) => {
+            app.screens.get(*id).is_some_and(|screen| !screen.over_hints(&app.shared).is_empty())
+        }
+        _ => false,
+    }
+}
+
 pub(super) fn draw(app: &App, brush: &mut Brush<'_>) {
     let area = app.layout().overlay;
     match &app.overlay {
@@ -64,15 +93,19 @@ pub(super) fn draw(app: &App, brush: &mut Brush<'_>) {
             if let Some((title, lines, cursor)) = text(app, area) {
                 let rows = usize::from(area.height.saturating_sub(2));
                 let top = cursor.map_or(*top, |at| (at + 1).saturating_sub(rows).max(*top).min(at));
-                let more = if matches!(app.overlay, Some(Overlay::Help(_))) { "? glossary   " } else { "" };
-                scrolled(brush, area, &title, &lines, top, more);
+                let keys = match app.overlay {
+                    Some(Overlay::Help(_)) => "? glossary   Esc closes",
+                    _ if is_question(app) => "",
+                    _ => "Esc closes",
+                };
+                scrolled(brush, area, &title, &lines, top, keys);
             }
         }
         Some(Overlay::Palette(palette)) => draw_palette(app, brush, area, palette),
         Some(Overlay::Quit) => {
             let pulls = app.shared.pulls.running.is_some();
             let inner = open(brush, area, if pulls { "A pull is running" } else { "A test is running" });
-            let line = hints(&[("q", "stops it and quits"), ("Esc", "cancels")]);
+            let line = paint::hints(&[("q", "stop it and quit"), ("Esc", "cancel")]);
             brush.write(inner.x, inner.y + 1, inner.width, &line);
         }
     }
@@ -85,14 +118,16 @@ fn open(brush: &mut Brush<'_>, area: Rect, title: &str) -> Rect {
     boxed.panel(area, &[piece(title, Meaning::Heading)], &[])
 }
 
-fn scrolled(brush: &mut Brush<'_>, area: Rect, title: &str, lines: &[Vec<Piece>], top: usize, more: &str) {
+fn scrolled(brush: &mut Brush<'_>, area: Rect, title: &str, lines: &[Vec<Piece>], top: usize, keys: &str) {
     let needed = u16::try_from(lines.len()).unwrap_or(u16::MAX).saturating_add(2);
     let area = Rect { height: area.height.min(needed), ..area };
     let inner = open(brush, area, title);
     let words = scroll::words(scroll::ROWS, brush.lines(inner, lines, top));
-    let gap = if words.is_empty() { "" } else { "   " };
-    let hint = format!(" {words}{gap}{more}Esc closes ");
-    brush.write_right(area.right() - 1, area.bottom() - 1, &[piece(hint, Meaning::Quiet)]);
+    let gap = if words.is_empty() || keys.is_empty() { "" } else { "   " };
+    if !words.is_empty() || !keys.is_empty() {
+        let hint = format!(" {words}{gap}{keys} ");
+        brush.write_right(area.right() - 1, area.bottom() - 1, &[piece(hint, Meaning::Quiet)]);
+    }
 }
 
 /// The question before drives in use are read, with the users of each.
@@ -108,7 +143,7 @@ fn confirm_lines(app: &App, reads: &Reads, width: u16) -> Vec<Vec<Piece>> {
         ),
     };
     let mut lines = paragraph(&text, Meaning::Text, width);
-    lines.push(hints(&[("Enter", "starts the reads"), ("Esc", "cancels")]));
+    lines.push(paint::hints(&[("Enter", "starts the reads"), ("Esc", "cancels")]));
     lines.push(Vec::new());
     for drive in app.shared.in_use(&reads.targets) {
         let lead = piece(format!("{:<10} ", drive.name), Meaning::Drive);

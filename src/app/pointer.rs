@@ -4,7 +4,7 @@ use ratatui::layout::{Position, Rect};
 
 use super::{
     App, Effect, commands,
-    layout::Hit,
+    layout::{Hit, Layout},
     message::{Mouse, MouseAction},
     over,
     overlay::Overlay,
@@ -23,8 +23,10 @@ pub fn mouse(app: &mut App, mouse: Mouse) -> Vec<Effect> {
         MouseAction::Drag => with_screen(app, |screen, shared, body| screen.drag(at, shared, body)),
         MouseAction::Release => with_screen(app, |screen, shared, _| screen.release(shared)),
         MouseAction::Press => {
+            // What is pressed lies where it was drawn, with the notice.
+            let layout = app.layout();
             app.notice = None;
-            press(app, mouse)
+            press(app, mouse, &layout)
         }
     }
 }
@@ -60,8 +62,7 @@ fn wheel(app: &mut App, step: isize, at: Position) -> Vec<Effect> {
     Vec::new()
 }
 
-fn press(app: &mut App, mouse: Mouse) -> Vec<Effect> {
-    let layout = app.layout();
+fn press(app: &mut App, mouse: Mouse, layout: &Layout) -> Vec<Effect> {
     let hit = layout.hit(app, mouse.column, mouse.row);
     if app.overlay.is_some() {
         return overlay_press(app, &hit);
