@@ -153,7 +153,10 @@ fn a_pause_holds_the_test_and_a_stop_keeps_what_was_read() {
     headless.wait(Duration::from_secs(2));
     press(&mut headless, "<Space>");
     headless.wait(Duration::from_secs(20));
-    assert!(shown(&headless).contains("● paused"));
+    let picture = shown(&headless);
+    for words in ["● paused", "throughput  paused", "Space resume"] {
+        assert!(picture.contains(words), "{words}: {picture}");
+    }
     press(&mut headless, "<Space>");
     headless.wait(Duration::from_secs(1));
     press(&mut headless, "x");
@@ -379,7 +382,7 @@ fn the_winner_of_an_experiment_is_kept_and_undone() {
     assert_eq!(scheduler(&headless).as_deref(), Some("none"));
     press(&mut headless, "K");
     assert_eq!(scheduler(&headless).as_deref(), Some("mq-deadline"), "{}", shown(&headless));
-    assert!(shown(&headless).contains("undo what was kept"));
+    assert!(shown(&headless).contains("b undo kept"));
     press(&mut headless, "b");
     assert_eq!(scheduler(&headless).as_deref(), Some("none"), "{}", shown(&headless));
     let rounds = |headless: &Headless| {
@@ -509,7 +512,10 @@ fn a_verdict_goes_into_the_sheet_and_comes_out_again() {
     press(&mut headless, "<Enter>");
     headless.wait(Duration::from_mins(2));
     let picture = shown(&headless);
-    assert!(picture.contains("mq-deadline is worse") && picture.contains("s add to the sheet"), "{picture}");
+    assert!(
+        picture.contains("mq-deadline is worse") && picture.matches("s add to sheet").count() == 2,
+        "{picture}"
+    );
     press(&mut headless, "7");
     assert!(shown(&headless).contains("[ ] experiment 1: scheduler"), "{}", shown(&headless));
     assert!(!headless.app.screens.sheet.text.contains("### Experiments"));
@@ -528,7 +534,7 @@ fn a_verdict_goes_into_the_sheet_and_comes_out_again() {
     }
     press(&mut headless, "5m");
     headless.wait(Duration::from_mins(2));
-    assert!(shown(&headless).contains("s remove from the sheet"), "it stays in: {}", shown(&headless));
+    assert!(shown(&headless).contains("s remove from sheet"), "it stays in: {}", shown(&headless));
     press(&mut headless, "s7");
     assert!(!headless.app.screens.sheet.text.contains("### Experiments"));
 }
@@ -540,9 +546,10 @@ fn a_winner_that_the_machine_has_already_changes_nothing() {
     headless.wait(Duration::from_mins(2));
     let picture = shown(&headless);
     assert!(picture.contains("readahead help or harm"), "{picture}");
-    for words in ["0 KiB, memory full is worse", "0 KiB, free memory is worse", "K keep 128 KiB"] {
+    for words in ["0 KiB, memory full is worse", "0 KiB, free memory is worse"] {
         assert!(picture.contains(words), "{words} in {picture}");
     }
+    assert!(!picture.contains("K keep"), "nothing to keep: {picture}");
     press(&mut headless, "K");
     assert!(shown(&headless).contains("The winner's settings are already set"), "{}", shown(&headless));
     press(&mut headless, "q");

@@ -6,10 +6,10 @@ mod screen;
 use std::time::Duration;
 
 use iodyno::{
-    app::{Effect, Message, keymap::Key, update},
+    app::{Effect, Message, ScreenId, keymap::Key, update},
     runtime::headless::Headless,
     source::origin::Origin,
-    ui::theme::Theme,
+    ui::{Notice, theme::Theme},
 };
 use screen::{open, press, shown};
 
@@ -58,6 +58,105 @@ fn experiments_read_the_file_of_the_form_and_of_their_arms() {
     let mut headless = open("laptop", (120, 40));
     press(&mut headless, "4g<Enter>/var/tmp/some.file<Enter>5e<C-e> filename=<Enter><Esc>");
     assert!(!shown(&headless).contains("some.file"), "{}", shown(&headless));
+}
+
+/// The last row.
+fn footer(headless: &Headless) -> String {
+    shown(headless).lines().last().expect("a row").to_owned()
+}
+
+#[test]
+fn the_footer_of_findings_offers_what_opens_something() {
+    for demo in ["laptop", "threadripper-before", "x570"] {
+        let mut headless = open(demo, (120, 40));
+        press(&mut headless, "2");
+        let findings = headless.app.shared.findings.list.clone();
+        for (at, finding) in findings.iter().enumerate() {
+            press(&mut headless, &format!("2g{}", "j".repeat(at)));
+            let footer = footer(&headless);
+            for (key, hint) in [("w", "w what if"), ("<Enter>", "Enter show in tree")] {
+                press(&mut headless, &format!("2g{}{key}", "j".repeat(at)));
+                let opens = headless.app.screen != ScreenId("findings");
+                assert_eq!(footer.contains(hint), opens, "{demo} {:?} {hint}: {footer}", finding.id);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_find_without_a_match_offers_nothing_but_the_way_out() {
+    let mut headless = open("laptop", (120, 40));
+    press(&mut headless, "/nosuchthing");
+    assert_eq!(footer(&headless).trim(), "find nosuchthing▏   no match   Esc cancel");
+}
+
+#[test]
+fn a_stopped_experiment_offers_the_sheet_only_with_a_verdict() {
+    let mut headless = open("x570", (120, 40));
+    press(&mut headless, "5<Enter>");
+    headless.wait(Duration::from_millis(500));
+    press(&mut headless, "x");
+    headless.wait(Duration::from_secs(3));
+    let picture = shown(&headless);
+    assert!(headless.app.shared.experiments.running().is_none(), "{picture}");
+    assert!(!picture.contains("to sheet") && picture.matches("m more rounds").count() == 2, "{picture}");
+    press(&mut headless, "m");
+    headless.wait(Duration::from_millis(500));
+    press(&mut headless, "s");
+    assert!(shown(&headless).contains("The experiment still runs"), "{}", shown(&headless));
+}
+
+#[test]
+fn slots_name_the_way_back_and_the_best_move_is_made_once() {
+    for size in [(60, 20), (80, 24), (120, 40)] {
+        let mut headless = open("threadripper-before", size);
+        press(&mut headless, "nw");
+        assert!(footer(&headless).contains("Esc cancel"), "{}", footer(&headless));
+        press(&mut headless, "8b");
+        assert!(footer(&headless).contains("Esc undo move"), "{}", footer(&headless));
+        press(&mut headless, "b");
+        assert!(shown(&headless).contains("This is the best move already"), "{}", shown(&headless));
+    }
+}
+
+#[test]
+fn a_long_notice_is_shown_whole_at_every_size() {
+    let text = "/dev/vda: EPERM: a policy (container, device cgroup) forbids it even to root, so read a file on its \
+                file system: iodyno bench --filename /var/tmp/iodyno.test";
+    for size in [(60, 20), (80, 24), (99, 30), (120, 40), (200, 60)] {
+        for keys in ["1", "3", "4", "5", "8"] {
+            let mut headless = open("laptop", size);
+            press(&mut headless, keys);
+            headless.app.notice = Some(Notice { text: text.to_owned(), problem: true });
+            let picture = shown(&headless);
+            let lines = picture.lines().map(str::trim).collect::<Vec<_>>().join(" ");
+            assert!(lines.contains(&format!("! {text}")), "{size:?} {keys}: {picture}");
+        }
+    }
+    let mut headless = open("laptop", (60, 20));
+    headless.app.notice = Some(Notice { text: "word ".repeat(200), problem: false });
+    assert!(footer(&headless).trim().ends_with('…'), "{}", shown(&headless));
+}
+
+#[test]
+fn tune_at_the_smallest_size_offers_the_undo_first() {
+    let mut headless = open("threadripper-before", (60, 20));
+    press(&mut headless, "3l+a<Enter>");
+    press(&mut headless, "<Esc>3");
+    let footer = footer(&headless);
+    assert!(footer.contains("Backspace undo") && footer.contains("U undo all"), "{footer}");
+    assert!(footer.contains("q quit"), "{footer}");
+}
+
+#[test]
+fn the_dyno_says_that_the_pull_runs() {
+    let mut headless = open("laptop", (120, 40));
+    press(&mut headless, "r");
+    headless.wait(Duration::from_secs(2));
+    press(&mut headless, "4");
+    assert!(shown(&headless).contains("workload  the pull runs"), "{}", shown(&headless));
+    press(&mut headless, "r");
+    assert!(shown(&headless).contains("A pull is running: p shows it, x stops it"), "{}", shown(&headless));
 }
 
 #[test]

@@ -269,6 +269,7 @@ fn esc_leaves_a_pull_running_with_a_mark_and_r_shows_it_again() {
     let picture = shown(&headless);
     assert!(picture.contains("● pull  30 s left"), "{picture}");
     assert!(picture.contains("The pull goes on: r shows it, x stops it"), "{picture}");
+    assert!(picture.contains("r show pull") && !picture.contains("r pull"), "{picture}");
     press(&mut headless, "r");
     assert_eq!(headless.app.screen, ScreenId("pull"));
     assert!(headless.app.shared.pulls.running.is_some());
@@ -285,7 +286,7 @@ fn the_footer_offers_what_does_something_now() {
     press(&mut headless, "r");
     headless.wait(Duration::from_secs(2));
     let running = footer(&headless);
-    assert!(running.contains("x stop") && running.contains("d details"), "{running}");
+    assert!(running.contains("x stop") && running.contains("d curves"), "{running}");
     assert!(["r pull", "Enter finding", "w what if", "s sheet"].iter().all(|hint| !running.contains(hint)));
     headless.wait(Duration::from_mins(1));
     let ended = footer(&headless);
@@ -498,7 +499,7 @@ fn the_form_says_that_it_waits_for_the_pull_and_the_tabs_keep_their_distance() {
     headless.wait(Duration::from_secs(2));
     assert!(shown(&headless).lines().nth(1).unwrap().ends_with("8 Slots   ●"), "{}", shown(&headless));
     press(&mut headless, "d");
-    assert!(shown(&headless).contains("workload  not running"), "{}", shown(&headless));
+    assert!(shown(&headless).contains("workload  the pull runs"), "{}", shown(&headless));
 }
 
 /// A drive is compared with the same figure wherever it is shown.

@@ -100,6 +100,9 @@ fn curve_title(shared: &Shared, curve: Curve, test: &Test) -> Vec<Piece> {
     let figure = |text: String| piece(format!("  {text}"), Meaning::Figure);
     let quiet = |text: String| piece(format!("  {text}"), Meaning::Quiet);
     let mut pieces = vec![piece(curve_name(curve), Meaning::Heading)];
+    if test.is_paused() && test.is_running() {
+        pieces.push(piece("  paused", Meaning::Warning));
+    }
     match curve {
         Curve::Throughput => {
             pieces.push(figure(rate(shared.units, test.bytes_per_second())));

@@ -20,7 +20,7 @@ pub(super) fn draw(state: &Dyno, shared: &Shared, areas: &Areas, brush: &mut Bru
     let form = &state.form;
     let chosen = state.targets(shared).len();
     let what = match (form.files.len(), shared.marks.is_empty()) {
-        _ if shared.pulls.running.is_some() => "not running".to_owned(),
+        _ if shared.pulls.running.is_some() => "the pull runs".to_owned(),
         (1, _) => "a file".to_owned(),
         (2.., _) => counted(chosen, "file"),
         (0, true) => format!("all {}", counted(chosen, "drive")),
@@ -30,7 +30,8 @@ pub(super) fn draw(state: &Dyno, shared: &Shared, areas: &Areas, brush: &mut Bru
     let top = form_top(state, rows);
     let hidden = out_of_sight(top, FIELDS.len(), rows.height);
     // On a low terminal the mark of hidden fields has this place.
-    let what = if brush.boxed || hidden == (0, 0) { format!("  {what}") } else { String::new() };
+    let is_shown = brush.boxed || hidden == (0, 0) || shared.pulls.running.is_some();
+    let what = if is_shown { format!("  {what}") } else { String::new() };
     brush.panel(areas.form, &[piece("workload", Meaning::Heading), piece(what, Meaning::Quiet)], &[]);
     for (y, (index, field)) in (rows.y..rows.bottom()).zip(FIELDS.iter().enumerate().skip(top)) {
         let selected = index == form.at;
@@ -88,6 +89,7 @@ pub(super) fn past(state: &Dyno, shared: &Shared, panel: Rect, brush: &mut Brush
     for (y, (back, test)) in (inner.y..inner.bottom()).zip(runs) {
         let is_shown = back == state.back;
         let figure = match &test.result {
+            None if test.is_paused() => "paused".to_owned(),
             None => "running".to_owned(),
             Some(Err(_)) => "failed".to_owned(),
             Some(Ok(summary)) => headline(shared.units, summary),

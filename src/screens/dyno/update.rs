@@ -17,6 +17,7 @@ use crate::{
     ui::{
         Ask, Asks, Effect, Key, Shared, SharedChange, Subject, TextField,
         ask::{Reads, tell, warn},
+        test::Test,
     },
 };
 
@@ -123,12 +124,22 @@ impl Screen for Dyno {
         let is_running = shared.tests.running().is_some();
         match command {
             "pause" => is_running,
-            "run" => !is_running && shared.experiments.running().is_none() && shared.can_test(),
+            "run" => {
+                !is_running
+                    && shared.pulls.running.is_none()
+                    && shared.experiments.running().is_none()
+                    && shared.can_test()
+            }
             "previous choice" => !self.form.field().choices.is_empty(),
             "older run" => shared.tests.all.len() > 1,
             "curve" => self.shown(&shared.tests).is_some(),
             _ => true,
         }
+    }
+
+    fn hint(&self, command: &str, shared: &Shared) -> Option<&'static str> {
+        let is_paused = || shared.tests.running().is_some_and(Test::is_paused);
+        (command == "pause" && is_paused()).then_some("resume")
     }
 
     fn mark(&self, shared: &Shared) -> Option<String> {
@@ -222,6 +233,9 @@ impl Dyno {
         }
         if !shared.can_test() {
             return vec![tell("A capture's drives cannot be tested; --demo tests simulated ones")];
+        }
+        if shared.pulls.running.is_some() {
+            return vec![tell("A pull is running: p shows it, x stops it")];
         }
         if shared.tests.running().is_some() {
             return vec![tell("A test is running: x stops it")];

@@ -4,13 +4,12 @@ use ratatui::layout::{Position, Rect};
 
 use super::{Areas, Findings, draw};
 use crate::{
-    experiment::EXPERIMENTS,
     findings::{Subject as About, SubjectKind},
     model::{FindingId, NodeIndex},
     screens::{
         News, Screen, Step,
         widgets::{
-            findings::MOVES,
+            findings::{MOVES, opens_what_if},
             paint::{Brush, inner},
             scroll::scrolled,
         },
@@ -74,6 +73,18 @@ impl Screen for Findings {
         Asks::new()
     }
 
+    fn offers(&self, command: &str, shared: &Shared) -> bool {
+        match command {
+            "show in tree" => self.place(shared).is_some(),
+            "prove" => Self::finding(self, shared).is_some_and(|finding| {
+                let needs_none = MOVES.contains(&finding.id.0) || shared.experiments.running().is_none();
+                needs_none && opens_what_if(finding.id)
+            }),
+            "up" => shared.findings.list.len() > 1,
+            _ => true,
+        }
+    }
+
     fn finding(&self, shared: &Shared) -> Option<FindingId> {
         Self::finding(self, shared).map(|finding| finding.id)
     }
@@ -130,7 +141,7 @@ impl Findings {
         if shared.experiments.running().is_some() {
             return vec![tell("An experiment is running: x stops it")];
         }
-        if !EXPERIMENTS.iter().any(|row| row.proves.contains(&finding.0)) {
+        if !opens_what_if(finding) {
             return vec![tell(format!("No experiment on this machine tests {}", finding.0))];
         }
         vec![

@@ -156,7 +156,10 @@ impl Screen for Tree {
             piece("   ", Meaning::Text),
             piece(count, Meaning::Figure),
         ];
-        pieces.extend(hints(&[("Enter", "keep"), ("↑↓", "other matches"), ("Esc", "cancel")]));
+        let keep = (all > 0).then_some(("Enter", "keep"));
+        let others = (all > 1).then_some(("↑↓", "other matches"));
+        let keys = keep.into_iter().chain(others).chain([("Esc", "cancel")]);
+        pieces.extend(hints(&keys.collect::<Vec<_>>()));
         pieces
     }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use ratatui::layout::Rect;
 
-use super::{Areas, Pull, latency, rows, runs};
+use super::{Areas, Pull, has_runs, latency, rows, runs};
 use crate::{
     pull::Outcome,
     screens::widgets::{
@@ -13,7 +13,7 @@ use crate::{
         scroll,
         words::bar_meaning,
     },
-    ui::{Shared, theme::Meaning},
+    ui::{Shared, test::Test, theme::Meaning},
     units::counted,
 };
 
@@ -114,6 +114,9 @@ fn progress(shared: &Shared, left: Duration, width: u16) -> Vec<Vec<Piece>> {
     let room = width.saturating_sub(cells(&place) + 2);
     let beside = match preparing {
         Some(busy_with) => piece(fit_end(busy_with, room), Meaning::Warning),
+        None if test.is_some_and(Test::is_paused) => {
+            piece(fit("paused: Space on the Dyno screen resumes", room), Meaning::Warning)
+        }
         None => piece(fit(&title, room), Meaning::Quiet),
     };
     let then = if preparing.is_some() { "then " } else { "" };
@@ -121,7 +124,9 @@ fn progress(shared: &Shared, left: Duration, width: u16) -> Vec<Vec<Piece>> {
         piece(format!("{then}at most {} left", seconds(left)), Meaning::Figure),
         piece("  ", Meaning::Text),
     ];
-    last.extend(hints(&[("x", "stop"), ("d", "curves"), ("Esc", "leave it running")]));
+    let curves = has_runs(shared).then_some(("d", "curves"));
+    let keys = [("x", "stop")].into_iter().chain(curves).chain([("Esc", "leave it running")]);
+    last.extend(hints(&keys.collect::<Vec<_>>()));
     vec![vec![piece(place, Meaning::Figure), piece("  ", Meaning::Text), beside], Vec::new(), last]
 }
 

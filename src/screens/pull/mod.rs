@@ -9,6 +9,7 @@ mod update;
 use ratatui::layout::{Constraint, Layout, Rect};
 
 use super::{Run, Screen};
+use crate::pull;
 use crate::ui::{
     About, Ask, Command,
     Key::{self, Char},
@@ -39,7 +40,7 @@ pub(super) const ABOUT: About = About {
 pub(super) const COMMANDS: &[Command<Run<Pull>>] = &[
     command(102, &[Char('r')], "pull", "pull again", "Run the pull again", |page, shared| page.take(&Subject::Pull, shared)),
     command(341, &[Key::Enter], "finding", "finding", "Start the pull that waits; after it, open the finding that names the limit", update::enter),
-    command(461, &[Char('d')], "details", "runs", "Show the runs of the pull: curves, percentiles, the form", update::details),
+    command(461, &[Char('d')], "curves", "runs", "Show the runs of the pull: curves, percentiles, the form", update::details),
     command(601, &[Char('w')], "what if", "slot move", "Open the remedy: the card in another slot, or the experiment", update::remedy),
     command(603, &[Char('p')], "other pull", "other pull", "Show the finished pull before a stopped one, or the stopped one again", |_, _| vec![Ask::Change(SharedChange::OtherPull)]),
     command(602, &[Char('s')], "sheet", "to sheet", "Show the sheet, which begins with this headline", update::sheet),
@@ -56,6 +57,17 @@ pub struct Pull {
     newer: usize,
     /// The first drive of the latencies shown.
     latency_top: usize,
+}
+
+/// The number of the pull shown.
+fn number(shared: &Shared) -> Option<u32> {
+    let ended = shared.pulls.ended.as_ref().map(|(pull, _)| pull);
+    shared.pulls.running.as_ref().or(ended).map(pull::Pull::number)
+}
+
+/// Whether the dyno has a run of the pull shown.
+fn has_runs(shared: &Shared) -> bool {
+    number(shared).is_some_and(|number| shared.tests.all.iter().any(|test| test.pull == Some(number)))
 }
 
 /// Where everything is.

@@ -2,7 +2,7 @@
 
 use ratatui::layout::{Position, Rect};
 
-use super::{Areas, Pull, draw, latency, rows, runs};
+use super::{Areas, Pull, draw, has_runs, latency, number, rows, runs};
 use crate::{
     machine::Drive,
     model::{FindingId, Target},
@@ -109,13 +109,22 @@ impl Screen for Pull {
         let is_idle = pulls.asked.is_none() && pulls.running.is_none();
         match command {
             "pull again" => is_idle,
-            "finding" => is_idle && finding(shared).is_some(),
+            "finding" => pulls.asked.is_some() || is_idle && finding(shared).is_some(),
             "slot move" => is_idle && finding(shared).is_some_and(opens_what_if),
             "runs" => pulls.asked.is_none() && has_runs(shared),
             "other pull" => is_idle && pulls.former.is_some(),
             "to sheet" => is_idle && pulls.ended.is_some(),
             "up" => rows::rows(shared).len() > 1,
             _ => true,
+        }
+    }
+
+    fn hint(&self, command: &str, shared: &Shared) -> Option<&'static str> {
+        let is_asked = shared.pulls.asked.is_some();
+        match command {
+            "finding" if is_asked => Some("start"),
+            "back" if is_asked => Some("cancel"),
+            _ => None,
         }
     }
 }
@@ -183,17 +192,6 @@ pub(super) fn details(_: &mut Pull, shared: &Shared) -> Asks {
         Some(number) if has_runs(shared) => vec![Ask::Show(ScreenId("dyno"), Some(Subject::Runs(number)))],
         _ => vec![tell("No run of this pull has curves: drives read alone and tries of jobs are not kept")],
     }
-}
-
-/// The number of the pull shown.
-fn number(shared: &Shared) -> Option<u32> {
-    let ended = shared.pulls.ended.as_ref().map(|(pull, _)| pull);
-    shared.pulls.running.as_ref().or(ended).map(pull::Pull::number)
-}
-
-/// Whether the dyno has a run of the pull shown.
-fn has_runs(shared: &Shared) -> bool {
-    number(shared).is_some_and(|number| shared.tests.all.iter().any(|test| test.pull == Some(number)))
 }
 
 /// Opens what would undo the greatest loss.

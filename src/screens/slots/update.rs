@@ -128,6 +128,14 @@ impl Screen for Slots {
             _ => true,
         }
     }
+
+    fn hint(&self, command: &str, _shared: &Shared) -> Option<&'static str> {
+        match command {
+            "back" if self.is_carrying() => Some("cancel"),
+            "back" if !self.steps.is_empty() => Some("undo move"),
+            _ => None,
+        }
+    }
 }
 
 impl Slots {
@@ -246,7 +254,12 @@ impl Slots {
         let tree = &shared.machine.pci;
         let crowded = shared.bottlenecks.first().map(|bottleneck| tree.root_of(bottleneck.node));
         let root = crowded.or_else(|| self.row().map(|row| tree.root_of(row.node)));
-        root.map_or_else(Asks::new, |root| self.best(root, shared))
+        let before = self.picked.clone();
+        let asks = root.map_or_else(Asks::new, |root| self.best(root, shared));
+        if asks.is_empty() && before.is_some() && before == self.picked {
+            return vec![tell("This is the best move already: Esc undoes it")];
+        }
+        asks
     }
 
     fn best(&mut self, root: NodeIndex, shared: &Shared) -> Asks {

@@ -51,11 +51,11 @@ pub(super) const COMMANDS: &[Command<Run<WhatIf>>] = &[
     command(530, &[Key::Enter, Char('r')], "start", "start", "Start the selected experiment; it restores every setting it changes", WhatIf::begin),
     command(540, &[Char('w')], "slots", "slot moves", "Show the slots: hypothetical moves of cards", |_, _| vec![Ask::Show(ScreenId("slots"), None)]),
     command(550, &[Char('e')], "edit arms", "custom arms", "Edit the custom experiment's arms: A: scheduler=none bs=4k; filename=FILE reads a file", WhatIf::write_arms),
-    command(560, &[Char('m')], "extend", "more rounds", "Add rounds to an experiment that has ended", |_, shared| update::longer(shared)),
+    command(560, &[Char('m')], "more rounds", "more rounds", "Add rounds to an experiment that has ended", |_, shared| update::longer(shared)),
     command(570, &[Char('K')], "keep winner", "keep winner", "Apply the winner's settings and keep them until undone", WhatIf::keep),
     command(575, &[Char('d')], "", "samples", "Show the runs of the experiment with all readings, or its verdict", |state, _| state.show_runs()),
-    command(580, &[Char('s')], "to sheet", "add to sheet", "Add the verdict to the sheet, or remove it", |_, shared| update::to_sheet(shared)),
-    command(590, &[Char('b')], "undo", "undo kept", "Undo the settings kept from an experiment", WhatIf::put_back),
+    command(580, &[Char('s')], "add to sheet", "add to sheet", "Add the verdict to the sheet, or remove it", |_, shared| update::to_sheet(shared)),
+    command(590, &[Char('b')], "undo kept", "undo kept", "Undo the settings kept from an experiment", WhatIf::put_back),
 ];
 
 /// An experiment and its plan here, or what it needs.

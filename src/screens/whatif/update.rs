@@ -110,11 +110,20 @@ impl Screen for WhatIf {
         match command {
             "start" => is_idle && (experiments.refused().is_some() || experiments.on_screen().is_none()),
             "custom arms" => is_idle && experiments.on_screen().is_none(),
-            "more rounds" | "add to sheet" => has_ended && experiments.refused().is_none(),
-            "keep winner" => has_ended && experiments.winner().is_some() && self.kept.is_empty(),
+            "more rounds" => has_ended && experiments.on_screen().is_some_and(|one| one.account.can_go_on()),
+            "add to sheet" => has_ended && experiments.done_at.is_some(),
+            "keep winner" => has_ended && self.kept.is_empty() && has_changes_to_keep(shared),
             "undo kept" => !self.kept.is_empty(),
             _ => true,
         }
+    }
+
+    fn hint(&self, command: &str, shared: &Shared) -> Option<&'static str> {
+        let is_posted = || {
+            let at = shared.experiments.done_at;
+            at.is_some_and(|at| shared.experiments.posted.contains(&at))
+        };
+        (command == "add to sheet" && is_posted()).then_some("remove from sheet")
     }
 
     fn mark(&self, shared: &Shared) -> Option<String> {
@@ -301,6 +310,9 @@ pub(super) fn longer(shared: &Shared) -> Asks {
 /// Puts the verdict into the sheet, or leaves it out again.
 pub(super) fn to_sheet(shared: &Shared) -> Asks {
     let experiments = &shared.experiments;
+    if experiments.running().is_some() {
+        return vec![tell("The experiment still runs: its verdict can go into the sheet at its end")];
+    }
     let Some(at) = experiments.done_at.filter(|_| experiments.shown.is_some()) else {
         return vec![tell("No verdict to add to the sheet: Enter starts the selected experiment")];
     };
@@ -310,6 +322,14 @@ pub(super) fn to_sheet(shared: &Shared) -> Asks {
         "Verdict added to the sheet: 7 shows it"
     };
     vec![Ask::Change(SharedChange::TurnExperiment(at)), tell(told)]
+}
+
+/// Whether keeping the winner would write anything.
+fn has_changes_to_keep(shared: &Shared) -> bool {
+    let shown = shared.experiments.shown.as_ref().zip(shared.experiments.winner());
+    shown.is_some_and(|(shown, (_, winner))| {
+        changes(&shared.machine, &shown.account.plan, winner).is_ok_and(|changes| !changes.is_empty())
+    })
 }
 
 /// The writes of the winner's settings, the scheduler first.

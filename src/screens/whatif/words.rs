@@ -2,13 +2,16 @@
 
 use ratatui::layout::Rect;
 
-use super::{WhatIf, arms::word, runs};
+use super::{COMMANDS, WhatIf, arms::word, runs};
 use crate::{
     experiment::{Account, Phase, verdict},
     model::{Effect, Verdict},
-    screens::widgets::{
-        paint::{Brush, Piece, hanging, hints, piece},
-        scroll,
+    screens::{
+        Screen,
+        widgets::{
+            paint::{Brush, Piece, hanging, hints, piece},
+            scroll,
+        },
     },
     text::Label,
     ui::{Shared, experiments::Progress, theme::Meaning},
@@ -40,24 +43,20 @@ pub(super) fn draw(state: &WhatIf, shared: &Shared, shown: &Progress, panel: Rec
 fn keys(state: &WhatIf, shared: &Shared, account: &Account) -> Vec<Piece> {
     let details = if state.shows_runs { ("d", "verdict") } else { ("d", "runs") };
     if !account.has_ended() {
-        return hints(&[("x", "stop it; every setting is restored"), details]);
+        return hints(&[("x", "stop"), details, ("", "Every setting is restored.")]);
     }
-    let keep =
-        shared.experiments.winner().map(|(_, winner)| format!("keep {}", account.plan.arms[winner].label));
-    let is_posted = |at| shared.experiments.posted.contains(at);
-    let sheet = shared.experiments.done_at.as_ref().map(is_posted);
-    let mut keys: Vec<(&str, &str)> = Vec::new();
-    match &keep {
-        _ if !state.kept.is_empty() => keys.push(("b", "undo what was kept")),
-        Some(keep) => keys.push(("K", keep)),
-        None => {}
-    }
-    if account.can_go_on() {
-        keys.push(("m", "more rounds"));
-    }
-    keys.extend(sheet.map(|posted| ("s", if posted { "remove from the sheet" } else { "add to the sheet" })));
-    keys.push(details);
-    keys.push(("Esc", "back"));
+    // The footer's words for the same keys.
+    let offered = COMMANDS.iter().filter(|command| {
+        ["more rounds", "keep winner", "add to sheet", "undo kept"].contains(&command.row.name)
+            && state.offers(command.row.name, shared)
+    });
+    let words = offered.map(|command| {
+        let row = command.row;
+        (row.hint_keys(), state.hint(row.name, shared).unwrap_or(row.hint))
+    });
+    let words: Vec<(String, &str)> = words.collect();
+    let keys = words.iter().map(|(key, word)| (key.as_str(), *word));
+    let keys: Vec<(&str, &str)> = keys.chain([details, ("Esc", "back")]).collect();
     hints(&keys)
 }
 
