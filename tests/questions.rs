@@ -20,6 +20,70 @@ fn quitting_asks_about_staged_values() {
 }
 
 #[test]
+fn quitting_with_staged_and_changed_settings_asks_about_both() {
+    for (columns, rows) in [(60, 20), (80, 24), (120, 40)] {
+        let mut headless = open("threadripper-before", (columns, rows));
+        press(&mut headless, "3l+a<Enter>j+q");
+        let picture = shown(&headless);
+        for words in [
+            "1 write staged, 1 setting changed",
+            "drop the staged writes, undo the changed",
+            "drop the staged writes, keep the changed",
+            "boot, quit",
+            "as k, and print udev rules that would set them",
+            "Staged and not applied",
+            "Changed by this run",
+        ] {
+            assert!(picture.contains(words), "{words}: {picture}");
+        }
+        assert!(picture.contains("Esc cancel") && !picture.contains("Esc closes"), "{picture}");
+        press(&mut headless, "q");
+        assert!(!headless.has_left(), "a second q drops nothing");
+        press(&mut headless, "qd");
+        assert!(!headless.has_left() && headless.app.shared.settings.staged.len() == 1);
+        press(&mut headless, "u");
+        assert!(headless.has_left());
+        assert!(headless.app.shared.settings.staged.is_empty() && headless.app.shared.standing() == 0);
+    }
+}
+
+#[test]
+fn a_question_at_the_smallest_size_loses_no_word() {
+    let mut headless = open("threadripper-before", (60, 20));
+    press(&mut headless, "3l+a");
+    let picture = shown(&headless);
+    for words in ["Enter write them, in this order", "Esc   cancel: nothing is written"] {
+        assert!(picture.contains(words), "{words}: {picture}");
+    }
+    press(&mut headless, "<Enter>q");
+    let picture = shown(&headless);
+    for words in ["udev rules that would set them", "restore the values before iodyno, then", "Esc   cancel"]
+    {
+        assert!(picture.contains(words), "{words}: {picture}");
+    }
+}
+
+#[test]
+fn the_footer_of_a_question_has_its_keys_and_no_others() {
+    let mut headless = open("threadripper-before", (120, 40));
+    for (keys, has, leave) in [
+        ("3l+a", "Enter write  Esc cancel", "<Esc>"),
+        ("q", "a review  d drop, quit  Esc cancel", "<Esc>"),
+        ("E", "w save  y copy  Esc close", "<Esc>"),
+        ("a<Enter>q", "u undo  k keep  e print rules  Esc cancel", "<Esc>"),
+        (":", "↑↓ select  Enter run  Esc cancel", "<Esc>"),
+        ("?", "↑↓ scroll  ? glossary  Esc close", "<Esc>"),
+        ("4rq", "q stop and quit  Esc cancel", "<Esc>"),
+    ] {
+        press(&mut headless, keys);
+        let footer = shown(&headless).lines().last().expect("a row").trim().to_owned();
+        assert_eq!(footer, has, "{keys}");
+        press(&mut headless, leave);
+        assert!(shown(&headless).contains("q quit"), "{keys}");
+    }
+}
+
+#[test]
 fn the_palette_goes_to_the_screen_of_a_command() {
     let mut headless = open("threadripper-before", (120, 40));
     press(&mut headless, ":export<Enter>");

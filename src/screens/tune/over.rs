@@ -1,17 +1,20 @@
 //! What lies over the tune screen: the writes before they are made, and the questions about changes that stand.
 
+use super::Laid;
 use crate::{
     screens::{
         Over,
         widgets::paint::{Piece, hanging, hints, label, paragraph, piece},
     },
     tune::{Change, change_log::Entry},
-    ui::{Shared, theme::Meaning},
+    ui::{Shared, settings::Staged, theme::Meaning},
     units::counted,
 };
 
 /// Columns before a file's path.
 const INDENT: usize = 11;
+
+type Lines = Vec<Vec<Piece>>;
 
 /// The writes before they are made, in lines of at most `width` cells.
 pub(super) fn review(shared: &Shared, width: u16) -> Over {
@@ -22,15 +25,15 @@ pub(super) fn review(shared: &Shared, width: u16) -> Over {
         (false, Some(why)) => format!("{}: the commands for {}", why, counted(writes.len(), "write")),
         _ => format!("{} to make{simulated}", counted(writes.len(), "write")),
     };
-    let what = if can { "writes them, in this order" } else { "quits and prints them" };
-    let mut lines = vec![hints(&[("Enter", what), ("Esc", "goes back, nothing written")]), Vec::new()];
+    let what = if can { "write them, in this order" } else { "quit, and print them" };
+    let mut lines = choices(&[("Enter", what), ("Esc", "cancel: nothing is written")], width);
+    lines.push(Vec::new());
     for (change, more) in grouped(&writes) {
         let more = if more > 0 { format!(" and {} like it", counted(more, "file")) } else { String::new() };
         if can {
-            lines.push(vec![
-                piece(format!("{:<10} {:<20} ", change.device, change.setting.0), Meaning::Drive),
-                piece(format!("{} → {}", change.from, change.to), Meaning::Marked),
-            ]);
+            let lead = piece(format!("{:<10} {:<20} ", change.device, change.setting.0), Meaning::Drive);
+            let values = format!("{} → {}", change.from, change.to);
+            lines.extend(hanging(lead, &values, Meaning::Marked, width));
             let file = format!("{}{more}", change.file);
             lines.extend(hanging(label("", INDENT), &file, Meaning::Quiet, width));
         } else {
@@ -41,68 +44,113 @@ pub(super) fn review(shared: &Shared, width: u16) -> Over {
 }
 
 /// The question before leaving while changes stand.
-pub(super) fn standing(shared: &Shared) -> Over {
+pub(super) fn standing(shared: &Shared, width: u16) -> Over {
     let simulated = if shared.is_simulated() { ", SIMULATED" } else { "" };
     let title = format!("{} changed by this run{simulated}", counted(shared.standing(), "setting"));
-    let mut lines = vec![
-        choice("u", "undo: restore the values before iodyno, then quit"),
-        choice("k", "keep: they stay until the next boot"),
-        choice("e", "keep, and print udev rules that would set them at every boot"),
-        choice("Esc", "cancel"),
-        Vec::new(),
-    ];
-    lines.extend(shared.settings.own().map(changed));
+    let mut lines = choices(
+        &[
+            ("u", "undo: restore the values before iodyno, then quit"),
+            ("k", "keep: they stay until the next boot"),
+            ("e", "keep, and print udev rules that would set them at every boot"),
+            ("Esc", "cancel"),
+        ],
+        width,
+    );
+    lines.push(Vec::new());
+    lines.extend(shared.settings.own().flat_map(|entry| changed(entry, width)));
     Over { title, lines, size: (76, 16), cursor: None }
 }
 
-/// The question before leaving while values are staged.
-pub(super) fn staged(shared: &Shared) -> Over {
-    let count = shared.settings.writes().len();
-    let title = format!("{} staged and not applied", counted(count, "write"));
-    let lines = vec![
-        choice("a", "review them, to apply them"),
-        choice("d", "drop them, and quit"),
-        choice("Esc", "cancel"),
-    ];
-    Over { title, lines, size: (60, 8), cursor: None }
+/// The question before leaving while values are staged; with settings changed too, each key says what becomes of both.
+pub(super) fn staged(shared: &Shared, width: u16) -> Over {
+    let writes = counted(shared.settings.writes().len(), "write");
+    let size = (76, 16);
+    if shared.standing() == 0 {
+        let title = format!("{writes} staged and not applied");
+        let keys = [("a", "review them, to apply them"), ("d", "drop them, and quit"), ("Esc", "cancel")];
+        return Over { title, lines: choices(&keys, width), size, cursor: None };
+    }
+    let simulated = if shared.is_simulated() { ", SIMULATED" } else { "" };
+    let title = format!("{writes} staged, {} changed{simulated}", counted(shared.standing(), "setting"));
+    let mut lines = choices(
+        &[
+            ("a", "review the staged writes, to apply them"),
+            ("u", "drop the staged writes, undo the changed settings, quit"),
+            ("k", "drop the staged writes, keep the changed settings until the next boot, quit"),
+            ("e", "as k, and print udev rules that would set them at every boot"),
+            ("Esc", "cancel"),
+        ],
+        width,
+    );
+    lines.push(Vec::new());
+    lines.push(vec![piece("Staged and not applied", Meaning::Heading)]);
+    lines.extend(shared.settings.staged.iter().flat_map(|one| waiting(one, width)));
+    lines.push(vec![piece("Changed by this run", Meaning::Heading)]);
+    lines.extend(shared.settings.own().flat_map(|entry| changed(entry, width)));
+    Over { title, lines, size, cursor: None }
 }
 
 /// Rules that set the changed settings at every boot, with the keys that save them.
 pub(super) fn export(rules: &str, width: u16) -> Over {
-    let mut lines = vec![
-        hints(&[("w", "saves them in the current directory"), ("y", "copies"), ("Esc", "closes")]),
-        Vec::new(),
-    ];
+    let keys = [("w", "save them in the current directory"), ("y", "copy"), ("Esc", "close")];
+    let mut lines = choices(&keys, width);
+    lines.push(Vec::new());
     lines.extend(rules.lines().flat_map(|line| paragraph(line, Meaning::Text, width)));
     Over { title: "udev rules for the changed settings".to_owned(), lines, size: (110, 40), cursor: None }
 }
 
 /// The offer to restore what a dead session changed.
-pub(super) fn left_behind(shared: &Shared) -> Over {
+pub(super) fn left_behind(shared: &Shared, width: u16) -> Over {
     let title = format!(
         "{} left changed by an iodyno that was killed",
         counted(shared.settings.left_behind().count(), "setting")
     );
-    let mut lines = vec![
-        choice("u", "undo: restore the values before it"),
-        choice("k", "keep: they stay until the next boot"),
-        choice("Esc", "later; asked again at the next start"),
-        Vec::new(),
-    ];
-    lines.extend(shared.settings.left_behind().map(changed));
+    let mut lines = choices(
+        &[
+            ("u", "undo: restore the values before it"),
+            ("k", "keep: they stay until the next boot"),
+            ("Esc", "later; asked again at the next start"),
+        ],
+        width,
+    );
+    lines.push(Vec::new());
+    lines.extend(shared.settings.left_behind().flat_map(|entry| changed(entry, width)));
     Over { title, lines, size: (76, 16), cursor: None }
 }
 
-fn choice(key: &str, what: &str) -> Vec<Piece> {
-    vec![piece(format!("{key:<5}"), Meaning::Key), piece(what, Meaning::Text)]
+/// The keys of each for the footer.
+pub(super) fn keys(laid: Laid, shared: &Shared) -> Vec<Piece> {
+    let review = if shared.can_tune() { "write" } else { "quit, print" };
+    hints(match laid {
+        Laid::Review => return hints(&[("Enter", review), ("Esc", "cancel")]),
+        Laid::Staged if shared.standing() == 0 => &[("a", "review"), ("d", "drop, quit"), ("Esc", "cancel")],
+        Laid::Staged => {
+            &[("a", "review"), ("u", "undo"), ("k", "keep"), ("e", "print rules"), ("Esc", "cancel")]
+        }
+        Laid::Standing => &[("u", "undo"), ("k", "keep"), ("e", "print rules"), ("Esc", "cancel")],
+        Laid::Export => &[("w", "save"), ("y", "copy"), ("Esc", "close")],
+        Laid::LeftBehind => &[("u", "undo"), ("k", "keep"), ("Esc", "later")],
+    })
 }
 
-fn changed(entry: &Entry) -> Vec<Piece> {
+/// Keys with all that each does, wrapped.
+fn choices(keys: &[(&str, &str)], width: u16) -> Lines {
+    let line = |(key, what): &(&str, &str)| {
+        hanging(piece(format!("{key:<6}"), Meaning::Key), what, Meaning::Text, width)
+    };
+    keys.iter().flat_map(line).collect()
+}
+
+fn waiting(staged: &Staged, width: u16) -> Lines {
+    let from = staged.changes.first().map_or("", |change| change.from.as_str());
+    let lead = piece(format!("{:<10} {:<20} ", staged.device, staged.setting.0), Meaning::Drive);
+    hanging(lead, &format!("{from} → {}", staged.value), Meaning::Marked, width)
+}
+
+fn changed(entry: &Entry, width: u16) -> Lines {
     let now = entry.last.last().map_or("", String::as_str);
-    vec![
-        piece(format!("{:<10} {:<20} ", entry.device.name, entry.setting), Meaning::Drive),
-        piece(format!("before {}, now {now}", entry.found), Meaning::Text),
-    ]
+    let lead = piece(format!("{:<10} {:<20} ", entry.device.name, entry.setting), Meaning::Drive);
+    hanging(lead, &format!("before {}, now {now}", entry.found), Meaning::Text, width)
 }
 
 /// Writes that differ in nothing but their file, together: the first, and how many more there are.

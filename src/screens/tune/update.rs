@@ -168,11 +168,15 @@ impl Screen for Tune {
     fn over(&self, shared: &Shared, width: u16) -> Option<Over> {
         Some(match self.laid {
             Laid::Review => over::review(shared, width),
-            Laid::Standing => over::standing(shared),
-            Laid::Staged => over::staged(shared),
+            Laid::Standing => over::standing(shared, width),
+            Laid::Staged => over::staged(shared, width),
             Laid::Export => over::export(&export(shared), width),
-            Laid::LeftBehind => over::left_behind(shared),
+            Laid::LeftBehind => over::left_behind(shared, width),
         })
+    }
+
+    fn over_hints(&self, shared: &Shared) -> Vec<Piece> {
+        over::keys(self.laid, shared)
     }
 
     fn over_key(&mut self, key: Key, command: Option<&str>, shared: &Shared) -> Option<Asks> {
@@ -187,7 +191,11 @@ impl Screen for Tune {
                 Key::Char('a') | Key::Enter => {
                     Some(vec![Ask::Close, Ask::Show(TUNE, None), Ask::Command("apply")])
                 }
-                Key::Char('d' | 'q') => Some(vec![Ask::Close, Ask::Change(UnstageAll), Ask::Command("quit")]),
+                Key::Char('q') if shared.standing() > 0 => Some(vec![Ask::Close]),
+                Key::Char('u' | 'k' | 'e') if shared.standing() > 0 => standing_key(key, shared),
+                Key::Char('d' | 'q') if shared.standing() == 0 => {
+                    Some(vec![Ask::Close, Ask::Change(UnstageAll), Ask::Command("quit")])
+                }
                 Key::Esc | Key::Char('n') => Some(vec![Ask::Close]),
                 _ => None,
             },
