@@ -43,7 +43,7 @@ pub(super) fn draw(state: &WhatIf, shared: &Shared, shown: &Progress, panel: Rec
 fn keys(state: &WhatIf, shared: &Shared, account: &Account) -> Vec<Piece> {
     let details = if state.shows_runs { ("d", "verdict") } else { ("d", "runs") };
     if !account.has_ended() {
-        return hints(&[("x", "stop"), details, ("", "Every setting is restored.")]);
+        return hints(&[("x", "stop; every setting is restored"), details]);
     }
     // The footer's words for the same keys.
     let offered = COMMANDS.iter().filter(|command| {
