@@ -377,15 +377,17 @@ fn esc_goes_back_through_every_screen_that_led_to_a_move() {
     press(&mut headless, "<Esc>");
     assert_eq!(headless.app.screen, ScreenId("slots"), "Esc undoes it first");
     assert!(!headless.app.screens.slots.is_carrying());
+    press(&mut headless, "<Esc>");
+    assert_eq!(headless.app.screen, ScreenId("slots"), "the move that w proposed is a step too");
     for screen in ["findings", "pull", "machine", "machine"] {
         press(&mut headless, "<Esc>");
         assert_eq!(headless.app.screen, ScreenId(screen));
     }
     // From the tree, and from a finding that a tab shows.
-    for (keys, screen) in [("w", "machine"), ("2w", "findings"), ("2<Enter>w", "machine")] {
+    for (keys, screen, steps) in [("w", "machine", 0), ("2w", "findings", 1), ("2<Enter>w", "machine", 0)] {
         press(&mut headless, &format!("1g{keys}"));
         assert_eq!(headless.app.screen, ScreenId("slots"), "{keys}");
-        press(&mut headless, "<Esc>");
+        press(&mut headless, &"<Esc>".repeat(steps + 1));
         assert_eq!(headless.app.screen, ScreenId(screen), "{keys}");
     }
     press(&mut headless, "<Esc>");

@@ -68,6 +68,40 @@ fn a_card_is_moved_from_the_machine_screen_and_restored() {
 }
 
 #[test]
+fn a_move_that_a_finding_proposes_is_undone_by_esc() {
+    let mut headless = open("2w");
+    assert!(shown(&headless).contains("● moved the card with nvme0n1"), "{}", shown(&headless));
+    press(&mut headless, "<Esc>");
+    assert_eq!((headless.app.screen, gain(&headless)), (ScreenId("slots"), None), "one step is undone");
+    assert!(!shown(&headless).contains("● moved"), "{}", shown(&headless));
+    press(&mut headless, "<Esc>");
+    assert_eq!(headless.app.screen, ScreenId("findings"), "with nothing to undo Esc leads back");
+    // The same move proposed again is no second step.
+    press(&mut headless, "8b2w<Esc>");
+    assert_eq!((headless.app.screen, gain(&headless)), (ScreenId("slots"), None));
+}
+
+#[test]
+fn small_panels_keep_names_and_figures() {
+    let mut headless = open("8");
+    for (size, keys) in [((60, 20), "G"), ((80, 24), "G"), ((60, 20), "b"), ((80, 24), "b")] {
+        headless.send(Message::Resize(size.0, size.1));
+        press(&mut headless, keys);
+        let picture = shown(&headless);
+        assert!(!picture.contains("nvm…"), "{picture}");
+        let body = |line: &&str| line.contains(" more") || line.contains("↑") && line.contains("↓");
+        for line in
+            picture.lines().filter(body).filter(|line| line.contains("root complex") || line.contains(':'))
+        {
+            assert!(line.contains('─'), "the mark covers a row: {picture}");
+        }
+    }
+    headless.send(Message::Resize(60, 20));
+    press(&mut headless, "<Esc><Esc>g");
+    assert!(shown(&headless).contains("nvme8n1"), "{}", shown(&headless));
+}
+
+#[test]
 fn the_experiments_lead_to_the_page_and_it_leads_back() {
     let mut headless = open("5");
     assert!(shown(&headless).contains("w slots"), "{}", shown(&headless));

@@ -9,7 +9,7 @@ use crate::{
     report::whatif::rows::{Mark, Row},
     screens::widgets::{
         findings,
-        paint::{Brush, Piece, cells, hanging, inner, paragraph, piece, width, write_fitting},
+        paint::{Brush, Piece, cells, cut, hanging, inner, paragraph, piece, width, write_fitting},
         scroll::{self, out_of_sight},
         words::{giga, rate},
     },
@@ -22,9 +22,14 @@ pub(super) fn draw(state: &Slots, shared: &Shared, area: Rect, brush: &mut Brush
     let areas = Areas::new(state, shared, area);
     let (today, then) = (areas.today, areas.then);
     let note = [piece(format!("{} with all busy", shared.units.giga_per_second()), Meaning::Quiet)];
-    let area = brush.panel(today, &today_title(state, shared), &note);
+    let height = areas.rows.height;
+    let (above, below) = (state.today.len(), state.then.len());
+    let hidden = [above, below].map(|count| out_of_sight(state.top, count, height));
+    let title = beside_mark(brush, today, &today_title(state, shared), hidden[0]);
+    let area = brush.panel(today, &title, &note);
     side(state, shared, brush, area, &Side { machine: &shared.machine, rows: &state.today, before: None });
-    let area = brush.panel(then, &then_title(state, shared), if state.then.is_empty() { &[] } else { &note });
+    let title = beside_mark(brush, then, &then_title(state, shared), hidden[1]);
+    let area = brush.panel(then, &title, if state.then.is_empty() { &[] } else { &note });
     match &state.prediction {
         Some(Ok(prediction)) => {
             let machine = &prediction.moved.then.machine;
@@ -38,13 +43,20 @@ pub(super) fn draw(state: &Slots, shared: &Shared, area: Rect, brush: &mut Brush
         }
         None => guide(state, shared, brush, area),
     }
-    let hidden = out_of_sight(state.top, state.today.len(), areas.rows.height);
-    scroll::mark(brush, today, scroll::ROWS, hidden);
+    scroll::mark(brush, today, scroll::ROWS, hidden[0]);
     if !state.then.is_empty() {
-        let hidden = out_of_sight(state.top, state.then.len(), areas.rows.height);
-        scroll::mark(brush, then, scroll::ROWS, hidden);
+        scroll::mark(brush, then, scroll::ROWS, hidden[1]);
     }
     text(state, shared, areas.text, brush);
+}
+
+/// A title that leaves room for the mark of rows out of sight, which stands in its rule where there is no box.
+fn beside_mark(brush: &Brush<'_>, panel: Rect, title: &[Piece], hidden: (usize, usize)) -> Vec<Piece> {
+    if brush.boxed || hidden == (0, 0) {
+        return title.to_vec();
+    }
+    let mark = cells(&scroll::words(scroll::ROWS, hidden)).saturating_sub(cells(" more")) + 4;
+    cut(title, panel.width.saturating_sub(mark + 2))
 }
 
 fn today_title(state: &Slots, shared: &Shared) -> Vec<Piece> {
@@ -124,15 +136,22 @@ struct Side<'a> {
 const LINK: u16 = 9;
 const BUSY: u16 = 13;
 const BAR: u16 = 12;
+/// Cells of the rate without its limit, on panels narrower than that.
+const BUSY_ALONE: (u16, u16) = (5, 36);
 
 fn side(state: &Slots, shared: &Shared, brush: &mut Brush<'_>, area: Rect, side: &Side<'_>) {
     let has_link = area.width >= 44;
     let has_bar = area.width >= 78;
-    let right = BUSY + if has_link { LINK } else { 0 } + if has_bar { BAR } else { 0 };
+    let busy = if area.width < BUSY_ALONE.1 { BUSY_ALONE.0 } else { BUSY };
+    let right = busy + if has_link { LINK } else { 0 } + if has_bar { BAR } else { 0 };
     let wide = side.rows.iter().filter_map(|row| row.drive.as_ref()).map(|name| cells(name.as_str())).max();
     for (y, (index, row)) in (area.y..area.bottom()).zip(side.rows.iter().enumerate().skip(state.top)) {
-        // A root complex has no link: its name may take that column's room.
-        let free = if has_link && row.depth == 0 { LINK } else { 0 };
+        // A name takes the room of columns that are blank in its row.
+        let free = match (has_link && row.link.is_some(), has_figures(row)) {
+            (true, _) => 0,
+            (false, true) => right.saturating_sub(busy + if has_bar { BAR } else { 0 }),
+            (false, false) => right,
+        };
         let room = area.width.saturating_sub(right + 4) + free;
         let selected = side.before.is_none() && index == state.selected;
         if selected {
@@ -154,8 +173,16 @@ fn side(state: &Slots, shared: &Shared, brush: &mut Brush<'_>, area: Rect, side:
             }
             x += LINK;
         }
-        figures(shared, brush, x, y, row, side.before, has_bar);
+        if has_figures(row) {
+            let figures = Figures { wide: busy, has_bar, before: side.before };
+            figures.draw(shared, brush, x, y, row);
+        }
     }
+}
+
+/// Whether a row has a rate: a drive, or a root complex with its limit.
+fn has_figures(row: &Row) -> bool {
+    row.busy.is_some() || row.limit.is_some() && row.depth == 0
 }
 
 /// Marks of the moved card and its swap; arrows point to the other side.
@@ -196,36 +223,38 @@ fn label(machine: &Machine, row: &Row, wide: u16, room: u16) -> Vec<Piece> {
     }
 }
 
-/// The rate of a row with all drives busy and the limit of its path; coloured by the difference to before.
-fn figures(
-    shared: &Shared,
-    brush: &mut Brush<'_>,
-    x: u16,
-    y: u16,
-    row: &Row,
-    before: Option<&Total>,
+/// How the figures of a row are drawn.
+struct Figures<'a> {
+    /// Cells of the rate and, where there is room, the limit.
+    wide: u16,
     has_bar: bool,
-) {
-    let share = |rate: Option<BytesPerSecond>| rate.map(|rate| rate.0);
-    let (busy, limit) = (share(row.busy), share(row.limit));
-    if busy.is_none() && (limit.is_none() || row.depth > 0) {
-        return;
-    }
-    let full = busy.zip(limit).is_some_and(|(busy, limit)| busy >= limit * 0.995);
-    let was = before.zip(row.drive.as_ref()).and_then(|(before, drive)| before.shares.get(drive));
-    let meaning = match (was.map(|was| was.bytes_per_second.0), busy) {
-        (Some(was), Some(now)) if now > was * 1.001 => Meaning::Good,
-        (Some(was), Some(now)) if now < was * 0.999 => Meaning::Problem,
-        _ if full && row.depth == 0 => Meaning::Warning,
-        _ => Meaning::Figure,
-    };
-    let left = busy.map_or_else(String::new, |busy| giga(shared.units, busy));
-    let limit_text = limit.map_or_else(|| "   ?".to_owned(), |limit| giga(shared.units, limit));
-    let x = brush.text(x, y, 4, &format!("{left:>4}"), meaning);
-    let x = brush.text(x, y, 8, &format!(" of {limit_text:>4}"), Meaning::Quiet);
-    if let (true, Some(busy), Some(limit)) = (has_bar, busy, limit) {
-        let colour = if full && row.depth == 0 { Meaning::Warning } else { Meaning::Load };
-        brush.bar(x + 2, y, BAR - 1, busy / limit, colour);
+    before: Option<&'a Total>,
+}
+
+impl Figures<'_> {
+    /// The rate of a row with all drives busy and the limit of its path; coloured by the difference to before.
+    fn draw(&self, shared: &Shared, brush: &mut Brush<'_>, x: u16, y: u16, row: &Row) {
+        let share = |rate: Option<BytesPerSecond>| rate.map(|rate| rate.0);
+        let (busy, limit) = (share(row.busy), share(row.limit));
+        let full = busy.zip(limit).is_some_and(|(busy, limit)| busy >= limit * 0.995);
+        let was = self.before.zip(row.drive.as_ref()).and_then(|(before, drive)| before.shares.get(drive));
+        let meaning = match (was.map(|was| was.bytes_per_second.0), busy) {
+            (Some(was), Some(now)) if now > was * 1.001 => Meaning::Good,
+            (Some(was), Some(now)) if now < was * 0.999 => Meaning::Problem,
+            _ if full && row.depth == 0 => Meaning::Warning,
+            _ => Meaning::Figure,
+        };
+        let left = busy.map_or_else(String::new, |busy| giga(shared.units, busy));
+        let limit_text = limit.map_or_else(|| "   ?".to_owned(), |limit| giga(shared.units, limit));
+        let x = brush.text(x, y, 4, &format!("{left:>4}"), meaning);
+        if self.wide < BUSY {
+            return;
+        }
+        let x = brush.text(x, y, 8, &format!(" of {limit_text:>4}"), Meaning::Quiet);
+        if let (true, Some(busy), Some(limit)) = (self.has_bar, busy, limit) {
+            let colour = if full && row.depth == 0 { Meaning::Warning } else { Meaning::Load };
+            brush.bar(x + 2, y, BAR - 1, busy / limit, colour);
+        }
     }
 }
 

@@ -83,14 +83,12 @@ impl Screen for Slots {
 
     fn take(&mut self, subject: &Subject, shared: &Shared) -> Asks {
         self.renew_stale(shared);
-        self.steps.clear();
         match *subject {
-            Subject::Crowded(root) => self.best(root, shared),
+            // What another screen proposes is a step like the user's own: Esc undoes it.
+            Subject::Crowded(root) => self.user_step(shared, |slots, shared| slots.best(root, shared)),
             Subject::Node(node, _) => {
                 let is_device = shared.machine.pci.node(node).kind != NodeKind::RootComplex;
                 let asks = if is_device {
-                    // Esc puts this card back, as one that was picked up here.
-                    self.picked = None;
                     self.user_step(shared, |slots, shared| slots.lift(node, shared))
                 } else {
                     Asks::new()
@@ -102,13 +100,10 @@ impl Screen for Slots {
         }
     }
 
-    /// Undoes the last step; without one the page is left, and a card in the hand goes back.
+    /// Undoes the last step; with nothing moved and no step left the page is left.
     fn back(&mut self, shared: &Shared) -> Option<Asks> {
         let Some((picked, selected)) = self.steps.pop() else {
-            if self.is_carrying() {
-                self.put_back(shared);
-            }
-            return None;
+            return self.put_back(shared).then(Asks::new);
         };
         (self.picked, self.selected) = (picked, selected);
         self.renew(shared);
