@@ -94,9 +94,6 @@ pub(crate) fn short((speed, width): Pair) -> String {
 /// Speed and width, each `None` if unknown.
 pub(crate) type Ends = (Option<TransferRate>, Option<Lanes>);
 
-/// Cells of [`column()`]: `Gen4 x16 < Gen5 x16`.
-pub(crate) const COLUMN_WIDTH: u16 = 19;
-
 /// `Gen3 x4 < Gen4 x4`: the state of a link and, if higher, its maximum; `up to Gen4 x4` if only that is known.
 pub(crate) fn column(now: Ends, most: Ends) -> String {
     let words = |(speed, width): Ends| {

@@ -72,7 +72,7 @@ impl Choice {
         let mut shown: Vec<(&'static Column, Show)> = self
             .all()
             .filter(|(column, show)| match show {
-                Show::ByWidth => column.from <= room.rows,
+                Show::ByWidth => column.is_by_itself(room),
                 Show::Always => true,
                 Show::Never => false,
             })
@@ -94,7 +94,7 @@ impl Choice {
         let shown = self.shown(room);
         let Some((name, show)) = self.order.get_mut(index) else { return };
         let is_shown = shown.iter().any(|column| column.name == *name);
-        let by_itself = column(name).is_some_and(|column| column.from <= room.rows);
+        let by_itself = column(name).is_some_and(|column| column.is_by_itself(room));
         *show = match (is_shown, *show) {
             (true, _) => Show::Never,
             (false, Show::Never) if by_itself => Show::ByWidth,
@@ -123,9 +123,8 @@ mod tests {
 
     use super::*;
 
-    /// With the longest link there is.
     fn room(rows: u16) -> Room {
-        Room { rows, link: crate::machine::hop::COLUMN_WIDTH }
+        Room { rows, has_load: true }
     }
 
     fn names(choice: &Choice, width: u16) -> Vec<&'static str> {
@@ -136,6 +135,8 @@ mod tests {
     fn columns_appear_as_the_terminal_grows() {
         let choice = Choice::default();
         assert_eq!(names(&choice, 78), ["link", "read", "write", "limit", "load"]);
+        let idle = choice.shown(Room { has_load: false, ..room(78) });
+        assert!(!idle.iter().any(|column| column.name == "load"), "names take the cells of empty bars");
         let wide = names(&choice, 134);
         assert_eq!(
             wide,

@@ -23,6 +23,7 @@ pub(super) fn over(choice: &Choice, cursor: usize, room: Room, width: u16) -> Ov
         // The width from which it is there without being asked for.
         let why = match show {
             Show::ByWidth if column.from > room.rows => format!("from {}", column.from),
+            Show::ByWidth if !column.is_by_itself(room) => "with load".to_owned(),
             Show::ByWidth | Show::Always if !is_shown => "no room".to_owned(),
             _ => String::new(),
         };

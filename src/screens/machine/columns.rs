@@ -14,9 +14,16 @@ use crate::{
 pub(super) struct Room {
     /// Cells of a row.
     pub rows: u16,
-    /// Cells of the longest link in the tree.
-    pub link: u16,
+    /// Whether a drive has read or written since the start.
+    pub has_load: bool,
 }
+
+/// Cells of a link's mark, before the link.
+pub(super) const LINK_LEAD: u16 = 2;
+/// Cells of `Gen4 x16`; a longer link begins further left and shortens its own row's name.
+const LINK: u16 = 8;
+/// Rows from which bars need no load: narrower ones leave their cells to names.
+const IDLE_BARS: u16 = 110;
 
 /// A column of the tree.
 pub(super) struct Column {
@@ -34,6 +41,14 @@ pub(super) struct Column {
     pub cell: fn(&Figures<'_>) -> Cell,
     /// What rows are sorted by; `None` comes last.
     pub key: fn(&Figures<'_>) -> Option<f64>,
+}
+
+impl Column {
+    /// Whether rows show it unless the user decides otherwise.
+    pub fn is_by_itself(&self, room: Room) -> bool {
+        let has_cause = self.name != "load" || room.has_load || room.rows >= IDLE_BARS;
+        self.from <= room.rows && has_cause
+    }
 }
 
 /// What a column shows of a row.
@@ -56,13 +71,14 @@ pub(super) const SLOW_MARK: char = '▼';
 /// A slot that holds a device to less than the device can.
 pub(super) const SLOT_MARK: char = '▽';
 
-/// All columns in their order. The first five are on every terminal.
+/// All columns in their order. The first five are on every terminal; those of counters that need more room than facts beside the
+/// tree leave from 100 cells on begin above [`STACKED`](super::STACKED), so that a wider terminal never shows fewer.
 pub(super) const COLUMNS: &[Column] = &[
     Column {
         name: "link",
         heading: "  link",
         help: "link now, and its maximum if that is more",
-        width: |room| room.link + 2,
+        width: |_| LINK_LEAD + LINK,
         from: 0,
         cell: link,
         key: |figures| {
@@ -108,8 +124,7 @@ pub(super) const COLUMNS: &[Column] = &[
         heading: "read write",
         help: "bars: reads on the left, writes on the right, each against the limit",
         width: |room| match room.rows {
-            // A short link leaves its cells to the bars.
-            rows @ 110..160 => 7 + (21 - (room.link + 2).min(21)).min(rows - 110) / 2 * 2,
+            rows @ 110..160 => 7 + (rows - 110).min(8) / 2 * 2,
             160..200 => 15,
             200.. => 21,
             _ => 7,
@@ -136,7 +151,7 @@ pub(super) const COLUMNS: &[Column] = &[
         heading: "r/s",
         help: "reads per second, after merging; of a test's targets the reads of the test",
         width: |_| 6,
-        from: 88,
+        from: 98,
         cell: |figures| requests(figures, |flow| flow.read.requests),
         key: |figures| Some(figures.flow?.read.requests),
     },
@@ -145,7 +160,7 @@ pub(super) const COLUMNS: &[Column] = &[
         heading: "w/s",
         help: "writes per second, after merging",
         width: |_| 6,
-        from: 95,
+        from: 98,
         cell: |figures| requests(figures, |flow| flow.write.requests),
         key: |figures| Some(figures.flow?.write.requests),
     },

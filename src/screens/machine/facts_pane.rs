@@ -75,20 +75,22 @@ pub(super) fn over(state: &Tree, shared: &Shared, width: u16) -> Option<Over> {
 
 /// The first facts side by side, a line each.
 fn two_columns(paths: bool, brush: &mut Brush<'_>, inner: Rect, facts: &[Fact], top: usize) {
-    let half = inner.width / 2;
     let rows = usize::from(inner.height);
-    let shown = facts.iter().filter(|fact| !fact.label.is_empty()).skip(top).take(rows * 2);
-    for (index, fact) in shown.enumerate() {
+    let shown = || facts.iter().filter(|fact| !fact.label.is_empty()).skip(top).take(rows * 2);
+    let text = |fact: &Fact| fact.path.clone().filter(|_| paths).unwrap_or_else(|| fact.value.clone().into());
+    // The first column gets what its longest text needs, so that it ends well before the second one.
+    let longest = shown().take(rows).map(|fact| cells(&text(fact))).max().unwrap_or_default();
+    let wanted = longest.saturating_add(u16::try_from(LABEL).unwrap_or_default() + GAP);
+    let first = wanted.clamp(inner.width / 2, inner.width * 6 / 10);
+    for (index, fact) in shown().enumerate() {
         let (column, row) = (index / rows, index % rows);
-        let x = if column == 0 { inner.x } else { inner.x + half };
+        let (x, wide) =
+            if column == 0 { (0, first - GAP) } else { (first, inner.width.saturating_sub(first)) };
         let y = (inner.y..inner.bottom()).nth(row).unwrap_or(inner.y);
         let label = label(fact.label, LABEL);
-        let room = half - 1 - cells(&label.0);
-        let value = match &fact.path {
-            Some(path) if paths => fit_end(path, room),
-            _ => fit(&fact.value, room),
-        };
-        brush.write(x, y, half - 1, &[label, piece(value, fact.meaning)]);
+        let room = wide.saturating_sub(cells(&label.0));
+        let value = if paths { fit_end(&text(fact), room) } else { fit(&text(fact), room) };
+        brush.write(inner.x + x, y, wide, &[label, piece(value, fact.meaning)]);
     }
 }
 

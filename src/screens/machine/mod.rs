@@ -18,18 +18,15 @@ use ratatui::layout::{Constraint, Layout, Rect};
 
 use self::{
     choice::Choice,
-    columns::{Room, column, link_text},
+    columns::{Room, column},
     figures::Figures,
 };
 use super::{
     Run,
-    widgets::{
-        paint::{cells, inner},
-        scroll::kept_in_sight,
-    },
+    widgets::{paint::inner, scroll::kept_in_sight},
 };
 use crate::{
-    machine::{Machine, hop::COLUMN_WIDTH},
+    machine::Machine,
     model::{DriveName, NodeIndex},
     report::flatten::{self, Row, RowKey, RowKind, Sort},
     ui::{
@@ -82,9 +79,6 @@ pub(super) const COMMANDS: &[Command<Run<Tree>>] = &[
     command(380, &[Char('p')], "paths", "paths", "Show the path each value was read from", |tree, _| { tree.paths = !tree.paths; Asks::new() }),
     command(450, &[Char('w')], "what if", "what if", "Show this row's card in another slot, as a hypothetical move", Tree::move_this),
 ];
-
-/// The narrowest column of links: its heading.
-const MIN_LINK: u16 = 7;
 
 /// The tree on the screen.
 #[derive(Debug, Clone, Default)]
@@ -186,8 +180,8 @@ impl Tree {
             self.list(shared, height);
             self.reveal(&shared.machine, node, drive.as_ref());
         }
-        let links = self.rows.iter().filter_map(|row| Some(cells(&link_text(&Figures::new(shared, row))?.0)));
-        self.room.link = links.max().unwrap_or_default().clamp(MIN_LINK, COLUMN_WIDTH);
+        let has_load = |row: &Row| Figures::new(shared, row).flow.is_some_and(|flow| flow.bytes() > 0.0);
+        self.room.has_load |= self.rows.iter().any(has_load);
         self.top = kept_in_sight(self.top, self.selected, self.rows.len(), height);
     }
 
@@ -420,7 +414,7 @@ impl Areas {
             (true, _) => (area.height / 5).clamp(5, 10),
         };
         let [above, verdict] = Layout::vertical([Fill(1), Length(height + rest.spare)]).areas(area);
-        let facts = (area.width * 31 / 100).clamp(36, 64);
+        let facts = (area.width * 31 / 100).clamp(32, 64);
         let [tree, facts] = if let Some(rows) = rest.stacked.filter(|_| STACKED.contains(&area.width)) {
             let left = above.height.saturating_sub(rows + 3);
             Layout::vertical([Fill(1), Length(left.clamp(FACTS.0, FACTS.1))]).areas(above)

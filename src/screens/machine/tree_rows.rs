@@ -4,7 +4,7 @@ use ratatui::layout::Rect;
 
 use super::{
     Areas, Tree,
-    columns::{Cell, Column, Room},
+    columns::{Cell, Column, LINK_LEAD, Room},
     facts,
     figures::{Figures, path},
     layers, search_text,
@@ -32,14 +32,21 @@ use crate::{
 /// Cells before a name: the cursor, the mark for tests, the mark of a finding.
 const GUTTER: u16 = 4;
 
-/// Cells of a link's mark, before the link.
-const LINK_LEAD: u16 = 2;
+/// Cells of a row that a long link leaves to its name.
+const LEAST_NAME: u16 = 22;
 
 /// A column with where it stands, from the left edge of the rows.
 struct Placed {
     column: &'static Column,
     x: u16,
     width: u16,
+}
+
+/// Where a row's link begins, from the left edge of the rows: behind the place of its mark, or further left where it is longer than
+/// the column.
+fn link_start(placed: &Placed, link: &str) -> u16 {
+    let end = placed.x + placed.width;
+    (placed.x + LINK_LEAD).min(end.saturating_sub(cells(link))).max(LEAST_NAME.min(placed.x + LINK_LEAD))
 }
 
 /// The columns that rows of this width have, on their right.
@@ -200,9 +207,10 @@ fn heading(state: &Tree, brush: &mut Brush<'_>, head: Rect, columns: &[Placed]) 
         } else {
             let blanks = text.len() - text.trim_start().len();
             let lead = u16::try_from(blanks).unwrap_or(0);
-            (x + lead, format!("{} ", text.trim()))
+            (x + lead - 1, format!(" {} ", text.trim()))
         };
-        brush.text(lead, head.y, head.right().saturating_sub(lead), &text, meaning);
+        let end = head.right() + u16::from(!brush.boxed);
+        brush.text(lead, head.y, end.saturating_sub(lead), &text, meaning);
     }
 }
 
@@ -230,9 +238,13 @@ impl RowPainter<'_> {
         // A row without a link uses that column for its name.
         let end =
             shown.iter().find(|(_, cell)| *cell != Cell::Blank).map_or(self.area.width, |(at, cell)| {
-                // So does one whose link has no mark with the mark's place.
-                let has_no_mark = matches!(cell, Cell::Text(None, ..));
-                if at.column.name == "link" && has_no_mark { at.x + LINK_LEAD } else { at.x }
+                match cell {
+                    Cell::Text(mark, text, _) if at.column.name == "link" => {
+                        // The mark's place is the name's where the link has none.
+                        link_start(at, text) - if mark.is_some() { LINK_LEAD } else { 0 }
+                    }
+                    _ => at.x,
+                }
             });
         let start = self.area.x + GUTTER;
         let first = brush.text(start, self.y, end.saturating_sub(GUTTER), &self.row.guides, Meaning::Lines);
@@ -262,12 +274,16 @@ impl RowPainter<'_> {
                 brush.text(x + width - cells(&text).min(width), y, width, &text, meaning);
             }
             Cell::Text(mark, text, meaning) => {
-                // The link's mark has a place before it, whether there is one or not.
-                let lead = if placed.column.name == "link" { LINK_LEAD } else { 0 };
+                let (x, width) = if placed.column.name == "link" {
+                    let start = link_start(placed, &text);
+                    (self.area.x + start, placed.x + width - start)
+                } else {
+                    (x, width)
+                };
                 if let Some(mark) = mark {
-                    brush.text(x, y, 1, &mark.to_string(), meaning);
+                    brush.text(x.saturating_sub(LINK_LEAD), y, 1, &mark.to_string(), meaning);
                 }
-                brush.text(x + lead, y, width - lead, &fit(&text, width - lead), meaning);
+                brush.text(x, y, width, &fit(&text, width), meaning);
             }
             Cell::Bars([(read, reads), (write, writes)]) => {
                 let half = width / 2;
