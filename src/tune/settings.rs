@@ -232,7 +232,7 @@ pub static SETTINGS: &[Setting] = &[
         ..row(
             SettingId("nomerges"),
             "queue/nomerges",
-            "no merges",
+            "nomerges",
             "0 tries all merges, 1 only simple one-hit merges, 2 none. Random reads have no adjacent \
              requests, so 2 saves the lookup; small sequential reads get slower.",
         )
@@ -244,7 +244,7 @@ pub static SETTINGS: &[Setting] = &[
         ..row(
             SettingId("rq_affinity"),
             "queue/rq_affinity",
-            "affinity",
+            "rq_affinity",
             "The CPU that completes a request: 1 in the submitting CPU's group, 2 the submitting CPU, 0 the CPU that took \
              the interrupt. 2 spreads completions that saturate a single CPU.",
         )
@@ -257,7 +257,7 @@ pub static SETTINGS: &[Setting] = &[
         ..row(
             WBT,
             "queue/wbt_lat_usec",
-            "writeback us",
+            "wbt_lat_usec",
             "The target read latency of writeback throttling, in microseconds. 0 disables throttling and -1 restores \
              the kernel's default.",
         )
@@ -285,7 +285,7 @@ pub static SETTINGS: &[Setting] = &[
         ..row(
             SettingId("add_random"),
             "queue/add_random",
-            "entropy",
+            "add_random",
             "Feeds the timing of completions to the random number generator. 0 saves that work; solid-state drives have \
              it off by default.",
         )

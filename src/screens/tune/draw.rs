@@ -2,14 +2,14 @@
 
 use ratatui::layout::Rect;
 
-use super::{Areas, Tune, differ, settings_of};
+use super::{Areas, Tune, differ, heading_lines, settings_of};
 use crate::{
     screens::widgets::{
         paint::{
             Brush, Piece, cells, fit, hanging, hints, inner, label, open_field, paragraph, piece, simulated,
-            width, wrap,
+            width,
         },
-        scroll,
+        scroll::{self, out_of_sight},
     },
     tune::{
         Device, Outcome, SETTINGS, Setting,
@@ -33,9 +33,9 @@ fn matrix(tune: &Tune, shared: &Shared, areas: &Areas, brush: &mut Brush<'_>) {
     let (head, rows) = (areas.head, areas.rows);
     let shown = tune.columns_shown(settings, rows.width);
     brush.panel(areas.matrix, &heading(shared), &legend(tune, shared, shown.len()));
-    for (column, x, wide) in &shown {
+    for (column, x, _) in &shown {
         let Some(setting) = settings.matrix.columns.get(*column) else { continue };
-        let lines = wrap(setting.label, (*wide).max(4));
+        let lines = heading_lines(setting.label);
         let top = head.y + 2u16.saturating_sub(u16::try_from(lines.len()).unwrap_or(2));
         let meaning = if *column == tune.column { Meaning::Heading } else { Meaning::Quiet };
         for (y, line) in (top..head.bottom()).zip(&lines) {
@@ -52,6 +52,8 @@ fn matrix(tune: &Tune, shared: &Shared, areas: &Areas, brush: &mut Brush<'_>) {
             cell(tune, shared, brush, area, row, *column);
         }
     }
+    let hidden = out_of_sight(tune.top, settings.matrix.devices.len(), rows.height);
+    scroll::mark(brush, areas.matrix, scroll::ROWS, hidden);
 }
 
 /// `Settings  2 staged, 3 stand changed`.
@@ -89,7 +91,7 @@ fn legend(tune: &Tune, shared: &Shared, shown: usize) -> Vec<Piece> {
         let before = if from > 0 { "‹ " } else { "" };
         let after = if from + shown < all { " ›" } else { "" };
         let gap = if note.is_empty() { "" } else { "  " };
-        let text = format!("{gap}{before}{}-{} of {all}{after}", from + 1, from + shown);
+        let text = format!("{gap}{before}columns {}-{} of {all}{after}", from + 1, from + shown);
         note.push(piece(text, Meaning::Quiet));
     }
     note

@@ -197,7 +197,7 @@ impl Tune {
     }
 
     fn column_width(settings: &Settings, column: usize) -> u16 {
-        let heading = in_two_lines(settings.matrix.columns[column].label);
+        let heading = widest(&heading_lines(settings.matrix.columns[column].label)).max(4);
         let widest = (0..settings.matrix.devices.len()).map(|row| settings.text(row, column).width()).max();
         u16::try_from(heading.max(widest.unwrap_or(0))).unwrap_or(u16::MAX)
     }
@@ -226,11 +226,20 @@ impl Tune {
     }
 }
 
-/// The least width in which a heading takes two lines.
-fn in_two_lines(heading: &str) -> usize {
-    let breaks =
-        heading.match_indices(' ').map(|(at, _)| heading[..at].width().max(heading[at + 1..].width()));
-    breaks.min().unwrap_or_else(|| heading.width()).max(4)
+/// A heading in one or two lines, broken where it takes the least width: at a blank, or after a `_` of an attribute's name.
+fn heading_lines(heading: &str) -> Vec<&str> {
+    let breaks = heading.match_indices([' ', '_']).map(|(at, mark)| {
+        let head = if mark == "_" { &heading[..=at] } else { &heading[..at] };
+        [head, &heading[at + 1..]]
+    });
+    match breaks.min_by_key(|lines| widest(lines)) {
+        Some(lines) if heading.width() > 4 => lines.to_vec(),
+        _ => vec![heading],
+    }
+}
+
+fn widest(lines: &[&str]) -> usize {
+    lines.iter().map(|line| line.width()).max().unwrap_or_default()
 }
 
 /// Where among `choices` the way from a value that is none of them leads; numbers go to the next one that way.
