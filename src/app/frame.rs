@@ -168,7 +168,7 @@ pub(crate) fn footer(app: &App, brush: &mut Brush<'_>) {
         brush.write(hints.x + 1, hints.y, hints.width.saturating_sub(2), &pieces);
         return;
     }
-    for (area, command) in layout::hints(hints, app.screen, |row| app.offered(row)) {
+    for (area, command) in layout::hints(hints, app.shared.theme.glyphs, app.screen, |row| app.offered(row)) {
         let keys = command.hint_keys();
         let pieces =
             [piece(keys, Meaning::Key), piece(" ", Meaning::Text), piece(command.hint, Meaning::Quiet)];

@@ -263,7 +263,8 @@ mod tests {
         let mut app = live();
         let hints = |app: &App| -> Vec<&str> {
             let area = ratatui::layout::Rect::new(0, 0, 200, 1);
-            let places = crate::app::layout::hints(area, app.screen, |row| app.offered(row));
+            let places =
+                crate::app::layout::hints(area, app.shared.theme.glyphs, app.screen, |row| app.offered(row));
             places.into_iter().map(|(_, row)| row.name).collect()
         };
         key(&mut app, Key::Char('4'));

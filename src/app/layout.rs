@@ -22,7 +22,7 @@ use ratatui::layout::{
 use super::{App, commands, notice, overlay::Overlay, tabs};
 use crate::{
     screens::widgets::paint::cells,
-    ui::{About, ScreenId, command::Row},
+    ui::{About, ScreenId, command::Row, glyphs::GlyphSet},
 };
 
 /// The smallest terminal that holds a screen.
@@ -111,7 +111,7 @@ impl Layout {
         if self.title.contains(at) && column + 8 >= self.title.width {
             return Hit::Command("help");
         }
-        if let Some((_, row)) = hints(self.hints, app.screen, |row| app.offered(row))
+        if let Some((_, row)) = hints(self.hints, app.shared.theme.glyphs, app.screen, |row| app.offered(row))
             .into_iter()
             .find(|(area, _)| area.contains(at))
         {
@@ -148,8 +148,13 @@ const KEPT: [&str; 6] = ["quit", "stop", "back", "apply", "undo all", "undo one"
 
 /// The hints' places in the footer, as many as fit, each with its command as it is offered now. The way out keeps its place at
 /// the end.
-pub(super) fn hints(area: Rect, screen: ScreenId, offered: impl Fn(Row) -> Option<Row>) -> Vec<(Rect, Row)> {
-    let wide = |row: &Row| cells(&row.hint_keys()) + 1 + cells(row.hint) + 2;
+pub(super) fn hints(
+    area: Rect,
+    glyphs: GlyphSet,
+    screen: ScreenId,
+    offered: impl Fn(Row) -> Option<Row>,
+) -> Vec<(Rect, Row)> {
+    let wide = |row: &Row| cells(&glyphs.keys(&row.hint_keys())) + 1 + cells(row.hint) + 2;
     let mut rows: Vec<Row> =
         commands::of(screen).filter_map(offered).filter(|row| !row.hint.is_empty()).collect();
     rows.sort_by_key(|row| (row.name == "quit", row.place));
@@ -183,7 +188,8 @@ fn overlay_area(app: &App, all: Rect) -> Rect {
             let over = app.screens.get(id).and_then(|screen| screen.over(&app.shared, all.width));
             over.map_or((0, 0), |over| over.size)
         }
-        Some(Overlay::Palette(_)) => (84, 22),
+        // The longest description of a command behind its screen, name and key.
+        Some(Overlay::Palette(_)) => (136, 22),
         Some(Overlay::Help(_) | Overlay::Glossary(_)) => (100, 48),
     };
     let width = width.min(all.width.saturating_sub(4));
@@ -210,7 +216,7 @@ mod tests {
         for width in 80..=220 {
             for tab in tabs::tabs() {
                 let area = Rect::new(0, 23, width, 1);
-                let places = hints(area, tab.id, Some);
+                let places = hints(area, GlyphSet::Braille, tab.id, Some);
                 assert_eq!(places.last().map(|(_, row)| row.name), Some("quit"), "{} {width}", tab.name);
                 assert!(places.windows(2).all(|pair| pair[0].0.right() < pair[1].0.x));
                 assert!(places.iter().all(|(place, _)| place.right() < area.right()));

@@ -161,6 +161,29 @@ impl GlyphSet {
         text.chars().map(|c| if keeps(&c) { c } else { self.translate(c) }).collect()
     }
 
+    /// Keys as a set without arrows names them: `↑↓` is `Up Dn`, since `^v` reads as Ctrl-V and `<` and `>` are keys themselves.
+    pub fn keys(self, keys: &str) -> String {
+        const ARROWS: [(char, &str); 4] = [('↑', "Up"), ('↓', "Dn"), ('←', "Lt"), ('→', "Rt")];
+        if self != Self::Ascii {
+            return keys.to_owned();
+        }
+        let mut words = String::new();
+        let mut was_arrow = false;
+        for key in keys.chars() {
+            let arrow = ARROWS.iter().find(|(arrow, _)| *arrow == key);
+            match arrow {
+                Some((_, word)) => words.extend([if was_arrow { " " } else { "" }, word]),
+                None => words.push(key),
+            }
+            was_arrow = arrow.is_some();
+        }
+        // Columns stay where they are as long as blanks follow.
+        let longer = words.chars().count().saturating_sub(keys.chars().count());
+        let blanks = words.len() - words.trim_end_matches(' ').len();
+        words.truncate(words.len() - longer.min(blanks.saturating_sub(1)));
+        words
+    }
+
     /// Translates a drawn screen, cell by cell. A wide character becomes one of one column; the cell behind it stays blank.
     pub fn apply(self, buffer: &mut Buffer) {
         if self == Self::Braille {
@@ -298,6 +321,15 @@ mod tests {
         for term in ["vt100", "vt220", "ansi", ""] {
             assert_eq!(set(term, &utf8), GlyphSet::Ascii, "{term}");
         }
+    }
+
+    #[test]
+    fn arrow_keys_have_names_where_there_are_no_arrows() {
+        assert_eq!(GlyphSet::Ascii.keys("↑↓"), "Up Dn");
+        assert_eq!(GlyphSet::Ascii.keys("←→"), "Lt Rt");
+        assert_eq!(GlyphSet::Ascii.keys("↑ k      "), "Up k     ", "the text behind it stays in its column");
+        assert_eq!(GlyphSet::Ascii.keys("< >"), "< >");
+        assert_eq!(GlyphSet::Blocks.keys("↑↓"), "↑↓");
     }
 
     #[test]

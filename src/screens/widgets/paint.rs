@@ -196,10 +196,12 @@ impl<'a> Brush<'a> {
         if y >= area.bottom() || x >= area.right() {
             return x;
         }
-        let spans: Vec<Span<'_>> = pieces
-            .iter()
-            .map(|(text, meaning)| Span::styled(text.as_str(), self.theme.style(*meaning)))
-            .collect();
+        let glyphs = self.theme.glyphs;
+        let span = |(text, meaning): &'_ Piece| {
+            let text = if *meaning == Meaning::Key { glyphs.keys(text) } else { text.clone() };
+            Span::styled(text, self.theme.style(*meaning))
+        };
+        let spans: Vec<Span<'_>> = pieces.iter().map(span).collect();
         let most = most.min(area.right() - x);
         let line = Line::from(spans);
         let wide = u16::try_from(line.width()).unwrap_or(u16::MAX).min(most);

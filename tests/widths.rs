@@ -1,0 +1,136 @@
+//! Terminals of every width: a wider one shows no less, and what is out of sight is marked.
+
+use std::{collections::BTreeSet, time::Duration};
+
+use iodyno::{
+    app::{Message, keymap},
+    runtime::headless::Headless,
+    source::origin::Origin,
+    ui::{glyphs::GlyphSet, theme::Theme},
+};
+
+fn open(demo: &str, size: (u16, u16), keys: &str) -> Headless {
+    let mut headless = Headless::open(&Origin::Demo(demo.to_owned()), size).expect("demos open");
+    headless.press(keymap::parse(keys).expect("keys are well written"));
+    headless
+}
+
+fn shown(headless: &Headless) -> String {
+    iodyno::ui::picture::text(&headless.picture(Theme::PLAIN))
+}
+
+/// The columns of the tree by its line of headings.
+fn columns(picture: &str) -> BTreeSet<String> {
+    const ALL: [&str; 18] = [
+        "link",
+        "read",
+        "write",
+        "limit",
+        "rd",
+        "wr",
+        "potential",
+        "r/s",
+        "w/s",
+        "r_await",
+        "w_await",
+        "aqu-sz",
+        "rareq-sz",
+        "wareq-sz",
+        "temp",
+        "AER",
+        "slot",
+        "minute",
+    ];
+    let is_heading = |line: &&str| ["link", "read", "write"].iter().all(|word| line.contains(word));
+    let heading = picture.lines().find(is_heading).unwrap_or_default();
+    // The facts stand beside it.
+    let words: BTreeSet<&str> = heading.split([' ', '─', '│']).collect();
+    ALL.iter().filter(|name| words.contains(**name)).map(|name| (*name).to_owned()).collect()
+}
+
+#[test]
+fn a_wider_terminal_never_shows_fewer_columns() {
+    for (demo, keys) in [("threadripper-before", "r"), ("laptop", "")] {
+        let mut headless = open(demo, (120, 40), keys);
+        if !keys.is_empty() {
+            headless.wait(Duration::from_secs(5));
+            headless.press(keymap::parse("1").expect("a key"));
+        }
+        for height in [24, 30, 40] {
+            let mut before = BTreeSet::new();
+            for width in 60..=300 {
+                headless.send(Message::Resize(width, height));
+                let now = columns(&shown(&headless));
+                let lost: Vec<_> = before.difference(&now).collect();
+                assert!(
+                    lost.is_empty(),
+                    "{demo} {keys} {width}x{height} lost {lost:?}: {}",
+                    shown(&headless)
+                );
+                before = now;
+            }
+            assert!(before.len() >= 14, "{demo} {keys} {height}: {before:?}");
+        }
+    }
+}
+
+#[test]
+fn names_are_whole_where_cells_are_free() {
+    for (demo, size, name) in [
+        ("threadripper-before", (100, 30), "980 PRO 500GB"),
+        ("threadripper-before", (110, 30), "980 PRO 500GB"),
+        ("threadripper-before", (110, 30), "Aquantia Atlantic 10G"),
+        ("laptop", (120, 40), "970 EVO Plus 1TB"),
+        ("laptop", (120, 40), "GeForce RTX 3070 Mobile"),
+        ("laptop", (80, 24), "980 PRO 1TB"),
+    ] {
+        let picture = shown(&open(demo, size, ""));
+        assert!(picture.contains(name), "{name} at {size:?}: {picture}");
+    }
+    assert!(columns(&shown(&open("threadripper-before", (100, 30), ""))).contains("limit"));
+}
+
+#[test]
+fn headings_and_facts_of_small_terminals_stand_apart() {
+    for size in [(60, 20), (80, 24), (99, 30)] {
+        for demo in ["laptop", "threadripper-before"] {
+            let picture = shown(&open(demo, size, "G"));
+            let is_heading =
+                |line: &&str| line.contains("link") && line.contains("read") && line.contains("PCIe tree");
+            let heading = picture.lines().find(is_heading).unwrap_or_else(|| panic!("{picture}"));
+            for glued in ["─link", "─read", "write─", "limit─", "wr─", "─limit"] {
+                assert!(!heading.contains(glued), "{glued}: {heading}");
+            }
+        }
+    }
+    let facts = shown(&open("laptop", (80, 24), ""));
+    assert!(facts.contains("published   ") && !facts.contains("published limit"), "{facts}");
+}
+
+#[test]
+fn rows_of_the_settings_out_of_sight_are_counted() {
+    for (size, hidden) in [((80, 24), 4), ((60, 20), 6)] {
+        let picture = shown(&open("threadripper-before", size, "3"));
+        assert!(picture.contains(&format!("↓ {hidden}")), "{size:?}: {picture}");
+    }
+    assert!(shown(&open("threadripper-before", (80, 24), "3")).contains("columns 1-"));
+    let picture = shown(&open("threadripper-before", (200, 60), "3"));
+    for name in ["nomerges", "affinity", "wbt_lat_", "random"] {
+        assert!(picture.contains(name), "{name}: {picture}");
+    }
+}
+
+#[test]
+fn ascii_names_arrow_keys() {
+    let mut headless = open("laptop", (120, 40), "");
+    let theme = Theme::PLAIN.with_glyphs(GlyphSet::Ascii);
+    headless.app.shared.theme = theme;
+    let picture = iodyno::ui::picture::text(&headless.picture(theme));
+    assert!(picture.contains("Up Dn move") && picture.contains("Lt Rt fold"), "{picture}");
+}
+
+#[test]
+fn the_palette_shows_whole_descriptions_where_there_is_room() {
+    let picture = shown(&open("laptop", (200, 60), ":machine"));
+    assert!(picture.contains("Show the machine: the PCIe tree, links, limits and load"), "{picture}");
+}
