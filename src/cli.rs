@@ -222,7 +222,7 @@ impl CommandLine {
             Some(Command::Sheet(args)) => sheet::run(&args, &origin),
             Some(Command::Compare(args)) => compare::run(&args, &origin),
             Some(Command::Demos(format)) => demos(format),
-            Some(Command::Config(args)) => display::print_config(&args),
+            Some(Command::Config(args)) => display::print_config(&args, &self.display),
             Some(Command::Metrics) => metrics::run(&origin),
             Some(Command::Completions(args)) => pages::completions(&args),
             Some(Command::Man(args)) => pages::man(&args),

@@ -63,11 +63,24 @@ impl Default for Config {
     }
 }
 
+/// The keys of a command before a file gives it others.
+#[derive(Debug, Clone, Copy)]
+pub struct UsualKeys {
+    /// The screen it is for; `None` is every one.
+    pub screen: Option<&'static str>,
+    /// The command's name.
+    pub command: &'static str,
+    /// Its keys.
+    pub keys: &'static [Key],
+}
+
 /// Names that the file may use and that belong to other modules.
 #[derive(Debug, Clone, Default)]
 pub struct Names {
     /// Commands.
     pub commands: Vec<&'static str>,
+    /// Usual keys of commands.
+    pub keys: Vec<UsualKeys>,
     /// Columns of the tree.
     pub columns: Vec<&'static str>,
 }
@@ -107,7 +120,18 @@ mod tests {
     use super::*;
 
     fn names() -> Names {
-        Names { commands: vec!["pull", "units", "theme"], columns: vec!["link", "read", "write", "temp"] }
+        let usual = |screen, command, keys| UsualKeys { screen, command, keys };
+        Names {
+            commands: vec!["pull", "units", "theme", "paths", "undo all", "down", "quit"],
+            columns: vec!["link", "read", "write", "temp"],
+            keys: vec![
+                usual(None, "pull", &[Key::Char('r')]),
+                usual(None, "down", &[Key::Down, Key::Char('j')]),
+                usual(None, "quit", &[Key::Char('q')]),
+                usual(Some("machine"), "paths", &[Key::Char('w')]),
+                usual(Some("tune"), "undo all", &[Key::Char('w')]),
+            ],
+        }
     }
 
     const FULL: &str = r##"
@@ -175,7 +199,15 @@ curves = ["red", 3]
             ("[workload]\n\nbs = \"4q\"", 3, "workload.bs: not a size; use 4k, 1m or 512"),
             ("[workload]\ndepth = 3", 2, "workload.depth: no such option; use rw, bs"),
             ("[profiles]\nx = 3", 2, "profiles.x: not a table; use [profiles.NAME]"),
-            ("[keys]\nfly = \"f\"", 2, "keys.fly: no such command; use pull, units"),
+            ("[keys]\nfly = \"f\"", 2, "keys.fly: no such command; use "),
+            ("[keys]\npuul = \"f\"", 2, "keys.puul: no such command; use pull"),
+            (
+                "[keys]\nunits = \"q\"",
+                2,
+                "keys.units: q is the key of quit; use another key, or bind quit too",
+            ),
+            ("[keys]\npaths = \"q\"", 2, "keys.paths: q is the key of quit"),
+            ("[keys]\n\npull = \"w\"", 3, "keys.pull: w is the key of paths"),
             ("[keys]\npull = \"<Foo>\"", 2, "keys.pull: <Foo> is no key; use letters"),
             ("[keys]\npull = \"ab\"", 2, "keys.pull: \"ab\" is not one key; use \"p\", \"<C-p>\""),
             ("[keys]\npull = \"p\"\nunits = \"p\"", 3, "keys.units: p means pull too; use another key"),
@@ -189,6 +221,21 @@ curves = ["red", 3]
             assert!(wrong.to_string().contains(says), "{text:?}: {wrong}");
             assert!(!wrong.to_string().contains('\n'), "{wrong}");
         }
+    }
+
+    #[test]
+    fn a_key_may_be_taken_from_a_command_that_has_another_one() {
+        for text in [
+            "[keys]\nunits = \"q\"\nquit = \"Q\"",
+            "[keys]\nquit = \"Q\"\nunits = \"q\"",
+            "[keys]\nunits = \"j\"",
+            "[keys]\npaths = \"W\"",
+            "[keys]\nquit = \"q\"",
+        ] {
+            assert!(read(text, &names()).is_ok(), "{text}: {:?}", read(text, &names()));
+        }
+        let wrong = read("[keys]\npuul = \"f\"", &names()).unwrap_err().to_string();
+        assert!(wrong.len() < 120 && wrong.contains("iodyno config"), "{wrong}");
     }
 
     proptest! {

@@ -5,7 +5,7 @@ use iodyno::config::{Names, read};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {
-    let names = Names { commands: vec!["pull", "units"], columns: vec!["link", "temp"] };
+    let names = Names { commands: vec!["pull", "units"], columns: vec!["link", "temp"], ..Names::default() };
     match read(text, &names) {
         Ok(config) => assert_eq!(read(&config.text(None), &names).ok(), Some(config)),
         Err(wrong) => assert!(!wrong.to_string().chars().any(char::is_control)),

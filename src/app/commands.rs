@@ -13,7 +13,9 @@ use super::{
     tabs::{about, neighbour, tabs},
 };
 use crate::{
+    config::UsualKeys,
     screens::{self, Step},
+    tune::SETTINGS,
     ui::{
         Command,
         Key::{self, Char, Ctrl},
@@ -93,10 +95,7 @@ const DIGITS: [Key; 9] =
 
 /// The rows of all commands in their order, with the screen that each is for; `None` is every one.
 pub(super) static ALL: LazyLock<Vec<(Option<ScreenId>, Row)>> = LazyLock::new(|| {
-    let shows = tabs().map(|about| (None, show(about.digit, about.id.0, about.help)));
-    let every = EVERYWHERE.iter().map(|command| (None, command.row));
-    let own = screens::rows().into_iter().map(|(screen, row)| (Some(screen), row));
-    let mut rows: Vec<_> = shows.chain(every).chain(own).collect();
+    let mut rows: Vec<_> = usual_rows().collect();
     rows.sort_by_key(|(_, row)| row.place);
     if let Some(bound) = BOUND.get() {
         rebind(&mut rows, bound);
@@ -134,9 +133,25 @@ fn rebind(rows: &mut [(Option<ScreenId>, Row)], bound: &[(String, Vec<Key>)]) {
 
 /// Names of all commands.
 pub(crate) fn names() -> Vec<&'static str> {
-    let every = EVERYWHERE.iter().map(|command| command.row.name);
-    let shows = tabs().map(|about| about.id.0);
-    shows.chain(every).chain(screens::rows().into_iter().map(|(_, row)| row.name)).collect()
+    usual_rows().map(|(_, row)| row.name).collect()
+}
+
+/// The keys of all commands before a file gives them others.
+pub(super) fn usual_keys() -> Vec<UsualKeys> {
+    let usual = |(screen, row): (Option<ScreenId>, Row)| UsualKeys {
+        screen: screen.map(|screen| screen.0),
+        command: row.name,
+        keys: row.keys,
+    };
+    usual_rows().map(usual).collect()
+}
+
+/// All commands as they are before a file gives them other keys.
+fn usual_rows() -> impl Iterator<Item = (Option<ScreenId>, Row)> {
+    let shows = tabs().map(|about| (None, show(about.digit, about.id.0, about.help)));
+    let every = EVERYWHERE.iter().map(|command| (None, command.row));
+    let own = screens::rows().into_iter().map(|(screen, row)| (Some(screen), row));
+    shows.chain(every).chain(own)
 }
 
 /// The command that shows a screen.
@@ -161,7 +176,7 @@ pub(super) fn matching(screen: ScreenId, can_test: bool, text: &str) -> Vec<(Opt
     // What follows `open` is a path.
     let text = if argument_of_open(text).is_some() { "open".to_owned() } else { text.to_lowercase() };
     let holds = |row: &Row| {
-        let all = format!("{} {}", row.name, row.help).to_lowercase();
+        let all = format!("{} {} {}", row.name, row.help, found_by(row.name)).to_lowercase();
         text.split_whitespace().all(|word| all.contains(word))
     };
     let here: Vec<Row> = of(screen).collect();
@@ -175,6 +190,19 @@ pub(super) fn matching(screen: ScreenId, can_test: bool, text: &str) -> Vec<(Opt
         (!row.name.starts_with(text) || text.is_empty(), !row.name.contains(text), on.is_some())
     });
     found
+}
+
+/// Words by which the palette finds a command that has them neither in its name nor in its description.
+fn found_by(name: &str) -> String {
+    match name {
+        // Each setting is a column there.
+        "tune" => {
+            let names = SETTINGS.iter().map(|setting| format!("{} {}", setting.id.0, setting.label));
+            format!("readahead read-ahead io scheduler {}", names.collect::<Vec<_>>().join(" "))
+        }
+        "sheet" => "compare two sheets: iodyno compare A B".to_owned(),
+        _ => String::new(),
+    }
 }
 
 /// Carries out a command found in the palette, on the screen that it belongs to.
@@ -248,9 +276,16 @@ mod tests {
     #[test]
     fn the_palette_finds_the_commands_of_every_screen_from_every_screen() {
         for screen in tabs() {
-            for (text, name) in
-                [("slots", "slots"), ("export", "export"), ("theme", "theme"), ("compare", "what-if")]
-            {
+            for (text, name) in [
+                ("slots", "slots"),
+                ("export", "export"),
+                ("theme", "theme"),
+                ("compare", "what-if"),
+                ("compare", "sheet"),
+                ("readahead", "tune"),
+                ("read_ahead_kb", "tune"),
+                ("scheduler", "tune"),
+            ] {
                 let found = matching(screen.id, true, text);
                 assert!(found.iter().any(|(_, row)| row.name == name), "{} {text}: {found:?}", screen.id.0);
             }

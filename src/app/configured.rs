@@ -9,7 +9,11 @@ use crate::{
 
 /// Names that a configuration file may use.
 pub(crate) fn names() -> Names {
-    Names { commands: super::commands::names(), columns: screens::column_names() }
+    Names {
+        commands: super::commands::names(),
+        keys: super::commands::usual_keys(),
+        columns: screens::column_names(),
+    }
 }
 
 impl App {

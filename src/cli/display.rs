@@ -1,6 +1,6 @@
 //! Options of how screens look, and what the terminal's environment says where they are not given.
 
-use std::{env, path::PathBuf};
+use std::{env, fmt::Write as _, path::PathBuf};
 
 use clap::{
     Args,
@@ -49,6 +49,16 @@ impl DisplayOptions {
         let config = if is_own { configuration()?.1 } else { Config::default() };
         let theme = self.named(&config)?.unwrap_or(Theme::COLOUR);
         Ok(theme.with_glyphs(self.glyphs.unwrap_or_default()))
+    }
+
+    /// A configuration with the options of the command line.
+    fn over(&self, config: Config) -> Result<Config, Complaint> {
+        self.named(&config)?;
+        Ok(Config {
+            theme: self.theme.clone().or(config.theme.clone()),
+            glyphs: self.glyphs.or(config.glyphs),
+            ..config
+        })
     }
 
     fn named(&self, config: &Config) -> Result<Option<Theme>, Complaint> {
@@ -102,12 +112,22 @@ pub(super) struct ConfigArgs {
 }
 
 /// `iodyno config`: the effective configuration as a file, a comment for each key.
-pub(super) fn print_config(args: &ConfigArgs) -> Result<Status, Failure> {
-    if args.defaults {
-        return print(&Config::default().text(None));
+///
+/// Options of the command line win over the file, as they do on the screen.
+pub(super) fn print_config(args: &ConfigArgs, display: &DisplayOptions) -> Result<Status, Failure> {
+    let (path, config) = if args.defaults { (None, Config::default()) } else { configuration()? };
+    let config = if args.defaults { config } else { display.over(config)? };
+    print(&format!("{}{}", config.text(path.as_ref()), commands_with_keys()))
+}
+
+/// All commands with their usual keys, as comments for `[keys]`.
+fn commands_with_keys() -> String {
+    let mut text = "\n# Commands with their usual keys, for [keys]\n".to_owned();
+    for row in app::names().keys {
+        let keys: Vec<String> = row.keys.iter().map(|key| format!("{:?}", key.notation())).collect();
+        let _ = writeln!(text, "# {:?} = [{}]", row.command, keys.join(", "));
     }
-    let (path, config) = configuration()?;
-    print(&config.text(path.as_ref()))
+    text
 }
 
 #[cfg(test)]
@@ -132,6 +152,9 @@ mod tests {
             let options = DisplayOptions { theme: theme.map(str::to_owned), glyphs };
             options.of_terminal(&config).map(|theme| (theme.palette, theme.glyphs))
         };
+        let options = DisplayOptions { theme: Some("light".to_owned()), glyphs: None };
+        let printed = options.over(config.clone()).map(|config| config.text(None)).unwrap_or_default();
+        assert!(printed.contains("theme = \"light\"") && printed.contains("glyphs = \"ascii\""), "{printed}");
         let light = with(Some("light"), Some(GlyphSet::Blocks));
         assert_eq!(light, Ok((Palette::Light, GlyphSet::Blocks)));
         assert_eq!(with(None, None).map(|(_, glyphs)| glyphs), Ok(GlyphSet::Ascii));

@@ -41,7 +41,7 @@ pub const KEYS: &[ConfigKey] = &[
     ConfigKey { name: "interval", help: "Seconds between two looks at the counters.", values: "0.2 to 3", read: interval, print: |config| format!("interval = {}\n", config.interval.as_secs_f64()) },
     ConfigKey { name: "[workload]", help: "The workload in the form of the Dyno screen at the start.", values: "options of `iodyno bench`, such as bs, iodepth, numjobs, rw, runtime", read: workload, print: |config| format!("[workload]\n{}", options(&config.workload)) },
     ConfigKey { name: "[profiles.NAME]", help: "Workloads with names, which P on the Dyno screen puts into the form.", values: "the same options", read: profiles, print: |config| tables("profiles", config.profiles.iter().map(|(name, work)| (name, options(work)))) },
-    ConfigKey { name: "[keys]", help: "Keys of commands, instead of their usual ones.", values: "COMMAND = \"KEY\" or [\"KEY\", ..]; names as in the palette, keys as in `iodyno render --keys`", read: keys, print: print_keys },
+    ConfigKey { name: "[keys]", help: "Keys of commands, instead of their usual ones.", values: "COMMAND = \"KEY\" or [\"KEY\", ..]; `iodyno config --defaults` lists all commands, keys as in `iodyno render --keys`; a key that is another command's only one needs that command here too", read: keys, print: print_keys },
     ConfigKey { name: "[themes.NAME]", help: "Themes of your own: base is a built-in theme, each colour replaces one of it.", values: "a name (red, light-red, dark-gray), \"#rrggbb\" or a number of 256; curves is a list", read: themes, print: |config| tables("themes", config.themes.iter().map(|(name, theme)| (name, painted(theme)))) },
 ];
 
@@ -208,7 +208,11 @@ fn keys(config: &mut Config, item: &Item<'_>, names: &Names) -> Result<(), Wrong
     for value in item.members("[keys]")? {
         let name = value.own_name();
         if !names.commands.contains(&name) {
-            return Err(value.wrong("no such command", names.commands.join(", ")));
+            let near = nearest(name, &names.commands).join(", ");
+            return Err(value.wrong(
+                "no such command",
+                format!("{near} or another one that `iodyno config --defaults` lists"),
+            ));
         }
         let mut own = Vec::new();
         for word in value.texts("\"p\" or [\"p\", \"<C-p>\"]")? {
@@ -229,7 +233,57 @@ fn keys(config: &mut Config, item: &Item<'_>, names: &Names) -> Result<(), Wrong
         }
         config.keys.push((name.to_owned(), own));
     }
+    for value in item.members("[keys]")? {
+        if let Some((key, loser)) = robbed(config, names, value.own_name()) {
+            return Err(value
+                .wrong(format!("{key} is the key of {loser}"), format!("another key, or bind {loser} too")));
+        }
+    }
     Ok(())
+}
+
+/// A command that the keys of this one would leave without any, with its key.
+fn robbed(config: &Config, names: &Names, command: &str) -> Option<(Key, &'static str)> {
+    let keys = &config.keys.iter().find(|(name, _)| name == command)?.1;
+    let on = names.keys.iter().find(|row| row.command == command).and_then(|row| row.screen);
+    names.keys.iter().find_map(|other| {
+        let is_bound = other.command == command || config.keys.iter().any(|(name, _)| name == other.command);
+        let together = on.is_none() || other.screen.is_none() || on == other.screen;
+        if is_bound || !together {
+            return None;
+        }
+        let taken = other.keys.iter().find(|key| keys.contains(key))?;
+        // A screen's own command hides one of every screen by its first key.
+        let hides = on.is_some() && other.screen.is_none() && other.keys.first() == Some(taken);
+        let is_last = other.keys.iter().all(|key| keys.contains(key));
+        (hides || is_last).then_some((*taken, other.command))
+    })
+}
+
+/// The three names that are most like a word.
+fn nearest<'a>(word: &str, names: &[&'a str]) -> Vec<&'a str> {
+    let mut names = names.to_vec();
+    names.sort_by_key(|name| distance(word, name));
+    names.truncate(3);
+    names
+}
+
+/// How many letters are to be changed, added or removed between two words.
+fn distance(one: &str, other: &str) -> usize {
+    let other: Vec<char> = other.chars().collect();
+    let mut row: Vec<usize> = (0..=other.len()).collect();
+    for (at, letter) in one.chars().enumerate() {
+        let mut before = row.first().copied().unwrap_or_default();
+        let mut left = at + 1;
+        let next = other.iter().zip(row.iter().skip(1)).map(|(letter_of_other, above)| {
+            let changed = before + usize::from(letter != *letter_of_other);
+            before = *above;
+            left = changed.min(above + 1).min(left + 1);
+            left
+        });
+        row = std::iter::once(at + 1).chain(next.collect::<Vec<_>>()).collect();
+    }
+    row.last().copied().unwrap_or_default()
 }
 
 fn themes(config: &mut Config, item: &Item<'_>, _: &Names) -> Result<(), Wrong> {
