@@ -35,7 +35,7 @@ use serde_json::json;
 use self::{
     display::DisplayOptions,
     failure::{Complaint, Failure, Status},
-    terminal::{columns, print_toned},
+    terminal::{columns, print_toned, units},
 };
 use crate::{
     app::MachineRead,
@@ -283,7 +283,8 @@ fn tree(origin: &Origin, args: TreeArgs) -> Result<Status, Failure> {
         return print(&report::json::text(&document));
     }
     let judged = Judged::new(&Inputs::at_rest(&machine, &limits));
-    print_toned(&report::tree::text(&machine, &document, &judged.list, &judged.marked, columns(), args.all))
+    let look = report::tree::Look { width: columns(), all: args.all, units: units(false) };
+    print_toned(&report::tree::text(&machine, &document, &judged.list, &judged.marked, look))
 }
 
 fn drives(origin: &Origin, format: Format) -> Result<Status, Failure> {

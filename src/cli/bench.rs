@@ -21,6 +21,7 @@ use super::{
     failure::{self, unread},
     judge, print, print_toned, say,
     signals::Signal,
+    units,
 };
 use crate::{
     counters::Rates,
@@ -44,7 +45,6 @@ use crate::{
     },
     source::origin::Origin,
     text::Label,
-    units::{self, UnitSystem},
 };
 
 /// Rows under one heading.
@@ -212,11 +212,12 @@ impl Bench<'_> {
         }
         let (machine, limits) = (&self.bed.read.machine, &self.bed.read.limits);
         let findings = findings::check(&Inputs::at_rest(machine, limits));
-        let (headline, drives) = pull::of_run(machine, limits, &findings, &ended.run, UnitSystem::Decimal);
+        let (headline, drives) =
+            pull::of_run(machine, limits, &findings, &ended.run, units(self.args.json()));
         if !self.args.json() {
             let summary = report::summary::text(&ended.run, &expected);
             print(&format!("\n{summary}\n"))?;
-            print_toned(&report::summary::point(&ended.run, &headline, &drives, columns()))?;
+            print_toned(&report::summary::point(&ended.run, &headline, &drives, columns(), units(false)))?;
         }
         let potentials = drives.into_iter().map(|drive| drive.potential).collect();
         Ok((status, Some(Finished { run: ended.run, names, expected, potentials, seconds: ended.each })))
@@ -235,7 +236,7 @@ fn judged<'a>(targets: impl Iterator<Item = &'a TargetSummary> + Clone) -> Resul
         };
         let more = match unread.count() {
             0 => String::new(),
-            more => format!(", nor from {}", units::counted(more, "more target")),
+            more => format!(", nor from {}", crate::units::counted(more, "more target")),
         };
         let why = error.unwrap_or_else(|| "no read completed during the run".to_owned());
         let wrong = format!("no read succeeded{more}: {why}");

@@ -2,7 +2,7 @@
 
 use clap::{Args, ValueEnum};
 
-use super::{Complaint, Failure, Status, columns, print, print_toned, read};
+use super::{Complaint, Failure, Status, columns, print, print_toned, read, units};
 use crate::{
     findings::{self, FINDINGS, Finding, Inputs, Row},
     model::Severity,
@@ -53,7 +53,7 @@ const WIDE: usize = 110;
 pub(super) fn run(args: &CheckArgs, origin: &Origin) -> Result<Status, Failure> {
     let row = args.explain.as_deref().map(row_named).transpose()?;
     let read = read(origin)?;
-    let inputs = Inputs::at_rest(&read.machine, &read.limits);
+    let inputs = Inputs { units: units(args.json), ..Inputs::at_rest(&read.machine, &read.limits) };
     let findings = findings::check(&inputs);
     let width = columns().unwrap_or(WIDE).min(WIDE);
     if let Some(row) = row {

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 
-use super::{Failure, Status, captured, columns, judge, print, say, signals::Signal};
+use super::{Failure, Status, captured, columns, judge, print, say, signals::Signal, units};
 use crate::{
     engine::EngineError,
     findings::{self, Inputs},
@@ -25,7 +25,7 @@ use crate::{
         startup,
     },
     source::origin::Origin,
-    units::{Bytes, UnitSystem},
+    units::Bytes,
 };
 
 /// Interval of temperatures during a run.
@@ -98,11 +98,11 @@ pub(super) fn run(args: &PullArgs, origin: &Origin) -> Result<Status, Failure> {
     let pull = carry_out(&mut bed, pull, &mut progress, Step::time, |_, _| signal.received().is_none());
     let machine = &bed.read.machine;
     let findings = findings::check(&Inputs::at_rest(machine, &bed.read.limits));
-    let outcome = Outcome::new(machine, &bed.read.limits, &findings, &pull, UnitSystem::Decimal);
+    let outcome = Outcome::new(machine, &bed.read.limits, &findings, &pull, units(args.json));
     print(&if args.json {
         json::text(&PullDocument::new(&pull, &outcome))
     } else {
-        text(&pull, &outcome, columns())
+        text(&pull, &outcome, columns(), units(false))
     })?;
     if let Some((_, why)) = pull.failed().filter(|(_, why)| !why.files().is_empty()) {
         let files = if why.files().len() == 1 { "a file" } else { "files" };
@@ -199,8 +199,7 @@ impl Progress {
             let hottest =
                 hottest.map_or_else(String::new, |celsius| format!(", hottest drive {celsius:.0} °C"));
             let bytes: u64 = look.sample.targets.iter().map(|target| target.bytes).sum();
-            let mean =
-                UnitSystem::Decimal.rate(crate::units::BytesPerSecond(bytes as f64 / at.as_secs_f64()));
+            let mean = units(false).rate(crate::units::BytesPerSecond(bytes as f64 / at.as_secs_f64()));
             say(&format!(
                 "            {} of {} s, {mean} on average{hottest}",
                 at.as_secs(),

@@ -2,11 +2,10 @@
 
 use clap::Args;
 
-use super::{Failure, Status, columns, read, show};
+use super::{Failure, Status, columns, read, show, units};
 use crate::{
     report::whatif::{self as text, Answer, WhatifDocument},
     source::origin::Origin,
-    units::UnitSystem,
     whatif::{self, Move},
 };
 
@@ -32,13 +31,15 @@ const WIDE: usize = 120;
 pub(super) fn run(args: &WhatifArgs, origin: &Origin) -> Result<Status, Failure> {
     let read = read(origin)?;
     let asked = Move::parse(&read.machine, &args.devices, &args.under)?;
-    let prediction = whatif::predict(&read.machine, &read.limits, &asked, UnitSystem::Decimal)
+    let units = units(args.json);
+    let prediction = whatif::predict(&read.machine, &read.limits, &asked, units)
         .map_err(|error| error.in_words(&read.machine, &args.devices, &args.under))?;
     let answer = Answer {
         machine: &read.machine,
         limits: &read.limits,
         under: &args.under,
         prediction: &prediction,
+        units,
         problems: &read.problems,
     };
     show(args.json, &WhatifDocument::new(&answer), |_| text::text(&answer, columns().unwrap_or(WIDE)))

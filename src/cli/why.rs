@@ -8,7 +8,7 @@ use std::{
 
 use clap::Args;
 
-use super::{Complaint, Failure, Status, captured, columns, print, say, signals::Signal};
+use super::{Complaint, Failure, Status, captured, columns, print, say, signals::Signal, units};
 use crate::{
     model::fio,
     report::{
@@ -22,7 +22,6 @@ use crate::{
         why::{Answer, Inquiry, Question, is_cached},
     },
     source::origin::Origin,
-    units::UnitSystem,
 };
 
 /// Options of `iodyno why`.
@@ -102,7 +101,7 @@ pub(super) fn run(args: &WhyArgs, origin: &Origin) -> Result<Status, Failure> {
     print(&if args.json {
         json::text(&WaterfallDocument::new(&asked, &waterfall))
     } else {
-        text(&asked, &waterfall, UnitSystem::Decimal, columns().unwrap_or(WIDE))
+        text(&asked, &waterfall, units(false), columns().unwrap_or(WIDE))
     })?;
     Ok(signal.received().map_or(Status::Done, Status::Stopped))
 }

@@ -274,13 +274,13 @@ const COLUMNS: [Column; 6] = [
 ];
 
 /// The drives, then the headline and its lines, for a terminal of `width` columns or, without one, as wide as it is.
-pub(crate) fn text(pull: &Pull, outcome: &Outcome, width: Option<usize>) -> String {
+pub(crate) fn text(pull: &Pull, outcome: &Outcome, width: Option<usize>, units: UnitSystem) -> String {
     let mut text = String::new();
     if outcome.simulated {
         text.push_str("SIMULATED\n");
     }
     if !outcome.drives.is_empty() {
-        text.push_str(&table_of(&outcome.drives, width));
+        text.push_str(&table_of(&outcome.drives, width, units));
         text.push('\n');
     }
     text.push_str(&profile(pull));
@@ -291,7 +291,7 @@ pub(crate) fn text(pull: &Pull, outcome: &Outcome, width: Option<usize>) -> Stri
         text.push_str(&paragraph(&line, width));
     }
     if let Some((step, done)) = pull.done().iter().enumerate().find(|(_, done)| is_long(done, pull)) {
-        let curve = curve::text(done, step, pull.conditions(), width.unwrap_or(100), UnitSystem::Decimal);
+        let curve = curve::text(done, step, pull.conditions(), width.unwrap_or(100), units);
         text.extend(["\n", &curve]);
     }
     text
@@ -319,8 +319,8 @@ fn temperatures(outcome: &Outcome) -> Option<String> {
     (!words.is_empty()).then(|| format!("Temperature: {}{cooler}.", words.join("; ")))
 }
 
-fn table_of(drives: &[DriveResult], width: Option<usize>) -> String {
-    let rows: Vec<Vec<String>> = drives.iter().map(row).collect();
+fn table_of(drives: &[DriveResult], width: Option<usize>, units: UnitSystem) -> String {
+    let rows: Vec<Vec<String>> = drives.iter().map(|drive| row(drive, units)).collect();
     table::text(&COLUMNS, &rows, width)
 }
 
@@ -328,10 +328,9 @@ fn paragraph(words: &str, width: Option<usize>) -> String {
     wrapped("", words, width.unwrap_or(100)).into_iter().map(|line| line + "\n").collect()
 }
 
-fn row(drive: &DriveResult) -> Vec<String> {
-    let rate = |rate: Option<f64>| {
-        rate.map_or_else(|| "-".to_owned(), |rate| UnitSystem::Decimal.rate(BytesPerSecond(rate)))
-    };
+fn row(drive: &DriveResult, units: UnitSystem) -> Vec<String> {
+    let rate =
+        |rate: Option<f64>| rate.map_or_else(|| "-".to_owned(), |rate| units.rate(BytesPerSecond(rate)));
     vec![
         drive.name.clone(),
         drive.alone.map(|alone| rate(Some(alone))).unwrap_or_default(),

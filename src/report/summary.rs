@@ -45,12 +45,13 @@ pub(crate) fn point(
     headline: &Headline,
     drives: &[DriveResult],
     width: Option<usize>,
+    units: UnitSystem,
 ) -> Toned {
     let block = capacity::expected::mean_block(&run.workload);
     let write = |rate: Option<f64>| match rate {
         None => "-".to_owned(),
         Some(rate) if pull::is_small(&run.workload) => format!("{} IOPS", units::count(rate / block)),
-        Some(rate) => UnitSystem::Decimal.rate(BytesPerSecond(rate)),
+        Some(rate) => units.rate(BytesPerSecond(rate)),
     };
     let potential = |drive: &DriveResult| drive.potential.as_ref().map(|one| one.bytes_per_second.0);
     let cells = |drive: &DriveResult| {

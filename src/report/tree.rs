@@ -60,20 +60,30 @@ impl Mark {
     }
 }
 
-/// For a terminal of `width` columns, or without a limit. `marked` are the nodes that findings point at.
+/// How the tree is written.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Look {
+    /// Columns of the terminal; `None` without a limit.
+    pub width: Option<usize>,
+    /// Nothing is folded away.
+    pub all: bool,
+    /// Units of limits.
+    pub units: UnitSystem,
+}
+
+/// The tree with its marks. `marked` are the nodes that findings point at.
 pub(crate) fn text(
     machine: &Machine,
     document: &TreeDocument,
     findings: &[Finding],
     marked: &BTreeMap<NodeIndex, Severity>,
-    width: Option<usize>,
-    all: bool,
+    Look { width, all, units }: Look,
 ) -> Toned {
     let marks = marks(machine, marked);
     let (mut rows, mut worst, mut folded) = (Vec::new(), Vec::new(), 0);
     flatten::walk(document.root_complexes.iter().collect(), "", 0, &mut |node: &NodeRow, guides, depth| {
         let own = marks.get(&node.address).map_or(&[][..], Vec::as_slice);
-        rows.push(row(node, own, &guides, if depth == 0 { "root complex" } else { "" }));
+        rows.push(row(node, own, &guides, if depth == 0 { "root complex" } else { "" }, units));
         worst.push((own.first().copied(), own.iter().any(|mark| *mark >= Mark::SlowLink)));
         let (shown, hidden): (Vec<_>, Vec<_>) =
             node.children.iter().partition(|child| all || matters(child, &marks));
@@ -179,7 +189,7 @@ fn counts(findings: &[Finding], marks: &BTreeMap<String, Vec<Mark>>) -> Toned {
     line
 }
 
-fn row(node: &NodeRow, marks: &[Mark], guides: &str, kind: &str) -> Vec<String> {
+fn row(node: &NodeRow, marks: &[Mark], guides: &str, kind: &str, units: UnitSystem) -> Vec<String> {
     let limit = node.limit.as_ref();
     let under = node.parent.as_ref().filter(|_| node.kind == "root-complex");
     let under = under.map(|device| format!("under {device}")).unwrap_or_default();
@@ -192,7 +202,7 @@ fn row(node: &NodeRow, marks: &[Mark], guides: &str, kind: &str) -> Vec<String> 
         marks.iter().map(|mark| mark.symbol()).collect(),
         node.link.as_ref().map(link_text).unwrap_or_default(),
         node.slot.clone().unwrap_or_default(),
-        limit.map(|limit| UnitSystem::Decimal.rate(limit.bytes_per_second)).unwrap_or_default(),
+        limit.map(|limit| units.rate(limit.bytes_per_second)).unwrap_or_default(),
         limit.map(|limit| limit.basis.name().to_owned()).unwrap_or_default(),
         drives.join(" ") + &paths,
         name.collect::<Vec<_>>().join(", "),

@@ -27,6 +27,8 @@ pub(crate) struct Answer<'a> {
     /// The value of `--under`.
     pub under: &'a str,
     pub prediction: &'a Prediction,
+    /// Units of the text.
+    pub units: UnitSystem,
     /// Those of the readers.
     pub problems: &'a [Problem],
 }
@@ -108,13 +110,14 @@ const GAP: usize = 3;
 
 /// Trees side by side if they fit in `width` columns, else one after the other.
 pub(crate) fn text(answer: &Answer, width: usize) -> String {
-    let prediction = answer.prediction;
+    let (prediction, units) = (answer.prediction, answer.units);
     let (today, then) = (
         rows::today(answer.machine, answer.limits, &prediction.before, Some(prediction), Slots::TakingPart),
         rows::then(prediction, Slots::TakingPart),
     );
     let machine_then = &prediction.moved.then.machine;
-    let both = |models| (lines(answer.machine, &today, models), lines(machine_then, &then, models));
+    let both =
+        |models| (lines(answer.machine, &today, models, units), lines(machine_then, &then, models, units));
     let side = |(today, then): &(Vec<String>, Vec<String>)| {
         today.iter().chain(then).map(|line| line.width()).max().unwrap_or_default()
     };
@@ -138,10 +141,13 @@ pub(crate) fn text(answer: &Answer, width: usize) -> String {
         let (today, then) = both(true);
         out.extend(["before\n", &today.join("\n"), "\n\nafter\n", &then.join("\n"), "\n"]);
     }
-    let legend = "> moves  < swaps  * changes; GB/s with all drives busy, of limit or potential";
-    wrap_onto(&mut out, "  ", legend, width);
+    let legend = format!(
+        "> moves  < swaps  * changes; {} with all drives busy, of limit or potential",
+        units.giga_per_second()
+    );
+    wrap_onto(&mut out, "  ", &legend, width);
     out.push('\n');
-    out.push_str(&totals(prediction, width));
+    out.push_str(&totals(answer, width));
     out.push_str(&differences(answer, width));
     out
 }
@@ -175,7 +181,8 @@ fn what(answer: &Answer) -> String {
     format!("{} ({range})", crate::whatif::assumption::names(answer.machine, &tops))
 }
 
-fn lines(machine: &Machine, rows: &[Row], models: bool) -> Vec<String> {
+fn lines(machine: &Machine, rows: &[Row], models: bool, units: UnitSystem) -> Vec<String> {
+    let giga = |rate| crate::units::three_digits(units.in_giga(rate));
     let left: Vec<String> = rows.iter().map(|row| label(machine, row, models)).collect();
     let wide = left.iter().map(|text| text.width()).max().unwrap_or_default();
     rows.iter()
@@ -208,20 +215,13 @@ fn label(machine: &Machine, row: &Row, models: bool) -> String {
     format!("{}{} {}{model}", row.guides, row.place, row.name)
 }
 
-fn giga(rate: BytesPerSecond) -> String {
-    crate::units::three_digits(UnitSystem::Decimal.in_giga(rate))
-}
-
-fn rate(rate: BytesPerSecond) -> String {
-    UnitSystem::Decimal.rate(rate)
-}
-
 /// Both totals with their limits, and the gain.
-fn totals(prediction: &Prediction, width: usize) -> String {
+fn totals(answer: &Answer, width: usize) -> String {
+    let (prediction, units) = (answer.prediction, answer.units);
     let mut out = String::new();
     for (name, total) in [("before", &prediction.before), ("after", &prediction.after)] {
         let words = match total.bytes_per_second {
-            Some(sum) => format!("{} ({})", rate(sum), UnitSystem::Binary.rate(sum)),
+            Some(sum) => format!("{} ({})", units.rate(sum), units.toggled().rate(sum)),
             None => "unknown".to_owned(),
         };
         let basis = total.basis.map_or_else(String::new, |basis| format!(", {}", basis.name()));
@@ -229,8 +229,8 @@ fn totals(prediction: &Prediction, width: usize) -> String {
     }
     let gain = match prediction.gain() {
         Some(gain) if gain.abs() < 1e6 => "nothing with all drives busy".to_owned(),
-        Some(gain) if gain < 0.0 => format!("-{}", rate(BytesPerSecond(-gain))),
-        Some(gain) => format!("+{}", rate(BytesPerSecond(gain))),
+        Some(gain) if gain < 0.0 => format!("-{}", units.rate(BytesPerSecond(-gain))),
+        Some(gain) => format!("+{}", units.rate(BytesPerSecond(gain))),
         None => "unknown; run all drives at once to measure their root complex".to_owned(),
     };
     field(&mut out, "gain", &gain, width);
@@ -248,7 +248,9 @@ fn differences(answer: &Answer, width: usize) -> String {
     let paths =
         prediction.changes.iter().filter(|change| change.kind == "drive" && change.before != change.after);
     for change in paths {
-        let word = |rate: Option<BytesPerSecond>| rate.map_or_else(|| "unknown".to_owned(), self::rate);
+        let word = |rate: Option<BytesPerSecond>| {
+            rate.map_or_else(|| "unknown".to_owned(), |rate| answer.units.rate(rate))
+        };
         field(
             &mut out,
             "path",
