@@ -291,7 +291,8 @@ mod tests {
         let mut app = live();
         let hints = |app: &App| -> Vec<(String, &str)> {
             let area = ratatui::layout::Rect::new(0, 0, 80, 1);
-            let places = crate::app::layout::hints(area, app.screen, |row| app.offered(row));
+            let glyphs = app.shared.theme.glyphs;
+            let places = crate::app::layout::hints(area, glyphs, app.screen, |row| app.offered(row));
             places.into_iter().map(|(_, row)| (row.hint_keys(), row.hint)).collect()
         };
         key(&mut app, Key::Char('r'));

@@ -227,7 +227,7 @@ mod tests {
     #[test]
     fn a_narrow_footer_keeps_what_takes_back_before_what_is_nice_to_have() {
         let area = Rect::new(0, 19, 60, 1);
-        let places = hints(area, ScreenId("tune"), Some);
+        let places = hints(area, GlyphSet::Braille, ScreenId("tune"), Some);
         let names: Vec<&str> = places.iter().map(|(_, row)| row.name).collect();
         assert!(
             ["apply", "undo one", "undo all", "quit"].iter().all(|name| names.contains(name)),
