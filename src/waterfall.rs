@@ -124,6 +124,10 @@ pub struct Facts {
     pub read_ahead: Option<(String, u64)>,
     /// Pieces of the file on its device, and their mean size in bytes.
     pub extents: Option<(u64, u64)>,
+    /// Files of loop devices in the path by name of their step: pieces, and their mean size in bytes.
+    pub pieces_below: Vec<(String, u64, u64)>,
+    /// Block devices with a `max_sectors_kb` below `max_hw_sectors_kb` and 512 KiB: name, both values.
+    pub small_requests: Vec<(String, u64, u64)>,
     /// Whether the page cache of a loop device's own file is in the path: the loop device.
     pub buffered_loop: Option<String>,
     /// Bytes requested ahead in the tests of [`Layer::PageCache`].

@@ -161,6 +161,13 @@ pub(crate) fn extents(file: &File, most: usize) -> io::Result<Vec<Extent>> {
     Ok(found)
 }
 
+/// Pieces and their mean size in bytes; `None` without any.
+pub(crate) fn pieces(extents: &[Extent]) -> Option<(u64, u64)> {
+    let stored: u64 = extents.iter().map(|extent| extent.length).sum();
+    let count = extents.len() as u64;
+    (count > 0).then(|| (count, stored / count))
+}
+
 impl Extent {
     /// Whether bytes at these offsets follow it, in the file and on the device.
     const fn continues(&self, logical: u64, physical: u64) -> bool {

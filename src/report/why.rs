@@ -252,6 +252,13 @@ impl<'a> Facts<'a> {
         if bytes_per_second < 1.0 { "nothing".to_owned() } else { self.rate(bytes_per_second) }
     }
 
+    /// Drives with about so many I/Os in flight.
+    fn alike(&self, depth: f64) -> usize {
+        let hardware = self.inputs.machine.hardware_drives();
+        let disks = hardware.filter_map(|drive| self.inputs.rates.disks.get(&drive.name));
+        disks.filter(|disk| disk.queue_depth >= 0.8 * depth).count()
+    }
+
     /// `reads 1.20 GB/s and writes 0.30 GB/s`, of what moves.
     fn moves(&self) -> String {
         const LEAST: f64 = 1e5;
@@ -265,7 +272,26 @@ impl<'a> Facts<'a> {
 
     fn waiters(&self, wait: Wait) -> Option<Waiters<'a>> {
         let threads = self.inputs.activity.threads.as_ref()?;
-        Waiters::most(threads, wait, self.mover().as_deref()).filter(Waiters::is_most_of_them)
+        let mover = self.mover();
+        let found = Waiters::most(threads, wait, mover.as_deref()).filter(Waiters::is_most_of_them);
+        // Others wait for pages as well while one program moves most.
+        let is_of = |waiters: &Waiters<'_>| match (self.inputs.test, &mover) {
+            (Some(test), _) => waiters.is_most_of(test),
+            (None, Some(mover)) => waiters.is_of(mover),
+            (None, None) => true,
+        };
+        found.filter(is_of)
+    }
+
+    /// Whether the threads of the program that moves most wait for I/O most of the time.
+    fn mover_waits(&self) -> bool {
+        let Some((threads, mover)) = self.inputs.activity.threads.as_ref().zip(self.mover()) else {
+            return false;
+        };
+        [Wait::Completion, Wait::PageCache, Wait::Writeback].into_iter().any(|wait| {
+            let found = Waiters::most(threads, wait, Some(&mover));
+            found.is_some_and(|waiters| waiters.is_of(&mover) && waiters.is_most_of_them())
+        })
     }
 
     /// The command that moves more than half of what all processes move, as threads have it.
@@ -337,19 +363,20 @@ fn all_cpus(facts: &Facts<'_>) -> Option<String> {
         2 => "Both CPUs are".to_owned(),
         cpus => format!("All {cpus} CPUs are"),
     };
-    if let Some((command, on)) = other_programs(facts, all.busy() / 100.0 * cpus as f64) {
-        let on = if cpus == 1 { format!("{:.0} % of it", 100.0 * on) } else { format!("{on:.1} of them") };
-        let waits = facts.waiters(Wait::PageCache).map(|waiters| format!("; {}", waiters.words(None)));
+    if let Some(command) = other_programs(facts, all.busy() / 100.0 * cpus as f64) {
+        // Busy CPUs do not slow down what waits for something else.
+        if facts.inputs.test.is_none() && facts.mover_waits() {
+            return None;
+        }
         return Some(format!(
-            "{which} busy, {on} with {command}: other programs are the limit, not the drives{}",
-            waits.unwrap_or_default()
+            "{which} busy, most of the time with {command}: other programs are the limit, not the drives"
         ));
     }
     Some(format!("{which} busy ({}): the CPUs are the limit", shares(all)))
 }
 
-/// Programs that hardly read or write, and their CPUs, where they use more than half of the `busy` ones.
-fn other_programs(facts: &Facts<'_>, busy: f64) -> Option<(String, f64)> {
+/// Programs that hardly read or write, where they use more than half of the `busy` CPUs.
+fn other_programs(facts: &Facts<'_>, busy: f64) -> Option<String> {
     /// Bytes per second of CPU time: gzip reads more, a compiler less.
     const LEAST: f64 = 5e6;
     let Activity { processes, threads, .. } = facts.inputs.activity;
@@ -370,9 +397,11 @@ fn other_programs(facts: &Facts<'_>, busy: f64) -> Option<(String, f64)> {
     }
     let sum: f64 = sums.values().sum();
     let (command, most) = sums.into_iter().max_by(|(_, a), (_, b)| a.total_cmp(b))?;
+    // Of many alike, another one is first at each look.
     (2.0 * sum > busy).then(|| match most {
-        most if most >= 0.9 * sum => (command.to_owned(), most),
-        _ => (format!("{command} and others"), sum),
+        most if most >= 0.9 * sum => command.to_owned(),
+        most if most >= 0.5 * sum => format!("{command} and others"),
+        _ => "others".to_owned(),
     })
 }
 
@@ -403,8 +432,16 @@ fn writeback(facts: &Facts<'_>) -> Option<String> {
 fn drives(facts: &Facts<'_>) -> Option<String> {
     let waiters = facts.waiters(Wait::Completion).filter(|_| facts.is_moving())?;
     let words = waiters.words(facts.inputs.test);
+    if let Some(because) = facts.inputs.test.and_then(|test| test.reached) {
+        return Some(format!("{words}; the limit: {because}"));
+    }
     let shallow = facts.deepest.filter(|(_, disk)| disk.queue_depth < 1.5 && disk.queue_depth > 0.0);
     Some(match shallow {
+        // All alike: none of them is the slow one.
+        Some((_, disk)) if facts.alike(disk.queue_depth) > 1 => format!(
+            "{words}: the latency of the drives at queue depth {:.1} is the limit",
+            disk.queue_depth.max(0.1)
+        ),
         Some((name, disk)) => format!(
             "{words}: the latency of {name} at queue depth {:.1} is the limit",
             disk.queue_depth.max(0.1),

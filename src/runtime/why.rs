@@ -11,7 +11,7 @@ use std::{
     collections::BTreeMap,
     fs::{self, File},
     io,
-    os::unix::fs::FileTypeExt,
+    os::unix::fs::{FileTypeExt, MetadataExt},
     path::{Path, PathBuf},
     thread,
     time::Duration,
@@ -155,6 +155,13 @@ impl Inquiry {
             let wrong = format!("is on {}, which keeps it in memory", mounted.name);
             return Err(fail(wrong, "name a file on a drive"));
         }
+        let stored = metadata.blocks() * 512;
+        if stored < LEAST_FILE {
+            let (stored, bytes) =
+                (UnitSystem::Binary.size(Bytes(stored)), UnitSystem::Binary.size(Bytes(state.bytes)));
+            let wrong = format!("is sparse: {stored} of {bytes} are stored, reads of the rest ask no drive");
+            return Err(fail(wrong, "name a file of 16 MiB or more that was written"));
+        }
         state.look(&file);
         if question.drop_cache {
             state.drop_pages(&file).map_err(|(wrong, fix)| fail(wrong, fix))?;
@@ -283,7 +290,7 @@ impl Inquiry {
         steps.push(measured(
             Layer::PageCache,
             "page cache",
-            "read() of 128k, with 8m requested ahead or the kernel's readahead, whichever reads more",
+            "read() of 128k, with 8m requested ahead or the kernel's readahead, or mmap, whichever reads more",
         ));
         steps.push(measured(Layer::Direct, "O_DIRECT", "reads of 1m, depth 16"));
         steps.push(measured(Layer::Buffered, "read()", "reads of 128k in order"));
@@ -374,6 +381,9 @@ impl Inquiry {
         const MOST: u32 = 200;
         const UNCHANGED: u32 = 40;
         let (mut before, mut unchanged) = (u64::MAX, 0);
+        // Readahead goes beyond the place; of a file that was not cached at all, all pages are of these tests.
+        let is_ours = self.state.dropped || self.state.cached == Some(0);
+        let (offset, length) = if is_ours { (0, self.state.bytes) } else { (offset, length) };
         for _ in 0..MOST {
             file_state::drop_pages(&self.file, offset, length)?;
             let left = file_state::cached(&self.file, offset, length)?.bytes;
@@ -388,12 +398,20 @@ impl Inquiry {
     }
 
     fn facts(&self, mmap_ahead: Vec<f64>) -> Facts {
-        let count = self.extents.len() as u64;
-        let stored: u64 = self.extents.iter().map(|extent| extent.length).sum();
         let top = self.levels.iter().find(|level| level.read_ahead.is_some());
         Facts {
             read_ahead: top.and_then(|level| Some((level.name.clone(), level.read_ahead?))),
-            extents: (count > 0).then(|| (count, stored / count.max(1))),
+            extents: file_state::pieces(&self.extents),
+            pieces_below: self
+                .levels
+                .iter()
+                .filter_map(|level| level.pieces.map(|(count, mean)| (level.name.clone(), count, mean)))
+                .collect(),
+            small_requests: self
+                .levels
+                .iter()
+                .filter_map(|level| level.small_requests.map(|(now, most)| (level.name.clone(), now, most)))
+                .collect(),
             buffered_loop: self.levels.iter().find(|level| level.buffered).map(|level| level.name.clone()),
             prefetch: PREFETCH.0,
             mmap_ahead,
@@ -456,7 +474,7 @@ fn complete(steps: &mut [Step]) {
     }
 }
 
-/// The page cache gives what the better of two ways to read ahead gets in a round: requests of the test, or the kernel's.
+/// The page cache gives what the best way through it gets in a round: blocks requested ahead, the kernel's readahead, mmap.
 fn cache_at_best(steps: &mut [Step]) {
     let rates = |layer| steps.iter().find(|step| step.layer == layer).map(|step| step.rate.clone());
     let (Some(Rate::Measured(own)), Some(Rate::Measured(program))) =
@@ -464,7 +482,14 @@ fn cache_at_best(steps: &mut [Step]) {
     else {
         return;
     };
-    let best = own.iter().zip(&program).map(|(own, program)| own.max(*program));
+    // mmap goes through the page cache too.
+    let mapped = match rates(Layer::Mmap) {
+        Some(Rate::Measured(mapped)) => mapped,
+        _ => Vec::new(),
+    };
+    let mapped = mapped.into_iter().chain(std::iter::repeat(0.0));
+    let best =
+        own.iter().zip(&program).zip(mapped).map(|((own, program), mapped)| own.max(*program).max(mapped));
     if let Some(step) = steps.iter_mut().find(|step| step.layer == Layer::PageCache) {
         step.rate = Rate::Measured(best.collect());
     }
@@ -519,6 +544,8 @@ mod tests {
             .unwrap()
             .map(|entry| entry.unwrap().path())
             .find(|path| fs::metadata(path).is_ok_and(|metadata| metadata.file_type().is_block_device()));
+        let holes = file(0);
+        holes.as_file().set_len(64 << 20).unwrap();
         let in_memory = tempfile::Builder::new().tempfile_in("/dev/shm").ok();
         let is_shared = in_memory.as_ref().is_some_and(|file| file.as_file().set_len(32 << 20).is_ok());
         let in_memory = in_memory.as_ref().filter(|_| is_shared).map(|file| file.path().to_owned());
@@ -527,6 +554,7 @@ mod tests {
             (Some(folder.path().to_owned()), "is a directory; name a file of 16 MiB or more in it"),
             (Some(pipe), "is no regular file; name a file on the drive"),
             (Some("/dev/null".into()), "is no regular file; name a file on the drive"),
+            (Some(holes.path().to_owned()), "are stored, reads of the rest ask no drive"),
             (Some("/nowhere/file".into()), "check the path; name a file of 16 MiB or more"),
             (device, "is a block device; name a file on it"),
         ] {

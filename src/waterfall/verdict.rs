@@ -41,7 +41,7 @@ impl Waterfall {
             ),
             Layer::Array => (format!("{} reads {reads} of {of}", step.name), self.facts.array(step)),
             Layer::FileSystem => {
-                let (why, remedy) = self.facts.file_system();
+                let (why, remedy) = self.facts.file_system(step);
                 (format!("{} reads {reads} of {of}{why}", step.name), remedy)
             }
             Layer::PageCache => (
@@ -102,17 +102,28 @@ impl Facts {
     }
 
     fn array(&self, step: &Step) -> String {
+        if let Some((device, now, most)) =
+            self.small_requests.iter().find(|(device, ..)| *device == step.name)
+        {
+            return format!(
+                "raise its max_sectors_kb from {now} to {most} (`iodyno tune set {device} max_sectors_kb={most}`)"
+            );
+        }
         match &self.buffered_loop {
             Some(device) if step.name.contains(device.as_str()) => {
-                format!("attach {device} with direct I/O: losetup --direct-io=on {device}")
+                format!("attach {device} with direct I/O: losetup --direct-io=on /dev/{device}")
+            }
+            _ if step.name.starts_with("loop") => {
+                "look for a limit of the loop device: `iodyno check`, io.max of its control group".to_owned()
             }
             _ => "see `iodyno experiment run array-members`, and `iodyno check` for its state".to_owned(),
         }
     }
 
     /// Why `O_DIRECT` reads of a file lose, and what to do.
-    fn file_system(&self) -> (String, String) {
-        match self.extents {
+    fn file_system(&self, step: &Step) -> (String, String) {
+        let below = self.pieces_below.iter().find(|(name, ..)| *name == step.name);
+        match below.map(|(_, count, mean)| (*count, *mean)).or(self.extents.filter(|_| !step.name.contains(" on "))) {
             Some((count, mean)) if count > 1 && mean < LARGE_EXTENT => (
                 format!(": the file is in {count} pieces of {} on average", block_size(Bytes(mean >> 10 << 10))),
                 "copy the file, or defragment it (e4defrag, xfs_fsr, btrfs filesystem defragment)".to_owned(),
@@ -176,6 +187,25 @@ mod tests {
         let verdict = slow.verdict(UnitSystem::Decimal).unwrap();
         assert!(verdict.text.ends_with("the file is in 4000 pieces of 4k on average"), "{}", verdict.text);
         assert!(verdict.remedy.starts_with("copy the file"), "{}", verdict.remedy);
+    }
+
+    #[test]
+    fn the_remedy_of_a_layer_below_is_its_own() {
+        let mut path =
+            measured(&[(Layer::FileSystem, 1000.0), (Layer::Array, 300.0), (Layer::FileSystem, 290.0)]);
+        path.steps[1].name = "loop2".to_owned();
+        let remedy = |path: &Waterfall| path.verdict(UnitSystem::Decimal).unwrap().remedy;
+        assert!(remedy(&path).starts_with("look for a limit of the loop device"), "{}", remedy(&path));
+        path.facts.buffered_loop = Some("loop2".to_owned());
+        assert!(remedy(&path).ends_with("losetup --direct-io=on /dev/loop2"), "{}", remedy(&path));
+        path.facts.small_requests = vec![("loop2".to_owned(), 4, 1280)];
+        assert!(remedy(&path).ends_with("`iodyno tune set loop2 max_sectors_kb=1280`)"), "{}", remedy(&path));
+        let mut path = measured(&[(Layer::Drive, 1000.0), (Layer::FileSystem, 300.0)]);
+        path.steps[1].name = "low.img on ext4 at /".to_owned();
+        path.facts.extents = Some((4000, 5000));
+        assert!(remedy(&path).starts_with("look for compression"), "the pieces are the file's above it");
+        path.facts.pieces_below = vec![(path.steps[1].name.clone(), 12954, 16384)];
+        assert!(remedy(&path).starts_with("copy the file"), "{}", remedy(&path));
     }
 
     #[test]

@@ -109,7 +109,11 @@ impl Cell {
                 format!("\"{}\"", text.replace('"', "\"\""))
             }
             Self::Text(text) => text.clone(),
-            Self::Number(value, _) | Self::Count(value) => format!("{value:.3}"),
+            Self::Number(value, _) | Self::Count(value) => {
+                let text = format!("{value:.3}");
+                // Numbers of processes and CPUs are whole.
+                text.strip_suffix(".000").map_or(text.clone(), str::to_owned)
+            }
             Self::Unknown => String::new(),
         }
     }

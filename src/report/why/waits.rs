@@ -127,6 +127,16 @@ impl<'a> Waiters<'a> {
         })
     }
 
+    /// Whether they are threads of that command.
+    pub(super) fn is_of(&self, command: &str) -> bool {
+        self.command.as_str() == command
+    }
+
+    /// Whether they are at least half of a test's workers.
+    pub(super) fn is_most_of(&self, test: TestNow<'_>) -> bool {
+        !self.is_of(WORKERS) || self.waiting * 2.0 >= test.workers as f64
+    }
+
     /// At least half of them wait, and one at least half of the time.
     pub(super) fn is_most_of_them(&self) -> bool {
         self.waiting >= 0.5 && self.waiting * 2.0 >= self.active

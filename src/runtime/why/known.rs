@@ -68,6 +68,8 @@ mod tests {
             offset: 0,
             read_ahead: None,
             buffered: false,
+            small_requests: None,
+            pieces: None,
         }
     }
 

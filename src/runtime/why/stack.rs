@@ -12,7 +12,7 @@ use rustix::fs::{major, minor};
 
 use crate::{
     engine::file_state::{self, Extent},
-    machine::{LayerKind, Machine},
+    machine::{Drive, LayerKind, Machine},
     source::{
         SysRoot,
         root::{file_name, number, text},
@@ -35,6 +35,10 @@ pub(super) struct Level {
     pub read_ahead: Option<u64>,
     /// Whether a loop device reads its file through the page cache.
     pub buffered: bool,
+    /// `max_sectors_kb` and `max_hw_sectors_kb` of a block device that takes much larger requests than are made.
+    pub small_requests: Option<(u64, u64)>,
+    /// Pieces of a loop device's file, and their mean size in bytes.
+    pub pieces: Option<(u64, u64)>,
 }
 
 /// The file system of a file.
@@ -128,6 +132,8 @@ fn descend((root, machine): (&dyn SysRoot, &Machine), part: &str, offset: u64, l
         offset,
         read_ahead: drive.queue.read_ahead_kb.get(),
         buffered: direct == Some(Some(false)),
+        small_requests: small_requests(drive),
+        pieces: None,
     });
     if direct.is_some() {
         let at = |file: &str| format!("{}/loop/{file}", drive.path);
@@ -149,13 +155,23 @@ fn descend((root, machine): (&dyn SysRoot, &Machine), part: &str, offset: u64, l
             offset: (offset / several.len() as u64) >> 20 << 20,
             read_ahead: None,
             buffered: false,
+            small_requests: None,
+            pieces: None,
         }),
     }
+}
+
+/// `max_sectors_kb` and its maximum, where requests are much smaller than they might be.
+fn small_requests(drive: &Drive) -> Option<(u64, u64)> {
+    const LARGE: u64 = 512;
+    let (now, most) = (drive.queue.max_sectors_kb.get()?, drive.queue.max_hw_sectors_kb.get()?);
+    (now < most.min(LARGE)).then_some((now, most))
 }
 
 /// Adds the file of a loop device, and what is below it.
 fn below_file(at: (&dyn SysRoot, &Machine), file: &Path, offset: u64, levels: &mut Vec<Level>) {
     let Some(mounted) = mounted(at.0, file) else { return };
+    let extents = File::open(file).and_then(|open| file_state::extents(&open, super::MOST_EXTENTS));
     levels.push(Level {
         layer: Layer::FileSystem,
         name: format!("{} on {}", file.display(), mounted.name),
@@ -163,8 +179,9 @@ fn below_file(at: (&dyn SysRoot, &Machine), file: &Path, offset: u64, levels: &m
         offset,
         read_ahead: None,
         buffered: false,
+        small_requests: None,
+        pieces: extents.as_ref().ok().and_then(|extents| file_state::pieces(extents)),
     });
-    let extents = File::open(file).and_then(|open| file_state::extents(&open, super::MOST_EXTENTS));
     if let (Ok(extents), Some(device)) = (extents, mounted.device)
         && let Some(place) = physical(&extents, offset)
     {

@@ -90,7 +90,7 @@ fn note(panel: Panel, shared: &Shared) -> String {
             let passes = if threads.samples == 1 { "pass" } else { "passes" };
             format!("{} of {} sampled, {} {passes}", threads.sampled, threads.total, threads.samples)
         }),
-        Panel::Interrupts => "by drive, queue and CPU".to_owned(),
+        Panel::Interrupts => "per drive, queue and CPU".to_owned(),
         Panel::Profile => profile::note(activity),
         Panel::Processes => "to and from storage".to_owned(),
         Panel::Pressure => "waits, memory, cost of an I/O".to_owned(),
