@@ -27,10 +27,12 @@ mod interrupts;
 mod run;
 pub mod validity;
 mod defaults;
+mod not_made;
 
 use finding::Detection;
 pub use finding::{Evidence, Finding, Gain, Remedy, Risk, Subject, SubjectKind};
 pub use inputs::{Inputs, Load, is_depth_one, is_one_at_a_time};
+pub use not_made::{NotMade, not_made};
 
 use std::fmt::Write as _;
 

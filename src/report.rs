@@ -29,6 +29,7 @@ pub(crate) mod toned;
 use unicode_width::UnicodeWidthStr;
 
 use crate::{
+    machine::Machine,
     model::{Problem, ProblemKind, Reading},
     text::Label,
 };
@@ -47,9 +48,13 @@ fn needs_root(problems: &[Problem], command: &str) -> String {
     }
 }
 
-/// Whether a device of `/sys/bus/pci/devices` is only a name there.
-fn is_lost_device(problem: &Problem) -> bool {
-    problem.path.starts_with("/sys/bus/pci/devices/") && *problem.reason != *crate::machine::pci::NO_BRIDGE
+/// Whether a problem is that of a listed function that is not in the tree. In a copy of /sys with folders in place of links,
+/// functions of the tree have such paths too.
+fn is_lost_device(machine: &Machine, problem: &Problem) -> bool {
+    let name = problem.path.strip_prefix("/sys/bus/pci/devices/");
+    name.is_some_and(|name| !name.contains('/'))
+        && *problem.reason != *crate::machine::pci::NO_BRIDGE
+        && machine.pci.functions().all(|node| node.path != problem.path)
 }
 
 /// The first refusal where none of them is about privilege: root would not help.

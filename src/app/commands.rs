@@ -56,7 +56,7 @@ const EVERYWHERE: &[Command<Run>] = &[
 ];
 
 /// Commands that read, test or change drives, which a capture, a folder or a text does not have.
-const OF_MACHINES: [&str; 25] = [
+const OF_MACHINES: [&str; 26] = [
     "apply",
     "custom arms",
     "edit value",
@@ -82,6 +82,7 @@ const OF_MACHINES: [&str; 25] = [
     "undo all",
     "undo kept",
     "undo one",
+    "why file",
 ];
 
 /// Whether a command does nothing on a machine that cannot be tested.

@@ -3,7 +3,7 @@
 use super::link;
 use crate::{
     machine::{HopLink, Machine, NodeKind, PciNode, PciTree},
-    model::NodeIndex,
+    model::{NodeIndex, ProblemKind},
 };
 
 /// State of a link.
@@ -17,6 +17,8 @@ pub(crate) enum LinkState {
     SlotLimited,
     /// A display or an accelerator that lowered the speed of its link while idle.
     Idle,
+    /// No link is up: the register has width 0, as of an empty slot.
+    Down,
 }
 
 impl LinkState {
@@ -27,6 +29,7 @@ impl LinkState {
             Self::Slow => "downtrained",
             Self::SlotLimited => "slot-limited",
             Self::Idle => "idle",
+            Self::Down => "none",
         }
     }
 }
@@ -35,6 +38,10 @@ impl LinkState {
 pub(crate) fn state(machine: &Machine, node: NodeIndex) -> LinkState {
     let tree = &machine.pci;
     let Some(found) = HopLink::above(machine, node) else { return LinkState::Fine };
+    let width = tree.node(node).link.as_ref().and_then(|link| link.width.problem());
+    if width.is_some_and(|problem| problem.kind == ProblemKind::Malformed) {
+        return LinkState::Down;
+    }
     // Root ports and downstream ports report the link below them.
     let is_port = matches!(tree.node(node).kind, NodeKind::RootPort | NodeKind::SwitchDownstream);
     let device = if is_port { tree.node(node).children.first().copied() } else { Some(node) };

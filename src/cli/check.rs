@@ -56,11 +56,11 @@ pub(super) fn run(args: &CheckArgs, origin: &Origin) -> Result<Status, Failure> 
     let inputs = Inputs { units: units(args.json), ..Inputs::at_rest(&read.machine, &read.limits) };
     let findings = findings::check(&inputs);
     let width = columns().unwrap_or(WIDE).min(WIDE);
+    let not_made = findings::not_made(&inputs, &findings);
     if let Some(row) = row {
-        print_toned(&text::explain(row, &findings, width))?;
+        print_toned(&text::explain(row, &findings, &not_made, width))?;
     } else {
-        let not_judged = findings::not_judged(&inputs, &findings);
-        let document = CheckDocument::new(&read.machine, &findings, not_judged, &read.problems);
+        let document = CheckDocument::new(&read.machine, &findings, not_made, &read.problems);
         if args.json {
             print(&json::text(&document))?;
         } else {

@@ -11,7 +11,7 @@ use super::{
     wrap_onto,
 };
 use crate::{
-    findings::{FINDINGS, Finding, Gain, Risk, Row},
+    findings::{FINDINGS, Finding, Gain, NotMade, Risk, Row},
     machine::{Machine, layers::Dm},
     model::{FindingId, Problem, ProblemKind, Severity},
     units::counted,
@@ -22,14 +22,8 @@ pub(crate) struct CheckDocument<'a> {
     #[serde(skip)]
     machine: &'a Machine,
     findings: &'a [Finding],
-    not_judged: Vec<NotJudged>,
+    not_judged: Vec<NotMade>,
     problems: Vec<Problem>,
-}
-
-#[derive(Debug, Serialize)]
-struct NotJudged {
-    id: FindingId,
-    because: &'static str,
 }
 
 impl<'a> CheckDocument<'a> {
@@ -37,26 +31,36 @@ impl<'a> CheckDocument<'a> {
     pub(crate) fn new(
         machine: &'a Machine,
         findings: &'a [Finding],
-        not_judged: Vec<FindingId>,
+        mut not_judged: Vec<NotMade>,
         problems: &[Problem],
     ) -> Self {
         let mut problems: Vec<_> = problems.iter().cloned().chain(missed(machine)).collect();
         problems.sort();
         problems.dedup();
-        let not_judged = not_judged.into_iter().map(|id| NotJudged { id, because: NO_TEST });
-        let not_judged = not_judged.chain(unread_tables(machine));
-        Self { machine, findings, not_judged: not_judged.collect(), problems }
+        let tables = unread_tables(machine).filter(|it| not_judged.iter().all(|known| known.id != it.id));
+        not_judged.extend(tables);
+        Self { machine, findings, not_judged, problems }
     }
 }
 
-const NO_TEST: &str = "no test is running";
+impl CheckDocument<'_> {
+    /// Whether checks lack data, not only a test.
+    fn lacks_data(&self) -> bool {
+        self.not_judged.iter().any(|it| it.lacks_data())
+    }
+
+    /// The tone of an answer without findings: no good news where checks could not be made.
+    fn tone_of_nothing(&self) -> Tone {
+        if self.lacks_data() { Tone::Warning } else { Tone::Good }
+    }
+}
 
 /// Encrypted devices whose table is not readable: the finding about work queues cannot be judged.
-fn unread_tables(machine: &Machine) -> Option<NotJudged> {
+fn unread_tables(machine: &Machine) -> Option<NotMade> {
     let is_unread = |dm: &&Dm| dm.kinds().contains(&"crypt") && !dm.targets.is_known();
     let unread = machine.layers.devices.values().filter_map(crate::machine::Layer::dm).find(is_unread);
     let because = "the table of a crypt device needs root";
-    unread.map(|_| NotJudged { id: FindingId("dm-crypt-workqueues"), because })
+    unread.map(|_| NotMade { id: FindingId("dm-crypt-workqueues"), because })
 }
 
 /// Inputs of findings that could not be read.
@@ -89,8 +93,8 @@ pub(crate) fn text(document: &CheckDocument, width: usize) -> Toned {
     out.push(&heading(document.machine));
     out.push_toned(Tone::Warning, &unread(document.machine, &document.problems));
     out.push_toned(
-        loud.iter().map(|finding| finding.severity).max().map_or(Tone::Good, tone),
-        &summary(&loud),
+        loud.iter().map(|finding| finding.severity).max().map_or_else(|| document.tone_of_nothing(), tone),
+        &summary(&loud, document),
     );
     for finding in loud {
         out.push("\n");
@@ -125,6 +129,7 @@ const fn tone(severity: Severity) -> Tone {
 fn point(out: &mut Toned, document: &CheckDocument, width: usize) {
     let is_loud = |finding: &&Finding| finding.severity > Severity::Info;
     let checks = FINDINGS.len() - document.not_judged.len();
+    let of_all = if document.lacks_data() { format!(" of {}", FINDINGS.len()) } else { String::new() };
     if let Some(finding) = document.findings.iter().find(is_loud) {
         let lead = "most costly: ";
         let Gain { bytes_per_second, iops, .. } = finding.gain;
@@ -135,8 +140,15 @@ fn point(out: &mut Toned, document: &CheckDocument, width: usize) {
     } else {
         let what = document.machine.pasted.as_ref();
         let what = what.map_or_else(String::new, |pasted| format!(" in what {} shows", pasted.kind()));
-        let words = format!("{}, none found a loss{what}", counted(checks, "check"));
-        labelled(out, (Tone::Good, ""), (Tone::Good, &words), width);
+        let words = if checks == 0 {
+            format!("no check could be made{what}")
+        } else if of_all.is_empty() {
+            format!("{}, none found a loss{what}", counted(checks, "check"))
+        } else {
+            format!("{checks}{of_all} checks could be made, none found a loss{what}")
+        };
+        let tone = document.tone_of_nothing();
+        labelled(out, (tone, ""), (tone, &words), width);
     }
 }
 
@@ -148,7 +160,7 @@ fn labelled(out: &mut Toned, (label_tone, label): (Tone, &str), (tone, words): (
 }
 
 /// A row of the catalogue, with its findings on this machine.
-pub(crate) fn explain(row: &Row, findings: &[Finding], width: usize) -> Toned {
+pub(crate) fn explain(row: &Row, findings: &[Finding], not_made: &[NotMade], width: usize) -> Toned {
     let width = width.max(60);
     let mut out = Toned::default();
     out.push_toned(Tone::Heading, &format!("{}: {}\n", row.id.0, row.title));
@@ -168,7 +180,10 @@ pub(crate) fn explain(row: &Row, findings: &[Finding], width: usize) -> Toned {
     }
     let here: Vec<_> =
         findings.iter().filter(|finding| finding.id == row.id || finding.folds.contains(&row.id)).collect();
-    if here.is_empty() {
+    if let Some(not_made) = not_made.iter().find(|it| it.id == row.id).filter(|_| here.is_empty()) {
+        out.push("\n");
+        labelled(&mut out, (Tone::Warning, "Not checked: "), (Tone::Warning, not_made.because), width);
+    } else if here.is_empty() {
         out.push_toned(Tone::Good, "\nNot found on this machine.\n");
     }
     for finding in here {
@@ -205,7 +220,7 @@ fn heading(machine: &Machine) -> String {
 
 /// Devices that are listed and cannot be read: functions without ids, and names that lead nowhere.
 pub(super) fn unread(machine: &Machine, problems: &[Problem]) -> String {
-    let lost = || problems.iter().filter(|problem| super::is_lost_device(problem));
+    let lost = || problems.iter().filter(|problem| super::is_lost_device(machine, problem));
     let (silent, functions) = (machine.pci.silent_functions().count(), machine.pci.functions().count());
     let (missing, all) = (silent + lost().count(), functions + lost().count());
     if missing == 0 {
@@ -217,9 +232,13 @@ pub(super) fn unread(machine: &Machine, problems: &[Problem]) -> String {
     format!("{missing} of {all} PCI devices could not be read and are not checked{why}\n")
 }
 
-fn summary(loud: &[&Finding]) -> String {
+fn summary(loud: &[&Finding], document: &CheckDocument) -> String {
     let number = |severity| loud.iter().filter(|finding| finding.severity == severity).count();
     match (number(Severity::High), number(Severity::Warning)) {
+        (0, 0) if document.lacks_data() => {
+            let (all, not) = (FINDINGS.len(), document.not_judged.len());
+            format!("no limiting findings; {not} of {all} checks could not be made\n")
+        }
         (0, 0) => "no limiting findings\n".to_owned(),
         (high, 0) => format!("{high} high\n"),
         (0, warnings) => format!("{}\n", counted(warnings, "warning")),
@@ -299,12 +318,19 @@ fn footer(out: &mut Toned, document: &CheckDocument, width: usize) {
         out.push("\n");
         let mut reasons: Vec<&str> =
             document.not_judged.iter().map(|not_judged| not_judged.because).collect();
-        reasons.dedup();
+        let mut seen = BTreeSet::new();
+        reasons.retain(|because| seen.insert(*because));
         for because in reasons {
             let of_it = document.not_judged.iter().filter(|not_judged| not_judged.because == because);
             let ids: Vec<_> = of_it.map(|not_judged| not_judged.id.0).collect();
             let label = format!("not checked ({because}): ");
-            labelled(out, (Tone::Quiet, &label), (Tone::Quiet, &ids.join(", ")), width);
+            if label.width() <= width / 2 {
+                labelled(out, (Tone::Quiet, &label), (Tone::Quiet, &ids.join(", ")), width);
+            } else {
+                out.push_toned(Tone::Quiet, label.trim_end());
+                out.push("\n");
+                labelled(out, (Tone::Quiet, "    "), (Tone::Quiet, &ids.join(", ")), width);
+            }
         }
     }
     let denied = document.problems.iter().filter(|problem| problem.kind == ProblemKind::Denied).count();
@@ -352,7 +378,7 @@ mod tests {
     #[test]
     fn every_row_is_explained_in_sentences_without_what_is_found() {
         for row in FINDINGS {
-            let text = explain(row, &[], 100);
+            let text = explain(row, &[], &[], 100);
             let text = text.plain();
             let todo = text.split("\n            remedy    ").nth(1).unwrap();
             let first: String = todo.chars().take_while(|c| !c.is_whitespace()).collect();

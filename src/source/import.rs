@@ -16,12 +16,14 @@ mod json;
 mod lines;
 mod lsblk;
 mod lspci;
+mod markup;
 mod nvme_list;
 mod prompt;
 mod registers;
 mod root;
 mod sections;
 mod tree;
+mod wrapped;
 
 use std::collections::BTreeSet;
 
@@ -59,10 +61,11 @@ pub fn read(content: &[u8]) -> Result<Option<TextRoot>, String> {
     let mut facts = Facts::default();
     let listings = sections::read(KINDS, &lines, &mut facts);
     drop(lines);
+    dmesg::join(&mut facts);
     identify::assign(&mut facts);
     drives::join(&mut facts);
     blocks::join(&mut facts);
-    if facts.functions.is_empty() && facts.drives.is_empty() {
+    if facts.functions.is_empty() && facts.drives.is_empty() && facts.files.is_empty() {
         return Ok(None);
     }
     if facts.functions.len() + facts.drives.len() > MOST_FUNCTIONS {
@@ -96,6 +99,8 @@ fn lacks(facts: &Facts, tree: &Tree) -> Vec<String> {
             "Registers of {} were denied: lspci ran without root.",
             counted(denied, "function")
         ));
+    } else if count > 0 && !has_links && functions().all(|function| function.has_registers) {
+        lacks.push("No function has a PCI Express capability, so no link has a speed or width.".to_owned());
     } else if count > 0 && !has_links {
         lacks.push("No link has a speed or width: `sudo lspci -vv` shows them.".to_owned());
     }
@@ -122,7 +127,9 @@ fn lacks(facts: &Facts, tree: &Tree) -> Vec<String> {
         }
     }
     if facts.drives.is_empty() && count > 0 {
-        lacks.push("Drives have no names, models or settings: add `nvme list` and `lsblk -O -J`.".to_owned());
+        lacks.push(
+            "Drives have no names, models or settings: add `nvme list -v` and `lsblk -O -J`.".to_owned(),
+        );
     }
     if count == 0 {
         lacks.push("No PCI functions: add `sudo lspci -vv`.".to_owned());

@@ -104,6 +104,10 @@ impl fmt::Display for Assumption {
                 f,
                 "the slot at {port} takes {what}: length, height and power suffice, and no riser or missing retimer slows it"
             ),
+            // No register reports the lanes of its ports.
+            Self::Bifurcation { port, split } if split.is_empty() => {
+                write!(f, "firmware is set to split the slot at {port} for several devices")
+            }
             Self::Bifurcation { port, split } => {
                 write!(f, "firmware is set to split the slot at {port} into {split}")
             }

@@ -75,7 +75,7 @@ pub struct LinkRow {
     pub max_width: Option<u8>,
     /// GT/s that Link Control 2 allows at this end.
     pub target_speed_gts: Option<f64>,
-    /// `fine`, `downtrained`, `slot-limited` or `idle`: a display that lowered its speed.
+    /// `fine`, `downtrained`, `slot-limited`, `none` (width 0) or `idle`: a display that lowered its speed.
     pub state: &'static str,
 }
 

@@ -50,6 +50,10 @@ fn made_with(dossier: &Dossier) -> String {
     let from = match &dossier.mode {
         Mode::Live => String::new(),
         Mode::Demo(name) => format!(", demo {name}"),
+        Mode::Capture if dossier.machine.pasted.is_some() => {
+            let kind = dossier.machine.pasted.as_ref().map_or_else(String::new, |pasted| pasted.kind());
+            format!(", from a text of {kind}")
+        }
         Mode::Capture => ", from a capture".to_owned(),
         Mode::Folder => ", from --sysroot".to_owned(),
     };
@@ -63,11 +67,11 @@ fn processors(machine: &Machine) -> String {
     let nodes = processors.numa.len();
     let parts = [
         known(&processors.model),
-        Some(counted(processors.count(), "thread")),
+        (processors.count() > 0).then(|| counted(processors.count(), "thread")),
         (nodes > 1).then(|| counted(nodes, "NUMA node")),
         governor.map(|governor| format!("governor {governor}")),
     ];
-    joined(parts, ", ").unwrap_or_default()
+    joined(parts, ", ").unwrap_or_else(|| "unknown".to_owned())
 }
 
 /// `252 GiB of memory, 8 modules at 3200 MT/s`: a little less than the sum of the modules.

@@ -11,7 +11,12 @@ pub(super) fn blocks(dossier: &Dossier, _: &Choice) -> Vec<Block> {
     let heading = Block::Heading("Settings changed from default".to_owned());
     let groups = groups(&dossier.settings);
     if groups.is_empty() {
-        let text = "All settings have their known defaults; none was changed since boot.";
+        let is_known = dossier.settings.iter().any(|row| row.value.is_some());
+        let text = match (&dossier.machine.pasted, is_known) {
+            (_, false) => "No setting is known.",
+            (Some(_), true) => "The settings that the text shows have their known defaults.",
+            (None, true) => "All settings have their known defaults; none was changed since boot.",
+        };
         return vec![heading, plain_text(text)];
     }
     let mut lines = vec![format!("{:<NAME$} {:<VALUE$} {:<VALUE$} on", "setting", "value", "default")];

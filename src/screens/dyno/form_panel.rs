@@ -81,7 +81,12 @@ pub(super) fn past(state: &Dyno, shared: &Shared, panel: Rect, brush: &mut Brush
         [piece("tests", Meaning::Heading), piece(format!("  {}", shared.tests.all.len()), Meaning::Quiet)];
     let inner = brush.panel(panel, &title, &[]);
     if shared.tests.all.is_empty() {
-        brush.text(inner.x, inner.y, inner.width, "none yet: r runs one", Meaning::Quiet);
+        let words = if shared.can_test() {
+            "none yet: r runs one"
+        } else {
+            "none: a text or capture cannot be tested"
+        };
+        brush.text(inner.x, inner.y, inner.width, words, Meaning::Quiet);
         return;
     }
     let top = past_top(state, shared, inner.height);

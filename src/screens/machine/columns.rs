@@ -304,7 +304,7 @@ fn link(figures: &Figures<'_>) -> Cell {
     let (mark, meaning) = match state {
         LinkState::Slow => (Some(SLOW_MARK), Meaning::Warning),
         LinkState::SlotLimited => (Some(SLOT_MARK), Meaning::Quiet),
-        LinkState::Idle => (None, Meaning::Quiet),
+        LinkState::Idle | LinkState::Down => (None, Meaning::Quiet),
         LinkState::Fine if figures.row.drives.is_empty() => (None, Meaning::Quiet),
         LinkState::Fine => (None, Meaning::Text),
     };

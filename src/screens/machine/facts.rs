@@ -235,6 +235,12 @@ fn heat(temperature: &Temperature) -> Option<Fact> {
 
 fn in_use(drive: &Drive) -> Fact {
     if drive.used_by.is_empty() && !drive.users_unread.is_empty() {
+        // The same of every file: a text has none of them.
+        let first = drive.users_unread.first().map(|problem| &problem.reason);
+        if drive.users_unread.len() > 1 && drive.users_unread.iter().all(|it| Some(&it.reason) == first) {
+            let why = first.map_or_else(String::new, |reason| format!("unknown ({reason})"));
+            return Fact { meaning: Meaning::Quiet, ..fact("in use", why) };
+        }
         let unread = drive.users_unread.iter().map(|problem| format!("{}: {}", problem.path, problem.reason));
         let why = unread.collect::<Vec<_>>().join(", ");
         return Fact { meaning: Meaning::Quiet, ..fact("in use", format!("unknown ({why})")) };
@@ -301,7 +307,16 @@ fn about_node(shared: &Shared, index: NodeIndex, row: &Row, facts: &mut Vec<Fact
 
 /// The board's name of the slot.
 fn slot(figures: &Figures<'_>) -> Option<Fact> {
-    let path = Some(Arc::clone(figures.shared.machine.host.slots.path()));
+    let machine = &figures.shared.machine;
+    // Of a text it is what lspci prints of the device, not the firmware's table.
+    let of_text = machine.pasted.as_ref().and_then(|_| {
+        let named = figures.nodes().into_iter().map(|node| machine.pci.node(node));
+        named
+            .into_iter()
+            .find(|node| node.slot.is_some())
+            .map(|node| Arc::from(format!("{}/label", node.path)))
+    });
+    let path = Some(of_text.unwrap_or_else(|| Arc::clone(machine.host.slots.path())));
     Some(Fact { path, ..fact("slot", figures.slot()?) })
 }
 

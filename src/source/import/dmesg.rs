@@ -1,10 +1,11 @@
-//! Lines of `dmesg` about links (`pcie_print_link_status`), functions of NVMe controllers, and their timeouts and resets.
+//! Lines of `dmesg` about functions and buses as the kernel finds them, about links (`pcie_print_link_status`), functions of NVMe
+//! controllers, and their timeouts and resets.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, collections::BTreeSet};
 
 use super::{
     drives::is_controller,
-    facts::{ExpressWords, Facts, Known, Line, LinkWords, learn},
+    facts::{ExpressWords, Facts, Known, LimitedBy, Line, LinkWords, learn},
     sections::Kind,
 };
 use crate::{model::PciAddress, source::nvme::messages, units::TransferRate};
@@ -13,21 +14,38 @@ use crate::{model::PciAddress, source::nvme::messages, units::TransferRate};
 const ANYWHERE: u8 = 0x40;
 
 pub(super) const KIND: Kind =
-    Kind { begins: |line, _| is_line(line), continues: is_line, tolerates: 0, read };
+    Kind { begins: |line, _| is_line(line), continues: is_line, tolerates: 20, read };
 
 fn is_line(line: &str) -> bool {
     line.contains("available PCIe bandwidth")
+        || found(line).is_some()
+        || bridge(line).is_some()
+        || root_bus(line).is_some()
         || line.contains(": pci function ")
         || messages::message(line).is_some()
 }
 
 fn read(lines: &[Line], facts: &mut Facts) -> Option<Cow<'static, str>> {
-    let mut found = false;
+    let mut any = false;
     for line in lines.iter().filter(|line| !line.text.is_empty()) {
         let words: Vec<&str> =
             line.text.split_whitespace().map(|word| word.trim_matches(['(', ')', ','])).collect();
         let used = if line.text.contains(": pci function ") {
             controller(facts, &words, line.number)
+        } else if let Some(device) = found(&line.text) {
+            let function = facts.function(device.address, line.number);
+            learn(&mut function.vendor, device.vendor, line.number);
+            learn(&mut function.device, device.device, line.number);
+            learn(&mut function.class, device.class, line.number);
+            Some(())
+        } else if let Some((address, buses)) = bridge(&line.text) {
+            let function = facts.function(address, line.number);
+            learn(&mut function.buses, buses, line.number);
+            learn(&mut function.class, BRIDGE, line.number);
+            Some(())
+        } else if let Some(root) = root_bus(&line.text) {
+            facts.roots.entry(root).or_insert(line.number);
+            Some(())
         } else if let Some(message) = messages::message(&line.text) {
             let known = Known::new(Vec::new(), line.number);
             let file = facts.files.entry(messages::PROBE.to_owned()).or_insert(known);
@@ -37,11 +55,11 @@ fn read(lines: &[Line], facts: &mut Facts) -> Option<Cow<'static, str>> {
             link(facts, &words, line.number)
         };
         match used {
-            Some(()) => found = true,
+            Some(()) => any = true,
             None => facts.notes.unused_text(line, "a kernel message of another form"),
         }
     }
-    found.then(|| "dmesg".into())
+    any.then(|| "dmesg".into())
 }
 
 /// `nvme nvme0: pci function 0000:01:00.0`.
@@ -70,9 +88,93 @@ fn link(facts: &mut Facts, words: &[&str], line: usize) -> Option<()> {
     let own = capable.or(whole)?;
     if let Some((state, port)) = limited {
         learn(&mut express(facts, port, line).link_status, state, line);
+        if port != device && facts.limits.len() < MOST_LIMITS {
+            facts.limits.push(LimitedBy { device, port, state, line });
+        }
+    } else if capable.is_none() {
+        // The kernel prints both parts where any link is slower than the device.
+        learn(&mut express(facts, device, line).link_status, own, line);
     }
     learn(&mut express(facts, device, line).link_capabilities, own, line);
     Some(())
+}
+
+/// Functions with a limited link in one text.
+const MOST_LIMITS: usize = 1 << 14;
+
+/// Class code of PCI bridges.
+const BRIDGE: u32 = 0x06_04_00;
+
+/// Gives a limited link's state to its lower end: the kernel names the port above it. The functions below a port whose bus
+/// numbers lead elsewhere are not at this link.
+pub(super) fn join(facts: &mut Facts) {
+    let behind_bridges: BTreeSet<(u32, u8)> = facts
+        .functions
+        .iter()
+        .filter_map(|(address, function)| Some((address.domain, function.buses?.value.0)))
+        .collect();
+    for limit in std::mem::take(&mut facts.limits) {
+        let LimitedBy { device, port, state, line } = limit;
+        if port.domain != device.domain || port.bus >= device.bus {
+            continue;
+        }
+        let above = facts.function(port, line);
+        learn(&mut above.class, BRIDGE, line);
+        let is_direct = above.buses.is_none_or(|buses| buses.value.0 == device.bus);
+        if !behind_bridges.contains(&(device.domain, device.bus)) {
+            let below = facts.function(device, line);
+            below.parent = below.parent.or(Some(port));
+        }
+        if is_direct {
+            learn(&mut express(facts, device, line).link_status, state, line);
+        }
+    }
+}
+
+/// A function as the kernel finds it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct FoundFunction {
+    address: PciAddress,
+    vendor: u16,
+    device: u16,
+    class: u32,
+}
+
+/// The words behind `pci 0004:41:00.0: `, and its address.
+fn about(line: &str) -> Option<(PciAddress, &str)> {
+    let (_, rest) = line.split_once("pci ")?;
+    let (place, rest) = rest.split_once(": ")?;
+    Some((place.parse().ok()?, rest))
+}
+
+/// `pci 0004:41:00.0: [1f40:2263] type 00 class 0x010802`.
+fn found(line: &str) -> Option<FoundFunction> {
+    let (address, rest) = about(line)?;
+    let (ids, rest) = rest.strip_prefix('[')?.split_once("] type ")?;
+    let (vendor, device) = ids.split_once(':')?;
+    let class = rest.split_once("class 0x")?.1.get(..6)?;
+    Some(FoundFunction {
+        address,
+        vendor: u16::from_str_radix(vendor, 16).ok()?,
+        device: u16::from_str_radix(device, 16).ok()?,
+        class: u32::from_str_radix(class, 16).ok()?,
+    })
+}
+
+/// `pci 0004:40:00.0: PCI bridge to [bus 41-42]`.
+fn bridge(line: &str) -> Option<(PciAddress, (u8, u8))> {
+    let (address, rest) = about(line)?;
+    let (range, _) = rest.strip_prefix("PCI bridge to [bus ")?.split_once(']')?;
+    let (first, last) = range.split_once('-').unwrap_or((range, range));
+    Some((address, (u8::from_str_radix(first, 16).ok()?, u8::from_str_radix(last, 16).ok()?)))
+}
+
+/// `pci_bus 0004:40: root bus resource [bus 40-4f]`.
+fn root_bus(line: &str) -> Option<(u32, u8)> {
+    let (_, rest) = line.split_once("pci_bus ")?;
+    let (place, rest) = rest.split_once(": ")?;
+    let (domain, bus) = place.split_once(':').filter(|_| rest.starts_with("root bus resource [bus"))?;
+    Some((u32::from_str_radix(domain, 16).ok()?, u8::from_str_radix(bus, 16).ok()?))
 }
 
 fn express(facts: &mut Facts, address: PciAddress, line: usize) -> &mut ExpressWords {

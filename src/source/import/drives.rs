@@ -176,14 +176,63 @@ pub(super) fn join(facts: &mut Facts) {
         }
     }
     let lost: Vec<&String> = open.iter().filter(|controller| !joined.contains_key(*controller)).collect();
-    if !lost.is_empty() && !free.is_empty() {
-        let names: Vec<&str> = lost.iter().take(8).map(|name| name.as_str()).collect();
-        let more = if lost.len() > names.len() { ", ..." } else { "" };
+    let left = free.iter().filter(|address| !joined.values().any(|used| used == *address)).count();
+    if lost.is_empty() || left == 0 {
+        return;
+    }
+    let names: Vec<&str> = lost.iter().take(8).map(|name| name.as_str()).collect();
+    let more = if lost.len() > names.len() { ", ..." } else { "" };
+    let names = format!("{}{more}", names.join(", "));
+    let lost: BTreeSet<String> = lost.into_iter().cloned().collect();
+    if lost.len() == left && merge(facts, &lost) {
         facts.lacks.push(format!(
-            "No text states the PCI address of {}{more}: `nvme list -v` and `dmesg` show it.",
-            names.join(", ")
+            "Drives {names} are shown by their address: `nvme list -v` or `ls -l /sys/block` shows which is which."
+        ));
+    } else {
+        facts.lacks.push(format!(
+            "No text states the PCI address of {names}: `nvme list -v` or `ls -l /sys/block` shows it."
         ));
     }
+}
+
+/// Takes away drives that are listed by function too, and keeps what they have in common. Drives with partitions and mounts
+/// stay: it is not known at which function those would be.
+fn merge(facts: &mut Facts, lost: &BTreeSet<String>) -> bool {
+    let is_lost = |name: &str| {
+        is_namespace(name) && name.rsplit_once('n').is_some_and(|(controller, _)| lost.contains(controller))
+    };
+    let count = facts.drives.iter().filter(|(name, drive)| is_lost(name) && drive.address.is_none()).count();
+    let is_used = facts
+        .blocks
+        .iter()
+        .any(|(name, block)| is_lost(name) || block.below.iter().any(|name| is_lost(name)));
+    // A controller with two namespaces is no single drive.
+    if count != lost.len() || is_used {
+        return false;
+    }
+    let mut common: Option<DriveFacts> = None;
+    facts.drives.retain(|name, drive| {
+        if !is_lost(name) || drive.address.is_some() {
+            return true;
+        }
+        match &mut common {
+            None => common = Some(std::mem::take(drive)),
+            Some(common) => {
+                let same = |known: &Known<String>, other: Option<&Known<String>>| {
+                    other.is_some_and(|other| other.value == known.value)
+                };
+                common.files.retain(|file, known| same(known, drive.files.get(file)));
+                common.device_files.retain(|file, known| same(known, drive.device_files.get(file)));
+            }
+        }
+        false
+    });
+    if let Some(common) = &mut common {
+        // One drive's serial number is no other's.
+        common.device_files.remove("serial");
+    }
+    facts.like_all = common;
+    true
 }
 
 /// Joins by model: one controller and one function that share a word with a digit, as `980PRO`, and no other one has it.

@@ -36,6 +36,8 @@ pub(super) struct Facts {
     pub roots: BTreeMap<(u32, u8), usize>,
     /// Whole block devices by kernel name.
     pub drives: BTreeMap<String, DriveFacts>,
+    /// What all drives without an address have in common, where as many controllers are left as there are of them.
+    pub like_all: Option<DriveFacts>,
     /// Partitions and layers above drives, by lsblk's names.
     pub blocks: BTreeMap<String, Block>,
     /// Further files by absolute path: `/proc/interrupts`.
@@ -44,6 +46,8 @@ pub(super) struct Facts {
     pub notes: Notes,
     /// Functions of NVMe controllers by kernel name, with the lines that state them.
     pub controllers: BTreeMap<String, (PciAddress, usize)>,
+    /// Links that `dmesg` names as the limit of a function.
+    pub limits: Vec<LimitedBy>,
     /// Controllers of namespaces by kernel name.
     pub controller_of: BTreeMap<String, String>,
     /// Data structures until their drives are known.
@@ -92,6 +96,8 @@ pub(super) struct Function {
     pub config: Option<Known<Vec<u8>>>,
     /// Whether the text shows the body of this function (`-v` and above).
     pub has_body: bool,
+    /// Whether it shows registers of this function, as `-vv` does.
+    pub has_registers: bool,
 }
 
 /// The PCI Express capability as lspci words it.
@@ -122,6 +128,15 @@ pub(super) struct ExpressWords {
 pub(super) struct LinkWords {
     pub speed: Option<TransferRate>,
     pub width: Option<u8>,
+}
+
+/// `available PCIe bandwidth, limited by ... at PORT`: a function and the port with the slowest link above it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct LimitedBy {
+    pub device: PciAddress,
+    pub port: PciAddress,
+    pub state: LinkWords,
+    pub line: usize,
 }
 
 /// One whole block device.

@@ -8,6 +8,9 @@ use super::{
 /// Bytes of both data structures.
 pub(super) const IDENTIFY_BYTES: usize = 4096;
 
+/// The drive of a listing that no command and no other listing names.
+const UNNAMED: &str = "nvme@unnamed";
+
 /// A line of either: a field of lower case and a colon, bits of one, a row of a table.
 pub(super) fn continues(line: &str) -> bool {
     let line = line.trim();
@@ -74,7 +77,12 @@ pub(super) fn fields<'a>(lines: &'a [Line]) -> impl Iterator<Item = (&'a str, &'
 /// Gives every structure to its drives, now that all drives are known; one that fits no drive is noted.
 pub(super) fn assign(facts: &mut Facts) {
     for identify in std::mem::take(&mut facts.identified) {
-        let drives = drives_of(facts, &identify);
+        let mut drives = drives_of(facts, &identify);
+        let is_bare = facts.drives.is_empty() && facts.functions.is_empty() && identify.device.is_none();
+        if is_bare && matches!(identify.of, Of::Namespace { .. }) {
+            facts.drive(UNNAMED, identify.line);
+            drives.push(UNNAMED.to_owned());
+        }
         if drives.is_empty() {
             facts.notes.unused(
                 identify.line,

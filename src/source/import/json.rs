@@ -10,12 +10,17 @@ use super::{
     sections::Kind,
 };
 
-pub(super) const KIND: Kind = Kind {
-    begins: |line, _| line.trim_start().starts_with('{'),
-    continues: |line| line.trim_start().starts_with(['{', '}', '[', ']', '"', ',']),
-    tolerates: 0,
-    read,
-};
+pub(super) const KIND: Kind =
+    Kind { begins: |line, _| line.trim_start().starts_with('{'), continues: is_part, tolerates: 0, read };
+
+/// Whether a line is a part of a document: a bracket, a string, or a value of a list on a line of its own.
+fn is_part(line: &str) -> bool {
+    let line = line.trim();
+    let value = line.trim_end_matches(',');
+    line.starts_with(['{', '}', '[', ']', '"', ','])
+        || ["null", "true", "false"].contains(&value)
+        || value.parse::<f64>().is_ok() && value.len() <= 24
+}
 
 /// Several documents may follow each other.
 fn read(lines: &[Line], facts: &mut Facts) -> Option<Cow<'static, str>> {
@@ -24,7 +29,9 @@ fn read(lines: &[Line], facts: &mut Facts) -> Option<Cow<'static, str>> {
     let mut command = None;
     for document in Deserializer::from_str(&text).into_iter::<Value>() {
         let Ok(document) = document else {
-            facts.notes.unused(first, "a JSON document that is cut or invalid");
+            for line in lines {
+                facts.notes.unused_text(line, "a JSON document that is cut or invalid");
+            }
             break;
         };
         if nvme_list::json(&document, first, facts) {
@@ -32,7 +39,9 @@ fn read(lines: &[Line], facts: &mut Facts) -> Option<Cow<'static, str>> {
         } else if lsblk::json(&document, first, facts) {
             command = Some("lsblk -J".into());
         } else {
-            facts.notes.unused(first, "a JSON document of neither nvme-cli nor lsblk");
+            for line in lines {
+                facts.notes.unused_text(line, "a JSON document of neither nvme-cli nor lsblk");
+            }
         }
     }
     command

@@ -2,13 +2,16 @@
 
 use std::borrow::Cow;
 
-use super::facts::Line;
+use super::{facts::Line, markup, wrapped};
 
 /// Lines of a text; one line per CPU, function and register of the largest machines are some hundred thousand.
 const MOST_LINES: usize = 1 << 20;
 
 /// Bytes of one line that are used.
 const MOST_OF_LINE: usize = 4096;
+
+/// Bytes of a line that is a JSON document.
+const MOST_OF_DOCUMENT: usize = 1 << 20;
 
 /// The text of a file: UTF-8, or UTF-16 with its mark; invalid bytes are replaced.
 pub(super) fn decode(content: &[u8]) -> Cow<'_, str> {
@@ -35,7 +38,8 @@ pub(super) fn split(text: &str) -> Result<Vec<Line<'_>>, String> {
     let mut unfinished: Option<Line> = None;
     for (at, raw) in text.split('\n').enumerate() {
         let raw = raw.strip_suffix('\r').unwrap_or(raw);
-        let raw = &raw[..raw.floor_char_boundary(MOST_OF_LINE)];
+        let most = if raw.starts_with('{') { MOST_OF_DOCUMENT } else { MOST_OF_LINE };
+        let raw = &raw[..raw.floor_char_boundary(most)];
         let raw = if raw.trim().is_empty() { "" } else { raw };
         if lines.len() >= MOST_LINES {
             return Err(format!("more than {MOST_LINES} lines, which no listing has"));
@@ -59,6 +63,7 @@ pub(super) fn split(text: &str) -> Result<Vec<Line<'_>>, String> {
         }
     }
     lines.extend(unfinished);
+    wrapped::undo(&mut lines, text);
     Ok(lines)
 }
 
@@ -79,38 +84,9 @@ fn unquoted(line: Cow<'_, str>) -> Cow<'_, str> {
     Cow::Owned(rest.to_owned())
 }
 
-/// Without quoting, and without non-breaking blanks, entities and tags of a page's source.
+/// Without quoting and markup.
 fn plain(line: Cow<'_, str>) -> Cow<'_, str> {
-    const ENTITIES: [(&str, &str); 8] = [
-        ("&gt;", ">"),
-        ("&lt;", "<"),
-        ("&quot;", "\""),
-        ("&#39;", "'"),
-        ("&#x27;", "'"),
-        ("&nbsp;", " "),
-        ("&#43;", "+"),
-        ("&amp;", "&"),
-    ];
-    const TAGS: [&str; 12] = [
-        "<pre>", "</pre>", "<code>", "</code>", "<br>", "<br/>", "<br />", "<p>", "</p>", "[code]",
-        "[/code]", "[CODE]",
-    ];
-    let mut line = line;
-    if line.contains('\u{a0}') {
-        line = Cow::Owned(line.replace('\u{a0}', " "));
-    }
-    if line.contains("</")
-        || line.contains("<br")
-        || line.contains("<pre")
-        || line.contains("<code")
-        || line.contains("ode]")
-    {
-        line = Cow::Owned(TAGS.iter().fold(line.into_owned(), |line, tag| line.replace(tag, "")));
-    }
-    if line.contains('&') && ENTITIES.iter().any(|(entity, _)| line.contains(entity)) {
-        line = Cow::Owned(ENTITIES.iter().fold(line.into_owned(), |line, (from, to)| line.replace(from, to)));
-    }
-    unquoted(line)
+    unquoted(markup::without(line))
 }
 
 /// Whether a text is quoted-printable (RFC 2045, section 6.7): a plain listing has no `=3D` or `=A0`, but has `size=16M`.

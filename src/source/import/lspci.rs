@@ -26,8 +26,9 @@ pub(super) const RECORDS: Kind = Kind {
 
 /// `lspci -t`.
 pub(super) const DRAWING: Kind = Kind {
-    begins: |line, _| drawing::is_first(line),
+    begins: |line, _| drawing::is_first(line) || drawing::is_branch(line),
     continues: drawing::continues,
-    tolerates: 1,
+    // A name may be wrapped twice.
+    tolerates: 3,
     read: drawing::read,
 };

@@ -15,13 +15,19 @@ use super::{
 pub(super) const TABLE: Kind =
     Kind { begins: |line, next| begins(line, next), continues, tolerates: 0, read };
 
-/// A heading above dashes, or a row without them.
+/// A heading, or a row without one. The heading of `nvme list` may be wrapped; the others stand above dashes.
 fn begins(line: &str, next: Option<&str>) -> bool {
     let words: Vec<&str> = line.split_whitespace().collect();
-    let is_heading = matches!(words.as_slice(), ["Node", ..] if line.contains("Model") && line.contains("Usage"))
-        || matches!(words.as_slice(), ["Device", ..] if line.contains("NSID") || line.contains("TxPort"))
+    if is_list_heading(&words) {
+        return true;
+    }
+    let is_heading = matches!(words.as_slice(), ["Device", ..] if line.contains("NSID") || line.contains("TxPort"))
         || matches!(words.as_slice(), ["Subsystem", "Subsystem-NQN", ..]);
     is_heading && next.is_some_and(|next| next.trim_start().starts_with("---")) || is_row(&words)
+}
+
+fn is_list_heading(words: &[&str]) -> bool {
+    matches!(words, ["Node", "SN", "Model", ..] | ["Node", "Generic", "SN", "Model", ..])
 }
 
 /// A row names a namespace with its usage, or a controller with its transport.
@@ -37,7 +43,10 @@ fn continues(line: &str) -> bool {
     // The rest of a wrapped row: a size, a format, a firmware; prose has no slash between sizes.
     let is_rest = words.contains(&"+") || usage(&words).is_some();
     let is_short = words.len() == 1 && first.len() <= 8 && !first.starts_with(['#', '$']);
-    let is_heading = ["NVM Express", "FW Rev"].iter().any(|heading| line.trim_start().starts_with(heading));
+    let starts = ["NVM Express", "FW Rev", "Namespace Usage", "/ "];
+    // A heading may be cut within a word: `N` and `amespace Usage`.
+    let is_heading = starts.iter().any(|start| line.trim_start().starts_with(start))
+        || line.trim_end().ends_with("FW Rev") && words.contains(&"Format");
     is_dashes
         || is_rest
         || is_short
@@ -48,7 +57,7 @@ fn continues(line: &str) -> bool {
 }
 
 fn read(lines: &[Line], facts: &mut Facts) -> Option<Cow<'static, str>> {
-    let mut rows: Vec<(usize, String)> = Vec::new();
+    let mut rows: Vec<Row> = Vec::new();
     let mut columns: Option<Columns> = None;
     let mut is_open = false;
     let mut used = (false, false);
@@ -59,19 +68,22 @@ fn read(lines: &[Line], facts: &mut Facts) -> Option<Cow<'static, str>> {
             columns = at.checked_sub(1).and_then(|above| Columns::new(&lines[above].text, &line.text));
             is_open = false;
         } else if is_namespace(first) || is_controller(first) {
-            rows.push((line.number, line.text.clone().into_owned()));
+            let columns = columns.clone();
+            rows.push(Row { number: line.number, text: line.text.clone().into_owned(), columns });
             is_open = true;
         } else if begins(&line.text, lines.get(at + 1).map(|next| &*next.text))
             || first.starts_with("nvme-subsys")
             || words.is_empty()
         {
             is_open = false;
-        } else if is_open && let Some((_, row)) = rows.last_mut().filter(|(_, row)| row.len() < 1024) {
-            row.push(' ');
-            row.push_str(line.text.trim_start());
+        } else if is_open && let Some(row) = rows.last_mut().filter(|row| row.text.len() < 1024) {
+            row.text.push(' ');
+            row.text.push_str(line.text.trim_start());
+            // The joined words do not stand below their headings.
+            row.columns = None;
         }
     }
-    for (number, row) in rows {
+    for Row { number, text: row, columns } in rows {
         let words: Vec<&str> = row.split_whitespace().collect();
         let first = short(words[0]);
         if is_namespace(first) {
@@ -93,7 +105,15 @@ fn read(lines: &[Line], facts: &mut Facts) -> Option<Cow<'static, str>> {
     }
 }
 
+/// A row of a table, with its line and the columns of its heading.
+struct Row {
+    number: usize,
+    text: String,
+    columns: Option<Columns>,
+}
+
 /// Where serial number and model begin and end, by the dashes below their headings.
+#[derive(Debug, Clone)]
 struct Columns {
     serial: (usize, usize),
     model: (usize, usize),
@@ -135,12 +155,12 @@ fn namespace(
     columns: Option<&Columns>,
 ) -> bool {
     let (Some(slash), Some(name)) = (usage(words), drive_name(name)) else { return false };
-    // Without a namespace number in front of the usage it is no row of either table.
-    let Some(nsid) = slash.checked_sub(3).and_then(|at| number(words[at])) else { return false };
-    let before = words.get(1..slash - 3).unwrap_or_default();
+    // The number of the namespace, which some versions leave empty, and what stands before it.
+    let nsid = slash.checked_sub(3).filter(|at| *at > 0).and_then(|at| number(words[at]));
+    let before = words.get(1..slash - if nsid.is_some() { 3 } else { 2 }).unwrap_or_default();
     // Newer versions have a column Generic.
     let before = if before.first().is_some_and(|word| is_generic(word)) { &before[1..] } else { before };
-    put(facts, &name, "nsid", nsid.to_string(), line);
+    put(facts, &name, "nsid", nsid.map_or_else(String::new, |nsid| nsid.to_string()), line);
     if let Some(size) = size_of(words[slash + 1], words[slash + 2]) {
         facts.drive_size(&name, Size { bytes: size, is_exact: false }, line);
     }
@@ -154,6 +174,10 @@ fn namespace(
     let by_words = || before.split_first().map(|(serial, model)| ((*serial).to_owned(), model.join(" ")));
     let by_columns = columns
         .and_then(|columns| columns.cut(row))
+        // Columns of another heading cut words, or have the namespace's number too.
+        .filter(|(serial, model)| {
+            serial.split_whitespace().chain(model.split_whitespace()).eq(before.iter().copied())
+        })
         .map(|(serial, model)| (serial.to_owned(), model.to_owned()));
     if let Some((serial, model)) = by_columns.filter(|_| !before.is_empty()).or_else(by_words) {
         put_device(facts, &name, "serial", &serial, line);

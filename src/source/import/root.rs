@@ -180,7 +180,7 @@ impl Files {
     fn drives(&mut self, facts: &Facts, tree: &Tree) {
         let mut names = Vec::new();
         let mut folders = BTreeMap::new();
-        let mut placed: Vec<PciAddress> = Vec::new();
+        let mut placed: BTreeSet<PciAddress> = BTreeSet::new();
         for (name, drive) in &facts.drives {
             let function = drive.address.filter(|address| tree.folders.contains_key(address));
             placed.extend(function);
@@ -198,7 +198,8 @@ impl Files {
             };
             let short = address.to_string();
             let name = format!("nvme@{}", short.strip_prefix("0000:").unwrap_or(&short));
-            self.drive(&name, &DriveFacts { line: function.line, ..DriveFacts::default() }, folder);
+            let like = facts.like_all.clone().unwrap_or_default();
+            self.drive(&name, &DriveFacts { line: function.line, ..like }, folder);
             names.push(name);
         }
         self.folder("/sys/block", names);

@@ -23,15 +23,15 @@ pub(super) fn read(kinds: &[Kind], lines: &[Line], facts: &mut Facts) -> Vec<Lis
     let mut at = 0;
     while let Some(line) = lines.get(at) {
         let next = lines.get(at + 1).map(|line| &*line.text);
-        let Some(kind) = kinds.iter().find(|kind| (kind.begins)(&line.text, next)) else {
+        let Some(own) = kinds.iter().position(|kind| (kind.begins)(&line.text, next)) else {
             if !line.text.trim().is_empty() {
                 facts.notes.unused_text(line, "not a line of a listing that can be read");
             }
             at += 1;
             continue;
         };
-        let end = end_of(kind, lines, at);
-        if let Some(command) = (kind.read)(&lines[at..end], facts) {
+        let end = end_of(kinds, own, lines, at);
+        if let Some(command) = (kinds[own].read)(&lines[at..end], facts) {
             listings.push(Listing { command, line: line.number, last_line: lines[end - 1].number });
         }
         at = end;
@@ -39,15 +39,22 @@ pub(super) fn read(kinds: &[Kind], lines: &[Line], facts: &mut Facts) -> Vec<Lis
     listings
 }
 
-/// The index behind the last line of the listing that begins at `from`.
-fn end_of(kind: &Kind, lines: &[Line], from: usize) -> usize {
+/// The index behind the last line of the listing that begins at `from`. Where a listing of another kind begins, it ends, also
+/// if that line is indented as its own are.
+fn end_of(kinds: &[Kind], own: usize, lines: &[Line], from: usize) -> usize {
+    let kind = &kinds[own];
+    let others = || kinds.iter().enumerate().filter(|(at, _)| *at != own).map(|(_, other)| other);
     let (mut end, mut foreign) = (from + 1, 0);
     for (at, line) in lines.iter().enumerate().skip(from + 1) {
         if line.text.trim().is_empty() {
             continue;
         }
         let next = lines.get(at + 1).map(|line| &*line.text);
-        if !(kind.continues)(&line.text) && !(kind.begins)(&line.text, next) {
+        let begins = (kind.begins)(&line.text, next);
+        if !begins && others().any(|other| (other.begins)(&line.text, next)) {
+            break;
+        }
+        if !begins && !(kind.continues)(&line.text) {
             foreign += 1;
             if foreign > kind.tolerates {
                 break;
@@ -56,5 +63,20 @@ fn end_of(kind: &Kind, lines: &[Line], from: usize) -> usize {
         }
         (end, foreign) = (at + 1, 0);
     }
-    end
+    // A listing may end in a line that a mail program wrapped.
+    let rest = lines.get(end).filter(|rest| kind.tolerates > 0 && is_rest(&lines[end - 1].text, &rest.text));
+    let next = lines.get(end + 1).map(|line| &*line.text);
+    let is_own = rest.is_some_and(|rest| kinds.iter().all(|kind| !(kind.begins)(&rest.text, next)));
+    end + usize::from(is_own)
+}
+
+/// Whether a line may be the rest of the one before, which was as long as a mail's: its first word did not fit.
+fn is_rest(before: &str, line: &str) -> bool {
+    const NARROW: usize = 66;
+    const WIDE: usize = 80;
+    let word = line.split_whitespace().next().map_or(0, str::len);
+    (NARROW - 16..=WIDE).contains(&before.len())
+        && word > 0
+        && before.len() + word > NARROW
+        && line.len() < NARROW
 }

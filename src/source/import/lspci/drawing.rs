@@ -8,6 +8,8 @@
 //! A branch has the column of its `+`; the lines below continue it there. format=flowed and forums move all lines but
 //! the first, all by the same number of columns.
 //!
+//! Of a drawing without its beginning, the buses behind its bridges are known; the bus of what is on its open branches is not.
+//!
 //! winlspci draws whole addresses, each on a line of its own, with the types of ports and the state of links:
 //!
 //! ```text
@@ -18,7 +20,10 @@
 use std::borrow::Cow;
 
 use super::{
-    super::facts::{Facts, Function, Line, learn},
+    super::{
+        facts::{Facts, Function, Line, learn},
+        prompt::is_prompt,
+    },
     names::{self, Name},
     words,
 };
@@ -29,6 +34,19 @@ pub(super) fn is_first(line: &str) -> bool {
     let line = line.trim_start();
     let bracket = line.strip_prefix("-+-").or_else(|| line.strip_prefix('-'));
     bracket.and_then(root_bus).is_some()
+}
+
+/// Whether a line is within a drawing: a branch with a device or a root bus.
+pub(super) fn is_branch(line: &str) -> bool {
+    let rest = line.trim_start_matches([' ', '|', '\t']);
+    let after = rest.strip_prefix("+-").or_else(|| rest.strip_prefix("\\-"));
+    after.is_some_and(|after| {
+        let place =
+            after.get(..LENGTH).and_then(|place| format!("0000:00:{place}").parse::<PciAddress>().ok());
+        root_bus(after).is_some()
+            || place.is_some()
+                && after.get(LENGTH..).is_none_or(|rest| rest.is_empty() || rest.starts_with([' ', '-']))
+    })
 }
 
 /// Whether a line continues a drawing.
@@ -46,12 +64,26 @@ fn behind_name(line: &str) -> Option<&str> {
     line.match_indices(" |").map(|(at, _)| at).find(is_drawing).map(|at| &line[at..])
 }
 
-/// The bus that the children of a branch are on, and the bridge that leads to it.
+/// Why a line of a drawing without its beginning is not used.
+const NO_BUS: &str = "the line of the drawing with its bus is missing";
+
+/// Columns of a device and function: `03.1`.
+const LENGTH: usize = 4;
+
 #[derive(Debug, Clone, Copy)]
 struct Branch {
     column: usize,
-    /// `None`: the branch of root buses.
-    bus: Option<Bus>,
+    on: On,
+}
+
+/// What the children of a branch are on.
+#[derive(Debug, Clone, Copy)]
+enum On {
+    /// They are root buses.
+    Roots,
+    Bus(Bus),
+    /// A bus that stood in a line that the text lacks.
+    Unknown,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -63,8 +95,12 @@ struct Bus {
 
 /// Reads a drawing.
 pub(super) fn read(lines: &[Line], facts: &mut Facts) -> Option<Cow<'static, str>> {
+    let is_cut = lines.first().is_some_and(|line| !is_first(&line.text));
     let mut drawing = Drawing {
         facts,
+        cut: is_cut.then(|| domain_of(lines)),
+        last: None,
+        width: 0,
         branches: Vec::new(),
         moved: None,
         functions: 0,
@@ -76,9 +112,14 @@ pub(super) fn read(lines: &[Line], facts: &mut Facts) -> Option<Cow<'static, str
         if line.text.trim().is_empty() {
             continue;
         }
-        if let Err(wrong) = drawing.line(line, at == 0 || is_first(&line.text)) {
+        let is_wrapped = at > 0 && !continues(&line.text) && !is_first(&line.text);
+        if is_wrapped && drawing.rest_of_name(line) {
+            continue;
+        }
+        if let Err(wrong) = drawing.line(line, is_first(&line.text)) {
             drawing.facts.notes.unused_text(line, wrong);
         }
+        drawing.width = line.text.len();
     }
     let command = match (drawing.names, drawing.ids) {
         (true, true) => "lspci -tvnn",
@@ -88,8 +129,20 @@ pub(super) fn read(lines: &[Line], facts: &mut Facts) -> Option<Cow<'static, str
     (drawing.functions > 0).then_some(command.into())
 }
 
+/// The domain of a drawing without its beginning: that of its first root bus, else 0000, which `lspci -t` need not print.
+fn domain_of(lines: &[Line]) -> u32 {
+    let root = |line: &Line| line.text.match_indices('[').find_map(|(at, _)| root_bus(&line.text[at..]));
+    lines.iter().find_map(root).map_or(0, |((domain, _), _)| domain)
+}
+
 struct Drawing<'a> {
     facts: &'a mut Facts,
+    /// The domain of a drawing without its beginning.
+    cut: Option<u32>,
+    /// The function of the line before, its text and its line.
+    last: Option<(PciAddress, String, usize)>,
+    /// Bytes of the line before.
+    width: usize,
     /// Branches that are open, from left to right.
     branches: Vec<Branch>,
     /// Columns by which lines are moved against the first.
@@ -102,19 +155,43 @@ struct Drawing<'a> {
 }
 
 impl Drawing<'_> {
+    /// Joins a line to the name in the line before, if that was as long as a mail's.
+    fn rest_of_name(&mut self, line: &Line) -> bool {
+        const NARROW: usize = 60;
+        const MOST: usize = 400;
+        let words = line.text.trim();
+        let first = words.split(' ').next().map_or(0, str::len);
+        let is_name = !is_prompt(words) && !words.ends_with([':', '.', '?', '!']);
+        let Some((address, mut text, number)) = self.last.take() else { return false };
+        if !is_name || self.width + first < NARROW || text.len() + words.len() > MOST {
+            return false;
+        }
+        text.push(' ');
+        text.push_str(words);
+        if let Some(function) =
+            self.facts.functions.get_mut(&address).filter(|function| function.line == number)
+        {
+            (function.name, function.device, function.vendor, function.class) = (None, None, None, None);
+        }
+        self.name(address, &text, number);
+        self.width = line.text.len();
+        true
+    }
+
     fn line(&mut self, line: &Line, is_first: bool) -> Result<(), &'static str> {
         let whole = &*line.text;
         let is_whole = whole.starts_with([' ', '|', '+', '\\', '-', '\t']);
         let text = if is_whole { whole } else { behind_name(whole).unwrap_or(whole) };
         let start = text.len() - text.trim_start_matches([' ', '|', '\t']).len();
         let rest = &text[start..];
+        self.last = None;
         if is_first {
             self.branches.clear();
-            self.moved = None;
+            (self.moved, self.cut) = (None, None);
             // A drawing with one root bus has no branch before it.
             return match rest.strip_prefix("-+-") {
                 Some(after) => {
-                    self.branches.push(Branch { column: start + 1, bus: None });
+                    self.branches.push(Branch { column: start + 1, on: On::Roots });
                     self.root(after, start + 3, line.number)
                 }
                 None => self.root(&rest[1..], start + 1, line.number),
@@ -126,6 +203,9 @@ impl Drawing<'_> {
         let after =
             rest.strip_prefix("+-").or_else(|| rest.strip_prefix("\\-")).ok_or("no branch of a drawing")?;
         let leftmost = text.len() - text.trim_start().len();
+        if let Some(domain) = self.cut {
+            return self.in_cut(after, start, domain, line.number);
+        }
         let first = self.branches.first().ok_or("no line of this drawing has a branch")?.column;
         // winlspci draws a last branch below the first line's device; lspci's first branch always goes on.
         let is_deeper = self.is_whole && self.branches.iter().any(|branch| branch.column == leftmost);
@@ -135,11 +215,33 @@ impl Drawing<'_> {
             leftmost.cast_signed() - first.cast_signed()
         });
         let column = start.checked_add_signed(-moved).ok_or("its column fits no branch above")?;
+        let fits = |branch: &&Branch| branch.column == column;
+        // A line at a wrong column, as a wrapped one, ends no branch.
+        let branch = *self.branches.iter().find(fits).ok_or("its column fits no branch above")?;
         self.branches.retain(|branch| branch.column <= column);
-        let branch = self.branches.last().filter(|branch| branch.column == column);
-        match branch.ok_or("its column fits no branch above")?.bus {
-            None => self.root(after, column + 2, line.number),
-            Some(bus) => self.function(after, column + 2, bus, line.number),
+        match branch.on {
+            On::Roots => self.root(after, column + 2, line.number),
+            On::Bus(bus) => self.function(after, column + 2, bus, line.number),
+            On::Unknown => Err(NO_BUS),
+        }
+    }
+
+    /// A line of a drawing without its beginning: a branch that no line above shows is on an unknown bus.
+    fn in_cut(&mut self, after: &str, column: usize, domain: u32, line: usize) -> Result<(), &'static str> {
+        self.branches.retain(|branch| branch.column <= column);
+        if self.branches.last().is_none_or(|branch| branch.column != column) {
+            self.branches.push(Branch { column, on: On::Unknown });
+        }
+        match self.branches.last().map(|branch| branch.on) {
+            Some(On::Bus(bus)) => self.function(after, column + 2, bus, line),
+            _ if root_bus(after).is_some() => self.root(after, column + 2, line),
+            _ => {
+                // `03.1-[61]--+-00.0`: the bridge's own bus is unknown, the one behind it is not.
+                let bracket = after.get(LENGTH..).and_then(|rest| rest.strip_prefix('-'));
+                let ((number, _), length) = bracket.and_then(buses).ok_or(NO_BUS)?;
+                let rest = &bracket.unwrap_or_default()[length..];
+                self.below(rest, column + 2 + LENGTH + 1 + length, Bus { domain, number, bridge: None }, line)
+            }
         }
     }
 
@@ -155,7 +257,7 @@ impl Drawing<'_> {
         let dashes = text.len() - text.trim_start_matches('-').len();
         let (rest, column) = (&text[dashes..], column + dashes);
         if let Some(after) = rest.strip_prefix("+-").or_else(|| rest.strip_prefix("\\-")) {
-            self.branches.push(Branch { column, bus: Some(bus) });
+            self.branches.push(Branch { column, on: On::Bus(bus) });
             self.function(after, column + 2, bus, line)
         } else if rest.trim().is_empty() {
             Ok(())
@@ -166,7 +268,6 @@ impl Drawing<'_> {
 
     /// `03.1-[61]----00.0  Name` or `00.2  Name`.
     fn function(&mut self, text: &str, column: usize, bus: Bus, line: usize) -> Result<(), &'static str> {
-        const LENGTH: usize = 4;
         if let Some((address, length)) = whole_address(text, bus.domain) {
             return self.whole(address, &text[length..], column + length, bus.bridge, line);
         }
@@ -186,6 +287,7 @@ impl Drawing<'_> {
             return self.below(&bracket[length..], column + LENGTH + 1 + length, below, line);
         }
         self.name(address, rest, line);
+        self.last = Some((address, rest.to_owned(), line));
         Ok(())
     }
 
@@ -239,7 +341,7 @@ impl Drawing<'_> {
         }
         let Some(column) = end.checked_sub(2) else { return Err("its column fits no branch above") };
         let bus = Bus { domain: address.domain, number: address.bus, bridge: Some(address) };
-        self.branches.push(Branch { column, bus: Some(bus) });
+        self.branches.push(Branch { column, on: On::Bus(bus) });
         Ok(())
     }
 }

@@ -168,7 +168,18 @@ fn is_rest_of_name(line: &str) -> bool {
         && !text.contains("]$")
         && word(text).is_none()
         && hex(line).is_none()
-        && !text.contains(['@', ':'])
+        && !text.contains('@')
+        && !without_ids(text).contains(':')
+}
+
+/// A text up to the ids in brackets that end a name: `NVMe Controller [1179:010f] (rev 01)`.
+fn without_ids(text: &str) -> &str {
+    let name = text.split("(rev ").next().unwrap_or(text);
+    let name = name.split("(prog-if ").next().unwrap_or(name).trim_end();
+    let Some((start, ids)) = name.strip_suffix(']').and_then(|name| name.rsplit_once('[')) else {
+        return text;
+    };
+    if names::pair(ids).is_some() { start } else { text }
 }
 
 /// Reads a listing.
@@ -267,6 +278,7 @@ impl List<'_> {
         if let Some((word, value)) = word(text) {
             self.finish();
             self.seen.body |= word == "Flags" || word == "Control";
+            self.seen.registers |= word == "Control";
             self.seen.drivers |= word.starts_with("Kernel");
             self.fact(word, value, line);
         } else if text.contains("Unknown header type") {
@@ -301,6 +313,8 @@ impl List<'_> {
     fn seen_again(&mut self, address: PciAddress) {
         if let Some(function) = self.facts.functions.get_mut(&address) {
             (function.name, function.device) = (None, None);
+            // A vendor id in brackets may stand in the next line; one found by a name may be another's.
+            function.vendor = None;
         }
     }
 
@@ -333,6 +347,10 @@ impl List<'_> {
             function.class_name.get_or_insert(Known::new(name, line));
         }
         function.line = line;
+        // Ids that a drawing before it had were found by name.
+        if name.is_exact {
+            (function.vendor, function.device) = (None, None);
+        }
         if let Some(ids) = subsystem {
             learn(&mut function.subsystem, ids, line);
         }
@@ -356,6 +374,8 @@ impl List<'_> {
         let number = line.number;
         let Some(function) = self.function() else { return };
         function.has_body |= word != "Subsystem" && !word.starts_with("Kernel");
+        // `lspci -v` has "Flags" in its place.
+        function.has_registers |= word == "Control";
         match word {
             "Subsystem" => {
                 let ids = value

@@ -14,6 +14,8 @@ pub(in super::super) struct Name {
     pub text: String,
     pub vendor: Option<u16>,
     pub device: Option<u16>,
+    /// The ids are in the text itself, not found by the name.
+    pub is_exact: bool,
 }
 
 impl Name {
@@ -21,14 +23,14 @@ impl Name {
     pub fn of_ids(name: &str, vendor: u16, device: u16) -> Self {
         let name = name.trim();
         let text = if name.ends_with(" Device") { format!("{name} {device:04x}") } else { name.to_owned() };
-        Self { text, vendor: Some(vendor), device: Some(device) }
+        Self { text, vendor: Some(vendor), device: Some(device), is_exact: true }
     }
 
     /// Parses what stands behind the class, without revision and interface.
     pub fn parse(text: &str) -> Self {
         let text = text.trim();
         if let Some((vendor, device)) = pair(text) {
-            return Self { text: String::new(), vendor: Some(vendor), device: Some(device) };
+            return Self { vendor: Some(vendor), device: Some(device), is_exact: true, ..Self::default() };
         }
         if let Some((name, ids)) = text.strip_suffix(']').and_then(|text| text.rsplit_once('['))
             && let Some((vendor, device)) = pair(ids)
@@ -37,10 +39,10 @@ impl Name {
         }
         // `Device 144d:a80a`: a vendor without a name.
         if let Some((vendor, device)) = text.strip_prefix("Device ").and_then(pair) {
-            return Self { text: String::new(), vendor: Some(vendor), device: Some(device) };
+            return Self { vendor: Some(vendor), device: Some(device), is_exact: true, ..Self::default() };
         }
         let (vendor, device) = ids::of_name(text);
-        Self { text: text.to_owned(), vendor, device }
+        Self { text: text.to_owned(), vendor, device, is_exact: false }
     }
 }
 
@@ -79,11 +81,12 @@ pub(super) fn class_by_words(name: &str, vendor: Option<u16>) -> Option<u32> {
     const NVIDIA: u16 = 0x10de;
     const ATI: u16 = 0x1002;
     const WORDS: [(&str, u32); 19] = [
+        // "Volume Management Device NVMe RAID Controller" is no drive.
+        ("Volume Management Device", 0x01_04_00),
         ("NVMe", 0x01_08_02),
         ("Non-Volatile", 0x01_08_02),
         ("SSD", 0x01_08_02),
         ("Optane", 0x01_08_02),
-        ("Volume Management Device", 0x01_04_00),
         ("SATA", 0x01_06_01),
         ("AHCI", 0x01_06_01),
         ("Ethernet", 0x02_00_00),

@@ -1,0 +1,350 @@
+//! [`NotMade`]: checks without the data they read. A text or a copy of /sys has a part of a machine's data; a check of the rest
+//! finds nothing, which is no good news.
+
+use serde::Serialize;
+
+use super::{FINDINGS, Finding, Inputs, not_judged};
+use crate::{
+    machine::{Drive, Layer, LayerKind, Machine, NodeKind, PciNode},
+    model::{FindingId, Reading},
+};
+
+/// A check that was not made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct NotMade {
+    /// The finding.
+    pub id: FindingId,
+    /// What it lacks.
+    pub because: &'static str,
+}
+
+impl NotMade {
+    /// Whether it lacks data, not a test or the privilege to read.
+    pub(crate) fn lacks_data(&self) -> bool {
+        NEEDS.iter().map(|need| need.because).chain([NO_BLOCK_DEVICES]).any(|because| because == self.because)
+    }
+}
+
+/// What several checks read.
+struct Need {
+    because: &'static str,
+    is_met: fn(&Machine) -> bool,
+    /// Whether it is about drives: a machine without any lacks nothing, unless it has NVMe controllers.
+    of_drives: bool,
+    rows: &'static [&'static str],
+}
+
+const NO_TEST: &str = "no test is running";
+const NO_BLOCK_DEVICES: &str = "NVMe controllers, but no block devices are listed";
+const NO_DRIVES: &str = "the text has no block devices and their settings: `lsblk -O -J`";
+const NO_LINKS: &str = "the text has no speed and width of links: `sudo lspci -vv`";
+const NO_REGISTERS: &str = "the text has no PCI Express registers: `sudo lspci -vv`";
+const NO_BRIDGES: &str = "the text does not show the bridges above drives: `lspci -t`";
+const NO_HOST: &str = "the text has nothing about CPUs and kernel: use `iodyno capture`";
+const NO_DATA: &str = "the text has no data of the drives themselves: use `iodyno capture`";
+
+const NEEDS: &[Need] = &[
+    Need {
+        because: NO_LINKS,
+        is_met: has_links,
+        of_drives: true,
+        rows: &["link-downtrained", "slot-limited", "link-below-drive", "oversubscribed-hop"],
+    },
+    Need {
+        because: NO_REGISTERS,
+        is_met: |machine| functions(machine).any(|node| node.express.is_known()),
+        of_drives: true,
+        rows: &[
+            "link-capped-by-software",
+            "bifurcation-missing",
+            "payload-size",
+            "relaxed-ordering-off",
+            "ext-tags-off",
+            "read-request",
+            "aspm-on",
+        ],
+    },
+    Need {
+        because: NO_BRIDGES,
+        is_met: |machine| functions(machine).any(|node| node.buses.is_some()),
+        of_drives: true,
+        rows: &["shared-root-complex", "chipset-uplink", "behind-vmd-or-raid"],
+    },
+    Need { because: NO_REGISTERS, is_met: |_| false, of_drives: true, rows: &["link-errors"] },
+    Need {
+        because: NO_DATA,
+        is_met: |machine| {
+            nvme(machine, |drive| drive.nvme.as_ref().is_some_and(|nvme| nvme.namespace.is_known()))
+        },
+        of_drives: true,
+        rows: &["lba-512"],
+    },
+    Need {
+        because: NO_DATA,
+        is_met: |machine| {
+            nvme(machine, |drive| {
+                drive.temperature.is_some() || drive.nvme.as_ref().is_some_and(|nvme| nvme.smart.is_known())
+            })
+        },
+        of_drives: true,
+        rows: &["drive-hot", "drive-worn"],
+    },
+    Need {
+        because: NO_DATA,
+        is_met: |machine| nvme(machine, |drive| drive.firmware.is_known()),
+        of_drives: true,
+        rows: &["firmware-advisory"],
+    },
+    Need {
+        because: NO_DATA,
+        is_met: |machine| nvme(machine, |drive| drive.nvme.as_ref().is_some_and(|nvme| nvme.apst.is_known())),
+        of_drives: true,
+        rows: &["apst-latency"],
+    },
+    Need {
+        because: "the text has no lines of the nvme driver: `dmesg`",
+        is_met: |machine| machine.driver_messages.is_known(),
+        of_drives: true,
+        rows: &["nvme-errors"],
+    },
+    Need {
+        because: NO_DRIVES,
+        is_met: |machine| any(machine, |drive| drive.queue.hardware_queues.is_known()),
+        of_drives: true,
+        rows: &["few-queues", "no-poll-queues"],
+    },
+    Need {
+        because: NO_REGISTERS,
+        is_met: |machine| functions(machine).any(|node| node.numa_node.is_known()),
+        of_drives: true,
+        rows: &["remote-numa"],
+    },
+    Need { because: NO_DRIVES, is_met: has_lsblk, of_drives: true, rows: &["in-use"] },
+    Need {
+        because: NO_DRIVES,
+        is_met: |machine| machine.pasted.is_none() || !machine.paths.is_empty(),
+        of_drives: true,
+        rows: &["multipath"],
+    },
+    Need {
+        because: NO_DRIVES,
+        is_met: |machine| machine.pasted.is_none() || has_lsblk(machine) && !has_array(machine),
+        of_drives: false,
+        rows: &["md-resync", "md-degraded", "md-bitmap", "md-raid5-lock", "md-members-differ", "md-queue"],
+    },
+    Need {
+        because: NO_DRIVES,
+        is_met: |machine| machine.pasted.is_none() || has_lsblk(machine) && !has_crypt(machine),
+        of_drives: false,
+        rows: &["dm-crypt-workqueues", "memory-copies"],
+    },
+    Need {
+        because: NO_DRIVES,
+        is_met: |machine| any(machine, |drive| drive.queue.scheduler.is_known()),
+        of_drives: true,
+        rows: &["scheduler"],
+    },
+    Need {
+        because: NO_DRIVES,
+        is_met: |machine| any(machine, |drive| drive.queue.read_ahead_kb.is_known()),
+        of_drives: true,
+        rows: &["readahead"],
+    },
+    Need {
+        because: NO_DRIVES,
+        is_met: |machine| any(machine, |drive| drive.queue.max_sectors_kb.is_known()),
+        of_drives: true,
+        rows: &["max-sectors", "hw-sectors-below-mdts"],
+    },
+    Need {
+        because: NO_DRIVES,
+        is_met: |machine| any(machine, |drive| drive.queue.nr_requests.is_known()),
+        of_drives: true,
+        rows: &["nr-requests"],
+    },
+    Need {
+        because: NO_DRIVES,
+        is_met: |machine| any(machine, |drive| drive.queue.iostats.is_known()),
+        of_drives: true,
+        rows: &["iostats", "nomerges", "rq-affinity", "wbt", "defaults"],
+    },
+    Need {
+        because: NO_DRIVES,
+        is_met: |machine| any(machine, |drive| drive.partitions.iter().any(|part| part.start.is_known())),
+        of_drives: true,
+        rows: &["misaligned"],
+    },
+    Need {
+        because: NO_HOST,
+        is_met: |machine| functions(machine).any(|node| node.iommu_type.is_known()),
+        of_drives: false,
+        rows: &["iommu-translating"],
+    },
+    Need {
+        because: NO_HOST,
+        is_met: |machine| machine.posted_msi_row.is_known(),
+        of_drives: false,
+        rows: &["posted-msi-off", "interrupt-load"],
+    },
+    Need {
+        because: NO_HOST,
+        is_met: |machine| machine.processors.cpus.iter().any(|cpu| cpu.governor.is_known()),
+        of_drives: false,
+        rows: &["governor"],
+    },
+    Need {
+        because: NO_HOST,
+        is_met: |machine| !machine.processors.idle_states.is_empty(),
+        of_drives: false,
+        rows: &["deep-c-states"],
+    },
+    Need {
+        because: NO_HOST,
+        is_met: |machine| machine.host.modules.is_known(),
+        of_drives: false,
+        rows: &["memory-below-rating", "memory-bandwidth"],
+    },
+    Need {
+        because: NO_HOST,
+        is_met: |machine| machine.host.io_uring_disabled.is_known(),
+        of_drives: false,
+        rows: &["io-uring-disabled"],
+    },
+    Need {
+        because: NO_HOST,
+        is_met: |machine| machine.host.io_uring.is_known(),
+        of_drives: false,
+        rows: &["ring-features"],
+    },
+    Need {
+        because: NO_HOST,
+        is_met: |machine| !machine.processors.vulnerabilities.is_empty(),
+        of_drives: false,
+        rows: &["mitigations"],
+    },
+    Need {
+        because: NO_HOST,
+        is_met: |machine| machine.processors.smt_active.is_known(),
+        of_drives: false,
+        rows: &["smt"],
+    },
+    Need {
+        because: NO_HOST,
+        is_met: |machine| machine.pasted.is_none(),
+        of_drives: false,
+        rows: &["rule-reverts", "test-not-valid"],
+    },
+];
+
+/// The checks that were not made: without their data, or without a test.
+pub fn not_made(inputs: &Inputs, found: &[Finding]) -> Vec<NotMade> {
+    let machine = inputs.machine;
+    let is_found =
+        |id: FindingId| found.iter().any(|finding| finding.id == id || finding.folds.contains(&id));
+    // On a live machine and in a capture a file that is not there means that the kernel has no such setting.
+    let has_no_drives =
+        machine.hardware_drives().next().is_none() && functions(machine).any(PciNode::is_nvme);
+    let lacks = |row: &str| -> Option<&'static str> {
+        let need = NEEDS.iter().find(|need| need.rows.contains(&row))?;
+        if machine.pasted.is_some() {
+            return (!(need.is_met)(machine)).then_some(need.because);
+        }
+        (has_no_drives && need.of_drives).then_some(NO_BLOCK_DEVICES)
+    };
+    let unread = FINDINGS
+        .iter()
+        .filter(|row| !is_found(row.id))
+        .filter_map(|row| Some(NotMade { id: row.id, because: lacks(row.id.0)? }));
+    let mut all: Vec<NotMade> = unread.collect();
+    for id in not_judged(inputs, found) {
+        if all.iter().all(|known| known.id != id) {
+            all.push(NotMade { id, because: NO_TEST });
+        }
+    }
+    all
+}
+
+fn functions(machine: &Machine) -> impl Iterator<Item = &PciNode> {
+    machine.pci.functions()
+}
+
+fn any(machine: &Machine, is: impl Fn(&Drive) -> bool) -> bool {
+    machine.hardware_drives().any(is)
+}
+
+fn nvme(machine: &Machine, is: impl Fn(&Drive) -> bool) -> bool {
+    machine.hardware_drives().filter(|drive| drive.nvme.is_some()).any(is)
+}
+
+/// Whether the state and the capability of a link is known: above a drive, or where there is none anywhere.
+fn has_links(machine: &Machine) -> bool {
+    let is_known = |node: &PciNode| {
+        let known = |speed: &Reading<_>, width: &Reading<_>| speed.is_known() && width.is_known();
+        node.link.as_ref().is_some_and(|link| {
+            known(&link.speed, &link.width) && link.max_speed.is_known() && link.max_width.is_known()
+        })
+    };
+    let mut at_drives = machine.hardware_drives().filter_map(|drive| drive.node).peekable();
+    if at_drives.peek().is_none() {
+        return functions(machine).any(is_known);
+    }
+    at_drives.any(|node| {
+        let above = machine.pci.whole_ancestry(node).map(|at| machine.pci.node(at));
+        above.filter(|node| node.kind != NodeKind::RootComplex).any(is_known)
+    })
+}
+
+/// Whether partitions and layers are listed; a machine that was read has them.
+fn has_lsblk(machine: &Machine) -> bool {
+    machine
+        .pasted
+        .as_ref()
+        .is_none_or(|pasted| pasted.listings.iter().any(|listing| listing.command.starts_with("lsblk")))
+}
+
+fn has_array(machine: &Machine) -> bool {
+    machine.layers.devices.values().any(|layer| matches!(layer.kind, LayerKind::Md(_)))
+}
+
+fn has_crypt(machine: &Machine) -> bool {
+    machine.layers.devices.values().filter_map(Layer::dm).next().is_some()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{capacity, findings, source};
+
+    fn made(text: &str) -> (Vec<&'static str>, usize) {
+        let root = source::import::read(text.as_bytes()).unwrap().unwrap();
+        let (machine, _) = source::read_machine(&root);
+        let limits = capacity::limits(&machine);
+        let inputs = Inputs::at_rest(&machine, &limits);
+        let not_made = not_made(&inputs, &findings::check(&inputs));
+        let is_made = |id: &str| not_made.iter().all(|known| known.id.0 != id);
+        (FINDINGS.iter().map(|row| row.id.0).filter(|id| is_made(id)).collect(), not_made.len())
+    }
+
+    #[test]
+    fn every_row_of_the_catalogue_has_one_need() {
+        for row in FINDINGS {
+            let needs = NEEDS.iter().filter(|need| need.rows.contains(&row.id.0)).count();
+            assert_eq!(needs, 1, "{}", row.id.0);
+        }
+        for id in NEEDS.iter().flat_map(|need| need.rows) {
+            assert!(FINDINGS.iter().any(|row| row.id.0 == *id), "{id}");
+        }
+    }
+
+    #[test]
+    fn a_text_is_judged_by_what_it_shows_alone() {
+        let drawing = "-[0000:00]-+-00.0  Intel Corporation Device 9a04\n           \\-1d.0-[01]----00.0  Sandisk Corp WD Blue SN550 NVMe SSD\n";
+        let (made_of_drawing, _) = made(drawing);
+        assert_eq!(made_of_drawing, ["shared-root-complex", "chipset-uplink", "behind-vmd-or-raid"]);
+        let (made_of_list, _) =
+            made("01:00.0 Non-Volatile memory controller: Sandisk Corp WD Blue SN550 NVMe SSD\n");
+        assert_eq!(made_of_list, Vec::<&str>::new());
+        let table = "[    4.7] pci 0004:41:00.0: 2.000 Gb/s available PCIe bandwidth, limited by 2.5 GT/s PCIe x1 link at 0004:40:00.0 (capable of 15.752 Gb/s with 8.0 GT/s PCIe x2 link)\n[    5.1] nvme nvme0: pci function 0004:41:00.0\n";
+        assert!(made(table).0.contains(&"link-below-drive"), "{:?}", made(table).0);
+    }
+}

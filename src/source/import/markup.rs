@@ -1,0 +1,160 @@
+//! Markup around listings: tags of HTML and BBCode, entities, escape sequences of colours.
+
+use std::borrow::Cow;
+
+const ENTITIES: [(&str, &str); 8] = [
+    ("&gt;", ">"),
+    ("&lt;", "<"),
+    ("&quot;", "\""),
+    ("&#39;", "'"),
+    ("&#x27;", "'"),
+    ("&nbsp;", " "),
+    ("&#43;", "+"),
+    ("&amp;", "&"),
+];
+
+/// Elements of HTML; `<access denied>` and `<ignored>` of lspci are none.
+const ELEMENTS: [&str; 26] = [
+    "html",
+    "head",
+    "body",
+    "title",
+    "meta",
+    "pre",
+    "code",
+    "tt",
+    "samp",
+    "p",
+    "br",
+    "div",
+    "span",
+    "blockquote",
+    "font",
+    "b",
+    "i",
+    "table",
+    "tbody",
+    "tr",
+    "td",
+    "ul",
+    "ol",
+    "li",
+    "details",
+    "summary",
+];
+
+/// Tags of BBCode; `[AMD]` and `[1b]` are none.
+const BOARD_TAGS: [&str; 12] =
+    ["code", "quote", "spoiler", "font", "size", "color", "noparse", "tt", "pre", "plain", "mono", "hide"];
+
+/// A line without tags, entities, non-breaking blanks and colours.
+pub(super) fn without(line: Cow<'_, str>) -> Cow<'_, str> {
+    let mut line = line;
+    if line.contains('\u{1b}') {
+        line = Cow::Owned(uncoloured(&line));
+    }
+    if line.contains('\u{a0}') {
+        line = Cow::Owned(line.replace('\u{a0}', " "));
+    }
+    if line.contains(['<', '[']) {
+        line = untagged(line);
+    }
+    if line.contains('&') && ENTITIES.iter().any(|(entity, _)| line.contains(entity)) {
+        line = Cow::Owned(ENTITIES.iter().fold(line.into_owned(), |line, (from, to)| line.replace(from, to)));
+    }
+    line
+}
+
+fn untagged(line: Cow<'_, str>) -> Cow<'_, str> {
+    let mut kept = String::new();
+    let mut rest = &*line;
+    let mut any = false;
+    while let Some(at) = rest.find(['<', '[']) {
+        match tag(&rest[at..]) {
+            Some(length) => {
+                kept.push_str(&rest[..at]);
+                rest = &rest[at + length..];
+                any = true;
+            }
+            None => {
+                kept.push_str(&rest[..=at]);
+                rest = &rest[at + 1..];
+            }
+        }
+    }
+    if !any {
+        return line;
+    }
+    kept.push_str(rest);
+    Cow::Owned(kept)
+}
+
+/// The length of the tag at the beginning: `<pre class="x">`, `[/code]`, `[quote=me]`.
+fn tag(text: &str) -> Option<usize> {
+    const MOST: usize = 200;
+    let is_element = text.starts_with('<');
+    let close = if is_element { '>' } else { ']' };
+    let end = text.bytes().take(MOST).position(|byte| byte == close as u8)?;
+    let inside = text[1..end].trim_start_matches('/');
+    let length = inside.bytes().take_while(u8::is_ascii_alphabetic).count();
+    let (name, attributes) = inside.split_at(length);
+    let is_known = |names: &[&str]| names.iter().any(|known| known.eq_ignore_ascii_case(name));
+    let fits = if is_element {
+        is_known(&ELEMENTS) && (attributes.is_empty() || attributes.starts_with([' ', '/']))
+    } else {
+        is_known(&BOARD_TAGS) && (attributes.is_empty() || attributes.starts_with('='))
+    };
+    fits.then_some(end + 1)
+}
+
+/// Without control sequences (ECMA-48, 5.4), as `ls --color` and terminals' recordings have them. An escape character that
+/// begins none stays, and is shown as one.
+fn uncoloured(line: &str) -> String {
+    let mut kept = String::with_capacity(line.len());
+    let mut rest = line;
+    while let Some(at) = rest.find("\u{1b}[") {
+        kept.push_str(&rest[..at]);
+        let sequence = &rest[at + 2..];
+        let end = sequence.bytes().take(64).position(|byte| (0x40..=0x7e).contains(&byte));
+        match end {
+            Some(end) => rest = &sequence[end + 1..],
+            None => {
+                kept.push('\u{1b}');
+                rest = &rest[at + 1..];
+            }
+        }
+    }
+    kept.push_str(rest);
+    kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tags_and_colours_are_taken_away_and_words_in_brackets_kept() {
+        for (line, plain) in [
+            ("[QUOTE=foo][code]-+-[0000:60]-+-00.0", "-+-[0000:60]-+-00.0"),
+            ("<html><body><pre class=\"x\">-[0000:00]-", "-[0000:00]-"),
+            ("</pre></body>", ""),
+            ("01.1-[1b]----00.0  Foo [AMD] [Code 43]", "01.1-[1b]----00.0  Foo [AMD] [Code 43]"),
+            ("Capabilities: <access denied>", "Capabilities: <access denied>"),
+            ("Latency L0s <1us, L1 <8us", "Latency L0s <1us, L1 <8us"),
+            ("L1 &lt;8us &amp;", "L1 <8us &"),
+            ("\u{1b}[01;31m\u{1b}[K00:00.0\u{1b}[m Host", "00:00.0 Host"),
+            ("\u{1b}]0;title", "\u{1b}]0;title"),
+            ("\u{1b}[", "\u{1b}["),
+        ] {
+            assert_eq!(without(Cow::Borrowed(line)), plain, "{line}");
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn no_text_breaks_it(text in "[\\[\\]<>/a-c\u{1b}m;0é]{0,40}") {
+            let kept = without(Cow::Borrowed(&text)).into_owned();
+            proptest::prop_assert!(kept.len() <= text.len());
+        }
+    }
+}

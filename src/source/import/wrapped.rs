@@ -1,0 +1,154 @@
+//! What programs did to the lines of a whole text: numbers in front of them, and line breaks where a mail was too wide.
+
+use std::borrow::Cow;
+
+use super::facts::Line;
+
+/// Columns of a mail's lines: RFC 3676 recommends 78, programs wrap at 66 to 80.
+const NARROW: usize = 66;
+const WIDE: usize = 80;
+
+/// Longest joined line.
+const MOST: usize = 4096;
+
+/// The lines as they were before.
+pub(super) fn undo(lines: &mut Vec<Line>, text: &str) {
+    unnumber(lines);
+    unflow(lines, text);
+}
+
+/// Takes away the numbers of `grep -n`: `1016:02:00.1 Ethernet`, `1017-` for lines around a match. Without this the numbers
+/// read as PCI domains.
+fn unnumber(lines: &mut [Line]) {
+    const LEAST: usize = 3;
+    let mut last = 0;
+    let mut numbered = 0;
+    let mut is_small = false;
+    for line in lines.iter().filter(|line| !line.text.trim().is_empty() && line.text != "--") {
+        let Some((number, rest)) = number(&line.text).filter(|(number, _)| *number > last) else { return };
+        // `01:00.0 ...` and domains of VMD (`10000:e1:00.0`) grow too.
+        if is_place(rest) {
+            return;
+        }
+        is_small |= number < 0x1000;
+        (last, numbered) = (number, numbered + 1);
+    }
+    if numbered < LEAST || !is_small {
+        return;
+    }
+    for line in lines {
+        if let Some(length) = number(&line.text).map(|(_, rest)| line.text.len() - rest.len()) {
+            cut_front(line, length);
+        } else if line.text == "--" {
+            line.text = Cow::Borrowed("");
+        }
+    }
+}
+
+/// A line's number without leading zeros, and what stands behind it.
+fn number(text: &str) -> Option<(u64, &str)> {
+    let length = text.bytes().take_while(u8::is_ascii_digit).count();
+    let (digits, rest) = text.split_at(length);
+    let rest = rest.strip_prefix([':', '-'])?;
+    (length <= 8 && !digits.starts_with('0'))
+        .then(|| digits.parse().ok().map(|number| (number, rest)))
+        .flatten()
+}
+
+/// `00.0 ` of an address that a number was taken from.
+fn is_place(rest: &str) -> bool {
+    let bytes = rest.as_bytes();
+    matches!(bytes, [a, b, b'.', c, ..] if a.is_ascii_hexdigit() && b.is_ascii_hexdigit() && c.is_ascii_digit())
+}
+
+fn cut_front(line: &mut Line, length: usize) {
+    match &mut line.text {
+        Cow::Borrowed(text) => *text = &text[length..],
+        Cow::Owned(text) => _ = text.drain(..length),
+    }
+}
+
+/// Joins the lines of format=flowed (RFC 3676): one that ends in a blank goes on in the next, and one that begins with a blank
+/// has one more than it had.
+fn unflow(lines: &mut Vec<Line>, text: &str) {
+    let is_declared = text.lines().take(200).any(|line| line.contains("format=flowed"));
+    let breaks = |at: usize| Some(is_break(&lines.get(at)?.text, &lines.get(at + 1)?.text));
+    let count = (0..lines.len()).filter(|at| breaks(*at) == Some(true)).take(2).count();
+    if count == 0 || !is_declared && (count < 2 || lines.iter().any(|line| could_break(&line.text))) {
+        return;
+    }
+    let mut joined: Vec<Line> = Vec::with_capacity(lines.len());
+    let mut goes_on = false;
+    for at in 0..lines.len() {
+        let next = lines.get(at + 1).map(|next| is_break(&lines[at].text, &next.text));
+        let line = &mut lines[at];
+        match joined.last_mut().filter(|last| goes_on && last.text.len() < MOST) {
+            Some(last) => {
+                let text = last.text.to_mut();
+                text.push_str(line.text.strip_prefix(' ').unwrap_or(&line.text));
+            }
+            None => joined.push(Line { number: line.number, text: std::mem::take(&mut line.text) }),
+        }
+        goes_on = next == Some(true);
+    }
+    *lines = joined;
+}
+
+/// Whether a line was broken here: it ends in a blank, and the next word would have been too wide for it.
+fn is_break(line: &str, next: &str) -> bool {
+    let word = next.len() - next.trim_start().len() + next.split_whitespace().next().map_or(0, str::len);
+    line.ends_with(' ') && line.len() >= NARROW / 2 && word > 0 && line.len() + word > NARROW
+}
+
+/// Whether a line is wider than a mail's and has a blank where it would have been broken.
+fn could_break(line: &str) -> bool {
+    let start = line.len() - line.trim_start().len();
+    line.len() > WIDE + 1
+        && line.trim_end().as_bytes().get(start..WIDE).is_some_and(|narrow| narrow.contains(&b' '))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn undone(text: &str) -> Vec<(usize, String)> {
+        let mut lines: Vec<Line> = text
+            .lines()
+            .enumerate()
+            .map(|(at, line)| Line { number: at + 1, text: Cow::Borrowed(line) })
+            .collect();
+        undo(&mut lines, text);
+        lines.into_iter().map(|line| (line.number, line.text.into_owned())).collect()
+    }
+
+    #[test]
+    fn numbers_of_grep_are_no_domains() {
+        let text = "1016:02:00.1 Ethernet controller: X\n1017-\tSubsystem: Y\n--\n1030:03:00.0 Z: A\n";
+        let expected =
+            [(1, "02:00.1 Ethernet controller: X"), (2, "\tSubsystem: Y"), (3, ""), (4, "03:00.0 Z: A")];
+        assert_eq!(undone(text), expected.map(|(at, line)| (at, line.to_owned())));
+        for kept in [
+            "01:00.0 A: B\n02:00.0 A: B\n03:00.0 A: B\n",
+            "10000:e1:00.0 A: B\n10001:e1:00.0 A: B\n10002:e1:00.0 A: B\n",
+            "0001:01:00.0 A: B\n0002:01:00.0 A: B\n0003:01:00.0 A: B\n",
+            "1:02:00.0 A: B\n1:03:00.0 A: B\n1:04:00.0 A: B\n",
+        ] {
+            let lines: Vec<String> = undone(kept).into_iter().map(|(_, line)| line).collect();
+            assert_eq!(lines.join("\n") + "\n", kept);
+        }
+    }
+
+    #[test]
+    fn flowed_lines_are_joined_and_other_blanks_kept() {
+        let first = "-[0000:00]-+-00.0  Advanced Micro Devices, Inc. [AMD] Starship/Matisse Root ";
+        let second = "            +-00.2  Advanced Micro Devices, Inc. [AMD] Starship/Matisse of ";
+        let text = format!("{first}\nComplex\n{second}\nIOMMU\n");
+        let joined = [(1, format!("{first}Complex")), (3, format!("{second}IOMMU"))];
+        assert_eq!(undone(&text), joined);
+        // A line that no mail program left alone: the blanks at the ends are the listing's own.
+        let wide = format!("{text}{}\n", "word ".repeat(40));
+        assert_eq!(undone(&wide).len(), 5);
+        let declared = format!("Content-Type: text/plain; format=flowed\n{wide}");
+        assert_eq!(undone(&declared).len(), 4);
+    }
+}
