@@ -141,7 +141,9 @@ NVMe Controller [1179:010f] (rev 01) (prog-if 02 [NVM Express])\n\
 Complex
             +-00.2  Advanced Micro Devices, Inc. [AMD] Starship/Matisse of a 
 IOMMU
-            +-05.0-[06]----00.0  Realtek 
+            +-01.2-[01-09]----00.0-[02-09]--+-02.0-[03]----00.0  Realtek Semiconductor 
+Co., Ltd. RTL8125 2.5GbE Controller
+            |                               \-05.0-[06]----00.0  Realtek 
 Semiconductor Co., Ltd. RTL8111/8168/8411 PCI Express Gigabit Ethernet 
 Controller
             \-03.1-[0a]----00.0  Seagate Technology PLC FireCuda 530 SSD

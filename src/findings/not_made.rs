@@ -42,6 +42,8 @@ const NO_REGISTERS: &str = "the text has no PCI Express registers: `sudo lspci -
 const NO_BRIDGES: &str = "the text does not show the bridges above drives: `lspci -t`";
 const NO_HOST: &str = "the text has nothing about CPUs and kernel: use `iodyno capture`";
 const NO_DATA: &str = "the text has no data of the drives themselves: use `iodyno capture`";
+const NO_FORMATS: &str = "the text has no LBA formats: `nvme id-ns -H`";
+const NO_FIRMWARE: &str = "the text has no firmware of drives: `nvme list`";
 
 const NEEDS: &[Need] = &[
     Need {
@@ -72,7 +74,7 @@ const NEEDS: &[Need] = &[
     },
     Need { because: NO_REGISTERS, is_met: |_| false, of_drives: true, rows: &["link-errors"] },
     Need {
-        because: NO_DATA,
+        because: NO_FORMATS,
         is_met: |machine| {
             nvme(machine, |drive| drive.nvme.as_ref().is_some_and(|nvme| nvme.namespace.is_known()))
         },
@@ -90,7 +92,7 @@ const NEEDS: &[Need] = &[
         rows: &["drive-hot", "drive-worn"],
     },
     Need {
-        because: NO_DATA,
+        because: NO_FIRMWARE,
         is_met: |machine| nvme(machine, |drive| drive.firmware.is_known()),
         of_drives: true,
         rows: &["firmware-advisory"],

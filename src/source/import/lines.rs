@@ -163,7 +163,7 @@ mod tests {
             " +-[0000:60] ",
             "Latin-1 in a quotation"
         );
-        assert_eq!(texts("[size=16M] a=b")[0].1, "[size=16M] a=b");
+        assert_eq!(texts("at e000 [size=16M] a=b")[0].1, "at e000 [size=16M] a=b");
     }
 
     #[test]

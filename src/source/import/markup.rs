@@ -70,7 +70,10 @@ fn untagged(line: Cow<'_, str>) -> Cow<'_, str> {
     let mut rest = &*line;
     let mut any = false;
     while let Some(at) = rest.find(['<', '[']) {
-        match tag(&rest[at..]) {
+        let is_start = kept.is_empty() && rest[..at].trim().is_empty();
+        // lspci prints `[size=16M]` behind a region.
+        let is_size = !is_start && rest[at..].starts_with("[size=");
+        match tag(&rest[at..]).filter(|_| !is_size) {
             Some(length) => {
                 kept.push_str(&rest[..at]);
                 rest = &rest[at + length..];
@@ -142,6 +145,8 @@ mod tests {
             ("Capabilities: <access denied>", "Capabilities: <access denied>"),
             ("Latency L0s <1us, L1 <8us", "Latency L0s <1us, L1 <8us"),
             ("L1 &lt;8us &amp;", "L1 <8us &"),
+            ("[SIZE=2][size=2]00:00.0 Host[/SIZE]", "00:00.0 Host"),
+            ("\tI/O ports at e000 [size=256]", "\tI/O ports at e000 [size=256]"),
             ("\u{1b}[01;31m\u{1b}[K00:00.0\u{1b}[m Host", "00:00.0 Host"),
             ("\u{1b}]0;title", "\u{1b}]0;title"),
             ("\u{1b}[", "\u{1b}["),

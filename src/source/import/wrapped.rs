@@ -94,10 +94,13 @@ fn unflow(lines: &mut Vec<Line>, text: &str) {
     *lines = joined;
 }
 
-/// Whether a line was broken here: it ends in a blank, and the next word would have been too wide for it.
+/// Whether a line was broken here: it ends in a blank, and the next word would have been too wide for it. Rows and rules of
+/// tables end in blanks of their own.
 fn is_break(line: &str, next: &str) -> bool {
-    let word = next.len() - next.trim_start().len() + next.split_whitespace().next().map_or(0, str::len);
-    line.ends_with(' ') && line.len() >= NARROW / 2 && word > 0 && line.len() + word > NARROW
+    let first = next.split_whitespace().next().unwrap_or_default();
+    let word = next.len() - next.trim_start().len() + first.len();
+    let is_row = first.starts_with("---") || first.starts_with("/dev/");
+    line.ends_with(' ') && !is_row && line.len() >= NARROW / 2 && word > 0 && line.len() + word > NARROW
 }
 
 /// Whether a line is wider than a mail's and has a blank where it would have been broken.

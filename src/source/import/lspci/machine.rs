@@ -230,7 +230,12 @@ mod tests {
             (r#""Class 0108" "Vendor 144d" "Device a826" -r01 -p02 "Unknown vendor 144d" "Device aa0a""#, ""),
         ] {
             let First { name, subsystem, interface, .. } = quoted_line(line).unwrap();
-            let expected = Name { text: text.to_owned(), vendor: Some(0x144d), device: Some(0xa826) };
+            let expected = Name {
+                text: text.to_owned(),
+                vendor: Some(0x144d),
+                device: Some(0xa826),
+                is_exact: name.is_exact,
+            };
             assert_eq!((name, subsystem, interface), (expected, Some((0x144d, 0xaa0a)), Some(2)), "{line}");
         }
     }
