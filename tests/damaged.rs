@@ -150,7 +150,9 @@ Controller
 ";
     for text in [flowed.to_owned(), flowed.replace(" \n", "\n")] {
         let found = functions(&text);
-        assert_eq!(found["0000:06:00.0"]["vendor"], "0x10ec", "{}", found["0000:06:00.0"]);
+        let name =
+            "Realtek Semiconductor Co., Ltd. RTL8111/8168/8411 PCI Express Gigabit Ethernet Controller";
+        assert_eq!(found["0000:06:00.0"]["name"], name);
         assert!(found.contains_key("0000:0a:00.0") && found.contains_key("0000:00:00.2"));
         let source = &document(&text, "tree")["source"];
         assert_eq!(source["unused"], 0, "{source}");

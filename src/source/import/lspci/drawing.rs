@@ -155,7 +155,7 @@ struct Drawing<'a> {
 }
 
 impl Drawing<'_> {
-    /// Joins a line to the name in the line before, if that was as long as a mail's.
+    /// Joins a line to the name in the line before, if that was as long as a mail's. A name may be wrapped twice.
     fn rest_of_name(&mut self, line: &Line) -> bool {
         const NARROW: usize = 60;
         const MOST: usize = 400;
@@ -174,6 +174,7 @@ impl Drawing<'_> {
             (function.name, function.device, function.vendor, function.class) = (None, None, None, None);
         }
         self.name(address, &text, number);
+        self.last = Some((address, text, number));
         self.width = line.text.len();
         true
     }
