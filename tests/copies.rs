@@ -102,6 +102,9 @@ fn a_copy_with_folders_for_links_reads_as_the_machine() {
         copied(whole.path(), copy.path(), &FOLDERS);
         let (is, was) = (document("tree", copy.path()), document("tree", whole.path()));
         assert!(functions(&was).len() > 20);
+        for (_, words) in said(copy.path()) {
+            assert!(!words.contains("could not be read"), "{name}: {words}");
+        }
         assert_eq!(functions(&is), functions(&was), "{name}");
         assert_eq!(
             drives(&document("drives", copy.path())),
@@ -125,6 +128,11 @@ fn a_copy_of_devices_alone_has_the_tree() {
     let addresses =
         |folder: &Path| -> Vec<String> { functions(&document("tree", folder)).into_keys().collect() };
     assert_eq!(addresses(copy.path()), addresses(whole.path()));
+    let [_, (_, check)] = said(copy.path());
+    assert!(
+        check.contains("0 drives") == check.contains("NVMe controllers, but no block devices"),
+        "{check}"
+    );
 }
 
 /// What `check` and `tree` print, and their statuses.

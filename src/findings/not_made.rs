@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::{FINDINGS, Finding, Inputs, not_judged};
 use crate::{
-    machine::{Drive, Layer, LayerKind, Machine, NodeKind, PciNode},
+    machine::{Drive, LayerKind, Machine, NodeKind, PciNode},
     model::{FindingId, Reading},
 };
 
@@ -309,7 +309,7 @@ fn has_array(machine: &Machine) -> bool {
 }
 
 fn has_crypt(machine: &Machine) -> bool {
-    machine.layers.devices.values().filter_map(Layer::dm).next().is_some()
+    machine.layers.devices.values().any(|layer| layer.dm().is_some())
 }
 
 #[cfg(test)]

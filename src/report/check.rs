@@ -46,7 +46,7 @@ impl<'a> CheckDocument<'a> {
 impl CheckDocument<'_> {
     /// Whether checks lack data, not only a test.
     fn lacks_data(&self) -> bool {
-        self.not_judged.iter().any(|it| it.lacks_data())
+        self.not_judged.iter().any(NotMade::lacks_data)
     }
 
     /// The tone of an answer without findings: no good news where checks could not be made.

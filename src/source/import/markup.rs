@@ -73,16 +73,13 @@ fn untagged(line: Cow<'_, str>) -> Cow<'_, str> {
         let is_start = kept.is_empty() && rest[..at].trim().is_empty();
         // lspci prints `[size=16M]` behind a region.
         let is_size = !is_start && rest[at..].starts_with("[size=");
-        match tag(&rest[at..]).filter(|_| !is_size) {
-            Some(length) => {
-                kept.push_str(&rest[..at]);
-                rest = &rest[at + length..];
-                any = true;
-            }
-            None => {
-                kept.push_str(&rest[..=at]);
-                rest = &rest[at + 1..];
-            }
+        if let Some(length) = tag(&rest[at..]).filter(|_| !is_size) {
+            kept.push_str(&rest[..at]);
+            rest = &rest[at + length..];
+            any = true;
+        } else {
+            kept.push_str(&rest[..=at]);
+            rest = &rest[at + 1..];
         }
     }
     if !any {
@@ -119,12 +116,11 @@ fn uncoloured(line: &str) -> String {
         kept.push_str(&rest[..at]);
         let sequence = &rest[at + 2..];
         let end = sequence.bytes().take(64).position(|byte| (0x40..=0x7e).contains(&byte));
-        match end {
-            Some(end) => rest = &sequence[end + 1..],
-            None => {
-                kept.push('\u{1b}');
-                rest = &rest[at + 1..];
-            }
+        if let Some(end) = end {
+            rest = &sequence[end + 1..];
+        } else {
+            kept.push('\u{1b}');
+            rest = &rest[at + 1..];
         }
     }
     kept.push_str(rest);
