@@ -423,6 +423,8 @@ fn a_finding_leads_to_the_experiment_that_would_prove_it() {
     let gain = headless.app.screens.slots.prediction.as_ref().and_then(|made| made.as_ref().ok()?.gain());
     assert!(gain.is_some_and(|gain| (17e9..18e9).contains(&gain)), "{gain:?}");
     press(&mut headless, "<Esc>");
+    assert_eq!(headless.app.screen, ScreenId("slots"), "the proposed move is a step that Esc undoes");
+    press(&mut headless, "<Esc>");
     assert_eq!(headless.app.screen, ScreenId("findings"), "back where it began");
     press(&mut headless, "5");
     let entry = headless.app.screens.whatif.entry().map(|entry| entry.row.id.0);

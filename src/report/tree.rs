@@ -1,6 +1,9 @@
 //! The text of `iodyno tree`: one row per node, with links, limits and drives in columns, and the marks of findings.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt::Write as _,
+};
 
 use super::{
     flatten,
@@ -12,7 +15,7 @@ use super::{
 use crate::{
     capacity::link_state::{self, LinkState},
     findings::Finding,
-    machine::{Machine, NodeKind, hop},
+    machine::{Drive, Machine, NodeKind, hop},
     model::{DriveName, NodeIndex, Severity},
     units::{Lanes, TransferRate, UnitSystem, counted},
 };
@@ -108,12 +111,36 @@ pub(crate) fn text(
         );
         text.push_toned(Tone::Quiet, &words);
     }
+    text.push(&others(machine));
     text.push("\n");
     text.push_toned(Tone::Warning, &super::check::unread(machine, &document.problems));
     text.append(&counts(findings, &marks));
     text.push(&needs_root(&document.problems, "tree"));
     if let Some(pasted) = &machine.pasted {
         text.push(&super::pasted::text(pasted, width.unwrap_or(usize::MAX).max(60)));
+    }
+    text
+}
+
+/// Drives outside the PCI tree, and devices made of drives with what they are made of.
+fn others(machine: &Machine) -> String {
+    let outside = machine.drives.iter().filter(|drive| drive.node.is_none());
+    let (made, hardware): (Vec<_>, Vec<_>) = outside.partition(|drive| drive.kind.is_software());
+    let mut text = String::new();
+    if !hardware.is_empty() {
+        text.push_str("\nnot on PCI\n");
+    }
+    for drive in hardware {
+        let model = drive.model.value().map(|model| format!("  {model}"));
+        let _ = writeln!(text, "  {}{}", drive.name, model.unwrap_or_default());
+    }
+    let topmost = |drive: &&Drive| machine.devices_above(drive.name.as_str()).len() <= 1;
+    let topmost: Vec<&Drive> = made.into_iter().filter(topmost).collect();
+    if !topmost.is_empty() {
+        text.push_str("\narrays, volumes and other software devices\n");
+    }
+    for level in topmost.iter().flat_map(|drive| machine.stack_below(drive.name.as_str())) {
+        let _ = writeln!(text, "{}{}", "  ".repeat(level.depth + 1), level.words);
     }
     text
 }

@@ -431,6 +431,12 @@ impl Inquiry {
                 device.name
             ));
         }
+        if self.mounted.name.starts_with("btrfs") && !self.levels.is_empty() {
+            notes.push(
+                "FIEMAP of btrfs gives addresses of the file system: devices below it are read at another place than the file"
+                    .to_owned(),
+            );
+        }
         if self.levels.is_empty() {
             notes.push(format!("{}: no block device below it was found", self.mounted.name));
         }

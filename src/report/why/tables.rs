@@ -1,6 +1,6 @@
 //! The tables that the Why screen and `stat` show: CPUs, interrupts, threads, processes.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::grid::{Cell, Grid, Mark, Row, number, word};
 use crate::{
@@ -268,6 +268,8 @@ impl Controller {
 
 /// Threads that run or wait for a device first, as pSnapper shows them; a kernel thread's command is in brackets as in ps.
 pub(crate) fn threads(activity: &Activity, with_sleeping: bool) -> Grid {
+    /// Bytes per second of a program that reads or writes.
+    const MOVES: f64 = 1e6;
     let kinds = || activity.threads.iter().flat_map(|threads| &threads.kinds);
     let with_stacks = kinds().any(|(kind, _)| kind.stack.is_some());
     let mut columns = vec![
@@ -283,7 +285,15 @@ pub(crate) fn threads(activity: &Activity, with_sleeping: bool) -> Grid {
     }
     let is_active = |(kind, _): &&(ThreadKind, f64)| kind.is_active() || super::wait_of(kind).is_some();
     let sleeping = kinds().filter(|kind| with_sleeping && !is_active(kind));
-    let shown = kinds().filter(is_active).chain(sleeping);
+    // Threads of programs that read or write stand before others that run.
+    let processes = activity.processes.iter().flatten();
+    let movers: BTreeSet<String> = processes
+        .filter(|process| process.moved() >= MOVES)
+        .map(|process| super::waits::starred(process.command.as_str()))
+        .collect();
+    let mut active: Vec<&(ThreadKind, f64)> = kinds().filter(is_active).collect();
+    active.sort_by_key(|(kind, _)| !movers.contains(kind.command.as_str()));
+    let shown = active.into_iter().chain(sleeping);
     let row = |(kind, mean): &(ThreadKind, f64)| {
         let text = |label: &Option<crate::text::Label>| label.as_ref().map_or(Cell::Unknown, Cell::text);
         let command = if kind.is_kernel { format!("[{}]", kind.command) } else { kind.command.to_string() };

@@ -210,7 +210,9 @@ impl Tree {
 
     /// Opens a row that is closed, else all facts of it.
     pub(super) fn details(&mut self, _shared: &Shared) -> Asks {
-        let closed = self.row().is_some_and(|row| row.open == Some(false) || row.node.is_none());
+        // A group has no facts of its own; an array has, and its members fold with the arrows.
+        let is_group = |row: &Row| row.node.is_none() && row.drive().is_none();
+        let closed = self.row().is_some_and(|row| row.open == Some(false) || is_group(row));
         if closed && self.toggle() { Asks::new() } else { vec![Ask::Open(ABOUT.id)] }
     }
 
