@@ -256,3 +256,14 @@ fn a_typed_value_replaces_the_one_that_is_there() {
     let picture = shown(&headless);
     assert!(picture.contains("128→512") && !picture.contains("128512"), "{picture}");
 }
+
+#[test]
+fn enter_on_an_array_shows_its_facts() {
+    let origin = Origin::Capture("tests/fixtures/stack.capture".into());
+    let mut headless = Headless::open(&origin, (120, 40)).expect("a capture opens");
+    press(&mut headless, "/md0<Enter><Esc><Enter>");
+    let picture = shown(&headless);
+    assert!(picture.contains("bitmap") && picture.contains("Esc closes"), "{picture}");
+    press(&mut headless, "<Esc>");
+    assert!(shown(&headless).contains("▾ md0"), "its members are as they were: {}", shown(&headless));
+}

@@ -254,6 +254,23 @@ fn buffered_reads_and_writes_are_named_by_their_waits() {
 }
 
 #[test]
+fn threads_of_what_reads_stand_before_others_that_run() {
+    let running =
+        [('R', "rustc", "", "", 4.0), ('R', "ld", "", "", 2.0), ('D', "fio", "read", "io_schedule", 1.0)];
+    let commands = |scene: &Scene| -> Vec<String> {
+        let grid = super::tables::threads(&scene.activity, false);
+        let command = |row: &super::grid::Row| match &row.cells[2] {
+            super::grid::Cell::Text(command) => command.clone(),
+            other => format!("{other:?}"),
+        };
+        grid.rows.iter().map(command).collect()
+    };
+    let scene = || Scene::reading().threads(&running).process("rustc", 1e3, 1e3, 1.0);
+    assert_eq!(commands(&scene()), ["rustc", "ld", "fio"]);
+    assert_eq!(commands(&scene().process("fio", 8e8, 8e8, 0.2)), ["fio", "rustc", "ld"]);
+}
+
+#[test]
 fn threads_that_fill_their_cpus_and_one_that_reads_the_cache_are_named() {
     let running = [('R', "dd", "read", "", 0.98)];
     let full = CpuShares { sys: 95.0, idl: 5.0, ..CpuShares::default() };
