@@ -258,9 +258,9 @@ fn threads_of_what_reads_stand_before_others_that_run() {
     let running =
         [('R', "rustc", "", "", 4.0), ('R', "ld", "", "", 2.0), ('D', "fio", "read", "io_schedule", 1.0)];
     let commands = |scene: &Scene| -> Vec<String> {
-        let grid = super::tables::threads(&scene.activity, false);
-        let command = |row: &super::grid::Row| match &row.cells[2] {
-            super::grid::Cell::Text(command) => command.clone(),
+        let grid = tables::threads(&scene.activity, false);
+        let command = |row: &grid::Row| match &row.cells[2] {
+            grid::Cell::Text(command) => command.clone(),
             other => format!("{other:?}"),
         };
         grid.rows.iter().map(command).collect()
