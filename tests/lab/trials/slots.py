@@ -57,7 +57,7 @@ def a_drive_plugged_in_appears_on_the_screen_and_can_be_read(guest: Guest) -> No
         screen.shows("990 PRO")
         screen.shows("3 drives ")
         guest.happen(Plug(1, Drive(CRUCIAL, lba=4096)))
-        screen.shows("CT2000T705SSD3 +[▽∩] Gen3 x4 ")
+        screen.shows("CT2000T705SSD3[ .]+[▽∩] Gen3 x4 ")
         screen.shows("4 drives +LIVE")
         screen.leave()
     new = drive(guest, 3)
