@@ -259,3 +259,19 @@ proptest! {
         prop_assert!(TextRoot::parse(&capture_text(&recorder, false)).is_ok());
     }
 }
+
+#[test]
+fn the_tree_names_arrays_with_what_they_are_made_of() {
+    let tree = |machine: [&str; 2]| {
+        let shown = Command::new(env!("CARGO_BIN_EXE_iodyno")).arg("tree").args(machine).output().unwrap();
+        String::from_utf8(shown.stdout).unwrap()
+    };
+    let shown = tree(["--open", "tests/fixtures/stack.capture"]);
+    let arrays = shown.split_once("arrays, volumes and other software devices\n").map(|(_, arrays)| arrays);
+    let lines: Vec<&str> = arrays.unwrap_or_default().lines().take_while(|line| !line.is_empty()).collect();
+    let array = lines.iter().position(|line| line.trim_start().starts_with("md0 RAID5, 2 of 3 members"));
+    assert!(array.is_some_and(|at| at > 0 && lines[at - 1].contains("dm-0 crypt")), "{shown}");
+    assert!(array.is_some_and(|at| lines[at + 1].trim_start().starts_with("nvme0n1p1")), "{shown}");
+    assert!(shown.contains("not on PCI\n  nvme0n1  Fast 1TB\n"), "{shown}");
+    assert!(!tree(["--demo", "laptop"]).contains("not on PCI"));
+}

@@ -593,15 +593,3 @@ fn a_mistake_in_the_configuration_is_one_line_with_its_place() {
     let printed = String::from_utf8(config().stdout).unwrap();
     assert!(printed.contains("units = \"GiB/s\"") && printed.contains("theme = \"auto\""), "{printed}");
 }
-
-#[test]
-fn the_tree_names_arrays_with_what_they_are_made_of() {
-    let shown = stdout(&run(&["tree", "--open", "tests/fixtures/stack.capture"]));
-    let arrays = shown.split_once("arrays, volumes and other software devices\n").map(|(_, arrays)| arrays);
-    let lines: Vec<&str> = arrays.unwrap_or_default().lines().take_while(|line| !line.is_empty()).collect();
-    let array = lines.iter().position(|line| line.trim_start().starts_with("md0 RAID5, 2 of 3 members"));
-    assert!(array.is_some_and(|at| at > 0 && lines[at - 1].contains("dm-0 crypt")), "{shown}");
-    assert!(array.is_some_and(|at| lines[at + 1].trim_start().starts_with("nvme0n1p1")), "{shown}");
-    assert!(shown.contains("not on PCI\n  nvme0n1  Fast 1TB\n"), "{shown}");
-    assert!(!stdout(&run(&["tree", "--demo", "laptop"])).contains("not on PCI"));
-}

@@ -207,6 +207,14 @@ mod tests {
         App::new(Mode::Live, read, (120, 40))
     }
 
+    /// The commands that a footer of `width` cells offers.
+    fn footer(app: &App, width: u16) -> Vec<Row> {
+        let area = ratatui::layout::Rect::new(0, 0, width, 1);
+        let places =
+            crate::app::layout::hints(area, app.shared.theme.glyphs, app.screen, |row| app.offered(row));
+        places.into_iter().map(|(_, row)| row).collect()
+    }
+
     fn starts(effects: &[Effect]) -> bool {
         effects.iter().any(|effect| matches!(effect, Effect::StartRun(_)))
     }
@@ -261,12 +269,7 @@ mod tests {
     #[test]
     fn the_footer_offers_what_does_something_now() {
         let mut app = live();
-        let hints = |app: &App| -> Vec<&str> {
-            let area = ratatui::layout::Rect::new(0, 0, 200, 1);
-            let places =
-                crate::app::layout::hints(area, app.shared.theme.glyphs, app.screen, |row| app.offered(row));
-            places.into_iter().map(|(_, row)| row.name).collect()
-        };
+        let hints = |app: &App| -> Vec<&str> { footer(app, 200).into_iter().map(|row| row.name).collect() };
         key(&mut app, Key::Char('4'));
         assert!(
             hints(&app).contains(&"run") && !hints(&app).contains(&"pause") && !hints(&app).contains(&"stop")
@@ -290,10 +293,7 @@ mod tests {
     fn a_pull_that_waits_offers_its_answers_and_one_that_runs_is_shown() {
         let mut app = live();
         let hints = |app: &App| -> Vec<(String, &str)> {
-            let area = ratatui::layout::Rect::new(0, 0, 80, 1);
-            let glyphs = app.shared.theme.glyphs;
-            let places = crate::app::layout::hints(area, glyphs, app.screen, |row| app.offered(row));
-            places.into_iter().map(|(_, row)| (row.hint_keys(), row.hint)).collect()
+            footer(app, 80).into_iter().map(|row| (row.hint_keys(), row.hint)).collect()
         };
         key(&mut app, Key::Char('r'));
         assert!(app.shared.pulls.asked.is_some());

@@ -11,7 +11,7 @@ use crate::{
     findings,
     screens::widgets::{
         paint::{self, Brush, Piece, fit, hanging, open_field, paragraph, piece},
-        scroll::{self, out_of_sight},
+        scroll::{self, kept_in_sight, out_of_sight},
     },
     ui::{ask::Reads, theme::Meaning},
     units::counted,
@@ -91,8 +91,8 @@ pub(super) fn draw(app: &App, brush: &mut Brush<'_>) {
             Overlay::Help(top) | Overlay::Glossary(top) | Overlay::Screen(_, top) | Overlay::Confirm(_, top),
         ) => {
             if let Some((title, lines, cursor)) = text(app, area) {
-                let rows = usize::from(area.height.saturating_sub(2));
-                let top = cursor.map_or(*top, |at| (at + 1).saturating_sub(rows).max(*top).min(at));
+                let rows = area.height.saturating_sub(2);
+                let top = cursor.map_or(*top, |at| kept_in_sight(*top, at, lines.len(), rows));
                 let keys = match app.overlay {
                     Some(Overlay::Help(_)) => "? glossary   Esc closes",
                     _ if is_question(app) => "",

@@ -263,27 +263,9 @@ fn robbed(config: &Config, names: &Names, command: &str) -> Option<(Key, &'stati
 /// The three names that are most like a word.
 fn nearest<'a>(word: &str, names: &[&'a str]) -> Vec<&'a str> {
     let mut names = names.to_vec();
-    names.sort_by_key(|name| distance(word, name));
+    names.sort_by_key(|name| strsim::levenshtein(word, name));
     names.truncate(3);
     names
-}
-
-/// How many letters are to be changed, added or removed between two words.
-fn distance(one: &str, other: &str) -> usize {
-    let other: Vec<char> = other.chars().collect();
-    let mut row: Vec<usize> = (0..=other.len()).collect();
-    for (at, letter) in one.chars().enumerate() {
-        let mut before = row.first().copied().unwrap_or_default();
-        let mut left = at + 1;
-        let next = other.iter().zip(row.iter().skip(1)).map(|(letter_of_other, above)| {
-            let changed = before + usize::from(letter != *letter_of_other);
-            before = *above;
-            left = changed.min(above + 1).min(left + 1);
-            left
-        });
-        row = std::iter::once(at + 1).chain(next.collect::<Vec<_>>()).collect();
-    }
-    row.last().copied().unwrap_or_default()
 }
 
 fn themes(config: &mut Config, item: &Item<'_>, _: &Names) -> Result<(), Wrong> {

@@ -203,6 +203,8 @@ struct Facts<'a> {
     written: f64,
     /// I/Os per second.
     ios: f64,
+    /// The command that moves more than half of what all processes move, as threads have it.
+    mover: Option<String>,
     /// The drive with most I/Os in flight.
     deepest: Option<(&'a DriveName, &'a DiskRates)>,
 }
@@ -224,6 +226,7 @@ impl<'a> Facts<'a> {
             read: sum(|disk| disk.read_bytes),
             written: sum(|disk| disk.written_bytes),
             ios: sum(|disk| disk.reads + disk.writes),
+            mover: mover(inputs.activity),
             deepest: disks().max_by(|(_, a), (_, b)| a.queue_depth.total_cmp(&b.queue_depth)),
         }
     }
@@ -272,10 +275,9 @@ impl<'a> Facts<'a> {
 
     fn waiters(&self, wait: Wait) -> Option<Waiters<'a>> {
         let threads = self.inputs.activity.threads.as_ref()?;
-        let mover = self.mover();
-        let found = Waiters::most(threads, wait, mover.as_deref()).filter(Waiters::is_most_of_them);
+        let found = Waiters::most(threads, wait, self.mover.as_deref()).filter(Waiters::is_most_of_them);
         // Others wait for pages as well while one program moves most.
-        let is_of = |waiters: &Waiters<'_>| match (self.inputs.test, &mover) {
+        let is_of = |waiters: &Waiters<'_>| match (self.inputs.test, &self.mover) {
             (Some(test), _) => waiters.is_most_of(test),
             (None, Some(mover)) => waiters.is_of(mover),
             (None, None) => true,
@@ -283,26 +285,22 @@ impl<'a> Facts<'a> {
         found.filter(is_of)
     }
 
-    /// Whether the threads of the program that moves most wait for I/O most of the time.
+    /// Whether the threads of the program that moves most wait for I/O most of the time, where no test runs.
     fn mover_waits(&self) -> bool {
-        let Some((threads, mover)) = self.inputs.activity.threads.as_ref().zip(self.mover()) else {
-            return false;
-        };
-        [Wait::Completion, Wait::PageCache, Wait::Writeback].into_iter().any(|wait| {
-            let found = Waiters::most(threads, wait, Some(&mover));
-            found.is_some_and(|waiters| waiters.is_of(&mover) && waiters.is_most_of_them())
-        })
+        let waits = [Wait::Completion, Wait::PageCache, Wait::Writeback];
+        self.inputs.test.is_none()
+            && self.mover.is_some()
+            && waits.into_iter().any(|wait| self.waiters(wait).is_some())
     }
+}
 
-    /// The command that moves more than half of what all processes move, as threads have it.
-    fn mover(&self) -> Option<String> {
-        let mut sums: BTreeMap<String, f64> = BTreeMap::new();
-        for process in self.inputs.activity.processes.iter().flatten() {
-            *sums.entry(waits::starred(process.command.as_str())).or_default() += process.moved();
-        }
-        let all: f64 = sums.values().sum();
-        sums.into_iter().find(|(_, moved)| 2.0 * moved > all).map(|(command, _)| command)
+fn mover(activity: &Activity) -> Option<String> {
+    let mut sums: BTreeMap<String, f64> = BTreeMap::new();
+    for process in activity.processes.iter().flatten() {
+        *sums.entry(waits::starred(process.command.as_str())).or_default() += process.moved();
     }
+    let all: f64 = sums.values().sum();
+    sums.into_iter().find(|(_, moved)| 2.0 * moved > all).map(|(command, _)| command)
 }
 
 fn interrupts(facts: &Facts<'_>) -> Option<String> {
@@ -365,7 +363,7 @@ fn all_cpus(facts: &Facts<'_>) -> Option<String> {
     };
     if let Some(command) = other_programs(facts, all.busy() / 100.0 * cpus as f64) {
         // Busy CPUs do not slow down what waits for something else.
-        if facts.inputs.test.is_none() && facts.mover_waits() {
+        if facts.mover_waits() {
             return None;
         }
         return Some(format!(
