@@ -53,6 +53,8 @@ pub struct Row {
     pub source: &'static str,
     /// Remedy; a check fills `{name}`.
     pub remedy: &'static str,
+    /// The remedy of any such finding, where `remedy` has placeholders; empty elsewhere.
+    pub generally: &'static str,
     /// Risk of the remedy.
     pub risk: Risk,
     /// The condition that makes the finding wrong.
@@ -83,6 +85,7 @@ impl Row {
         why: "",
         source: "",
         remedy: "",
+        generally: "",
         risk: Risk::None,
         wrong_if: "",
         needs_load: false,

@@ -161,7 +161,7 @@ impl Waterfall {
     }
 
     /// The same as a share of what arrives: without the step, all above it would read 1 / (1 - share) times as much.
-    fn share_lost(&self, index: usize) -> Option<f64> {
+    pub fn share_lost(&self, index: usize) -> Option<f64> {
         Some(self.lost(index)? / self.below(index)?.rate.value()?.max(1.0))
     }
 
@@ -175,6 +175,13 @@ impl Waterfall {
         });
         let known = path.filter_map(|step| Some((step.rate.value()?, step)));
         known.min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, step)| step)
+    }
+
+    /// The share as it is shown; `None` where it is too small to be worth a look.
+    pub(crate) fn loss(&self, index: usize) -> Option<String> {
+        const LEAST_SHOWN: f64 = 0.02;
+        let share = self.share_lost(index).filter(|share| *share >= LEAST_SHOWN)?;
+        Some(format!("-{:.0} %", share * 100.0))
     }
 
     /// Whether what a step loses is more than the noise of short tests.

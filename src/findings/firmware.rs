@@ -17,6 +17,7 @@ pub(super) const FIRMWARE_ADVISORY: Row = Row {
             symptom; or the temperature of a drive stays at 75 °C or more to the degree during a test",
     why: "Some firmware slows the drive down without a cause that the host can see.",
     remedy: "{remedy}",
+    generally: "Look for newer firmware; the finding says what helps until then.",
     wrong_if: "The vendor changed the firmware without a new revision.",
     check: Check::Many(firmware_advisory),
     ..Row::PLAIN

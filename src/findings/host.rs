@@ -18,6 +18,7 @@ pub(super) const IOMMU_TRANSLATING: Row = Row {
     fires: "the IOMMU group of a drive is of type DMA (strict: a warning) or DMA-FQ (lazy: information); identity is silent",
     why: "Every read maps and unmaps its buffers; strict mode also waits for the IOTLB flush.",
     remedy: "Kernel argument {argument}. Passthrough disables DMA protection: a device can then reach all memory.",
+    generally: "Kernel argument iommu=pt. Passthrough disables DMA protection: a device can then reach all memory.",
     risk: Risk::Reboot,
     wrong_if: "Only a test shows the cost; registered buffers (--fixedbufs) are mapped per read too.",
     of_machine: true,

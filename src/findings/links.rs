@@ -33,6 +33,7 @@ pub(super) const LINK_DOWNTRAINED: Row = Row {
     source: "computed from the link's speed, width and encoding; at most the drive's own rate",
     remedy: "Reseat the drive or card, try it without riser or cable, then set the slot's link speed in the BIOS by \
              hand instead of Auto (Tanel Poder's quad cards needed it). {blame}",
+    generally: "Reseat the drive or card, try it without riser or cable, then set the slot's link speed in the BIOS by hand.",
     risk: Risk::Hardware,
     wrong_if: "The link was in power saving when read; check again during a test.",
     check: Check::Many(link_downtrained),

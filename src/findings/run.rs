@@ -10,6 +10,7 @@ pub(super) const TEST_NOT_VALID: Row = Row {
             briefly, CPU-bound, beside other I/O, or while an array of its stack was synchronised",
     why: "The result measures the machine, not the drive.",
     remedy: "{remedy}",
+    generally: "Repeat the test without what disturbs it, or do not compare the result.",
     wrong_if: "That was meant to be measured.",
     needs_load: true,
     check: Check::Many(test_not_valid),

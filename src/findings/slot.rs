@@ -32,6 +32,7 @@ pub(super) const SLOT_LIMITED: Row = Row {
     why: "No link is at fault: the slot, or the switch above it, is slower than the device.",
     source: "computed from speed, width and encoding of the links",
     remedy: "Move {what} to {target}.",
+    generally: "Move the drive or card to a slot that gives more; the finding names one that is free.",
     risk: Risk::Hardware,
     wrong_if: "The port's capability register does not describe the slot (some boards report x16 for a slot wired x4), or the free \
                port leads to no socket.",

@@ -30,6 +30,7 @@ pub(super) const SHARED_ROOT_COMPLEX: Row = Row {
           cards under one root complex, and 66 GiB/s after one card swapped slots with the graphics card.",
     source: "computed from the limits of the tree, the root complex's own {basis} among them",
     remedy: "Swap {what} with {other} in {target}.",
+    generally: "Move a drive to a slot of another root complex, or swap it with a card there.",
     risk: Risk::Hardware,
     wrong_if: "The drives are never busy at the same time, or the root complex carries more than assumed: run all \
                its drives at once to measure it.",

@@ -36,6 +36,7 @@ struct LayerDocument {
     basis: Option<&'static str>,
     because: String,
     lost_bytes_per_second: Option<f64>,
+    lost_share: Option<f64>,
     /// Of each round.
     measured: Vec<f64>,
 }
@@ -79,6 +80,7 @@ impl WaterfallDocument {
             basis: step.rate.basis().map(crate::model::Basis::name),
             because: step.because.clone(),
             lost_bytes_per_second: path.lost(index),
+            lost_share: path.share_lost(index),
             measured: if let Rate::Measured(rates) = &step.rate { rates.clone() } else { Vec::new() },
         };
         let problem = |step: &Step| match &step.rate {
@@ -114,6 +116,7 @@ pub(crate) const NO_LOSS: &str = "No step loses 15 % or more of what the one bel
 /// Columns of the layer, of a rate and of a loss.
 const LAYER: usize = 12;
 const RATE: usize = 10;
+const LOSS: usize = 7;
 /// The longest name.
 const NAME: usize = 34;
 
@@ -153,11 +156,11 @@ fn steps(path: &Waterfall, units: UnitSystem, width: usize) -> Vec<String> {
     let rates = || path.steps.iter().filter_map(|step| step.rate.value());
     let most = rates().fold(0.0, f64::max);
     let longest = path.steps.iter().map(|step| step.name.chars().count()).max().unwrap_or(0);
-    let name_width = longest.clamp(8, NAME.min(width.saturating_sub(LAYER + 2 * RATE + 18)).max(8));
-    let room = width.saturating_sub(LAYER + name_width + 2 * RATE + 6).min(60);
+    let name_width = longest.clamp(8, NAME.min(width.saturating_sub(LAYER + RATE + LOSS + 18)).max(8));
+    let room = width.saturating_sub(LAYER + name_width + RATE + LOSS + 6).min(60);
     let worst = path.worst();
     let mut lines =
-        vec![format!("{:<LAYER$}{:<name_width$}  {:>RATE$}  {:>RATE$}", "layer", "name", "reads", "loses")];
+        vec![format!("{:<LAYER$}{:<name_width$}  {:>RATE$}  {:>LOSS$}", "layer", "name", "reads", "loses")];
     let mut programs = false;
     for (index, step) in path.steps.iter().enumerate() {
         if step.layer.is_program() && !programs {
@@ -174,12 +177,11 @@ fn steps(path: &Waterfall, units: UnitSystem, width: usize) -> Vec<String> {
             lines.push(start.clone() + &cut(why, width.saturating_sub(start.chars().count())));
             continue;
         };
-        let lost = path.lost(index).filter(|lost| *lost > 0.02 * most);
-        let lost = lost.map_or_else(String::new, |lost| format!("-{}", units.rate(BytesPerSecond(lost))));
+        let lost = path.loss(index).unwrap_or_default();
         let mark = if worst == Some(index) { '!' } else { ' ' };
         let own = units.rate(BytesPerSecond(rate));
         let line =
-            format!("{layer:<LAYER$}{name}  {own:>RATE$}  {lost:>RATE$}{mark} {}", bar(rate / most, room));
+            format!("{layer:<LAYER$}{name}  {own:>RATE$}  {lost:>LOSS$}{mark} {}", bar(rate / most, room));
         lines.push(line.trim_end().to_owned());
     }
     lines
@@ -267,7 +269,7 @@ mod tests {
             let text = text(&asked(), &path(), UnitSystem::Decimal, width);
             assert!(text.starts_with("Bottleneck  mmap reads 1.10 GB/s of 6.80 GB/s"), "{text}");
             assert!(text.lines().all(|line| line.chars().count() <= width), "{width}: {text}");
-            assert!(text.contains("EPERM: a policy forbids it") && text.contains("-5.70 GB/s!"), "{text}");
+            assert!(text.contains("EPERM: a policy forbids it") && text.contains("-84 %!"), "{text}");
         }
     }
 
@@ -278,6 +280,7 @@ mod tests {
         let last = document["layers"].as_array().unwrap().last().unwrap();
         assert_eq!((&last["layer"], &last["basis"]), (&"mmap".into(), &"measured".into()));
         assert!(last["lost_bytes_per_second"].as_f64().unwrap() > 5.6e9);
+        assert!(last["lost_share"].as_f64().is_some_and(|share| (0.83..0.85).contains(&share)), "{last}");
         assert!(document["layers"][0]["bytes_per_second"].is_null());
         assert_eq!(document["problems"][0]["path"], "dm-0");
         let stopped = Asked { stopped: true, ..asked() };

@@ -1,8 +1,10 @@
 //! [`Inquiry`]: short read tests of every step of a file's path. Changes no setting and leaves the page cache as it was.
 
+mod derived;
 mod known;
 mod others;
 mod places;
+mod reads;
 mod screen;
 mod stack;
 mod state;
@@ -22,7 +24,7 @@ use self::{
     others::CpuWatch,
     places::Place,
     stack::{Level, Mounted},
-    state::State,
+    state::{State, WRITE_FIRST},
 };
 use super::{
     run::{Look, Testbed},
@@ -34,7 +36,7 @@ use crate::{
         file_state::{self, Extent},
     },
     machine::Machine,
-    model::{EngineKind, Pattern, Target, Workload, error_words},
+    model::{Workload, error_words},
     source::SysRoot,
     units::{Bytes, UnitSystem},
     waterfall::{Facts, Layer, Rate, Step, Waterfall},
@@ -46,12 +48,6 @@ const MOST_EXTENTS: usize = 65536;
 const ROUNDS: usize = 4;
 /// Least time of a test.
 const SHORTEST: Duration = Duration::from_millis(50);
-/// Requested ahead where readahead is left out of account.
-const PREFETCH: Bytes = Bytes(8 << 20);
-/// Reads of buffered programs; that of cat(1) and cp(1).
-const PROGRAM: Bytes = Bytes(128 << 10);
-/// Reads of everything else.
-const LARGE: Bytes = Bytes(1 << 20);
 /// The least that a test reads without repeating itself.
 const LEAST_FILE: u64 = 16 << 20;
 
@@ -105,16 +101,6 @@ pub(crate) struct Inquiry {
     /// Below the first place, from the top down.
     levels: Vec<Level>,
     state: State,
-}
-
-/// One kind of test.
-#[derive(Debug, Clone)]
-struct Test {
-    /// Its index in the steps, or none for mmap with blocks requested ahead.
-    step: Option<usize>,
-    /// A device or file below the file: its number in the levels of a place.
-    level: Option<usize>,
-    workload: Workload,
 }
 
 impl Inquiry {
@@ -182,11 +168,14 @@ impl Inquiry {
                 || file_state::cached(&file, offset, length).is_ok_and(|found| found.bytes == 0)
         });
         let Some(first) = places.first() else {
-            let cached = state.cached.unwrap_or_default() >> 20;
-            let wrong = format!(
-                "{cached} of {} MiB are cached, and no uncached place of 4 MiB is left",
-                state.bytes >> 20
-            );
+            let mib = |bytes: Option<u64>| bytes.unwrap_or_default().div_ceil(1 << 20);
+            let (cached, all) = (mib(state.cached), mib(Some(state.bytes)));
+            if state.dirty.is_some_and(|dirty| dirty > 0) {
+                let dirty = mib(state.dirty);
+                let wrong = format!("{cached} of {all} MiB are cached, {dirty} MiB of them not written yet");
+                return Err(fail(wrong, WRITE_FIRST));
+            }
+            let wrong = format!("{cached} of {all} MiB are cached, and no uncached place of 4 MiB is left");
             let fix = format!("{DROP_CACHE} to drop its pages, which changes no data");
             return Err(fail(wrong, &fix));
         };
@@ -210,8 +199,10 @@ impl Inquiry {
         mut goes_on: impl FnMut(&Progress<'_>) -> bool,
     ) -> Result<Answer, EngineError> {
         let mut steps = self.steps(bed);
-        let tests = self.tests(&steps);
-        let slice = (self.question.time / u32::try_from(ROUNDS * tests.len()).unwrap_or(1)).max(SHORTEST);
+        let tests = reads::of(self.levels.len(), &steps);
+        let shares = tests.iter().map(reads::Test::shares).sum::<u32>().max(1);
+        let share = (self.question.time / shares).div_f64(ROUNDS as f64).max(SHORTEST);
+        let mut fastest = 0.0_f64;
         let mut mmap_ahead = Vec::new();
         let mut stopped = false;
         let mut watch = CpuWatch::default();
@@ -227,7 +218,8 @@ impl Inquiry {
                 if let Some(Rate::Unknown(_)) = test.step.map(|step| &steps[step].rate) {
                     continue;
                 }
-                let workload = self.workload(test, place, &levels, slice);
+                let (paths, place) = self.place_of(test, place, &levels);
+                let workload = test.workload(paths, place, share, fastest);
                 let before = watch.look(root);
                 let done = round * tests.len() + number;
                 let result = self.read(bed, workload, |_| {
@@ -243,7 +235,10 @@ impl Inquiry {
                     let [used, all] = after.others_since(&before);
                     *sum = [sum[0] + used, sum[1] + all];
                 }
+                fastest = result.as_ref().map_or(fastest, |rate| fastest.max(*rate));
                 match (result, test.step) {
+                    // It was over before its reads were counted: the next round is told how fast it is at least.
+                    (Ok(0.0), _) => fastest /= reads::RAMP_OF_PLACE,
                     (Ok(rate), Some(step)) => {
                         if let Rate::Measured(rates) = &mut steps[step].rate {
                             rates.push(rate);
@@ -260,7 +255,7 @@ impl Inquiry {
                 }
             }
         }
-        complete(&mut steps);
+        derived::complete(&mut steps);
         steps.retain(|step| !matches!(&step.rate, Rate::Measured(rates) if rates.is_empty()));
         let shares = others.into_iter().filter(|(_, [_, all])| *all > 0);
         let others = shares.map(|(layer, [used, all])| (layer, used as f64 / all as f64)).collect();
@@ -298,58 +293,21 @@ impl Inquiry {
         steps
     }
 
-    fn tests(&self, steps: &[Step]) -> Vec<Test> {
-        let large = Workload {
-            pattern: Pattern::Sequential,
-            block_size: LARGE,
-            depth: 16,
-            latency: false,
-            time_based: false,
-            ..Workload::default()
-        };
-        let program = Workload {
-            block_size: PROGRAM,
-            depth: 1,
-            direct: false,
-            engine: EngineKind::Psync,
-            ..large.clone()
-        };
-        let mapped = Workload { engine: EngineKind::Mmap, ..program.clone() };
-        let ahead = |workload: &Workload| Workload { prefetch: Some(PREFETCH), ..workload.clone() };
-        let first = steps.len() - 5 - self.levels.len();
-        let below = (0..self.levels.len()).map(|level| Test {
-            step: Some(first + self.levels.len() - 1 - level),
-            level: Some(level),
-            workload: large.clone(),
-        });
-        let own = first + self.levels.len();
-        let of_file = [
-            (Some(own), large.clone()),
-            (Some(own + 1), ahead(&program)),
-            (Some(own + 3), program),
-            (Some(own + 4), mapped.clone()),
-            (None, ahead(&mapped)),
-        ];
-        let of_file = of_file.map(|(step, workload)| Test { step, level: None, workload });
-        below.chain(of_file).collect()
-    }
-
-    /// The workload of a test at a place.
-    fn workload(&self, test: &Test, place: Place, levels: &[Level], slice: Duration) -> Workload {
+    /// Where a test reads: a place of the file, and of the devices below it.
+    fn place_of(
+        &self,
+        test: &reads::Test,
+        Place { offset, length }: Place,
+        levels: &[Level],
+    ) -> (Vec<PathBuf>, Place) {
         let level = test.level.and_then(|number| levels.get(number));
         let (paths, offset) = match (test.level, level) {
             (Some(_), Some(level)) => (level.paths.clone(), level.offset),
             // A place whose stack differs is read nowhere below.
             (Some(number), None) => (self.levels[number].paths.clone(), self.levels[number].offset),
-            (None, _) => (vec![self.question.file.clone()], place.offset),
+            (None, _) => (vec![self.question.file.clone()], offset),
         };
-        Workload {
-            targets: paths.into_iter().map(|path| Target { path, drive: None }).collect(),
-            offset: Bytes(offset),
-            size: Some(Bytes(place.length)),
-            runtime: Some(slice),
-            ..test.workload.clone()
-        }
+        (paths, Place { offset, length })
     }
 
     /// Bytes per second of a test. Pages that it cached are dropped, since none of them were cached before.
@@ -413,7 +371,7 @@ impl Inquiry {
                 .filter_map(|level| level.small_requests.map(|(now, most)| (level.name.clone(), now, most)))
                 .collect(),
             buffered_loop: self.levels.iter().find(|level| level.buffered).map(|level| level.name.clone()),
-            prefetch: PREFETCH.0,
+            prefetch: reads::PREFETCH.0,
             mmap_ahead,
             others: Vec::new(),
         }
@@ -469,38 +427,6 @@ fn unread(error: EngineError) -> String {
     }
 }
 
-/// Fills in the steps that follow from others.
-fn complete(steps: &mut [Step]) {
-    cache_at_best(steps);
-    let direct = steps.iter().position(|step| step.layer == Layer::Direct);
-    let own = steps.iter().rposition(|step| step.layer == Layer::FileSystem);
-    if let (Some(direct), Some(own)) = (direct, own) {
-        // The same reads: a program that keeps as many in flight gets what the file system gives.
-        steps[direct].rate = steps[own].rate.clone();
-    }
-}
-
-/// The page cache gives what the best way through it gets in a round: blocks requested ahead, the kernel's readahead, mmap.
-fn cache_at_best(steps: &mut [Step]) {
-    let rates = |layer| steps.iter().find(|step| step.layer == layer).map(|step| step.rate.clone());
-    let (Some(Rate::Measured(own)), Some(Rate::Measured(program))) =
-        (rates(Layer::PageCache), rates(Layer::Buffered))
-    else {
-        return;
-    };
-    // mmap goes through the page cache too.
-    let mapped = match rates(Layer::Mmap) {
-        Some(Rate::Measured(mapped)) => mapped,
-        _ => Vec::new(),
-    };
-    let mapped = mapped.into_iter().chain(std::iter::repeat(0.0));
-    let best =
-        own.iter().zip(&program).zip(mapped).map(|((own, program), mapped)| own.max(*program).max(mapped));
-    if let Some(step) = steps.iter_mut().find(|step| step.layer == Layer::PageCache) {
-        step.rate = Rate::Measured(best.collect());
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::{io::Write, path::Path};
@@ -538,6 +464,9 @@ mod tests {
         let dirty = file(32 << 20);
         let wrong = ask(dirty.path(), true).err().unwrap().to_string();
         assert!(wrong.contains("dirty") || wrong.contains("no dirty pages"), "{wrong}");
+        let cached = ask(dirty.path(), false).err().unwrap();
+        assert!(cached.to_string().contains("not written yet; write them first: `sync FILE`"), "{cached}");
+        assert!(!is_cached(&cached), "dropping does not help");
         assert!(ask(small.path(), false).err().unwrap().to_string().contains("has 4.00 KiB"));
     }
 

@@ -1,6 +1,6 @@
 //! Steps that no test measures: the published rate of the drive, its link, the links to the root complex.
 
-use super::{LARGE, stack::Level};
+use super::{reads::LARGE, stack::Level};
 use crate::{
     app::MachineRead,
     capacity,

@@ -11,7 +11,7 @@ use std::{
     time::Duration,
 };
 
-use super::{Answer, Inquiry, LEAST_FILE, Progress, Question, complete, is_cached};
+use super::{Answer, Inquiry, LEAST_FILE, Progress, Question, derived, is_cached};
 use crate::{
     engine::EngineError,
     model::Failed,
@@ -82,7 +82,7 @@ fn measure(
     let answer = inquiry.answer(&bed, &**root, |progress: &Progress<'_>| {
         if last.replace(progress.done) != Some(progress.done) {
             let mut steps = progress.steps.to_vec();
-            complete(&mut steps);
+            derived::complete(&mut steps);
             report(FileNews::Step(FileStep {
                 layer: progress.layer.name(),
                 done: progress.done,

@@ -15,14 +15,19 @@ pub(crate) struct State {
     pub bytes: u64,
     /// Cached bytes; `None` if unknown, with the reason in the notes.
     pub cached: Option<u64>,
+    /// Bytes that are not written to the drive yet; `None` if unknown.
+    pub dirty: Option<u64>,
     pub dropped: bool,
     pub notes: Vec<String>,
 }
 
+/// The fix where pages are dirty.
+pub(super) const WRITE_FIRST: &str = "write them first: `sync FILE`; then --drop-cache drops its pages";
+
 impl State {
     pub(super) fn look(&mut self, file: &File) {
         match file_state::cached(file, 0, self.bytes) {
-            Ok(found) => self.cached = Some(found.bytes.min(self.bytes)),
+            Ok(found) => (self.cached, self.dirty) = (Some(found.bytes.min(self.bytes)), found.dirty),
             Err(error) => self
                 .notes
                 .push(format!("cached part unknown ({}; owners and writers may ask): buffered rates may include cached pages",
@@ -42,7 +47,7 @@ impl State {
             Some(dirty) => {
                 let wrong =
                     format!("{} of its pages are dirty: not dropped", UnitSystem::Binary.size(Bytes(dirty)));
-                return Err((wrong, "write them first: sync FILE"));
+                return Err((wrong, WRITE_FIRST));
             }
             None => {
                 let wrong =

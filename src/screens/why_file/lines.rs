@@ -21,7 +21,7 @@ use crate::{
 /// Columns of the layer, of a rate, of a loss, of the basis.
 const LAYER: u16 = 12;
 const RATE: u16 = 10;
-const LOSS: u16 = 12;
+const LOSS: u16 = 9;
 const BASIS: u16 = 12;
 /// From this width on the basis has a column.
 const WIDE: u16 = 100;
@@ -216,9 +216,8 @@ impl Columns {
             return vec![layer, name, piece(text, Meaning::Quiet)];
         };
         let is_worst = has_ended && path.worst() == Some(index);
-        let lost = path.lost(index).filter(|lost| has_ended && *lost > 0.02 * self.most);
+        let lost = path.loss(index).filter(|_| has_ended).unwrap_or_default();
         let written = |rate: f64| shared.units.rate(BytesPerSecond(rate));
-        let lost = lost.map_or_else(String::new, |lost| format!("-{}", written(lost)));
         let mark = if is_worst { "!" } else { " " };
         let meaning = if is_worst { Meaning::Problem } else { Meaning::Load };
         let mut row = vec![
