@@ -310,6 +310,16 @@ fn every_box_fits_and_no_line_can_steer_a_terminal() {
 }
 
 #[test]
+fn arrays_and_mount_options_are_whole_and_say_no_mount_point() {
+    let dossier = dossier(&read(include_str!("fixtures/stack.capture")), &Mode::Capture, &[], false);
+    let sheet = text(&dossier, &Choice::default(), Format::Text);
+    assert!(sheet.contains("62 min left,\n    chunk 512k of nvme0n1p1 nvme1n1 nvme2n1\n"), "{sheet}");
+    assert!(sheet.contains("\ndm-0 ext4, noatime, stripe=256\n"), "{sheet}");
+    assert!(!sheet.contains("/srv") && !sheet.contains("cryptdata"), "{sheet}");
+    assert!(sheet.lines().all(|line| line.width() <= BOX), "{sheet}");
+}
+
+#[test]
 fn omitted_parts_are_missing() {
     let (_, read) = &machines()[0];
     let runs = [record(read, None), record(read, None)];

@@ -1,6 +1,9 @@
 //! [`Layers`]: what lies between drives and files: arrays, device mapper, caches, loop devices, file systems.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::Path,
+};
 
 use super::{Drive, Machine};
 use crate::{
@@ -332,11 +335,16 @@ impl Layer {
 impl FileSystem {
     /// `/home ext4, noatime`: options that every mount has are left out.
     pub(crate) fn words(&self) -> String {
+        format!("{} {}", self.point, self.kind_and_options())
+    }
+
+    /// The same without its mount point.
+    pub(crate) fn kind_and_options(&self) -> String {
         const USUAL: [&str; 6] = ["rw", "relatime", "seclabel", "inode64", "subvol", "subvolid"];
         let is_usual = |option: &&Label| USUAL.contains(&option.as_str().split('=').next().unwrap_or(""));
         let options = self.options.iter().filter(|option| !is_usual(option)).map(Label::as_str);
         let several = (self.devices.len() > 1).then(|| counted(self.devices.len(), "device"));
-        [format!("{} {}", self.point, self.kind)]
+        [self.kind.to_string()]
             .into_iter()
             .chain(several)
             .chain(self.profiles.iter().map(ToString::to_string))
@@ -431,7 +439,8 @@ impl Machine {
                 .any(|drive| drive.name.as_str() == name || self.reaches(drive, name, seen))
     }
 
-    /// The stack on a drive, from the drive up: each device with those above it, file systems last.
+    /// The stack on a drive, from the drive up: each device with those above it, then file systems with the loop devices on
+    /// their files.
     pub(crate) fn stack_above(&self, drive: &Drive) -> Vec<Level> {
         let mut levels = Vec::new();
         let mut seen = BTreeSet::from([drive.name.as_str()]);
@@ -451,23 +460,45 @@ impl Machine {
             .chain(drive.partitions.iter().map(|partition| partition.name.as_str()))
             .collect();
         let is_here = |names: &[Label]| names.iter().any(|name| parts.contains(&name.as_str()));
-        for (name, layer) in self.layers.devices.iter().filter(|(_, layer)| is_here(&layer.below)) {
-            if !seen.insert(name.as_str()) {
-                continue;
-            }
-            levels.push(Level { depth, is_device: true, words: format!("{name} {}", layer.words()) });
-            if let Some(above) = self.whole(name.as_str()) {
-                self.climb(above, depth + 1, seen, levels);
-            }
-        }
-        let mut mounts: Vec<String> = Vec::new();
+        let mut mounts: Vec<&FileSystem> = Vec::new();
         for mount in self.layers.file_systems.iter().filter(|mount| is_here(&mount.devices)) {
-            let words = mount.words();
-            if !mounts.contains(&words) {
-                mounts.push(words);
+            if !mounts.iter().any(|other| other.words() == mount.words()) {
+                mounts.push(mount);
             }
         }
-        levels.extend(mounts.into_iter().map(|words| Level { depth, is_device: false, words }));
+        let above: Vec<_> = self.layers.devices.iter().filter(|(_, layer)| is_here(&layer.below)).collect();
+        let mount_of = |name: &str| {
+            let file = self.whole(name)?.backing_file.as_ref()?.as_str();
+            mounts
+                .iter()
+                .filter(|mount| Path::new(file).starts_with(mount.point.as_str()))
+                .max_by_key(|mount| mount.point.as_str().len())
+        };
+        let mut put = |mount: Option<&FileSystem>, depth: usize, levels: &mut Vec<Level>| {
+            for (name, layer) in &above {
+                let is_there =
+                    mount_of(name.as_str()).map(|at| at.point.as_str()) == mount.map(|at| at.point.as_str());
+                if !is_there || !seen.insert(name.as_str()) {
+                    continue;
+                }
+                let above = self.whole(name.as_str());
+                let file = above.and_then(|drive| drive.backing_file.as_ref());
+                let file = file.map_or_else(String::new, |file| format!(", {file}"));
+                levels.push(Level {
+                    depth,
+                    is_device: true,
+                    words: format!("{name} {}{file}", layer.words()),
+                });
+                if let Some(above) = above {
+                    self.climb(above, depth + 1, seen, levels);
+                }
+            }
+        };
+        put(None, depth, levels);
+        for mount in mounts.iter().copied() {
+            levels.push(Level { depth, is_device: false, words: mount.words() });
+            put(Some(mount), depth + 1, levels);
+        }
     }
 
     /// A block device and what lies below it, from the top down: `md0 RAID1`, then its members.

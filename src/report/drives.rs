@@ -1,7 +1,9 @@
 //! The text of `iodyno drives`: one row per drive.
 
+use std::fmt::Write;
+
 use super::{
-    json::{DriveRow, DrivesDocument},
+    json::{DriveRow, DrivesDocument, StackRow},
     needs_root,
     table::{self, Column},
     toned::{Tone, Toned},
@@ -38,6 +40,7 @@ pub(crate) fn text(document: &DrivesDocument, width: Option<usize>) -> Toned {
         _ => Tone::Plain,
     };
     text.append(&table::toned(&COLUMNS, &rows, width, tone));
+    text.push(&stacks(document));
     text.push(&needs_root(&document.problems, "drives"));
     text
 }
@@ -57,10 +60,35 @@ fn row(drive: &DriveRow) -> Vec<String> {
         drive.settings.scheduler.clone().unwrap_or_default(),
         drive.layer.as_ref().filter(|layer| layer.md.is_some() || layer.dm.is_some()).map_or_else(
             || drive.model.clone().unwrap_or_default(),
-            |layer| format!("{} of {}", layer.text, layer.below.join(" ")),
+            |layer| format!("{} of {}", in_brief(&layer.text), layer.below.join(" ")),
         ),
         users(drive),
     ]
+}
+
+/// Level and members of an array; the rest is in its stack.
+fn in_brief(layer: &str) -> String {
+    layer.split(", ").take(2).collect::<Vec<_>>().join(", ")
+}
+
+/// What lies on each drive: arrays, volumes, file systems with their mount options.
+fn stacks(document: &DrivesDocument) -> String {
+    let mut groups: Vec<(&[StackRow], Vec<&str>)> = Vec::new();
+    for drive in document.drives.iter().filter(|drive| drive.layer.is_none() && !drive.stack.is_empty()) {
+        match groups.iter_mut().find(|(stack, _)| *stack == drive.stack) {
+            Some((_, drives)) => drives.push(drive.name.as_str()),
+            None => groups.push((&drive.stack, vec![drive.name.as_str()])),
+        }
+    }
+    let mut text = String::new();
+    for (stack, drives) in groups {
+        let head = if text.is_empty() { "\non the drives\n" } else { "" };
+        let _ = writeln!(text, "{head}  {}", drives.join(" "));
+        for level in stack {
+            let _ = writeln!(text, "{}{}", "  ".repeat(level.depth + 2), level.text);
+        }
+    }
+    text
 }
 
 /// Its function, or that of each path.
@@ -81,5 +109,24 @@ fn queues(drive: &DriveRow) -> String {
         (Some(default), Some(poll)) if poll > 0 => format!("{default}+{poll} poll"),
         (Some(default), _) => default.to_string(),
         _ => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::source::{self, capture::TextRoot};
+
+    #[test]
+    fn drives_with_the_same_stack_share_it_and_a_file_systems_loop_device_lies_on_it() {
+        let root = TextRoot::parse(include_str!("../../tests/fixtures/stack.capture")).unwrap();
+        let (machine, problems) = source::read_machine(&root);
+        let text = text(&DrivesDocument::new(&machine, &problems), None);
+        let (table, stacks) = text.plain().split_once("\non the drives\n").unwrap();
+        assert!(table.contains("RAID5, 2 of 3 members of nvme0n1p1 nvme1n1 nvme2n1"), "{table}");
+        assert!(stacks.starts_with("  nvme0n1 nvme1n1 nvme2n1\n    md0 RAID5, 2 of 3"), "{stacks}");
+        let on_it = "        /srv/data ext4, noatime, stripe=256\n          loop0 loop, through the page cache, /srv";
+        assert!(stacks.contains(on_it), "{stacks}");
+        assert_eq!(stacks.matches("md0").count(), 1, "{stacks}");
     }
 }

@@ -13,6 +13,7 @@ use std::{collections::BTreeSet, fmt::Display, sync::Arc};
 use serde::Serialize;
 
 pub use drives::{DriveRow, DrivesDocument};
+pub(crate) use layers::StackRow;
 pub(super) use sheet::SheetDocument;
 pub use tree::{LinkRow, NodeRow, TreeDocument};
 

@@ -1,8 +1,10 @@
 //! The tree in the columns of a code box.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use unicode_width::UnicodeWidthStr;
 
-use super::{BOX, Block, Choice, Dossier};
+use super::{BOX, Block, Choice, Dossier, boxed};
 use crate::{
     capacity::link_state::{self, LinkState},
     findings::SubjectKind,
@@ -12,6 +14,7 @@ use crate::{
         cut,
         flatten::{self, Row, RowKey, RowKind},
     },
+    text::Label,
     units::{UnitSystem, counted, three_digits},
 };
 
@@ -30,8 +33,7 @@ pub(super) fn blocks(dossier: &Dossier, _: &Choice) -> Vec<Block> {
     let elsewhere = dossier.machine.hardware_drives().filter(|drive| drive.node.is_none());
     let elsewhere = elsewhere.map(|drive| format!("not on PCI: {} {}", drive.name, drive.short_model()));
     let elsewhere = elsewhere.map(|name| columns(&name, None, None, ""));
-    let arrays = arrays(dossier);
-    let lines = rows.iter().map(|row| line(dossier, row)).chain(elsewhere).chain(arrays);
+    let lines = rows.iter().map(|row| line(dossier, row)).chain(elsewhere);
     let lines: Vec<[String; 3]> = lines.collect();
     let widest = |column: usize| lines.iter().map(|line| line[column].width()).max().unwrap_or(0);
     let link_width = widest(1).max("link".len());
@@ -45,6 +47,11 @@ pub(super) fn blocks(dossier: &Dossier, _: &Choice) -> Vec<Block> {
             format!("{name}{pad}  {link:<link_width$} {rest}").trim_end().to_owned()
         })
         .collect();
+    let stacked = stacked(dossier);
+    if !stacked.is_empty() {
+        lines.push(String::new());
+        lines.extend(stacked);
+    }
     let used = |mark: &str| lines.iter().any(|line| line.contains(mark));
     let legend: Vec<&str> =
         [(HELD, "▲ finding"), (SLOW, "▼ link downtrained"), (SLOT, "▽ limited by the slot")]
@@ -57,14 +64,30 @@ pub(super) fn blocks(dossier: &Dossier, _: &Choice) -> Vec<Block> {
     vec![Block::Box(lines)]
 }
 
-/// Arrays and volumes, each with what it is made of.
-fn arrays(dossier: &Dossier) -> Vec<[String; 3]> {
-    let stacked = dossier.machine.layers.devices.iter().filter(|(_, layer)| layer.is_stacked());
-    let words = stacked.map(|(name, layer)| {
-        let below: Vec<&str> = layer.below.iter().map(crate::text::Label::as_str).collect();
-        format!("{name} {} of {}", layer.words(), below.join(" "))
+/// Most lines about file systems.
+const FILE_SYSTEMS: usize = 8;
+
+/// Arrays and volumes, each with what it is made of, and file systems with their mount options.
+fn stacked(dossier: &Dossier) -> Vec<String> {
+    let layers = &dossier.machine.layers;
+    let names = |names: &[Label]| names.iter().map(Label::as_str).collect::<Vec<_>>().join(" ");
+    let arrays = layers.devices.iter().filter(|(_, layer)| layer.is_stacked());
+    let arrays = arrays.flat_map(|(name, layer)| {
+        boxed(&format!("{name} "), &format!("{} of {}", layer.words(), names(&layer.below)))
     });
-    words.map(|words| columns(&words, None, None, "")).collect()
+    let mut mounts: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
+    for mount in &layers.file_systems {
+        let devices = mount.devices.iter().map(Label::as_str);
+        mounts.entry(mount.kind_and_options()).or_default().extend(devices);
+    }
+    mounts.retain(|_, devices| !devices.is_empty());
+    let more = mounts.len().saturating_sub(FILE_SYSTEMS);
+    let more = (more > 0).then(|| format!("and {} more", counted(more, "file system")));
+    let mounts = mounts.into_iter().take(FILE_SYSTEMS).flat_map(|(words, devices)| {
+        let devices: Vec<&str> = devices.into_iter().collect();
+        boxed(&format!("{} ", devices.join(" ")), &words)
+    });
+    arrays.chain(mounts).chain(more).collect()
 }
 
 /// Name, link and limit of a row.

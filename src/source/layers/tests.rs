@@ -39,8 +39,8 @@ fn the_stack_reads_from_the_drive_up_and_from_the_mount_down() {
         [
             "md0 RAID5, 2 of 3 members, recover 25.0 % at 205 MB/s per member, 62 min left, chunk 512k",
             "  dm-0 crypt cryptdata",
-            "    loop0 loop, through the page cache",
             "    /srv/data ext4, noatime, stripe=256",
+            "      loop0 loop, through the page cache, /srv/data/image.raw",
         ]
     );
     let mount = machine.layers.file_systems.iter().find(|mount| mount.point == "/srv/data").unwrap();
