@@ -125,7 +125,8 @@ mod tests {
         let (table, stacks) = text.plain().split_once("\non the drives\n").unwrap();
         assert!(table.contains("RAID5, 2 of 3 members of nvme0n1p1 nvme1n1 nvme2n1"), "{table}");
         assert!(stacks.starts_with("  nvme0n1 nvme1n1 nvme2n1\n    md0 RAID5, 2 of 3"), "{stacks}");
-        let on_it = "        /srv/data ext4, noatime, stripe=256\n          loop0 loop, through the page cache, /srv";
+        let on_it =
+            "        /srv/data ext4, noatime, stripe=256\n          loop0 loop, through the page cache, /srv";
         assert!(stacks.contains(on_it), "{stacks}");
         assert_eq!(stacks.matches("md0").count(), 1, "{stacks}");
     }
