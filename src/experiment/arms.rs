@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::plan::{Arm, Arms, Assignment, Needs, Scene};
 use crate::{
-    machine::{Drive, Machine, NodeKind},
+    machine::{Drive, Layer, Machine, NodeKind},
     model::{DriveName, EngineKind, NodeIndex, SettingId, Target, Workload},
     tune::{
         Device,
@@ -111,41 +111,36 @@ pub(super) fn direct(scene: &Scene<'_>, work: &Workload) -> Arms {
     Ok(arms)
 }
 
-/// Block devices of several drives each, by name, with the devices directly below them.
-fn arrays(machine: &Machine) -> BTreeMap<String, BTreeSet<(String, DriveName)>> {
-    let mut arrays: BTreeMap<String, BTreeSet<(String, DriveName)>> = BTreeMap::new();
-    for drive in &machine.drives {
-        for pair in drive.used_by.iter().flat_map(|used| used.chain.windows(2)) {
-            let [below, above] = pair else { continue };
-            arrays.entry(above.to_string()).or_default().insert((below.to_string(), drive.name.clone()));
-        }
-    }
-    arrays.retain(|_, members| members.len() > 1);
-    arrays
+/// Software devices made of two block devices or more, by name.
+fn arrays(machine: &Machine) -> impl Iterator<Item = (&DriveName, &Layer)> {
+    machine.layers.devices.iter().filter(|(_, layer)| layer.is_stacked() && layer.below.len() > 1)
 }
 
 pub(super) fn members(scene: &Scene<'_>, work: &Workload) -> Arms {
     not_simulated(scene, "arrays")?;
-    let arrays = arrays(scene.machine);
+    let machine = scene.machine;
     let named = |target: &Target| {
-        let path = target.path.to_string_lossy();
-        arrays.get_key_value(path.strip_prefix("/dev/").unwrap_or(&path))
+        let by_name = |name: &DriveName| target.path.as_os_str() == name.device_file().as_str();
+        arrays(machine).find(|(name, _)| by_name(name) || target.drive.as_ref() == Some(*name))
     };
-    let on_drive = |target: &Target| {
+    let of_drive = |target: &Target| {
         let drive = target.drive.as_ref()?;
-        arrays.iter().find(|(_, members)| members.iter().any(|(_, member)| member == drive))
+        arrays(machine)
+            .find(|(name, _)| machine.hardware_below(name.as_str()).iter().any(|below| below.name == *drive))
     };
-    let found = scene.targets.iter().find_map(named).or_else(|| scene.targets.iter().find_map(on_drive));
-    let (array, members) =
-        found.ok_or("an array of two drives or more: name it, as in --filename /dev/md0")?;
-    let device = |name: &str| std::path::PathBuf::from("/dev").join(name);
-    let parts = members.iter().map(|(part, drive)| Target { path: device(part), drive: Some(drive.clone()) });
+    let found = scene.targets.iter().find_map(named).or_else(|| scene.targets.iter().find_map(of_drive));
+    let (array, layer) = found.ok_or("an array of two drives or more: name it, as in --filename /dev/md0")?;
+    let parts = layer.below.iter().map(|part| Target {
+        path: std::path::PathBuf::from("/dev").join(part.as_str()),
+        drive: machine.whole(part.as_str()).map(|drive| drive.name.clone()),
+    });
     // As many reads in flight on the array as on all members.
-    let count = u32::try_from(members.len()).unwrap_or(u32::MAX);
+    let count = u32::try_from(layer.below.len()).unwrap_or(u32::MAX);
     let whole = Workload { jobs: work.jobs.saturating_mul(count), ..work.clone() };
+    let array_itself = Target { path: array.device_file().as_str().into(), drive: None };
     Ok(vec![
         Arm::new(format!("{count} members"), on(work, parts)),
-        Arm::new(array.clone(), on(&whole, [Target { path: device(array), drive: None }])),
+        Arm::new(array.to_string(), on(&whole, [array_itself])),
     ])
 }
 

@@ -121,13 +121,32 @@ fn every_row_has_its_arms_where_nothing_is_missing() {
 
 #[test]
 fn an_array_is_held_against_all_of_its_members() {
-    use crate::machine::{Use, User};
+    use crate::{
+        machine::{Drive, DriveKind, Layer, LayerKind, Partition},
+        model::DriveName,
+        units::Bytes,
+    };
     let mut machine = complete();
-    let needs = plan_of("array-members", &machine, false, 1, &Wishes::default()).unwrap_err();
-    assert!(needs.to_string().contains("/dev/md0"), "{needs}");
+    let needs = |machine: &Machine| {
+        plan_of("array-members", machine, false, 1, &Wishes::default()).unwrap_err().to_string()
+    };
+    assert!(needs(&machine).contains("/dev/md0"), "{}", needs(&machine));
+    // Loop devices on files of several drives join nothing; neither does a volume of one partition.
+    let layer =
+        |kind, below: &[&str]| Layer { kind, below: below.iter().map(|name| (*name).into()).collect() };
+    let alone = LayerKind::Loop { direct: Reading::absent("/sys/block/loop0/loop/dio", "") };
+    let named = |name: &str| DriveName(name.into());
+    let layers = &mut machine.layers.devices;
+    layers.insert(named("loop0"), layer(alone, &["nvme0n1", "nvme1n1"]));
+    layers.insert(named("dm-0"), layer(LayerKind::Other, &["nvme0n1p1"]));
+    assert!(needs(&machine).contains("an array of two drives"), "{}", needs(&machine));
+    let members = layer(LayerKind::Other, &["nvme0n1p1", "nvme1n1p1"]);
+    machine.layers.devices.insert(named("md0"), members);
+    machine.drives.push(Drive { name: named("md0"), kind: DriveKind::Md, ..machine.drives[0].clone() });
     for (drive, part) in [(0, "nvme0n1p1"), (1, "nvme1n1p1")] {
-        let chain = vec![part.into(), "md0".into()];
-        machine.drives[drive].used_by = vec![Use { chain, by: User::Holder }];
+        let [start, size] = [0, 1 << 30].map(|bytes| Reading::known("/sys/p", Bytes(bytes)));
+        let part = Partition { name: part.into(), start, size };
+        machine.drives[drive].partitions = vec![part];
     }
     let plan = plan_of("array-members", &machine, false, 1, &Wishes::default()).unwrap();
     assert_eq!(labels(&plan), ["2 members", "md0"]);
