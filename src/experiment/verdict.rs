@@ -47,17 +47,14 @@ pub(crate) fn compared(metric: Metric, effect: &Effect, base: &str) -> String {
             base("of")
         );
     }
-    // The ends count in the direction of the middle: one of the other direction is negative.
-    let (word, from, to) =
-        if ratio < 1.0 { (less, 1.0 - high, 1.0 - low) } else { (more, low - 1.0, high - 1.0) };
     let digits = if high - low < 0.001 { 2 } else { 1 };
-    format!(
-        "{} {word} {noun}{} ({confidence:.0} %: {:.digits$} to {:.digits$})",
-        percent((ratio - 1.0).abs()),
-        base("than"),
-        from * 100.0,
-        to * 100.0
-    )
+    let [from, to] = [low, high].map(|end| format!("{:.digits$}", (end - 1.0).abs() * 100.0));
+    let (word, interval) = match (ratio < 1.0, low < 1.0 && high > 1.0) {
+        (is_less, true) => (if is_less { less } else { more }, format!("{from} % {less} to {to} % {more}")),
+        (true, false) => (less, format!("{to} to {from}")),
+        (false, false) => (more, format!("{from} to {to}")),
+    };
+    format!("{} {word} {noun}{} ({confidence:.0} %: {interval})", percent((ratio - 1.0).abs()), base("than"))
 }
 
 /// A ratio with its interval, for a column: `-54.0 % [-54.1, -53.9]`, from double on `3.88x [3.87, 3.88]`.
@@ -246,4 +243,30 @@ pub(crate) fn figure(metric: Metric, value: f64, units: UnitSystem) -> String {
         Metric::LatencyP99 => " p99",
     };
     format!("{}{of}", short(metric, value, units))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_interval_that_reaches_to_both_sides_names_them() {
+        let said = |ratio, low, high| {
+            let effect = Effect {
+                arm: 1,
+                ratio,
+                low,
+                high,
+                confidence: 0.95,
+                detectable: 0.02,
+                verdict: Verdict::Inconclusive,
+                decided: None,
+            };
+            compared(Metric::Iops, &effect, "none")
+        };
+        assert_eq!(said(0.46, 0.459, 0.461), "54 % fewer IOPS than none (95 %: 53.9 to 54.1)");
+        assert_eq!(said(0.84, 0.34, 2.04), "16 % fewer IOPS than none (95 %: 66.0 % fewer to 104.0 % more)");
+        assert_eq!(said(1.01, 0.99, 1.03), "1.0 % more IOPS than none (95 %: 1.0 % fewer to 3.0 % more)");
+        assert_eq!(said(3.88, 3.87, 3.9), "3.88 times the IOPS of none (95 %: 3.87 to 3.90)");
+    }
 }
