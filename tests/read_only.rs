@@ -120,7 +120,7 @@ fn commands<'a>(device: &'a str, path: &'a str) -> Vec<(Vec<&'a str>, bool)> {
         (words("sheet"), false),
         (words("compare written.capture written.capture"), false),
         (words("config"), false),
-        (vec!["why", env!("CARGO_BIN_EXE_iodyno"), "--runtime", "100ms", "--yes"], false),
+        (vec!["why", env!("CARGO_BIN_EXE_iodyno"), "--runtime", "2s", "--yes"], false),
         (words("demos"), false),
         (words("metrics"), false),
         (words("completions bash"), false),

@@ -49,6 +49,8 @@ pub(super) struct WhyArgs {
     json: bool,
 }
 
+/// In less time no test of a step gets far beyond its start.
+const LEAST_TIME: Duration = Duration::from_secs(2);
 /// Columns without a terminal.
 const WIDE: usize = 120;
 
@@ -62,6 +64,10 @@ pub(super) fn run(args: &WhyArgs, origin: &Origin) -> Result<Status, Failure> {
             Complaint::new("why", "a captured machine has no files", fix)
         }
         .into());
+    }
+    if args.runtime < LEAST_TIME {
+        let fix = format!("use {} s or more", LEAST_TIME.as_secs());
+        return Err(Complaint::new("--runtime", "too short for the tests of every step", fix).into());
     }
     let root = origin.open()?;
     let bed =
