@@ -122,3 +122,38 @@ fn killed_at_any_moment_the_next_change_restores_without_asking() {
     assert_eq!(killed as u64, rounds, "each was killed while it ran");
     assert!(changed > 0, "no kill met a changed setting; the test watched nothing");
 }
+
+/// The question of the page cache, on a file, in runs of a tenth of a second that read 20 of its 64 MiB at most.
+fn page_cache(state: &Path, file: &Path, more: &[&str]) -> Output {
+    let path = file.display().to_string();
+    let mut args = vec!["experiment", "run", "direct", "--filename", &path, "--max-time", "10s"];
+    args.extend(["--bs", "1m", "--rate_iops", "100", "--runtime", "100ms", "--ramp_time", "10ms"]);
+    args.extend(more);
+    iodyno(state, &args).output().unwrap()
+}
+
+#[test]
+fn buffered_runs_do_not_read_pages_of_earlier_rounds() {
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let file = folder.path().join("data");
+    std::fs::write(&file, vec![7_u8; 64 << 20]).unwrap();
+    let open = std::fs::File::open(&file).unwrap();
+    open.sync_all().unwrap();
+    rustix::fs::fadvise(&open, 0, None, rustix::fs::Advice::DontNeed).unwrap();
+    let output = page_cache(folder.path(), &file, &["--json"]);
+    assert!(matches!(output.status.code(), Some(0 | 1)), "{}", text(&output));
+    let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let samples = document["samples"].as_array().unwrap();
+    let of = |label: &'static str| samples.iter().filter(move |sample| sample["arm"] == label);
+    assert!(of("direct").all(|sample| sample["from_cache"].is_null()), "{document}");
+    let shares: Vec<f64> = of("buffered").filter_map(|sample| sample["from_cache"].as_f64()).collect();
+    assert!(shares.len() >= 8 && shares.iter().all(|share| *share < 0.9), "{shares:?}");
+    // Pages that were there before are left alone, and said.
+    std::fs::read(&file).unwrap();
+    let output = page_cache(folder.path(), &file, &[]);
+    assert!(
+        text(&output).contains("buffered: 100 % of its bytes came from the page cache"),
+        "{}",
+        text(&output)
+    );
+}

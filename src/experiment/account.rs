@@ -284,6 +284,15 @@ impl Account {
         (!used.is_empty()).then(|| used.iter().sum::<f64>() / used.len() as f64)
     }
 
+    /// The share of an arm's bytes that came from the page cache, the median of its runs that count.
+    pub(crate) fn cached_share(&self, arm: usize) -> Option<f64> {
+        let label = &self.plan.arms[arm].label;
+        let counted = |sample: &&Sample| sample.discarded.is_none() && sample.arm == *label;
+        let shares: Vec<f64> =
+            self.samples.iter().filter(counted).filter_map(|sample| sample.surroundings.from_cache).collect();
+        median(&shares)
+    }
+
     /// Whether it can be extended: it has ended, and not by an error.
     pub(crate) const fn can_go_on(&self) -> bool {
         !matches!(self.ending, Some(Ending::Failed(_)) | None)

@@ -166,6 +166,16 @@ pub fn notes(account: &Account) -> Vec<String> {
             ));
         }
     }
+    for (arm, row) in account.plan.arms.iter().enumerate() {
+        if let Some(share) = account.cached_share(arm).filter(|share| *share > FROM_CACHE) {
+            notes.push(format!(
+                "{}: {} of its bytes came from the page cache: use a file with nothing cached that a run does not read to its end, or a \
+                 shorter --runtime.",
+                row.label,
+                percent(share)
+            ));
+        }
+    }
     if let Some(cpus) = account.other_cpus().filter(|cpus| *cpus >= OTHER_CPUS) {
         notes.push(format!(
             "Other processes used {cpus:.1} CPUs during the runs: stop them for smaller noise."
@@ -174,6 +184,8 @@ pub fn notes(account: &Account) -> Vec<String> {
     notes
 }
 
+/// Share of bytes from the page cache without a note.
+const FROM_CACHE: f64 = 0.05;
 /// CPUs that others may use without a note.
 const OTHER_CPUS: f64 = 0.25;
 

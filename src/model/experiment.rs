@@ -85,6 +85,9 @@ pub struct Surroundings {
     pub temperature: Option<f64>,
     /// The highest CPU clock in its middle, kHz.
     pub cpu_khz: Option<f64>,
+    /// Share of a buffered run's bytes that came from the page cache, 0 to 1: no device was read for them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from_cache: Option<f64>,
 }
 
 /// A discarded round.

@@ -30,6 +30,10 @@ use crate::{
     },
 };
 
+use pages::{FromDevices, OwnPages};
+
+mod pages;
+
 /// The engine of an experiment.
 enum Reader {
     /// One for all arms.
@@ -52,6 +56,9 @@ pub(super) struct RunningExperiment {
     run: Option<Run>,
     /// Clock of the CPUs in the middle of the run.
     cpu_clock: Option<f64>,
+    /// What buffered runs find in the page cache, and leave there.
+    pages: OwnPages,
+    from_devices: FromDevices,
     /// When the run began, since the start.
     run_began: Duration,
     /// Bytes per second of the fastest run: other I/O is measured against it, so that slow arms are not judged harder.
@@ -80,7 +87,10 @@ impl RunningExperiment {
         } else {
             Reader::Engine(Arc::new(RealEngine::on(&machine)))
         };
+        let mut pages = OwnPages::default();
         if let Reader::Engine(engine) = &reader {
+            // Before the checks: that of `uncached` reads a block through the page cache.
+            pages = OwnPages::of(&plan);
             plan.arms.retain(|arm| !arm.optional || engine.check(&arm.workload).is_ok());
         }
         let started = if plan.simulated { 0 } else { startup::unix_millis() / 1000 };
@@ -96,6 +106,8 @@ impl RunningExperiment {
             todo,
             run: None,
             cpu_clock: None,
+            pages,
+            from_devices: FromDevices::default(),
             run_began: Duration::ZERO,
             fastest: 0.0,
             awake: None,
@@ -238,6 +250,7 @@ impl RunningExperiment {
             }
         };
         self.cpu_clock = None;
+        self.from_devices = FromDevices::default();
         // One row, from the first counted read to the end.
         let rows = (!engine.simulated()).then(|| Rows::of(&self.root, Duration::MAX));
         let (engine, files) = (Arc::clone(engine), self.files.clone());
@@ -259,6 +272,9 @@ impl RunningExperiment {
     fn look_at_run(&mut self) -> Option<Event> {
         let half = self.account().plan.terms.measured / 2;
         let look = self.run.as_mut()?.look(false);
+        if !self.driver.account().plan.arms[self.arm].workload.direct {
+            self.from_devices.look(&*self.root, &look.sample);
+        }
         let counts = look.sample.state == RunState::Running && !look.sample.simulated;
         if self.cpu_clock.is_none() && counts && look.sample.at >= half {
             self.cpu_clock = source::counters::fastest_clock(&*self.root);
@@ -285,7 +301,10 @@ impl RunningExperiment {
         let machine = self.service.read().0;
         self.fastest = self.fastest.max(run.bytes_per_second());
         let disturbed = watch.disturbed(&machine, &run, self.fastest).into_iter().flatten().collect();
-        let surroundings = Surroundings { cpu_khz: self.cpu_clock, ..watch.surroundings(&machine, &run) };
+        let from_cache = self.from_devices.cached_share(&*self.root, &run);
+        self.pages.drop_pages();
+        let others = watch.surroundings(&machine, &run);
+        let surroundings = Surroundings { cpu_khz: self.cpu_clock, from_cache, ..others };
         Ran { run, disturbed, surroundings }
     }
 }

@@ -8,6 +8,7 @@ mod syscalls;
 mod threads;
 mod used_drives;
 
+pub(crate) use self::processes::own_device_bytes;
 use self::{names::Names, processes::Processes, threads::Threads};
 use super::SysRoot;
 use crate::counters::activity::{ProcessSample, ThreadSample};

@@ -35,10 +35,10 @@ impl RunMonitor {
         let temperature = |name: &&DriveName| machine.drive(name)?.temperature.as_ref()?.now.get();
         Surroundings {
             other_io: (!others.is_empty()).then(|| others.iter().sum()),
-            cpu_load: seen.cpu.map(|cpu| 100.0 - cpu.idl - cpu.wai),
+            cpu_load: seen.cpu.map(|cpu| (100.0 - cpu.idl - cpu.wai).max(0.0)),
             other_cpus: self.other_cpus(run).map(|(others, _)| others),
             temperature: drives.iter().filter_map(temperature).reduce(f64::max),
-            cpu_khz: None,
+            ..Surroundings::default()
         }
     }
 }

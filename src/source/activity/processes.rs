@@ -66,6 +66,11 @@ impl Io {
     }
 }
 
+/// Bytes that this process has read from devices: `read_bytes` of `/proc/self/io` (`proc_pid_io`(5)).
+pub(crate) fn own_device_bytes(root: &dyn SysRoot) -> Option<u64> {
+    Io::parse(&root.read("/proc/self/io").ok()?).read_bytes
+}
+
 impl Processes {
     pub(super) fn sample(&mut self, root: &dyn SysRoot, names: &mut Names, into: &mut ProcessSample) {
         self.sample += 1;
