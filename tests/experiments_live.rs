@@ -148,7 +148,7 @@ fn buffered_runs_do_not_read_pages_of_earlier_rounds() {
     assert!(of("direct").all(|sample| sample["from_cache"].is_null()), "{document}");
     let shares: Vec<f64> = of("buffered").filter_map(|sample| sample["from_cache"].as_f64()).collect();
     assert!(shares.len() >= 8 && shares.iter().all(|share| *share < 0.9), "{shares:?}");
-    // Pages that were there before are left alone, and said.
+    // Pages that were there before are left alone; a run that reads them says nothing of the drive.
     std::fs::read(&file).unwrap();
     let output = page_cache(folder.path(), &file, &[]);
     assert!(

@@ -71,6 +71,8 @@ pub enum Action {
 
 /// A run whose clock deviates from the arm's median by more than this share is discarded.
 const CLOCK: f64 = 0.1;
+/// A run that took more than this share of its bytes from the page cache measured the page cache, not a drive.
+const MOSTLY_CACHED: f64 = 0.5;
 /// Consecutive rounds with errors after which it ends.
 const ERRORS: u32 = 3;
 
@@ -253,6 +255,15 @@ impl Driver {
         // A first run may be too short for a read to complete; the rounds that count show whether it is.
         let is_empty = run.is_none() && self.account.round > 0 && !self.stopping;
         let failed = failed.or_else(|| is_empty.then(|| format!("has no figure for {}", metric.name())));
+        let share = ran.surroundings.from_cache.filter(|share| *share > MOSTLY_CACHED);
+        let cached = share.map(|share| {
+            format!(
+                "{:.0} % of its bytes came from the page cache, not from a drive; use a larger file, or one with nothing cached",
+                share * 100.0
+            )
+        });
+        // The same would come of every further round.
+        let failed = failed.or_else(|| cached.clone().filter(|_| self.account.round == 0));
         let stopped = self.stopping.then_some("the run was stopped");
         let value = run.as_ref().map(|run| run.value);
         self.note(arm, began, value, failed.as_deref().or(stopped), ran.surroundings);
@@ -273,7 +284,7 @@ impl Driver {
             changed.filter(|(clock, usual)| (clock / usual - 1.0).abs() > CLOCK).map(|(clock, usual)| {
                 format!("the CPUs ran at {:.2} GHz instead of {:.2}", clock / 1e6, usual / 1e6)
             });
-        if let Some(why) = ran.disturbed.first().cloned().or(clock) {
+        if let Some(why) = ran.disturbed.first().cloned().or(cached).or(clock) {
             self.spoilt.get_or_insert((arm, why));
         }
     }

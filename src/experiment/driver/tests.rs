@@ -23,6 +23,7 @@ struct Lab {
     /// The first round in which it does.
     fails_from: u32,
     disturbed: fn(u32, usize) -> Vec<String>,
+    cached: fn(u32, usize) -> Option<f64>,
     clock: fn(u32, usize) -> Option<f64>,
     stop_after: Option<usize>,
 }
@@ -37,6 +38,7 @@ impl Lab {
             fails: None,
             fails_from: 0,
             disturbed: |_, _| Vec::new(),
+            cached: |_, _| None,
             clock: |_, _| None,
             stop_after: None,
         }
@@ -78,7 +80,8 @@ impl Lab {
         let ios = (1e7 * factor) as u64;
         result.targets[0].ios = ios;
         result.targets[0].bytes = ios * 4096;
-        let surroundings = Surroundings { cpu_khz: (self.clock)(round, arm), ..Surroundings::default() };
+        let (cpu_khz, from_cache) = ((self.clock)(round, arm), (self.cached)(round, arm));
+        let surroundings = Surroundings { cpu_khz, from_cache, ..Surroundings::default() };
         Ran { run: result, disturbed: (self.disturbed)(round, arm), surroundings }
     }
 
@@ -389,6 +392,20 @@ fn too_many_disturbed_rounds_are_no_verdict() {
     let account = lab.run(Terms { most_time: Duration::from_secs(80), ..Terms::default() });
     assert_eq!(account.ending, Some(Ending::TimeUp));
     assert_eq!(verdict_of(&account), Verdict::Invalid);
+}
+
+#[test]
+fn runs_from_the_page_cache_say_nothing_of_a_drive() {
+    let mut lab = Lab::new(&[1.0, 0.5], 0.001, 1);
+    lab.cached = |_, arm| (arm == 1).then_some(0.98);
+    let account = lab.run(Terms::default());
+    let Some(Ending::Failed(why)) = &account.ending else { panic!("{:?}", account.ending) };
+    assert!(why.contains("B: 98 % of its bytes came from the page cache"), "{why}");
+    assert_eq!(account.rounds, 0);
+    lab.cached = |round, arm| Some(if round == 3 && arm == 1 { 0.6 } else { 0.4 });
+    let account = lab.run(Terms::default());
+    let thrown: Vec<_> = account.thrown_out.iter().map(|out| out.round).collect();
+    assert_eq!((thrown, verdict_of(&account)), (vec![3], Verdict::Slower));
 }
 
 #[test]
