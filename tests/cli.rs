@@ -341,7 +341,9 @@ fn without_pseudonyms(text: &str) -> String {
     // Serial numbers, and values of mount options.
     let is_private = |line: &&str| {
         let line = line.trim_start();
-        line.starts_with("\"serial\": ") || line.starts_with("\"text\": \"/")
+        line.starts_with("\"serial\": ")
+            || line.starts_with("\"text\": \"/")
+            || line.starts_with("\"text\": \"loop")
     };
     text.lines().filter(|line| !is_private(line)).collect::<Vec<_>>().join("\n")
 }

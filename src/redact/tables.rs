@@ -42,13 +42,22 @@ const OPTIONS: &str = "\
     nodelalloc init_itable noinit_itable journal_async_commit dioread_nolock dioread_lock min_batch_time max_batch_time \
     background_gc active_logs alloc_mode fsync_mode checkpoint_merge extent_cache inline_data inline_dentry inline_xattr \
     nofail _netdev loop offset partition file pri swap shared master propagate_from unbindable seclabel xattr noxattr \
-    posixacl noposixacl casesensitive nogroup newinstance max gpt nonumtail release";
+    posixacl noposixacl casesensitive nogroup newinstance max gpt nonumtail release \
+    resuid resgid resv_strict bsddf minixdf grpid nogrpid bsdgroups sysvgroups i_version noiversion nomblk_io_submit \
+    mblk_io_submit auto_da_alloc noauto_da_alloc block_validity noblock_validity max_dir_size_kb inode_readahead_blks \
+    journal_ioprio nombcache debug abort test_dummy_encryption inlinecrypt prefetch_block_bitmaps no_prefetch_block_bitmaps \
+    mb_optimize_scan dax swalloc filestreams largeio nolargeio wsync ikeep noikeep norecovery lifetime max_atomic_write \
+    datacow nodatacow datasum nodatasum thread_pool max_inline metadata_ratio flushoncommit noflushoncommit rescan_uuid_tree \
+    clear_cache nospace_cache user_subvol_rm_allowed fatal_errors treelog notreelog usebackuproot rescue nologreplay \
+    compress_algorithm compress_log_size compress_chksum compress_mode gc_merge nogc_merge flush_merge noflush_merge atgc \
+    memory discard_unit age_extent_cache inline_xattr_size lookup_cache fsc nofsc acdirmax softreval nosharecache nconnect";
 
 /// Values of such options.
 const OPTION_WORDS: &str = "\
     remount-ro continue panic ordered journal writeback always never within_size advise sys krb5 krb5i krb5p tcp udp rdma \
     tcp6 udp6 off on auto zstd lzo zlib none v2 ascii utf8 iso8859-1 iso8859-15 mixed lower winnt win95 default reuse strict \
-    posix nobarrier all";
+    posix nobarrier all async inode once bug lz4 lz4hc lzo-rle nologreplay ignorebadroots ignoredatacsums low normal segment \
+    section block";
 
 /// Words in `ip=` and similar arguments that are not names.
 const COMMON_WORDS: &str = "dhcp dhcp4 dhcp6 on off any none both auto auto6 bootp rarp tcp nfs vers";

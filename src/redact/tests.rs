@@ -206,7 +206,7 @@ fn users_of_devices_keep_their_form_without_names() {
 
 #[test]
 fn host_and_user_names_go_from_mounts_and_lines() {
-    let mountinfo = "27 1 254:0 / / rw - ext4 /dev/vda rw,discard\n\
+    let mountinfo = "27 1 254:0 / / rw - ext4 /dev/vda rw,discard=async,resgid=65534,resv_strict\n\
         28 27 8:1 /@home /home/bob\\040smith/Secret rw - btrfs /dev/mapper/luks-6b1dcb5e-00aa-4d3c-9c1e-0123456789ab rw,subvol=/@home\n\
         29 27 0:50 / /mnt/nas rw - nfs4 attic.example.org:/export/bob rw,addr=10.1.2.3,vers=4.2\n\
         30 27 0:51 / /run/media/alice/USBSTICK rw - vfat /dev/sdb1 rw,uid=1000\n\
@@ -232,7 +232,7 @@ fn host_and_user_names_go_from_mounts_and_lines() {
         }
     }
     let mounts: Vec<&str> = all[0].lines().collect();
-    assert_eq!(mounts[0], "27 1 254:0 / / rw - ext4 /dev/vda rw,discard");
+    assert_eq!(mounts[0], "27 1 254:0 / / rw - ext4 /dev/vda rw,discard=async,resgid=65534,resv_strict");
     assert!(mounts[1].contains(" /@home /home/xx1\\040"), "{}", mounts[1]);
     assert!(mounts[1].ends_with("rw,subvol=/@home"), "{}", mounts[1]);
     assert!(mounts[2].contains("vers=4.2"), "{}", mounts[2]);
