@@ -181,6 +181,12 @@ impl Md {
         self.level.value().map_or_else(|| "md".to_owned(), |level| level.as_str().to_uppercase())
     }
 
+    /// The state of a member, unless it is in sync.
+    pub(crate) fn state_of(&self, part: &str) -> Option<&str> {
+        let state = self.members.iter().find(|member| member.name == *part)?.state.value()?.as_str();
+        Some(state).filter(|state| *state != "in_sync")
+    }
+
     /// The running resync, check, recovery or reshape; `None` when idle or frozen.
     pub(crate) fn syncing(&self) -> Option<&Label> {
         self.sync_action.value().filter(|action| !matches!(action.as_str(), "idle" | "frozen"))
@@ -504,14 +510,14 @@ impl Machine {
     /// A block device and what lies below it, from the top down: `md0 RAID1`, then its members.
     pub(crate) fn stack_below(&self, part: &str) -> Vec<Level> {
         let mut levels = Vec::new();
-        self.descend(part, 0, &mut BTreeSet::new(), &mut levels);
+        self.descend(part, (0, None), &mut BTreeSet::new(), &mut levels);
         levels
     }
 
     fn descend<'a>(
         &'a self,
         part: &'a str,
-        depth: usize,
+        (depth, array): (usize, Option<&Md>),
         seen: &mut BTreeSet<&'a str>,
         levels: &mut Vec<Level>,
     ) {
@@ -522,9 +528,11 @@ impl Machine {
         let on = if drive.name.as_str() == part { String::new() } else { format!(" of {}", drive.name) };
         let layer = self.layer(drive.name.as_str());
         let what = layer.map_or_else(|| drive.short_model(), Layer::words);
-        levels.push(Level { depth, is_device: true, words: format!("{part}{on} {what}") });
+        let state = array.and_then(|md| md.state_of(part)).map(|state| format!(", {state}"));
+        let words = format!("{part}{on} {what}{}", state.unwrap_or_default());
+        levels.push(Level { depth, is_device: true, words });
         for below in layer.map_or(&[][..], |layer| &layer.below) {
-            self.descend(below.as_str(), depth + 1, seen, levels);
+            self.descend(below.as_str(), (depth + 1, layer.and_then(Layer::md)), seen, levels);
         }
     }
 }

@@ -23,14 +23,9 @@ pub(super) fn title(machine: &Machine, drive: &Drive) -> String {
 
 /// The state of a member, unless it is in sync.
 pub(super) fn member_state(machine: &Machine, array: &DriveName, part: &Label) -> Option<(String, Meaning)> {
-    let md = machine.layer(array.as_str())?.md()?;
-    let state = md.members.iter().find(|member| member.name == *part)?.state.value()?;
-    let meaning = match state.as_str() {
-        "in_sync" => return None,
-        state if state.contains("faulty") => Meaning::Problem,
-        _ => Meaning::Warning,
-    };
-    Some((state.to_string(), meaning))
+    let state = machine.layer(array.as_str())?.md()?.state_of(part.as_str())?;
+    let meaning = if state.contains("faulty") { Meaning::Problem } else { Meaning::Warning };
+    Some((state.to_owned(), meaning))
 }
 
 /// Bytes per second that the drives below an array or a volume can read together at most: their limits added up, those of

@@ -52,7 +52,7 @@ fn the_stack_reads_from_the_drive_up_and_from_the_mount_down() {
             "  md0 RAID5, 2 of 3 members, recover 25.0 % at 205 MB/s per member, 62 min left, chunk 512k",
             "    nvme0n1p1 of nvme0n1 Fast 1TB",
             "    nvme1n1 Fast 1TB",
-            "    nvme2n1 Fast 1TB",
+            "    nvme2n1 Fast 1TB, spare",
         ]
     );
 }
