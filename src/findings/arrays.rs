@@ -17,8 +17,8 @@ pub(super) const MD_RESYNC: Row = Row {
     fires: "md/sync_action of an array is neither idle nor frozen: resync, recover, check, repair or reshape",
     why: "The kernel reads or writes every member beside the workload; a test during it is not valid.",
     source: "linux-raid 2023: RAID1 and RAID10 of NVMe drives were measured during an unnoticed resync",
-    remedy: "Wait until it ends: {left}.",
-    generally: "Wait until it ends; a check can be stopped and made another time.",
+    remedy: "Wait until it ends: {left}. md/sync_speed_max bounds its speed.",
+    generally: "Wait until it ends, md/sync_speed_max bounds its speed; a check can be stopped and made another time.",
     wrong_if: "The array is only measured for what it does during a resync.",
     of_machine: true,
     check: Check::Many(md_resync),
@@ -72,7 +72,7 @@ pub(super) const MD_RAID5_LOCK: Row = Row {
 pub(super) const MD_MEMBERS_DIFFER: Row = Row {
     id: FindingId("md-members-differ"),
     title: "members of an array differ",
-    fires: "members of one array differ in kind, in rotational, by more than 10 % in the limit of their path, or by more than 1 % in \
+    fires: "members of one array differ in kind, in rotational, by more than 10 % in the limit of their path, or by more than 5 % in \
             size; a slow member of RAID1 that is write-mostly is meant",
     why: "Stripes run at the pace of the slowest member. RAID10 reads the copy nearest to the last read, whatever the load.",
     source: "strugglers.net 2019: RAID10 of an NVMe and a SATA drive read both alike",
@@ -227,9 +227,9 @@ fn md_raid5_lock(inputs: &Inputs) -> Vec<Detection> {
     found.collect()
 }
 
-/// Share by which limits and sizes of members may differ.
+/// Share by which limits and sizes of members may differ: drives of one class differ by 1 to 3 % in size.
 const RATES_ALIKE: f64 = 0.10;
-const SIZES_ALIKE: f64 = 0.01;
+const SIZES_ALIKE: f64 = 0.05;
 
 fn md_members_differ(inputs: &Inputs) -> Vec<Detection> {
     inputs.machine.arrays().filter_map(|(array, md)| members_differ(inputs, array, md)).collect()
@@ -285,7 +285,7 @@ fn members_differ(inputs: &Inputs, array: &Drive, md: &Md) -> Option<Detection> 
         words.push("hard disk and flash".to_owned());
     }
     if let Some((least, most)) = apart(&rates, RATES_ALIKE) {
-        words.push(format!("{} and {}", inputs.rate(least), inputs.rate(most)));
+        words.push(format!("{} to {}", inputs.rate(least), inputs.rate(most)));
     }
     if let Some((least, most)) = apart(&sizes, SIZES_ALIKE) {
         if words.is_empty() {
@@ -297,7 +297,7 @@ fn members_differ(inputs: &Inputs, array: &Drive, md: &Md) -> Option<Detection> 
             reason = "sizes come from whole numbers"
         )]
         let size = |bytes: f64| inputs.units.size(Bytes(bytes as u64));
-        words.push(format!("{} and {}", size(least), size(most)));
+        words.push(format!("{} to {}", size(least), size(most)));
     }
     (!words.is_empty()).then_some(())?;
     let proofs = members.iter().map(|member| {

@@ -149,7 +149,7 @@ fn a_resync_has_its_progress_speed_and_time_left() {
         .with_md("sync_speed", "500000");
     let finding = scene.one("md-resync");
     assert_eq!(finding.title, "md0: resync 25.0 % at 512 MB/s per member, 12 min left");
-    assert_eq!(finding.remedy.text, "Wait until it ends: 12 min left.");
+    assert_eq!(finding.remedy.text, "Wait until it ends: 12 min left. md/sync_speed_max bounds its speed.");
     assert_eq!(finding.remedy.command, None, "a resync is never stopped");
     assert_eq!(finding.severity, Severity::Warning);
     let check = raid("raid10").with_md("sync_action", "check").one("md-resync");
@@ -199,6 +199,8 @@ fn members_differ_in_kind_rate_and_size() {
     assert_eq!(finding.evidence.len(), 4, "a line for each member");
     let smaller = raid("raid5").files_ending("/nvme3n1/size", "1000000000");
     assert_eq!(smaller.severity("md-members-differ"), Some(Severity::Info), "size alone costs no speed");
+    let of_another_maker = raid("raid5").files_ending("/nvme3n1/size", "1914454664");
+    assert_eq!(of_another_maker.severity("md-members-differ"), None, "2 % less");
     let meant = raid("raid1")
         .with_md("dev-nvme0n1/state", "in_sync,write_mostly")
         .with(|machine| machine.drives[0].kind = DriveKind::Sata);
