@@ -134,7 +134,7 @@ pub fn time(text: &str) -> Parsed<Duration> {
         "d" => Some(Duration::from_secs(number * 86400)),
         _ => None,
     });
-    duration.ok_or_else(|| ValueError::new("not a time", "use 30, 30s or 2m"))
+    duration.ok_or_else(|| ValueError::new("not a time", "use whole seconds or minutes: 30, 30s or 2m"))
 }
 
 /// `32` or `10k`; of `read,write,trim` numbers the first.
