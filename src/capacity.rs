@@ -36,7 +36,7 @@ pub(crate) use potential::{Potential, potentials};
 pub(crate) use read_cost::SystemActivity;
 pub use slots::Slot;
 pub use total::{Total, total, total_in};
-pub(crate) use total::{is_known, outermost_roots};
+pub(crate) use total::{is_known, outermost_roots, total_of};
 
 /// All limits of a machine; measurements of earlier tests on it precede published figures.
 pub fn limits(machine: &Machine) -> Limits {

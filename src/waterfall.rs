@@ -117,6 +117,21 @@ pub struct Step {
     pub because: String,
 }
 
+impl Step {
+    /// Whether its test failed: link and controller are computed, and have none.
+    const fn is_unread(&self) -> bool {
+        matches!(self.rate, Rate::Unknown(_)) && !matches!(self.layer, Layer::Link | Layer::Controller)
+    }
+
+    /// The layer in a table: its name in JSON, but that of a loop device, which joins nothing.
+    pub fn word(&self) -> &'static str {
+        match self.layer {
+            Layer::Array if self.name.starts_with("loop") => "loop",
+            layer => layer.name(),
+        }
+    }
+}
+
 /// What is known of the file and its path apart from rates.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Facts {
@@ -184,7 +199,7 @@ impl Waterfall {
         Some(format!("-{:.0} %", share * 100.0))
     }
 
-    /// Whether what a step loses is more than the noise of short tests.
+    /// Whether what a step loses is more than the noise of short tests, and more than other programs took from it.
     fn counts(&self, index: usize) -> bool {
         let (Some(step), Some(below), Some(share)) =
             (self.steps.get(index), self.below(index), self.share_lost(index))
@@ -193,7 +208,37 @@ impl Waterfall {
         };
         let (slower, rounds) = step.rate.slower_rounds(&below.rate);
         // At most one round in four may be the other way around.
-        share >= LEAST_LOSS && rounds > 0 && (rounds - slower) * 4 <= rounds
+        share >= LEAST_LOSS.max(self.taken(step)) && rounds > 0 && (rounds - slower) * 4 <= rounds
+    }
+
+    /// Share of the CPUs that other programs took from a step's tests, 0 where that is too little to matter.
+    fn taken(&self, step: &Step) -> f64 {
+        let share = self.facts.others.iter().find(|(layer, _)| *layer == step.layer);
+        share.map(|(_, share)| *share).filter(|share| *share > BUSY).unwrap_or_default()
+    }
+
+    /// The step that would be named without the load of other programs, its loss, and their share of the CPUs.
+    pub fn unsure(&self) -> Option<(&Step, f64, f64)> {
+        let losses = (0..self.steps.len()).filter_map(|index| Some((index, self.share_lost(index)?)));
+        let (index, lost) =
+            losses.max_by(|a, b| a.1.total_cmp(&b.1)).filter(|(_, lost)| *lost >= LEAST_LOSS)?;
+        let step = &self.steps[index];
+        let taken = self.taken(step);
+        (taken > 0.0 && !self.counts(index)).then_some((step, lost, taken))
+    }
+
+    /// Names of steps below that could not be read, up to the one that a step is compared with: its loss may be theirs.
+    fn unread_below(&self, index: usize) -> Vec<&str> {
+        let below = self.below(index);
+        let path = self.steps[..index]
+            .iter()
+            .rev()
+            .take_while(|step| !below.is_some_and(|below| std::ptr::eq(*step, below)));
+        let unread = path
+            .filter(|step| step.is_unread() && step.layer != Layer::PageCache && !step.layer.is_program());
+        let mut names: Vec<&str> = unread.map(|step| step.name.as_str()).collect();
+        names.reverse();
+        names
     }
 
     /// Why the rates are doubtful, if they are: other programs kept the CPUs busy.
@@ -302,6 +347,19 @@ mod tests {
         assert!(path.doubt().unwrap().contains("of every step"));
         path.facts.others.iter_mut().for_each(|(_, share)| *share = 0.5);
         assert_eq!(path.doubt(), None);
+    }
+
+    #[test]
+    fn a_loss_within_the_load_of_others_names_no_step() {
+        let mut path = path([1000.0, 990.0, 980.0, 960.0, 980.0, 940.0, 300.0]);
+        path.facts.others = vec![(Layer::FileSystem, 0.9), (Layer::Mmap, 0.5)];
+        assert_eq!((path.worst(), path.unsure()), (Some(6), None), "half of the CPUs were left");
+        path.facts.others[1].1 = 0.8;
+        assert_eq!(path.worst(), None);
+        let (step, lost, taken) = path.unsure().unwrap();
+        assert_eq!((step.layer, (lost * 100.0).round(), taken), (Layer::Mmap, 69.0, 0.8));
+        path.steps[6].rate = Rate::Measured(vec![1e6; 4]);
+        assert_eq!(path.worst(), Some(6), "no load of others explains 99.9 %");
     }
 
     #[test]

@@ -40,10 +40,20 @@ pub fn total(machine: &Machine, limits: &Limits) -> Total {
 /// A root complex of unknown limit takes the limit measured on this machine for one with the same host bridge;
 /// `because` names it.
 pub fn total_in(machine: &Machine, limits: &Limits, units: UnitSystem) -> Total {
+    total_of(machine, limits, machine.hardware_drives(), units)
+}
+
+/// Rate of these drives together, with the others idle.
+pub(crate) fn total_of<'a>(
+    machine: &Machine,
+    limits: &Limits,
+    drives: impl Iterator<Item = &'a Drive>,
+    units: UnitSystem,
+) -> Total {
     let sisters = with_sisters(machine, limits);
-    let drives: Vec<DriveName> = machine.hardware_drives().map(|drive| drive.name.clone()).collect();
-    let targets = machine.hardware_drives().map(Drive::target);
-    let workload = Workload { targets: targets.collect(), block_size: BLOCK, ..Workload::default() };
+    let (drives, targets): (Vec<DriveName>, _) =
+        drives.map(|drive| (drive.name.clone(), drive.target())).unzip();
+    let workload = Workload { targets, block_size: BLOCK, ..Workload::default() };
     let shares: BTreeMap<DriveName, Expected> = drives
         .into_iter()
         .zip(expected::expected_of_links(machine, limits, &sisters, &workload))

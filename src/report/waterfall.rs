@@ -50,6 +50,7 @@ struct VerdictDocument {
 
 #[derive(Debug, Serialize)]
 struct Problem {
+    layer: &'static str,
     path: String,
     reason: String,
 }
@@ -78,13 +79,18 @@ impl WaterfallDocument {
             name: step.name.clone(),
             bytes_per_second: step.rate.value(),
             basis: step.rate.basis().map(crate::model::Basis::name),
-            because: step.because.clone(),
+            because: match &step.rate {
+                Rate::Unknown(reason) => reason.clone(),
+                _ => step.because.clone(),
+            },
             lost_bytes_per_second: path.lost(index),
             lost_share: path.share_lost(index),
             measured: if let Rate::Measured(rates) = &step.rate { rates.clone() } else { Vec::new() },
         };
         let problem = |step: &Step| match &step.rate {
-            Rate::Unknown(reason) => Some(Problem { path: step.name.clone(), reason: reason.clone() }),
+            Rate::Unknown(reason) => {
+                Some(Problem { layer: step.layer.name(), path: step.name.clone(), reason: reason.clone() })
+            }
             _ => None,
         };
         let verdict = path.verdict(UnitSystem::Decimal).filter(|_| !asked.stopped);
@@ -111,7 +117,17 @@ impl WaterfallDocument {
 }
 
 /// The answer where no step stands out.
-pub(crate) const NO_LOSS: &str = "No step loses 15 % or more of what the one below reads.";
+pub(crate) fn no_loss(path: &Waterfall) -> String {
+    match path.unsure() {
+        Some((step, lost, taken)) => format!(
+            "No step can be named: {} lost {:.0} %, but other programs used {:.0} % of the CPUs meanwhile. Repeat at rest.",
+            step.name,
+            lost * 100.0,
+            taken * 100.0
+        ),
+        None => "No step loses 15 % or more of what the one below reads.".to_owned(),
+    }
+}
 
 /// Columns of the layer, of a rate and of a loss.
 const LAYER: usize = 12;
@@ -143,9 +159,9 @@ fn headline(asked: &Asked, path: &Waterfall, units: UnitSystem, width: usize) ->
             lines.extend(wrapped("Remedy      ", &verdict.remedy, width));
             lines
         }
-        None => wrapped("", NO_LOSS, width),
+        None => wrapped("", &no_loss(path), width),
     };
-    if let Some(doubt) = path.doubt() {
+    if let Some(doubt) = path.doubt().filter(|_| path.unsure().is_none()) {
         lines.extend(wrapped("Doubtful    ", &doubt, width));
     }
     lines
@@ -167,14 +183,13 @@ fn steps(path: &Waterfall, units: UnitSystem, width: usize) -> Vec<String> {
             programs = true;
             lines.push("programs".to_owned());
         }
-        let layer = if programs { format!("  {}", step.layer.name()) } else { step.layer.name().to_owned() };
+        let layer = format!("{}{}", if programs { "  " } else { "" }, step.word());
         let name = cut(&step.name, name_width);
         let pad = name_width.saturating_sub(unicode_width::UnicodeWidthStr::width(name.as_str()));
         let name = format!("{name}{}", " ".repeat(pad));
         let Some(rate) = step.rate.value() else {
             let why = if let Rate::Unknown(why) = &step.rate { why.as_str() } else { "not measured" };
-            let start = format!("{layer:<LAYER$}{name}  ");
-            lines.push(start.clone() + &cut(why, width.saturating_sub(start.chars().count())));
+            lines.extend(wrapped(&format!("{layer:<LAYER$}{name}  "), why, width));
             continue;
         };
         let lost = path.loss(index).unwrap_or_default();
@@ -199,8 +214,11 @@ pub(crate) fn facts(asked: &Asked, path: &Waterfall, units: UnitSystem) -> Vec<S
     let size = |bytes: u64| units.size(crate::units::Bytes(bytes));
     let mut facts = Vec::new();
     if let Some(cached) = asked.cached {
-        let then =
-            if asked.dropped { "; dropped for the tests" } else { "; left alone, uncached places were read" };
+        let then = match (asked.dropped, cached) {
+            (true, _) => "; dropped for the tests",
+            (false, 0) => "",
+            (false, _) => "; left alone, uncached places were read",
+        };
         facts.push(format!("{} of {} were cached{then}", size(cached), size(asked.bytes)));
     }
     if let Some((count, mean)) = path.facts.extents {
@@ -215,13 +233,18 @@ pub(crate) fn facts(asked: &Asked, path: &Waterfall, units: UnitSystem) -> Vec<S
         facts.push(format!("read_ahead_kb of {device}: {kib}"));
     }
     let mmap = path.steps.iter().find(|step| step.layer == Layer::Mmap).and_then(|step| step.rate.value());
-    if let (Some(ahead), Some(_)) = (Rate::Measured(path.facts.mmap_ahead.clone()).value(), mmap) {
+    let ahead = Rate::Measured(path.facts.mmap_ahead.clone()).value();
+    if let Some(ahead) = ahead.filter(|ahead| mmap.is_some_and(|mmap| *ahead > mmap)) {
         let ahead = units.rate(BytesPerSecond(ahead));
         facts.push(format!(
             "mmap with {} requested ahead: {ahead}",
             crate::units::block_size(crate::units::Bytes(path.facts.prefetch))
         ));
     }
+    facts.push(
+        "A step loses against the slowest one above it, a program against the page cache or O_DIRECT."
+            .to_owned(),
+    );
     facts
 }
 
@@ -282,7 +305,11 @@ mod tests {
         assert!(last["lost_bytes_per_second"].as_f64().unwrap() > 5.6e9);
         assert!(last["lost_share"].as_f64().is_some_and(|share| (0.83..0.85).contains(&share)), "{last}");
         assert!(document["layers"][0]["bytes_per_second"].is_null());
-        assert_eq!(document["problems"][0]["path"], "dm-0");
+        assert_eq!(
+            (&document["problems"][0]["path"], &document["problems"][0]["layer"]),
+            (&"dm-0".into(), &"array".into())
+        );
+        assert_eq!(document["layers"][0]["because"], document["problems"][0]["reason"]);
         let stopped = Asked { stopped: true, ..asked() };
         assert!(
             serde_json::to_value(WaterfallDocument::new(&stopped, &path())).unwrap()["verdict"].is_null()
@@ -292,13 +319,26 @@ mod tests {
     #[test]
     fn busy_cpus_are_said_behind_the_verdict() {
         let mut path = path();
-        path.facts.others = vec![(Layer::Mmap, 0.93), (Layer::FileSystem, 0.1)];
+        path.facts.others = vec![(Layer::Mmap, 0.8), (Layer::FileSystem, 0.1)];
         let text = text(&asked(), &path, UnitSystem::Decimal, 80);
         let doubt =
-            text.lines().position(|line| line.starts_with("Doubtful    Other programs used up to 93 %"));
+            text.lines().position(|line| line.starts_with("Doubtful    Other programs used up to 80 %"));
         assert!(doubt.is_some_and(|line| line < 6), "{text}");
         let document = serde_json::to_value(WaterfallDocument::new(&asked(), &path)).unwrap();
-        assert!(document["doubt"].as_str().unwrap().contains("93 % of the CPUs"));
+        assert!(document["doubt"].as_str().unwrap().contains("80 % of the CPUs"));
+    }
+
+    #[test]
+    fn no_step_is_named_where_other_programs_explain_the_loss() {
+        let mut path = measured(&[(Layer::FileSystem, 1000.0), (Layer::Mmap, 700.0)]);
+        path.facts.others = vec![(Layer::Mmap, 0.93)];
+        let text = text(&asked(), &path, UnitSystem::Decimal, 200);
+        assert!(
+            text.starts_with(
+                "No step can be named: mmap lost 30 %, but other programs used 93 % of the CPUs meanwhile."
+            ),
+            "{text}"
+        );
     }
 
     #[test]

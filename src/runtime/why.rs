@@ -215,7 +215,8 @@ impl Inquiry {
                 // Each test is first once: caches below the file system favour the last.
                 let test = &tests[(number + round * tests.len() / ROUNDS) % tests.len()];
                 let layer = test.step.map_or(Layer::Mmap, |step| steps[step].layer);
-                if let Some(Rate::Unknown(_)) = test.step.map(|step| &steps[step].rate) {
+                let is_unread = test.step.is_some_and(|step| matches!(steps[step].rate, Rate::Unknown(_)));
+                if is_unread || test.is_cached() && self.state.cached.is_none() {
                     continue;
                 }
                 let (paths, place) = self.place_of(test, place, &levels);
@@ -282,14 +283,23 @@ impl Inquiry {
         }
         let file = &self.mounted.name;
         steps.push(measured(Layer::FileSystem, file, "O_DIRECT reads of 1m of the file, depth 16"));
-        steps.push(measured(
+        let cached = |layer, name: &str, because: &str| {
+            let mut step = measured(layer, name, because);
+            if self.state.cached.is_none() {
+                step.rate = Rate::Unknown(
+                    "which pages are cached is not shown to this user; run as its owner or root".to_owned(),
+                );
+            }
+            step
+        };
+        steps.push(cached(
             Layer::PageCache,
             "page cache",
             "read() of 128k, with 8m requested ahead or the kernel's readahead, or mmap, whichever reads more",
         ));
         steps.push(measured(Layer::Direct, "O_DIRECT", "reads of 1m, depth 16"));
-        steps.push(measured(Layer::Buffered, "read()", "reads of 128k in order"));
-        steps.push(measured(Layer::Mmap, "mmap", "page faults of 128k in order"));
+        steps.push(cached(Layer::Buffered, "read()", "reads of 128k in order"));
+        steps.push(cached(Layer::Mmap, "mmap", "page faults of 128k in order"));
         steps
     }
 
@@ -320,7 +330,7 @@ impl Inquiry {
         let (buffered, offset, length) =
             (!workload.direct, workload.offset.0, workload.size.unwrap_or_default().0);
         let ended = bed.run(workload, TestFiles::default(), &mut goes_on);
-        if buffered && self.state.cached.is_some() {
+        if buffered {
             // An error leaves cached what was read: the next look reports it.
             let _ = self.drop_read(offset, length);
         }

@@ -48,7 +48,7 @@ impl Waterfall {
                 format!("the page cache reads {reads} of {of}, also with {} requested ahead", self.facts.ahead()),
                 format!(
                     "read with O_DIRECT{}, or free memory and CPUs: the page cache copies each byte",
-                    gain(own, self.rate_of(Layer::Direct), units)
+                    gain(own, self.direct_at_most(below), units)
                 ),
             ),
             Layer::Direct => (
@@ -65,11 +65,25 @@ impl Waterfall {
                 (text, self.more_readahead(own, ahead, units))
             }
         };
-        Some(Verdict { layer: step.layer, text, remedy })
+        let unread = self.unread_below(index);
+        if unread.is_empty() || step.layer.is_program() {
+            return Some(Verdict { layer: step.layer, text, remedy });
+        }
+        let names = unread.join(", ");
+        Some(Verdict {
+            layer: step.layer,
+            text: format!("{text}; {names} below it could not be read and may be the cause"),
+            remedy: "run this as root to tell them apart".to_owned(),
+        })
     }
 
     fn rate_of(&self, layer: Layer) -> Option<f64> {
         self.steps.iter().find(|step| step.layer == layer)?.rate.value()
+    }
+
+    /// What `O_DIRECT` reads, without what noise adds to the rate of the step below.
+    fn direct_at_most(&self, below: &Step) -> Option<f64> {
+        Some(self.rate_of(Layer::Direct)?.min(below.rate.value()?))
     }
 
     /// The remedy of a program that waits for single requests: more readahead if that measured more.
@@ -180,6 +194,16 @@ mod tests {
         let path = path(6800.0, 6700.0, 1100.0);
         let verdict = path.verdict(UnitSystem::Decimal).unwrap();
         assert_eq!(verdict.remedy, "read with O_DIRECT (+5.80 GB/s measured)", "readahead was not tried");
+        let mut noisy = measured(&[
+            (Layer::Array, 2700.0),
+            (Layer::FileSystem, 6200.0),
+            (Layer::PageCache, 1100.0),
+            (Layer::Direct, 6200.0),
+        ]);
+        let remedy = noisy.verdict(UnitSystem::Decimal).unwrap().remedy;
+        assert!(remedy.contains("(+1.60 GB/s measured)"), "at most what the array below reads: {remedy}");
+        noisy.facts.others = vec![(Layer::PageCache, 0.7)];
+        assert_eq!(noisy.verdict(UnitSystem::Decimal), None, "others took more than the step lost");
         let mut slow = measured(&[(Layer::Drive, 1000.0), (Layer::Crypt, 300.0)]);
         assert!(!slow.verdict(UnitSystem::Decimal).unwrap().remedy.contains("measured"));
         slow.steps[1].layer = Layer::FileSystem;
@@ -206,6 +230,24 @@ mod tests {
         assert!(remedy(&path).starts_with("look for compression"), "the pieces are the file's above it");
         path.facts.pieces_below = vec![(path.steps[1].name.clone(), 12954, 16384)];
         assert!(remedy(&path).starts_with("copy the file"), "{}", remedy(&path));
+    }
+
+    #[test]
+    fn a_step_that_could_not_be_read_may_be_the_cause() {
+        let mut path = measured(&[(Layer::Drive, 3000.0), (Layer::Array, 0.0), (Layer::FileSystem, 2000.0)]);
+        path.steps[1].name = "loop2".to_owned();
+        path.steps[1].rate = crate::waterfall::Rate::Unknown("/dev/loop2: EACCES; run as root".to_owned());
+        let verdict = path.verdict(UnitSystem::Decimal).unwrap();
+        assert_eq!(
+            verdict.text,
+            "file-system reads 2.00 GB/s of 3.00 GB/s; loop2 below it could not be read and may be the cause"
+        );
+        assert_eq!(verdict.remedy, "run this as root to tell them apart");
+        path.steps[2].layer = Layer::Mmap;
+        assert!(
+            !path.verdict(UnitSystem::Decimal).unwrap().text.contains("loop2"),
+            "programs have steps of their own below"
+        );
     }
 
     #[test]

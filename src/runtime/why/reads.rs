@@ -34,9 +34,14 @@ pub(super) struct Test {
 }
 
 impl Test {
+    /// Whether it reads through the page cache.
+    pub(super) const fn is_cached(&self) -> bool {
+        !self.workload.direct
+    }
+
     /// Its part of the time of all.
     pub(super) const fn shares(&self) -> u32 {
-        if self.workload.direct { DIRECT_SHARES } else { CACHED_SHARES }
+        if self.is_cached() { CACHED_SHARES } else { DIRECT_SHARES }
     }
 
     /// The workload of a test at a place, which is read at `fastest` bytes per second at most as far as is known.

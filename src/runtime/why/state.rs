@@ -30,7 +30,7 @@ impl State {
             Ok(found) => (self.cached, self.dirty) = (Some(found.bytes.min(self.bytes)), found.dirty),
             Err(error) => self
                 .notes
-                .push(format!("cached part unknown ({}; owners and writers may ask): buffered rates may include cached pages",
+                .push(format!("cached part unknown ({}; owners and writers may ask): what goes through the page cache is not measured",
                     error_words(&error)
                 )),
         }
@@ -56,7 +56,7 @@ impl State {
             }
         }
         file_state::drop_pages(file, 0, 0).map_err(fail)?;
-        self.dropped = true;
+        self.dropped = found.bytes > 0;
         Ok(())
     }
 

@@ -3,7 +3,7 @@
 use crate::{
     report::{
         dossier::Mode,
-        waterfall::{NO_LOSS, facts},
+        waterfall::{facts, no_loss},
     },
     screens::widgets::{
         paint::{Piece, cells, fit, hanging, hints, paragraph, piece},
@@ -99,9 +99,12 @@ fn answered(shared: &Shared, answer: &FileAnswer, width: u16) -> Vec<Vec<Piece>>
             lines.extend(titled("Remedy      ", &verdict.remedy, Meaning::Text));
             lines
         }
-        None => paragraph(NO_LOSS, Meaning::Good, width),
+        None => {
+            let meaning = if answer.path.doubt().is_some() { Meaning::Warning } else { Meaning::Good };
+            paragraph(&no_loss(&answer.path), meaning, width)
+        }
     };
-    if let Some(doubt) = answer.path.doubt() {
+    if let Some(doubt) = answer.path.doubt().filter(|_| answer.path.unsure().is_none()) {
         lines.extend(paragraph(&doubt, Meaning::Warning, width));
     }
     lines
@@ -115,7 +118,13 @@ pub(super) fn steps(shared: &Shared, width: u16) -> Vec<Vec<Piece>> {
     let has_ended = matches!(&inquiry.result, Some(Ok(answer)) if !answer.asked.stopped);
     // Low screens need the row for a step.
     let mut lines: Vec<_> = shared.is_boxed().then(|| columns.heading()).into_iter().collect();
+    let is_computed = |layer| matches!(layer, Layer::Drive | Layer::Link | Layer::Controller);
     for (index, step) in path.steps.iter().enumerate() {
+        // Low screens keep their rows for rates; the reasons stand below.
+        let is_unread = matches!(step.rate, Rate::Unknown(_)) && step.because.is_empty();
+        if !shared.is_boxed() && is_unread && is_computed(step.layer) {
+            continue;
+        }
         if step.layer == Layer::FileSystem && !path.steps.iter().any(|step| is_stacked(step.layer)) {
             lines.push(columns.absent("array", "no array or crypt device below the file"));
         }
@@ -130,8 +139,7 @@ pub(super) fn steps(shared: &Shared, width: u16) -> Vec<Vec<Piece>> {
         lines.push(Vec::new());
         lines.push(vec![piece("How each rate was found", Meaning::Heading)]);
         for step in &path.steps {
-            let lead =
-                piece(format!("{:<wide$}", step.layer.name(), wide = usize::from(LAYER)), Meaning::Quiet);
+            let lead = piece(format!("{:<wide$}", step.word(), wide = usize::from(LAYER)), Meaning::Quiet);
             let how = match &step.rate {
                 Rate::Unknown(why) => format!("not measured here: {why}"),
                 _ => step.because.clone(),
@@ -204,9 +212,9 @@ impl Columns {
     }
 
     fn row(&self, shared: &Shared, path: &Waterfall, index: usize, has_ended: bool) -> Vec<Piece> {
-        let Step { layer, name, rate, .. } = &path.steps[index];
+        let step @ Step { layer, name, rate, .. } = &path.steps[index];
         let indent = if layer.is_program() { "  " } else { "" };
-        let [layer, name] = self.lead(&format!("{indent}{}", layer.name()), name);
+        let [layer, name] = self.lead(&format!("{indent}{}", step.word()), name);
         let Some(own) = rate.value() else {
             let room = self.width.saturating_sub(cells(&layer.0) + cells(&name.0));
             let text = match rate {

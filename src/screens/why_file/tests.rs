@@ -88,8 +88,11 @@ fn the_answer_comes_first_and_every_step_has_its_row() {
         assert!(line("Remedy").unwrap() < line("from the drive to a program").unwrap(), "{text}");
         let rows =
             ["drive ", "link ", "crypt ", "file-system ", "page-cache ", "direct ", "buffered ", "mmap "];
+        // Low screens have no row for what has no rate and no test.
+        let has_row = |row: &&&str| shared.is_boxed() || **row != "link ";
         let places: Vec<_> = rows
             .iter()
+            .filter(has_row)
             .map(|row| {
                 text.lines()
                     .skip(5)
@@ -98,7 +101,7 @@ fn the_answer_comes_first_and_every_step_has_its_row() {
             })
             .collect();
         assert!(places.is_sorted(), "{places:?} {text}");
-        assert!(text.contains("not measured here: it has no PCIe link"), "{text}");
+        assert_eq!(text.contains("not measured here: it has no PCIe link"), shared.is_boxed(), "{text}");
         assert!(text.lines().any(|line| line.contains("-84 %! ▆") && line.contains("mmap")), "{text}");
     }
 }

@@ -72,7 +72,9 @@ impl Screen for WhyFile {
         match command {
             "measure again" => ended.is_some(),
             "drop pages" => match ended {
-                Some(Ok(answer)) => answer.asked.cached.is_some_and(|cached| cached > 0),
+                Some(Ok(answer)) => {
+                    !answer.asked.dropped && answer.asked.cached.is_some_and(|cached| cached > 0)
+                }
                 Some(Err(refusal)) => refusal.is_cached,
                 None => false,
             },
