@@ -198,13 +198,22 @@ fn cost(target: &TargetSummary) -> Vec<String> {
     let interrupts = cost.interrupts.map(|count| format!(", {count:.2} interrupts")).unwrap_or_default();
     let (user, system) = (time(cost.user), time(cost.system));
     let (what, ratio) = cost.calls();
-    vec![
+    let mut lines = vec![
         format!(
             "  per read  {user} user and {system} system CPU, {:.2} context switches{interrupts}",
             cost.switches
         ),
         format!("  {what:<10}{ratio}{depth}"),
-    ]
+    ];
+    // Other engines fault while they begin.
+    if (target.major_faults + target.minor_faults).saturating_mul(2) >= target.ios {
+        let [major, minor] =
+            [target.major_faults, target.minor_faults].map(|faults| units::count(faults as f64));
+        lines.push(format!(
+            "  faults    {major} waited for I/O (major), {minor} found their pages in memory (minor)"
+        ));
+    }
+    lines
 }
 
 #[cfg(test)]
@@ -280,6 +289,17 @@ pub(super) mod tests {
             "{}",
             text(&run, &[])
         );
+    }
+
+    #[test]
+    fn an_engine_that_faults_pages_in_counts_them() {
+        let mut run = run();
+        (run.targets[0].minor_faults, run.targets[0].major_faults) = (49_000, 1_000);
+        let faults =
+            "\n  faults    1.00 k waited for I/O (major), 49.0 k found their pages in memory (minor)\n";
+        assert!(text(&run, &[]).ends_with(faults), "{}", text(&run, &[]));
+        run.targets[0].minor_faults = 40;
+        assert!(!text(&run, &[]).contains("faults"), "those of a start");
     }
 
     #[test]
