@@ -25,12 +25,14 @@ use std::{
     io::{self, IsTerminal, Write},
     path::PathBuf,
     process::ExitCode,
+    sync::Arc,
 };
 
 use clap::{Args, Parser, Subcommand};
 
 use serde::Serialize;
 use serde_json::json;
+use signal_hook::consts::SIGXFSZ;
 
 use self::{
     display::DisplayOptions,
@@ -190,6 +192,9 @@ struct Format {
 /// Runs `iodyno` with these arguments, the first being the program's own name.
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
+    // A limit on the size of files is an error of the write (EFBIG): what was begun is removed or restored. Without the handler
+    // the signal ends the program.
+    let _ = signal_hook::flag::register(SIGXFSZ, Arc::default());
     let outcome = match CommandLine::try_parse_from(&arguments) {
         Ok(line) => line.run(),
         Err(error) => failure::refused(&error, &arguments),

@@ -14,6 +14,9 @@ use clap::{
 use super::CommandLine;
 use crate::{model::Failed, runtime::access, text::Label};
 
+/// The fix of an error without one.
+const HELP: &str = "see `iodyno --help`";
+
 /// How a command ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Status {
@@ -60,9 +63,9 @@ impl Complaint {
         Self { about: clean(about.as_ref()), wrong: clean(wrong.as_ref()), fix: clean(fix.as_ref()) }
     }
 
-    /// From a line `about: wrong; fix`.
-    fn from_line(line: &str) -> Self {
-        let (problem, fix) = line.rsplit_once("; ").unwrap_or((line, "see `iodyno --help`"));
+    /// From a line `about: wrong; fix`, with this fix for a line without one.
+    pub(super) fn from_line(line: &str, usual: &str) -> Self {
+        let (problem, fix) = line.rsplit_once("; ").unwrap_or((line, usual));
         let (about, wrong) = problem.split_once(": ").unwrap_or(("iodyno", problem));
         Self::new(about, wrong, fix)
     }
@@ -88,13 +91,13 @@ impl<E: Into<anyhow::Error>> From<E> for Failure {
         if error.chain().any(closed) {
             return Self::ClosedPipe;
         }
-        Self::Said(error.downcast().unwrap_or_else(|error| Complaint::from_line(&error.to_string())))
+        Self::Said(error.downcast().unwrap_or_else(|error| Complaint::from_line(&error.to_string(), HELP)))
     }
 }
 
 /// A test that could not run; where drives may not be read, with the command that reads files in their place.
 pub(super) fn unread(why: &Failed, command: &str) -> Failure {
-    let mut complaint = Complaint::from_line(&why.to_string());
+    let mut complaint = Complaint::from_line(&why.to_string(), HELP);
     if !why.files().is_empty() {
         complaint.fix =
             format!("{}: {}", complaint.fix, Label::new(&access::file_command(command, why.files())));
@@ -127,7 +130,7 @@ pub(super) fn refused(error: &clap::Error, arguments: &[OsString]) -> Result<Exi
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
             error.print().map_err(|error| Failure::from_stdout(&error)).map(|()| ExitCode::SUCCESS)
         }
-        _ => Err(Failure::Said(complaint(error, &help_of(arguments)))),
+        _ => Err(Failure::Said(complaint(error, arguments))),
     }
 }
 
@@ -142,12 +145,24 @@ fn help_of(arguments: &[OsString]) -> String {
     named.map_or_else(|| "iodyno --help".to_owned(), |command| format!("iodyno {command} --help"))
 }
 
-fn complaint(error: &clap::Error, help: &str) -> Complaint {
+/// The option whose value an argument is: its own, or the one before; else the argument.
+fn option_of(arguments: &[OsString], at: usize) -> String {
+    let word = |at: usize| arguments.get(at).map(|word| word.to_string_lossy().into_owned());
+    let this = word(at).unwrap_or_default();
+    let named = this.split_once('=').map(|(name, _)| name.to_owned()).filter(|name| name.starts_with('-'));
+    let before =
+        at.checked_sub(1).and_then(word).filter(|before| before.starts_with('-') && !before.contains('='));
+    named.or(before).unwrap_or(this)
+}
+
+fn complaint(error: &clap::Error, arguments: &[OsString]) -> Complaint {
+    let help = help_of(arguments);
     let context = |kind| error.get(kind).map(in_words).filter(|words| !words.is_empty());
     let see = format!("see `{help}`");
-    // `--size <WxH>` is about `--size`.
+    // `--size <WxH>` is about `--size`, `[DEVICE]` about DEVICE.
     let option = context(ContextKind::InvalidArg).unwrap_or_default();
-    let about = option.split([' ', '=', '[']).next().unwrap_or_default().to_owned();
+    let about =
+        option.trim_start_matches('[').split([' ', '=', '[', ']']).next().unwrap_or_default().to_owned();
     let value = context(ContextKind::InvalidValue);
     let meant = |kind| closest(error.get(kind)?).map(|close| format!("did you mean {close}?"));
     match error.kind() {
@@ -188,7 +203,11 @@ fn complaint(error: &clap::Error, help: &str) -> Complaint {
         ErrorKind::MissingRequiredArgument => Complaint::new(option, "is required", see),
         ErrorKind::TooManyValues => Complaint::new(with_value(&about, value), "unexpected value", see),
         ErrorKind::InvalidUtf8 => {
-            Complaint::new("arguments", "not UTF-8", "only file names may be other than UTF-8")
+            let fix = "use UTF-8; `ln -s` gives a file another name";
+            match arguments.iter().position(|word| word.to_str().is_none()) {
+                Some(at) => Complaint::new(option_of(arguments, at), "its value is not UTF-8", fix),
+                None => Complaint::new("arguments", "not UTF-8", fix),
+            }
         }
         _ => {
             let text = error.to_string();

@@ -59,10 +59,10 @@ enum Action {
     },
     /// Restore settings to their values before iodyno
     Undo {
-        /// Only this drive, PCI address or `cpu`
+        /// Only this drive, PCI address or `cpu`; not with --all
         #[arg(conflicts_with = "all")]
         device: Option<String>,
-        /// All devices, including kept changes
+        /// All devices, including kept changes; not with DEVICE
         #[arg(long)]
         all: bool,
         /// Also values that another program has changed since

@@ -57,8 +57,18 @@ pub(crate) fn unwritable(target: &Target) -> Option<String> {
             u32::from(c)
         ));
     }
-    let is_bare = name.trim() == name && !name.contains("\\:") && !name.ends_with('\\');
-    (!is_bare).then(|| "begins or ends with a space, or has a backslash before a colon".to_owned())
+    let why = if name.trim_start() != name {
+        "begins with a space"
+    } else if name.trim_end() != name {
+        "ends with a space"
+    } else if name.contains("\\:") {
+        "has a backslash before a colon"
+    } else if name.ends_with('\\') {
+        "ends with a backslash"
+    } else {
+        return None;
+    };
+    Some(format!("{why}, which a job file of fio cannot have in a name"))
 }
 
 /// The line of a target's name. One that fio would read otherwise is left out.

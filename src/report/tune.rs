@@ -198,7 +198,7 @@ fn became(step: &Step, restored: &Restored) -> String {
 
 /// The journal: records of this boot, and the number of older ones.
 pub(crate) fn journal(records: &[Record], boot: &str, path: &Path) -> String {
-    let mut text = format!("{}\n", path.display());
+    let mut text = format!("{}\n", Label::new(&path.to_string_lossy()));
     let (now, older): (Vec<_>, Vec<_>) = records.iter().partition(|record| record.boot == boot);
     for record in now {
         let time = jiff::Timestamp::from_millisecond(record.time);
