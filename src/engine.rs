@@ -44,6 +44,14 @@ pub trait Engine: Send + Sync {
         Ok(())
     }
 
+    /// Reads a block of each target. For those who change something before the run; may block as long as a read takes.
+    ///
+    /// # Errors
+    /// No read of a target succeeds. A target that cannot be opened is left to [`Engine::check`].
+    fn try_read(&self, _workload: &Workload) -> Result<(), EngineError> {
+        Ok(())
+    }
+
     /// Opens the targets and starts reading them. May block for as long as opening takes.
     fn start(&self, workload: &Workload, now: Instant) -> Result<Box<dyn Running>, EngineError>;
 }

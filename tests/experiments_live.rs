@@ -65,6 +65,26 @@ fn it_measures_counts_and_restores() {
     assert_eq!((count("open"), count("close")), (1, 1), "one session");
 }
 
+#[test]
+fn a_device_without_one_readable_block_is_refused_before_a_setting_is_written() {
+    let Some(device) = LoopDevice::new(16 << 20) else { return };
+    let backing = std::fs::read_to_string(format!("/sys/block/{}/loop/backing_file", device.name)).unwrap();
+    std::fs::File::options().write(true).open(backing.trim()).unwrap().set_len(0).unwrap();
+    let path = device.device().display().to_string();
+    for name in ["readahead", "scheduler"] {
+        let state = tempfile::tempdir().unwrap();
+        let words = ["experiment", "run", name, "--filename", &path, "--rounds", "8", "--runtime", "100ms"];
+        let output = iodyno(state.path(), &words).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{}", text(&output));
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        let expected = format!("iodyno: {path}: no read succeeded: EIO: Input/output error at byte ");
+        assert!(said.starts_with(&expected) && said.contains("; check `dmesg`"), "{said}");
+        let journal = iodyno(state.path(), &["tune", "journal", "--json"]).output().unwrap();
+        let journal: serde_json::Value = serde_json::from_slice(&journal.stdout).unwrap();
+        assert_eq!(journal["records"].as_array().unwrap().len(), 0, "{name}: {journal}");
+    }
+}
+
 fn wait_until_changed(device: &LoopDevice, child: &mut Child) {
     for _ in 0..2000 {
         if device.setting("scheduler").as_deref() == Some("mq-deadline") {

@@ -266,7 +266,8 @@ impl RunArgs {
         }
         if let (Some(Ending::Failed(why)), 0) = (&account.ending, account.rounds) {
             // Without a round there is no result to print.
-            return Err(anyhow::anyhow!("{why}").into());
+            let fix = "check `dmesg`, or choose other targets or options";
+            return Err(Complaint::from_line(why, fix).into());
         }
         show(self.json, &account.record(None, started), |_| text::result(&account))?;
         Ok(signal.received().map_or_else(|| status(&account), Status::Stopped))

@@ -9,8 +9,13 @@ use std::{
     time::Duration,
 };
 
-use crate::engine::{memory::Mapping, offset_generator::Wyrand, target::Open};
-use crate::{model::Workload, units};
+use rustix::io::Errno;
+
+use crate::engine::{EngineError, memory::Mapping, offset_generator::Wyrand, target::Open};
+use crate::{
+    model::{Workload, errno_words},
+    units,
+};
 
 /// File systems that stand between a file and its drive: magic number (statfs(2)), sentence.
 const FILE_SYSTEMS: [(u64, &str); 12] = [
@@ -30,6 +35,8 @@ const FILE_SYSTEMS: [(u64, &str); 12] = [
 
 /// Blocks sampled for zeros.
 const SAMPLES: u64 = 64;
+/// Blocks tried before a target counts as unreadable.
+const TRIALS: u32 = 8;
 /// Shorter runs are not valid, whatever was read.
 const SHORTEST: Duration = Duration::from_secs(1);
 /// Maximum bytes of a sample.
@@ -76,26 +83,81 @@ fn file_system(open: &Open) -> Option<&'static str> {
 }
 
 /// Number of [`SAMPLES`] blocks with only zeros; `None` on a read error, which the run will report.
-///
-/// Samples of a buffered run are read with `O_DIRECT` too, since they would be cached for the run.
 fn zeros(open: &Open, workload: &Workload) -> Option<u64> {
-    let by_descriptor = || {
-        let path = format!("/proc/self/fd/{}", open.file.as_raw_fd());
-        File::options().read(true).custom_flags(libc::O_DIRECT).open(path)
-    };
-    let past_cache = if workload.direct { None } else { by_descriptor().ok() };
-    let file = past_cache.as_ref().unwrap_or(&open.file);
-    let block = workload.block_size.0.min(LONGEST_SAMPLE);
-    let mut memory = Mapping::new(usize::try_from(block).ok()?).ok()?;
-    let mut random = Wyrand::new(workload.seed, u64::MAX);
+    let mut samples = Samples::new(open, workload)?;
     let mut zeros = 0;
     for _ in 0..SAMPLES {
-        let offset = workload.offset.0 + random.below((open.span.0 / block).max(1)) * block;
-        let buffer = memory.as_mut_slice();
-        let read = rustix::io::pread(file, &mut *buffer, offset).ok()?;
-        zeros += u64::from(buffer.iter().take(read).all(|byte| *byte == 0));
+        let (read, _) = samples.read();
+        zeros += u64::from(read.ok()?.iter().all(|byte| *byte == 0));
     }
     Some(zeros)
+}
+
+/// Reads blocks until one succeeds: a bad block does not make a target unreadable.
+///
+/// # Errors
+/// None of [`TRIALS`] reads does.
+pub(crate) fn try_read(open: &Open, workload: &Workload) -> Result<(), EngineError> {
+    let Some(mut samples) = Samples::new(open, workload) else { return Ok(()) };
+    let mut first = None;
+    for _ in 0..TRIALS {
+        let (read, offset) = samples.read();
+        match read {
+            Ok([]) => {
+                first.get_or_insert((None, format!("0 bytes read at byte {offset}")));
+            }
+            Ok(_) => return Ok(()),
+            Err(errno) => {
+                let errno = errno.raw_os_error();
+                first.get_or_insert((Some(errno), format!("{} at byte {offset}", errno_words(errno))));
+            }
+        }
+    }
+    let Some((errno, why)) = first else { return Ok(()) };
+    Err(EngineError::Target {
+        path: open.name.clone(),
+        wrong: format!("no read succeeded: {why}"),
+        fix: "check `dmesg`, or test other targets".to_owned(),
+        errno,
+    })
+}
+
+/// Random blocks of a target. Those of a buffered run are read with `O_DIRECT` too, since they would be cached for the run.
+struct Samples<'a> {
+    open: &'a Open,
+    past_cache: Option<File>,
+    offset: u64,
+    block: u64,
+    memory: Mapping,
+    random: Wyrand,
+}
+
+impl<'a> Samples<'a> {
+    /// `None` without memory for a block.
+    fn new(open: &'a Open, workload: &Workload) -> Option<Self> {
+        let by_descriptor = || {
+            let path = format!("/proc/self/fd/{}", open.file.as_raw_fd());
+            File::options().read(true).custom_flags(libc::O_DIRECT).open(path)
+        };
+        let block = workload.block_size.0.min(LONGEST_SAMPLE);
+        Some(Self {
+            open,
+            past_cache: if workload.direct { None } else { by_descriptor().ok() },
+            offset: workload.offset.0,
+            block,
+            memory: Mapping::new(usize::try_from(block).ok()?).ok()?,
+            random: Wyrand::new(workload.seed, u64::MAX),
+        })
+    }
+
+    /// The next block, and its offset.
+    fn read(&mut self) -> (Result<&[u8], Errno>, u64) {
+        let file = self.past_cache.as_ref().unwrap_or(&self.open.file);
+        let offset = self.offset + self.random.below((self.open.span.0 / self.block).max(1)) * self.block;
+        let buffer = self.memory.as_mut_slice();
+        let read = rustix::io::pread(file, &mut *buffer, offset);
+        (read.map(|length| buffer.get(..length).unwrap_or_default()), offset)
+    }
 }
 
 #[cfg(test)]

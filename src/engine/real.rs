@@ -80,6 +80,15 @@ impl RealEngine {
         blocks
     }
 
+    /// The workload as files are read: what a check opens in place of NVMe commands and mappings.
+    fn as_files(&self, workload: &Workload) -> Workload {
+        match workload.engine {
+            EngineKind::IoUringCmd => self.block_devices(workload),
+            EngineKind::Mmap => Workload { direct: false, ..workload.clone() },
+            _ => workload.clone(),
+        }
+    }
+
     fn machine(&self) -> Option<&Machine> {
         self.machine.as_deref()
     }
@@ -141,17 +150,19 @@ impl Engine for RealEngine {
     }
 
     fn check(&self, workload: &Workload) -> Result<(), EngineError> {
-        let blocks = match workload.engine {
-            EngineKind::IoUringCmd => self.block_devices(workload),
-            EngineKind::Mmap => Workload { direct: false, ..workload.clone() },
-            _ => workload.clone(),
-        };
+        let blocks = self.as_files(workload);
         blocks.targets.iter().try_for_each(|target| {
             if blocks.size.is_some() && layout::is_missing(&target.path) {
                 return layout::check_folder(&target.path);
             }
             Open::new(target, &blocks).map(drop)
         })
+    }
+
+    fn try_read(&self, workload: &Workload) -> Result<(), EngineError> {
+        let files = self.as_files(workload);
+        let open = |target| Open::new(target, &files).ok();
+        files.targets.iter().filter_map(open).try_for_each(|open| checks::try_read(&open, &files))
     }
 
     fn start(&self, workload: &Workload, _: Instant) -> Result<Box<dyn Running>, EngineError> {

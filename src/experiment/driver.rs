@@ -31,6 +31,8 @@ use crate::{
 pub enum Event {
     /// It begins.
     Begin,
+    /// No read of a target succeeds; nothing was set up.
+    Unreadable(Failed),
     /// The arm's settings were written and read back, or the error.
     SetUp(Result<(), Failed>),
     /// The run ended, or the error; its start, since the start of the experiment.
@@ -126,12 +128,22 @@ impl Driver {
         &self.account
     }
 
+    /// Whether it was stopped and has not ended yet: nothing more is set up.
+    pub const fn is_stopping(&self) -> bool {
+        self.stopping
+    }
+
     /// Takes an event; what is to be done next, in order.
     pub fn step(&mut self, event: Event) -> Vec<Action> {
         match (event, self.account.phase) {
             (Event::Begin, _) => {
                 self.shuffle();
                 self.next_arm()
+            }
+            (Event::Unreadable(why), Phase::SettingUp(arm)) => {
+                self.failed = Some(why.to_string());
+                self.refuse(why);
+                self.restore(arm)
             }
             (Event::SetUp(Ok(())), Phase::SettingUp(arm)) if !self.stopping => {
                 self.account.phase = Phase::Running(arm);
@@ -248,13 +260,13 @@ impl Driver {
         let metric = self.account.plan.metric;
         let run = Run::of(self.account.round, metric, &ran.run).filter(|_| !self.stopping);
         let errors: u64 = ran.run.targets.iter().map(|target| target.errors).sum();
-        let failed = (errors > 0).then(|| {
-            let first = ran.run.targets.iter().find_map(|target| target.first_error.as_ref());
-            first.map_or_else(|| format!("{} failed", counted(errors, "read")), ToString::to_string)
-        });
+        let no_words = (errors > 0).then(|| format!("{} failed", counted(errors, "read")));
+        // Errors of the ramp are not counted, and are the reason of a run without a figure.
+        let first = ran.run.targets.iter().find_map(|target| target.first_error.as_ref());
+        let failed = first.map(ToString::to_string).or(no_words);
         // A first run may be too short for a read to complete; the rounds that count show whether it is.
         let is_empty = run.is_none() && self.account.round > 0 && !self.stopping;
-        let failed = failed.or_else(|| is_empty.then(|| format!("has no figure for {}", metric.name())));
+        let failed = failed.or_else(|| is_empty.then(|| format!("its run has no {}", metric.name())));
         let share = ran.surroundings.from_cache.filter(|share| *share > MOSTLY_CACHED);
         let cached = share.map(|share| {
             format!(
@@ -316,11 +328,15 @@ impl Driver {
     /// An error of the system; it may have files to read instead.
     fn failure(&mut self, arm: usize, why: Failed) {
         self.error(arm, why.to_string());
+        self.refuse(why);
+    }
+
+    fn refuse(&mut self, why: Failed) {
         self.account.refused = Some(why).filter(|why| !why.files().is_empty());
     }
 
     fn error(&mut self, arm: usize, why: String) {
-        let failed = format!("{}: {why}", self.account.plan.arms[arm].label);
+        let failed = format!("arm {}: {why}", self.account.plan.arms[arm].label);
         if self.account.round == 0 {
             let is_needed = |other: &Arm| other.against.iter().any(|(base, _)| *base == arm);
             let is_needed = self.account.plan.arms.iter().any(is_needed);

@@ -31,8 +31,10 @@ use crate::{
 };
 
 use pages::{FromDevices, OwnPages};
+use trial::Trial;
 
 mod pages;
+mod trial;
 
 /// The engine of an experiment.
 enum Reader {
@@ -52,6 +54,8 @@ pub(super) struct RunningExperiment {
     reader: Reader,
     driver: Driver,
     todo: VecDeque<Action>,
+    /// Whether targets can be read, before the first setting is written.
+    trial: Option<Trial>,
     // Fields are dropped in this order: no read is in flight when settings are restored.
     run: Option<Run>,
     /// Clock of the CPUs in the middle of the run.
@@ -87,11 +91,12 @@ impl RunningExperiment {
         } else {
             Reader::Engine(Arc::new(RealEngine::on(&machine)))
         };
-        let mut pages = OwnPages::default();
+        let (mut pages, mut trial) = (OwnPages::default(), None);
         if let Reader::Engine(engine) = &reader {
             // Before the checks: that of `uncached` reads a block through the page cache.
             pages = OwnPages::of(&plan);
             plan.arms.retain(|arm| !arm.optional || engine.check(&arm.workload).is_ok());
+            trial = Some(Trial::start(engine, &plan));
         }
         let started = if plan.simulated { 0 } else { startup::unix_millis() / 1000 };
         let mut driver = Driver::new(plan);
@@ -104,6 +109,7 @@ impl RunningExperiment {
             reader,
             driver,
             todo,
+            trial,
             run: None,
             cpu_clock: None,
             pages,
@@ -129,6 +135,14 @@ impl RunningExperiment {
         if let Some(event) = self.look_at_run() {
             self.step(event);
         }
+        if self.trial.as_ref().is_some_and(Trial::goes_on) {
+            return;
+        }
+        if let Some(Err(error)) = self.trial.take().map(Trial::result) {
+            let why = self.failed(error);
+            self.todo.clear();
+            self.step(Event::Unreadable(why));
+        }
         while let Some(action) = self.todo.pop_front() {
             if let Some(event) = self.carry_out(action) {
                 self.step(event);
@@ -138,6 +152,8 @@ impl RunningExperiment {
 
     /// Ends it early; looks are needed until it has ended.
     pub fn stop(&mut self) {
+        // A read that hangs is not waited for.
+        self.trial = None;
         self.step(Event::Stop);
     }
 
@@ -163,6 +179,8 @@ impl RunningExperiment {
 
     fn carry_out(&mut self, action: Action) -> Option<Event> {
         match action {
+            // Stopped before its targets were tried.
+            Action::SetUp(_) if self.driver.is_stopping() => return Some(Event::SetUp(Ok(()))),
             Action::SetUp(arm) => return Some(Event::SetUp(self.set_up(arm))),
             Action::Run(workload) => {
                 self.run_began = self.elapsed();

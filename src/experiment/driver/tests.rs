@@ -9,6 +9,7 @@ use crate::{
     },
     model::{DriveName, Metric, Target, Verdict, run::testing::run},
     source::{self, capture::TextRoot},
+    text::Label,
 };
 
 /// An experiment whose arms are called A, B, ... and read so much of the first one.
@@ -226,9 +227,12 @@ fn a_baseline_that_cannot_run_ends_it_after_everything_is_back() {
         let mut lab = Lab::new(&[1.0, 0.5], 0.001, 1);
         lab.fails = Some((0, step, 1));
         let account = lab.run(Terms::default());
-        assert_eq!(account.ending, Some(Ending::Failed("A: EINVAL".to_owned())));
+        assert_eq!(account.ending, Some(Ending::Failed("arm A: EINVAL".to_owned())));
         assert_eq!(account.restored, Some(true));
-        assert_eq!(crate::experiment::verdict::closing(&account), "A: EINVAL. Every setting is restored.");
+        assert_eq!(
+            crate::experiment::verdict::closing(&account),
+            "arm A: EINVAL. Every setting is restored."
+        );
         assert!(!account.can_go_on(), "an error ends it for good");
         assert_eq!(lab.log()[lab.log.len() - 2..], ["restore A", "end"]);
     }
@@ -271,7 +275,7 @@ fn an_error_later_on_throws_the_round_out_and_three_in_a_row_end_it() {
         });
     }
     assert_eq!(fails, 3);
-    assert_eq!(driver.account().ending, Some(Ending::Failed("B: ENODEV".to_owned())));
+    assert_eq!(driver.account().ending, Some(Ending::Failed("arm B: ENODEV".to_owned())));
     assert_eq!((driver.account().thrown_out.len(), driver.account().rounds), (3, 0));
     // Each failed run is among the samples, with its start and its reason.
     let samples = driver.account().samples.iter().filter(|sample| sample.round > 0 && sample.arm == "B");
@@ -498,4 +502,28 @@ fn files_to_read_instead_are_kept_whichever_step_was_refused() {
         let files = account.refused.map(|why| why.files().len());
         assert_eq!((files, account.rounds), (Some(1), 0), "{step}");
     }
+}
+
+#[test]
+fn targets_that_cannot_be_read_end_it_before_anything_is_set_up() {
+    let mut driver = Driver::new(Lab::new(&[1.0, 1.0], 0.001, 1).plan(Terms::default()));
+    driver.step(Event::Begin);
+    let why = Failed::new("/dev/sda: no read succeeded: EIO; check `dmesg`", Some(libc::EIO));
+    assert_eq!(driver.step(Event::Unreadable(why.clone())), [Action::Restore]);
+    assert_eq!(driver.step(Event::Restored(Ok(()), Duration::ZERO)), [Action::End]);
+    assert_eq!(driver.account().ending, Some(Ending::Failed(why.to_string())), "a target, not an arm");
+}
+
+#[test]
+fn a_run_without_a_figure_names_the_error_of_its_ramp() {
+    let mut driver = Driver::new(Lab::new(&[1.0, 1.0], 0.001, 1).plan(Terms::default()));
+    driver.step(Event::Begin);
+    driver.step(Event::SetUp(Ok(())));
+    let mut ran = run(&["nvme0n1"], 4096, Workload::default());
+    (ran.targets[0].ios, ran.targets[0].bytes, ran.targets[0].errors) = (0, 0, 0);
+    ran.targets[0].first_error = Some(Label::new("EIO: Input/output error on /dev/nvme0n1 at byte 0"));
+    let ran = Ran { run: ran, disturbed: Vec::new(), surroundings: Surroundings::default() };
+    driver.step(Event::Ran(Ok(Box::new(ran)), Duration::ZERO));
+    let left_out = driver.account().arms.iter().find_map(|arm| arm.left_out.clone()).unwrap();
+    assert!(left_out.starts_with("EIO: "), "{left_out}");
 }

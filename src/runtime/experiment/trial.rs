@@ -1,0 +1,42 @@
+//! [`Trial`]: a read of every target before an experiment writes its first setting.
+
+use std::{
+    sync::Arc,
+    thread::{self, JoinHandle},
+};
+
+use crate::{
+    engine::{Engine, EngineError},
+    experiment::Plan,
+    model::{Target, Workload},
+};
+
+/// Reads on a thread of its own, which is left alone where they hang.
+pub(super) struct Trial(JoinHandle<Result<(), EngineError>>);
+
+impl Trial {
+    /// Starts it for the targets of every arm.
+    pub fn start(engine: &Arc<dyn Engine>, plan: &Plan) -> Self {
+        let mut workloads: Vec<Workload> = Vec::new();
+        for arm in &plan.arms {
+            let paths = |workload: &Workload| {
+                let path = |target: &Target| target.path.clone();
+                workload.targets.iter().map(path).collect::<Vec<_>>()
+            };
+            if !workloads.iter().any(|known| paths(known) == paths(&arm.workload)) {
+                workloads.push(arm.workload.clone());
+            }
+        }
+        let engine = Arc::clone(engine);
+        Self(thread::spawn(move || workloads.iter().try_for_each(|workload| engine.try_read(workload))))
+    }
+
+    pub fn goes_on(&self) -> bool {
+        !self.0.is_finished()
+    }
+
+    /// Its result, once it has ended. A panic is reported by its thread, and leaves the run to report errors.
+    pub fn result(self) -> Result<(), EngineError> {
+        self.0.join().unwrap_or(Ok(()))
+    }
+}
