@@ -18,6 +18,8 @@ mod results;
 mod tables;
 
 pub use capture::capture_text;
+use std::cmp::Ordering;
+
 use pseudonyms::{Pseudonyms, Shape};
 
 use crate::source::{nvme::messages, open_files};
@@ -28,6 +30,8 @@ pub struct Redactor {
     pseudonyms: Pseudonyms,
     /// Serials long enough to be searched for everywhere.
     serials: Vec<String>,
+    /// Names of md arrays, whose devices are `md_NAME`.
+    arrays: Vec<String>,
     /// Host and user names, searched for in `/proc`, `/etc` and mounts, not in `/sys`.
     names: Vec<String>,
 }
@@ -37,6 +41,9 @@ const LEAST_SERIAL: usize = 5;
 
 /// Serials of this length are replaced even inside longer words; shorter ones only where they stand alone.
 const LEAST_UNMISTAKABLE: usize = 8;
+
+/// Begins the device name of an md array with a name (mdadm's `CREATE names=yes`).
+const ARRAY: &str = "md_";
 
 /// Firmware's placeholders for a missing serial.
 const PLACEHOLDERS: &[&str] = &[
@@ -87,6 +94,8 @@ enum File {
     Counters,
     /// `/proc/version`, which contains user and host of the kernel's build.
     KernelVersion,
+    /// Words of the kernel: a queue's settings, the state of an array.
+    Attribute,
     /// Free text.
     Worldly,
     /// Results of tests, some with a serial number.
@@ -152,6 +161,8 @@ impl File {
             Self::VitalProductData
         } else if path.starts_with("/sys/firmware/dmi/") {
             Self::Smbios
+        } else if is_attribute(path) {
+            Self::Attribute
         } else if path.starts_with("/sys/") || path.starts_with("/probe/") {
             Self::Other
         } else {
@@ -202,15 +213,16 @@ impl Redactor {
         let least = if only_digits { 2 * LEAST_SERIAL } else { LEAST_SERIAL };
         if serial.len() >= least && !self.serials.iter().any(|known| known == serial) {
             self.serials.push(serial.to_owned());
-            // Longest first: one may be part of another.
-            self.serials.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
+            self.serials.sort_by(longest_first);
         }
     }
 
-    /// Learns the name of an md array, whose device is `md_NAME`.
-    fn learn_array(&mut self, name: &str) {
-        if name.chars().any(char::is_alphabetic) && !self.serials.iter().any(|known| known == name) {
-            self.serials.push(name.to_owned());
+    /// Learns the name of an md array from that of its device, `md_NAME`.
+    fn learn_array(&mut self, device: &str) {
+        let Some(name) = device.strip_prefix(ARRAY) else { return };
+        if name.chars().any(char::is_alphanumeric) && !self.arrays.iter().any(|known| known == name) {
+            self.arrays.push(name.to_owned());
+            self.arrays.sort_by(longest_first);
         }
     }
 
@@ -224,7 +236,7 @@ impl Redactor {
         if let Some((host, _)) = name.split_once('.') {
             self.learn_name(host);
         }
-        self.names.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
+        self.names.sort_by(longest_first);
     }
 
     /// A file's content with pseudonyms: same length, same structure.
@@ -258,6 +270,7 @@ impl Redactor {
             File::ControlGroups => kernel_tables::control_groups(self, text),
             File::Counters => kernel_tables::counters(self, text),
             File::KernelVersion => tables::kernel_version(self, text),
+            File::Attribute => kernel_tables::attribute(self, text),
             File::Worldly => self.worldly(text),
             File::Version => self.sweep(text),
             File::MeasuredLimits => {
@@ -294,6 +307,14 @@ impl Redactor {
             } else {
                 patterns::replace_word(&text, serial, || pseudonyms.of(serial, Shape::Text))
             };
+        }
+        for name in &self.arrays {
+            // `md_NAME1` is a partition. Alone the name may be a word of a sentence, unless it is long.
+            let pseudonym = self.pseudonyms.of(name, Shape::Text);
+            text = text.replace(&format!("{ARRAY}{name}"), &format!("{ARRAY}{pseudonym}"));
+            if name.len() >= LEAST_UNMISTAKABLE {
+                text = text.replace(name.as_str(), &pseudonym);
+            }
         }
         patterns::ids(&mut self.pseudonyms, &text)
     }
@@ -394,9 +415,22 @@ impl Redactor {
     }
 }
 
+/// The order in which originals are replaced: one may be part of another.
+fn longest_first(one: &String, other: &String) -> Ordering {
+    other.len().cmp(&one.len()).then_with(|| one.cmp(other))
+}
+
 /// Whether udev reads a file of that name.
 fn is_rules_file(name: &str) -> bool {
     name.rsplit_once('.').is_some_and(|(_, ending)| ending == "rules")
+}
+
+/// Whether a file of sysfs has words of the kernel alone.
+fn is_attribute(path: &str) -> bool {
+    const FOLDERS: [&str; 4] = ["/queue/", "/md/", "/bcache/", "/cpufreq/"];
+    path.starts_with("/sys/") && FOLDERS.iter().any(|folder| path.contains(folder))
+        || path.ends_with("/comp_algorithm")
+        || path.ends_with("/power/control")
 }
 
 fn is_placeholder(serial: &str) -> bool {

@@ -153,7 +153,7 @@ fn pseudonyms_change_nothing_but_who_it_is() {
         let root = opened(&origin);
         let recorder = Recorder::new(&*root);
         let (original, ..) = everything(&recorder);
-        let text = capture_text(&recorder, false);
+        let text = capture_text(recorder.recorded(), false);
         let (mut machine, ..) = everything(&TextRoot::parse(&text).unwrap());
         machine.host.name.clone_from(&original.host.name);
         machine.host.command_line.clone_from(&original.host.command_line);
@@ -256,7 +256,7 @@ proptest! {
         let read = everything(&recorder);
         let again = TextRoot::parse(&recorder.capture()).unwrap();
         prop_assert_eq!(everything(&again), read);
-        prop_assert!(TextRoot::parse(&capture_text(&recorder, false)).is_ok());
+        prop_assert!(TextRoot::parse(&capture_text(recorder.recorded(), false)).is_ok());
     }
 }
 

@@ -38,7 +38,7 @@ const NAMES: &[(&str, &str)] = &[
     ),
     (
         "/probe/device-users",
-        "open nvme0n1 7 fio\nmount nvme0n1p1 ext4 /srv/@ 812 dockerd\nexport nvme0n1 LIO iblock_0/@\n\
+        "open nvme0n1 7 fio\nopen nvme0n1 8 @\nmount nvme0n1p1 ext4 /srv/@ 812 @\nmount nvme0n1p2 fuse.@ /x 9 a @\nexport nvme0n1 LIO iblock_0/@\n\
          export-file /srv/@.img nvmet @\npool nvme0n1 @\nunread /proc/1/fd EACCES: permission denied; run as root\n",
     ),
     ("/probe/measured-limits", "alone Fast_1TB @ large 6600000000 6294 1 drive, 1m read, 2026-11-21\n"),
@@ -263,4 +263,64 @@ fn no_secret_of_a_folder_is_in_any_output() {
     let there = planted.passwords.iter().filter(|secret| whole.contains(*secret)).count();
     assert!(there > 40, "the files are read: {there} of {}", planted.passwords.len());
     planted.check(["--sysroot", &base]);
+}
+
+/// Files of a folder whose names or words are the owner's: each has `zqsec`.
+const OWN_WORDS: &[(&str, &str)] = &[
+    ("sys/block/sda/size", "2048\n"),
+    ("sys/block/sda/dev", "8:0\n"),
+    ("sys/block/sda/queue/scheduler", "zqsecsched [none] mq-deadline\n"),
+    ("sys/block/sda/queue/write_cache", "zqseccache\n"),
+    ("sys/block/sda/queue/zoned", "zqseczone\n"),
+    ("sys/block/sda/holders/md_zqsechome/dev", "9:127\n"),
+    ("sys/block/md_zqsechome/size", "1024\n"),
+    ("sys/block/md_zqsechome/dev", "9:127\n"),
+    ("sys/block/md_zqsechome/slaves/sda/dev", "8:0\n"),
+    ("sys/block/md_zqsechome/md_zqsechome1/partition", "1\n"),
+    ("sys/block/md_zqsechome/md_zqsechome1/size", "512\n"),
+    ("sys/block/md_zqsechome/md_zqsechome1/start", "8\n"),
+    ("sys/block/md_zqsechome/md_zqsechome1/dev", "259:9\n"),
+    ("sys/block/md_zqsechome/md/level", "zqseclevel\n"),
+    ("sys/block/md_zqsechome/md/array_state", "zqsecstate\n"),
+    ("sys/block/md_zqsechome/md/sync_action", "zqsecaction\n"),
+    ("sys/block/md_zqsechome/md/bitmap/location", "zqsecfile\n"),
+    ("sys/block/md_zqsechome/md/dev-sda/state", "in_sync,zqsecmember\n"),
+    ("sys/block/md_zqsechome/md/dev-sda/slot", "0\n"),
+    ("sys/block/md_zq/size", "1024\n"),
+    ("sys/block/md_zq/dev", "9:126\n"),
+    ("sys/block/zram0/size", "1024\n"),
+    ("sys/block/zram0/dev", "252:0\n"),
+    ("sys/block/zram0/comp_algorithm", "lzo [zqsecalgorithm]\n"),
+    ("proc/self/mountinfo", "25 1 259:9 / / rw - zqsecfs /dev/md_zqsechome1 rw\n"),
+    ("usr/lib/udev/rules.d/60-zqsec124x.rules", "KERNEL==\"sd?\", ATTR{queue/nomerges}=\"2\"\n"),
+    ("usr/lib/udev/rules.d/60-persistent-storage.rules", "KERNEL==\"sd?\", ATTR{queue/nomerges}=\"2\"\n"),
+];
+
+#[test]
+fn names_of_arrays_and_unknown_words_of_the_kernel_s_files_do_not_travel() {
+    let folder = tempfile::tempdir().unwrap();
+    for (path, content) in OWN_WORDS {
+        let place = folder.path().join("machine").join(path);
+        fs::create_dir_all(place.parent().unwrap()).unwrap();
+        fs::write(place, content).unwrap();
+    }
+    let base = folder.path().join("machine");
+    let base = base.to_str().unwrap();
+    let said = |words: &[&str]| {
+        let output = iodyno(folder.path(), &[words, &["--sysroot", base]].concat());
+        assert!(output.status.code().is_some_and(|code| code < 2), "{words:?}: {}", text(&output));
+        text(&output)
+    };
+    assert!(said(&["tree"]).contains("md_zqsechome"), "the array is read");
+    let mut outputs = vec![("capture", said(&["capture"]))];
+    for format in ["markdown", "bbcode", "text", "json", "svg"] {
+        outputs.push((format, said(&["sheet", "--format", format])));
+    }
+    for (what, output) in &outputs {
+        let line = output.lines().find(|line| line.contains("zqsec") || line.contains("md_zq"));
+        assert_eq!(line, None, "in {what}");
+    }
+    let capture = &outputs[0].1;
+    assert!(capture.contains("60-persistent-storage.rules") && capture.contains("[none] mq-deadline"));
+    assert!(outputs[4].1.contains("\"md_x"), "the array keeps its form: {}", outputs[4].1);
 }

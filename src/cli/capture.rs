@@ -46,7 +46,7 @@ pub(super) fn run(origin: &Origin, args: &CaptureArgs) -> Result<Status, Failure
     let recorder = Recorder::new(root.as_ref());
     source::read_machine(&recorder);
     source::counters::read(&recorder);
-    let text = capture_text(&recorder, args.with_serials);
+    let text = capture_text(recorder.into_recorded(), args.with_serials);
     if text.len() > MOST_TEXT {
         let wrong = format!(
             "has {} MiB of text, more than the {} MiB of a capture",

@@ -21,7 +21,11 @@ const COMMON: &str = "\
     profile sh nvme ssd disk disks hdd block storage sched scheduler schedulers iosched ioscheduler ioschedulers io \
     persistent tuning performance throughput latency balanced powersave virtual guest host network accelerator desktop \
     server cpu cpufreq cpupower governor power pm aspm readahead settings options kernel sysfs default multi user wants \
-    target iodyno custom active queue poll tune";
+    target iodyno custom active queue poll tune \
+    md raid creating firmware dm mpath multipath autosuspend cdrom_id drm evdev fido id infiniband input alsa tape v4l \
+    sensor serial arrays btrfs zoned assembly clustered confirm device camera joystick memory mouse nvmf autoconnect switch \
+    touchpad uaccess iopolicy netapp seat late special net names description probe_mtd sound card debian compat drivers setup \
+    link dhcp hwclock notify e2scrub lvm vdo zvol zfs usb hwdb mdadm ceph rbd drbd ssd-scheduler udisks2";
 
 /// Keys of udev rules (udev(7)), without what stands in braces.
 const UDEV_KEYS: &str = "\

@@ -1,17 +1,16 @@
 //! Redacts a whole capture.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use super::{Redactor, boot_files, is_rules_file, kernel_tables};
 use crate::source::{
     RootError,
-    capture::{Answers, Capture, Recorder, TextRoot, format},
+    capture::{Answers, Capture, TextRoot, format},
     rules,
 };
 
-/// The text of a capture: recorded answers, with pseudonyms unless `with_serials` keeps serials, names and addresses.
-pub fn capture_text(recorder: &Recorder<'_>, with_serials: bool) -> String {
-    let recorded = recorder.recorded();
+/// The text of a capture: the answers, with pseudonyms unless `with_serials` keeps serials, names and addresses.
+pub fn capture_text(recorded: Capture, with_serials: bool) -> String {
     let (serials, mut capture) =
         if with_serials { ("as they are", recorded) } else { ("pseudonyms", with_pseudonyms(recorded)) };
     let note = |name: &str, remark: &str| (name.to_owned(), remark.to_owned());
@@ -31,17 +30,14 @@ fn with_pseudonyms(capture: Capture) -> Capture {
     }
     for folder in ["/sys/block", "/sys/class/block"] {
         let list = capture.answers.get(folder).and_then(|answers| answers.list.as_ref()?.as_ref().ok());
-        for name in list.into_iter().flatten().filter_map(|name| name.strip_prefix("md_")) {
-            redactor.learn_array(name);
-        }
+        list.into_iter().flatten().for_each(|name| redactor.learn_array(name));
     }
     let capture = without_boot_files(capture);
-    let shipped = shipped_names(&capture);
     let mut answers = BTreeMap::new();
     for (path, Answers { list, link, read }) in capture.answers {
         let list = replaced(&mut redactor, list, |redactor, names: Vec<String>| {
             let folder = format!("{path}/");
-            let named = |name: &String| redact_path(redactor, &shipped, &format!("{folder}{name}"));
+            let named = |name: &String| redact_path(redactor, &format!("{folder}{name}"));
             let named = names.iter().map(named);
             let mut names: Vec<String> =
                 named.filter_map(|path| Some(path.rsplit_once('/')?.1.to_owned())).collect();
@@ -52,28 +48,20 @@ fn with_pseudonyms(capture: Capture) -> Capture {
         let link = replaced(&mut redactor, link, |redactor, target: String| redactor.sweep(&target));
         let read =
             replaced(&mut redactor, read, |redactor, content: Vec<u8>| redactor.content(&path, &content));
-        answers.insert(redact_path(&mut redactor, &shipped, &path), Answers { list, link, read });
+        answers.insert(redact_path(&mut redactor, &path), Answers { list, link, read });
     }
     Capture { answers, ..capture }
 }
 
-/// A path without serials, names of control groups and words of the administrator's rules files.
-fn redact_path(redactor: &mut Redactor, shipped: &BTreeSet<String>, path: &str) -> String {
+/// A path without serials, names of control groups and unknown words of rules files. Files that mask each other still have
+/// one name.
+fn redact_path(redactor: &mut Redactor, path: &str) -> String {
     let path = redactor.sweep(path);
     match path.rsplit_once('/') {
         _ if path.starts_with("/sys/fs/cgroup/") => kernel_tables::control_groups(redactor, &path),
-        Some((_, name)) if is_rules_file(name) && !shipped.contains(name) => {
-            boot_files::path(redactor, &path)
-        }
+        Some((_, name)) if is_rules_file(name) => boot_files::path(redactor, &path),
         _ => path,
     }
-}
-
-/// Names of rules files of the distribution, which mask each other by name.
-fn shipped_names(capture: &Capture) -> BTreeSet<String> {
-    let answers = capture.answers.get("/usr/lib/udev/rules.d");
-    let names = answers.and_then(|answers| answers.list.as_ref()?.as_ref().ok());
-    names.into_iter().flatten().cloned().collect()
 }
 
 /// A folder's copies of services, scripts and profiles contain passwords. Their lines that write settings take their
@@ -89,9 +77,10 @@ fn without_boot_files(capture: Capture) -> Capture {
     let files = capture.answers.iter().any(|(path, answers)| {
         !is_kept(path) && (matches!(answers.read, Some(Ok(_))) || matches!(answers.list, Some(Ok(_))))
     });
-    let mut capture = capture;
-    if files && !has_probe {
-        let probe = rules::probe(&TextRoot::from(capture.clone()));
+    let root = TextRoot::from(capture);
+    let probe = (files && !has_probe).then(|| rules::probe(&root));
+    let mut capture = root.into_capture();
+    if let Some(probe) = probe {
         capture
             .answers
             .insert(BOOT_RULES.to_owned(), Answers { read: Some(Ok(probe)), ..Answers::default() });
@@ -120,7 +109,7 @@ fn replaced<T>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::source::SysRoot;
+    use crate::source::{SysRoot, capture::Recorder};
 
     /// A machine with names, serials and addresses in every kind of answer.
     const PRIVATE: &str = r"iodyno capture 1
@@ -157,7 +146,7 @@ none read /probe/x bob on 10.9.8.7 has no 52:54:00:aa:bb:cc
             let _ = recorder.read(path);
         }
 
-        let text = capture_text(&recorder, false);
+        let text = capture_text(recorder.recorded(), false);
         assert!(text.starts_with(&format!("iodyno capture 1\nmade-by: {MADE_BY}\nserials: pseudonyms\n\n")));
         for gone in ["S4EWNX0R", "6b1dcb5e", "bob", "10.9.8.7", "attic", "52:54"] {
             assert!(!text.contains(gone), "{gone} in {text}");
@@ -169,7 +158,7 @@ none read /probe/x bob on 10.9.8.7 has no 52:54:00:aa:bb:cc
         after[0].used_by.clone_from(&before[0].used_by);
         assert_eq!(after, before);
 
-        let whole = capture_text(&recorder, true);
+        let whole = capture_text(recorder.recorded(), true);
         assert!(whole.contains("S4EWNX0R123456") && whole.contains("serials: as they are"));
         assert_eq!(drives(&TextRoot::parse(&whole).unwrap()), before);
     }
@@ -179,7 +168,7 @@ none read /probe/x bob on 10.9.8.7 has no 52:54:00:aa:bb:cc
         let original = TextRoot::parse(include_str!("../../tests/fixtures/stack.capture")).unwrap();
         let recorder = Recorder::new(&original);
         let (machine, _) = crate::source::read_machine(&recorder);
-        let text = capture_text(&recorder, false);
+        let text = capture_text(recorder.recorded(), false);
         let redacted = Redactor::of_machine(&machine).machine(&machine);
         let shown = format!("{:?} {:?}", redacted.layers, redacted.drives);
         for gone in ["cryptdata", "6b1dcb5e00aa", "data--1-home", "abcdef0123456789"] {

@@ -104,8 +104,12 @@ fn is_one_pattern(pattern: &str) -> bool {
 /// A value that a setting takes, or several with `|` between them.
 pub(super) fn is_setting_value(value: &str) -> bool {
     let value = value.trim();
-    !value.is_empty()
-        && value.split('|').map(str::trim).all(|one| is_number(one) || is_in(SETTING_WORDS, one))
+    !value.is_empty() && value.split('|').map(str::trim).all(is_setting_word)
+}
+
+/// A number or a word that a setting takes.
+pub(super) fn is_setting_word(word: &str) -> bool {
+    is_number(word) || is_in(SETTING_WORDS, word)
 }
 
 /// The value, if it is one that a setting takes.

@@ -1,8 +1,9 @@
-//! Redacts tables of the kernel whose rows name more than drives: interrupts, CPUs, control groups, settings of systems.
+//! Redacts tables of the kernel whose rows name more than drives: interrupts, CPUs, control groups, settings of systems; and
+//! the words of its attributes.
 
 use super::{
     Redactor,
-    forms::{is_in, is_number},
+    forms::{is_in, is_kernel_device, is_number, is_setting_word},
     tables,
 };
 
@@ -30,6 +31,15 @@ const CGROUP_WORDS: &str = "\
     user system init machine session app background slice scope service docker podman libpod lxc crio containerd kubepods \
     besteffort burstable payload monitor unified fs cgroup sys blkio io max latency throttle read bps iops device dbus \
     ssh sshd tmux spawn";
+
+/// Words of queues, arrays, caches and CPUs besides those of settings: schedulers, levels, states, algorithms, drivers.
+const ATTRIBUTE_WORDS: &str = "\
+    host-aware host-managed linear multipath faulty container raid0 raid1 raid4 raid5 raid6 raid10 clear inactive suspended \
+    readonly read-auto clean active write-pending active-idle broken idle resync recover check repair reshape frozen \
+    in_sync write_mostly spare blocked write_error want_replacement replacement external_bbl failfast journal file \
+    clustered external metadata unknown max delayed system local ppl dirty nonpersistent imsm ddf writethrough writeback \
+    writearound cache detaching lru fifo random lzo lzo-rle lz4 lz4hc zstd deflate 842 bps-default acpi-cpufreq \
+    intel_pstate intel_cpufreq amd-pstate amd-pstate-epp cppc_cpufreq performance_power auto-off unthrottle";
 
 /// `/proc/interrupts`: names of drivers that are not known become pseudonyms, which network interfaces have.
 pub(super) fn interrupts(redactor: &mut Redactor, text: &str) -> String {
@@ -110,6 +120,23 @@ fn keyed(redactor: &mut Redactor, text: &str, separator: char, is_known: impl Fn
 /// A path of control groups, or the lines of `/proc/PID/cgroup`.
 pub(super) fn control_groups(redactor: &mut Redactor, text: &str) -> String {
     tables::words_but(redactor, text, CGROUP_WORDS)
+}
+
+/// A file of a queue, an array, a cache or a CPU: words that are not the kernel's become pseudonyms.
+pub(super) fn attribute(redactor: &mut Redactor, text: &str) -> String {
+    let is_gap = |c: char| c.is_whitespace() || matches!(c, '[' | ']' | ',' | '(' | ')' | '/' | ':');
+    let words = text.split_inclusive(is_gap).map(|piece| {
+        let word = piece.trim_end_matches(is_gap);
+        let is_version = word.split('.').all(is_number);
+        let is_known = is_version || is_setting_word(word) || is_in(ATTRIBUTE_WORDS, word);
+        let replaced = if is_known || word.is_empty() || is_kernel_device(word) {
+            word.to_owned()
+        } else {
+            tables::words_but(redactor, word, "")
+        };
+        replaced + &piece[word.len()..]
+    });
+    words.collect()
 }
 
 /// Counters: a word and numbers a line. Other words become pseudonyms.

@@ -2,8 +2,11 @@
 
 use super::{Redactor, arguments, boot_files, kernel_tables, pseudonyms::Shape, tables};
 use crate::{
-    machine::{Drive, DriveKind, Host, LayerKind, Layers, Machine, Measured, Process, Use, User},
-    model::Reading,
+    machine::{
+        Drive, DriveKind, Host, LayerKind, Layers, Machine, Measured, Process, Queue, Use, User,
+        queue::Choice,
+    },
+    model::{DriveName, Reading},
     text::Label,
 };
 
@@ -14,23 +17,30 @@ impl Redactor {
         let mut learn = |path: &str, text: &Label| redactor.learn(path, text.as_str().as_bytes());
         machine.host.name.value().into_iter().for_each(|name| learn("/proc/sys/kernel/hostname", name));
         machine.host.command_line.value().into_iter().for_each(|line| learn("/proc/cmdline", line));
+        let names = machine.drives.iter().map(|drive| &drive.name).chain(machine.layers.devices.keys());
+        for name in names {
+            redactor.learn_array(name.as_str());
+        }
         for drive in &machine.drives {
-            drive.serial.value().into_iter().for_each(|serial| learn("serial", serial));
-            drive.backing_file.iter().for_each(|file| learn("backing_file", file));
-            for used in &drive.used_by {
-                let seen = match &used.by {
-                    User::Mount { point, .. } | User::HiddenMount { seen: Some((point, _)), .. } => {
-                        Some(point)
-                    }
-                    User::SwapFile(file) => Some(file),
-                    _ => None,
-                };
-                if let Some(path) = seen {
-                    learn("backing_file", path);
-                }
-            }
+            redactor.learn_drive(drive);
         }
         redactor
+    }
+
+    fn learn_drive(&mut self, drive: &Drive) {
+        let mut learn = |path: &str, text: &Label| self.learn(path, text.as_str().as_bytes());
+        drive.serial.value().into_iter().for_each(|serial| learn("serial", serial));
+        drive.backing_file.iter().for_each(|file| learn("backing_file", file));
+        for used in &drive.used_by {
+            let seen = match &used.by {
+                User::Mount { point, .. } | User::HiddenMount { seen: Some((point, _)), .. } => Some(point),
+                User::SwapFile(file) => Some(file),
+                _ => None,
+            };
+            if let Some(path) = seen {
+                learn("backing_file", path);
+            }
+        }
     }
 
     /// The machine with pseudonyms.
@@ -99,12 +109,22 @@ impl Redactor {
     }
 
     fn drive(&mut self, drive: &mut Drive) {
+        drive.name = self.device(&drive.name);
+        for partition in &mut drive.partitions {
+            partition.name = self.outside(&partition.name);
+        }
+        self.queue(&mut drive.queue);
         drive.path = self.sweep(&drive.path).into();
         drive.serial =
             drive.serial.clone().map(|serial| Label::new(&self.whole(serial.as_str(), Shape::Text)));
         drive.wwid = Reading::absent(drive.wwid.path().clone(), "left out");
         for text in [&mut drive.model, &mut drive.firmware] {
             *text = text.clone().map(|text| Label::new(&self.sweep(text.as_str())));
+        }
+        if drive.kind == DriveKind::Md {
+            // The model of an array is its level.
+            let level = |level: Label| Label::new(&kernel_tables::attribute(self, level.as_str()));
+            drive.model = drive.model.clone().map(level);
         }
         if drive.kind == DriveKind::Dm {
             // The model of device mapper is the volume's name.
@@ -121,16 +141,41 @@ impl Redactor {
         }
     }
 
+    /// The kernel's name of a device: of an array it may contain the user's.
+    pub(super) fn device(&mut self, name: &DriveName) -> DriveName {
+        // Of a stored run it may be one that is gone.
+        self.learn_array(name.as_str());
+        DriveName(Label::new(&self.sweep(name.as_str())))
+    }
+
+    fn queue(&mut self, queue: &mut Queue) {
+        let mut words = |text: &Label| Label::new(&kernel_tables::attribute(self, text.as_str()));
+        queue.scheduler = queue.scheduler.clone().map(|Choice { current, choices }| Choice {
+            current: words(&current),
+            choices: choices.iter().map(&mut words).collect(),
+        });
+        queue.write_cache = queue.write_cache.clone().map(|text| words(&text));
+        for other in queue.others.values_mut() {
+            *other = other.clone().map(|text| words(&text));
+        }
+    }
+
     fn layers(&mut self, layers: &mut Layers) {
+        layers.devices = std::mem::take(&mut layers.devices)
+            .into_iter()
+            .map(|(name, layer)| (self.device(&name), layer))
+            .collect();
         for layer in layers.devices.values_mut() {
-            if let LayerKind::Dm(dm) = &mut layer.kind {
-                dm.name = dm.name.clone().map(|name| Label::new(&tables::volume(self, name.as_str())));
-            }
+            self.layer(&mut layer.kind);
             for below in &mut layer.below {
                 *below = self.outside(below);
             }
         }
         for mount in &mut layers.file_systems {
+            for device in &mut mount.devices {
+                *device = self.outside(device);
+            }
+            mount.kind = Label::new(&tables::file_system(self, mount.kind.as_str()));
             mount.point = self.path(&mount.point);
             for option in &mut mount.options {
                 *option = Label::new(&tables::mount_option(self, option.as_str()));
@@ -138,10 +183,39 @@ impl Redactor {
         }
     }
 
+    fn layer(&mut self, kind: &mut LayerKind) {
+        let mut words = |text: &mut Reading<Label>| {
+            *text = text.clone().map(|text| Label::new(&kernel_tables::attribute(self, text.as_str())));
+        };
+        match kind {
+            LayerKind::Md(md) => {
+                [&mut md.level, &mut md.state, &mut md.sync_action, &mut md.bitmap]
+                    .into_iter()
+                    .for_each(&mut words);
+                for member in &mut md.members {
+                    words(&mut member.state);
+                }
+                for member in &mut md.members {
+                    member.name = self.outside(&member.name);
+                }
+            }
+            LayerKind::Dm(dm) => {
+                dm.name = dm.name.clone().map(|name| Label::new(&tables::volume(self, name.as_str())));
+            }
+            LayerKind::Bcache { mode, state } => [mode, state].into_iter().for_each(words),
+            LayerKind::Zram { algorithm } => words(algorithm),
+            LayerKind::Loop { .. } | LayerKind::Other => {}
+        }
+    }
+
     fn user(&mut self, user: &User) -> User {
         match user.clone() {
-            User::Mount { point, filesystem } => User::Mount { point: self.path(&point), filesystem },
+            User::Mount { point, filesystem } => {
+                let filesystem = Label::new(&tables::file_system(self, filesystem.as_str()));
+                User::Mount { point: self.path(&point), filesystem }
+            }
             User::HiddenMount { filesystem, seen } => {
+                let filesystem = Label::new(&tables::file_system(self, filesystem.as_str()));
                 let seen = seen.map(|(point, process)| (self.path(&point), self.process(&process)));
                 User::HiddenMount { filesystem, seen }
             }
@@ -158,7 +232,7 @@ impl Redactor {
     }
 
     fn process(&mut self, process: &Process) -> Process {
-        Process { id: process.id, command: self.outside(&process.command) }
+        Process { id: process.id, command: Label::new(&tables::program(self, process.command.as_str())) }
     }
 
     /// Free text.

@@ -21,8 +21,9 @@ impl Redactor {
     #[must_use]
     pub(crate) fn run(&mut self, run: &RunSummary) -> RunSummary {
         let mut run = run.clone();
-        run.workload.targets.iter_mut().for_each(without_path);
+        run.workload.targets.iter_mut().for_each(|target| self.target(target));
         for target in &mut run.targets {
+            target.drive = target.drive.take().map(|name| self.device(&name));
             let path = std::mem::replace(&mut target.name, Label::new(FILE));
             if is_device(path.as_str()) {
                 target.name = path.clone();
@@ -46,6 +47,8 @@ impl Redactor {
             record.targets.iter().map(path).filter(|path| !is_device(path)).collect();
         // Longest first: one may begin with another.
         paths.sort_by_key(|path| std::cmp::Reverse(path.len()));
+        let of_arms = record.arms.iter_mut().flat_map(|arm| &mut arm.workload.targets);
+        record.targets.iter_mut().chain(of_arms).for_each(|target| self.target(target));
         let mut clean = |text: &mut String| {
             for path in &paths {
                 *text = text.replace(path.as_str(), FILE);
@@ -53,7 +56,6 @@ impl Redactor {
             *text = self.worldly(text);
         };
         record.boot = Label::default();
-        record.targets.iter_mut().for_each(without_path);
         record.options.iter_mut().for_each(|(_, value)| clean(value));
         record.ended_because.iter_mut().for_each(&mut clean);
         for out in &mut record.thrown_out_because {
@@ -69,11 +71,10 @@ impl Redactor {
             clean(&mut effect.meaning);
         }
         for arm in &mut record.arms {
-            arm.workload.targets.iter_mut().for_each(without_path);
             arm.left_out.iter_mut().for_each(&mut clean);
         }
         let arms = record.arms.iter_mut().flat_map(|arm| {
-            let values = arm.settings.iter_mut().map(|set| &mut set.value);
+            let values = arm.settings.iter_mut().flat_map(|set| [&mut set.device, &mut set.value]);
             values.chain([&mut arm.label])
         });
         let effects = record.effects.iter_mut().map(|effect| &mut effect.arm);
@@ -84,10 +85,11 @@ impl Redactor {
         }
         record
     }
-}
 
-fn without_path(target: &mut Target) {
-    if !is_device(&target.path.to_string_lossy()) {
-        target.path = FILE.into();
+    fn target(&mut self, target: &mut Target) {
+        if !is_device(&target.path.to_string_lossy()) {
+            target.path = FILE.into();
+        }
+        target.drive = target.drive.take().map(|name| self.device(&name));
     }
 }

@@ -59,6 +59,16 @@ const OPTION_WORDS: &str = "\
     posix nobarrier all async inode once bug lz4 lz4hc lzo-rle nologreplay ignorebadroots ignoredatacsums low normal segment \
     section block";
 
+/// Programs that open drives; others may have names of their owners'.
+const PROGRAMS: &str = "\
+    fio iodyno dd bash sh zsh fish python python3 perl systemd systemd-udevd udevd systemd-logind systemd-journal dockerd \
+    containerd containerd-shim podman crio kubelet runc lxc-start qemu-system-x86 qemu-system-aar qemu-kvm kvm libvirtd \
+    virtqemud firecracker cloud-hyperviso mdadm mdmon mount.ntfs ntfs-3g exfat fuse2fs lvm lvmetad dmeventd multipathd \
+    cryptsetup iscsid tgtd nvmetcli smartd smartctl hdparm nvme udisksd gvfsd gnome-disks gparted parted fdisk cfdisk sgdisk \
+    blkid partprobe zed zpool zfs ceph-osd ceph-mon glusterfsd postgres mysqld mariadbd mongod redis-server clickhouse-serv \
+    rsync tar cat cp pv badblocks e2fsck fsck fsck.ext4 mkfs mkfs.ext4 mkfs.xfs blktrace bpftrace perf snapd squashfuse \
+    qbittorrent transmission-da steam vmware-vmx VirtualBoxVM Xorg init swapper tmux screen sshd sudo su less grep vi vim";
+
 /// Words in `ip=` and similar arguments that are not names.
 const COMMON_WORDS: &str = "dhcp dhcp4 dhcp6 on off any none both auto auto6 bootp rarp tcp nfs vers";
 
@@ -101,25 +111,36 @@ pub(super) fn mounts(redactor: &mut Redactor, table: &str) -> String {
     table.split_inclusive('\n').map(|line| line_of_mounts(redactor, line)).collect()
 }
 
-/// The lines of [`crate::source::open_files::PROBE`]: mount points, exported files, targets and pools contain names.
+/// The lines of [`crate::source::open_files::PROBE`]: mount points, exported files, targets and pools contain names, and
+/// processes have them.
 pub(super) fn device_users(redactor: &mut Redactor, lines: &str) -> String {
-    lines
-        .split_inclusive('\n')
-        .map(|line| {
-            // Indexes of the words with names.
-            let is_chosen = |index: usize| match line.split(' ').next() {
-                Some("mount") => index == 3,
-                Some("export-file") => index == 1 || index > 2,
-                Some("export") => index > 2,
-                Some("pool") => index > 1,
-                _ => false,
-            };
-            let replaced = line.split_inclusive(' ').enumerate().map(|(index, word)| {
-                if is_chosen(index) { words(redactor, word) } else { redactor.worldly(word) }
-            });
-            replaced.collect::<String>()
-        })
-        .collect()
+    let word_at = |redactor: &mut Redactor, kind: &str, index: usize, word: &str| match (kind, index) {
+        ("mount", 3) | ("export-file", 1 | 3..) | ("export", 3..) | ("pool", 2..) => words(redactor, word),
+        ("mount", 2) => file_system(redactor, word),
+        ("open", 3..) | ("mount", 5..) => program(redactor, word),
+        _ => redactor.worldly(word),
+    };
+    let line = |line: &str| {
+        let kind = line.split(' ').next().unwrap_or_default();
+        let words = line.split_inclusive(' ').enumerate();
+        words.map(|(index, word)| word_at(redactor, kind, index, word)).collect::<String>()
+    };
+    lines.split_inclusive('\n').map(line).collect()
+}
+
+/// The name of a process: one of a known program, else a pseudonym.
+pub(super) fn program(redactor: &mut Redactor, name: &str) -> String {
+    known_or_words(redactor, name, |name| is_in(PROGRAMS, name))
+}
+
+/// A file system's type.
+pub(super) fn file_system(redactor: &mut Redactor, name: &str) -> String {
+    known_or_words(redactor, name, |name| is_in(FILE_SYSTEMS, name) || is_in(KERNEL_SOURCES, name))
+}
+
+fn known_or_words(redactor: &mut Redactor, text: &str, is_known: impl Fn(&str) -> bool) -> String {
+    let name = text.trim_end();
+    if is_known(name) { text.to_owned() } else { words_but(redactor, text, "") }
 }
 
 fn line_of_mounts(redactor: &mut Redactor, line: &str) -> String {

@@ -64,6 +64,11 @@ impl TextRoot {
         Self { capture: Capture { notes: Vec::new(), answers }, pasted: Some(Arc::new(pasted)) }
     }
 
+    /// The capture, when nothing more is asked.
+    pub fn into_capture(self) -> Capture {
+        self.capture
+    }
+
     /// The capture it answers from.
     pub fn capture(&self) -> &Capture {
         &self.capture
@@ -109,6 +114,12 @@ impl<'a> Recorder<'a> {
     /// The answers so far.
     pub fn recorded(&self) -> Capture {
         let answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        Capture { notes: Vec::new(), answers }
+    }
+
+    /// The answers, when nothing more is asked.
+    pub fn into_recorded(self) -> Capture {
+        let answers = self.answers.into_inner().unwrap_or_else(PoisonError::into_inner);
         Capture { notes: Vec::new(), answers }
     }
 
