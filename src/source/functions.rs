@@ -7,6 +7,7 @@ use std::{
 
 use super::{
     fields,
+    pci::MOST_FUNCTIONS,
     root::{self, SysRoot},
 };
 use crate::model::PciAddress;
@@ -44,7 +45,7 @@ impl Functions {
         }
         self.is_new = true;
         (self.aer, self.links, self.next_link) = (Vec::new(), Vec::new(), 0);
-        for name in root.list(DEVICES).unwrap_or_default() {
+        for name in root.list(DEVICES).unwrap_or_default().iter().take(MOST_FUNCTIONS) {
             let Ok(folder) = root::resolve(root, &format!("{DEVICES}/{name}")) else { continue };
             let errors = format!("{folder}/aer_dev_correctable");
             if let (Ok(address), Ok(())) = (name.parse(), root.read_into(&errors, &mut self.text)) {

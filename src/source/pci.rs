@@ -26,7 +26,7 @@ use crate::{
 const DEVICES: &str = "/sys/bus/pci/devices";
 
 /// Functions that are read; servers with virtual functions have some thousands.
-const MOST_FUNCTIONS: usize = 1 << 14;
+pub(super) const MOST_FUNCTIONS: usize = 1 << 14;
 
 /// Reads the tree. Problems are those without a reading: devices that disappeared meanwhile, folders that cannot be
 /// listed. Problems of a device's files are in its [`PciNode`].

@@ -79,8 +79,13 @@ pub(crate) fn all_names(root: &dyn SysRoot, path: &str, each: &mut dyn FnMut(&st
 /// Maximum length of any file: tables of /proc on machines with a thousand CPUs.
 pub(crate) const MOST_BYTES: usize = 16 << 20;
 
-/// Maximum names in a folder.
-pub(crate) const MOST_NAMES: usize = 1 << 17;
+/// Maximum names in the folder at `path`. /proc has a name for each process; folders of rules and services have hundreds.
+pub(crate) fn most_names(path: &str) -> usize {
+    const OF_KERNEL: usize = 1 << 17;
+    const OF_FILES: usize = 1 << 12;
+    let is_of_files = ["/etc/", "/usr/", "/run/", "/opt/"].iter().any(|first| path.starts_with(first));
+    if is_of_files { OF_FILES } else { OF_KERNEL }
+}
 
 /// Maximum length of the file at `path`. An attribute of sysfs is a page at most (fs/sysfs/file.c), and pages have up to
 /// 64 KiB.

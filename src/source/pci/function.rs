@@ -76,13 +76,17 @@ fn slots(root: &dyn SysRoot) -> BTreeMap<String, Label> {
         .collect()
 }
 
-/// The function at `path`; `None` if it disappeared.
+/// The function at `path`; `None` if it disappeared, or has no file at all in a copy.
 pub(super) fn read(root: &dyn SysRoot, shared: &Shared, address: PciAddress, path: &str) -> Option<PciNode> {
     let file = |name: &str| format!("{path}/{name}");
     let class = root::hex(root, &file("class")).and_then(|value| narrow::<u32>(value, 0xff_ffff));
     let vendor = id(root, &file("vendor"));
-    if !class.is_known() && !vendor.is_known() && root.list(path).is_err_and(|error| error.is_absent()) {
-        return None;
+    if !class.is_known() && !vendor.is_known() {
+        match root.list(path) {
+            Err(error) if error.is_absent() => return None,
+            Ok(names) if names.is_empty() && root.pasted().is_none() => return None,
+            _ => {}
+        }
     }
     let device = id(root, &file("device"));
     let subsystem_device = id(root, &file("subsystem_device"));

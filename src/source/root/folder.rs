@@ -11,7 +11,7 @@ use std::{
 use super::{
     MOST_BYTES, RootError, SysRoot, file_name, join,
     live::{list_folder, read_link, read_regular, start_of_regular},
-    most_bytes, parent,
+    most_bytes, most_names, parent,
 };
 use crate::source::open_files;
 
@@ -116,7 +116,7 @@ impl SysRoot for FolderRoot {
     }
 
     fn list(&self, path: &str) -> Result<Vec<String>, RootError> {
-        list_folder(&self.settle(path, true)?)
+        list_folder(&self.settle(path, true)?, most_names(path))
     }
 }
 

@@ -13,7 +13,7 @@ use rustix::{
     fs::{Mode, OFlags, RawDir, SeekFrom},
 };
 
-use super::{MOST_BYTES, MOST_NAMES, RootError, SysRoot, most_bytes};
+use super::{MOST_BYTES, RootError, SysRoot, most_bytes, most_names};
 use crate::source::ids;
 
 /// The running kernel's files.
@@ -57,7 +57,7 @@ impl SysRoot for LiveRoot {
     }
 
     fn list(&self, path: &str) -> Result<Vec<String>, RootError> {
-        list_folder(Path::new(path))
+        list_folder(Path::new(path), most_names(path))
     }
 
     fn read_into(&self, path: &str, buffer: &mut Vec<u8>) -> Result<(), RootError> {
@@ -138,6 +138,8 @@ pub(super) fn start_of_regular(path: &Path, most: usize) -> Result<Vec<u8>, Root
     check_regular(&file.metadata()?)?;
     let mut content = Vec::with_capacity(most.min(4096));
     file.take(most as u64).read_to_end(&mut content)?;
+    // A recorder keeps thousands of them.
+    content.shrink_to_fit();
     Ok(content)
 }
 
@@ -154,11 +156,11 @@ pub(super) fn read_link(path: &Path) -> Result<String, RootError> {
     Ok(fs::read_link(path)?.to_string_lossy().into_owned())
 }
 
-/// A folder's names, sorted; EFBIG for more than [`MOST_NAMES`].
-pub(super) fn list_folder(path: &Path) -> Result<Vec<String>, RootError> {
+/// A folder's names, sorted; EFBIG for more than `most`.
+pub(super) fn list_folder(path: &Path, most: usize) -> Result<Vec<String>, RootError> {
     let names = fs::read_dir(path)?.map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()));
-    let mut names = names.take(MOST_NAMES + 1).collect::<Result<Vec<_>, RootError>>()?;
-    if names.len() > MOST_NAMES {
+    let mut names = names.take(most + 1).collect::<Result<Vec<_>, RootError>>()?;
+    if names.len() > most {
         return Err(RootError::Errno(libc::EFBIG));
     }
     names.sort_unstable();
