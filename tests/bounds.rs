@@ -64,6 +64,45 @@ fn attribute_files_of_16_mib_are_refused_unread() {
 }
 
 #[test]
+fn folders_of_twenty_thousand_names_take_little_memory() {
+    let folder = tempfile::tempdir().unwrap();
+    let base = folder.path();
+    for (name, is_file) in [("etc/modprobe.d", true), ("sys/bus/pci/devices", false)] {
+        fs::create_dir_all(base.join(name)).unwrap();
+        for number in 0..20_000 {
+            let place = base.join(name);
+            if is_file {
+                fs::write(place.join(format!("{number}.conf")), "#").unwrap();
+            } else {
+                let (device, function) = (number >> 3 & 31, number & 7);
+                let entry = format!("{:04x}:{:02x}:{device:02x}.{function}", number >> 16, number >> 8 & 255);
+                fs::create_dir_all(place.join(entry)).unwrap();
+            }
+        }
+    }
+    fs::create_dir_all(base.join("proc")).unwrap();
+    let output = run(128, &["capture", "--sysroot", base.to_str().unwrap()]);
+    assert!(output.status.success(), "{}", said(&output));
+    assert!(output.stdout.len() < 8 << 20, "{} bytes", output.stdout.len());
+}
+
+#[test]
+fn a_journal_of_zeros_takes_the_memory_of_a_record() {
+    let state = tempfile::tempdir().unwrap();
+    let journal = state.path().join("journal.jsonl");
+    File::create(&journal).unwrap().set_len(64 << 20).unwrap();
+    let mut command = Command::new("sh");
+    command.args(["-c", "ulimit -v 98304; exec \"$0\" tune journal", env!("CARGO_BIN_EXE_iodyno")]);
+    let output = command.env("IODYNO_STATE_DIR", state.path()).stdin(Stdio::null()).output().unwrap();
+    assert!(output.status.success(), "{}", said(&output));
+    assert!(
+        said(&output).contains("line 1 is damaged (zeros) and skipped; remove the line"),
+        "{}",
+        said(&output)
+    );
+}
+
+#[test]
 fn captures_of_millions_of_files_or_names_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let head = "iodyno capture 1\n\n";

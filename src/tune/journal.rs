@@ -6,10 +6,13 @@
 //! and its files are checked first ([`StateFolder`]).
 
 mod compaction;
+mod reading;
+
+pub use reading::{Contents, Damage, parse};
 
 use std::{
     fs::File,
-    io::{self, Read, Write},
+    io::{self, BufReader, Write},
     os::unix::fs::FileExt,
     path::PathBuf,
     sync::{
@@ -20,6 +23,8 @@ use std::{
 
 use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
+
+use reading::is_torn;
 
 use super::{change::Outcome, device::Identity};
 use crate::store::StateFolder;
@@ -168,25 +173,6 @@ impl JournalError {
     pub fn is_full(&self) -> bool {
         matches!(self, Self::File { error, .. } if is_full(error))
     }
-}
-
-/// A line that is no record.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("line {line} is damaged ({why}) and skipped; undo that change by hand, then remove the line")]
-pub struct Damage {
-    /// 1 is the first.
-    pub line: usize,
-    /// The parser's error.
-    pub why: String,
-}
-
-/// The content of a journal.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Contents {
-    /// Its records, oldest first.
-    pub records: Vec<Record>,
-    /// Damaged lines, without a last one torn by a kill.
-    pub damaged: Vec<Damage>,
 }
 
 /// The journal's file in the state folder, and the folder of its sessions' locks.
@@ -359,10 +345,8 @@ impl Journal {
         if is_long < LONG {
             return Ok(());
         }
-        let mut file = self.locked(&folder)?;
-        let mut content = Vec::new();
-        file.read_to_end(&mut content).map_err(failed)?;
-        let Some(short) = compaction::shortened(&content, boot, |session| !self.is_dead(session)) else {
+        let content = BufReader::new(self.locked(&folder)?);
+        let Some(short) = compaction::shortened(content, boot, |session| !self.is_dead(session)) else {
             return Ok(());
         };
         // Of a process that was killed while it wrote.
@@ -399,15 +383,13 @@ impl Journal {
     pub fn contents(&self) -> Result<Contents, JournalError> {
         if let Some(memory) = &self.memory {
             let records = memory.lock().unwrap_or_else(PoisonError::into_inner).clone();
-            return Ok(Contents { records, damaged: Vec::new() });
+            return Ok(Contents { records, ..Contents::default() });
         }
         let folder = StateFolder::open(&self.folder).map_err(|error| self.failed("", error))?;
         let file = folder.map(|folder| folder.read(NAME)).transpose();
         let failed = |error| self.failed(NAME, error);
-        let Some(mut file) = file.map_err(failed)?.flatten() else { return Ok(Contents::default()) };
-        let mut content = Vec::new();
-        file.read_to_end(&mut content).map_err(failed)?;
-        Ok(parse(&content))
+        let Some(file) = file.map_err(failed)?.flatten() else { return Ok(Contents::default()) };
+        reading::read(BufReader::new(file)).map_err(failed)
     }
 
     /// Whether that session's process is gone: its lock is free, or its file missing. A session whose lock cannot be read
@@ -489,47 +471,6 @@ fn last_line(file: &File, tail: &Tail) -> io::Result<Option<Vec<u8>>> {
     Ok(Some(line))
 }
 
-/// Whether a last line without an end is the beginning of a record, torn by a kill before its change was made.
-fn is_torn(line: &[u8]) -> bool {
-    // A torn character is an error without a length.
-    let is_text = std::str::from_utf8(line).map_or_else(|error| error.error_len().is_none(), |_| true);
-    line.starts_with(b"{") && is_text && !line.contains(&0) && serde_json::from_slice::<Record>(line).is_err()
-}
-
-/// Parses a journal. A last line without an end was torn by a kill before its change was made, and is skipped; any other
-/// invalid line is damaged. Zeros, which a loss of power leaves, are no part of the record behind them.
-pub fn parse(content: &[u8]) -> Contents {
-    let mut contents = Contents::default();
-    for (index, line) in lines(content) {
-        let without = without_zeros(line);
-        let record = serde_json::from_slice(without);
-        let why = match record {
-            Ok(record) => {
-                contents.records.push(record);
-                (without.len() < line.len()).then(|| "zeros in the place of earlier records".to_owned())
-            }
-            Err(_) if without.is_empty() => Some("zeros".to_owned()),
-            Err(error) => Some(error.to_string()),
-        };
-        contents.damaged.extend(why.map(|why| Damage { line: index + 1, why }));
-    }
-    contents
-}
-
-/// The lines with their indexes, without empty ones and without a torn last one.
-fn lines(content: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
-    let end = content.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1);
-    let (whole, last) = content.split_at(end);
-    let content = if is_torn(last) { whole } else { content };
-    content.split(|byte| *byte == b'\n').enumerate().filter(|(_, line)| !line.trim_ascii().is_empty())
-}
-
-fn without_zeros(line: &[u8]) -> &[u8] {
-    let start = line.iter().position(|byte| *byte != 0).unwrap_or(line.len());
-    let end = line.iter().rposition(|byte| *byte != 0).map_or(start, |last| last + 1);
-    &line[start..end]
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -554,7 +495,7 @@ mod tests {
         assert_eq!(contents.records.len(), 3, "what is undamaged is read");
         assert_eq!(contents.damaged.iter().map(|damage| damage.line).collect::<Vec<_>>(), [3, 4]);
         let said = contents.damaged[0].to_string();
-        assert!(said.starts_with("line 3 is damaged (") && said.contains("; undo "), "{said}");
+        assert!(said.starts_with("line 3 is damaged (") && said.ends_with("; remove the line"), "{said}");
     }
 
     #[test]

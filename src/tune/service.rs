@@ -31,7 +31,7 @@ use super::{
     Actuator, Change, Device, Identity, Outcome, Restored, Tuner, Wanted,
     change_log::{ChangeLog, Entry},
     device::DRIVER,
-    journal::{Event, Gain, Journal, JournalError, Purpose, Record},
+    journal::{Contents, Event, Gain, Journal, JournalError, Purpose, Record},
     settings::{rank, resets},
     tuner::{TuneError, planned},
     undo::{Step, Which},
@@ -88,11 +88,17 @@ impl SettingsService {
         Ok(ChangeLog::of(&self.journal.contents()?.records, self.boot()?))
     }
 
-    /// The journal's damaged lines, a sentence each.
+    /// The journal's first damaged lines, a sentence each, and the number of the others.
     pub fn damage(&self) -> Result<Vec<String>, JournalError> {
         let path = self.journal.path();
-        let damaged = self.journal.contents()?.damaged;
-        Ok(damaged.iter().map(|damage| format!("{}: {damage}", path.display())).collect())
+        let Contents { damaged, more_damaged, .. } = self.journal.contents()?;
+        let of_file = |what: String| format!("{}: {what}", path.display());
+        let more = match more_damaged {
+            0 => None,
+            1 => Some("one more line is damaged and skipped; check the file".to_owned()),
+            more => Some(format!("{more} more lines are damaged and skipped; check the file")),
+        };
+        Ok(damaged.iter().map(ToString::to_string).chain(more).map(of_file).collect())
     }
 
     /// Changes that killed experiments and screens left, a line each, with the command that undoes them; for commands that

@@ -3,28 +3,39 @@
 //! Kept are the records of a file since it and the files that change along with it last had their first values, the records
 //! of living sessions, and the last gain measured for each value.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    io::BufRead,
+};
 
-use super::{Event, Gain, Record, lines, parse, without_zeros};
+use super::{Event, Gain, Record, reading::Line};
 use crate::tune::change_log::ChangeLog;
 
 /// The journal's text without what can no longer be undone; `None` unless that halves it. Damaged lines stay, at its
 /// beginning: they may be changes that the user has to undo by hand.
-pub(super) fn shortened(content: &[u8], boot: &str, is_living: impl Fn(&str) -> bool) -> Option<Vec<u8>> {
-    let contents = parse(content);
-    let mut out = Vec::new();
-    let damaged: BTreeSet<usize> = contents.damaged.iter().map(|damage| damage.line).collect();
-    for (_, line) in lines(content).filter(|(index, _)| damaged.contains(&(index + 1))) {
-        // A record behind zeros is among the records.
-        let is_record = serde_json::from_slice::<Record>(without_zeros(line)).is_ok();
-        out.extend_from_slice(if is_record { b"\0" } else { line });
-        out.push(b'\n');
+pub(super) fn shortened(
+    mut content: impl BufRead,
+    boot: &str,
+    is_living: impl Fn(&str) -> bool,
+) -> Option<Vec<u8>> {
+    let (mut out, mut records, mut length) = (Vec::new(), Vec::new(), 0);
+    let mut line = Line::default();
+    while line.next(&mut content).ok()? {
+        length += line.length;
+        let (record, why) = line.parsed();
+        if why.is_some() {
+            // A record behind zeros is among the records.
+            out.extend((line.has_zeros || record.is_some()).then_some(0));
+            out.extend_from_slice(if record.is_some() { b"" } else { &line.bytes });
+            out.push(b'\n');
+        }
+        records.extend(record);
     }
-    for record in kept(&contents.records, boot, is_living)? {
+    for record in kept(&records, boot, is_living)? {
         out.extend(serde_json::to_vec(record).ok()?);
         out.push(b'\n');
     }
-    (out.len() <= content.len() / 2).then_some(out)
+    (out.len() <= length / 2).then_some(out)
 }
 
 /// The records that still count; `None` if another change log would follow from them.
@@ -128,7 +139,7 @@ mod tests {
     use crate::tune::{
         change::Outcome,
         device::Identity,
-        journal::{Affected, Purpose},
+        journal::{Affected, Purpose, parse},
     };
 
     const FILES: [&str; 4] = ["/a", "/b", "/c", "/d"];
@@ -221,14 +232,14 @@ mod tests {
         }
         let living = Record { session: "3-a".into(), ..all[0].clone() };
         all.push(living.clone());
-        let short = shortened(&text(&all), "now", |session| session == "3-a").unwrap();
+        let short = shortened(text(&all).as_slice(), "now", |session| session == "3-a").unwrap();
         assert_eq!(parse(&short).records, [standing, &[living]].concat());
         assert_eq!(ChangeLog::of(&parse(&short).records, "now"), ChangeLog::of(&all, "now"));
-        assert!(shortened(&text(&all), "next boot", |_| false).unwrap().is_empty());
-        assert_eq!(shortened(&text(standing), "now", |_| false), None, "nothing to gain");
+        assert!(shortened(text(&all).as_slice(), "next boot", |_| false).unwrap().is_empty());
+        assert_eq!(shortened(text(standing).as_slice(), "now", |_| false), None, "nothing to gain");
         // Damaged lines are the user's to look at; a record behind zeros counts once.
         let with_damage = [b"{nonsense\n\0\0".to_vec(), text(&all)].concat();
-        let short = shortened(&with_damage, "now", |_| false).unwrap();
+        let short = shortened(with_damage.as_slice(), "now", |_| false).unwrap();
         assert!(short.starts_with(b"{nonsense\n\0\n"), "{}", String::from_utf8_lossy(&short));
         let (before, after) = (parse(&with_damage), parse(&short));
         assert_eq!(after.damaged.iter().map(|damage| damage.line).collect::<Vec<_>>(), [1, 2]);

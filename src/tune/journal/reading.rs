@@ -1,0 +1,183 @@
+//! Reads a journal line by line: a damaged line costs only itself, and no line more memory than a record takes.
+
+use std::{
+    fmt,
+    io::{self, BufRead},
+    mem,
+};
+
+use super::Record;
+
+/// Damaged lines that are named; further ones are counted.
+const NAMED: usize = 3;
+/// Bytes after which a line is longer than any record.
+const LONGEST: usize = 1 << 20;
+
+/// A line that is no record.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Damage {
+    /// 1 is the first.
+    pub line: usize,
+    /// The parser's error.
+    pub why: String,
+    /// Whether a part of a change can be read in it.
+    pub has_change: bool,
+}
+
+impl fmt::Display for Damage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { line, why, has_change } = self;
+        let fix =
+            if *has_change { "undo that change by hand, then remove the line" } else { "remove the line" };
+        write!(f, "line {line} is damaged ({why}) and skipped; {fix}")
+    }
+}
+
+/// The content of a journal.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Contents {
+    /// Its records, oldest first.
+    pub records: Vec<Record>,
+    /// The first damaged lines, without a last one torn by a kill.
+    pub damaged: Vec<Damage>,
+    /// The number of further damaged lines.
+    pub more_damaged: usize,
+}
+
+/// Parses a journal. A last line without an end was torn by a kill before its change was made, and is skipped; any other
+/// invalid line is damaged. Zeros, which a loss of power leaves, are no part of the record behind them.
+pub fn parse(content: &[u8]) -> Contents {
+    // A slice has no errors.
+    read(content).unwrap_or_default()
+}
+
+/// Parses a journal as it is read.
+pub(super) fn read(mut content: impl BufRead) -> io::Result<Contents> {
+    let mut contents = Contents::default();
+    let mut line = Line::default();
+    let mut number = 0;
+    while line.next(&mut content)? {
+        number += 1;
+        let (record, why) = line.parsed();
+        contents.records.extend(record);
+        let Some(why) = why else { continue };
+        if contents.damaged.len() < NAMED {
+            let has_change = line.has(b"/sys/") || line.has(b"\"change\"");
+            contents.damaged.push(Damage { line: number, why, has_change });
+        } else {
+            contents.more_damaged += 1;
+        }
+    }
+    Ok(contents)
+}
+
+/// One line at a time.
+#[derive(Default)]
+pub(super) struct Line {
+    /// Without zeros before it, and cut where it is too long.
+    pub bytes: Vec<u8>,
+    /// Whether there were zeros before it.
+    pub has_zeros: bool,
+    is_cut: bool,
+    has_end: bool,
+    /// Bytes that were read.
+    pub length: usize,
+}
+
+impl Line {
+    /// Reads the next one; whether there was one.
+    pub fn next(&mut self, content: &mut impl BufRead) -> io::Result<bool> {
+        self.bytes.clear();
+        *self = Self { bytes: mem::take(&mut self.bytes), ..Self::default() };
+        loop {
+            let piece = match content.fill_buf() {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                piece => piece?,
+            };
+            if piece.is_empty() {
+                return Ok(self.has_zeros || !self.bytes.is_empty());
+            }
+            let end = piece.iter().position(|byte| *byte == b'\n');
+            let (part, used) = end.map_or((piece, piece.len()), |end| (&piece[..end], end + 1));
+            self.take(part);
+            self.length += used;
+            content.consume(used);
+            if end.is_some() {
+                self.has_end = true;
+                return Ok(true);
+            }
+        }
+    }
+
+    fn take(&mut self, mut part: &[u8]) {
+        if self.bytes.is_empty() {
+            let zeros = part.iter().position(|byte| *byte != 0).unwrap_or(part.len());
+            self.has_zeros |= zeros > 0;
+            part = &part[zeros..];
+        }
+        let room = LONGEST - self.bytes.len();
+        self.is_cut |= part.len() > room;
+        self.bytes.extend_from_slice(&part[..part.len().min(room)]);
+    }
+
+    /// Its record, and why it is damaged; neither for an empty or torn line.
+    pub fn parsed(&self) -> (Option<Record>, Option<String>) {
+        let end = self.bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
+        let whole = &self.bytes[..end];
+        let has_zeros = self.has_zeros || end < self.bytes.len();
+        if whole.trim_ascii().is_empty() {
+            return (None, has_zeros.then(|| "zeros".to_owned()));
+        }
+        if !self.has_end && !has_zeros && is_torn(whole) {
+            return (None, None);
+        }
+        if self.is_cut {
+            return (None, Some("longer than a record".to_owned()));
+        }
+        match serde_json::from_slice(whole) {
+            Ok(record) => {
+                (Some(record), has_zeros.then(|| "zeros in the place of earlier records".to_owned()))
+            }
+            Err(error) => (None, Some(error.to_string())),
+        }
+    }
+
+    fn has(&self, word: &[u8]) -> bool {
+        self.bytes.windows(word.len()).any(|window| window == word)
+    }
+}
+
+/// Whether a last line without an end is the beginning of a record, torn by a kill before its change was made.
+pub(super) fn is_torn(line: &[u8]) -> bool {
+    // A torn character is an error without a length.
+    let is_text = std::str::from_utf8(line).map_or_else(|error| error.error_len().is_none(), |_| true);
+    line.starts_with(b"{") && is_text && !line.contains(&0) && serde_json::from_slice::<Record>(line).is_err()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_many_damaged_lines_the_first_are_named_and_the_rest_counted() {
+        let change = "{\"event\":\"change\",\"file\":\"/sys/x\",\n";
+        let contents = parse(format!("{change}{}", "{\"bad\":1}\n".repeat(1000)).as_bytes());
+        assert_eq!((contents.damaged.len(), contents.more_damaged), (NAMED, 1001 - NAMED));
+        let said: Vec<String> = contents.damaged.iter().map(ToString::to_string).collect();
+        assert!(said[0].ends_with("; undo that change by hand, then remove the line"), "{said:?}");
+        assert!(said[1].starts_with("line 2 is damaged (") && said[1].ends_with("skipped; remove the line"));
+    }
+
+    #[test]
+    fn a_line_of_any_length_takes_the_memory_of_a_record() {
+        let mut line = Line::default();
+        let mut content = io::BufReader::new(io::Read::take(io::repeat(b'x'), 9 << 20));
+        assert!(line.next(&mut content).unwrap());
+        assert!(line.bytes.capacity() <= 2 * LONGEST, "{}", line.bytes.capacity());
+        assert_eq!(line.parsed().1.as_deref(), Some("longer than a record"));
+        let mut zeros = io::BufReader::new(io::Read::take(io::repeat(0), 9 << 20));
+        assert!(line.next(&mut zeros).unwrap() && line.bytes.is_empty());
+        assert_eq!(line.parsed(), (None, Some("zeros".to_owned())));
+        assert!(!line.next(&mut zeros).unwrap());
+    }
+}
