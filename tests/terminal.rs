@@ -224,6 +224,11 @@ fn a_terminal_that_takes_no_output_delays_neither_keys_nor_signals() {
             None => terminal.press("1q"),
         }
         assert_eq!(terminal.ends_soon(), Some(status));
+        // What a terminal finds that goes on after the end.
+        let mut rest = Vec::new();
+        let _closed = terminal.master.try_clone_reader().expect("a reader").read_to_end(&mut rest);
+        terminal.screen.lock().unwrap_or_else(PoisonError::into_inner).process(&rest);
+        assert!(terminal.look(|screen| !screen.alternate_screen() && !screen.hide_cursor()), "{signal:?}");
     }
 }
 
@@ -330,6 +335,10 @@ fn settings_of_a_real_device_are_changed_undone_and_put_back_after_every_end() {
     kill_process(pid.expect("it has a number"), Signal::KILL).expect("it is killed");
     terminal.child.wait().expect("it ends");
     assert_ne!(device.read_settings(), before, "nobody put it back");
+    let mut terminal = Terminal::start_with(&[], state.path());
+    terminal.wait_for_text("left changed by an iodyno that was killed");
+    terminal.press("q");
+    terminal.ends_with(0);
     let mut terminal = Terminal::start_with(&[], state.path());
     terminal.wait_for_text("left changed by an iodyno that was killed");
     terminal.press("u");

@@ -10,10 +10,16 @@ use std::{
 use rustix::{
     event::{PollFd, PollFlags, poll},
     io::Errno,
+    termios::{Action, QueueSelector, tcflow, tcflush},
 };
 
-static STATE: Mutex<State> =
-    Mutex::new(State { waiting: Vec::new(), is_writing: false, is_started: false, failed: None });
+static STATE: Mutex<State> = Mutex::new(State {
+    waiting: Vec::new(),
+    is_writing: false,
+    is_started: false,
+    is_given_up: false,
+    failed: None,
+});
 static CHANGED: Condvar = Condvar::new();
 
 struct State {
@@ -21,6 +27,8 @@ struct State {
     waiting: Vec<u8>,
     is_writing: bool,
     is_started: bool,
+    /// What is being written is left where it is.
+    is_given_up: bool,
     /// The error of a write, for the next caller.
     failed: Option<Errno>,
 }
@@ -49,6 +57,20 @@ pub(super) fn write(bytes: &mut Vec<u8>) -> io::Result<()> {
     Ok(())
 }
 
+/// Drops what the terminal has not taken yet, and queues `bytes` in its place: what the terminal shows first when it takes
+/// output again.
+pub(super) fn replace(bytes: Vec<u8>) {
+    let mut state = lock();
+    state.is_given_up = state.is_writing;
+    state.waiting = bytes;
+    CHANGED.notify_all();
+    drop(state);
+    // A flush makes room without waking who waits for it; stopping and starting the output does. A pipe has neither.
+    let terminal = rustix::stdio::stdout();
+    let _ = tcflush(terminal, QueueSelector::OFlush);
+    let _ = tcflow(terminal, Action::OOff).and_then(|()| tcflow(terminal, Action::OOn));
+}
+
 /// Waits until everything is written, `most` at the longest; whether it is.
 pub(super) fn is_written_within(most: Duration) -> bool {
     let waited = CHANGED.wait_timeout_while(lock(), most, |state| !state.is_idle());
@@ -71,6 +93,7 @@ fn write_for_ever() {
         bytes.clear();
         let mut state = lock();
         state.is_writing = false;
+        state.is_given_up = false;
         if let Err(errno) = written {
             state.failed = Some(errno);
             state.waiting.clear();
@@ -80,9 +103,11 @@ fn write_for_ever() {
 }
 
 fn write_all(mut bytes: &[u8]) -> Result<(), Errno> {
+    /// Bytes of a write, after which the rest can be given up.
+    const PIECE: usize = 1024;
     let terminal = rustix::stdio::stdout();
-    while !bytes.is_empty() {
-        match rustix::io::write(terminal, bytes) {
+    while !bytes.is_empty() && !lock().is_given_up {
+        match rustix::io::write(terminal, &bytes[..bytes.len().min(PIECE)]) {
             Ok(written) => bytes = bytes.get(written..).unwrap_or_default(),
             Err(Errno::INTR) => {}
             // Another program made the terminal non-blocking. A failed poll is followed by a failed write.

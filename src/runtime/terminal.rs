@@ -45,6 +45,9 @@ const FRAME_WAIT: Duration = Duration::from_millis(20);
 /// How long a terminal may take for its last output. Then only its modes are restored.
 const RESTORE_WAIT: Duration = Duration::from_millis(500);
 
+/// CAN ends an escape sequence that was cut off (ECMA-48 8.3.6).
+const CANCEL: &[u8] = b"\x18";
+
 /// The terminal in raw mode. Nothing here waits for an answer of the terminal: some give none.
 pub struct Screen {
     /// The frame that the terminal shows, and room for the next.
@@ -164,10 +167,19 @@ fn restore() {
     if !TAKEN.swap(false, Ordering::SeqCst) {
         return;
     }
-    // A closed terminal fails here, and a stopped one takes nothing; its modes are restored in any case.
-    let _ =
-        send(|bytes| queue!(bytes, DisableBracketedPaste, DisableMouseCapture, LeaveAlternateScreen, Show));
-    output::is_written_within(RESTORE_WAIT);
+    let mut bytes = Vec::new();
+    let leave = |bytes: &mut Vec<u8>| {
+        queue!(bytes, DisableBracketedPaste, DisableMouseCapture, LeaveAlternateScreen, Show)
+    };
+    // A closed terminal fails here; its modes are restored in any case.
+    let _ = leave(&mut bytes).and_then(|()| output::write(&mut bytes));
+    if !output::is_written_within(RESTORE_WAIT) {
+        // A stopped one takes no frame: it finds this when it goes on. The frame may end within a sequence.
+        let mut bytes = CANCEL.to_vec();
+        let _ = queue!(bytes, EndSynchronizedUpdate).and_then(|()| leave(&mut bytes));
+        output::replace(bytes);
+        output::is_written_within(FRAME_WAIT);
+    }
     let _ = disable_raw_mode();
 }
 

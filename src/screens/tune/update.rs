@@ -209,6 +209,8 @@ impl Screen for Tune {
                 (_, Some("back" | "quit" | "export")) => Some(vec![Ask::Close]),
                 _ => None,
             },
+            // It is offered again at the next start.
+            Laid::LeftBehind if command == Some("quit") => Some(vec![Ask::Close, Ask::Command("quit")]),
             Laid::LeftBehind => offer_key(key, shared),
         }
     }
