@@ -146,7 +146,7 @@ fn killed_at_any_moment_the_next_change_restores_without_asking() {
 /// The question of the page cache, on a file, in runs of a tenth of a second that read 20 of its 64 MiB at most.
 fn page_cache(state: &Path, file: &Path, more: &[&str]) -> Output {
     let path = file.display().to_string();
-    let mut args = vec!["experiment", "run", "direct", "--filename", &path, "--max-time", "10s"];
+    let mut args = vec!["experiment", "run", "direct", "--filename", &path, "--max-time", "20s"];
     args.extend(["--bs", "1m", "--rate_iops", "100", "--runtime", "100ms", "--ramp_time", "10ms"]);
     args.extend(more);
     iodyno(state, &args).output().unwrap()
