@@ -21,6 +21,9 @@ use crate::{
     units::UnitSystem,
 };
 
+/// The value of a key that the terminal decides.
+const AUTO: &str = "auto";
+
 /// Everything the file can say.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Config {
@@ -192,7 +195,7 @@ curves = ["red", 3]
             ("colour = 1", 1, "colour: no such key; use theme, glyphs"),
             ("\n\nunits = \"MB\"", 3, "units: \"MB\" is not one of its values; use \"GB/s\" or \"GiB/s\""),
             ("theme = 1", 1, "theme: not a text; use \""),
-            ("theme = \"pink\"", 1, "theme: \"pink\" is no theme; use 16, dark"),
+            ("theme = \"pink\"", 1, "theme: \"pink\" is no theme; use auto, 16, dark"),
             ("interval = 100", 1, "interval: out of range; use 0.2 to 3 seconds"),
             ("columns = [\"lynk\"]", 1, "columns: no column \"lynk\"; use link, read"),
             ("sort = \"-heat\"", 1, "sort: no column \"heat\"; use bus, load, name"),
@@ -209,7 +212,7 @@ curves = ["red", 3]
             ("[keys]\npaths = \"q\"", 2, "keys.paths: q is the key of quit"),
             ("[keys]\n\npull = \"w\"", 3, "keys.pull: w is the key of paths"),
             ("[keys]\npull = \"<Foo>\"", 2, "keys.pull: <Foo> is no key; use letters"),
-            ("[keys]\npull = \"ab\"", 2, "keys.pull: \"ab\" is not one key; use \"p\", \"<C-p>\""),
+            ("[keys]\npull = \"ab\"", 2, "keys.pull: \"ab\" is not one key; use \"p\", \"<C-p>\", \"<F5>\""),
             ("[keys]\npull = \"p\"\nunits = \"p\"", 3, "keys.units: p means pull too; use another key"),
             ("[themes.a]\nwarming = \"red\"", 2, "themes.a.warming: no such colour; use base, curves, text"),
             ("[themes.a]\nwarning = \"rad\"", 2, "themes.a.warning: \"rad\" is no colour; use a name"),
@@ -231,6 +234,7 @@ curves = ["red", 3]
             "[keys]\nunits = \"j\"",
             "[keys]\npaths = \"W\"",
             "[keys]\nquit = \"q\"",
+            "[keys]\nquit = \"F10\"\npull = \"<F5>\"",
         ] {
             assert!(read(text, &names()).is_ok(), "{text}: {:?}", read(text, &names()));
         }

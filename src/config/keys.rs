@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use ratatui::style::Color;
 
 use super::{
-    Config, Names,
+    AUTO, Config, Names,
     reader::{self, Item, Wrong, text_of},
 };
 use crate::{
@@ -44,9 +44,6 @@ pub const KEYS: &[ConfigKey] = &[
     ConfigKey { name: "[keys]", help: "Keys of commands, instead of their usual ones.", values: "COMMAND = \"KEY\" or [\"KEY\", ..]; `iodyno config --defaults` lists all commands, keys as in `iodyno render --keys`; a key that is another command's only one needs that command here too", read: keys, print: print_keys },
     ConfigKey { name: "[themes.NAME]", help: "Themes of your own: base is a built-in theme, each colour replaces one of it.", values: "a name (red, light-red, dark-gray), \"#rrggbb\" or a number of 256; curves is a list", read: themes, print: |config| tables("themes", config.themes.iter().map(|(name, theme)| (name, painted(theme)))) },
 ];
-
-/// The value of a key that the terminal decides.
-const AUTO: &str = "auto";
 
 /// The table for `docs/configuration.md`.
 pub fn markdown() -> String {
@@ -216,12 +213,10 @@ fn keys(config: &mut Config, item: &Item<'_>, names: &Names) -> Result<(), Wrong
         }
         let mut own = Vec::new();
         for word in value.texts("\"p\" or [\"p\", \"<C-p>\"]")? {
-            let parsed = crate::ui::key::parse(&word).map_err(|why| value.said(&why.to_string()))?;
-            let [key] = parsed[..] else {
-                return Err(
-                    value.wrong(format!("{word:?} is not one key"), "\"p\", \"<C-p>\" or \"<Enter>\"")
-                );
-            };
+            let parsed = crate::ui::key::parse_one(&word).map_err(|why| value.said(&why.to_string()))?;
+            let key = parsed.ok_or_else(|| {
+                value.wrong(format!("{word:?} is not one key"), "\"p\", \"<C-p>\", \"<F5>\" or \"<Enter>\"")
+            })?;
             if key == Key::Ctrl('c') {
                 return Err(value.wrong("Ctrl-C always quits", "another key"));
             }

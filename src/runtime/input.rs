@@ -225,6 +225,7 @@ fn translate_key(key: KeyEvent) -> Option<Key> {
         KeyCode::PageDown => Key::PageDown,
         KeyCode::Home => Key::Home,
         KeyCode::End => Key::End,
+        KeyCode::Function(number @ 1..=12) => Key::Function(number),
         _ => return None,
     })
 }

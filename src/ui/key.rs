@@ -37,6 +37,8 @@ pub enum Key {
     Home,
     /// End.
     End,
+    /// F1 to F12.
+    Function(u8),
 }
 
 const NAMES: &[(Key, &str, &str)] = &[
@@ -67,6 +69,7 @@ impl fmt::Display for Key {
         match self {
             Self::Char(c) => f.pad(&c.to_string()),
             Self::Ctrl(c) => f.pad(&format!("Ctrl-{}", c.to_ascii_uppercase())),
+            Self::Function(number) => f.pad(&format!("F{number}")),
             _ => Ok(()),
         }
     }
@@ -81,6 +84,7 @@ impl Key {
         match self {
             Self::Char(c) => c.to_string(),
             Self::Ctrl(c) => format!("<C-{c}>"),
+            Self::Function(number) => format!("<F{number}>"),
             _ => String::new(),
         }
     }
@@ -89,7 +93,7 @@ impl Key {
 /// Keys that make no sense.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "<{0}> is no key; use letters, <Enter> <Esc> <Tab> <Space> <Up> <PageDown> <C-c> and the like, <lt> for <"
+    "<{0}> is no key; use letters, <Enter> <Esc> <Tab> <Space> <Up> <PageDown> <F5> <C-c> and the like, <lt> for <"
 )]
 pub struct BadKeys(String);
 
@@ -118,12 +122,34 @@ fn named(name: &str) -> Option<Key> {
     if let Some((key, _, _)) = NAMES.iter().find(|(_, known, _)| known.eq_ignore_ascii_case(name)) {
         return Some(*key);
     }
+    if let Some(key) = function_key(name) {
+        return Some(key);
+    }
     let letter = name.strip_prefix("C-").or_else(|| name.strip_prefix("c-"))?;
     let mut letters = letter.chars();
     match (letters.next(), letters.next()) {
         (Some(c), None) if c.is_ascii_alphabetic() => Some(Key::Ctrl(c.to_ascii_lowercase())),
         _ => None,
     }
+}
+
+/// `F1` to `F12`.
+fn function_key(name: &str) -> Option<Key> {
+    let number = name.strip_prefix(['F', 'f'])?.parse().ok()?;
+    (1..=12).contains(&number).then_some(Key::Function(number))
+}
+
+/// Reads one key: a character, a name in angle brackets, or a function key without them.
+///
+/// # Errors
+/// A name that is no key's; `Ok(None)` for several keys and for none.
+pub fn parse_one(text: &str) -> Result<Option<Key>, BadKeys> {
+    if let Some(key) = function_key(text) {
+        return Ok(Some(key));
+    }
+    let keys = parse(text)?;
+    let [key] = keys[..] else { return Ok(None) };
+    Ok(Some(key))
 }
 
 #[cfg(test)]
@@ -148,6 +174,18 @@ mod tests {
             assert_eq!(parse(&format!("<{name}>")).unwrap(), [*key]);
             assert_eq!(parse(&key.notation()).unwrap(), [*key]);
         }
+    }
+
+    #[test]
+    fn function_keys_are_keys_with_and_without_brackets() {
+        for number in 1..=12 {
+            let key = Key::Function(number);
+            assert_eq!(parse(&key.notation()).unwrap(), [key]);
+            assert_eq!(parse_one(&key.to_string()), Ok(Some(key)));
+        }
+        assert_eq!((parse_one("p"), parse_one("pp")), (Ok(Some(Key::Char('p'))), Ok(None)));
+        assert!(parse_one("<F13>").is_err() && parse_one("<F0>").is_err());
+        assert_eq!(parse_one("F"), Ok(Some(Key::Char('F'))));
     }
 
     #[test]
