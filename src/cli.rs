@@ -191,7 +191,12 @@ struct Format {
 
 /// Runs `iodyno` with these arguments, the first being the program's own name.
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
-    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    let mut arguments: Vec<OsString> = arguments.into_iter().collect();
+    // `iodyno help COMMAND`, as git and cargo have it.
+    if arguments.get(1).is_some_and(|first| first == "help") {
+        arguments.remove(1);
+        arguments.push("--help".into());
+    }
     // A limit on the size of files is an error of the write (EFBIG): what was begun is removed or restored. Without the handler
     // the signal ends the program.
     let _ = signal_hook::flag::register(SIGXFSZ, Arc::default());
