@@ -87,7 +87,10 @@ impl TimeAxis {
             }
         }
         for x in columns {
-            brush.cell(x, self.plot.bottom(), '━', style);
+            // Words on the axis stay whole.
+            if brush.buffer.cell((x, self.plot.bottom())).is_some_and(|cell| cell.symbol() == "─") {
+                brush.cell(x, self.plot.bottom(), '━', style);
+            }
         }
     }
 }
