@@ -15,9 +15,10 @@ mod act;
 mod keys;
 mod pointer;
 mod configured;
+mod wanted;
 pub mod glossary;
 
-use std::time::Duration;
+use std::{path::PathBuf, time::Duration};
 
 use self::{
     layout::Layout,
@@ -28,9 +29,8 @@ pub use crate::ui::{Effect, MachineRead, Message, Mode, Opened, ScreenId, key as
 use crate::{
     capacity,
     counters::Rates,
-    findings::{is_depth_one, is_one_at_a_time, validity::RunMonitor},
-    model::{DriveName, Failed, RunSample, RunSummary, Seconds},
-    report::why::lines::MOST_IDLE_CPUS,
+    findings::validity::RunMonitor,
+    model::{DriveName, Failed, RunSample, RunSummary, Seconds, Target},
     screens::{News, Screens},
     ui::{
         Ask, Asks, Notice, Shared, SharedChange, Subject, answer::Answer, command::Row,
@@ -39,11 +39,14 @@ use crate::{
     units::counted,
 };
 
-pub(crate) use self::{commands::bind, configured::names};
+pub use self::commands::bind;
+pub(crate) use self::configured::names;
 
 pub(crate) const MACHINE: ScreenId = ScreenId("machine");
 const TUNE: ScreenId = ScreenId("tune");
 const PULL: ScreenId = ScreenId("pull");
+const DYNO: ScreenId = ScreenId("dyno");
+const WHAT_IF: ScreenId = ScreenId("what-if");
 const SLOTS: ScreenId = ScreenId("slots");
 const WHY_FILE: ScreenId = ScreenId("why-file");
 /// Screens that Esc goes back through.
@@ -64,8 +67,12 @@ pub struct App {
     pub(crate) overlay: Option<Overlay>,
     /// The line above the footer.
     pub notice: Option<Notice>,
+    /// When a notice that is no problem goes by itself.
+    notice_until: Duration,
     /// The bar at the foot.
     pub(crate) stats_bar: StatsBar,
+    /// The files that tests read before those of now.
+    files_before: Option<Vec<PathBuf>>,
     /// The configuration file has the columns of the tree: those kept by the screen do not count.
     has_own_columns: bool,
 }
@@ -80,9 +87,12 @@ impl App {
             screens: Screens::default(),
             overlay: None,
             notice: None,
+            notice_until: Duration::ZERO,
             stats_bar: StatsBar::default(),
+            files_before: None,
             has_own_columns: false,
         };
+        app.shared.keys = commands::key_names();
         for news in [News::Machine, News::Findings] {
             app.hear(news);
         }
@@ -97,12 +107,19 @@ impl App {
 
     /// Shows a notice.
     pub(crate) fn tell(&mut self, text: impl Into<String>) {
-        self.notice = Some(Notice { text: text.into(), problem: false });
+        self.note(Notice { text: text.into(), problem: false });
     }
 
     /// Shows a notice of a problem.
     pub(crate) fn warn(&mut self, text: impl Into<String>) {
-        self.notice = Some(Notice { text: text.into(), problem: true });
+        self.note(Notice { text: text.into(), problem: true });
+    }
+
+    /// Shows a notice with keys in place of commands.
+    fn note(&mut self, notice: Notice) {
+        let notice = Notice { text: self.shared.keys.fill(&notice.text), ..notice };
+        self.notice_until = self.shared.now + notice::reading_time(&notice.text);
+        self.notice = Some(notice);
     }
 
     /// Shows another screen, with what it should show.
@@ -145,13 +162,13 @@ impl App {
     fn grant(&mut self, asks: Asks) -> Vec<Effect> {
         let mut effects = Vec::new();
         if self.shared.measures_file() && asks.iter().any(Ask::begins_reads) {
-            self.tell("The path of a file is being measured: x stops it");
+            self.tell("The path of a file is being measured: {stop} stops it");
             return effects;
         }
         for ask in asks {
             match ask {
                 Ask::Effect(effect) => effects.push(effect),
-                Ask::Notice(notice) => self.notice = Some(notice),
+                Ask::Notice(notice) => self.note(notice),
                 Ask::Show(screen, subject) => effects.extend(self.open(screen, subject)),
                 Ask::Hand(screen, subject) => effects.extend(self.hand(screen, &subject)),
                 Ask::Open(screen) => self.overlay = Some(Overlay::Screen(screen, 0)),
@@ -162,13 +179,18 @@ impl App {
                     let is_test = matches!(change, SharedChange::BeginTest(_));
                     let is_pull = matches!(change, SharedChange::BeginPull);
                     let is_file = matches!(change, SharedChange::Files(..));
+                    if let SharedChange::Files(paths, _) = &change {
+                        let before: Vec<PathBuf> =
+                            self.shared.files.iter().map(|file| file.path.clone()).collect();
+                        self.files_before = (before != *paths).then_some(before);
+                    }
                     let is_recorded = is_test || matches!(change, SharedChange::TurnExperiment(_));
                     self.shared.apply(change);
                     if is_recorded {
                         self.hear(News::Record);
                     }
                     if is_file && self.shared.files.iter().any(|file| file.drive.is_none()) {
-                        effects.push(Effect::FindDrives(self.shared.files.clone()));
+                        effects.push(Effect::FindDrives(self.shared.files.clone(), self.shared.file_size));
                     }
                     if is_test {
                         self.judge();
@@ -251,9 +273,28 @@ impl App {
             self.switch_units();
         }
         let unused = self.shared.machine.pasted.as_ref().map_or(0, |pasted| pasted.unused_lines);
-        let unused =
-            if unused > 0 { format!("; ? lists {}", counted(unused, "unused line")) } else { String::new() };
+        let unused = if unused > 0 {
+            format!("; {{help}} lists {}", counted(unused, "unused line"))
+        } else {
+            String::new()
+        };
         self.tell(format!("Opened {}; `:open` without a path goes back{unused}", opened.name));
+    }
+
+    /// Takes the drives of files. A missing one is refused; where an arm named it, the files before it stay.
+    fn take_found(&mut self, files: Vec<Target>, missing: Option<Failed>) -> Vec<Effect> {
+        // They may have been changed meanwhile.
+        if !files.iter().map(|file| &file.path).eq(self.shared.files.iter().map(|file| &file.path)) {
+            return Vec::new();
+        }
+        self.shared.files = files;
+        self.shared.missing_file = missing.as_ref().map(ToString::to_string);
+        let Some(why) = missing else { return Vec::new() };
+        self.warn(why.to_string());
+        let before = self.files_before.take().filter(|_| self.screen == WHAT_IF);
+        let effects = before.map_or_else(Vec::new, |before| self.hand(DYNO, &Subject::Files(before)));
+        self.files_before = None;
+        effects
     }
 
     fn take_machine(&mut self, read: MachineRead) {
@@ -310,23 +351,6 @@ impl App {
         Vec::new()
     }
 
-    /// Whether idle states are shown, or what is going on is judged by them: a test or another load with one read in flight.
-    pub(crate) fn asks_for_idle_states(&self) -> bool {
-        let Shared { machine, rates, tests, .. } = &self.shared;
-        let one_at_a_time = || {
-            let mut hardware = machine.hardware_drives();
-            hardware.any(|drive| {
-                let disk = rates.as_ref().and_then(|rates| rates.disks.get(&drive.name));
-                disk.is_some_and(is_one_at_a_time)
-            })
-        };
-        match tests.running() {
-            Some(test) if is_depth_one(&test.workload) => true,
-            None if one_at_a_time() => true,
-            _ => self.asks_for_activity() && machine.processors.cpus.len() <= MOST_IDLE_CPUS,
-        }
-    }
-
     /// Whether a command does something now.
     pub(crate) fn offers(&self, row: &Row) -> bool {
         let Shared { tests, experiments, pulls, .. } = &self.shared;
@@ -350,19 +374,6 @@ impl App {
         let own = || self.screens.get(self.screen)?.hint(row.name, &self.shared);
         let hint = if pulls { "show pull" } else { own().unwrap_or(row.hint) };
         self.offers(&row).then_some(Row { hint, ..row })
-    }
-
-    /// Whether threads and processes are shown.
-    pub(crate) fn asks_for_activity(&self) -> bool {
-        self.screens.get(self.screen).is_some_and(crate::screens::Screen::needs_activity)
-    }
-
-    /// Whether the CPU profile is shown, and kernel stacks of threads.
-    pub(crate) fn asks_for_profile_and_stacks(&self) -> (bool, bool) {
-        let screen = self.screens.get(self.screen).filter(|screen| screen.needs_activity());
-        screen.map_or((false, false), |screen| {
-            (screen.needs_profile(&self.shared, self.layout().body), screen.needs_stacks())
-        })
     }
 
     fn take_rates(&mut self, rates: &Rates, at: Duration) {
@@ -423,7 +434,7 @@ impl App {
         if let Err(why) = &result {
             self.warn(why.to_string());
             if !why.files().is_empty() && self.shared.pulls.running.is_none() {
-                effects = self.hand(ScreenId("dyno"), &Subject::Refused(why.files().to_vec()));
+                effects = self.hand(DYNO, &Subject::Refused(why.files().to_vec()));
             }
         } else if matches!(self.overlay, Some(Overlay::Quit)) && self.shared.pulls.running.is_none() {
             self.overlay = None;
@@ -470,6 +481,10 @@ pub fn update(app: &mut App, message: Message) -> Vec<Effect> {
         Message::Opened(opened) => app.take_opened(*opened),
         Message::Tick(now) => {
             app.shared.now = now;
+            // On low terminals it hides the footer's hints, among them the undo of what it reports.
+            if now >= app.notice_until {
+                app.notice.take_if(|notice| !notice.problem);
+            }
             return effects;
         }
         Message::Machine(read) => app.take_machine(*read),
@@ -500,12 +515,7 @@ pub fn update(app: &mut App, message: Message) -> Vec<Effect> {
         },
         Message::Columns(_) if app.has_own_columns => {}
         Message::Columns(line) => effects = app.hand(MACHINE, &Subject::Columns(line)),
-        Message::Found(files) => {
-            // They may have been changed meanwhile.
-            if files.iter().map(|file| &file.path).eq(app.shared.files.iter().map(|file| &file.path)) {
-                app.shared.files = files;
-            }
-        }
+        Message::Found(files, missing) => effects = app.take_found(files, missing),
         Message::Refused(why) => {
             app.shared.pulls.refuse(&app.shared.machine, &why);
             app.warn(why.to_string());
@@ -516,61 +526,4 @@ pub fn update(app: &mut App, message: Message) -> Vec<Effect> {
     app.trail.truncate(steps + 1);
     effects.extend(app.refresh());
     effects
-}
-
-#[cfg(test)]
-mod tests {
-    use std::sync::Arc;
-
-    use super::*;
-    use crate::{
-        capacity,
-        counters::DiskRates,
-        source::{self, origin::Origin},
-    };
-
-    /// The laptop as the live machine, with these reads of nvme0n1.
-    fn reading(disk: DiskRates) -> App {
-        let (machine, problems) = source::read_machine(&*Origin::Demo("laptop".to_owned()).open().unwrap());
-        let limits = Arc::new(capacity::limits(&machine));
-        let read = MachineRead { machine: Arc::new(machine), problems, limits };
-        let mut app = App::new(Mode::Live, read, (120, 40));
-        let disks = [(DriveName::new("nvme0n1"), disk)].into();
-        app.shared.rates = Some(Rates { disks, ..Rates::default() });
-        app
-    }
-
-    #[test]
-    fn idle_states_are_read_for_one_read_in_flight_and_for_who_looks_at_them() {
-        let disk = |reads: f64, queue_depth: f64| DiskRates { reads, queue_depth, ..DiskRates::default() };
-        assert!(reading(disk(12e3, 0.98)).asks_for_idle_states());
-        assert!(!reading(disk(12e3, 8.0)).asks_for_idle_states(), "several reads in flight");
-        assert!(!reading(disk(10.0, 0.9)).asks_for_idle_states(), "hardly any read");
-        let mut app = reading(DiskRates::default());
-        assert!(!app.asks_for_idle_states());
-        app.screen = ScreenId("why");
-        assert!(app.asks_for_idle_states(), "the Why screen shows them");
-        let mut machine = (*app.shared.machine).clone();
-        let cpu = machine.processors.cpus[0].clone();
-        machine.processors.cpus = vec![cpu; 256];
-        app.shared.machine = Arc::new(machine);
-        assert!(!app.asks_for_idle_states(), "too many CPUs for a line on the screen");
-    }
-
-    #[test]
-    fn a_test_with_one_read_in_flight_asks_for_idle_states() {
-        let mut app = reading(DiskRates::default());
-        let target = app.shared.machine.drives[0].target();
-        for (depth, asks) in [(1, true), (32, false)] {
-            let workload = crate::model::Workload {
-                targets: vec![target.clone()],
-                depth,
-                jobs: 1,
-                ..Default::default()
-            };
-            let test = app.shared.test_of(workload);
-            app.shared.tests.begin(test);
-            assert_eq!(app.asks_for_idle_states(), asks, "depth {depth}");
-        }
-    }
 }

@@ -113,14 +113,15 @@ fn until_left(app: &mut App, effects: &mut Effects) -> anyhow::Result<u8> {
         if terminal::panicked() {
             return Ok(101);
         }
+        let had_notice = app.notice.is_some();
         effects.tick(app);
         effects.watch(app);
-        let mut changed = outside.is_some();
+        let mut changed = outside.is_some() || had_notice != app.notice.is_some();
         if let Some(outside) = outside {
             effects.take(app, outside)?;
         }
         if effects.leaving.is_none() {
-            changed |= effects.look_if_due(app)?;
+            changed |= effects.look_if_due(app)? | effects.rest_if_due(app)?;
         }
         if changed {
             changed_at.get_or_insert(at);

@@ -1,6 +1,7 @@
 //! What every screen speaks: messages, effects, keys, commands, the theme, and the data that several screens see.
 
 pub mod key;
+pub(crate) mod key_names;
 pub mod text_field;
 pub mod message;
 pub(crate) mod effect;

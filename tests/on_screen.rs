@@ -217,7 +217,7 @@ fn the_title_of_the_curves_keeps_its_figures_at_any_width() {
 }
 
 #[test]
-fn a_demo_keeps_the_last_look_at_its_test_on_why() {
+fn why_of_a_demo_goes_on_after_its_test_and_keeps_what_a_read_cost() {
     let mut headless = open("x570", (120, 40));
     press(&mut headless, "6");
     assert!(shown(&headless).contains("A demo has no load of its own"), "{}", shown(&headless));
@@ -225,7 +225,7 @@ fn a_demo_keeps_the_last_look_at_its_test_on_why() {
     headless.wait(Duration::from_secs(90));
     press(&mut headless, "6");
     let picture = shown(&headless);
-    for words in ["as the last test ended", "workers wait in", "io_cqring_wait", "CPUs idle"] {
+    for words in ["No drive reads or writes", "last test user", "32 CPUs idle"] {
         assert!(picture.contains(words), "{words}: {picture}");
     }
 }
@@ -266,4 +266,120 @@ fn enter_on_an_array_shows_its_facts() {
     assert!(picture.contains("bitmap") && picture.contains("Esc closes"), "{picture}");
     press(&mut headless, "<Esc>");
     assert!(shown(&headless).contains("▾ md0"), "its members are as they were: {}", shown(&headless));
+}
+
+#[test]
+fn what_if_offers_a_start_only_where_an_experiment_is_here() {
+    let mut headless = open("laptop", (80, 24));
+    press(&mut headless, "5");
+    let (mut here, mut missing) = (0, 0);
+    for _ in 0..19 {
+        let picture = shown(&headless);
+        let is_here = !picture.contains("not here it ");
+        let starts = picture.matches("Enter start").count();
+        assert!(if is_here { starts > 0 } else { starts == 0 }, "{picture}");
+        here += usize::from(is_here);
+        missing += usize::from(!is_here);
+        press(&mut headless, "j");
+    }
+    assert!(here > 0 && missing > 0, "{here} {missing}");
+}
+
+#[test]
+fn dyno_offers_nothing_of_a_test_while_an_experiment_runs() {
+    let mut headless = open("laptop", (200, 60));
+    press(&mut headless, "5<Enter>");
+    headless.wait(Duration::from_millis(500));
+    press(&mut headless, "4");
+    let footer = footer(&headless);
+    assert!(
+        !footer.contains("profile") && !footer.contains("p pull") && !footer.contains("r run"),
+        "{footer}"
+    );
+    assert!(footer.contains("x stop"), "{footer}");
+}
+
+#[test]
+fn a_file_that_is_not_there_is_refused_before_anything_starts() {
+    let live = || Headless::open(&Origin::Live, (120, 40)).expect("this machine opens");
+    let mut headless = live();
+    press(&mut headless, "5<End>e<C-u>filename=/nonexistent/x bs=4k<Enter>");
+    let picture = shown(&headless);
+    assert!(picture.contains("! /nonexistent/x: ") && picture.contains("ENOENT"), "{picture}");
+    press(&mut headless, "<Esc>");
+    assert!(headless.app.shared.files.is_empty(), "the arms read what they read before");
+    assert!(!shown(&headless).contains("on /nonexistent/x"), "{}", shown(&headless));
+    let mut headless = live();
+    press(&mut headless, "4g<Enter>/nonexistent/x<Enter>");
+    assert!(shown(&headless).contains("! /nonexistent/x: "), "{}", shown(&headless));
+    press(&mut headless, "5g<Enter>");
+    let picture = shown(&headless);
+    assert!(
+        picture.contains("needs its file: /nonexistent/x: ") && !picture.contains("Enter start"),
+        "{picture}"
+    );
+}
+
+#[test]
+fn slots_begin_on_a_card_and_offer_a_move_only_there() {
+    let mut headless = open("threadripper-before", (80, 24));
+    press(&mut headless, "8");
+    assert!(footer(&headless).contains("Space move card"), "{}", shown(&headless));
+    press(&mut headless, "b<Home>");
+    assert!(!footer(&headless).contains("Space move card"), "{}", shown(&headless));
+    press(&mut headless, "8<Esc><Esc>8");
+    let at = |headless: &Headless| headless.app.screens.slots.selected;
+    // Onto a port of its own.
+    press(&mut headless, "<Home>");
+    while !footer(&headless).contains("Space move card") {
+        press(&mut headless, "j");
+    }
+    let card = at(&headless);
+    press(&mut headless, "<Space><Enter>");
+    let picture = shown(&headless);
+    assert!(
+        picture.contains("in this slot already") || picture.contains("Go to its new"),
+        "{card} {picture}"
+    );
+    assert!(headless.app.screens.slots.is_carrying(), "{picture}");
+}
+
+#[test]
+fn the_form_names_its_profile_until_a_value_is_changed() {
+    let mut headless = open("threadripper-before", (120, 40));
+    press(&mut headless, "4P");
+    press(&mut headless, "j");
+    let name = headless.app.screens.dyno.form.profile().expect("it was filled").to_owned();
+    assert!(shown(&headless).contains(&format!("workload  {name}")), "{}", shown(&headless));
+    headless.app.screens.dyno.form.workload.depth = 7;
+    press(&mut headless, "j");
+    assert!(!shown(&headless).contains(&name), "{}", shown(&headless));
+}
+
+#[test]
+fn names_take_the_cells_of_columns_that_nothing_is_counted_in() {
+    let mut headless = open("x570", (80, 24));
+    let picture = shown(&headless);
+    let tree: Vec<&str> = picture.lines().skip(2).take(12).collect();
+    assert!(!tree[0].contains("read") && tree.iter().any(|row| row.contains("nvme")), "{picture}");
+    assert!(tree.iter().filter(|row| row.contains("nvme")).all(|row| !row.contains('…')), "{picture}");
+    press(&mut headless, "4r");
+    headless.wait(Duration::from_secs(3));
+    press(&mut headless, "1");
+    assert!(shown(&headless).contains("read write"), "{}", shown(&headless));
+}
+
+#[test]
+fn tabs_have_whole_names_where_all_of_them_fit() {
+    for (columns, whole) in [(60, false), (79, true), (80, true)] {
+        let picture = shown(&open("laptop", (columns, 23)));
+        assert_eq!(picture.contains("2 Findings"), whole, "{picture}");
+    }
+}
+
+#[test]
+fn a_find_counts_every_drive_that_a_row_stands_for() {
+    let mut headless = open("threadripper-before", (80, 24));
+    press(&mut headless, "g/980<Enter>");
+    assert!(shown(&headless).contains("find 980: 1 of 10"), "{}", shown(&headless));
 }

@@ -21,6 +21,7 @@ use crate::{
         Key::{self, Char, Ctrl},
         ScreenId, Subject,
         command::{Row, command, pair},
+        key_names::KeyNames,
     },
 };
 
@@ -42,7 +43,7 @@ const EVERYWHERE: &[Command<Run>] = &[
     command(640, &[Key::End, Char('G')], "", "last", "Go to the last row", |app| act::step(app, Step::End(1))),
     command(650, &[Char('u')], "units", "units", "Switch every rate between GB/s (powers of ten) and GiB/s (powers of two)", App::switch_units),
     command(660, &[Char('?')], "", "help", "Explain this screen: its keys and its marks", |app| app.lay(Overlay::Help(0))),
-    command(665, &[Ctrl('g')], "", "glossary", "Explain terms: GT/s, root complex, MPS, MDTS, await and others; ? in the help shows it too", |app| app.lay(Overlay::Glossary(0))),
+    command(665, &[Ctrl('g')], "", "glossary", "Explain terms: GT/s, root complex, MPS, MDTS, await and others; {help} in the help shows it too", |app| app.lay(Overlay::Glossary(0))),
     command(670, &[Char(':')], "palette", "palette", "Find a command by its name", |app| app.lay(Overlay::Palette(Palette::default()))),
     command(672, &[Char('y')], "why file", "why file", "Measure each step from the drive to a program that reads a file; name the slowest", act::why_file),
     command(675, &[Ctrl('o')], "", "open", "Open a capture or a text of lspci: open PATH, or paste it; without a path goes back", |app| app.lay(Overlay::Palette(Palette::open()))),
@@ -101,14 +102,28 @@ pub(super) static ALL: LazyLock<Vec<(Option<ScreenId>, Row)>> = LazyLock::new(||
     if let Some(bound) = BOUND.get() {
         rebind(&mut rows, bound);
     }
+    let keys = names_of(&rows);
+    for (_, row) in rows.iter_mut().filter(|(_, row)| row.help.contains('{')) {
+        row.help = String::leak(keys.fill(row.help));
+    }
     rows
 });
+
+/// The key of each command, as the footer writes it.
+pub(super) fn key_names() -> KeyNames {
+    names_of(&ALL)
+}
+
+fn names_of(rows: &[(Option<ScreenId>, Row)]) -> KeyNames {
+    let key = |row: &Row| row.keys.first().map(ToString::to_string).unwrap_or_default();
+    KeyNames::new(rows.iter().map(|(_, row)| (row.name, key(row))))
+}
 
 /// Keys of the configuration file.
 static BOUND: OnceLock<Vec<(String, Vec<Key>)>> = OnceLock::new();
 
 /// Gives commands other keys; once, before the first key is looked up.
-pub(crate) fn bind(keys: &[(String, Vec<Key>)]) {
+pub fn bind(keys: &[(String, Vec<Key>)]) {
     if !keys.is_empty() {
         // A second configuration is impossible: a process reads one.
         let _ = BOUND.set(keys.to_vec());
@@ -133,7 +148,7 @@ fn rebind(rows: &mut [(Option<ScreenId>, Row)], bound: &[(String, Vec<Key>)]) {
 }
 
 /// Names of all commands.
-pub(crate) fn names() -> Vec<&'static str> {
+pub fn names() -> Vec<&'static str> {
     usual_rows().map(|(_, row)| row.name).collect()
 }
 

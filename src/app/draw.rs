@@ -21,7 +21,7 @@ pub fn draw(app: &App, theme: Theme, buffer: &mut Buffer) {
 
 fn drawn(app: &App, theme: Theme, buffer: &mut Buffer) {
     let layout = app.layout();
-    let mut brush = Brush::new(buffer, theme, layout.boxed);
+    let mut brush = Brush::new(buffer, theme, layout.boxed).naming(&app.shared.keys);
     if layout.too_small {
         frame::too_small(app, &mut brush);
         return;

@@ -15,7 +15,11 @@ pub(crate) fn title(app: &App, brush: &mut Brush<'_>) {
     let area = app.layout().title;
     let right = [
         mode(app),
-        vec![piece("   ", Meaning::Text), piece("?", Meaning::Key), piece(" help ", Meaning::Quiet)],
+        vec![
+            piece("   ", Meaning::Text),
+            piece(app.shared.keys.of("help"), Meaning::Key),
+            piece(" help ", Meaning::Quiet),
+        ],
     ]
     .concat();
     let room = area.width.saturating_sub(width(&right) + 2);
@@ -79,23 +83,26 @@ fn mode(app: &App) -> Vec<Piece> {
 }
 
 pub(crate) fn tabs(app: &App, brush: &mut Brush<'_>) {
-    for ((area, screen), tab) in layout::tabs(app.layout().tabs).into_iter().zip(tabs::tabs()) {
+    for ((area, screen), tab) in
+        layout::tabs(&app.shared.keys, app.layout().tabs).into_iter().zip(tabs::tabs())
+    {
         let shown = tabs::home(app.screen) == screen;
+        let key = app.shared.keys.of(screen.0);
         let name = if shown { Meaning::Brand } else { Meaning::Quiet };
         let digit = if shown { Meaning::Brand } else { Meaning::Key };
         let own = app.screens.get(screen).and_then(|screen| screen.mark(&app.shared));
         let mark = own.unwrap_or_else(|| " ".to_owned());
         let pieces = [
-            piece(tab.digit.to_string(), digit),
+            piece(&*key, digit),
             piece(" ", Meaning::Text),
-            piece(layout::tab_name(app.layout().tabs, tab), name),
+            piece(layout::tab_name(&app.shared.keys, app.layout().tabs, tab), name),
             piece(" ", Meaning::Text),
             piece(mark, Meaning::Warning),
         ];
         brush.write(area.x, area.y, area.width, &pieces);
         if shown {
-            let name = layout::tab_name(app.layout().tabs, tab);
-            let underlined = ratatui::layout::Rect { width: cells(name) + 2, ..area };
+            let name = layout::tab_name(&app.shared.keys, app.layout().tabs, tab);
+            let underlined = ratatui::layout::Rect { width: cells(&key) + 1 + cells(name), ..area };
             brush.shade(underlined, Meaning::Field);
         }
     }
@@ -105,7 +112,7 @@ pub(crate) fn tabs(app: &App, brush: &mut Brush<'_>) {
     let gap = if app.shared.pulls.running.is_some() { " " } else { "  " };
     let subject = piece(format!("{gap}{subject}"), Meaning::Quiet);
     let time = piece(format!("  {time}"), Meaning::Figure);
-    let end = layout::tabs(app.layout().tabs).last().map_or(0, |(area, _)| area.right());
+    let end = layout::tabs(&app.shared.keys, app.layout().tabs).last().map_or(0, |(area, _)| area.right());
     let room = app.layout().tabs.right().saturating_sub(end + 2);
     // Narrow screens show the state and the time, the narrowest the state alone, or its mark.
     let lines = [vec![subject, time.clone()], vec![time], Vec::new()];
@@ -188,7 +195,7 @@ pub(crate) fn too_small(app: &App, brush: &mut Brush<'_>) {
     let lines = [
         format!("iodyno needs {wide} columns and {high} rows;"),
         format!("this terminal has {columns} and {rows}."),
-        "Make it larger, or press q.".to_owned(),
+        app.shared.keys.fill("Make it larger, or press {quit}."),
     ];
     let top = rows.saturating_sub(3) / 2;
     for (y, line) in (top..).zip(&lines) {

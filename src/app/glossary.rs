@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use crate::{
     screens::widgets::paint::{Piece, hanging, piece},
-    ui::theme::Meaning,
+    ui::{key_names::KeyNames, theme::Meaning},
 };
 
 /// Terms in alphabetical order with what they mean.
@@ -20,7 +20,10 @@ pub const TERMS: &[(&str, &str)] = &[
         "expected",
         "What a test should read by the capacity model, with all limits of this machine in its way.",
     ),
-    ("GB/s", "Powers of ten: 1 GB/s = 1 000 000 000 bytes per second; GiB/s are powers of two. u switches."),
+    (
+        "GB/s",
+        "Powers of ten: 1 GB/s = 1 000 000 000 bytes per second; GiB/s are powers of two. {units} switches.",
+    ),
     ("Gen3, Gen4, Gen5", "Generations of PCI Express: 8, 16 and 32 GT/s per lane."),
     ("GT/s", "Gigatransfers per second of one PCIe lane: raw bits, before encoding and packet headers."),
     ("IOPS", "I/Os completed per second."),
@@ -61,9 +64,9 @@ pub const TERMS: &[(&str, &str)] = &[
 ];
 
 /// The page on a screen.
-pub(super) fn lines(width: u16) -> Vec<Vec<Piece>> {
+pub(super) fn lines(keys: &KeyNames, width: u16) -> Vec<Vec<Piece>> {
     let term = |(term, text): &(&str, &str)| {
-        hanging(piece(format!("{term:<17} "), Meaning::Key), text, Meaning::Text, width)
+        hanging(piece(format!("{term:<17} "), Meaning::Key), &keys.fill(text), Meaning::Text, width)
     };
     TERMS.iter().flat_map(term).collect()
 }
@@ -71,7 +74,9 @@ pub(super) fn lines(width: u16) -> Vec<Vec<Piece>> {
 /// The table for `docs/glossary.md`.
 pub fn markdown() -> String {
     let mut text = String::from("| term | meaning |\n|---|---|\n");
+    let keys = super::commands::key_names();
     for (term, meaning) in TERMS {
+        let meaning = keys.fill(meaning);
         let _ = writeln!(text, "| {term} | {meaning} |");
     }
     text

@@ -98,7 +98,13 @@ fn overlay_key(app: &mut App, key: Key) -> Vec<Effect> {
     let (end, height) = (over::end(app), app.layout().overlay.height.saturating_sub(2));
     let Some(overlay) = app.overlay.as_mut() else { return Vec::new() };
     let can_test = app.shared.can_test();
-    let meant = commands::lookup(key, app.screen).map(|row| row.name);
+    // Other keys may be bound to these commands, but what lies over the screen names the usual ones.
+    let meant = match key {
+        Key::Esc => Some("back"),
+        Key::Up => Some("up"),
+        Key::Down => Some("down"),
+        key => commands::lookup(key, app.screen).map(|row| row.name),
+    };
     if let Overlay::Screen(id, _) = *overlay
         && let Some(screen) = app.screens.get_mut(id)
         && let Some(asks) = screen.over_key(key, meant, &app.shared)
@@ -147,11 +153,13 @@ fn overlay_key(app: &mut App, key: Key) -> Vec<Effect> {
         },
         Overlay::Confirm(..) => match key {
             Key::Enter | Key::Char('y') => return agree(app),
-            Key::Esc | Key::Char('n' | 'q') => app.overlay = None,
+            Key::Esc | Key::Char('n') => app.overlay = None,
+            _ if meant == Some("quit") => app.overlay = None,
             _ => {}
         },
         Overlay::Quit => match key {
-            Key::Char('q' | 'y') | Key::Enter => return act::leave(app),
+            Key::Char('y') | Key::Enter => return act::leave(app),
+            _ if meant == Some("quit") => return act::leave(app),
             Key::Esc | Key::Char('n') => app.overlay = None,
             _ => {}
         },

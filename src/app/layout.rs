@@ -12,7 +12,7 @@
 //!  hints
 //! ```
 //! From 30 rows and 100 columns on panels have boxes; below that a panel has only a rule at the top. CPUs have a panel from 160
-//! columns on. Below 80 columns tabs are cut and there are no curves; below 24 rows the table has one row.
+//! columns on. Below 80 columns there are no curves and tabs may be cut; below 24 rows the table has one row.
 
 use ratatui::layout::{
     Constraint::{Fill, Length},
@@ -22,7 +22,7 @@ use ratatui::layout::{
 use super::{App, commands, notice, overlay::Overlay, tabs};
 use crate::{
     screens::widgets::paint::cells,
-    ui::{About, ScreenId, command::Row, glyphs::GlyphSet},
+    ui::{About, ScreenId, command::Row, glyphs::GlyphSet, key_names::KeyNames},
 };
 
 /// The smallest terminal that holds a screen.
@@ -105,7 +105,9 @@ impl Layout {
             let inside = self.overlay.contains(at);
             return if inside { Hit::OverlayRow(usize::from(row - self.overlay.y)) } else { Hit::Nothing };
         }
-        if let Some((_, screen)) = tabs(self.tabs).into_iter().find(|(area, _)| area.contains(at)) {
+        if let Some((_, screen)) =
+            tabs(&app.shared.keys, self.tabs).into_iter().find(|(area, _)| area.contains(at))
+        {
             return Hit::Tab(screen);
         }
         if self.title.contains(at) && column + 8 >= self.title.width {
@@ -122,7 +124,7 @@ impl Layout {
 }
 
 /// The tabs' places in their row.
-pub(super) fn tabs(area: Rect) -> Vec<(Rect, ScreenId)> {
+pub(super) fn tabs(keys: &KeyNames, area: Rect) -> Vec<(Rect, ScreenId)> {
     let (gap, marks) = match area.width {
         ..80 => (1, 0),
         80..100 => (1, 2),
@@ -131,7 +133,10 @@ pub(super) fn tabs(area: Rect) -> Vec<(Rect, ScreenId)> {
     let mut x = area.x + 1;
     let mut places = Vec::new();
     for tab in tabs::tabs() {
-        let width = cells(tab_name(area, tab)) + 2 + if tab.has_mark { marks } else { 0 };
+        let width = cells(&keys.of(tab.id.0))
+            + 1
+            + cells(tab_name(keys, area, tab))
+            + if tab.has_mark { marks } else { 0 };
         places.push((Rect::new(x, area.y, width, area.height), tab.id));
         x += width + gap;
     }
@@ -139,12 +144,15 @@ pub(super) fn tabs(area: Rect) -> Vec<(Rect, ScreenId)> {
 }
 
 /// The name of a tab, or its first letters where not all names have room.
-pub(super) fn tab_name(area: Rect, tab: &About) -> &'static str {
-    if area.width < 80 { tab.name.get(..4).unwrap_or(tab.name) } else { tab.name }
+pub(super) fn tab_name(keys: &KeyNames, area: Rect, tab: &About) -> &'static str {
+    /// Cells for the mark of a test that runs.
+    const RUNNING: u16 = 4;
+    let whole: u16 = tabs::tabs().map(|tab| cells(&keys.of(tab.id.0)) + cells(tab.name) + 2).sum();
+    if whole + RUNNING > area.width { tab.name.get(..4).unwrap_or(tab.name) } else { tab.name }
 }
 
-/// Commands that end, make or take back something: on narrow terminals their hints are the last to go.
-const KEPT: [&str; 6] = ["quit", "stop", "back", "apply", "undo all", "undo one"];
+/// Commands that end, make, take back or keep something: on narrow terminals their hints are the last to go.
+const KEPT: [&str; 8] = ["quit", "stop", "back", "apply", "undo all", "undo one", "export", "save"];
 
 /// The hints' places in the footer, as many as fit, each with its command as it is offered now. The way out keeps its place at
 /// the end.

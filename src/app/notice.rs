@@ -1,5 +1,7 @@
 //! The notice in lines: as many rows of the frame as its text needs.
 
+use std::time::Duration;
+
 use super::App;
 use crate::{
     screens::widgets::paint::{Piece, cells, fit, piece, wrap},
@@ -8,6 +10,12 @@ use crate::{
 
 /// Rows it takes at most.
 const MOST: usize = 4;
+
+/// How long a notice that is no problem stays without a key.
+pub(super) fn reading_time(text: &str) -> Duration {
+    // Slow readers take in 20 characters a second.
+    Duration::from_secs(4) + Duration::from_millis(50) * u32::from(cells(text))
+}
 
 /// Rows that the notice needs on a terminal of `width` columns; 0 without one.
 pub(super) fn rows(app: &App, width: u16) -> u16 {

@@ -37,7 +37,7 @@ fn text(app: &App, area: Rect) -> Option<(String, Vec<Vec<Piece>>, Option<usize>
         Some(Overlay::Confirm(ref reads, _)) => {
             ("Drives in use".to_owned(), confirm_lines(app, reads, width))
         }
-        Some(Overlay::Glossary(_)) => ("Glossary".to_owned(), glossary::lines(width)),
+        Some(Overlay::Glossary(_)) => ("Glossary".to_owned(), glossary::lines(&app.shared.keys, width)),
         Some(Overlay::Screen(id, _)) => {
             let over = app.screens.get(id)?.over(&app.shared, width)?;
             return Some((over.title, over.lines, over.cursor));
@@ -56,14 +56,17 @@ pub(super) fn end(app: &App) -> usize {
 
 /// The keys of what lies over the screen, for the footer: those of the screen below mean nothing then.
 pub(super) fn hints(app: &App) -> Option<Vec<Piece>> {
+    let keys = &app.shared.keys;
     Some(match app.overlay.as_ref()? {
-        Overlay::Help(_) => paint::hints(&[("↑↓", "scroll"), ("?", "glossary"), ("Esc", "close")]),
+        Overlay::Help(_) => {
+            paint::hints(&[("↑↓", "scroll"), (&keys.of("help"), "glossary"), ("Esc", "close")])
+        }
         Overlay::Glossary(_) => paint::hints(&[("↑↓", "scroll"), ("Esc", "close")]),
         Overlay::Palette(palette) if commands::argument_of_open(palette.input.value()).is_some() => {
             paint::hints(&[("Enter", "open"), ("Esc", "cancel")])
         }
         Overlay::Palette(_) => paint::hints(&[("↑↓", "select"), ("Enter", "run"), ("Esc", "cancel")]),
-        Overlay::Quit => paint::hints(&[("q", "stop and quit"), ("Esc", "cancel")]),
+        Overlay::Quit => paint::hints(&[(&keys.of("quit"), "stop and quit"), ("Esc", "cancel")]),
         Overlay::Confirm(..) => paint::hints(&[("Enter", "start"), ("Esc", "cancel")]),
         Overlay::Screen(id, _) => {
             let own = app.screens.get(*id).map(|screen| screen.over_hints(&app.shared));
@@ -94,18 +97,19 @@ pub(super) fn draw(app: &App, brush: &mut Brush<'_>) {
                 let rows = area.height.saturating_sub(2);
                 let top = cursor.map_or(*top, |at| kept_in_sight(*top, at, lines.len(), rows));
                 let keys = match app.overlay {
-                    Some(Overlay::Help(_)) => "? glossary   Esc closes",
+                    Some(Overlay::Help(_)) => "{help} glossary   Esc closes",
                     _ if is_question(app) => "",
                     _ => "Esc closes",
                 };
-                scrolled(brush, area, &title, &lines, top, keys);
+                scrolled(brush, area, &title, &lines, top, &app.shared.keys.fill(keys));
             }
         }
         Some(Overlay::Palette(palette)) => draw_palette(app, brush, area, palette),
         Some(Overlay::Quit) => {
             let pulls = app.shared.pulls.running.is_some();
             let inner = open(brush, area, if pulls { "A pull is running" } else { "A test is running" });
-            let line = paint::hints(&[("q", "stop it and quit"), ("Esc", "cancel")]);
+            let quit = app.shared.keys.of("quit");
+            let line = paint::hints(&[(&quit, "stop it and quit"), ("Esc", "cancel")]);
             brush.write(inner.x, inner.y + 1, inner.width, &line);
         }
     }
@@ -172,7 +176,7 @@ fn help_lines(app: &App, width: u16) -> Vec<Vec<Piece>> {
         lines.extend(explanation(row, width));
         lines.push(Vec::new());
     }
-    lines.extend(paragraph(about.purpose, Meaning::Text, width));
+    lines.extend(paragraph(&app.shared.keys.fill(about.purpose), Meaning::Text, width));
     if let Some(pasted) = &app.shared.machine.pasted {
         lines.push(Vec::new());
         lines.push(vec![piece(format!("This machine: {}", pasted.kind()), Meaning::Heading)]);
@@ -187,7 +191,9 @@ fn help_lines(app: &App, width: u16) -> Vec<Vec<Piece>> {
         }
     }
     lines.push(Vec::new());
-    lines.extend(about.marks.iter().flat_map(|(mark, meaning, text)| explained(mark, *meaning, text)));
+    lines.extend(about.marks.iter().flat_map(|(mark, meaning, text)| {
+        explained(&app.shared.keys.fill(mark), *meaning, &app.shared.keys.fill(text))
+    }));
     lines.push(Vec::new());
     lines.extend(keys(Some(about.id)));
     lines.push(Vec::new());

@@ -197,10 +197,10 @@ fn table(app: &App, brush: &mut Brush<'_>, inner: Rect, shown: &[&Group]) {
     if app.stats_bar.rows.is_empty() {
         let text = match app.shared.mode {
             Mode::Capture | Mode::Folder => "Captures and texts have no live counters.",
-            Mode::Demo(_) => "No counters until a test runs: press r",
+            Mode::Demo(_) => "No counters until a test runs: press {pull}",
             Mode::Live => "Counting; first row after one second.",
         };
-        brush.text(body.x, body.y, body.width, text, Meaning::Quiet);
+        brush.text(body.x, body.y, body.width, &app.shared.keys.fill(text), Meaning::Quiet);
         return;
     }
     let rows = usize::from(body.height);

@@ -6,7 +6,7 @@ mod latency;
 mod noise;
 mod system;
 
-pub use system::{activity, rates};
+pub use system::{activity, at_rest, rates};
 
 use std::{
     sync::Arc,

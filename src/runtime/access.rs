@@ -33,6 +33,15 @@ pub(crate) fn check(path: &Path, size: Option<Bytes>) -> Result<(), EngineError>
     may(path, Access::READ_OK).map_err(|error| refused(path, &error))
 }
 
+/// Why one of these targets cannot be read whoever asks: it is not there, or a folder. With a size, a missing file is laid out.
+pub(crate) fn missing(targets: &[Target], size: Option<Bytes>) -> Option<EngineError> {
+    let mut errors = targets.iter().filter_map(|target| check(&target.path, size).err());
+    errors.find(|error| {
+        let errno = if let EngineError::Target { errno, .. } = error { *errno } else { None };
+        !matches!(errno, Some(libc::EACCES | libc::EPERM))
+    })
+}
+
 /// An error of a test of these targets, for the user. Where permissions are the reason, it has a file to read on each file
 /// system of their drives that has room for it and takes files of this user.
 pub(crate) fn failed(machine: &Machine, targets: &[Target], error: EngineError) -> Failed {

@@ -14,13 +14,14 @@ const MOST: usize = 74_994;
 /// `allow-passthrough on` (tmux(1)): it gets both.
 pub(super) fn sequence(text: &str, tmux: bool) -> Result<String, Failed> {
     if text.len() > MOST {
-        let line = format!("{} bytes exceed the terminals' limit of {MOST}; w saves the sheet", text.len());
+        let line =
+            format!("{} bytes exceed the terminals' limit of {MOST}; {{save}} saves the sheet", text.len());
         return Err(Failed::new(line, None));
     }
     let mut plain = String::new();
     CopyToClipboard::to_clipboard_from(text)
         .write_ansi(&mut plain)
-        .map_err(|_| Failed::new("cannot encode the text for the clipboard; w saves the sheet", None))?;
+        .map_err(|_| Failed::new("cannot encode the text for the clipboard; {save} saves the sheet", None))?;
     if !tmux {
         return Ok(plain);
     }
@@ -31,7 +32,7 @@ pub(super) fn sequence(text: &str, tmux: bool) -> Result<String, Failed> {
 /// The line for the user.
 pub(super) fn sent(bytes: usize, format: &str, tmux: bool) -> String {
     let way = if tmux { "through tmux (set-clipboard on)" } else { "to the terminal's clipboard" };
-    format!("{bytes} bytes of {format} sent {way}; w saves a file")
+    format!("{bytes} bytes of {format} sent {way}; {{save}} saves a file")
 }
 
 #[cfg(test)]
@@ -55,16 +56,18 @@ mod tests {
     fn what_is_too_long_is_not_sent() {
         assert!(sequence(&"x".repeat(MOST), false).is_ok());
         let line = sequence(&"x".repeat(MOST + 1), false).unwrap_err().to_string();
-        assert!(line.starts_with("74995 bytes") && line.contains("w saves"), "{line}");
+        assert!(line.starts_with("74995 bytes") && line.contains("{save} saves"), "{line}");
     }
 
     #[test]
     fn lines_for_the_user_fit_80_columns() {
+        // On the screen the command's key stands in its place.
+        let keyed = |line: String| line.replace("{save}", "w");
         for (bytes, tmux) in [(MOST, false), (MOST, true)] {
-            let line = sent(bytes, "plain text", tmux);
+            let line = keyed(sent(bytes, "plain text", tmux));
             assert!(line.len() <= 78 && line.ends_with("w saves a file"), "{line}");
         }
-        let refused = sequence(&"x".repeat(1_000_000), false).unwrap_err().to_string();
+        let refused = keyed(sequence(&"x".repeat(1_000_000), false).unwrap_err().to_string());
         assert!(refused.len() <= 78, "{refused}");
     }
 }

@@ -42,6 +42,9 @@ use crate::{
 /// Interval between looks at a test.
 pub(super) const LOOK: Duration = Duration::from_millis(100);
 
+/// The time of a row of a demo at rest.
+const SECOND: Duration = Duration::from_secs(1);
+
 /// The end of the program.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Leaving {
@@ -73,6 +76,8 @@ pub(super) struct Effects {
     pub(super) sampler: Option<Sampler>,
     pub(super) clock: Clock,
     look_at: Instant,
+    /// When a demo at rest counts its next second.
+    rest_at: Option<Instant>,
     sender: Sender<Outside>,
     receiver: Receiver<Outside>,
     pub(super) leaving: Option<Leaving>,
@@ -122,6 +127,7 @@ impl Effects {
             live: origin.is_live().then_some(root),
             sampler: None,
             look_at: clock.now(),
+            rest_at: None,
             clock,
             sender,
             receiver,
@@ -145,7 +151,8 @@ impl Effects {
 
     /// The next message or signal; `None` without one within `most`, or when the next look at the test is due.
     pub(super) fn next(&self, most: Duration) -> Option<Outside> {
-        let due = self.run.as_ref().map(|_| self.look_at.saturating_duration_since(self.clock.now()));
+        let due = self.run.as_ref().map(|_| self.look_at).into_iter().chain(self.rest_at).min();
+        let due = due.map(|due| due.saturating_duration_since(self.clock.now()));
         match self.receiver.recv_timeout(due.map_or(most, |due| due.min(most))) {
             Ok(outside) => Some(outside),
             Err(RecvTimeoutError::Timeout) => None,
@@ -270,6 +277,26 @@ impl Effects {
         Ok(due)
     }
 
+    /// Counts a second of a demo at rest if it is over; whether it was.
+    pub(super) fn rest_if_due(&mut self, app: &mut App) -> io::Result<bool> {
+        self.with_first(app, |effects, app| {
+            if !app.rests() {
+                effects.rest_at = None;
+                return Ok(false);
+            }
+            let now = effects.clock.now();
+            if now < *effects.rest_at.get_or_insert(now + SECOND) {
+                return Ok(false);
+            }
+            effects.rest_at = Some(now + SECOND);
+            let memory = effects.testbed.as_ref().and_then(Testbed::memory);
+            let (rates, activity) = simulated::at_rest(&app.shared.machine, memory);
+            effects.send(app, Message::Rates(Box::new(rates), effects.clock.elapsed()))?;
+            effects.send(app, Message::Activity(Box::new(activity)))?;
+            Ok(true)
+        })
+    }
+
     /// Looks at the test and, without a screen, at the experiment.
     pub(super) fn look(&mut self, app: &mut App) -> io::Result<()> {
         self.with_first(app, Self::look_at_run)?;
@@ -322,12 +349,13 @@ impl Effects {
                 self.tune(settings_thread::Request::Keep);
                 self.settings.iter_mut().for_each(Worker::end);
             }
-            Effect::FindDrives(targets) => {
+            Effect::FindDrives(targets, size) => {
                 let (live, machine) = (self.live.clone(), Arc::clone(&app.shared.machine));
                 self.beside(move || {
                     let mut workload = Workload { targets, ..Workload::default() };
                     target_resolver::find_drives(&mut workload, &*live?, &machine);
-                    Some(Message::Found(workload.targets))
+                    let missing = access::missing(&workload.targets, size).map(Failed::from);
+                    Some(Message::Found(workload.targets, missing))
                 });
             }
             Effect::SavePicture => {

@@ -93,6 +93,7 @@ impl Headless {
             self.effects.clock.pass(LOOK.min(until.saturating_sub(self.effects.clock.elapsed())));
             self.effects.tick(&mut self.app);
             done(&self.effects.look(&mut self.app));
+            done(&self.effects.rest_if_due(&mut self.app).map(|_| ()));
             self.effects.watch(&self.app);
         }
     }

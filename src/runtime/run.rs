@@ -65,6 +65,11 @@ impl Testbed {
         Self { read, root: None, engine, memory: None, clock }
     }
 
+    /// Memory of a demo, as it was captured.
+    pub(super) fn memory(&self) -> Option<Memory> {
+        self.memory
+    }
+
     /// Whether the engine is simulated.
     pub(crate) fn simulated(&self) -> bool {
         self.root.is_none()

@@ -10,6 +10,7 @@ use crate::{
     machine::Measured,
     model::{ExperimentRecord, RunRecord, Target, Workload},
     tune::Change,
+    units::Bytes,
 };
 
 /// Something to be done outside the state.
@@ -20,8 +21,8 @@ pub enum Effect {
     /// Check whether these targets may be read, without opening them; answered by [`Message::Refused`](super::Message::Refused)
     /// where one may not.
     CheckAccess(Vec<Target>),
-    /// Find the drives that these files lie on; answered by [`Message::Found`](super::Message::Found).
-    FindDrives(Vec<Target>),
+    /// Look for these files, which a test may lay out with that size, and the drives that they lie on; answered by [`Message::Found`](super::Message::Found).
+    FindDrives(Vec<Target>, Option<Bytes>),
     /// Hold the test in progress.
     PauseRun,
     /// Let it go on.

@@ -49,8 +49,8 @@ pub enum Message {
     Recalled(Box<Result<Kept, Failed>>),
     /// The columns of the tree as they were chosen before this start.
     Columns(String),
-    /// Files, each with the drive it lies on where that is known.
-    Found(Vec<Target>),
+    /// Files, each with the drive it lies on where that is known, and why one of them cannot be read.
+    Found(Vec<Target>, Option<Failed>),
     /// Drives of the pull that waits may not be read, or are not there.
     Refused(Failed),
     /// The test ended, with its rate second by second; an error is one line with its fix.

@@ -12,6 +12,7 @@ use super::{
     experiments::Experiments,
     inquiry::Inquiry,
     judged::Judged,
+    key_names::KeyNames,
     load::Load,
     message::{Kept, MachineRead},
     pull::Pulls,
@@ -49,6 +50,8 @@ pub struct Shared {
     pub size: (u16, u16),
     /// Time since the program started.
     pub now: Duration,
+    /// Keys of commands, for texts that name them.
+    pub keys: KeyNames,
     /// GB/s or GiB/s.
     pub units: UnitSystem,
     /// Colours and characters.
@@ -73,6 +76,8 @@ pub struct Shared {
     pub files: Vec<Target>,
     /// How many bytes of each are read, and laid out where a file is not there.
     pub file_size: Option<Bytes>,
+    /// Why one of them cannot be read, where it is not there.
+    pub missing_file: Option<String>,
     /// The drive the tree's cursor is on.
     pub cursor: Option<DriveName>,
     /// The test in progress and those before it.
@@ -119,6 +124,7 @@ impl Shared {
             limits: read.limits,
             size,
             now: Duration::ZERO,
+            keys: KeyNames::default(),
             units: UnitSystem::default(),
             theme: Theme::COLOUR,
             themes: Palette::ALL.map(|(palette, word, _)| (word.to_owned(), Theme::new(palette))).into(),
@@ -131,6 +137,7 @@ impl Shared {
             marks: BTreeSet::new(),
             files: Vec::new(),
             file_size: None,
+            missing_file: None,
             cursor: None,
             tests: Tests::default(),
             pulls: Pulls::default(),
@@ -216,11 +223,11 @@ impl Shared {
     }
 
     /// What to say where there is no finding.
-    pub fn no_findings(&self) -> &'static str {
+    pub fn no_findings(&self) -> String {
         if self.machine.pasted.is_some() {
-            "No finding in what this text shows; ? lists what it lacks."
+            self.keys.fill("No finding in what this text shows; {help} lists what it lacks.")
         } else {
-            "No finding limits this machine."
+            "No finding limits this machine.".to_owned()
         }
     }
 
@@ -339,7 +346,7 @@ impl Shared {
                 let target =
                     |path: PathBuf| Target { drive: own(&path).map(|drive| drive.name.clone()), path };
                 self.files = paths.into_iter().map(target).collect();
-                self.file_size = size;
+                (self.file_size, self.missing_file) = (size, None);
             }
             Change::Stage(setting, devices, new) => self.settings.stage(setting, &devices, new),
             Change::Unstage(setting, devices) => {

@@ -201,7 +201,9 @@ impl Test {
     pub fn watch(&mut self, rates: &Rates, at: Duration) {
         if self.simulated {
             // Its counters run by the test's own clock, which stands still in a pause, and count nothing else.
-            self.watch.take(rates, &OwnReads::all_of(rates));
+            if !self.is_paused() {
+                self.watch.take(rates, &OwnReads::all_of(rates));
+            }
             return;
         }
         self.seen.counted(rates, at);

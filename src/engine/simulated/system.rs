@@ -9,7 +9,7 @@ use crate::{
         activity::{Activity, ProcessRates, ThreadActivity, ThreadKind},
         profile::Profile,
     },
-    machine::Machine,
+    machine::{Drive, Machine},
     model::{EngineKind, Limits, RunSample, Target, Workload},
     text::Label,
     units::Bytes,
@@ -90,6 +90,32 @@ pub fn rates(
     let running = (busy * threads).round() as u64;
     rates.running = Some(running);
     rates
+}
+
+/// One second of a machine at rest, as the kernel's counters would show it; memory as in the capture.
+pub fn at_rest(machine: &Machine, memory: Option<Memory>) -> (Rates, Activity) {
+    let idle = CpuShares { idl: 100.0, ..CpuShares::default() };
+    let threads = u32::try_from(machine.processors.count()).unwrap_or(u32::MAX);
+    let none = |drive: &Drive| (drive.name.clone(), DiskRates::default());
+    let rates = Rates {
+        elapsed: Duration::from_secs(1),
+        memory,
+        running: Some(0),
+        forks: Some(0.0),
+        blocked: Some(0),
+        context_switches: Some(0.0),
+        cpu: Some(idle),
+        cpus: (0..threads).map(|cpu| (cpu, idle)).collect(),
+        disks: machine.hardware_drives().map(none).collect(),
+        ..Rates::default()
+    };
+    let activity = Activity {
+        threads: Some(ThreadActivity { samples: 1, ..ThreadActivity::default() }),
+        processes: Some(Vec::new()),
+        profile: Some(Ok(profile(&rates))),
+        ..Activity::default()
+    };
+    (rates, activity)
 }
 
 /// How busy each CPU is: workers take equal parts of `busy` CPUs; what a full CPU cannot take, the scheduler moves to others.

@@ -101,9 +101,10 @@ fn refusal(file: &Path, error: EngineError) -> FileRefusal {
     let is_cached = is_cached(&error);
     let instead = if file.is_dir() { largest(file) } else { None };
     let why = match (&error, &instead) {
-        (EngineError::Target { path, wrong, errno, .. }, _) if is_cached => {
-            Failed::new(format!("{path}: {wrong}; d drops its pages, which changes no data"), *errno)
-        }
+        (EngineError::Target { path, wrong, errno, .. }, _) if is_cached => Failed::new(
+            format!("{path}: {wrong}; {{drop pages}} drops its pages, which changes no data"),
+            *errno,
+        ),
         (EngineError::Target { path, wrong, .. }, Some(other)) => {
             let other = Label::new(&other.to_string_lossy());
             Failed::new(format!("{path}: {wrong}; its largest file is {other}"), None)
@@ -165,7 +166,7 @@ mod tests {
         assert!(refusal.why.to_string().contains("is a directory; its largest file is /"), "{}", refusal.why);
         let refusal = refused(&folder.path().join("larger"));
         assert!(
-            refusal.is_cached && refusal.why.to_string().contains("; d drops its pages"),
+            refusal.is_cached && refusal.why.to_string().contains("; {drop pages} drops its pages"),
             "{}",
             refusal.why
         );

@@ -124,12 +124,12 @@ fn curve_title(shared: &Shared, curve: Curve, test: &Test) -> Vec<Piece> {
 
 fn empty(shared: &Shared, brush: &mut Brush<'_>, inner: Rect) {
     let text = if shared.can_test() {
-        "r on the machine screen runs the pull: all drives, one headline. Here r runs the workload on the left, on the drives \
-         that Space marks on the machine screen. Tests only read."
+        "{pull} on the machine screen runs the pull: all drives, one headline. Here {run} runs the workload on the left, on the drives \
+         that {mark} marks on the machine screen. Tests only read."
     } else {
         "A capture's drives cannot be tested. A demo has simulated drives: iodyno --demo"
     };
-    brush.lines(inner, &paragraph(text, Meaning::Quiet, inner.width), 0);
+    brush.lines(inner, &paragraph(&shared.keys.fill(text), Meaning::Quiet, inner.width), 0);
 }
 
 fn draw_curve(shared: &Shared, brush: &mut Brush<'_>, curve: Curve, test: &Test, inner: Rect, now: Duration) {

@@ -26,6 +26,8 @@ pub struct Form {
     pub edit: Option<TextField>,
     /// Named workloads of the configuration file.
     pub profiles: Vec<(String, Workload)>,
+    /// The profile it was filled from.
+    pub(crate) filled_from: Option<String>,
     /// The size of files that are offered in that field.
     pub offered: Option<Bytes>,
 }
@@ -151,6 +153,12 @@ impl Form {
     /// The next profile: the named workloads of the configuration file, then CrystalDiskMark's rows, which set pattern, block
     /// size, depth and jobs; its name.
     pub fn next_profile(&mut self) -> String {
+        let name = self.fill_from_next();
+        self.filled_from = Some(name.clone());
+        name
+    }
+
+    fn fill_from_next(&mut self) -> String {
         let own = self.profiles.iter().position(|(_, work)| *work == self.workload);
         let is_row = self.row_of_cdm().is_some();
         let next = match own {
@@ -169,6 +177,14 @@ impl Form {
         work.block_size = Bytes(block);
         work.block_split.clear();
         name.to_owned()
+    }
+
+    /// The name of the profile that the form was filled from, while it has the profile's values.
+    pub fn profile(&self) -> Option<&str> {
+        let own =
+            || self.profiles.iter().find(|(_, work)| *work == self.workload).map(|(name, _)| name.as_str());
+        let name = own().or_else(|| self.row_of_cdm().map(|row| CDM[row].0));
+        name.filter(|name| self.filled_from.as_deref() == Some(name))
     }
 
     /// Which row of CrystalDiskMark's profile the form has.

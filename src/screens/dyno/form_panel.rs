@@ -6,7 +6,7 @@ use super::{Areas, Dyno, form::FIELDS};
 use crate::{
     model::{Pattern, RunSummary},
     screens::widgets::{
-        paint::{Brush, fit, open_field, paragraph, piece},
+        paint::{Brush, fit, fit_end, open_field, paragraph, piece},
         scroll::{self, kept_in_sight, out_of_sight},
         words::rate,
     },
@@ -23,9 +23,11 @@ pub(super) fn draw(state: &Dyno, shared: &Shared, areas: &Areas, brush: &mut Bru
         _ if shared.pulls.running.is_some() => "the pull runs".to_owned(),
         (1, _) => "a file".to_owned(),
         (2.., _) => counted(chosen, "file"),
+        (0, true) if chosen == 1 => counted(chosen, "drive"),
         (0, true) => format!("all {}", counted(chosen, "drive")),
         (0, false) => format!("{} marked", counted(chosen, "drive")),
     };
+    let what = form.profile().map_or_else(|| what.clone(), |name| format!("{name}  {what}"));
     let rows = areas.form_rows;
     let top = form_top(state, rows);
     let hidden = out_of_sight(top, FIELDS.len(), rows.height);
@@ -48,7 +50,12 @@ pub(super) fn draw(state: &Dyno, shared: &Shared, areas: &Areas, brush: &mut Bru
             continue;
         }
         let value = field.show(form);
-        let shown = if value.is_empty() { field.empty.to_owned() } else { fit(&value, room) };
+        let shown = match value.as_str() {
+            "" => field.empty.to_owned(),
+            // Of a path the end tells most.
+            path if field.name == "filename" => fit_end(path, room),
+            value => fit(value, room),
+        };
         let meaning = if value.is_empty() { Meaning::Quiet } else { Meaning::Figure };
         let end = brush.text(x, y, room, &shown, meaning);
         if selected {
@@ -82,11 +89,11 @@ pub(super) fn past(state: &Dyno, shared: &Shared, panel: Rect, brush: &mut Brush
     let inner = brush.panel(panel, &title, &[]);
     if shared.tests.all.is_empty() {
         let words = if shared.can_test() {
-            "none yet: r runs one"
+            "none yet: {run} runs one"
         } else {
             "none: a text or capture cannot be tested"
         };
-        brush.text(inner.x, inner.y, inner.width, words, Meaning::Quiet);
+        brush.text(inner.x, inner.y, inner.width, &shared.keys.fill(words), Meaning::Quiet);
         return;
     }
     let top = past_top(state, shared, inner.height);

@@ -62,6 +62,16 @@ impl Span {
         Some(Figures { mean: values.iter().sum::<f64>() / values.len() as f64, least, most })
     }
 
+    /// Whether the curve has a point in it.
+    pub(super) fn has_points(self, curve: Curve, test: &Test) -> bool {
+        let series = match curve {
+            Curve::Throughput => &test.total.bytes,
+            Curve::Iops => &test.total.iops,
+            Curve::Latency => &test.total.p99,
+        };
+        self.figures(series).is_some()
+    }
+
     /// `throughput  3.2 s: mean 6.52, min 6.10, max 6.90 GB/s`, in as many words as fit.
     pub(super) fn words(self, curve: Curve, test: &Test, units: UnitSystem, room: u16) -> String {
         let name = super::draw::curve_name(curve);

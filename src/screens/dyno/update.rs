@@ -76,7 +76,15 @@ impl Screen for Dyno {
 
     /// A click on a curve shows the next one.
     fn release(&mut self, shared: &Shared) -> Asks {
-        if self.end_span() { self.next_curve(shared) } else { Asks::new() }
+        if self.end_span() {
+            return self.next_curve(shared);
+        }
+        let shown = self.selection.span.zip(self.shown(&shared.tests));
+        if shown.is_some_and(|(span, test)| !span.has_points(self.curve, test)) {
+            self.selection.span = None;
+            return vec![tell("Nothing was read in that span of time")];
+        }
+        Asks::new()
     }
 
     /// Over the runs it goes from one to the next, over the form from field to field, over targets and the result
@@ -130,6 +138,11 @@ impl Screen for Dyno {
                     && shared.experiments.running().is_none()
                     && shared.can_test()
             }
+            "profile" => shared.can_test() && shared.experiments.running().is_none(),
+            "pull page" => {
+                let Shared { pulls, experiments, .. } = shared;
+                experiments.running().is_none() || pulls.running.is_some() || pulls.ended.is_some()
+            }
             "previous choice" => !self.form.field().choices.is_empty(),
             "older run" => shared.tests.all.len() > 1,
             "curve" => self.shown(&shared.tests).is_some(),
@@ -139,7 +152,11 @@ impl Screen for Dyno {
 
     fn hint(&self, command: &str, shared: &Shared) -> Option<&'static str> {
         let is_paused = || shared.tests.running().is_some_and(Test::is_paused);
-        (command == "pause" && is_paused()).then_some("resume")
+        match command {
+            "pause" if is_paused() => Some("resume"),
+            "back" if self.selection.span.is_some() => Some("clear span"),
+            _ => None,
+        }
     }
 
     fn mark(&self, shared: &Shared) -> Option<String> {
@@ -223,22 +240,22 @@ impl Dyno {
 
     /// Fills the form with the next row of CrystalDiskMark's profile.
     pub(super) fn next_profile(&mut self) -> Asks {
-        vec![tell(format!("Profile {}: r runs it; numjobs counts per drive", self.form.next_profile()))]
+        vec![tell(format!("Profile {}: {{run}} runs it; numjobs counts per drive", self.form.next_profile()))]
     }
 
     /// Begins a test of what the form describes.
     pub fn run(&mut self, shared: &Shared) -> Asks {
         if shared.experiments.running().is_some() {
-            return vec![tell("An experiment is running: x stops it and restores settings")];
+            return vec![tell("An experiment is running: {stop} stops it and restores settings")];
         }
         if !shared.can_test() {
             return vec![tell("A capture's drives cannot be tested; --demo tests simulated ones")];
         }
         if shared.pulls.running.is_some() {
-            return vec![tell("A pull is running: p shows it, x stops it")];
+            return vec![tell("A pull is running: {pull page} shows it, {stop} stops it")];
         }
         if shared.tests.running().is_some() {
-            return vec![tell("A test is running: x stops it")];
+            return vec![tell("A test is running: {stop} stops it")];
         }
         let workload = Workload { targets: self.targets(shared), ..self.form.workload.clone() };
         if let Err(wrong) = workload.validate() {
@@ -264,7 +281,7 @@ impl Dyno {
         if self.form.step_choice(step) {
             return Asks::new();
         }
-        vec![tell("This field has no choices: Enter opens it for text")]
+        vec![tell("This field has no choices: {edit} opens it for text")]
     }
 
     /// Opens the field for text.
@@ -296,6 +313,6 @@ pub(super) fn pause(_: &mut Dyno, shared: &Shared) -> Asks {
     vec![match shared.tests.running().map(|test| test.state) {
         Some(RunState::Paused) => Ask::Effect(Effect::ResumeRun),
         Some(_) => Ask::Effect(Effect::PauseRun),
-        None => tell("No test is running: r starts one"),
+        None => tell("No test is running: {run} starts one"),
     }]
 }

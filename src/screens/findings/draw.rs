@@ -50,7 +50,7 @@ fn row_of(shared: &Shared, brush: &mut Brush<'_>, row: Rect, finding: &Finding, 
 fn detail(state: &Findings, shared: &Shared, panel: Rect, brush: &mut Brush<'_>) {
     let Some(finding) = state.finding(shared) else {
         let inner = brush.panel(panel, &[piece("No findings", Meaning::Heading)], &[]);
-        brush.text(inner.x, inner.y, inner.width, shared.no_findings(), Meaning::Quiet);
+        brush.text(inner.x, inner.y, inner.width, &shared.no_findings(), Meaning::Quiet);
         return;
     };
     let inner = brush.panel(panel, &[piece(finding.id.0, Meaning::Heading)], &[]);

@@ -53,6 +53,11 @@ impl Screen for Findings {
         Asks::new()
     }
 
+    /// The text about a finding is longer than its panel on most terminals: its reasons stand at its end.
+    fn hint(&self, command: &str, shared: &Shared) -> Option<&'static str> {
+        (command == "page down" && !shared.findings.list.is_empty()).then_some("scroll")
+    }
+
     fn hear(&mut self, news: News, shared: &Shared) {
         if news == News::Findings {
             self.follow(shared);
@@ -139,7 +144,7 @@ impl Findings {
             ];
         }
         if shared.experiments.running().is_some() {
-            return vec![tell("An experiment is running: x stops it")];
+            return vec![tell("An experiment is running: {stop} stops it")];
         }
         if !opens_what_if(finding) {
             return vec![tell(format!("No experiment on this machine tests {}", finding.0))];

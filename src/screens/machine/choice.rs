@@ -124,7 +124,7 @@ mod tests {
     use super::*;
 
     fn room(rows: u16) -> Room {
-        Room { rows, has_load: true }
+        Room { rows, has_load: true, is_counted: true }
     }
 
     fn names(choice: &Choice, width: u16) -> Vec<&'static str> {

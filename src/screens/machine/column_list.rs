@@ -9,11 +9,11 @@ use crate::{
         Over,
         widgets::paint::{Piece, fit, hints, piece},
     },
-    ui::theme::Meaning,
+    ui::{Shared, theme::Meaning},
 };
 
 /// The list over the tree, in lines of at most `width` cells.
-pub(super) fn over(choice: &Choice, cursor: usize, room: Room, width: u16) -> Over {
+pub(super) fn over(choice: &Choice, shared: &Shared, cursor: usize, room: Room, width: u16) -> Over {
     let shown = choice.shown(room);
     let keys = hints(&[("Space", "show or hide"), ("< >", "move"), ("Del", "defaults"), ("Esc", "close")]);
     let mut lines: Vec<Vec<Piece>> = vec![keys, Vec::new()];
@@ -23,12 +23,12 @@ pub(super) fn over(choice: &Choice, cursor: usize, room: Room, width: u16) -> Ov
         // The width from which it is there without being asked for.
         let why = match show {
             Show::ByWidth if column.from > room.rows => format!("from {}", column.from),
-            Show::ByWidth if !column.is_by_itself(room) => "with load".to_owned(),
+            Show::ByWidth if !column.is_by_itself(room) => "if counted".to_owned(),
             Show::ByWidth | Show::Always if !is_shown => "no room".to_owned(),
             _ => String::new(),
         };
         let lead = if index == cursor { "› " } else { "  " };
-        let help = fit(column.help, width.saturating_sub(31));
+        let help = fit(&shared.keys.fill(column.help), width.saturating_sub(31));
         let selected = if index == cursor { Meaning::Selected } else { name };
         lines.push(vec![
             piece(lead, Meaning::Brand),

@@ -16,13 +16,16 @@ pub(super) struct Room {
     pub rows: u16,
     /// Whether a drive has read or written since the start.
     pub has_load: bool,
+    /// Whether drives were counted since the start.
+    pub is_counted: bool,
 }
 
 /// Cells of a link's mark, before the link.
 pub(super) const LINK_LEAD: u16 = 2;
 /// Cells of `Gen4 x16`; a longer link begins further left and shortens its own row's name.
 const LINK: u16 = 8;
-/// Rows from which bars need no load: narrower ones leave their cells to names.
+/// Rows from which bars need no load and rates no count: narrower ones leave their cells to names.
+const IDLE_RATES: u16 = 80;
 const IDLE_BARS: u16 = 110;
 
 /// A column of the tree.
@@ -46,7 +49,11 @@ pub(super) struct Column {
 impl Column {
     /// Whether rows show it unless the user decides otherwise.
     pub fn is_by_itself(&self, room: Room) -> bool {
-        let has_cause = self.name != "load" || room.has_load || room.rows >= IDLE_BARS;
+        let has_cause = match self.name {
+            "load" => room.has_load || room.rows >= IDLE_BARS,
+            "read" | "write" => room.is_counted || room.rows >= IDLE_RATES,
+            _ => true,
+        };
         self.from <= room.rows && has_cause
     }
 }
@@ -89,7 +96,7 @@ pub(super) const COLUMNS: &[Column] = &[
     Column {
         name: "read",
         heading: "read",
-        help: "GB/s read (GiB/s after u)",
+        help: "GB/s read (GiB/s after {units})",
         width: |_| 4,
         from: 0,
         cell: |figures| rate(figures, |flow| flow.read.bytes),
@@ -98,7 +105,7 @@ pub(super) const COLUMNS: &[Column] = &[
     Column {
         name: "write",
         heading: "write",
-        help: "GB/s written (GiB/s after u)",
+        help: "GB/s written (GiB/s after {units})",
         width: |_| 5,
         from: 0,
         cell: |figures| rate(figures, |flow| flow.write.bytes),

@@ -54,5 +54,5 @@ fn found(state: &Tree, shared: &Shared, panel: Rect, brush: &mut Brush<'_>) {
     let hidden = shared.findings.list.len().saturating_sub(top + room);
     let inner = brush.panel(panel, &heading, &[]);
     findings::strip(shared, brush, inner, top);
-    scroll::mark(brush, panel, ("↑ ", "2: "), (top, hidden));
+    scroll::mark(brush, panel, ("↑ ", &shared.keys.fill("{findings}: ")), (top, hidden));
 }

@@ -60,7 +60,8 @@ fn read_of_row(shared: &Shared, row: &Row) -> Vec<Fact> {
     }
     if matches!(row.kind, RowKind::Folded { .. }) {
         facts.push(fact("", "Devices that hold no drives and share no lanes with any."));
-        facts.push(fact("", "→ opens them here, z shows every device."));
+        facts
+            .push(fact("", shared.keys.fill("{unfold} opens them here, {every device} shows every device.")));
     }
     if !row.drives.is_empty() {
         let names: Vec<&str> = row.drives.iter().map(DriveName::as_str).collect();

@@ -39,7 +39,7 @@ pub(super) fn draw(state: &Tree, shared: &Shared, panel: Rect, brush: &mut Brush
         brush.lines(place, here, 0);
         rest = next;
     }
-    scroll::mark(brush, panel, ("↑ ", "Enter: "), (top, rest.len()));
+    scroll::mark(brush, panel, ("↑ ", &shared.keys.fill("{details}: ")), (top, rest.len()));
 }
 
 /// Whether a place is so low that facts stand in two columns, a line each.

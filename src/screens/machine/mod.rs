@@ -34,6 +34,7 @@ use crate::{
         Key::{self, Char},
         ScreenId, Shared, TextField,
         command::{command, pair},
+        load::LoadSource,
         shared::flip,
         theme::Meaning,
     },
@@ -69,8 +70,8 @@ pub(super) const COMMANDS: &[Command<Run<Tree>>] = &[
     command(290, &[Char('N')], "", "previous drive", "Jump to the previous drive; after a find, to its previous match", |tree, shared| tree.next(-1, shared)),
     command(300, &[Char(' ')], "mark", "mark", "Mark the drive for the test, or every drive below this row", Tree::mark),
     command(320, &[Key::Enter], "details", "details", "Show all facts of the selected row, or unfold it", Tree::details),
-    command(350, &[Char('/')], "find", "find", "Find by name, model, address or driver; Enter keeps the matches, n and N go on, Esc ends", |tree, _| { tree.find = Some(TextField::default()); Asks::new() }),
-    command(360, &[Char('s')], "sort", "sort", "Sort siblings by bus, by load, by name; < and > sort by a column", Tree::next_sort),
+    command(350, &[Char('/')], "find", "find", "Find by name, model, address or driver; Enter keeps the matches, {next drive} and {previous drive} go on, Esc ends", |tree, _| { tree.find = Some(TextField::default()); Asks::new() }),
+    command(360, &[Char('s')], "sort", "sort", "Sort siblings by bus, by load, by name; {previous column} and {next column} sort by a column", Tree::next_sort),
     command(362, &[Char('>')], "", "next column", "Sort siblings by the next column, the largest first", |tree, shared| tree.sort_by(shared, 1)),
     command(364, &[Char('<')], "", "previous column", "Sort siblings by the column before", |tree, shared| tree.sort_by(shared, -1)),
     command(366, &[Char('R'), Char('I')], "", "reverse", "Reverse the order of the column sorted by", Tree::reverse),
@@ -182,6 +183,7 @@ impl Tree {
         }
         let has_load = |row: &Row| Figures::new(shared, row).flow.is_some_and(|flow| flow.bytes() > 0.0);
         self.room.has_load |= self.rows.iter().any(has_load);
+        self.room.is_counted |= shared.load.source != LoadSource::Nothing;
         self.top = kept_in_sight(self.top, self.selected, self.rows.len(), height);
     }
 
@@ -328,14 +330,17 @@ impl Tree {
         self.selected != before
     }
 
-    /// Counts the rows that match the field.
+    /// Counts what matches the field: a row that stands for several drives counts as so many.
     fn count_matches(&mut self, machine: &Machine) {
         let text = self.searched();
-        let found: Vec<usize> = (0..self.rows.len())
-            .filter(|at| !text.is_empty() && search_text(machine, &self.rows[*at]).contains(&text))
-            .collect();
-        let at = found.iter().position(|at| *at == self.selected).map_or(0, |at| at + 1);
-        self.matches = (at, found.len());
+        self.matches = (0, 0);
+        let is_found = |row: &Row| !text.is_empty() && search_text(machine, row).contains(&text);
+        for (at, row) in self.rows.iter().enumerate().filter(|(_, row)| is_found(row)) {
+            if at == self.selected {
+                self.matches.0 = self.matches.1 + 1;
+            }
+            self.matches.1 += if row.kind == RowKind::Alike { row.drives.len() } else { 1 };
+        }
     }
 
     /// Goes to the next or previous match.

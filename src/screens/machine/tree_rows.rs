@@ -179,7 +179,7 @@ fn title(state: &Tree, shared: &Shared, room: u16) -> Vec<Piece> {
         let (at, all) = state.matches;
         let place = if at > 0 { format!("{at} of {all}") } else { format!("{all} found") };
         pieces.push(piece(format!("  find {}: {place}", fit(&state.found, 16)), Meaning::Figure));
-        pieces.push(piece("  n N Esc", Meaning::Key));
+        pieces.push(piece(shared.keys.fill("  {next drive} {previous drive} {back}"), Meaning::Key));
     }
     if !shared.marks.is_empty() {
         pieces.push(piece(format!("  ● {} marked", shared.marks.len()), Meaning::Marked));

@@ -165,7 +165,7 @@ impl Screen for Tree {
 
     fn over(&self, shared: &Shared, width: u16) -> Option<Over> {
         match self.choosing {
-            Some(cursor) => Some(column_list::over(&self.choice, cursor, self.room, width)),
+            Some(cursor) => Some(column_list::over(&self.choice, shared, cursor, self.room, width)),
             None => facts_pane::over(self, shared, width),
         }
     }
@@ -242,7 +242,7 @@ impl Tree {
             Sort::Column(name) => Sort::Reversed(name),
             Sort::Reversed(name) => Sort::Column(name),
             Sort::Bus | Sort::Load | Sort::Name => {
-                return vec![tell("Not sorted by a column: > sorts by the first")];
+                return vec![tell("Not sorted by a column: {next column} sorts by the first")];
             }
         };
         vec![tell(format!("Siblings sorted {}", self.sort.name()))]

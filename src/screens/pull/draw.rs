@@ -9,7 +9,7 @@ use crate::{
     pull::Outcome,
     screens::widgets::{
         file_offer,
-        paint::{Brush, Piece, cells, fit, fit_end, hanging, hints, paragraph, piece, simulated},
+        paint::{Brush, Piece, cells, fit, fit_end, hanging, key_hints, paragraph, piece, simulated},
         scroll,
         words::bar_meaning,
     },
@@ -59,7 +59,7 @@ pub(super) fn head(shared: &Shared, width: u16) -> Vec<Vec<Piece>> {
                 let which = if pull.stopped().is_some() { "stopped" } else { "finished" };
                 let text = other.headline.text.split_inclusive(").").next().unwrap_or_default();
                 lines.extend(hanging(
-                    piece("p ", Meaning::Key),
+                    piece(shared.keys.fill("{other pull} "), Meaning::Key),
                     &format!("shows the {which} pull: {text}"),
                     Meaning::Quiet,
                     width,
@@ -68,8 +68,8 @@ pub(super) fn head(shared: &Shared, width: u16) -> Vec<Vec<Piece>> {
             lines
         }
         None => paragraph(
-            "A pull reads each drive alone, then all together, and names the limit between them: one sentence with figure, \
-             loss, cause, remedy and gain. It reads only. r starts it.",
+            &shared.keys.fill("A pull reads each drive alone, then all together, and names the limit between them: one sentence with figure, \
+             loss, cause, remedy and gain. It reads only. {pull again} starts it."),
             Meaning::Quiet,
             width,
         ),
@@ -114,9 +114,10 @@ fn progress(shared: &Shared, left: Duration, width: u16) -> Vec<Vec<Piece>> {
     let room = width.saturating_sub(cells(&place) + 2);
     let beside = match preparing {
         Some(busy_with) => piece(fit_end(busy_with, room), Meaning::Warning),
-        None if test.is_some_and(Test::is_paused) => {
-            piece(fit("paused: Space on the Dyno screen resumes", room), Meaning::Warning)
-        }
+        None if test.is_some_and(Test::is_paused) => piece(
+            fit(&shared.keys.fill("paused: {pause} on the Dyno screen resumes"), room),
+            Meaning::Warning,
+        ),
         None => piece(fit(&title, room), Meaning::Quiet),
     };
     let then = if preparing.is_some() { "then " } else { "" };
@@ -124,9 +125,9 @@ fn progress(shared: &Shared, left: Duration, width: u16) -> Vec<Vec<Piece>> {
         piece(format!("{then}at most {} left", seconds(left)), Meaning::Figure),
         piece("  ", Meaning::Text),
     ];
-    let curves = has_runs(shared).then_some(("d", "curves"));
-    let keys = [("x", "stop")].into_iter().chain(curves).chain([("Esc", "leave it running")]);
-    last.extend(hints(&keys.collect::<Vec<_>>()));
+    let curves = has_runs(shared).then_some(("runs", "curves"));
+    let keys = [("stop", "stop")].into_iter().chain(curves).chain([("back", "leave it running")]);
+    last.extend(key_hints(&shared.keys, &keys.collect::<Vec<_>>()));
     vec![vec![piece(place, Meaning::Figure), piece("  ", Meaning::Text), beside], Vec::new(), last]
 }
 

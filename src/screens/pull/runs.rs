@@ -19,7 +19,10 @@ use crate::{
 
 /// Draws the runs, the newest last.
 pub(super) fn list(page: &Page, shared: &Shared, area: Rect, brush: &mut Brush<'_>) {
-    let title = [piece("Runs", Meaning::Heading), piece("  d shows their curves", Meaning::Quiet)];
+    let title = [
+        piece("Runs", Meaning::Heading),
+        piece(shared.keys.fill("  {runs} shows their curves"), Meaning::Quiet),
+    ];
     let inner = brush.panel(area, &title, &[]);
     let lines = lines(shared);
     let end = lines.len().saturating_sub(usize::from(inner.height));

@@ -66,17 +66,17 @@ impl Screen for Pull {
             return Asks::new();
         }
         if shared.tests.running().is_some() {
-            return vec![tell("A test is running: x stops it")];
+            return vec![tell("A test is running: {stop} stops it")];
         }
         if shared.experiments.running().is_some() {
-            return vec![tell("An experiment is running: x stops it and restores settings")];
+            return vec![tell("An experiment is running: {stop} stops it and restores settings")];
         }
         if !shared.can_test() {
             return vec![tell("A capture's drives cannot be tested; --demo tests simulated ones")];
         }
         let targets: Vec<Target> = shared.tested_drives().map(Drive::target).collect();
         if targets.is_empty() {
-            return vec![tell("No drive to read: mark one with Space, or read a file on the dyno screen")];
+            return vec![tell("No drive to read: mark one with {mark}, or read a file on the dyno screen")];
         }
         let agreed = shared.is_simulated() || shared.pulls.is_agreed(&targets);
         let pull = pull::Pull::new(&shared.machine, targets.clone(), Series::Guided, None);
@@ -95,7 +95,7 @@ impl Screen for Pull {
         if shared.pulls.asked.is_some() {
             asks.insert(0, Ask::Change(SharedChange::LeavePull));
         } else if shared.pulls.running.is_some() {
-            asks.push(tell("The pull goes on: r shows it, x stops it"));
+            asks.push(tell("The pull goes on: {pull} shows it, {stop} stops it"));
         }
         Some(asks)
     }
@@ -200,7 +200,7 @@ pub(super) fn remedy(_: &mut Pull, shared: &Shared) -> Asks {
         Some(id) if opens_what_if(id) => {
             vec![Ask::Show(FINDINGS, Some(Subject::Finding(id))), Ask::Command("prove")]
         }
-        Some(_) => vec![tell("No slot move and no experiment would tell more: Enter shows the remedy")],
+        Some(_) => vec![tell("No slot move and no experiment would tell more: {finding} shows the remedy")],
         None => vec![tell(unexplained(shared))],
     }
 }

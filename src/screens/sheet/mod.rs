@@ -37,7 +37,7 @@ pub(super) const ABOUT: About = About {
     marks: &[
         ("[x] [ ]", Meaning::Key, "in the sheet, left out; each run has its own box"),
         ("names", Meaning::Text, "left out with serials, mount paths and addresses unless checked"),
-        ("PgUp PgDn", Meaning::Key, "scroll the preview; it is copied as shown"),
+        ("{page up} {page down}", Meaning::Key, "scroll the preview; it is copied as shown"),
     ],
 };
 

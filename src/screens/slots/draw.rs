@@ -86,8 +86,8 @@ fn then_title(state: &Slots, shared: &Shared) -> Vec<Piece> {
     title
 }
 
-const SLOWER: &str = "- tries a slower slot.";
-const BEST: &str = "b makes the best move. - tries a slower slot.";
+const SLOWER: &str = "{slower slot} tries a slower slot.";
+const BEST: &str = "{best move} makes the best move. {slower slot} tries a slower slot.";
 
 /// How to begin.
 fn guide(state: &Slots, shared: &Shared, brush: &mut Brush<'_>, area: Rect) {
@@ -95,7 +95,7 @@ fn guide(state: &Slots, shared: &Shared, brush: &mut Brush<'_>, area: Rect) {
         &[
             ("Go to its new place: a root complex, a slot, or a card to swap with.", Meaning::Text),
             (
-                "Enter drops it there. Space selects this drive alone from its card. - and + change the slot's generation. Esc cancels.",
+                "{drop here} drops it there. {move card} selects this drive alone from its card. {slower slot} and {faster slot} change the slot's generation. {back} cancels.",
                 Meaning::Quiet,
             ),
         ]
@@ -103,7 +103,11 @@ fn guide(state: &Slots, shared: &Shared, brush: &mut Brush<'_>, area: Rect) {
         &[
             ("What if a card were in another slot?", Meaning::Heading),
             (
-                "Space selects the card under the cursor; this side then shows the machine with the card at the cursor.",
+                if state.is_on_card(shared) {
+                    "{move card} selects the card under the cursor; this side then shows the machine with the card at the cursor."
+                } else {
+                    "This row is a part of the machine: go to a card, to move it."
+                },
                 Meaning::Text,
             ),
             (if shared.bottlenecks.is_empty() { SLOWER } else { BEST }, Meaning::Text),
@@ -116,7 +120,7 @@ fn guide(state: &Slots, shared: &Shared, brush: &mut Brush<'_>, area: Rect) {
 fn paragraphs(brush: &mut Brush<'_>, area: Rect, texts: &[(&str, Meaning)]) {
     let mut lines = Vec::new();
     for (text, meaning) in texts {
-        lines.extend(paragraph(text, *meaning, area.width));
+        lines.extend(paragraph(&brush.fill(text), *meaning, area.width));
         if area.height > 8 {
             lines.push(Vec::new());
         }

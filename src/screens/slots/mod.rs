@@ -10,7 +10,7 @@ use ratatui::layout::{Constraint, Layout, Rect};
 use super::{Run, widgets::paint::inner};
 use crate::{
     capacity::{Total, slots},
-    machine::{Machine, NodeKind, pci::NodeAddress},
+    machine::{Machine, NodeKind, PciTree, pci::NodeAddress},
     model::{Limits, NodeIndex},
     report::whatif::rows::{self, Row},
     ui::{
@@ -62,6 +62,14 @@ pub struct Picked {
     pub dropped: bool,
     /// The changed speed of its slot.
     pub speed: Option<TransferRate>,
+}
+
+impl Picked {
+    /// Whether the place under it is the port that one of its functions is in.
+    fn is_at(&self, tree: &PciTree) -> bool {
+        let ports = self.functions.iter().filter_map(|function| tree.node(*function).parent);
+        self.under.is_some_and(|under| ports.into_iter().any(|port| port == under))
+    }
 }
 
 /// What a move is compared with, and the machine that it was made of.
@@ -127,6 +135,11 @@ impl Slots {
         self.today.get(self.selected)
     }
 
+    /// Whether what is under the cursor can be moved.
+    fn is_on_card(&self, shared: &Shared) -> bool {
+        self.row().is_some_and(|row| whatif::what_moves(&shared.machine, row.node).is_ok())
+    }
+
     /// The predicted difference of a possible move.
     fn made(&self) -> Option<&Prediction> {
         self.prediction.as_ref()?.as_ref().ok().map(AsRef::as_ref)
@@ -187,8 +200,14 @@ impl Slots {
         let made = self.made();
         let today = rows::today(machine, limits, &known.total, made, rows::Slots::All);
         self.then = made.map_or_else(Vec::new, |made| rows::then(made, rows::Slots::All));
+        let is_first = self.today.is_empty();
         self.today = today;
         self.is_stale = false;
+        if is_first {
+            // The first row is a root complex, which nothing moves.
+            let can_move = |row: &Row| whatif::what_moves(machine, row.node).is_ok();
+            self.selected = self.today.iter().position(can_move).unwrap_or(0);
+        }
         self.selected = self.selected.min(self.today.len().saturating_sub(1));
     }
 }

@@ -111,13 +111,10 @@ impl Screen for Slots {
     }
 
     fn offers(&self, command: &str, shared: &Shared) -> bool {
-        let row = || self.row().map(|row| row.node);
         match command {
             "drop here" => self.is_carrying(),
-            "move card" | "slower slot" => {
-                self.picked.is_some()
-                    || row().is_some_and(|node| whatif::what_moves(&shared.machine, node).is_ok())
-            }
+            "move card" => self.is_carrying() || self.is_on_card(shared),
+            "slower slot" => self.picked.is_some() || self.is_on_card(shared),
             "try live" => self.picked.as_ref().is_some_and(|picked| picked.speed.is_some()),
             "best move" => !shared.bottlenecks.is_empty(),
             _ => true,
@@ -195,7 +192,11 @@ impl Slots {
 
     /// Puts down what is carried where the cursor is.
     pub(super) fn put_down(&mut self, shared: &Shared) -> Asks {
+        let tree = &shared.machine.pci;
         match self.picked.as_mut().filter(|picked| !picked.dropped) {
+            Some(picked) if picked.speed.is_none() && picked.is_at(tree) => {
+                vec![tell("The card is in this slot already: go to another one")]
+            }
             Some(picked) if picked.under.is_some() || picked.speed.is_some() => {
                 picked.dropped = true;
                 Asks::new()
@@ -252,7 +253,7 @@ impl Slots {
         let before = self.picked.clone();
         let asks = root.map_or_else(Asks::new, |root| self.best(root, shared));
         if asks.is_empty() && before.is_some() && before == self.picked {
-            return vec![tell("This is the best move already: Esc undoes it")];
+            return vec![tell("This is the best move already: {back} undoes it")];
         }
         asks
     }
@@ -277,7 +278,9 @@ impl Slots {
     pub(super) fn try_live(&mut self, shared: &Shared) -> Asks {
         let Some((picked, speed)) = self.picked.as_ref().and_then(|picked| Some((picked, picked.speed?)))
         else {
-            return vec![tell("Choose a slower slot with - first: only link speed can be tried live")];
+            return vec![tell(
+                "Choose a slower slot with {slower slot} first: only link speed can be tried live",
+            )];
         };
         if picked.under.is_some() {
             return vec![tell("A move cannot be tried live, only a slower link of the current slot")];
@@ -302,7 +305,7 @@ impl Slots {
             Ok(new) => vec![
                 Ask::Change(SharedChange::Stage(setting.id, devices, new)),
                 Ask::Show(ScreenId("tune"), Some(cell)),
-                tell("Staged: a reviews and applies the writes; they can be undone"),
+                tell("Staged: {apply} reviews and applies the writes; they can be undone"),
             ],
             Err(why) => vec![Ask::Hand(ScreenId("tune"), cell), warn(why.to_string())],
         }

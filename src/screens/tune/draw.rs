@@ -6,8 +6,8 @@ use super::{Areas, Tune, differ, heading_lines, settings_of};
 use crate::{
     screens::widgets::{
         paint::{
-            Brush, Piece, cells, fit, hanging, hints, inner, label, open_field, paragraph, piece, simulated,
-            width,
+            Brush, Piece, cells, fit, hanging, inner, key_hints, label, open_field, paragraph, piece,
+            simulated, width,
         },
         scroll::{self, out_of_sight},
     },
@@ -276,21 +276,21 @@ pub(super) fn changes(shared: &Shared, room: u16) -> Vec<Vec<Piece>> {
         ]);
     }
     if !settings.staged.is_empty() {
-        lines.push(hints(&[("a", "shows the writes"), ("Backspace", "drops one")]));
+        lines.push(key_hints(&shared.keys, &[("apply", "shows the writes"), ("undo one", "drops one")]));
         lines.push(Vec::new());
     }
     lines.extend(settings.done.iter().flat_map(|done| outcome(done, room)));
     if shared.standing() > 0 {
         let text = format!("undoes the {} this run changed", counted(shared.standing(), "setting"));
-        lines.push(hints(&[("U", &text)]));
+        lines.push(key_hints(&shared.keys, &[("undo all", &text)]));
     }
     if lines.is_empty() {
         let texts = [
             "Nothing staged, nothing changed.",
-            "+ and - select a value, Enter edits it; Space marks drives, so that a change applies to \
-             all of them. Nothing is written before a shows every write and Enter confirms.",
+            "{next value} and {previous value} select a value, {edit value} edits it; {mark row} marks drives, so that a change applies to \
+             all of them. Nothing is written before {apply} shows every write and Enter confirms.",
         ];
-        lines.extend(texts.iter().flat_map(|text| paragraph(text, Meaning::Quiet, room)));
+        lines.extend(texts.iter().flat_map(|text| paragraph(&shared.keys.fill(text), Meaning::Quiet, room)));
     }
     lines
 }

@@ -67,14 +67,14 @@ pub(super) fn staged(shared: &Shared, width: u16) -> Over {
     let size = (76, 16);
     if shared.standing() == 0 {
         let title = format!("{writes} staged and not applied");
-        let keys = [("a", "review them, to apply them"), ("d", "drop them, and quit"), ("Esc", "cancel")];
+        let keys = [("Enter", "review them, to apply them"), ("d", "drop them, and quit"), ("Esc", "cancel")];
         return Over { title, lines: choices(&keys, width), size, cursor: None };
     }
     let simulated = if shared.is_simulated() { ", SIMULATED" } else { "" };
     let title = format!("{writes} staged, {} changed{simulated}", counted(shared.standing(), "setting"));
     let mut lines = choices(
         &[
-            ("a", "review the staged writes, to apply them"),
+            ("Enter", "review the staged writes, to apply them"),
             ("u", "drop the staged writes, undo the changed settings, quit"),
             ("k", "drop the staged writes, keep the changed settings until the next boot, quit"),
             ("e", "as k, and print udev rules that would set them at every boot"),
@@ -123,9 +123,11 @@ pub(super) fn keys(laid: Laid, shared: &Shared) -> Vec<Piece> {
     let review = if shared.can_tune() { "write" } else { "quit, print" };
     hints(match laid {
         Laid::Review => return hints(&[("Enter", review), ("Esc", "cancel")]),
-        Laid::Staged if shared.standing() == 0 => &[("a", "review"), ("d", "drop, quit"), ("Esc", "cancel")],
+        Laid::Staged if shared.standing() == 0 => {
+            &[("Enter", "review"), ("d", "drop, quit"), ("Esc", "cancel")]
+        }
         Laid::Staged => {
-            &[("a", "review"), ("u", "undo"), ("k", "keep"), ("e", "print rules"), ("Esc", "cancel")]
+            &[("Enter", "review"), ("u", "undo"), ("k", "keep"), ("e", "print rules"), ("Esc", "cancel")]
         }
         Laid::Standing => &[("u", "undo"), ("k", "keep"), ("e", "print rules"), ("Esc", "cancel")],
         Laid::Export => &[("w", "save"), ("y", "copy"), ("Esc", "close")],

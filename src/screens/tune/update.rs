@@ -186,14 +186,15 @@ impl Screen for Tune {
                 (_, Some("back" | "quit" | "apply")) => Some(vec![Ask::Close]),
                 _ => None,
             },
+            Laid::Standing if command == Some("quit") => Some(vec![Ask::Close]),
             Laid::Standing => standing_key(key, shared),
             Laid::Staged => match key {
                 Key::Char('a') | Key::Enter => {
                     Some(vec![Ask::Close, Ask::Show(TUNE, None), Ask::Command("apply")])
                 }
-                Key::Char('q') if shared.standing() > 0 => Some(vec![Ask::Close]),
+                _ if command == Some("quit") && shared.standing() > 0 => Some(vec![Ask::Close]),
                 Key::Char('u' | 'k' | 'e') if shared.standing() > 0 => standing_key(key, shared),
-                Key::Char('d' | 'q') if shared.standing() == 0 => {
+                _ if shared.standing() == 0 && (key == Key::Char('d') || command == Some("quit")) => {
                     Some(vec![Ask::Close, Ask::Change(UnstageAll), Ask::Command("quit")])
                 }
                 Key::Esc | Key::Char('n') => Some(vec![Ask::Close]),
@@ -245,7 +246,7 @@ impl Tune {
     /// Settings belong to the experiment in progress until it ends.
     pub(super) fn unless_held(&mut self, shared: &Shared, run: fn(&mut Self, &Shared) -> Asks) -> Asks {
         if shared.experiments.running().is_some() {
-            return vec![tell("An experiment is changing settings: x stops it and restores them")];
+            return vec![tell("An experiment is changing settings: {stop} stops it and restores them")];
         }
         run(self, shared)
     }
@@ -254,7 +255,7 @@ impl Tune {
     pub(super) fn choose(&mut self, step: isize, shared: &Shared) -> Asks {
         match self.choice(&shared.settings, step) {
             Some(value) => self.staging(&value, shared).unwrap_or_else(|why| vec![warn(why)]),
-            None => vec![tell("No choices here: Enter opens the cell for text")],
+            None => vec![tell("No choices here: {edit value} opens the cell for text")],
         }
     }
 
@@ -327,7 +328,9 @@ impl Tune {
     /// Shows the writes that are staged.
     pub(super) fn review(&mut self, shared: &Shared) -> Asks {
         if shared.settings.staged.is_empty() {
-            return vec![tell("Nothing is staged: + and - select a value, Enter edits it")];
+            return vec![tell(
+                "Nothing is staged: {next value} and {previous value} select a value, {edit value} edits it",
+            )];
         }
         self.lay(Laid::Review)
     }
@@ -344,7 +347,7 @@ fn standing_key(key: Key, shared: &Shared) -> Option<Asks> {
             asks
         }
         Key::Char('e') => leave_with(Effect::QuitWith(export(shared))),
-        Key::Esc | Key::Char('q' | 'n') => vec![Ask::Close],
+        Key::Esc | Key::Char('n') => vec![Ask::Close],
         _ => return None,
     })
 }
@@ -353,7 +356,7 @@ fn standing_key(key: Key, shared: &Shared) -> Option<Asks> {
 pub(super) fn undo_all(shared: &Shared) -> Asks {
     let unstage = Ask::Change(UnstageAll);
     if shared.standing() == 0 {
-        let why = "This run has no changes left to undo; Backspace undoes a single value";
+        let why = "This run has no changes left to undo; {undo one} undoes a single value";
         return vec![unstage, tell(why)];
     }
     vec![unstage, Ask::Change(AwaitSettings), Ask::Effect(Effect::UndoChanges(Undoing::Own))]

@@ -63,7 +63,8 @@ fn columns(account: &Account, width: u16) -> Columns {
 
 fn head(brush: &mut Brush<'_>, inner: Rect, account: &Account, columns: &Columns) {
     let mut x = inner.x + columns.label;
-    brush.text(x, inner.y, columns.curve, "every round", Meaning::Quiet);
+    let every = if columns.curve > 11 { "every round" } else { "rounds" };
+    brush.text(x, inner.y, columns.curve, every, Meaning::Quiet);
     x += columns.curve;
     brush.write_right(x + columns.figure - 1, inner.y, &[piece("median", Meaning::Quiet)]);
     x += columns.figure;

@@ -10,10 +10,15 @@ use super::{
 use crate::{
     experiment::verdict::in_words,
     pull::FILE_SIZE,
-    screens::widgets::{
-        file_offer,
-        paint::{Brush, Piece, cells, fit, fit_end, hints, inner, open_field, paragraph, piece, simulated},
-        scroll::{self, out_of_sight},
+    screens::{
+        Screen as _,
+        widgets::{
+            file_offer,
+            paint::{
+                Brush, Piece, cells, fit, fit_end, inner, key_hints, open_field, paragraph, piece, simulated,
+            },
+            scroll::{self, out_of_sight},
+        },
     },
     text::Label,
     ui::{Shared, theme::Meaning},
@@ -99,6 +104,13 @@ fn open_arm(state: &WhatIf, brush: &mut Brush<'_>, inner: Rect) {
     brush.write(inner.x, y, inner.width, &pieces);
 }
 
+/// Hints of those commands that do something now, as the footer has them.
+fn offers(state: &WhatIf, shared: &Shared, commands: &[(&str, &str)]) -> Option<Vec<Piece>> {
+    let offered: Vec<(&str, &str)> =
+        commands.iter().filter(|(command, _)| state.offers(command, shared)).copied().collect();
+    (!offered.is_empty()).then(|| key_hints(&shared.keys, &offered))
+}
+
 pub(super) fn lines(state: &WhatIf, shared: &Shared, entry: &Entry, width: u16) -> Vec<Vec<Piece>> {
     let row = entry.row;
     let mut lines: Vec<Vec<Piece>> = Vec::new();
@@ -149,9 +161,10 @@ pub(super) fn lines(state: &WhatIf, shared: &Shared, entry: &Entry, width: u16) 
     }
     lines.push(Vec::new());
     if row.id.0 == "own" {
-        lines.push(hints(&[("e", "edits its arms"), ("Enter", "starts")]));
-    } else if entry.plan.is_ok() {
-        lines.push(hints(&[("Enter", "starts"), ("x", "stops it at any time")]));
+        lines.extend(offers(state, shared, &[("custom arms", "edits its arms"), ("start", "starts")]));
+    } else {
+        let starts = [("start", "starts"), ("stop", "stops it at any time")];
+        lines.extend(offers(state, shared, &starts).filter(|_| entry.plan.is_ok()));
     }
     lines.push(Vec::new());
     more(&mut lines, shared, entry, width);

@@ -97,6 +97,7 @@ struct MadeFor {
     marks: BTreeSet<DriveName>,
     cursor: Option<DriveName>,
     files: (Vec<Target>, Option<Bytes>),
+    missing_file: Option<String>,
     own: [String; 2],
 }
 
@@ -126,6 +127,7 @@ impl WhatIf {
                 && of.marks == *marks
                 && of.cursor.as_ref() == cursor
                 && (&of.files.0, of.files.1) == (&shared.files, shared.file_size)
+                && of.missing_file == shared.missing_file
                 && of.own == self.own
         });
         if same {
@@ -138,7 +140,9 @@ impl WhatIf {
         let entry = |row: &'static Experiment| {
             let targets = targets(shared, row.subject);
             let scene = Scene { machine, targets: &targets, simulated, wishes: &wishes };
-            let plan = if shared.can_test() {
+            let plan = if let Some(why) = &shared.missing_file {
+                Err(format!("its file: {why}").into())
+            } else if shared.can_test() {
                 row.plan(&scene, Terms::default()).map(|mut plan| {
                     plan.allow_least_time();
                     plan
@@ -154,6 +158,7 @@ impl WhatIf {
             marks: marks.clone(),
             cursor: cursor.cloned(),
             files: (shared.files.clone(), shared.file_size),
+            missing_file: shared.missing_file.clone(),
             own: self.own.clone(),
         });
     }

@@ -60,7 +60,7 @@ fn reasons(state: &WhatIf, width: u16) -> Vec<Vec<Piece>> {
 pub(super) fn draw(shared: &Shared, panel: Rect, brush: &mut Brush<'_>) {
     let inner = brush.panel(panel, &[piece("Verdicts of this boot", Meaning::Heading)], &[]);
     let hidden = brush.lines(inner, &lines(shared, inner.width), 0);
-    scroll::mark(brush, panel, ("↑ ", "7 has "), hidden);
+    scroll::mark(brush, panel, ("↑ ", &shared.keys.fill("{sheet} has ")), hidden);
 }
 
 fn lines(shared: &Shared, width: u16) -> Vec<Vec<Piece>> {
@@ -68,8 +68,8 @@ fn lines(shared: &Shared, width: u16) -> Vec<Vec<Piece>> {
     let lines: Vec<Vec<Piece>> = records.flat_map(|record| of(record, width)).collect();
     if lines.is_empty() {
         return paragraph(
-            "None yet. An experiment runs its arms in random order until its interval is narrow enough for a verdict; \
-             then it stands here, and s adds it to the sheet.",
+            &shared.keys.fill("None yet. An experiment runs its arms in random order until its interval is narrow enough for a verdict; \
+             then it stands here, and {add to sheet} adds it to the sheet."),
             Meaning::Quiet,
             width,
         );

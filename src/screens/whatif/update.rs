@@ -10,7 +10,7 @@ use ratatui::layout::{Position, Rect};
 use super::{WhatIf, account_areas, draw, list_areas, words};
 use crate::{
     experiment::{EXPERIMENTS, Phase, Plan},
-    machine::Machine,
+    machine::{Drive, Machine},
     model::{Target, fio::names},
     pull::FILE_SIZE,
     screens::{
@@ -108,7 +108,11 @@ impl Screen for WhatIf {
         let is_idle = experiments.running().is_none() && shared.tests.running().is_none();
         let has_ended = is_idle && experiments.on_screen().is_some();
         match command {
-            "start" => is_idle && (experiments.refused().is_some() || experiments.on_screen().is_none()),
+            "start" => {
+                let starts = || self.entry().is_some_and(|entry| entry.plan.is_ok());
+                let is_listed = experiments.on_screen().is_none();
+                is_idle && (experiments.refused().is_some() || is_listed && starts())
+            }
             "custom arms" => is_idle && experiments.on_screen().is_none(),
             "more rounds" => has_ended && experiments.on_screen().is_some_and(|one| one.account.can_go_on()),
             "add to sheet" => has_ended && experiments.done_at.is_some(),
@@ -172,12 +176,17 @@ fn without_files(text: &str) -> (String, Option<Vec<PathBuf>>) {
     (others.join(" "), files)
 }
 
-/// Everything that the arms of an experiment read.
-fn targets_of(plan: &Plan) -> Vec<Target> {
+/// Everything that the arms of an experiment read, and the drives whose settings they change.
+fn targets_of(plan: &Plan, machine: &Machine) -> Vec<Target> {
     let mut targets: Vec<Target> = Vec::new();
-    for target in plan.arms.iter().flat_map(|arm| &arm.workload.targets) {
-        if !targets.contains(target) {
-            targets.push(target.clone());
+    let read = plan.arms.iter().flat_map(|arm| &arm.workload.targets).cloned();
+    let changed = plan.arms.iter().flat_map(|arm| &arm.settings).filter_map(|one| match &one.device {
+        Device::Drive(name) => machine.drive(name).map(Drive::target),
+        _ => None,
+    });
+    for target in read.chain(changed) {
+        if !targets.contains(&target) {
+            targets.push(target);
         }
     }
     targets
@@ -213,10 +222,12 @@ impl WhatIf {
     /// Begins the selected experiment.
     pub(super) fn begin(&mut self, shared: &Shared) -> Asks {
         if shared.experiments.running().is_some() {
-            return vec![tell("An experiment is running: x stops it and restores settings")];
+            return vec![tell("An experiment is running: {stop} stops it and restores settings")];
         }
         if shared.tests.running().is_some() {
-            return vec![tell("A test is running: x stops it; an experiment needs the drives to itself")];
+            return vec![tell(
+                "A test is running: {stop} stops it; an experiment needs the drives to itself",
+            )];
         }
         let plan = match shared.experiments.refused() {
             Some((account, why)) => account.plan.on_files(&shared.machine, why.files(), FILE_SIZE),
@@ -227,8 +238,8 @@ impl WhatIf {
         };
         let name = self.entry().map_or("", |entry| entry.row.id.0);
         match plan.map(Box::new) {
-            Ok(plan) if shared.must_ask(&targets_of(&plan)) => {
-                let (targets, settings) = (targets_of(&plan), settings_of(&plan));
+            Ok(plan) if shared.must_ask(&targets_of(&plan, &shared.machine)) => {
+                let (targets, settings) = (targets_of(&plan, &shared.machine), settings_of(&plan));
                 vec![Ask::Agree(Reads { targets, settings, command: "start" })]
             }
             Ok(plan) => {
@@ -297,11 +308,13 @@ impl WhatIf {
 pub(super) fn longer(shared: &Shared) -> Asks {
     let shown = shared.experiments.shown.as_ref().filter(|shown| shown.account.phase == Phase::Ended);
     let Some(shown) = shown else {
-        return vec![tell("No experiment to extend: Enter starts the selected one")];
+        return vec![tell("No experiment to extend: {start} starts the selected one")];
     };
     let account = &shown.account;
     if !account.can_go_on() {
-        return vec![tell("The experiment failed and cannot be extended: Esc, then Enter starts it again")];
+        return vec![tell(
+            "The experiment failed and cannot be extended: {back}, then {start} starts it again",
+        )];
     }
     let rounds = account.rounds_to_go().unwrap_or(8).clamp(4, 200);
     vec![Ask::Effect(Effect::MeasureLonger(account.plan.round_time() * rounds))]
@@ -314,12 +327,12 @@ pub(super) fn to_sheet(shared: &Shared) -> Asks {
         return vec![tell("The experiment still runs: its verdict can go into the sheet at its end")];
     }
     let Some(at) = experiments.done_at.filter(|_| experiments.shown.is_some()) else {
-        return vec![tell("No verdict to add to the sheet: Enter starts the selected experiment")];
+        return vec![tell("No verdict to add to the sheet: {start} starts the selected experiment")];
     };
     let told = if experiments.posted.contains(&at) {
         "Verdict removed from the sheet"
     } else {
-        "Verdict added to the sheet: 7 shows it"
+        "Verdict added to the sheet: {sheet} shows it"
     };
     vec![Ask::Change(SharedChange::TurnExperiment(at)), tell(told)]
 }

@@ -41,9 +41,10 @@ pub(super) fn draw(state: &WhatIf, shared: &Shared, shown: &Progress, panel: Rec
 }
 
 fn keys(state: &WhatIf, shared: &Shared, account: &Account) -> Vec<Piece> {
-    let details = if state.shows_runs { ("d", "verdict") } else { ("d", "runs") };
+    let (samples, back) = (shared.keys.of("samples"), shared.keys.of("back"));
+    let details = (samples.as_str(), if state.shows_runs { "verdict" } else { "runs" });
     if !account.has_ended() {
-        return hints(&[("x", "stop; every setting is restored"), details]);
+        return hints(&[(&shared.keys.of("stop"), "stop; every setting is restored"), details]);
     }
     // The footer's words for the same keys.
     let offered = COMMANDS.iter().filter(|command| {
@@ -52,11 +53,11 @@ fn keys(state: &WhatIf, shared: &Shared, account: &Account) -> Vec<Piece> {
     });
     let words = offered.map(|command| {
         let row = command.row;
-        (row.hint_keys(), state.hint(row.name, shared).unwrap_or(row.hint))
+        (shared.keys.of(row.name), state.hint(row.name, shared).unwrap_or(row.hint))
     });
     let words: Vec<(String, &str)> = words.collect();
     let keys = words.iter().map(|(key, word)| (key.as_str(), *word));
-    let keys: Vec<(&str, &str)> = keys.chain([details, ("Esc", "back")]).collect();
+    let keys: Vec<(&str, &str)> = keys.chain([details, (&back, "back")]).collect();
     hints(&keys)
 }
 

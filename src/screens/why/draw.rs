@@ -17,7 +17,7 @@ use crate::{
         paint::{Brush, Piece, fit, hanging, inner, label, paragraph, piece, simulated},
         scroll::{self, out_of_sight},
     },
-    ui::{Shared, theme::Meaning},
+    ui::{Shared, load::LoadSource, theme::Meaning},
     units::UnitSystem,
 };
 
@@ -42,7 +42,8 @@ pub(super) fn draw(state: &Why, shared: &Shared, area: Rect, brush: &mut Brush<'
         Source::Nothing(why) => {
             let inside =
                 brush.panel(area, &[piece("Why", Meaning::Heading)], simulated(shared.is_simulated()));
-            brush.lines(inside, &paragraph(why, Meaning::Quiet, inside.width), 0);
+            let why = shared.keys.fill(why);
+            brush.lines(inside, &paragraph(&why, Meaning::Quiet, inside.width), 0);
         }
         Source::Now(sentence) => now(state, shared, area, &sentence, brush),
     }
@@ -53,12 +54,12 @@ fn now(state: &Why, shared: &Shared, area: Rect, sentence: &Sentence, brush: &mu
     let places =
         Places::new(state, shared, area, sentence, |panel, width| contents.rows(panel, shared, width));
     let mut title = vec![piece("Why", Meaning::Heading)];
-    if shared.is_simulated() && shared.tests.running().is_none() {
+    if shared.is_simulated() && shared.load.source == LoadSource::Nothing {
         title.push(piece("  as the last test ended", Meaning::Quiet));
     }
     if !places.hidden.is_empty() {
         let names: Vec<&str> = places.hidden.iter().map(|panel| name(*panel)).collect();
-        title.push(piece("  ←→", Meaning::Key));
+        title.push(piece(shared.keys.fill("  {previous panel}{next panel}"), Meaning::Key));
         title.push(piece(format!(" {}", names.join(", ")), Meaning::Quiet));
     }
     let inside = brush.panel(places.sentence, &title, simulated(shared.is_simulated()));

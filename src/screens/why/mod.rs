@@ -17,6 +17,7 @@ use crate::{
         Key::{self, Char},
         Mode, ScreenId, Shared,
         command::{command, pair},
+        load::LoadSource,
         test::Test,
         theme::Meaning,
     },
@@ -144,9 +145,9 @@ fn source(shared: &Shared) -> Source {
                 "A capture has no counters over time: start iodyno without --open to see this machine.",
             );
         }
-        Mode::Demo(_) if is_at_rest => {
+        Mode::Demo(_) if is_at_rest && shared.load.source == LoadSource::Nothing => {
             return Source::Nothing(
-                "A demo has no load of its own. r runs the pull on its simulated drives: here is where the time goes.",
+                "A demo has no load of its own. {pull} runs the pull on its simulated drives: here is where the time goes.",
             );
         }
         Mode::Demo(_) | Mode::Live => {}

@@ -113,7 +113,9 @@ impl Why {
         let panel = self.focus(&sentence);
         let columns = Contents::new(self, shared).columns(panel).cast_signed();
         if columns == 0 {
-            return vec![tell("This panel has no table to sort: ←→ choose another")];
+            return vec![tell(
+                "This panel has no table to sort: {previous panel} and {next panel} choose another",
+            )];
         }
         let next = match self.sorts.get(&panel) {
             Some((at, _)) => (at.cast_signed() + step).rem_euclid(columns),
@@ -129,7 +131,7 @@ impl Why {
         let Source::Now(sentence) = self.source(shared) else { return Asks::new() };
         match self.sorts.get_mut(&self.focus(&sentence)) {
             Some((_, is_reversed)) => *is_reversed = !*is_reversed,
-            None => return vec![tell("Not sorted by a column: > sorts by the first")],
+            None => return vec![tell("Not sorted by a column: {sort column} sorts by the first")],
         }
         Asks::new()
     }

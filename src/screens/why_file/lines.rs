@@ -6,7 +6,7 @@ use crate::{
         waterfall::{facts, no_loss},
     },
     screens::widgets::{
-        paint::{Piece, cells, fit, hanging, hints, paragraph, piece},
+        paint::{Piece, cells, fit, hanging, key_hints, paragraph, piece},
         words,
     },
     ui::{
@@ -29,12 +29,12 @@ const WIDE: u16 = 100;
 /// Question, progress, answer or error.
 pub(super) fn head(shared: &Shared, asks: bool, width: u16) -> Vec<Vec<Piece>> {
     if let Some(why) = no_files(shared) {
-        return paragraph(why, Meaning::Warning, width);
+        return paragraph(&shared.keys.fill(why), Meaning::Warning, width);
     }
     if asks {
         let mut lines = Vec::new();
         if let Some(Err(refusal)) = shared.inquiry.as_ref().and_then(|inquiry| inquiry.result.as_ref()) {
-            lines.extend(paragraph(&refusal.why.to_string(), Meaning::Warning, width));
+            lines.extend(paragraph(&shared.keys.fill(&refusal.why.to_string()), Meaning::Warning, width));
         }
         let text = "Which file is read slowly? Tests read it for about 12 s, and the devices below it where that is \
                     permitted. They write nothing and change no setting.";
@@ -43,16 +43,16 @@ pub(super) fn head(shared: &Shared, asks: bool, width: u16) -> Vec<Vec<Piece>> {
     }
     let Some(inquiry) = &shared.inquiry else {
         let mut lines = paragraph(super::ABOUT.purpose, Meaning::Text, width);
-        lines.push(hints(&[("y", "asks for a file")]));
+        lines.push(key_hints(&shared.keys, &[("why file", "asks for a file")]));
         return lines;
     };
     match (&inquiry.result, &inquiry.step) {
         (None, _) if inquiry.stopping => paragraph("Stopping.", Meaning::Text, width),
         (None, None) => paragraph("Looking at the file and the devices below it.", Meaning::Text, width),
-        (None, Some(step)) => running(step, width),
+        (None, Some(step)) => running(shared, step, width),
         (Some(Err(refusal)), _) => {
-            let mut lines = paragraph(&refusal.why.to_string(), Meaning::Problem, width);
-            lines.push(hints(&[("y", "asks for another file")]));
+            let mut lines = paragraph(&shared.keys.fill(&refusal.why.to_string()), Meaning::Problem, width);
+            lines.push(key_hints(&shared.keys, &[("why file", "asks for another file")]));
             lines
         }
         (Some(Ok(answer)), _) => answered(shared, answer, width),
@@ -71,7 +71,7 @@ fn no_files(shared: &Shared) -> Option<&'static str> {
     match shared.mode {
         Mode::Live => None,
         Mode::Demo(_) => Some(
-            "A demo has no files, and its drives are simulated: nothing is measured here. `iodyno why FILE`, or y without \
+            "A demo has no files, and its drives are simulated: nothing is measured here. `iodyno why FILE`, or {why file} without \
              --demo, measures a file of this machine.",
         ),
         Mode::Capture | Mode::Folder => {
@@ -80,16 +80,20 @@ fn no_files(shared: &Shared) -> Option<&'static str> {
     }
 }
 
-fn running(step: &FileStep, width: u16) -> Vec<Vec<Piece>> {
+fn running(shared: &Shared, step: &FileStep, width: u16) -> Vec<Vec<Piece>> {
     let text = format!("Measuring {}: test {} of {}", step.layer, step.done + 1, step.all);
     let mut lines = vec![vec![piece(fit(&text, width), Meaning::Figure)], Vec::new()];
-    lines.push(hints(&[("Esc", "stops the tests")]));
+    lines.push(key_hints(&shared.keys, &[("back", "stops the tests")]));
     lines
 }
 
 fn answered(shared: &Shared, answer: &FileAnswer, width: u16) -> Vec<Vec<Piece>> {
     if answer.asked.stopped {
-        return paragraph("Stopped: there is no answer. r measures again.", Meaning::Warning, width);
+        return paragraph(
+            &shared.keys.fill("Stopped: there is no answer. {measure again} measures again."),
+            Meaning::Warning,
+            width,
+        );
     }
     let mut lines = match answer.path.verdict(shared.units) {
         Some(verdict) => {

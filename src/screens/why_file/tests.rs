@@ -12,6 +12,7 @@ use crate::{
     ui::{
         Ask, Effect, Key, MachineRead, Shared, SharedChange, Subject,
         inquiry::{FileAnswer, FileNews, FileRefusal, FileRequest, FileStep, Inquiry},
+        key_names::KeyNames,
         picture::text,
         shared::Mode,
         theme::Theme,
@@ -24,7 +25,13 @@ const SIZES: [(u16, u16); 3] = [(80, 24), (120, 40), (200, 60)];
 fn shared(mode: Mode, size: (u16, u16)) -> Shared {
     let (machine, problems) = source::read_machine(&*Origin::Demo("laptop".to_owned()).open().unwrap());
     let limits = Arc::new(capacity::limits(&machine));
-    Shared::new(mode, MachineRead { machine: Arc::new(machine), problems, limits }, size)
+    let mut shared = Shared::new(mode, MachineRead { machine: Arc::new(machine), problems, limits }, size);
+    shared.keys = KeyNames::new([("back", "Esc"), ("measure again", "r"), ("why file", "y")].map(keyed));
+    shared
+}
+
+fn keyed((command, key): (&'static str, &str)) -> (&'static str, String) {
+    (command, key.to_owned())
 }
 
 fn request() -> FileRequest {

@@ -132,10 +132,10 @@ impl WhyFile {
 
     fn begin(&mut self, request: FileRequest, shared: &Shared) -> Asks {
         if shared.measures_file() {
-            return vec![tell("The path of a file is being measured: Esc stops it")];
+            return vec![tell("The path of a file is being measured: {back} stops it")];
         }
         if shared.tests.running().is_some() || shared.experiments.running().is_some() {
-            return vec![tell("A test is running: x stops it")];
+            return vec![tell("A test is running: {stop} stops it")];
         }
         (self.field, self.top, self.is_offered) = (None, 0, false);
         vec![Ask::Change(SharedChange::BeginFile(request.clone())), Ask::Effect(Effect::MeasureFile(request))]
@@ -148,7 +148,7 @@ pub(super) fn again(page: &mut WhyFile, shared: &Shared) -> Asks {
         Some(Inquiry { request, .. }) => {
             page.begin(FileRequest { drop_cache: false, ..request.clone() }, shared)
         }
-        None => vec![tell("No file was measured: y asks for one")],
+        None => vec![tell("No file was measured: {why file} asks for one")],
     }
 }
 
@@ -158,6 +158,6 @@ pub(super) fn drop_pages(page: &mut WhyFile, shared: &Shared) -> Asks {
         Some(Inquiry { request, .. }) => {
             page.begin(FileRequest { drop_cache: true, ..request.clone() }, shared)
         }
-        None => vec![tell("No file was measured: y asks for one")],
+        None => vec![tell("No file was measured: {why file} asks for one")],
     }
 }

@@ -21,7 +21,7 @@ pub const FULL_MARK: &str = "▲";
 pub fn draw(
     shared: &Shared,
     panel: Rect,
-    (top, ways): (usize, Ways),
+    (top, ways): (usize, Ways<'_>),
     beside: &[Piece],
     brush: &mut Brush<'_>,
 ) {
@@ -151,7 +151,8 @@ fn nothing(shared: &Shared) -> String {
                 _ => "No shared link or root complex is full.",
             };
             let is_busy = source == LoadSource::Counters && shared.load.is_busy();
-            format!("{shared_by}{}", if is_busy { " 6 shows what else limits." } else { "" })
+            let more = if is_busy { " {why} shows what else limits." } else { "" };
+            format!("{shared_by}{}", shared.keys.fill(more))
         }
     }
 }

@@ -114,6 +114,6 @@ pub fn strip(shared: &Shared, brush: &mut Brush<'_>, area: Rect, top: usize) {
         }
     }
     if shared.findings.list.is_empty() {
-        brush.text(area.x, area.y, area.width, shared.no_findings(), Meaning::Quiet);
+        brush.text(area.x, area.y, area.width, &shared.no_findings(), Meaning::Quiet);
     }
 }

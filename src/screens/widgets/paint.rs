@@ -16,6 +16,7 @@ use crate::{
     report,
     ui::{
         TextField,
+        key_names::KeyNames,
         theme::{Meaning, Theme},
     },
 };
@@ -28,6 +29,8 @@ pub struct Brush<'a> {
     pub theme: Theme,
     /// Panels have boxes.
     pub boxed: bool,
+    /// Keys that marks of scrolling name.
+    pub keys: Option<&'a KeyNames>,
 }
 
 /// A piece of text with its meaning.
@@ -164,6 +167,11 @@ pub fn hints(keys: &[(&str, &str)]) -> Vec<Piece> {
     keys.iter().flat_map(hint).collect()
 }
 
+/// Hints of commands, with their keys of now.
+pub fn key_hints(keys: &KeyNames, commands: &[(&str, &str)]) -> Vec<Piece> {
+    commands.iter().flat_map(|(command, word)| hints(&[(&keys.of(command), word)])).collect()
+}
+
 /// Writes pieces into a room; the last one is cut where it is too long.
 pub fn write_fitting(brush: &mut Brush<'_>, x: u16, y: u16, room: u16, pieces: &[Piece]) -> u16 {
     let end = x + room;
@@ -176,7 +184,17 @@ pub fn write_fitting(brush: &mut Brush<'_>, x: u16, y: u16, room: u16, pieces: &
 impl<'a> Brush<'a> {
     /// One over all of a buffer.
     pub fn new(buffer: &'a mut Buffer, theme: Theme, boxed: bool) -> Self {
-        Self { buffer, theme, boxed }
+        Self { buffer, theme, boxed, keys: None }
+    }
+
+    /// The same, which names keys of the user's own.
+    pub fn naming(self, keys: &'a KeyNames) -> Self {
+        Self { keys: Some(keys), ..self }
+    }
+
+    /// A text with keys in place of commands.
+    pub fn fill(&self, text: &str) -> String {
+        self.keys.map_or_else(|| text.to_owned(), |keys| keys.fill(text))
     }
 
     /// Writes lines of a text from the `top`th on, or from the last that leaves no room; how many are above and below.

@@ -6,16 +6,16 @@ use super::paint::{Brush, cells, piece};
 use crate::ui::theme::Meaning;
 
 /// Words before the counts of lines above and below.
-pub type Ways = (&'static str, &'static str);
+pub type Ways<'a> = (&'a str, &'a str);
 
 /// Arrow keys move the list.
-pub const ROWS: Ways = ("↑ ", "↓ ");
+pub const ROWS: Ways<'static> = ("↑ ", "↓ ");
 /// Left and right move the list.
-pub const COLUMNS: Ways = ("← ", "→ ");
+pub const COLUMNS: Ways<'static> = ("← ", "→ ");
 /// The mouse wheel alone moves the text.
-pub const WHEEL: Ways = ("wheel ↑ ", "wheel ↓ ");
+pub const WHEEL: Ways<'static> = ("wheel ↑ ", "wheel ↓ ");
 /// Page keys move the text.
-pub const PAGES: Ways = ("PgUp: ", "PgDn: ");
+pub const PAGES: Ways<'static> = ("{page up}: ", "{page down}: ");
 
 /// The first line shown after a step, of a text of `lines` in `rows`; steps past the end lead to it.
 pub fn scrolled(top: usize, step: isize, lines: usize, rows: u16) -> usize {
@@ -38,7 +38,7 @@ pub fn out_of_sight(top: usize, count: usize, rows: u16) -> (usize, usize) {
 }
 
 /// `↑ 3  ↓ 5 more`; empty where all lines are in sight.
-pub fn words((up, down): Ways, (above, below): (usize, usize)) -> String {
+pub fn words((up, down): Ways<'_>, (above, below): (usize, usize)) -> String {
     let above = (above > 0).then(|| format!("{up}{above}"));
     let below = (below > 0).then(|| format!("{down}{below}"));
     let parts: Vec<String> = above.into_iter().chain(below).collect();
@@ -47,8 +47,9 @@ pub fn words((up, down): Ways, (above, below): (usize, usize)) -> String {
 
 /// Writes on a panel how many lines are above and below: on the lower edge of a box, else in the rule of its title, without words where
 /// these have no room, else at the end of the last row. A word there that the mark would cut goes whole: half a figure is a wrong one.
-pub fn mark(brush: &mut Brush<'_>, panel: Rect, ways: Ways, hidden: (usize, usize)) {
+pub fn mark(brush: &mut Brush<'_>, panel: Rect, ways: Ways<'_>, hidden: (usize, usize)) {
     let text = words(ways, hidden);
+    let text = brush.fill(&text);
     if text.is_empty() || panel.height < 2 {
         return;
     }
@@ -98,7 +99,7 @@ mod tests {
         assert_eq!(words(ROWS, (0, 0)), "");
         assert_eq!(words(ROWS, (0, 5)), "↓ 5 more");
         assert_eq!(words(ROWS, (3, 5)), "↑ 3  ↓ 5 more");
-        assert_eq!(words(PAGES, (3, 0)), "PgUp: 3 more");
+        assert_eq!(words(PAGES, (3, 0)), "{page up}: 3 more", "its keys stand there on a panel");
         assert_eq!(out_of_sight(2, 10, 5), (2, 3));
         assert_eq!(out_of_sight(9, 3, 5), (3, 0));
     }
