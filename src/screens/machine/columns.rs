@@ -25,7 +25,6 @@ pub(super) const LINK_LEAD: u16 = 2;
 /// Cells of `Gen4 x16`; a longer link begins further left and shortens its own row's name.
 const LINK: u16 = 8;
 /// Rows from which bars need no load and rates no count: narrower ones leave their cells to names.
-const IDLE_RATES: u16 = 80;
 const IDLE_BARS: u16 = 110;
 
 /// A column of the tree.
@@ -51,7 +50,7 @@ impl Column {
     pub fn is_by_itself(&self, room: Room) -> bool {
         let has_cause = match self.name {
             "load" => room.has_load || room.rows >= IDLE_BARS,
-            "read" | "write" => room.is_counted || room.rows >= IDLE_RATES,
+            "read" | "write" => room.is_counted || room.rows >= IDLE_BARS,
             _ => true,
         };
         self.from <= room.rows && has_cause
