@@ -133,7 +133,7 @@ fn impossible_moves_have_a_reason() {
     );
     press(&mut headless, "<Esc>t");
     assert!(shown(&headless).contains("Choose a slower slot with - first"), "{}", shown(&headless));
-    press(&mut headless, "j----");
+    press(&mut headless, "jj----");
     assert!(shown(&headless).contains("generations 1 to 6"), "{}", shown(&headless));
 }
 
