@@ -33,15 +33,19 @@ pub struct Thread {
     pub stack: Option<Label>,
 }
 
-/// One pass over the threads. A pass has a time budget and goes on next time where it stopped.
+/// One pass over the threads. A pass has a time budget: active threads come first, the others go on where the last pass stopped.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ThreadSample {
     /// Threads looked at.
     pub threads: Vec<Thread>,
+    /// Threads that ran or waited at an earlier look and have ended.
+    pub ended: Vec<u32>,
     /// How many were looked at in this pass.
     pub sampled: usize,
     /// How many there are.
     pub total: usize,
+    /// Rounds over all threads that have ended since the first pass.
+    pub rounds: u64,
     /// What could not be read, once for each kind of file: system calls and wait channels of others need root.
     pub problems: Vec<Problem>,
 }
@@ -61,14 +65,14 @@ pub struct ThreadKind {
 /// Threads of several samples, by what they do.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ThreadActivity {
-    /// Mean number of threads of each kind over the samples, where not all were seen scaled to all; the most active first. Sleeping threads are
+    /// Mean number of threads of each kind over the samples, of those that were seen; the most active first. Sleeping threads are
     /// in here too: `is_active` tells them apart.
     pub kinds: Vec<(ThreadKind, f64)>,
     /// Samples behind the means.
     pub samples: usize,
-    /// Threads looked at a pass, and how many there are.
-    pub sampled: usize,
-    /// See `sampled`.
+    /// Threads seen, in these samples or before, and how many there are.
+    pub seen: usize,
+    /// See `seen`.
     pub total: usize,
     /// See [`ThreadSample::problems`].
     pub problems: Vec<Problem>,

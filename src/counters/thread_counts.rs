@@ -5,9 +5,6 @@ use std::collections::HashMap;
 use super::activity::{ThreadActivity, ThreadKind, ThreadSample};
 use crate::model::Problem;
 
-/// A thread that was not seen again for so many passes is counted no more: with many threads a round takes minutes.
-const PASSES: u64 = 8;
-
 /// What was last seen of every thread, and sums since they were taken.
 #[derive(Debug, Default)]
 pub struct ThreadCounts {
@@ -15,17 +12,16 @@ pub struct ThreadCounts {
     seen: HashMap<u32, Seen>,
     /// How many of `seen` are of each kind.
     now: HashMap<ThreadKind, usize>,
-    /// Passes ever, and threads looked at in them.
-    passes: u64,
-    looks: usize,
-    /// `now` of the passes since the last take; of the last one alone while `seen` is not all threads.
+    /// `now` of the passes since the last take.
     sums: HashMap<ThreadKind, usize>,
-    summed: usize,
-    is_whole: bool,
-    /// Factor from `seen` to all threads.
-    weight: f64,
+    /// These passes.
     samples: usize,
-    sampled: usize,
+    /// Passes ever.
+    passes: u64,
+    /// Whether all threads were seen, so that another one has begun since.
+    is_whole: bool,
+    /// [`ThreadSample::rounds`] of the last pass.
+    rounds: u64,
     total: usize,
     problems: Vec<Problem>,
 }
@@ -33,45 +29,51 @@ pub struct ThreadCounts {
 #[derive(Debug)]
 struct Seen {
     kind: ThreadKind,
-    /// `passes` and `looks` when its pass began.
+    /// The pass that looked at it, and its [`ThreadSample::rounds`].
     pass: u64,
-    look: usize,
+    round: u64,
 }
 
 impl ThreadCounts {
-    /// Adds one pass: what it saw replaces what was seen of the same threads before. Passes go round, so that a thread which is
-    /// not seen within as many looks as there are threads has ended.
+    /// Adds one pass: what it saw replaces what was seen of the same threads before. Passes go round, so that a thread which a whole
+    /// round did not find has ended.
     pub fn add(&mut self, sample: &ThreadSample) {
-        let (pass, look) = (self.passes, self.looks);
+        let (pass, round) = (self.passes, sample.rounds);
         self.passes += 1;
-        self.looks = self.looks.wrapping_add(sample.sampled);
-        self.samples += 1;
-        self.sampled += sample.sampled;
-        self.total += sample.total;
-        self.problems.clone_from(&sample.problems);
-        for thread in &sample.threads {
-            let kind = ThreadKind::of(thread);
-            *self.now.entry(kind.clone()).or_default() += 1;
-            if let Some(before) = self.seen.insert(thread.tid, Seen { kind, pass, look }) {
+        for tid in &sample.ended {
+            if let Some(before) = self.seen.remove(tid) {
                 less(&mut self.now, &before.kind);
             }
         }
-        let now = &mut self.now;
-        self.seen.retain(|_, seen| {
-            let is_current = seen.pass == pass
-                || (pass - seen.pass < PASSES && look.wrapping_sub(seen.look) < sample.total);
-            if !is_current {
-                less(now, &seen.kind);
+        for thread in &sample.threads {
+            let kind = ThreadKind::of(thread);
+            *self.now.entry(kind.clone()).or_default() += 1;
+            match self.seen.insert(thread.tid, Seen { kind: kind.clone(), pass, round }) {
+                Some(before) => less(&mut self.now, &before.kind),
+                // It was there in the passes before, which had no time for it.
+                None if !self.is_whole && self.samples > 0 => {
+                    *self.sums.entry(kind).or_default() += self.samples;
+                }
+                None => {}
             }
-            is_current
-        });
-        let was_whole = std::mem::replace(&mut self.is_whole, self.seen.len() >= sample.total);
-        if !(was_whole && self.is_whole) {
-            self.sums.clear();
-            self.summed = 0;
         }
-        self.weight = (sample.total as f64 / self.seen.len().max(1) as f64).max(1.0);
-        self.summed += 1;
+        let is_all = sample.sampled >= sample.total;
+        if is_all || round != self.rounds {
+            let now = &mut self.now;
+            self.seen.retain(|_, seen| {
+                // Where a pass saw all threads, the others have ended.
+                let lives = if is_all { seen.pass == pass } else { round < seen.round + 2 };
+                if !lives {
+                    less(now, &seen.kind);
+                }
+                lives
+            });
+        }
+        self.rounds = round;
+        self.is_whole = self.seen.len() >= sample.total;
+        self.samples += 1;
+        self.total = sample.total;
+        self.problems.clone_from(&sample.problems);
         for (kind, count) in &self.now {
             if let Some(sum) = self.sums.get_mut(kind) {
                 *sum += count;
@@ -86,18 +88,16 @@ impl ThreadCounts {
         self.samples == 0
     }
 
-    /// Threads by kind, a mean over the passes since the last take. Where the last passes did not see all threads, those seen stand
-    /// for all. Every thread seen counts the same, whether its pass was short or long.
+    /// Threads by kind, a mean over the passes since the last take. A thread that a pass had no time for counts as it was last seen;
+    /// one that was never seen does not count.
     pub fn take(&mut self) -> ThreadActivity {
         let samples = std::mem::take(&mut self.samples);
-        let (sampled, total) = (std::mem::take(&mut self.sampled), std::mem::take(&mut self.total));
-        let mean = |sum: usize| (sum + samples / 2) / samples.max(1);
-        let weight = self.weight / std::mem::take(&mut self.summed).max(1) as f64;
-        let counted = self.sums.drain().map(|(kind, count)| (kind, count as f64 * weight));
-        let mut kinds: Vec<(ThreadKind, f64)> = counted.collect();
+        let means = self.sums.drain().map(|(kind, sum)| (kind, sum as f64 / samples.max(1) as f64));
+        let mut kinds: Vec<(ThreadKind, f64)> = means.collect();
         ThreadActivity::sort(&mut kinds);
         let problems = std::mem::take(&mut self.problems);
-        ThreadActivity { kinds, samples, sampled: mean(sampled), total: mean(total), problems }
+        let seen = self.seen.len();
+        ThreadActivity { kinds, samples, seen, total: self.total.max(seen), problems }
     }
 }
 
@@ -130,8 +130,8 @@ mod tests {
         }
     }
 
-    fn pass(threads: Vec<Thread>, total: usize) -> ThreadSample {
-        ThreadSample { sampled: threads.len(), threads, total, problems: Vec::new() }
+    fn pass(threads: Vec<Thread>, total: usize, rounds: u64) -> ThreadSample {
+        ThreadSample { sampled: threads.len(), threads, total, rounds, ..ThreadSample::default() }
     }
 
     fn taken(counts: &mut ThreadCounts) -> Vec<(String, f64)> {
@@ -139,14 +139,19 @@ mod tests {
         kinds.map(|(kind, mean)| (format!("{} {}", kind.state, kind.command.as_str()), mean)).collect()
     }
 
+    fn of(count: f64, name: &str) -> (String, f64) {
+        (name.to_owned(), count)
+    }
+
     #[test]
-    fn threads_that_do_the_same_are_counted_together_and_stand_for_those_not_seen() {
+    fn threads_that_do_the_same_are_counted_together_and_stand_for_no_others() {
         let mut counts = ThreadCounts::default();
-        counts.add(&pass(vec![thread(1, 'D', "fio/*"), thread(2, 'D', "fio/*"), thread(3, 'S', "sh")], 6));
+        let seen = vec![thread(1, 'D', "fio/*"), thread(2, 'D', "fio/*"), thread(3, 'S', "sh")];
+        counts.add(&pass(seen, 600, 0));
         let activity = counts.take();
-        assert_eq!((activity.samples, activity.sampled, activity.total), (1, 3, 6));
+        assert_eq!((activity.samples, activity.seen, activity.total), (1, 3, 600));
         let means: Vec<_> = activity.kinds.iter().map(|(kind, mean)| (kind.state, *mean)).collect();
-        assert_eq!(means, [('D', 4.0), ('S', 2.0)], "the active ones first");
+        assert_eq!(means, [('D', 2.0), ('S', 1.0)], "the active ones first");
         assert_eq!(ThreadCounts::default().take(), ThreadActivity::default());
     }
 
@@ -155,10 +160,10 @@ mod tests {
         let mut counts = ThreadCounts::default();
         let all = [thread(1, 'R', "dd"), thread(2, 'S', "sh"), thread(3, 'S', "top")];
         for start in 0..5 {
-            counts.add(&pass([0, 1].map(|next| all[(start * 2 + next) % 3].clone()).into(), 3));
+            let two = [0, 1].map(|next| all[(start * 2 + next) % 3].clone());
+            counts.add(&pass(two.into(), 3, (start as u64 * 2) / 3));
             if start > 0 {
-                let one = |name: &str| (name.to_owned(), 1.0);
-                assert_eq!(taken(&mut counts), [one("R dd"), one("S sh"), one("S top")]);
+                assert_eq!(taken(&mut counts), [of(1.0, "R dd"), of(1.0, "S sh"), of(1.0, "S top")]);
             }
         }
     }
@@ -166,36 +171,33 @@ mod tests {
     #[test]
     fn passes_of_all_threads_give_the_mean_and_what_ended_is_gone_with_the_next() {
         let mut counts = ThreadCounts::default();
-        counts.add(&pass(vec![thread(1, 'R', "dd"), thread(2, 'S', "sh")], 2));
-        counts.add(&pass(vec![thread(1, 'D', "dd"), thread(2, 'S', "sh")], 2));
-        let half = |name: &str| (name.to_owned(), 0.5);
-        assert_eq!(taken(&mut counts), [half("D dd"), half("R dd"), ("S sh".to_owned(), 1.0)]);
-        counts.add(&pass(vec![thread(2, 'S', "sh")], 1));
-        assert_eq!(taken(&mut counts), [("S sh".to_owned(), 1.0)]);
+        counts.add(&pass(vec![thread(1, 'R', "dd"), thread(2, 'S', "sh")], 2, 1));
+        counts.add(&pass(vec![thread(1, 'D', "dd"), thread(2, 'S', "sh")], 2, 2));
+        assert_eq!(taken(&mut counts), [of(0.5, "D dd"), of(0.5, "R dd"), of(1.0, "S sh")]);
+        counts.add(&pass(vec![thread(2, 'S', "sh")], 1, 3));
+        counts.add(&pass(vec![thread(2, 'S', "sh"), thread(3, 'R', "ls")], 2, 4));
+        assert_eq!(taken(&mut counts), [of(0.5, "R ls"), of(1.0, "S sh")], "half of the time");
     }
 
     #[test]
-    fn active_threads_that_take_longer_to_read_do_not_weigh_more() {
-        // A pass ends earlier among them: 40 of 100 threads are active, and all were looked at once.
+    fn an_active_thread_that_ended_counts_until_then() {
         let mut counts = ThreadCounts::default();
-        for tens in 0..4 {
-            counts.add(&pass((0..10).map(|tid| thread(10 * tens + tid, 'D', "w")).collect(), 100));
-        }
-        counts.add(&pass((40..100).map(|tid| thread(tid, 'S', "w")).collect(), 100));
-        assert_eq!(taken(&mut counts), [("D w".to_owned(), 40.0), ("S w".to_owned(), 60.0)]);
+        counts.add(&pass(vec![thread(1, 'R', "dd"), thread(2, 'S', "sh")], 90, 0));
+        counts.add(&ThreadSample { ended: vec![1, 77], ..pass(vec![thread(3, 'S', "sh")], 90, 0) });
+        assert_eq!(taken(&mut counts), [of(0.5, "R dd"), of(2.0, "S sh")]);
+        counts.add(&pass(vec![thread(4, 'S', "sh")], 90, 0));
+        assert_eq!(taken(&mut counts), [of(3.0, "S sh")]);
     }
 
     #[test]
-    fn of_many_threads_the_last_passes_count() {
+    fn a_thread_that_a_whole_round_does_not_find_has_ended() {
         let mut counts = ThreadCounts::default();
-        let add = |counts: &mut ThreadCounts, number: u32, state| {
-            counts.add(&pass((0..10).map(|tid| thread(10 * number + tid, state, "w")).collect(), 1000));
+        let mut add = |tids: std::ops::Range<u32>, rounds| {
+            counts.add(&pass(tids.map(|tid| thread(tid, 'S', "w")).collect(), 1000, rounds));
+            counts.take().seen
         };
-        (0..8).for_each(|number| add(&mut counts, number, 'S'));
-        (8..15).for_each(|number| add(&mut counts, number, 'D'));
-        let of = |share: f64| 1000.0 * share / 8.0;
-        let found = taken(&mut counts);
-        assert_eq!(found, [("D w".to_owned(), of(7.0)), ("S w".to_owned(), of(1.0))]);
+        let seen = [add(0..10, 0), add(10..20, 0), add(10..15, 1), add(15..18, 1), add(10..12, 2), add(0..1, 3)];
+        assert_eq!(seen, [10, 20, 20, 20, 8, 3]);
     }
 
     proptest! {
@@ -208,11 +210,13 @@ mod tests {
             for size in sizes {
                 let size = size.min(total);
                 let tids = (0..size).map(|step| u32::try_from((next + step) % total).unwrap());
-                counts.add(&pass(tids.map(|tid| thread(tid, 'S', "w")).collect(), total));
+                let rounds = u64::try_from((looks + size) / total).unwrap();
+                counts.add(&pass(tids.map(|tid| thread(tid, 'S', "w")).collect(), total, rounds));
                 next = (next + size) % total;
                 looks += size;
                 let sum: f64 = taken(&mut counts).iter().map(|(_, mean)| mean).sum();
-                prop_assert!((sum - total as f64).abs() < 1e-9, "{sum} of {total} after {looks} looks");
+                let seen = looks.min(total);
+                prop_assert!((sum - seen as f64).abs() < 1e-9, "{sum} of {total} after {looks} looks");
             }
         }
     }

@@ -59,6 +59,8 @@ pub(crate) struct ActivitySampler {
     /// The last pass.
     pass: ThreadSample,
     counts: ThreadCounts,
+    /// Whether a pass has begun with the processes that moved between two samples.
+    is_guided: bool,
     next_pass: Duration,
     before: ProcessSample,
     after: ProcessSample,
@@ -79,6 +81,7 @@ impl ActivitySampler {
             reader: ActivityReader::default(),
             pass: ThreadSample::default(),
             counts: ThreadCounts::default(),
+            is_guided: false,
             next_pass: clock.elapsed(),
             before: ProcessSample::default(),
             after: ProcessSample::default(),
@@ -100,6 +103,7 @@ impl ActivitySampler {
         if (wanted.threads, wanted.stacks) != (self.wanted.threads, self.wanted.stacks) {
             // Threads seen before the pause, and those with stacks beside those without, would be counted.
             self.counts = ThreadCounts::default();
+            self.is_guided = false;
         }
         self.wanted = wanted;
         self.reader.with_stacks(wanted.stacks);
@@ -130,12 +134,14 @@ impl ActivitySampler {
 
     /// What threads and processes did since the last look.
     pub fn look(&mut self, root: &dyn SysRoot, clock: &Clock) -> Activity {
-        if self.wanted.threads && self.counts.is_empty() {
-            self.pass(root, clock);
-        }
         std::mem::swap(&mut self.before, &mut self.after);
         let before = self.at;
         self.sample_processes(root, clock);
+        // The first look already shows threads of the processes that moved.
+        if self.wanted.threads && (self.counts.is_empty() || !self.is_guided) {
+            self.pass(root, clock);
+            self.is_guided = true;
+        }
         let ticks = rustix::param::clock_ticks_per_second() as f64;
         let threads = self.wanted.threads.then(|| self.counts.take());
         let processes = self.wanted.processes.then_some((&self.before, &self.after));
@@ -165,7 +171,8 @@ impl ActivitySampler {
     }
 
     fn sample_processes(&mut self, root: &dyn SysRoot, clock: &Clock) {
-        if self.wanted.processes {
+        // Passes over threads are guided by the processes that move.
+        if self.wanted.processes || self.wanted.threads {
             self.reader.processes(root, &mut self.after);
         }
         self.at = clock.elapsed();
@@ -252,6 +259,8 @@ mod tests {
             sampler.pass_if_due(&*root, &clock);
             clock.pass(PASS / 5);
         }
-        assert_eq!(sampler.look(&*root, &clock).threads.map(|threads| threads.samples), Some(5));
+        let mut samples = || sampler.look(&*root, &clock).threads.map(|threads| threads.samples);
+        assert_eq!(samples(), Some(6), "the first look has a pass that knows what moved");
+        assert_eq!(samples(), Some(1));
     }
 }

@@ -225,7 +225,7 @@ mod tests {
             activities.find(|activity| activity.processes.as_ref().is_some_and(|all| !all.is_empty()));
         let threads = found.and_then(|activity| activity.threads).unwrap();
         assert!(
-            threads.samples > 0 && threads.sampled > 0 && threads.sampled <= threads.total,
+            threads.samples > 0 && threads.seen > 0 && threads.seen <= threads.total,
             "{threads:?}"
         );
         sampler.watch(false, false, (false, false));

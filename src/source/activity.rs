@@ -3,6 +3,7 @@
 mod names;
 mod processes;
 mod refusal;
+mod round;
 mod stat;
 mod syscalls;
 mod threads;
@@ -19,11 +20,14 @@ pub struct ActivityReader {
     names: Names,
     threads: Threads,
     processes: Processes,
+    /// Memory for the guide of passes.
+    guided: Vec<u32>,
 }
 
 impl ActivityReader {
-    /// One pass over the threads, from where the last one stopped, as long as `more` says there is time; at least one thread, and
-    /// each thread once at most. It replaces `sample`, whose memory is used again.
+    /// One pass over the threads, as long as `more` says there is time; at least one thread, and each thread once at most. Threads that
+    /// were active at the last look, and those of processes whose counters moved between the last samples, share the pass with the
+    /// others, which go on from where the last pass stopped. It replaces `sample`, whose memory is used again.
     pub fn threads(&mut self, root: &dyn SysRoot, more: &mut dyn FnMut() -> bool, sample: &mut ThreadSample) {
         self.threads.pass(root, &mut self.names, more, sample);
     }
@@ -36,6 +40,7 @@ impl ActivityReader {
     /// Counters of all processes. They replace `sample`, whose memory is used again.
     pub fn processes(&mut self, root: &dyn SysRoot, sample: &mut ProcessSample) {
         self.processes.sample(root, &mut self.names, sample);
+        self.threads.guide(self.processes.moved(), &mut self.guided);
     }
 }
 

@@ -226,7 +226,7 @@ pub fn activity(machine: &Machine, workload: &Workload, rates: &Rates) -> Activi
         threads: Some(ThreadActivity {
             kinds,
             samples: 1,
-            sampled: count,
+            seen: count,
             total: count,
             problems: Vec::new(),
         }),

@@ -31,6 +31,9 @@ pub(crate) struct Line {
     interrupts: Vec<Interrupt>,
     /// `null` where they were not sampled.
     threads: Option<Vec<Thread>>,
+    /// Threads behind these counts, and how many there are.
+    threads_seen: Option<usize>,
+    threads_total: Option<usize>,
     processes: Option<Vec<Process>>,
     /// `null` where it was not sampled.
     profile: Option<CpuProfile>,
@@ -261,6 +264,8 @@ impl Line {
                 };
                 threads.kinds.iter().map(thread).collect()
             }),
+            threads_seen: threads.map(|threads| threads.seen),
+            threads_total: threads.map(|threads| threads.total),
             processes: activity.processes.as_ref().map(|processes| {
                 let process = |rates: &crate::counters::activity::ProcessRates| Process {
                     pid: rates.pid,

@@ -82,7 +82,7 @@ fn second(machine: &Machine) -> (Rates, Activity) {
         drives: None,
     };
     let activity = Activity {
-        threads: Some(ThreadActivity { kinds, samples: 10, sampled: 5, total: 5, problems: Vec::new() }),
+        threads: Some(ThreadActivity { kinds, samples: 10, seen: 5, total: 8, problems: Vec::new() }),
         processes: Some(vec![process]),
         ..Activity::default()
     };

@@ -24,6 +24,8 @@ pub(super) struct Processes {
     used: UsedDrives,
     sample: u64,
     pids: Vec<u32>,
+    /// Processes whose CPU time or bytes grew since the last sample, with their threads.
+    moved: Vec<(u32, u64)>,
     /// `/proc/PID/io`, that of the first refused process.
     refused: Refusal,
     path: String,
@@ -33,7 +35,9 @@ pub(super) struct Processes {
 #[derive(Debug)]
 struct Known {
     started: u64,
-    moved: u64,
+    cpu: u64,
+    /// Bytes; `None` where they cannot be read.
+    moved: Option<u64>,
     drives: Option<Vec<DriveName>>,
     /// The sample in which its drives were looked up.
     looked: u64,
@@ -74,6 +78,7 @@ pub(crate) fn own_device_bytes(root: &dyn SysRoot) -> Option<u64> {
 impl Processes {
     pub(super) fn sample(&mut self, root: &dyn SysRoot, names: &mut Names, into: &mut ProcessSample) {
         self.sample += 1;
+        self.moved.clear();
         let ProcessSample { processes, problems } = into;
         let mut pids = std::mem::take(&mut self.pids);
         pids.clear();
@@ -87,7 +92,7 @@ impl Processes {
             let pid = pids[at];
             let Ok(length) = self.read(root, pid, "stat", &mut text) else { continue };
             let Some(stat) = Stat::parse(&text[..length]) else { continue };
-            let (started, parent, cpu) = (stat.started, stat.parent, stat.cpu);
+            let (started, parent, cpu, threads) = (stat.started, stat.parent, stat.cpu, stat.threads);
             let command = names.label(stat.command);
             let io = match self.read(root, pid, "io", &mut text) {
                 Ok(length) => Io::parse(&text[..length]),
@@ -98,7 +103,7 @@ impl Processes {
                     Io::default()
                 }
             };
-            let used = self.drives(root, pid, started, io);
+            let used = self.drives(root, (pid, threads), (started, cpu), io);
             // The list of before is written over.
             let mut drives = processes.get_mut(&pid).and_then(|before| before.drives.take());
             match used {
@@ -144,18 +149,37 @@ impl Processes {
         root.read_short(&self.path, text)
     }
 
+    /// Those of the last sample, in ascending order; none in the first one.
+    pub(super) fn moved(&self) -> &[(u32, u64)] {
+        &self.moved
+    }
+
     /// The drives of a process: none if it moved no bytes since the last sample, `None` if they cannot be known.
-    fn drives(&mut self, root: &dyn SysRoot, pid: u32, started: u64, io: Io) -> Option<&[DriveName]> {
-        let moved = io.moved()?;
+    fn drives(
+        &mut self,
+        root: &dyn SysRoot,
+        (pid, threads): (u32, u64),
+        (started, cpu): (u64, u64),
+        io: Io,
+    ) -> Option<&[DriveName]> {
+        let moved = io.moved();
+        let fresh = |cpu, moved| Known { started, cpu, moved, drives: None, looked: 0, seen: self.sample };
         // A process that the last sample lacked has moved everything since.
-        let first = if self.sample == 1 { moved } else { 0 };
-        let fresh = Known { started, moved: first, drives: None, looked: 0, seen: self.sample };
-        let known = self.known.entry(pid).or_insert(fresh);
-        if known.started != started {
-            *known = Known { started, moved: 0, drives: None, looked: 0, seen: self.sample };
+        let is_first = self.sample == 1;
+        let since = if is_first { fresh(cpu, moved) } else { fresh(0, moved.map(|_| 0)) };
+        let is_new = self.known.get(&pid).is_none_or(|known| known.started != started);
+        if is_new {
+            self.known.insert(pid, since);
         }
+        let known = self.known.get_mut(&pid)?;
         known.seen = self.sample;
-        if std::mem::replace(&mut known.moved, moved) == moved {
+        let has_moved = std::mem::replace(&mut known.moved, moved) != moved;
+        let has_run = std::mem::replace(&mut known.cpu, cpu) != cpu;
+        if has_moved || has_run || (is_new && !is_first) {
+            self.moved.push((pid, threads));
+        }
+        moved?;
+        if !has_moved {
             return Some(&[]);
         }
         if known.looked == 0 || self.sample >= known.looked + SAME_DRIVES {

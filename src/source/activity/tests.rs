@@ -354,11 +354,53 @@ fn crowd(machine: &Machine, sizes: &[u32]) -> Vec<u32> {
     let mut all = Vec::new();
     for (at, size) in (1_u32..).zip(sizes) {
         let tids: Vec<u32> = (at * 100..at * 100 + size).collect();
-        machine.process(&tids, "crowd", 'R', 0);
+        machine.process(&tids, "crowd", 'S', 0);
         all.extend(tids);
     }
     machine.put("proc/loadavg", &format!("0 0 0 1/{} 1\n", all.len()));
     all
+}
+
+#[test]
+fn active_threads_are_seen_in_every_pass_beside_a_crowd_that_sleeps() {
+    let machine = Machine::new();
+    let crowd: Vec<u32> = (100..400).collect();
+    machine.process(&crowd, "crowd", 'S', 0);
+    machine.process(&[500, 501], "fio", 'S', 0);
+    machine.process(&[600], "dd", 'D', 0);
+    machine.put("proc/loadavg", "0 0 0 1/303 1\n");
+    for pid in [100, 500, 600] {
+        machine.put(&format!("proc/{pid}/io"), "read_bytes: 1\nwrite_bytes: 0\n");
+    }
+    let mut reader = ActivityReader::default();
+    processes(&mut reader, &machine);
+    let pass = |reader: &mut ActivityReader| threads(reader, &machine, &mut time_for(10));
+    assert_eq!(tids(&pass(&mut reader)), crowd[..10], "nothing is known yet");
+    // fio and the crowd used a CPU, dd is new.
+    for (tids, ticks) in [(&[500, 501][..], 9), (&crowd, 9)] {
+        let (pid, count) = (tids[0], tids.len());
+        let stat = format!("{pid} (x) S 1 1 1 0 -1 0 0 0 0 0 {ticks} 0 0 0 20 0 {count} 0 77 0\n");
+        machine.put(&format!("proc/{pid}/stat"), &stat);
+    }
+    machine.put("proc/600/stat", "600 (dd) D 1 1 1 0 -1 0 0 0 0 0 1 0 0 0 20 0 1 0 99 0\n");
+    processes(&mut reader, &machine);
+    for number in 0..3 {
+        let seen = tids(&pass(&mut reader));
+        assert!([500, 501, 600].iter().all(|tid| seen.contains(tid)), "{number}: {seen:?}");
+        assert_eq!(seen.len(), 10);
+    }
+    // Nothing moves any more: dd still waits.
+    processes(&mut reader, &machine);
+    for _ in 0..3 {
+        let seen = pass(&mut reader);
+        assert_eq!((seen.threads[0].tid, &seen.ended[..]), (600, &[][..]));
+    }
+    fs::remove_dir_all(machine.folder.path().join("proc/600")).unwrap();
+    assert_eq!(pass(&mut reader).ended, [600]);
+    let mut all: Vec<u32> = (0..40).flat_map(|_| tids(&pass(&mut reader))).collect();
+    all.sort_unstable();
+    all.dedup();
+    assert_eq!(all.len(), 302, "the others have their turn");
 }
 
 proptest! {

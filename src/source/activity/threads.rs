@@ -1,10 +1,14 @@
-//! [`Threads`]: passes over all threads, each a part of the round.
+//! [`Threads`]: passes over threads: those that are active in each, the others in turn.
 
-use std::fmt::Write as _;
+use std::{
+    collections::{HashMap, HashSet, VecDeque},
+    fmt::Write as _,
+};
 
 use super::{
     names::Names,
     refusal::{self, Refusal},
+    round::{Round, Step},
     stat::Stat,
     syscalls::Numbering,
 };
@@ -24,22 +28,37 @@ const SHORT: usize = 1024;
 /// Longer than the stack of a thread, 64 functions.
 const LONG: usize = 8192;
 
-/// Where the round is.
-#[derive(Debug, Default)]
+/// Threads of a process that one pass sees beside others.
+const FEW: u64 = 16;
+
+/// Ways to the next thread, which take turns: threads that ran or waited at the last look, active processes with few threads, those
+/// with many, and all.
+const WAYS: usize = 4;
+const ALL: usize = 3;
+
+/// What a pass remembers of a thread that it looked at.
+#[derive(Debug, Clone, Copy)]
+struct Look {
+    /// Its process has no other thread.
+    is_single: bool,
+    is_active: bool,
+}
+
+/// Where the passes are.
+#[derive(Debug)]
 pub(super) struct Threads {
-    /// Processes listed, the next of them, and where the listing goes on.
-    pids: Vec<u32>,
-    next_pid: usize,
-    more_pids: Option<u64>,
-    /// The same of the threads of `pid`.
-    pid: u32,
-    tids: Vec<u32>,
-    next_tid: usize,
-    more_tids: Option<u64>,
-    /// Threads of this round so far.
-    counted: usize,
+    /// Threads that ran or waited for a device when they were last looked at, with their processes.
+    active: VecDeque<(u32, u32)>,
+    /// The threads of `active`.
+    queued: HashSet<u32>,
+    /// Active processes with few threads and with many, and all processes.
+    rounds: [Round; WAYS - 1],
+    /// Threads looked at in this pass.
+    looks: HashMap<u32, Look>,
     /// Threads that `/proc/loadavg` counts and a whole round did not find: of other PID namespaces, or under hidepid.
     hidden: usize,
+    /// Rounds over all threads.
+    ended_rounds: u64,
     syscalls: Refusal,
     wchans: Refusal,
     stacks: Refusal,
@@ -48,16 +67,49 @@ pub(super) struct Threads {
     path: String,
 }
 
-enum Step {
-    Process(u32),
-    Thread(u32, u32),
-    RoundOver,
+impl Default for Threads {
+    fn default() -> Self {
+        Self {
+            active: VecDeque::new(),
+            queued: HashSet::new(),
+            rounds: [Round::default(), Round::default(), Round::of_all()],
+            looks: HashMap::new(),
+            hidden: 0,
+            ended_rounds: 0,
+            syscalls: Refusal::default(),
+            wchans: Refusal::default(),
+            stacks: Refusal::default(),
+            with_stacks: false,
+            numbering: None,
+            path: String::new(),
+        }
+    }
+}
+
+/// What is at a step.
+enum Found {
+    /// A thread, and whether its process has no other.
+    Thread(Thread, bool),
+    /// A process with several threads.
+    Several,
+    Gone,
 }
 
 impl Threads {
     pub(super) fn with_stacks(&mut self, wanted: bool) {
         if std::mem::replace(&mut self.with_stacks, wanted) != wanted {
             self.stacks = Refusal::default();
+        }
+    }
+
+    /// Takes the processes whose counters moved, each with its number of threads, in ascending order: the next passes see their
+    /// threads before others.
+    pub(super) fn guide(&mut self, moved: &[(u32, u64)], pids: &mut Vec<u32>) {
+        for (way, is_few) in [(0, true), (1, false)] {
+            pids.clear();
+            let of = moved.iter().filter(|(_, threads)| (*threads <= FEW) == is_few);
+            pids.extend(of.map(|(pid, _)| *pid));
+            self.rounds[way].follow(pids);
         }
     }
 
@@ -68,96 +120,107 @@ impl Threads {
         more: &mut dyn FnMut() -> bool,
         sample: &mut ThreadSample,
     ) {
-        let ThreadSample { threads, sampled, total, problems } = sample;
+        let ThreadSample { threads, ended, sampled, total, rounds, problems } = sample;
         threads.clear();
-        // The first thread of this pass; whether the round has ended since, or before any thread was seen.
-        let (mut first, mut wrapped, mut complete) = (None, false, false);
-        let mut empty_rounds = 0;
-        loop {
-            let (pid, tid) = match self.step(root) {
-                Step::RoundOver => {
-                    let all = first.is_some_and(|(_, _, is_first)| is_first);
-                    self.end_round(root);
-                    complete = all || wrapped;
-                    wrapped = first.is_some();
-                    empty_rounds += usize::from(first.is_none());
-                    if complete || empty_rounds > 1 {
-                        break;
-                    }
+        ended.clear();
+        self.looks.clear();
+        self.rounds.iter_mut().for_each(Round::begin);
+        let mut queued = self.active.len();
+        let (mut way, mut without) = (0, 0);
+        while without < WAYS {
+            let Some((pid, tid)) = self.next(way, root, &mut queued) else {
+                (way, without) = ((way + 1) % WAYS, without + 1);
+                continue;
+            };
+            without = 0;
+            match self.look(root, names, pid, tid) {
+                Found::Several if way > 0 => {
+                    self.rounds[way - 1].enter(pid);
                     continue;
                 }
-                Step::Process(pid) => (pid, None),
-                Step::Thread(pid, tid) => (pid, Some(tid)),
-            };
-            let is_seen = |(first_pid, first_tid, _)| {
-                pid > first_pid || (pid == first_pid && tid.unwrap_or(pid) == first_tid)
-            };
-            if wrapped && first.is_some_and(is_seen) {
-                self.step_back(tid.is_some());
-                complete = true;
-                break;
+                Found::Thread(thread, is_single) => {
+                    if way > 0 {
+                        self.rounds[way - 1].note(pid, thread.tid);
+                    }
+                    self.take(&thread, is_single);
+                    threads.push(thread);
+                    if !more() {
+                        break;
+                    }
+                }
+                Found::Several | Found::Gone => ended.extend(tid.filter(|_| way == 0)),
             }
-            let Some(thread) = self.look(root, names, pid, tid) else { continue };
-            first.get_or_insert((pid, thread.tid, self.counted == 0));
-            self.counted += 1;
-            threads.push(thread);
-            if !more() {
-                break;
-            }
+            way = (way + 1) % WAYS;
         }
         *sampled = threads.len();
-        *total =
-            if complete { *sampled } else { self::total(root).saturating_sub(self.hidden).max(*sampled) };
+        *rounds = self.ended_rounds;
+        *total = if self.rounds[ALL - 1].is_complete() {
+            *sampled
+        } else {
+            self::total(root).saturating_sub(self.hidden).max(*sampled)
+        };
         refusal::list(&[&self.syscalls, &self.wchans, &self.stacks], problems);
     }
 
-    fn end_round(&mut self, root: &dyn SysRoot) {
-        if self.counted > 0 {
-            self.hidden = total(root).saturating_sub(self.counted);
+    /// The next thread or process on a way that this pass has not seen; `None` if the way has no more of them. `queued` of the active
+    /// threads are left.
+    fn next(&mut self, way: usize, root: &dyn SysRoot, queued: &mut usize) -> Option<(u32, Option<u32>)> {
+        let Some(at) = way.checked_sub(1) else {
+            while *queued > 0 {
+                *queued -= 1;
+                let (pid, tid) = self.active.pop_front()?;
+                match self.looks.get(&tid) {
+                    Some(Look { is_active: true, .. }) => self.active.push_back((pid, tid)),
+                    Some(_) => _ = self.queued.remove(&tid),
+                    None => {
+                        self.queued.remove(&tid);
+                        return Some((pid, Some(tid)));
+                    }
+                }
+            }
+            return None;
+        };
+        loop {
+            let (pid, tid) = match self.rounds[at].step(root, &mut self.path) {
+                Step::Process(pid) => (pid, None),
+                Step::Thread(pid, tid) => (pid, Some(tid)),
+                Step::Over(counted) if way == ALL => {
+                    self.end_round(root, counted);
+                    continue;
+                }
+                Step::Over(_) => continue,
+                Step::Done => return None,
+            };
+            let is_seen = |look: &Look| tid.is_some() || look.is_single;
+            if self.looks.get(&tid.unwrap_or(pid)).is_some_and(is_seen) {
+                self.rounds[at].note(pid, tid.unwrap_or(pid));
+                continue;
+            }
+            return Some((pid, tid));
         }
-        self.counted = 0;
+    }
+
+    /// Remembers what this pass saw of a thread.
+    fn take(&mut self, thread: &Thread, is_single: bool) {
+        let is_active = matches!(thread.state, 'R' | 'D');
+        self.looks.insert(thread.tid, Look { is_single, is_active });
+        if is_active && self.queued.insert(thread.tid) {
+            self.active.push_back((thread.pid, thread.tid));
+        }
+    }
+
+    fn end_round(&mut self, root: &dyn SysRoot, counted: usize) {
+        if counted > 0 {
+            self.hidden = total(root).saturating_sub(counted);
+        }
+        self.ended_rounds += 1;
         self.syscalls.end_round();
         self.wchans.end_round();
         self.stacks.end_round();
     }
 
-    /// What comes next in the round.
-    fn step(&mut self, root: &dyn SysRoot) -> Step {
-        loop {
-            if let Some(tid) = self.tids.get(self.next_tid) {
-                self.next_tid += 1;
-                return Step::Thread(self.pid, *tid);
-            }
-            if let Some(from) = self.more_tids.take() {
-                self.path.clear();
-                let _infallible = write!(self.path, "/proc/{}/task", self.pid);
-                (self.more_tids, self.next_tid) = (list(root, &self.path, from, &mut self.tids), 0);
-                continue;
-            }
-            if let Some(pid) = self.pids.get(self.next_pid) {
-                self.next_pid += 1;
-                return Step::Process(*pid);
-            }
-            let Some(from) = self.more_pids.take() else {
-                self.pids.clear();
-                (self.next_pid, self.more_pids) = (0, Some(0));
-                return Step::RoundOver;
-            };
-            (self.more_pids, self.next_pid) = (list(root, "/proc", from, &mut self.pids), 0);
-        }
-    }
-
-    /// The last step is taken again in the next pass.
-    fn step_back(&mut self, is_thread: bool) {
-        if is_thread {
-            self.next_tid = self.next_tid.saturating_sub(1);
-        } else {
-            self.next_pid = self.next_pid.saturating_sub(1);
-        }
-    }
-
-    /// A thread, or a process with a single one; `None` if it is gone, or a process whose threads come next.
-    fn look(&mut self, root: &dyn SysRoot, names: &mut Names, pid: u32, tid: Option<u32>) -> Option<Thread> {
+    /// A thread, or a process with a single one.
+    fn look(&mut self, root: &dyn SysRoot, names: &mut Names, pid: u32, tid: Option<u32>) -> Found {
         self.path.clear();
         let _infallible = match tid {
             Some(tid) => write!(self.path, "/proc/{pid}/task/{tid}/"),
@@ -165,12 +228,11 @@ impl Threads {
         };
         let folder = self.path.len();
         let mut text = [0; SHORT];
-        let length = self.read(root, folder, "stat", &mut text).ok()?;
-        let stat = Stat::parse(&text[..length])?;
-        if tid.is_none() && stat.threads > 1 {
-            self.tids.clear();
-            (self.pid, self.next_tid, self.more_tids) = (pid, 0, Some(0));
-            return None;
+        let Ok(length) = self.read(root, folder, "stat", &mut text) else { return Found::Gone };
+        let Some(stat) = Stat::parse(&text[..length]) else { return Found::Gone };
+        let is_single = stat.threads <= 1;
+        if tid.is_none() && !is_single {
+            return Found::Several;
         }
         let (state, is_kernel, command) = (stat.state, stat.is_kernel, names.generalised(stat.command));
         // Kernel threads make no calls; a thread that runs, is idle or has ended waits nowhere.
@@ -200,7 +262,8 @@ impl Threads {
         } else {
             None
         };
-        Some(Thread { pid, tid: tid.unwrap_or(pid), state, command, is_kernel, syscall, wchan, stack })
+        let thread = Thread { pid, tid: tid.unwrap_or(pid), state, command, is_kernel, syscall, wchan, stack };
+        Found::Thread(thread, is_single)
     }
 
     /// Reads a file of the folder that is the first part of `path`.
@@ -293,16 +356,6 @@ fn total(root: &dyn SysRoot) -> usize {
     let figure = words(&text[..length]).nth(3).unwrap_or_default();
     let all = figure.split(|byte| *byte == b'/').nth(1).and_then(number);
     all.and_then(|all| usize::try_from(all).ok()).unwrap_or(0).min(MOST)
-}
-
-/// Some numbered folders, ascending; where the next ones begin.
-fn list(root: &dyn SysRoot, folder: &str, from: u64, numbers: &mut Vec<u32>) -> Option<u64> {
-    numbers.clear();
-    let mut each = |name: &str| numbers.extend(name.parse::<u32>());
-    // A process that is gone has no threads.
-    let next = root.names(folder, from, &mut each).ok().flatten();
-    numbers.sort_unstable();
-    next
 }
 
 #[cfg(test)]
