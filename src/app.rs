@@ -73,8 +73,6 @@ pub struct App {
     pub(crate) stats_bar: StatsBar,
     /// The files that tests read before those of now.
     files_before: Option<Vec<PathBuf>>,
-    /// The configuration file has the columns of the tree: those kept by the screen do not count.
-    has_own_columns: bool,
 }
 
 impl App {
@@ -90,7 +88,6 @@ impl App {
             notice_until: Duration::ZERO,
             stats_bar: StatsBar::default(),
             files_before: None,
-            has_own_columns: false,
         };
         app.shared.keys = commands::key_names();
         for news in [News::Machine, News::Findings] {
@@ -513,7 +510,6 @@ pub fn update(app: &mut App, message: Message) -> Vec<Effect> {
             Ok(kept) => app.take_kept(kept),
             Err(why) => app.warn(why.to_string()),
         },
-        Message::Columns(_) if app.has_own_columns => {}
         Message::Columns(line) => effects = app.hand(MACHINE, &Subject::Columns(line)),
         Message::Found(files, missing) => effects = app.take_found(files, missing),
         Message::Refused(why) => {

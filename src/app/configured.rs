@@ -28,7 +28,6 @@ impl App {
         if self.shared.units != config.units {
             self.switch_units();
         }
-        self.has_own_columns = config.columns.is_some();
         self.screens.machine.configure(config.columns.as_deref(), config.sort.as_deref());
         self.screens.dyno.form.workload = config.workload.clone();
         self.screens.dyno.form.profiles.clone_from(&config.profiles);
@@ -79,11 +78,11 @@ mod tests {
         app.configure(&config, config.theme_named("a").unwrap());
         assert_eq!(app.shared.units, config.units);
         assert_eq!(app.screens.machine.sort, Sort::Reversed("temp"));
-        assert!(app.screens.machine.columns_line().starts_with("+temp "));
+        assert!(app.screens.machine.kept_line().starts_with("+temp "));
         assert_eq!(app.screens.dyno.form.workload, config.workload);
         assert_eq!(app.screens.dyno.form.next_profile(), "one");
-        update(&mut app, Message::Columns("-temp".to_owned()));
-        assert!(app.screens.machine.columns_line().starts_with("+temp "), "the file wins");
+        update(&mut app, Message::Columns("-temp sort=load".to_owned()));
+        assert!(app.screens.machine.kept_line().starts_with("+temp "), "the file wins");
         for _ in 0..app.shared.themes.len() {
             let before = app.shared.theme;
             update(&mut app, Message::Key(Key::Ctrl('t')));

@@ -96,6 +96,8 @@ impl Choice {
         let is_shown = shown.iter().any(|column| column.name == *name);
         let by_itself = column(name).is_some_and(|column| column.is_by_itself(room));
         *show = match (is_shown, *show) {
+            // Not there by itself: again as wide terminals have it.
+            (true, Show::Always) if !by_itself => Show::ByWidth,
             (true, _) => Show::Never,
             (false, Show::Never) if by_itself => Show::ByWidth,
             (false, _) => Show::Always,
@@ -164,6 +166,10 @@ mod tests {
         assert!(!names(&choice, 78).contains(&"link"));
         choice.turn(at(&choice, "aqu-sz"), room(78));
         assert!(names(&choice, 78).contains(&"aqu-sz"), "asked for below its width");
+        choice.turn(at(&choice, "aqu-sz"), room(78));
+        let is_as_before = choice.all().any(|one| one.0.name == "aqu-sz" && one.1 == Show::ByWidth);
+        assert!(is_as_before, "a second time takes it back");
+        choice.turn(at(&choice, "aqu-sz"), room(78));
         let write = choice.shift(at(&choice, "write"), -1);
         assert_eq!(names(&choice, 78), ["write", "read", "limit", "load", "aqu-sz"]);
         assert_eq!(choice.shift(write, -5), 0);

@@ -12,17 +12,25 @@ use crate::{
     ui::{Shared, theme::Meaning},
 };
 
-/// The list over the tree, in lines of at most `width` cells.
-pub(super) fn over(choice: &Choice, shared: &Shared, cursor: usize, room: Room, width: u16) -> Over {
+/// The list over the tree, in lines of at most `width` cells. `from` has the terminal whose rows have so many cells.
+pub(super) fn over(
+    (choice, shared): (&Choice, &Shared),
+    cursor: usize,
+    room: Room,
+    from: &dyn Fn(u16) -> Option<u16>,
+    width: u16,
+) -> Over {
     let shown = choice.shown(room);
     let keys = hints(&[("Space", "show or hide"), ("< >", "move"), ("Del", "defaults"), ("Esc", "close")]);
     let mut lines: Vec<Vec<Piece>> = vec![keys, Vec::new()];
     for (index, (column, show)) in choice.all().enumerate() {
         let is_shown = shown.iter().any(|own| own.name == column.name);
         let (sign, name) = if is_shown { ("[x]", Meaning::Text) } else { ("[ ]", Meaning::Quiet) };
-        // The width from which it is there without being asked for.
+        // The terminal's width from which it is there without being asked for.
         let why = match show {
-            Show::ByWidth if column.from > room.rows => format!("from {}", column.from),
+            Show::ByWidth if column.from > room.rows => {
+                from(column.from).map_or_else(String::new, |width| format!("from {width}"))
+            }
             Show::ByWidth if !column.is_by_itself(room) => "if counted".to_owned(),
             Show::ByWidth | Show::Always if !is_shown => "no room".to_owned(),
             _ => String::new(),

@@ -8,7 +8,7 @@ use super::{
     layers,
 };
 use crate::{
-    machine::{Drive, PciNode, Temperature, hop},
+    machine::{Drive, PciNode, Temperature, hop, pci::NodeKind},
     model::{Basis, DriveName, Limit, NodeIndex, Reading},
     report::flatten::{Group, Row, RowKind},
     screens::widgets::words::{basis, giga, iops, nanoseconds, place, rate, short_name},
@@ -337,7 +337,14 @@ fn no_slot(figures: &Figures<'_>) -> Option<Fact> {
 }
 
 fn about_link(figures: &Figures<'_>, facts: &mut Vec<Fact>) {
-    let Some((index, link, state)) = figures.place_of_link() else { return };
+    let Some((index, link, state)) = figures.place_of_link() else {
+        let node = figures.row.node.map(|node| figures.shared.machine.pci.node(node));
+        // What a capture or a text lacks has its own reason.
+        if node.is_some_and(|node| node.kind == NodeKind::Endpoint && node.link.is_none()) {
+            facts.push(Fact { meaning: Meaning::Quiet, ..fact("link", "none: no PCIe link capability") });
+        }
+        return;
+    };
     let tree = &figures.shared.machine.pci;
     let node = tree.node(index);
     let path = node.link.as_ref().map(|link| Arc::clone(link.speed.path()));

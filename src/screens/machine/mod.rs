@@ -107,6 +107,9 @@ pub struct Tree {
     /// Lines by which the text about full links is scrolled down.
     full_top: usize,
     choice: Choice,
+    /// Whether the configuration file has columns, and an order.
+    has_own_columns: bool,
+    has_own_sort: bool,
     /// The cursor in the list of columns, while that is open.
     choosing: Option<usize>,
     /// Room for columns when rows were last made.
@@ -128,26 +131,51 @@ pub(super) fn column_names() -> Vec<&'static str> {
     columns::COLUMNS.iter().map(|column| column.name).collect()
 }
 
+/// Before the order in the kept line; no column begins so.
+const SORT: &str = "sort=";
+
+/// The order of a word: bus, load, name, a column, or a column in reverse.
+fn sort_of(word: &str) -> Sort {
+    let named = |name: &str| column(name).map(|column| column.name);
+    match word.strip_prefix('-') {
+        Some(name) => named(name).map_or(Sort::Bus, Sort::Reversed),
+        None if word == "load" => Sort::Load,
+        None if word == "name" => Sort::Name,
+        None => named(word).map_or(Sort::Bus, Sort::Column),
+    }
+}
+
 impl Tree {
     /// Takes columns and order from the configuration file.
     pub(crate) fn configure(&mut self, columns: Option<&str>, sort: Option<&str>) {
         if let Some(line) = columns {
             self.choice = Choice::parse(line);
         }
-        let word = sort.unwrap_or("bus");
-        let named = |name: &str| column(name).map(|column| column.name);
-        self.sort = match word.strip_prefix('-') {
-            Some(name) => named(name).map_or(Sort::Bus, Sort::Reversed),
-            None if word == "load" => Sort::Load,
-            None if word == "name" => Sort::Name,
-            None => named(word).map_or(Sort::Bus, Sort::Column),
-        };
+        self.sort = sort_of(sort.unwrap_or("bus"));
+        (self.has_own_columns, self.has_own_sort) = (columns.is_some(), sort.is_some());
     }
 
-    /// The columns as one line.
-    #[cfg(test)]
-    pub(crate) fn columns_line(&self) -> String {
-        self.choice.line()
+    /// Takes what [`Self::kept_line`] wrote at an earlier start; the configuration file wins.
+    fn restore(&mut self, line: &str) {
+        if !self.has_own_columns {
+            self.choice = Choice::parse(line);
+        }
+        let word = line.split_whitespace().find_map(|word| word.strip_prefix(SORT));
+        if !self.has_own_sort {
+            self.sort = word.map_or(self.sort, sort_of);
+        }
+    }
+
+    /// Columns and order as one line.
+    pub(crate) fn kept_line(&self) -> String {
+        let sort = match self.sort {
+            Sort::Bus => "bus".to_owned(),
+            Sort::Load => "load".to_owned(),
+            Sort::Name => "name".to_owned(),
+            Sort::Column(name) => name.to_owned(),
+            Sort::Reversed(name) => format!("-{name}"),
+        };
+        format!("{} {SORT}{sort}", self.choice.line())
     }
 
     /// Makes the rows for the places that suit them.
@@ -382,8 +410,9 @@ fn search_text(machine: &Machine, row: &Row) -> String {
 
 /// Widths at which the facts stand below a tree that leaves room: the tree then has room for every column.
 const STACKED: std::ops::Range<u16> = 150..290;
-/// The least and the most rows of the facts below the tree, with their frame.
+/// The least and the most rows of the facts below the tree, with their frame; the most beside the last minute's curves.
 const FACTS: (u16, u16) = (9, 18);
+const FACTS_BESIDE_CURVES: u16 = 30;
 
 /// What the rows of the tree leave to others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -422,7 +451,8 @@ impl Areas {
         let facts = (area.width * 31 / 100).clamp(32, 64);
         let [tree, facts] = if let Some(rows) = rest.stacked.filter(|_| STACKED.contains(&area.width)) {
             let left = above.height.saturating_sub(rows + 3);
-            Layout::vertical([Fill(1), Length(left.clamp(FACTS.0, FACTS.1))]).areas(above)
+            let most = if shared.rates.is_some() { FACTS_BESIDE_CURVES } else { FACTS.1 };
+            Layout::vertical([Fill(1), Length(left.clamp(FACTS.0, most))]).areas(above)
         } else if area.width >= 100 {
             Layout::horizontal([Fill(1), Length(facts)]).areas(above)
         } else {

@@ -125,7 +125,7 @@ pub(super) fn facts_beside(state: &Tree, shared: &Shared, facts: Rect) -> Rect {
 }
 
 /// The least rows that the curves of the selected row need, and the most they take.
-const MINUTE: (u16, u16) = (8, 36);
+const MINUTE: (u16, u16) = (8, 72);
 
 /// The last minute of the selected row, below the tree where there is room for it.
 fn minute(state: &Tree, shared: &Shared, spare: Rect, brush: &mut Brush<'_>) {

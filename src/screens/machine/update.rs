@@ -66,7 +66,7 @@ impl Screen for Tree {
                 Some(name) => Sort::Column(name),
                 None => Sort::Bus,
             };
-            return vec![tell(format!("Siblings sorted {}", self.sort.name()))];
+            return self.sorted();
         }
         let index = self.top + usize::from(at.y.saturating_sub(areas.rows.y));
         if !areas.rows.contains(at) || index >= self.rows.len() {
@@ -96,7 +96,7 @@ impl Screen for Tree {
     fn take(&mut self, subject: &Subject, _shared: &Shared) -> Asks {
         match subject {
             Subject::Node(node, drive) => self.wanted = Some((*node, drive.clone())),
-            Subject::Columns(line) => self.choice = Choice::parse(line),
+            Subject::Columns(line) => self.restore(line),
             _ => {}
         }
         Asks::new()
@@ -165,7 +165,12 @@ impl Screen for Tree {
 
     fn over(&self, shared: &Shared, width: u16) -> Option<Over> {
         match self.choosing {
-            Some(cursor) => Some(column_list::over(&self.choice, shared, cursor, self.room, width)),
+            Some(cursor) => {
+                let rows =
+                    |width| Areas::new(self.rest, shared, Rect::new(0, 0, width, shared.size.1)).rows.width;
+                let from = |cells: u16| (shared.size.0..WIDEST).find(|width| rows(*width) >= cells);
+                Some(column_list::over((&self.choice, shared), cursor, self.room, &from, width))
+            }
             None => facts_pane::over(self, shared, width),
         }
     }
@@ -185,6 +190,9 @@ impl Screen for Tree {
         }
     }
 }
+
+/// Terminals beyond this width have room for every column.
+const WIDEST: u16 = 400;
 
 impl Tree {
     /// Marks the drives of the row, or unmarks them when all are marked.
@@ -218,7 +226,7 @@ impl Tree {
 
     pub(super) fn next_sort(&mut self, _shared: &Shared) -> Asks {
         self.sort = self.sort.next();
-        vec![tell(format!("Siblings sorted {}", self.sort.name()))]
+        self.sorted()
     }
 
     /// Sorts by the next column (`step` 1) or the one before (-1) of those shown, around the corner.
@@ -234,7 +242,13 @@ impl Tree {
         if let Some(column) = usize::try_from(next).ok().and_then(|next| shown.get(next)) {
             self.sort = Sort::Column(column.name);
         }
-        vec![tell(format!("Siblings sorted {}", self.sort.name()))]
+        self.sorted()
+    }
+
+    /// Says the new order, and keeps it for the next start.
+    fn sorted(&self) -> Asks {
+        let told = tell(format!("Siblings sorted {}", self.sort.name()));
+        vec![told, Ask::Effect(Effect::KeepColumns(self.kept_line()))]
     }
 
     pub(super) fn reverse(&mut self, _shared: &Shared) -> Asks {
@@ -245,7 +259,7 @@ impl Tree {
                 return vec![tell("Not sorted by a column: {next column} sorts by the first")];
             }
         };
-        vec![tell(format!("Siblings sorted {}", self.sort.name()))]
+        self.sorted()
     }
 
     /// Opens the list of columns.
@@ -269,7 +283,7 @@ impl Tree {
             (_, Some("last" | "page down")) => at = last,
             (_, Some("back" | "quit" | "columns")) => {
                 self.choosing = None;
-                return vec![Ask::Close, Ask::Effect(Effect::KeepColumns(self.choice.line()))];
+                return vec![Ask::Close, Ask::Effect(Effect::KeepColumns(self.kept_line()))];
             }
             _ => {}
         }

@@ -10,9 +10,22 @@ use crate::{
     units::{BytesPerSecond, UnitSystem, count, three_digits},
 };
 
-/// A rate in GB/s or GiB/s, the number alone, four characters at most below 1000.
+/// A rate in GB/s or GiB/s, the number alone, four characters at most below 1000; a rate that would hardly show is in MB/s or
+/// kB/s: `2.0M`, `430k`.
 pub fn giga(units: UnitSystem, bytes_per_second: f64) -> String {
-    three_digits(units.in_giga(BytesPerSecond(bytes_per_second.max(0.0))))
+    let value = units.in_giga(BytesPerSecond(bytes_per_second.max(0.0)));
+    if !is_small(units, bytes_per_second) {
+        return three_digits(value);
+    }
+    let base = units.giga().cbrt();
+    let mega = value * base;
+    if mega >= 0.95 { format!("{mega:.1}M") } else { format!("{:.0}k", mega * base) }
+}
+
+/// Whether a rate that is not zero would hardly show in GB/s.
+fn is_small(units: UnitSystem, bytes_per_second: f64) -> bool {
+    let giga = units.in_giga(BytesPerSecond(bytes_per_second));
+    giga < 0.00995 && giga * units.giga().cbrt().powi(2) >= 0.5
 }
 
 /// From this share of its potential on a drive is as fast as it can be.
@@ -33,6 +46,9 @@ pub fn bar_meaning(share: f64, is_limited: bool, at_most: bool) -> Meaning {
 
 /// A rate with its unit.
 pub fn rate(units: UnitSystem, bytes_per_second: f64) -> String {
+    if is_small(units, bytes_per_second) {
+        return units.rate(BytesPerSecond(bytes_per_second));
+    }
     format!("{} {}", giga(units, bytes_per_second), units.giga_per_second())
 }
 
@@ -93,6 +109,16 @@ pub fn short_name(node: &PciNode) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_rate_that_is_not_zero_does_not_look_like_zero() {
+        let decimal = |bytes| giga(UnitSystem::Decimal, bytes);
+        let shown = [0.0, 400.0, 4_096.0, 949e3, 960e3, 2.048e6, 9.9e6, 9.96e6, 12e6, 1.2e9].map(decimal);
+        assert_eq!(shown, ["0.00", "0.00", "4k", "949k", "1.0M", "2.0M", "9.9M", "0.01", "0.01", "1.20"]);
+        assert_eq!(giga(UnitSystem::Binary, 2_097_152.0), "2.0M");
+        assert_eq!(rate(UnitSystem::Decimal, 2.048e6), "2.05 MB/s");
+        assert_eq!(rate(UnitSystem::Decimal, 0.0), "0.00 GB/s");
+    }
 
     #[test]
     fn rates_of_reads_have_three_digits_and_a_unit() {
