@@ -40,7 +40,7 @@ enum Shape {
     Heat(u16),
 }
 
-/// Kinds in the order of importance of their legend: usr sys irq softirq iowait steal nice guest.
+/// Kinds in the order of their legend, where those that bars have come first if room is short: usr sys irq softirq iowait steal nice guest.
 const LEGEND: [usize; 8] = [0, 2, 3, 4, 7, 5, 1, 6];
 
 /// Without idle CPUs, which are counted at the end of their node.
@@ -102,19 +102,36 @@ impl Cpus {
             let text = if cells == 1 { "  0-9: tenths busy" } else { "  % busy" };
             return vec![piece(text, Meaning::Quiet)];
         }
-        let mut legend = Vec::new();
+        let mut order = LEGEND;
+        // Stable: what no bar has follows in its own order.
+        let most = self.most();
+        order.sort_by(|a, b| most[*b].total_cmp(&most[*a]));
         let mut left = room;
-        for at in LEGEND {
-            let (sign, name) = KINDS[at];
-            let needed = u16::try_from(name.len() + 4).unwrap_or(u16::MAX);
-            if left < needed {
-                break;
+        let fits = |at: &usize| {
+            let needed = u16::try_from(KINDS[*at].1.len() + 4).unwrap_or(u16::MAX);
+            let rest = left.checked_sub(needed);
+            left = rest.unwrap_or(0);
+            rest.is_some()
+        };
+        let shown: Vec<usize> = order.into_iter().take_while(fits).collect();
+        let shown = LEGEND.into_iter().filter(|at| shown.contains(at)).map(|at| KINDS[at]);
+        let entry = |(sign, name)| {
+            [piece(format!("  {sign}"), meaning(sign)), piece(format!(" {name}"), Meaning::Quiet)]
+        };
+        shown.flat_map(entry).collect()
+    }
+
+    /// The largest share that a CPU has of each kind of time, in the order of [`KINDS`]; zero where it draws no cell.
+    fn most(&self) -> [f64; KINDS.len()] {
+        const LEAST: f64 = 1.0;
+        let mut most = [0.0; KINDS.len()];
+        for entry in &self.entries {
+            let Entry::Cpu(_, split) = entry else { continue };
+            for (most, part) in most.iter_mut().zip(split.parts()) {
+                *most = part.max(*most);
             }
-            left -= needed;
-            legend.push(piece(format!("  {sign}"), meaning(sign)));
-            legend.push(piece(format!(" {name}"), Meaning::Quiet));
         }
-        legend
+        most.map(|part| if part < LEAST { 0.0 } else { part })
     }
 
     /// Rows of a bar for each, in columns where there are many.
@@ -359,6 +376,10 @@ mod tests {
         }
         let all: String = cpus.legend(area, 90).into_iter().map(|(text, _)| text).collect();
         assert_eq!(all, "  u usr  s sys  h irq  x softirq  w iowait  t steal  n nice  g guest");
+        let nice = Split { nice: 50.0, steal: 10.0, sys: 5.0, idle: 35.0, ..Split::default() };
+        let legend = Cpus::new([(0, nice)].into_iter(), &BTreeMap::new()).legend(area, 30);
+        let text: String = legend.into_iter().map(|(text, _)| text).collect();
+        assert_eq!(text, "  s sys  t steal  n nice", "what the bars have");
         let many =
             Cpus::new((0..512).map(|cpu| (cpu, Split { usr: 50.0, ..Split::default() })), &BTreeMap::new());
         assert_eq!(many.legend(area, 90)[0].0, "  0-9: tenths busy");
