@@ -197,8 +197,10 @@ pub struct Rates {
     pub pressure: Option<PressureShares>,
     /// Pages per second.
     pub paging: Option<PagingRates>,
-    /// All interrupts per second, by CPU column.
+    /// All interrupts per second, by CPU column; of several intervals those of the time in which the CPU was online.
     pub interrupts: Vec<f64>,
+    /// All interrupts of all CPUs per second; `None` where they are not counted.
+    pub all_interrupts: Option<f64>,
     /// Correctable PCI Express errors per second.
     pub aer: BTreeMap<PciAddress, f64>,
     /// The highest CPU clock at the later sample, kHz.
@@ -302,8 +304,9 @@ pub fn rates(before: &Counters, after: &Counters, elapsed: Duration) -> Rates {
         Some(columns.rates(then, now)?.filter(|(_, rate)| *rate > 0.0).collect::<Vec<_>>())
     };
     let vector_cpus = both(&before.vectors, &after.vectors, by_cpu);
-    let (numbers, interrupts) =
+    let (numbers, interrupts): (Vec<u32>, Vec<f64>) =
         columns.rates(&before.interrupts, &after.interrupts).into_iter().flatten().unzip();
+    let all_interrupts = (!interrupts.is_empty()).then(|| interrupts.iter().sum());
     Rates {
         cpu: all_cpus(before, after),
         cpus: both(&before.cpus, &after.cpus, |before, after| shares(*before, *after)),
@@ -331,6 +334,7 @@ pub fn rates(before: &Counters, after: &Counters, elapsed: Duration) -> Rates {
         }),
         columns: numbers,
         interrupts,
+        all_interrupts,
         aer: both(&before.aer, &after.aer, |before, after| rate(*before, *after)),
         idle: both(&before.idle, &after.idle, |before, after| rate(*before, *after)),
         ..gauges

@@ -51,6 +51,34 @@ impl Label {
     }
 }
 
+/// `kworker/*:*H` of `kworker/12:34H`: numbered commands share a name. A long word of letters and digits behind a blank, as compilers
+/// name threads after parts of a program, is one star. Fills `short`; the length.
+pub(crate) fn starred(command: &[u8], short: &mut [u8]) -> usize {
+    const LONG: usize = 8;
+    let mut length = 0;
+    let mut put = |byte: u8| {
+        let is_again = byte == b'*' && length > 0 && short[length - 1] == b'*';
+        if !is_again && length < short.len() {
+            short[length] = byte;
+            length += 1;
+        }
+    };
+    for (at, word) in command.split(|byte| *byte == b' ').enumerate() {
+        if at > 0 {
+            put(b' ');
+        }
+        let is_mixed = word.iter().any(u8::is_ascii_digit) && word.iter().any(u8::is_ascii_alphabetic);
+        if at > 0 && word.len() >= LONG && is_mixed && word.iter().all(u8::is_ascii_alphanumeric) {
+            put(b'*');
+        } else {
+            for byte in word {
+                put(if byte.is_ascii_digit() { b'*' } else { *byte });
+            }
+        }
+    }
+    length
+}
+
 /// A command's whole output: other than line ends, tabs and colours (`ESC [ ... m`), characters that control a terminal or
 /// are invisible are replaced. The last guard behind [`Label`].
 pub(crate) fn printable(text: &str) -> Cow<'_, str> {

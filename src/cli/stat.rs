@@ -1,9 +1,10 @@
 //! `iodyno stat`: rows of counters without a screen, until Ctrl-C.
 
-use std::time::Duration;
+use std::{io::IsTerminal as _, time::Duration};
 
 use clap::Args;
 use jiff::Timestamp;
+use signal_hook::consts::SIGINT;
 
 use super::{Complaint, Failure, Status, columns, print, signals::Signal};
 use crate::{
@@ -122,6 +123,7 @@ pub(super) fn run(args: &StatArgs, origin: &Origin) -> Result<Status, Failure> {
         threads: args.needs(Table::Threads, &tables),
         stacks: args.stacks,
         processes: args.needs(Table::Processes, &tables),
+        workers: false,
         profile: if args.profile { Profiling::Interval } else { Profiling::Off },
         hardware: args.profile,
     };
@@ -161,6 +163,10 @@ fn watch(
         averages.add(&rates, &activity);
         std::mem::swap(&mut before, &mut after);
         if let Some(number) = signal.received() {
+            // The terminal has written ^C on the line.
+            if i32::from(number) == SIGINT && std::io::stdout().is_terminal() {
+                print("\n")?;
+            }
             if let Some((rates, activity)) = averages.means() {
                 let (machine, rates, activity) = (&*read.machine, &rates, &activity);
                 output.print(&Interval { machine, rates, activity, time, is_average: true })?;
@@ -269,6 +275,10 @@ fn nothing(table: Table, interval: &Interval<'_>) -> String {
     let clock = interval.clock();
     if let (Table::Profile, Some(Err(Problem { path, reason, .. }))) = (table, &interval.activity.profile) {
         return format!("{clock} not available here: {reason} ({path})");
+    }
+    if let (Table::Threads, Some(threads)) = (table, &interval.activity.threads) {
+        let (seen, total) = (threads.seen, threads.total);
+        return format!("{clock} no thread ran or waited for a device; {seen} of {total} seen");
     }
     let words = match table {
         Table::Iostat if interval.machine.drives.is_empty() => "no drives",

@@ -31,6 +31,8 @@ pub struct Thread {
     pub wchan: Option<Label>,
     /// Its kernel functions, the innermost first (`stack`); only on request.
     pub stack: Option<Label>,
+    /// Whether its system call could not be read.
+    pub is_refused: bool,
 }
 
 /// One pass over the threads. A pass has a time budget: active threads come first, the others go on where the last pass stopped.
@@ -74,6 +76,8 @@ pub struct ThreadActivity {
     pub seen: usize,
     /// See `seen`.
     pub total: usize,
+    /// Threads of `seen` whose system call could not be read.
+    pub refused: usize,
     /// See [`ThreadSample::problems`].
     pub problems: Vec<Problem>,
 }
@@ -131,6 +135,28 @@ pub struct ProcessRates {
     pub drives: Option<Vec<DriveName>>,
 }
 
+/// What threads of a test used between two looks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct WorkerTicks {
+    /// Ticks of CPU time in user mode.
+    pub user: u64,
+    /// Ticks in kernel mode.
+    pub system: u64,
+    /// Context switches, voluntary and involuntary.
+    pub switches: u64,
+}
+
+/// The same for each second.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct WorkerRates {
+    /// CPUs kept busy in user mode.
+    pub user: f64,
+    /// CPUs kept busy in kernel mode.
+    pub system: f64,
+    /// Context switches per second.
+    pub switches: f64,
+}
+
 /// What threads and processes do, as a screen and `stat` show it.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Activity {
@@ -140,12 +166,29 @@ pub struct Activity {
     pub processes: Option<Vec<ProcessRates>>,
     /// Processes whose counters could not be read.
     pub hidden: usize,
+    /// Processes that there are.
+    pub listed: usize,
+    /// The threads of a running test; `None` without one.
+    pub workers: Option<WorkerRates>,
     /// What CPUs executed, or why that cannot be known; `None` while it is not sampled, and before the first samples.
     pub profile: Option<Result<Profile, Problem>>,
     /// Hardware counters, likewise.
     pub hardware: Option<Result<Hardware, Problem>>,
     /// What could not be read.
     pub problems: Vec<Problem>,
+}
+
+impl WorkerTicks {
+    /// Rates over `elapsed`, with `ticks` a second.
+    pub fn rates(self, elapsed: Duration, ticks: f64) -> WorkerRates {
+        let seconds = elapsed.as_secs_f64().max(f64::EPSILON);
+        let each = |count: u64| count as f64 / seconds;
+        WorkerRates {
+            user: each(self.user) / ticks,
+            system: each(self.system) / ticks,
+            switches: each(self.switches),
+        }
+    }
 }
 
 impl ProcessCounters {
@@ -175,6 +218,11 @@ impl ProcessRates {
 }
 
 impl ThreadActivity {
+    /// The share of all threads that was seen, percent.
+    pub(crate) fn seen_percent(&self) -> Option<f64> {
+        (self.total > 0).then(|| 100.0 * self.seen as f64 / self.total as f64)
+    }
+
     /// Active kinds first, of these the most frequent ones.
     pub(crate) fn sort(kinds: &mut [(ThreadKind, f64)]) {
         kinds.sort_by(|(a, n), (b, m)| {
@@ -215,6 +263,7 @@ impl Activity {
             threads,
             processes: processes.map(|(before, after)| process_rates(before, after, elapsed, ticks)),
             hidden: after.map_or(0, ProcessSample::hidden),
+            listed: after.map_or(0, |sample| sample.processes.len()),
             problems: after.map(|sample| sample.problems.clone()).unwrap_or_default(),
             ..Self::default()
         }

@@ -115,14 +115,12 @@ impl Times {
         sums.into_iter().map(move |(cpu, count)| (cpu, count / (first + second)))
     }
 
-    /// CPU numbers, and all interrupts of each.
+    /// CPU numbers, and all interrupts of each in the time in which it was online, as its shares are.
     fn interrupts(self, a: &Rates, b: &Rates) -> (Vec<u32>, Vec<f64>) {
-        let of = |rates: &Rates| rates.columns.clone().into_iter().zip(rates.interrupts.clone());
-        match (a.interrupts.is_empty(), b.interrupts.is_empty()) {
-            (true, _) => (b.columns.clone(), b.interrupts.clone()),
-            (_, true) => (a.columns.clone(), a.interrupts.clone()),
-            _ => self.by_cpu(of(a), of(b)).unzip(),
-        }
+        let of = |rates: &Rates| -> BTreeMap<u32, f64> {
+            rates.columns.iter().copied().zip(rates.interrupts.iter().copied()).collect()
+        };
+        Self::both(&of(a), &of(b), |a, b| self.mean(*a, *b)).into_iter().unzip()
     }
 
     fn side(self, a: SideRates, b: SideRates) -> SideRates {
@@ -175,6 +173,7 @@ impl Rates {
                 .or(later.paging)
                 .or(self.paging),
             interrupts,
+            all_interrupts: times.option(self.all_interrupts, later.all_interrupts),
             aer: times.numbers(&self.aer, &later.aer),
             idle: times.numbers(&self.idle, &later.idle),
         }
@@ -232,16 +231,18 @@ mod tests {
     }
 
     #[test]
-    fn interrupts_of_a_cpu_that_went_count_over_all_the_time() {
+    fn a_cpu_that_went_keeps_the_interrupts_of_its_time_and_all_count_over_all_time() {
         let second = Duration::from_secs(1);
         let only = |cpu: u32, rate: f64| Rates {
             elapsed: second,
             columns: vec![cpu],
             interrupts: vec![rate],
+            all_interrupts: Some(rate),
             ..Rates::default()
         };
-        let joined = only(0, 100.0).joined(&only(1, 60.0)).joined(&only(0, 50.0));
-        assert_eq!((joined.columns, joined.interrupts), (vec![0, 1], vec![50.0, 20.0]));
+        let joined = only(0, 100.0).joined(&only(1, 60.0));
+        assert_eq!((joined.columns, joined.interrupts), (vec![0, 1], vec![100.0, 60.0]));
+        assert_eq!(joined.all_interrupts, Some(80.0));
         let uncounted = Rates { elapsed: second, ..Rates::default() };
         let joined = uncounted.joined(&only(1, 60.0)).joined(&uncounted);
         assert_eq!((joined.columns, joined.interrupts), (vec![1], vec![60.0]));

@@ -32,6 +32,7 @@ struct Seen {
     /// The pass that looked at it, and its [`ThreadSample::rounds`].
     pass: u64,
     round: u64,
+    is_refused: bool,
 }
 
 impl ThreadCounts {
@@ -48,7 +49,10 @@ impl ThreadCounts {
         for thread in &sample.threads {
             let kind = ThreadKind::of(thread);
             *self.now.entry(kind.clone()).or_default() += 1;
-            match self.seen.insert(thread.tid, Seen { kind: kind.clone(), pass, round }) {
+            match self
+                .seen
+                .insert(thread.tid, Seen { kind: kind.clone(), pass, round, is_refused: thread.is_refused })
+            {
                 Some(before) => less(&mut self.now, &before.kind),
                 // It was there in the passes before, which had no time for it.
                 None if !self.is_whole && self.samples > 0 => {
@@ -97,7 +101,8 @@ impl ThreadCounts {
         ThreadActivity::sort(&mut kinds);
         let problems = std::mem::take(&mut self.problems);
         let seen = self.seen.len();
-        ThreadActivity { kinds, samples, seen, total: self.total.max(seen), problems }
+        let refused = self.seen.values().filter(|seen| seen.is_refused).count();
+        ThreadActivity { kinds, samples, seen, total: self.total.max(seen), refused, problems }
     }
 }
 
@@ -127,6 +132,7 @@ mod tests {
             syscall: None,
             wchan: None,
             stack: None,
+            is_refused: false,
         }
     }
 
@@ -196,7 +202,8 @@ mod tests {
             counts.add(&pass(tids.map(|tid| thread(tid, 'S', "w")).collect(), 1000, rounds));
             counts.take().seen
         };
-        let seen = [add(0..10, 0), add(10..20, 0), add(10..15, 1), add(15..18, 1), add(10..12, 2), add(0..1, 3)];
+        let seen =
+            [add(0..10, 0), add(10..20, 0), add(10..15, 1), add(15..18, 1), add(10..12, 2), add(0..1, 3)];
         assert_eq!(seen, [10, 20, 20, 20, 8, 3]);
     }
 

@@ -7,7 +7,10 @@ use jiff::{Timestamp, tz::TimeZone};
 
 pub(crate) use self::{averages::Averages, line::Line};
 use crate::{
-    counters::{DiskRates, Rates, SideRates, activity::Activity},
+    counters::{
+        DiskRates, Rates, SideRates,
+        activity::{Activity, ThreadActivity},
+    },
     machine::{Drive, Machine},
     model::DriveName,
     report::{
@@ -55,15 +58,15 @@ const MEBI: f64 = 1_048_576.0;
 const KIBI: f64 = 1024.0;
 
 impl Interval<'_> {
-    /// The rows of a table.
-    pub(crate) fn grid(&self, table: Table) -> Grid {
+    /// The rows of a table for so many cells.
+    pub(crate) fn grid(&self, table: Table, room: usize) -> Grid {
         let Self { machine, rates, activity, .. } = *self;
         match table {
             Table::Dstat => dstat::Row::of_rates(rates, &hardware(machine)).grid(),
             Table::Iostat => iostat(machine, rates),
             Table::Cpu => tables::cpus(machine, rates),
             Table::Interrupts => tables::interrupts(machine, rates),
-            Table::Threads => tables::threads(activity, false),
+            Table::Threads => threads(activity, room),
             Table::Processes => tables::processes(activity, MEBI, ["rMB/s", "wMB/s"]),
             Table::Profile => profile::rows(activity),
         }
@@ -84,8 +87,9 @@ impl Interval<'_> {
             let row = dstat::Row::of_rates(self.rates, &hardware(self.machine)).line();
             return vec![if self.is_average { format!("{row}  average") } else { row }];
         }
-        let grid = self.grid(table);
-        let (shown, room) = fitting(&grid, width);
+        let room = room(width);
+        let grid = self.grid(table, room);
+        let shown = grid.fitting(room);
         grid.rows.iter().map(|row| format!("{clock} {}", grid.row(row, &shown, room))).collect()
     }
 
@@ -94,27 +98,39 @@ impl Interval<'_> {
         if table == Table::Dstat {
             return dstat::HEADING.trim_end().to_owned();
         }
-        let grid = self.grid(table);
-        let (shown, room) = fitting(&grid, width);
+        let room = room(width);
+        let grid = self.grid(table, room);
+        let shown = grid.fitting(room);
         format!("{:8} {}", "time", grid.heading(&shown, room))
     }
 
     /// Lines of CSV behind their time, RFC 3339.
     pub(crate) fn csv(&self, table: Table) -> Vec<String> {
         let time = if self.is_average { "average".to_owned() } else { format!("{:.3}", self.time) };
-        self.grid(table).csv_rows().map(|row| format!("{time},{row}")).collect()
+        self.grid(table, usize::MAX).csv_rows().map(|row| format!("{time},{row}")).collect()
     }
 
     /// The heading of the CSV.
     pub(crate) fn csv_heading(&self, table: Table) -> String {
-        format!("time,{}", self.grid(table).csv_heading())
+        format!("time,{}", self.grid(table, usize::MAX).csv_heading())
     }
 }
 
-/// Columns that fit behind the time, and their room.
-fn fitting(grid: &Grid, width: usize) -> (Vec<usize>, usize) {
-    let room = width.saturating_sub(9);
-    (grid.fitting(room), room)
+/// Cells behind the time.
+const fn room(width: usize) -> usize {
+    width.saturating_sub(9)
+}
+
+/// Threads with the share of all threads that were seen.
+fn threads(activity: &Activity, room: usize) -> Grid {
+    let column = number("%seen", 5, 4);
+    let mut grid = tables::threads(activity, false, room.saturating_sub(column.width + 1));
+    let seen = activity.threads.as_ref().and_then(ThreadActivity::seen_percent);
+    grid.columns.insert(1, column);
+    for row in &mut grid.rows {
+        row.cells.insert(1, Cell::number(seen, 0));
+    }
+    grid
 }
 
 pub(crate) fn hardware(machine: &Machine) -> Vec<DriveName> {

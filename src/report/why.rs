@@ -1,5 +1,6 @@
 //! Why it is not faster: one sentence from rates and activity, the first of [`RULES`] that fires.
 
+mod busy;
 pub(crate) mod grid;
 pub(crate) mod lines;
 pub(crate) mod profile;
@@ -10,15 +11,16 @@ use std::{collections::BTreeMap, fmt::Write as _};
 
 pub(crate) use self::waits::{Wait, wait_of};
 use self::{
+    busy::{all_cpus, interrupts, other_programs, shares, steal},
     tables::{Split, nearest_limit},
     waits::Waiters,
 };
 use crate::{
     counters::{
         DiskRates, Rates,
-        activity::{Activity, ProcessRates, ThreadKind},
+        activity::{Activity, ProcessRates},
     },
-    machine::Machine,
+    machine::{Drive, Machine},
     model::DriveName,
     units::{BytesPerSecond, UnitSystem, count, counted},
 };
@@ -74,6 +76,28 @@ pub struct Sentence {
     pub text: String,
     /// The panels with the evidence.
     pub panels: [Panel; 2],
+    /// When another one takes its place.
+    pub stays: Stays,
+}
+
+/// How long a rule stays under one load.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stays {
+    /// Until counters clearly contradict it.
+    Counted,
+    /// Until two looks at threads clearly contradict it: a look sees a moment.
+    Sampled,
+    /// Until another rule fires.
+    Fallback,
+}
+
+/// What one look finds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Found {
+    /// The first rule that fires.
+    pub first: Sentence,
+    /// The shown rule, as long as it is not clearly contradicted.
+    pub shown: Option<Sentence>,
 }
 
 struct Rule {
@@ -81,6 +105,7 @@ struct Rule {
     /// When it fires, for docs/why.md.
     fires: &'static str,
     panels: [Panel; 2],
+    stays: Stays,
     says: fn(&Facts<'_>) -> Option<String>,
 }
 
@@ -90,90 +115,119 @@ const RULES: &[Rule] = &[
         id: "interrupts",
         fires: "a CPU spends at least 80 % of its time in hard and soft interrupts",
         panels: [Panel::Interrupts, Panel::Cpus],
+        stays: Stays::Counted,
         says: interrupts,
     },
     Rule {
         id: "steal",
         fires: "the hypervisor takes at least 20 % of all CPU time and less than 10 % is idle",
         panels: [Panel::Cpus, Panel::Threads],
+        stays: Stays::Counted,
         says: steal,
     },
     Rule {
         id: "polling",
         fires: "a test with polled completions runs",
         panels: [Panel::Cpus, Panel::Threads],
+        stays: Stays::Counted,
         says: polling,
     },
     Rule {
         id: "reclaim",
         fires: "kswapd scans at least 25 000 pages/s, or tasks at least 5 000 themselves, while drives read or write",
         panels: [Panel::Pressure, Panel::Threads],
+        stays: Stays::Counted,
         says: reclaim,
+    },
+    Rule {
+        id: "other-programs",
+        fires: "less than 5 % of all CPU time is idle or iowait while drives read or write, and programs that hardly read or write use more than half of it",
+        panels: [Panel::Cpus, Panel::Processes],
+        stays: Stays::Counted,
+        says: other_programs,
     },
     Rule {
         id: "cpus",
         fires: "less than 5 % of all CPU time is idle or iowait while drives read or write",
         panels: [Panel::Cpus, Panel::Profile],
+        stays: Stays::Counted,
         says: all_cpus,
     },
     Rule {
         id: "page-cache",
         fires: "at least half of a command's active threads wait for a page of the page cache",
         panels: [Panel::Threads, Panel::Pressure],
+        stays: Stays::Sampled,
         says: page_cache,
     },
     Rule {
         id: "writeback",
         fires: "at least half of a command's active threads wait for writeback",
         panels: [Panel::Threads, Panel::Pressure],
+        stays: Stays::Sampled,
         says: writeback,
+    },
+    Rule {
+        id: "throttling",
+        fires: "at least half of a command's active threads wait in `rq_qos_wait`: writeback throttling (`wbt_lat_usec`) or a latency target of a control group",
+        panels: [Panel::Threads, Panel::Pressure],
+        stays: Stays::Sampled,
+        says: throttling,
     },
     Rule {
         id: "drives",
         fires: "at least half of a command's active threads wait for completions while drives read or write",
         panels: [Panel::Threads, Panel::Cpus],
+        stays: Stays::Sampled,
         says: drives,
     },
     Rule {
         id: "threads",
         fires: "threads of a test, or of the process that moves most, run at least 90 % of the time and fill as many CPUs",
         panels: [Panel::Threads, Panel::Cpus],
+        stays: Stays::Sampled,
         says: threads,
     },
     Rule {
         id: "expected",
         fires: "a test reads at least 95 % of what the capacity model expects of it",
         panels: [Panel::Threads, Panel::Cpus],
+        stays: Stays::Sampled,
         says: expected,
     },
     Rule {
         id: "cached-writes",
         fires: "a process writes 5 times what all drives write, and at least 20 MB/s more",
         panels: [Panel::Processes, Panel::Pressure],
+        stays: Stays::Sampled,
         says: cached_writes,
     },
     Rule {
         id: "cached",
         fires: "read calls of a process return 5 times what all drives read, and at least 200 MB/s more",
         panels: [Panel::Processes, Panel::Pressure],
+        stays: Stays::Sampled,
         says: cached,
     },
     Rule {
         id: "queue",
         fires: "a drive has at least one I/O in flight on average, where threads are not known",
         panels: [Panel::Processes, Panel::Interrupts],
+        stays: Stays::Fallback,
         says: queue,
     },
     Rule {
         id: "moving",
         fires: "drives read or write",
         panels: [Panel::Processes, Panel::Cpus],
+        stays: Stays::Fallback,
         says: moving,
     },
     Rule {
         id: "idle",
         fires: "always",
         panels: [Panel::Cpus, Panel::Processes],
+        stays: Stays::Fallback,
         says: |facts| Some(idle(facts)),
     },
 ];
@@ -187,17 +241,31 @@ pub fn markdown() -> String {
     text
 }
 
-/// The sentence.
+/// The sentence of one look.
 pub fn sentence(inputs: &Inputs<'_>) -> Sentence {
-    let facts = Facts::new(inputs);
-    let fired = RULES.iter().find_map(|rule| Some((rule, (rule.says)(&facts)?)));
-    let (rule, text) = fired.unwrap_or((&RULES[RULES.len() - 1], String::new()));
-    Sentence { rule: rule.id, text, panels: rule.panels }
+    look(inputs, None).first
+}
+
+/// What a look finds while the rule `shown` is on the screen. That one stays until it fails clearly: its limits are lower.
+pub fn look(inputs: &Inputs<'_>, shown: Option<&str>) -> Found {
+    let mut facts = Facts::new(inputs);
+    let said = |rule: &Rule, text: String| {
+        let Rule { id, panels, stays, .. } = *rule;
+        Sentence { rule: id, text, panels, stays }
+    };
+    let first = RULES.iter().find_map(|rule| Some(said(rule, (rule.says)(&facts)?)));
+    let first = first.unwrap_or_else(|| said(&RULES[RULES.len() - 1], String::new()));
+    facts.is_shown = true;
+    let held = RULES.iter().find(|rule| Some(rule.id) == shown && rule.stays != Stays::Fallback);
+    let shown = held.and_then(|rule| Some(said(rule, (rule.says)(&facts)?)));
+    Found { first, shown }
 }
 
 /// What several rules ask.
 struct Facts<'a> {
     inputs: &'a Inputs<'a>,
+    /// Whether the rule is the shown one.
+    is_shown: bool,
     /// Bytes per second that drives read and write.
     read: f64,
     written: f64,
@@ -223,6 +291,7 @@ impl<'a> Facts<'a> {
         let sum = |value: fn(&DiskRates) -> f64| disks().fold(0.0, |sum, (_, disk)| sum + value(disk));
         Self {
             inputs,
+            is_shown: false,
             read: sum(|disk| disk.read_bytes),
             written: sum(|disk| disk.written_bytes),
             ios: sum(|disk| disk.reads + disk.writes),
@@ -231,11 +300,19 @@ impl<'a> Facts<'a> {
         }
     }
 
+    /// The least value with which a rule fires, and stays.
+    const fn least(&self, fires: f64, stays: f64) -> f64 {
+        if self.is_shown { stays } else { fires }
+    }
+
+    /// The same of values that a rule is below.
+    const fn most(&self, fires: f64, stays: f64) -> f64 {
+        self.least(fires, stays)
+    }
+
     /// Whether drives do more than an idle system's log.
     fn is_moving(&self) -> bool {
-        const BYTES: f64 = 2e6;
-        const IOS: f64 = 200.0;
-        self.read + self.written >= BYTES || self.ios >= IOS
+        self.read + self.written >= self.least(2e6, 1e6) || self.ios >= self.least(200.0, 100.0)
     }
 
     /// `buffered reads`.
@@ -275,7 +352,8 @@ impl<'a> Facts<'a> {
 
     fn waiters(&self, wait: Wait) -> Option<Waiters<'a>> {
         let threads = self.inputs.activity.threads.as_ref()?;
-        let found = Waiters::most(threads, wait, self.mover.as_deref()).filter(Waiters::is_most_of_them);
+        let found = Waiters::most(threads, wait, self.mover.as_deref());
+        let found = found.filter(|waiters| waiters.is_most_of_them(self.least(0.5, 0.35)));
         // Others wait for pages as well while one program moves most.
         let is_of = |waiters: &Waiters<'_>| match (self.inputs.test, &self.mover) {
             (Some(test), _) => waiters.is_most_of(test),
@@ -287,7 +365,7 @@ impl<'a> Facts<'a> {
 
     /// Whether the threads of the program that moves most wait for I/O most of the time, where no test runs.
     fn mover_waits(&self) -> bool {
-        let waits = [Wait::Completion, Wait::PageCache, Wait::Writeback];
+        let waits = [Wait::Completion, Wait::PageCache, Wait::Writeback, Wait::Throttle];
         self.inputs.test.is_none()
             && self.mover.is_some()
             && waits.into_iter().any(|wait| self.waiters(wait).is_some())
@@ -303,23 +381,6 @@ fn mover(activity: &Activity) -> Option<String> {
     sums.into_iter().find(|(_, moved)| 2.0 * moved > all).map(|(command, _)| command)
 }
 
-fn interrupts(facts: &Facts<'_>) -> Option<String> {
-    const MOST: f64 = 80.0;
-    let rates = facts.inputs.rates;
-    let all = rates.cpus.iter().map(|(cpu, shares)| (cpu, Split::from(*shares)));
-    let (cpu, split) = all.max_by(|(_, a), (_, b)| a.interrupts().total_cmp(&b.interrupts()))?;
-    let word = if split.softirq > split.irq { "softirq" } else { "irq" };
-    (split.interrupts() >= MOST)
-        .then(|| format!("CPU {cpu} spends {:.0} % in {word}: interrupts are the limit", split.interrupts()))
-}
-
-fn steal(facts: &Facts<'_>) -> Option<String> {
-    let all = facts.all()?;
-    (all.steal >= 20.0 && all.idle < 10.0).then(|| {
-        format!("The hypervisor takes {:.0} % of CPU time (steal): its host is the limit", all.steal)
-    })
-}
-
 fn polling(facts: &Facts<'_>) -> Option<String> {
     let test = facts.inputs.test.filter(|test| test.is_polled)?;
     Some(format!(
@@ -330,88 +391,25 @@ fn polling(facts: &Facts<'_>) -> Option<String> {
 }
 
 fn reclaim(facts: &Facts<'_>) -> Option<String> {
-    const KSWAPD: f64 = 25_000.0;
-    const DIRECT: f64 = 5_000.0;
+    let (kswapd, direct) = (facts.least(25_000.0, 10_000.0), facts.least(5_000.0, 2_000.0));
     let paging = facts.inputs.rates.paging?;
     if !facts.is_moving() {
         return None;
     }
-    if paging.scanned_directly >= DIRECT {
+    if paging.scanned_directly >= direct {
         return Some(format!(
             "Tasks scan {} pages/s for free memory themselves (direct reclaim): {} are the limit",
             count(paging.scanned_directly),
             facts.buffered()
         ));
     }
-    (paging.scanned_by_kswapd >= KSWAPD).then(|| {
+    (paging.scanned_by_kswapd >= kswapd).then(|| {
         format!(
             "kswapd scans {} pages/s: {} are the limit",
             count(paging.scanned_by_kswapd),
             facts.buffered()
         )
     })
-}
-
-fn all_cpus(facts: &Facts<'_>) -> Option<String> {
-    let all = facts.all().filter(|all| all.idle + all.iowait < 5.0 && facts.is_moving())?;
-    let cpus = facts.inputs.rates.cpus.len();
-    let which = match cpus {
-        0 => "All CPUs are".to_owned(),
-        1 => "The only CPU is".to_owned(),
-        2 => "Both CPUs are".to_owned(),
-        cpus => format!("All {cpus} CPUs are"),
-    };
-    if let Some(command) = other_programs(facts, all.busy() / 100.0 * cpus as f64) {
-        // Busy CPUs do not slow down what waits for something else.
-        if facts.mover_waits() {
-            return None;
-        }
-        return Some(format!(
-            "{which} busy, most of the time with {command}: other programs are the limit, not the drives"
-        ));
-    }
-    Some(format!("{which} busy ({}): the CPUs are the limit", shares(all)))
-}
-
-/// Programs that hardly read or write, where they use more than half of the `busy` CPUs.
-fn other_programs(facts: &Facts<'_>, busy: f64) -> Option<String> {
-    /// Bytes per second of CPU time: gzip reads more, a compiler less.
-    const LEAST: f64 = 5e6;
-    let Activity { processes, threads, .. } = facts.inputs.activity;
-    // The kernel's threads have no I/O of their own, but encrypt, reclaim and write back for others.
-    let kernel = |command: &str| {
-        let is = |kind: &ThreadKind| kind.is_kernel && kind.command.as_str() == waits::starred(command);
-        command.starts_with("kworker")
-            || threads.iter().flat_map(|threads| &threads.kinds).any(|(kind, _)| is(kind))
-    };
-    let mut sums: BTreeMap<&str, f64> = BTreeMap::new();
-    for process in processes.as_ref()? {
-        let (Some(read), Some(written)) = (process.read_bytes, process.written_bytes) else { continue };
-        let called = process.called_read.unwrap_or(0.0) + process.called_write.unwrap_or(0.0);
-        let moves_little = (read + written).max(called) < LEAST * process.cpus;
-        if moves_little && !kernel(process.command.as_str()) {
-            *sums.entry(process.command.as_str()).or_default() += process.cpus;
-        }
-    }
-    let sum: f64 = sums.values().sum();
-    let (command, most) = sums.into_iter().max_by(|(_, a), (_, b)| a.total_cmp(b))?;
-    // Of many alike, another one is first at each look.
-    (2.0 * sum > busy).then(|| match most {
-        most if most >= 0.9 * sum => command.to_owned(),
-        most if most >= 0.5 * sum => format!("{command} and others"),
-        _ => "others".to_owned(),
-    })
-}
-
-/// `usr 20 %, sys 71 %`: the kinds of work, most first.
-fn shares(split: Split) -> String {
-    let mut kinds: Vec<(&str, f64)> =
-        tables::KINDS.iter().map(|(_, name)| *name).zip(split.parts()).collect();
-    kinds.retain(|(name, share)| *share >= 1.0 && !["idle", "iowait"].contains(name));
-    kinds.sort_by(|a, b| b.1.total_cmp(&a.1));
-    let words: Vec<String> =
-        kinds.iter().take(3).map(|(name, share)| format!("{name} {share:.0} %")).collect();
-    words.join(", ")
 }
 
 fn page_cache(facts: &Facts<'_>) -> Option<String> {
@@ -425,6 +423,22 @@ fn page_cache(facts: &Facts<'_>) -> Option<String> {
 fn writeback(facts: &Facts<'_>) -> Option<String> {
     let waiters = facts.waiters(Wait::Writeback)?;
     Some(format!("{}: buffered writes wait for writeback to the drives", waiters.words(None)))
+}
+
+fn throttling(facts: &Facts<'_>) -> Option<String> {
+    let words = facts.waiters(Wait::Throttle)?.words(facts.inputs.test);
+    // The drive that writes most is the throttled one.
+    let Inputs { machine, rates, .. } = *facts.inputs;
+    let written = |drive: &&Drive| rates.disks.get(&drive.name).map_or(0.0, |disk| disk.written_bytes);
+    let drive = machine.hardware_drives().max_by(|a, b| written(a).total_cmp(&written(b)));
+    let limit = drive.and_then(|drive| Some((drive, drive.queue.wbt_lat_usec.get().filter(|us| *us > 0)?)));
+    Some(match limit {
+        Some((drive, us)) => {
+            let name = drive.name.as_str();
+            format!("{words}: writeback throttling is the limit (wbt_lat_usec {us} of {name})")
+        }
+        None => format!("{words}: a latency target throttles them (wbt or io.latency)"),
+    })
 }
 
 fn drives(facts: &Facts<'_>) -> Option<String> {
@@ -463,7 +477,8 @@ fn threads(facts: &Facts<'_>) -> Option<String> {
     let (running, active) = waits::running(threads, command);
     let full =
         rates.cpus.values().filter(|shares| Split::from(**shares).busy() >= tables::BUSY).count() as f64;
-    let is_busy = running >= 0.9 && running >= 0.9 * active && spent >= 0.8 * running;
+    let least = facts.least(0.9, 0.75);
+    let is_busy = running >= least && running >= least * active && spent >= 0.8 * running;
     (is_busy && full >= running.round()).then(|| match running.round() {
         one if one < 2.0 => {
             let who = if test.is_some() { "The only worker" } else { command };
@@ -485,12 +500,12 @@ fn expected(facts: &Facts<'_>) -> Option<String> {
 }
 
 fn cached_writes(facts: &Facts<'_>) -> Option<String> {
-    const MORE: f64 = 20e6;
+    let (times, more) = (facts.least(5.0, 3.0), facts.least(20e6, 10e6));
     let processes = facts.inputs.activity.processes.as_ref()?;
     let bytes = |process: &ProcessRates| process.written_bytes.unwrap_or(0.0);
     let most = processes.iter().max_by(|a, b| bytes(a).total_cmp(&bytes(b)))?;
     let written = bytes(most);
-    (written >= 5.0 * facts.written && written >= facts.written + MORE).then(|| {
+    (written >= times * facts.written && written >= facts.written + more).then(|| {
         let (rate, drives) = (facts.rate(written), facts.rate_or_nothing(facts.written));
         match one_busy_cpu(most) {
             Some(busy) => format!("{busy}; it writes {rate} to the page cache, the drives write {drives}"),
@@ -500,13 +515,13 @@ fn cached_writes(facts: &Facts<'_>) -> Option<String> {
 }
 
 fn cached(facts: &Facts<'_>) -> Option<String> {
-    const MORE: f64 = 200e6;
+    let (times, more) = (facts.least(5.0, 3.0), facts.least(200e6, 100e6));
     let processes = facts.inputs.activity.processes.as_ref()?;
     let most = processes
         .iter()
         .max_by(|a, b| a.called_read.unwrap_or(0.0).total_cmp(&b.called_read.unwrap_or(0.0)))?;
     let called = most.called_read?;
-    (called >= 5.0 * facts.read && called >= facts.read + MORE).then(|| {
+    (called >= times * facts.read && called >= facts.read + more).then(|| {
         let (rate, drives) = (facts.rate(called), facts.rate_or_nothing(facts.read));
         match one_busy_cpu(most) {
             Some(busy) => format!("{busy}; its read calls return {rate}, the drives read {drives}"),

@@ -36,6 +36,8 @@ pub(crate) struct Wanted {
     /// Kernel stacks of threads.
     pub stacks: bool,
     pub processes: bool,
+    /// Threads of a test in this process.
+    pub workers: bool,
     pub profile: Profiling,
     /// Cycles and instructions.
     pub hardware: bool,
@@ -95,6 +97,7 @@ impl ActivitySampler {
         sampler.sample_processes(root, clock);
         // The first look of these has nothing; a refusal is reported with the next.
         let _ = (sampler.profile(root), sampler.hardware(root));
+        let _ = sampler.reader.workers(root);
         sampler
     }
 
@@ -146,8 +149,10 @@ impl ActivitySampler {
         let threads = self.wanted.threads.then(|| self.counts.take());
         let processes = self.wanted.processes.then_some((&self.before, &self.after));
         let activity = Activity::between(threads, processes, self.at.saturating_sub(before), ticks);
+        let workers = if self.wanted.workers { self.reader.workers(root) } else { None };
+        let workers = workers.map(|used| used.rates(self.at.saturating_sub(before), ticks));
         let (profile, hardware) = (self.profile(root), self.hardware(root));
-        Activity { profile, hardware, ..activity }
+        Activity { workers, profile, hardware, ..activity }
     }
 
     fn profile(&mut self, root: &dyn SysRoot) -> Option<Result<Profile, Problem>> {

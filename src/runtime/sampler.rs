@@ -50,7 +50,8 @@ impl Wanted {
         let profile =
             if self.profile.load(Ordering::Relaxed) { Profiling::LastLooks } else { Profiling::Off };
         let stacks = self.stacks.load(Ordering::Relaxed);
-        activity_sampler::Wanted { threads: true, stacks, processes: true, profile, hardware: true }
+        let [threads, processes, workers, hardware] = [true; 4];
+        activity_sampler::Wanted { threads, stacks, processes, workers, profile, hardware }
     }
 }
 
@@ -224,10 +225,7 @@ mod tests {
         let found =
             activities.find(|activity| activity.processes.as_ref().is_some_and(|all| !all.is_empty()));
         let threads = found.and_then(|activity| activity.threads).unwrap();
-        assert!(
-            threads.samples > 0 && threads.seen > 0 && threads.seen <= threads.total,
-            "{threads:?}"
-        );
+        assert!(threads.samples > 0 && threads.seen > 0 && threads.seen <= threads.total, "{threads:?}");
         sampler.watch(false, false, (false, false));
         let mut rates = 0;
         let later = activities_until(&told, &mut rates);

@@ -8,11 +8,12 @@ mod stat;
 mod syscalls;
 mod threads;
 mod used_drives;
+mod workers;
 
 pub(crate) use self::processes::own_device_bytes;
-use self::{names::Names, processes::Processes, threads::Threads};
+use self::{names::Names, processes::Processes, threads::Threads, workers::Workers};
 use super::SysRoot;
-use crate::counters::activity::{ProcessSample, ThreadSample};
+use crate::counters::activity::{ProcessSample, ThreadSample, WorkerTicks};
 
 /// Remembers where the last pass over the threads stopped, and names that come again.
 #[derive(Debug, Default)]
@@ -20,6 +21,7 @@ pub struct ActivityReader {
     names: Names,
     threads: Threads,
     processes: Processes,
+    workers: Workers,
     /// Memory for the guide of passes.
     guided: Vec<u32>,
 }
@@ -41,6 +43,11 @@ impl ActivityReader {
     pub fn processes(&mut self, root: &dyn SysRoot, sample: &mut ProcessSample) {
         self.processes.sample(root, &mut self.names, sample);
         self.threads.guide(self.processes.moved(), &mut self.guided);
+    }
+
+    /// What the threads of this process that read for a test used since the last look; `None` without them.
+    pub fn workers(&mut self, root: &dyn SysRoot) -> Option<WorkerTicks> {
+        self.workers.since(root)
     }
 }
 

@@ -6,7 +6,7 @@ use crate::{
     capacity::{expected, processor},
     counters::{
         CpuShares, DiskRates, Memory, Rates,
-        activity::{Activity, ProcessRates, ThreadActivity, ThreadKind},
+        activity::{Activity, ProcessRates, ThreadActivity, ThreadKind, WorkerRates},
         profile::Profile,
     },
     machine::{Drive, Machine},
@@ -228,11 +228,23 @@ pub fn activity(machine: &Machine, workload: &Workload, rates: &Rates) -> Activi
             samples: 1,
             seen: count,
             total: count,
-            problems: Vec::new(),
+            ..ThreadActivity::default()
         }),
         processes: Some(vec![process]),
+        workers: Some(cost(rates)),
         profile: Some(Ok(profile(rates))),
         ..Activity::default()
+    }
+}
+
+/// All that CPUs do is done by the workers.
+fn cost(rates: &Rates) -> WorkerRates {
+    let cpus =
+        |of: fn(&CpuShares) -> f64| rates.cpus.values().map(of).fold(0.0, |sum, share| sum + share / 100.0);
+    WorkerRates {
+        user: cpus(|cpu| cpu.usr),
+        system: cpus(|cpu| cpu.sys),
+        switches: rates.context_switches.unwrap_or(0.0),
     }
 }
 

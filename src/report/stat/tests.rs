@@ -53,6 +53,7 @@ fn second(machine: &Machine) -> (Rates, Activity) {
         cpus: [(0, CpuShares { idl: 100.0, ..CpuShares::default() }), (3, shares)].into(),
         columns: vec![0, 3],
         interrupts: vec![10.0, 900.0],
+        all_interrupts: Some(910.0),
         disks: [(first.name.clone(), disk)].into(),
         vectors: [(Label::new(&format!("{controller}q4")), 550.0)].into(),
         vector_cpus: [(Label::new(&format!("{controller}q4")), vec![(3, 550.0)])].into(),
@@ -82,7 +83,7 @@ fn second(machine: &Machine) -> (Rates, Activity) {
         drives: None,
     };
     let activity = Activity {
-        threads: Some(ThreadActivity { kinds, samples: 10, seen: 5, total: 8, problems: Vec::new() }),
+        threads: Some(ThreadActivity { kinds, samples: 10, seen: 5, total: 8, ..ThreadActivity::default() }),
         processes: Some(vec![process]),
         ..Activity::default()
     };
@@ -141,9 +142,9 @@ fn threads_are_those_that_run_or_wait_and_kernel_threads_are_in_brackets() {
     assert_eq!(
         shown(Table::Threads),
         [
-            "time threads state command syscall wchan",
-            "average 0.75 D dd read folio_wait_bit_common",
-            "average 0.50 R [kswapd*] - -"
+            "time threads %seen state command syscall wchan",
+            "average 0.75 62 D dd read folio_wait_bit_common",
+            "average 0.50 62 R [kswapd*] - -"
         ]
     );
 }

@@ -2,7 +2,11 @@
 
 use super::tables::{self, nearest_limit};
 use crate::{
-    counters::{PressureShares, Rates, activity::Activity, profile::Hardware},
+    counters::{
+        PressureShares, Rates,
+        activity::{Activity, WorkerRates},
+        profile::Hardware,
+    },
     machine::Machine,
     model::{Problem, RunSummary},
     units::{Micros, count, mean},
@@ -172,6 +176,11 @@ pub(crate) fn cpus(machine: &Machine, rates: &Rates) -> Vec<Line> {
     lines
 }
 
+/// Whether so few of all are refused that a line above the table would say more than they matter.
+const fn are_few(refused: usize, all: usize) -> bool {
+    refused * 20 < all
+}
+
 /// What could not be read of threads.
 pub(crate) fn threads(machine: &Machine, activity: &Activity) -> Vec<Line> {
     let unread = |problem: &Problem| refused(machine, problem);
@@ -179,6 +188,9 @@ pub(crate) fn threads(machine: &Machine, activity: &Activity) -> Vec<Line> {
         let refused = activity.problems.first().map(|problem| missing("threads", &unread(problem)));
         return vec![refused.unwrap_or_else(|| pending("threads"))];
     };
+    if are_few(threads.refused, threads.seen) {
+        return Vec::new();
+    }
     threads.problems.iter().map(|problem| missing("unread", &unread(problem))).collect()
 }
 
@@ -188,7 +200,7 @@ pub(crate) fn processes(machine: &Machine, activity: &Activity) -> Vec<Line> {
     if activity.processes.is_none() {
         lines.push(pending("processes"));
     }
-    if activity.hidden > 0 {
+    if activity.hidden > 0 && !are_few(activity.hidden, activity.listed) {
         lines.push(missing("hidden", &hidden(machine, activity)));
     }
     lines
@@ -198,7 +210,8 @@ pub(crate) fn processes(machine: &Machine, activity: &Activity) -> Vec<Line> {
 fn hidden(machine: &Machine, activity: &Activity) -> String {
     let first = activity.problems.iter().find(|problem| problem.path.ends_with("/io"));
     let why = first.map_or_else(|| "refused (/proc/PID/io)".to_owned(), |problem| refused(machine, problem));
-    format!("{} of the processes, {why}", activity.hidden)
+    let all = activity.listed.max(activity.hidden);
+    format!("{} of {all} processes, {why}", activity.hidden)
 }
 
 /// Path and reason; root is not told to run as root.
@@ -210,33 +223,37 @@ fn refused(machine: &Machine, problem: &Problem) -> String {
     }
 }
 
-/// What an I/O costs while a test runs: all CPUs and drives together, other work included. An I/O is what drives complete, as
-/// in the table of interrupts; where they count none, a read of the test, `reads` of them per second.
-pub(crate) fn per_io_now(machine: &Machine, rates: &Rates, reads: f64) -> Vec<Line> {
-    let cpus = rates.cpus.len().max(1) as f64;
+/// What a read costs the workers of a running test of `reads` per second, and the interrupts of an I/O. An I/O is what drives
+/// complete, as in the table of interrupts; where they count none, a read.
+pub(crate) fn per_io_now(machine: &Machine, rates: &Rates, activity: &Activity, reads: f64) -> Vec<Line> {
     let mut lines = Vec::new();
+    match activity.workers.filter(|_| reads > 0.0) {
+        Some(WorkerRates { user, system, switches }) => {
+            let cost = |cpus: f64| Micros(cpus * 1e6 / reads).to_string();
+            lines.push(known("per I/O", worker_cost(&cost(user), &cost(system), switches / reads), false));
+        }
+        None => lines.push(pending("per I/O")),
+    }
     let counted: f64 = tables::controllers(machine, rates).iter().map(|one| one.ios).sum();
-    let iops = if counted > 0.0 { counted } else { reads };
-    if iops <= 0.0 {
+    let ios = if counted > 0.0 { counted } else { reads };
+    if ios <= 0.0 {
         return lines;
     }
-    if let Some(split) = rates.cpu.map(tables::Split::from) {
-        let ns = |share: f64| Micros(share / 100.0 * cpus * 1e6 / iops).to_string();
-        let system = split.sys + split.interrupts();
-        let text =
-            format!("user {}, system {} of CPU, all processes", ns(split.usr + split.nice), ns(system));
-        lines.push(known("per I/O", text, false));
-    }
-    let switches = rates.context_switches.map(|rate| format!("{} context switches", mean(rate / iops)));
     let all = tables::all_vectors(rates);
-    let interrupts = (!rates.vector_cpus.is_empty()).then(|| format!("{} interrupts", mean(all / iops)));
+    let interrupts =
+        (!rates.vector_cpus.is_empty()).then(|| format!("{} interrupts an I/O", mean(all / ios)));
     // The kernel splits reads that are larger than a request may be.
-    let split = (reads > 0.0 && iops > 1.05 * reads).then(|| format!("{} I/Os a read", mean(iops / reads)));
-    let words: Vec<String> = switches.into_iter().chain(interrupts).chain(split).collect();
+    let split = (reads > 0.0 && ios > 1.05 * reads).then(|| format!("{} I/Os a read", mean(ios / reads)));
+    let words: Vec<String> = interrupts.into_iter().chain(split).collect();
     if !words.is_empty() {
-        lines.push(known("", words.join(", "), false));
+        lines.push(known("drives", words.join(", "), false));
     }
     lines
+}
+
+/// CPU time of the workers and their context switches, each of one I/O.
+fn worker_cost(user: &str, system: &str, switches: f64) -> String {
+    format!("user {user}, system {system} of the workers' CPU, {} context switches", mean(switches))
 }
 
 /// Hardware counters of all CPUs, and what an I/O of `iops` costs.
@@ -270,11 +287,6 @@ pub(crate) fn per_io_of(run: &RunSummary) -> Vec<Line> {
     let user = run.targets.iter().map(|target| target.cpu_user.as_nanos()).sum();
     let system = run.targets.iter().map(|target| target.cpu_system.as_nanos()).sum();
     let switches: u64 = run.targets.iter().map(|target| target.context_switches).sum();
-    let text = format!(
-        "user {}, system {} of CPU, {} context switches",
-        of(user),
-        of(system),
-        mean(switches as f64 / ios as f64)
-    );
+    let text = worker_cost(&of(user), &of(system), switches as f64 / ios as f64);
     vec![known("last test", text, false)]
 }

@@ -1,6 +1,6 @@
 //! The tables that the Why screen and `stat` show: CPUs, interrupts, threads, processes.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::grid::{Cell, Grid, Mark, Row, number, word};
 use crate::{
@@ -10,6 +10,7 @@ use crate::{
     },
     machine::{Drive, Machine},
     model::DriveName,
+    text::Label,
 };
 
 /// From this share on a CPU has hardly any time left, percent.
@@ -126,8 +127,8 @@ pub(crate) fn cpus(machine: &Machine, rates: &Rates) -> Grid {
         let mut cells = vec![Cell::Text(name)];
         let shares = [usr, nice, sys, iowait, irq, softirq, steal, guest, idle];
         cells.extend(shares.map(|share| Cell::Number(share, 2)));
-        let total = || (!rates.interrupts.is_empty()).then(|| rates.interrupts.iter().sum());
-        cells.push(Cell::count(cpu.map_or_else(total, |cpu| interrupts.get(&cpu).copied())));
+        let count = cpu.map_or(rates.all_interrupts, |cpu| interrupts.get(&cpu).copied());
+        cells.push(Cell::count(count));
         if !nodes.is_empty() {
             cells.push(cpu.and_then(|cpu| nodes.get(&cpu)).map_or(Cell::Unknown, Cell::text));
         }
@@ -266,8 +267,10 @@ impl Controller {
     }
 }
 
-/// Threads that run or wait for a device first, as pSnapper shows them; a kernel thread's command is in brackets as in ps.
-pub(crate) fn threads(activity: &Activity, with_sleeping: bool) -> Grid {
+/// Threads as pSnapper shows them: those of programs that read or write, others that run or wait for a device, and on request those
+/// that sleep; of each the most frequent first. A kernel thread's command is in brackets as in ps. Columns that `room` cells
+/// have no place for are left out, and rows that look equal without them are one.
+pub(crate) fn threads(activity: &Activity, with_sleeping: bool, room: usize) -> Grid {
     /// Bytes per second of a program that reads or writes.
     const MOVES: f64 = 1e6;
     let kinds = || activity.threads.iter().flat_map(|threads| &threads.kinds);
@@ -283,50 +286,86 @@ pub(crate) fn threads(activity: &Activity, with_sleeping: bool) -> Grid {
     if with_stacks {
         columns.push(word("kernel stack", 20, 0));
     }
-    let is_active = |(kind, _): &&(ThreadKind, f64)| kind.is_active() || super::wait_of(kind).is_some();
-    let sleeping = kinds().filter(|kind| with_sleeping && !is_active(kind));
-    // Threads of programs that read or write stand before others that run.
+    let mut grid = Grid { columns, rows: Vec::new() };
+    let shown = grid.fitting(room);
     let processes = activity.processes.iter().flatten();
     let movers: BTreeSet<String> = processes
         .filter(|process| process.moved() >= MOVES)
         .map(|process| super::waits::starred(process.command.as_str()))
         .collect();
-    let mut active: Vec<&(ThreadKind, f64)> = kinds().filter(is_active).collect();
-    active.sort_by_key(|(kind, _)| !movers.contains(kind.command.as_str()));
-    let shown = active.into_iter().chain(sleeping);
-    let row = |(kind, mean): &(ThreadKind, f64)| {
-        let text = |label: &Option<crate::text::Label>| label.as_ref().map_or(Cell::Unknown, Cell::text);
-        let command = if kind.is_kernel { format!("[{}]", kind.command) } else { kind.command.to_string() };
-        let mark = match kind.state {
-            _ if kind.is_kernel => Mark::Kernel,
-            'D' => Mark::Hot,
-            'R' => Mark::Plain,
+    let rank = |kind: &ThreadKind| match kind.is_active() || super::wait_of(kind).is_some() {
+        true if movers.contains(kind.command.as_str()) => 0,
+        true => 1,
+        false => 2,
+    };
+    let mut alike: HashMap<(u8, [Option<&str>; 5], bool), f64> = HashMap::new();
+    for (kind, mean) in kinds() {
+        let rank = rank(kind);
+        if rank == 2 && !with_sleeping {
+            continue;
+        }
+        let cells = [
+            Some(state_of(kind.state)),
+            Some(kind.command.as_str()),
+            kind.syscall.as_ref().map(Label::as_str),
+            kind.wchan.as_ref().map(Label::as_str),
+            kind.stack.as_ref().map(Label::as_str),
+        ];
+        let cells = std::array::from_fn(|at| cells[at].filter(|_| shown.contains(&(at + 1))));
+        *alike.entry((rank, cells, kind.is_kernel)).or_default() += mean;
+    }
+    let mut rows: Vec<_> = alike.into_iter().collect();
+    rows.sort_by(|((rank, cells, _), n), ((other, others, _), m)| {
+        rank.cmp(other).then(m.total_cmp(n)).then_with(|| cells.cmp(others))
+    });
+    let row = |((_, cells, is_kernel), mean): ((u8, [Option<&str>; 5], bool), f64)| {
+        let mark = match cells[0] {
+            _ if is_kernel => Mark::Kernel,
+            Some("D") => Mark::Hot,
+            Some("R") => Mark::Plain,
             _ => Mark::Quiet,
         };
-        let mut cells = vec![
-            Cell::Number(*mean, 2),
-            Cell::text(&kind.state),
-            Cell::Text(command),
-            text(&kind.syscall),
-            text(&kind.wchan),
-        ];
-        if with_stacks {
-            cells.push(text(&kind.stack));
-        }
-        Row { cells, mark }
+        let cell = |at: usize| match (at.checked_sub(1).and_then(|at| cells[at]), at) {
+            (_, 0) => Cell::Number(mean, 2),
+            (Some(command), 2) if is_kernel => Cell::Text(format!("[{command}]")),
+            (Some(text), _) => Cell::text(text),
+            (None, _) => Cell::Unknown,
+        };
+        Row { cells: shown.iter().map(|at| cell(*at)).collect(), mark }
     };
-    Grid { columns, rows: shown.map(row).collect() }
+    grid.rows = rows.into_iter().map(row).collect();
+    grid.columns = shown.iter().map(|at| grid.columns[*at]).collect();
+    grid
 }
 
-/// Processes with what they move, most first; a rate in MB/s of `unit` bytes.
+/// The letter of a state as text.
+const fn state_of(state: char) -> &'static str {
+    match state {
+        'R' => "R",
+        'D' => "D",
+        'S' => "S",
+        'I' => "I",
+        'T' => "T",
+        't' => "t",
+        'Z' => "Z",
+        'X' => "X",
+        'P' => "P",
+        'W' => "W",
+        'K' => "K",
+        _ => "?",
+    }
+}
+
+/// Processes with what they move, most first; a rate in units of `unit` bytes. The share is of the bytes of all processes.
 pub(crate) fn processes(activity: &Activity, unit: f64, unit_names: [&'static str; 2]) -> Grid {
+    let rate = |name: &'static str| number(name, name.len().max(9), 0);
     let columns = vec![
         number("PID", 7, 2),
         word("command", 16, 0),
-        number(unit_names[0], 9, 0),
-        number(unit_names[1], 9, 0),
-        number("%share", 6, 1),
-        number("%CPU", 6, 3),
+        rate(unit_names[0]),
+        rate(unit_names[1]),
+        number("%share", 6, 3),
+        number("%CPU", 6, 1),
         word("drives", 9, 0),
     ];
     let all = activity.processes.iter().flatten();
@@ -345,7 +384,11 @@ pub(crate) fn processes(activity: &Activity, unit: f64, unit_names: [&'static st
             Cell::number(rates.written_bytes.map(|bytes| bytes / unit), 2),
             Cell::number((is_known && total > 0.0).then(|| 100.0 * moved / total), 1),
             Cell::Number(rates.cpus * 100.0, 1),
-            Cell::Text(drives.filter(|names| !names.is_empty()).unwrap_or_else(|| "not known".to_owned())),
+            match drives.filter(|names| !names.is_empty()) {
+                Some(names) => Cell::Text(names),
+                None if moved > 0.0 => Cell::Text("not known".to_owned()),
+                None => Cell::Unknown,
+            },
         ];
         Row { cells, mark: if moved > 0.0 { Mark::Plain } else { Mark::Quiet } }
     };

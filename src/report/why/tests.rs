@@ -8,7 +8,7 @@ use super::*;
 use crate::{
     counters::{
         CpuShares, PagingRates,
-        activity::{ProcessRates, ThreadActivity, ThreadKind},
+        activity::{ProcessRates, ThreadActivity, ThreadKind, WorkerRates},
     },
     source::{self, origin::Origin},
     text::Label,
@@ -149,24 +149,28 @@ fn other_programs_that_keep_the_cpus_busy_are_named() {
     let fio = || two(Scene::reading()).process("fio", 1.2e9, 1.2e9, 0.3);
     fio().says("cpus", "Both CPUs are busy (usr 95 %, sys 4 %): the CPUs are the limit");
     let limit = "other programs are the limit, not the drives";
-    fio()
-        .process("rustc", 0.0, 1e6, 0.9)
-        .process("rustc", 0.0, 0.0, 0.7)
-        .says("cpus", &format!("Both CPUs are busy, most of the time with rustc: {limit}"));
-    fio()
-        .process("rustc", 0.0, 0.0, 0.9)
-        .process("ld", 0.0, 0.0, 0.7)
-        .says("cpus", &format!("Both CPUs are busy, most of the time with rustc and others: {limit}"));
-    // Many alike: none of them is named.
-    let many = (0..4).fold(fio(), |scene, at| scene.process(&format!("rustc-{at}"), 0.0, 0.0, 0.4));
-    many.says("cpus", &format!("Both CPUs are busy, most of the time with others: {limit}"));
+    let says = |scene: Scene, who: &str| {
+        scene.says("other-programs", &format!("Both CPUs are busy, most of the time with {who}: {limit}"));
+    };
+    let rustc = |cpus| fio().process("rustc", 0.0, 0.0, cpus);
+    says(rustc(0.9).process("rustc", 0.0, 1e6, 0.7), "rustc");
+    says(rustc(0.9).process("ld", 0.0, 0.0, 0.7), "rustc and others");
+    says(rustc(0.7).process("ld", 0.0, 0.0, 0.7), "ld and rustc");
+    let many = |last: &str| {
+        ["cc1", "rustc", "ld", "as"]
+            .into_iter()
+            .fold(fio(), |scene, name| scene.process(name, 0.0, 0.0, if name == last { 0.39 } else { 0.4 }))
+    };
+    says(many("ld").process("perl", 0.0, 0.0, 0.1), "as, cc1 and others");
+    let numbered = (0..4).fold(fio(), |scene, at| scene.process(&format!("rustc-{at}"), 0.0, 0.0, 0.4));
+    says(numbered, "rustc-*");
     // What waits for its reads is not slowed down by others.
     let waits = |command: &str| {
         fio().process("rustc", 0.0, 1e6, 1.6).threads(&[('D', command, "read", "folio_wait_bit_common", 0.9)])
     };
     let words = "fio waits in folio_wait_bit_common: buffered reads are the limit, they wait for the page cache to fill";
     waits("fio").says("page-cache", words);
-    waits("tmux").says("cpus", &format!("Both CPUs are busy, most of the time with rustc: {limit}"));
+    says(waits("tmux"), "rustc");
     let busy = "Both CPUs are busy (usr 95 %, sys 4 %): the CPUs are the limit";
     fio().process("gzip", 0.0, 30e6, 1.6).says("cpus", busy);
     fio().process("rustc", 0.0, 0.0, 0.9).says("cpus", busy);
@@ -174,7 +178,46 @@ fn other_programs_that_keep_the_cpus_busy_are_named() {
     fio().threads(&[('R', "kswapd*", "", "", 1.6)]).process("kswapd0", 0.0, 0.0, 1.6).says("cpus", busy);
     let mut one = fio().process("rustc", 0.0, 0.0, 0.9);
     one.rates.cpus.remove(&1);
-    one.says("cpus", &format!("The only CPU is busy, most of the time with rustc: {limit}"));
+    one.says("other-programs", &format!("The only CPU is busy, most of the time with rustc: {limit}"));
+}
+
+#[test]
+fn a_shown_rule_stays_until_it_fails_clearly() {
+    let all = |idle: f64| CpuShares { usr: 60.0, sys: 40.0 - idle, idl: idle, ..CpuShares::default() };
+    let held = |scene: Scene, rule: &str| {
+        let Scene { machine, rates, activity, test } = &scene;
+        let inputs = Inputs { machine, rates, activity, test: *test, units: UnitSystem::Decimal };
+        look(&inputs, Some(rule)).shown.map(|sentence| sentence.rule)
+    };
+    assert_eq!(Scene::reading().all(all(9.0)).sentence().rule, "queue");
+    assert_eq!(held(Scene::reading().all(all(9.0)), "cpus"), Some("cpus"));
+    assert_eq!(held(Scene::reading().all(all(18.0)), "cpus"), None, "a fifth is idle");
+    let stolen = CpuShares { usr: 70.0, idl: 15.0, stl: 15.0, ..CpuShares::default() };
+    assert_eq!(held(Scene::reading().all(stolen), "steal"), Some("steal"));
+    let rustc = |cpus| Scene::reading().all(all(2.0)).process("rustc", 0.0, 0.0, cpus);
+    assert_eq!(rustc(1.6).sentence().rule, "cpus", "less than half of what is busy");
+    assert_eq!(held(rustc(1.6), "other-programs"), Some("other-programs"));
+    assert_eq!(held(rustc(1.0), "other-programs"), None);
+    assert_eq!(held(Scene::reading(), "moving"), None, "others take its place at once");
+}
+
+#[test]
+fn throttled_writes_name_what_throttles_them() {
+    let mut scene = Scene::reading().threads(&[('D', "fio", "io_submit", "rq_qos_wait", 0.9)]);
+    for disk in scene.rates.disks.values_mut() {
+        disk.written_bytes = std::mem::take(&mut disk.read_bytes);
+    }
+    let name = scene.rates.disks.keys().next().unwrap().clone();
+    let set = |scene: &mut Scene, us| {
+        let drive = scene.machine.drives.iter_mut().find(|drive| drive.name == name).unwrap();
+        drive.queue.wbt_lat_usec = crate::model::Reading::known("wbt_lat_usec", us);
+    };
+    set(&mut scene, 75_000);
+    let words = "fio waits in rq_qos_wait";
+    let limit = format!("writeback throttling is the limit (wbt_lat_usec 75000 of {})", name.as_str());
+    scene.says("throttling", &format!("{words}: {limit}"));
+    set(&mut scene, 0);
+    scene.says("throttling", &format!("{words}: a latency target throttles them (wbt or io.latency)"));
 }
 
 #[test]
@@ -258,7 +301,7 @@ fn threads_of_what_reads_stand_before_others_that_run() {
     let running =
         [('R', "rustc", "", "", 4.0), ('R', "ld", "", "", 2.0), ('D', "fio", "read", "io_schedule", 1.0)];
     let commands = |scene: &Scene| -> Vec<String> {
-        let grid = tables::threads(&scene.activity, false);
+        let grid = tables::threads(&scene.activity, false, 100);
         let command = |row: &grid::Row| match &row.cells[2] {
             grid::Cell::Text(command) => command.clone(),
             other => format!("{other:?}"),
@@ -347,9 +390,11 @@ fn every_rule_can_be_reached_and_is_in_the_document() {
         "steal",
         "polling",
         "reclaim",
+        "other-programs",
         "cpus",
         "page-cache",
         "writeback",
+        "throttling",
         "drives",
         "threads",
         "expected",
@@ -411,13 +456,17 @@ fn an_io_costs_as_many_interrupts_as_its_table_says() {
     // 300 k I/Os with 150 k interrupts; the test counts 100 k reads that were split in three.
     let vector = Label::new(&format!("{controller}q1"));
     scene.rates.vector_cpus.insert(vector, vec![(0, 150e3)]);
-    let Scene { machine, rates, .. } = &scene;
+    scene.activity.workers = Some(WorkerRates { user: 0.1, system: 0.5, switches: 20e3 });
+    let Scene { machine, rates, activity, .. } = &scene;
     let table = lines::interrupts(machine, rates);
     assert!(table[0].text.ends_with("150 k interrupts/s, 2.0 I/Os each"), "{}", table[0].text);
-    let costs = lines::per_io_now(machine, rates, 100e3);
-    assert_eq!(costs[1].text, "0.50 interrupts, 3.0 I/Os a read");
-    let whole = lines::per_io_now(machine, rates, 300e3);
-    assert_eq!(whole[1].text, "0.50 interrupts");
+    let costs = lines::per_io_now(machine, rates, activity, 100e3);
+    // What other programs use is not in it.
+    let own = "user 1.00 us, system 5.00 us of the workers' CPU, 0.20 context switches";
+    assert_eq!(costs[0].text, own);
+    assert_eq!(costs[1].text, "0.50 interrupts an I/O, 3.0 I/Os a read");
+    let whole = lines::per_io_now(machine, rates, activity, 300e3);
+    assert_eq!(whole[1].text, "0.50 interrupts an I/O");
 }
 
 #[test]
@@ -428,6 +477,7 @@ fn what_is_missing_names_what_refused_it() {
     let activity = Activity {
         processes: Some(Vec::new()),
         hidden: 3,
+        listed: 9,
         problems: vec![problem("/proc/1/io", "EPERM: not permitted, by privilege or a security policy")],
         ..Activity::default()
     };
@@ -435,7 +485,7 @@ fn what_is_missing_names_what_refused_it() {
     let line = lines::processes(&scene.machine, &activity).pop().unwrap();
     assert_eq!(
         line.text,
-        "not available here: 3 of the processes, EPERM: not permitted, by privilege or a security policy (/proc/1/io)"
+        "not available here: 3 of 9 processes, EPERM: not permitted, by privilege or a security policy (/proc/1/io)"
     );
     let mut denied = activity;
     denied.problems = vec![problem("/proc/1/io", "EACCES: permission denied; run as root")];

@@ -3,7 +3,7 @@
 use crate::{
     counters::activity::{ThreadActivity, ThreadKind},
     report::why::TestNow,
-    text::Label,
+    text::{self, Label},
 };
 
 /// What a thread waits for.
@@ -15,6 +15,8 @@ pub(crate) enum Wait {
     PageCache,
     /// Pages that are written from the page cache.
     Writeback,
+    /// Its turn, by writeback throttling or a latency target.
+    Throttle,
 }
 
 /// Beginnings of wait channels.
@@ -32,7 +34,7 @@ const WAITS: &[(&str, Wait)] = &[
     ("bio_await", Wait::Completion),
     ("blk_io_schedule", Wait::Completion),
     ("blk_mq_get_tag", Wait::Completion),
-    ("rq_qos_wait", Wait::Completion),
+    ("rq_qos_wait", Wait::Throttle),
     ("io_schedule", Wait::Completion),
     ("folio_wait_bit", Wait::PageCache),
     ("wait_on_page_bit", Wait::PageCache),
@@ -73,16 +75,11 @@ pub(crate) fn wait_of(kind: &ThreadKind) -> Option<Wait> {
 /// The workers of a test are named `read 3`.
 pub(super) const WORKERS: &str = "read *";
 
-/// `kswapd*` of `kswapd0`: commands of threads have a star for each run of digits.
+/// `kswapd*` of `kswapd0`: a process's command as threads have it.
 pub(super) fn starred(command: &str) -> String {
-    let mut text = String::new();
-    for letter in command.chars() {
-        let letter = if letter.is_ascii_digit() { '*' } else { letter };
-        if letter != '*' || !text.ends_with('*') {
-            text.push(letter);
-        }
-    }
-    text
+    let mut short = vec![0; command.len()];
+    let length = text::starred(command.as_bytes(), &mut short);
+    String::from_utf8_lossy(&short[..length]).into_owned()
 }
 
 /// Mean numbers of a command's threads that run, and that run or wait for I/O.
@@ -137,9 +134,9 @@ impl<'a> Waiters<'a> {
         !self.is_of(WORKERS) || self.waiting * 2.0 >= test.workers as f64
     }
 
-    /// At least half of them wait, and one at least half of the time.
-    pub(super) fn is_most_of_them(&self) -> bool {
-        self.waiting >= 0.5 && self.waiting * 2.0 >= self.active
+    /// At least this part of them waits, and one at least this part of the time.
+    pub(super) fn is_most_of_them(&self, part: f64) -> bool {
+        self.waiting >= part && self.waiting >= part * self.active
     }
 
     /// `12 of 12 workers wait in io_cqring_wait`.

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use ratatui::layout::{Position, Rect};
 
-use super::{Places, Source, Why};
+use super::{LEAST, Places, Source, Why};
 use crate::{
     report::why::{
-        Panel, Sentence,
+        PANELS, Panel, Sentence,
         grid::{Grid, Mark},
         lines::{self, Line},
         profile, tables,
@@ -42,8 +42,12 @@ pub(super) fn draw(state: &Why, shared: &Shared, area: Rect, brush: &mut Brush<'
         Source::Nothing(why) => {
             let inside =
                 brush.panel(area, &[piece("Why", Meaning::Heading)], simulated(shared.is_simulated()));
-            let why = shared.keys.fill(why);
-            brush.lines(inside, &paragraph(&why, Meaning::Quiet, inside.width), 0);
+            let mut lines = paragraph(&shared.keys.fill(why), Meaning::Quiet, inside.width);
+            lines.push(Vec::new());
+            let of =
+                |panel| hanging(label(name(panel), LABEL + 2), content(panel), Meaning::Quiet, inside.width);
+            lines.extend(PANELS.into_iter().flat_map(of));
+            brush.lines(inside, &lines, 0);
         }
         Source::Now(sentence) => now(state, shared, area, &sentence, brush),
     }
@@ -81,6 +85,24 @@ const fn name(panel: Panel) -> &'static str {
     }
 }
 
+/// What a panel shows.
+const fn content(panel: Panel) -> &'static str {
+    match panel {
+        Panel::Cpus => "time of each CPU: usr, nice, sys, irq, softirq, steal, guest, iowait, idle",
+        Panel::Threads => "state, command, system call and wait channel",
+        Panel::Interrupts => "by drive, queue and CPU; I/Os per interrupt",
+        Panel::Profile => "functions that CPUs execute, folded into words",
+        Panel::Processes => "bytes to and from block devices, CPU time",
+        Panel::Pressure => "waits for I/O, memory and CPUs; CPU time of an I/O",
+    }
+}
+
+/// Rows of a table that whole reasons above it leave.
+const FEW_ROWS: usize = 8;
+
+/// CPUs that a process keeps busy to be shown without I/O.
+const LEAST_CPU: f64 = 0.005;
+
 /// A line about it, beside its name.
 fn note(panel: Panel, shared: &Shared) -> String {
     let activity = &shared.activity;
@@ -92,7 +114,7 @@ fn note(panel: Panel, shared: &Shared) -> String {
         }),
         Panel::Interrupts => "per drive, queue and CPU".to_owned(),
         Panel::Profile => profile::note(activity),
-        Panel::Processes => "to and from storage".to_owned(),
+        Panel::Processes => "to and from block devices, loop included".to_owned(),
         Panel::Pressure => "waits, memory, cost of an I/O".to_owned(),
     }
 }
@@ -101,16 +123,20 @@ impl Contents {
     pub(super) fn new(state: &Why, shared: &Shared) -> Self {
         let (machine, activity, is_large) = (&shared.machine, &shared.activity, state.is_large);
         let (unit, names) = match shared.units {
-            UnitSystem::Decimal => (1e6, ["rMB/s", "wMB/s"]),
-            UnitSystem::Binary => (1_048_576.0, ["rMiB/s", "wMiB/s"]),
+            UnitSystem::Decimal => (1e6, ["read MB/s", "write MB/s"]),
+            UnitSystem::Binary => (1_048_576.0, ["read MiB/s", "write MiB/s"]),
         };
-        let threads = tables::threads(activity, true);
+        let room = room(state, shared);
+        let threads = tables::threads(activity, true, room);
         let active = if state.with_sleeping {
             threads.rows.len()
         } else {
-            tables::threads(activity, false).rows.len()
+            tables::threads(activity, false, room).rows.len()
         };
-        let processes = tables::processes(activity, unit, names);
+        let mut processes = tables::processes(activity, unit, names);
+        let rates = activity.processes.iter().flatten();
+        let mut matters = rates.map(|rates| rates.moved() > 0.0 || rates.cpus >= LEAST_CPU);
+        processes.rows.retain(|_| matters.next().unwrap_or(true));
         let (profile, matter) = profile::functions(activity);
         let sorts = &state.sorts;
         let Some(rates) = &shared.rates else {
@@ -129,7 +155,7 @@ impl Contents {
         add(Panel::Processes, lines::processes(machine, activity));
         add(Panel::Pressure, lines::pressure(rates, &activity.problems));
         if let Some(test) = shared.tests.running() {
-            add(Panel::Pressure, lines::per_io_now(machine, rates, test.iops()));
+            add(Panel::Pressure, lines::per_io_now(machine, rates, activity, test.iops()));
             add(Panel::Pressure, lines::cycles(activity, test.iops()));
         } else {
             let last = shared.tests.all.back().and_then(|test| test.summary());
@@ -185,7 +211,7 @@ impl Contents {
     ) -> Option<usize> {
         let (grid, _) = self.grid(panel)?;
         let area = inner(place, shared.is_boxed());
-        let lines = u16::try_from(self.lines(panel, area.width).len()).unwrap_or(u16::MAX);
+        let lines = u16::try_from(self.lines(panel, area.width, area.height).len()).unwrap_or(u16::MAX);
         if at.y != area.y.saturating_add(lines) || grid.rows.is_empty() {
             return None;
         }
@@ -208,11 +234,16 @@ impl Contents {
         }
     }
 
-    /// Lines above a table, at most `width` cells. Beside other panels, what a table lacks has one row.
-    fn lines(&self, panel: Panel, width: u16) -> Vec<Vec<Piece>> {
-        let of = self.lines.iter().filter(|(of, _)| *of == panel).map(|(_, line)| line);
-        let is_short = self.grid(panel).is_some() && !self.is_large;
-        let (known, unknown): (Vec<&Line>, Vec<&Line>) = of.partition(|line| line.is_known || !is_short);
+    /// Lines above a table, at most `width` cells. Where they would take a table's rows, what the table lacks has one row.
+    pub(super) fn lines(&self, panel: Panel, width: u16, height: u16) -> Vec<Vec<Piece>> {
+        let of = || self.lines.iter().filter(|(of, _)| *of == panel).map(|(_, line)| line);
+        let whole: Vec<Vec<Piece>> = of().flat_map(|line| written(line, width)).collect();
+        let table =
+            self.grid(panel).filter(|_| !self.is_large).map_or(0, |(_, rows)| rows.clamp(1, FEW_ROWS) + 1);
+        if table == 0 || whole.len() + table <= usize::from(height) {
+            return whole;
+        }
+        let (known, unknown): (Vec<&Line>, Vec<&Line>) = of().partition(|line| line.is_known);
         let lead = |line: &&Line| {
             let whole = format!("{:<LABEL$}{}", format!("{} ", line.name), line.text);
             vec![piece(fit(&whole, width), Meaning::Quiet)]
@@ -231,14 +262,14 @@ impl Contents {
             Panel::Cpus => self.cpus.rows(width.saturating_sub(edges)),
             _ => self.grid(panel).map_or(0, |(_, rows)| rows.max(1) + 1),
         };
-        let lines = self.lines(panel, width.saturating_sub(edges)).len();
+        let lines = self.lines(panel, width.saturating_sub(edges), u16::MAX).len();
         u16::try_from(lines + rows).unwrap_or(u16::MAX).saturating_add(frame)
     }
 
     /// How many lines can be scrolled out of sight in `place`.
     pub(super) fn scrolls(&self, panel: Panel, shared: &Shared, place: Rect) -> usize {
         let inside = inner(place, shared.is_boxed());
-        let lines = self.lines(panel, inside.width).len();
+        let lines = self.lines(panel, inside.width, inside.height).len();
         let body = usize::from(inside.height).saturating_sub(lines + 1);
         match self.grid(panel) {
             Some((_, rows)) => rows.saturating_sub(body),
@@ -260,7 +291,7 @@ impl Contents {
         let mark = if is_focus { piece("› ", Meaning::Brand) } else { piece("", Meaning::Text) };
         let mut title = vec![mark, piece(name(panel), Meaning::Heading)];
         let area = inner(place, brush.boxed);
-        let lines = self.lines(panel, area.width);
+        let lines = self.lines(panel, area.width, area.height);
         if panel == Panel::Cpus {
             let used = u16::try_from(lines.len()).unwrap_or(u16::MAX).min(area.height);
             let body = Rect { height: area.height - used, ..area };
@@ -294,6 +325,12 @@ impl Contents {
         let free = Rect { y: body.y + taken, height: body.height - taken, ..body };
         state.history.draw(panel, shared, (place.height, free), brush);
     }
+}
+
+/// Cells of a row in a panel's table.
+fn room(state: &Why, shared: &Shared) -> usize {
+    let columns = if state.is_large { 1 } else { (shared.size.0 / LEAST.1).clamp(1, 3) };
+    usize::from((shared.size.0 / columns).saturating_sub(if shared.is_boxed() { 4 } else { 2 }))
 }
 
 /// A title without what does not fit.

@@ -93,9 +93,9 @@ pub struct Why {
 }
 
 /// What there is to show.
-enum Source {
+enum Source<T = Sentence> {
     /// Rates and activity of now.
-    Now(Sentence),
+    Now(T),
     /// Nothing, for this reason.
     Nothing(&'static str),
 }
@@ -103,7 +103,7 @@ enum Source {
 impl Why {
     /// What there is to show: the sentence that looks agree on, above figures of now, or of the end of a demo's test.
     fn source(&self, shared: &Shared) -> Source {
-        match (source(shared), self.steady.last()) {
+        match (source(shared, sentence), self.steady.last()) {
             (Source::Now(now), _) => Source::Now(self.steady.of(now, shared.tests.running().is_some())),
             (Source::Nothing(_), Some(last)) => Source::Now(last.clone()),
             (nothing, None) => nothing,
@@ -135,8 +135,8 @@ impl Why {
     }
 }
 
-/// What there is to show in this state.
-fn source(shared: &Shared) -> Source {
+/// What `of` finds in this state.
+fn source<T>(shared: &Shared, of: impl FnOnce(&Inputs<'_>) -> T) -> Source<T> {
     let test = shared.tests.running();
     let is_at_rest = test.is_none();
     match shared.mode {
@@ -147,7 +147,7 @@ fn source(shared: &Shared) -> Source {
         }
         Mode::Demo(_) if is_at_rest && shared.load.source == LoadSource::Nothing => {
             return Source::Nothing(
-                "A demo has no load of its own. {pull} runs the pull on its simulated drives: here is where the time goes.",
+                "A demo has no load of its own. r runs the pull on its simulated drives; this screen then shows where the time goes.",
             );
         }
         Mode::Demo(_) | Mode::Live => {}
@@ -162,7 +162,7 @@ fn source(shared: &Shared) -> Source {
     });
     let inputs =
         Inputs { machine: &shared.machine, rates, activity: &shared.activity, test, units: shared.units };
-    Source::Now(sentence(&inputs))
+    Source::Now(of(&inputs))
 }
 
 /// The limit that most targets of a test are expected to reach, if together they read at least 95 % of that.

@@ -1,9 +1,11 @@
-//! The sentence under a steady load: what one look of a second finds changes nothing until the next look finds it too.
+//! The sentence under a steady load: a rule that is shown stays until looks clearly contradict it.
 
-use crate::report::why::Sentence;
+use crate::report::why::{Found, Sentence, Stays};
 
-/// Looks in a row that find another rule, or miss the shown one, before the shown one goes.
+/// Looks in a row that find another rule, or that clearly contradict a sampled one, before the shown one goes.
 const LOOKS: u8 = 2;
+/// Looks in a row that find the same other rule before the shown one goes although it is not contradicted.
+const PATIENCE: u8 = 5;
 
 /// The sentence that is shown.
 #[derive(Debug, Clone, Default)]
@@ -11,25 +13,47 @@ pub(super) struct Steady {
     shown: Option<Sentence>,
     /// Whether it was found while a test runs.
     with_test: bool,
-    /// Looks since the shown rule fired.
+    /// Looks in a row that contradict the shown rule.
     missed: u8,
     /// The rule of the last look, and in how many looks in a row.
     last: Option<(&'static str, u8)>,
 }
 
 impl Steady {
+    /// The rule on the screen.
+    pub(super) fn rule(&self) -> Option<&'static str> {
+        self.shown.as_ref().map(|shown| shown.rule)
+    }
+
     /// Takes what a look at the counters found.
-    pub(super) fn take(&mut self, found: Sentence, with_test: bool) {
+    pub(super) fn take(&mut self, found: Found, with_test: bool) {
+        let Found { first, shown: held } = found;
         let in_row = match self.last {
-            Some((rule, looks)) if rule == found.rule => looks.saturating_add(1),
+            Some((rule, looks)) if rule == first.rule => looks.saturating_add(1),
             _ => 1,
         };
-        self.last = Some((found.rule, in_row));
-        let is_same = self.shown.as_ref().is_some_and(|shown| shown.rule == found.rule);
-        self.missed = if is_same { 0 } else { self.missed.saturating_add(1) };
+        self.last = Some((first.rule, in_row));
         let is_other_load = self.shown.is_none() || self.with_test != with_test;
-        if is_same || is_other_load || in_row >= LOOKS || self.missed >= LOOKS {
-            *self = Self { shown: Some(found), with_test, missed: 0, last: self.last };
+        let shown = self.shown.as_ref().filter(|shown| !is_other_load && shown.rule != first.rule);
+        let Some(shown) = shown else {
+            // The same rule with figures of now, or another load.
+            *self = Self { shown: Some(first), with_test, missed: 0, last: self.last };
+            return;
+        };
+        let (goes, missed) = match (held, shown.stays) {
+            (Some(held), _) => {
+                self.shown = Some(held);
+                (in_row >= PATIENCE, 0)
+            }
+            (None, Stays::Counted) => (true, 0),
+            (None, Stays::Sampled | Stays::Fallback) => {
+                let missed = self.missed.saturating_add(1);
+                (in_row >= LOOKS || missed >= LOOKS, missed)
+            }
+        };
+        self.missed = missed;
+        if goes {
+            *self = Self { shown: Some(first), with_test, missed: 0, last: self.last };
         }
     }
 
@@ -52,35 +76,53 @@ mod tests {
     use super::*;
     use crate::report::why::Panel;
 
+    /// A look that finds this rule; one in capitals is of counters.
     fn found(rule: &'static str) -> Sentence {
-        Sentence { rule, text: rule.to_owned(), panels: [Panel::Cpus, Panel::Threads] }
+        let stays = if rule == rule.to_uppercase() { Stays::Counted } else { Stays::Sampled };
+        Sentence { rule, text: rule.to_owned(), panels: [Panel::Cpus, Panel::Threads], stays }
     }
 
-    /// What is shown after each of the looks, a letter a rule.
-    fn shown(looks: &[&'static str]) -> String {
+    fn look(rule: &'static str, held: bool, steady: &Steady) -> Found {
+        let shown = steady.rule().filter(|_| held).map(found);
+        Found { first: found(rule), shown }
+    }
+
+    /// What is shown after each of the looks, a letter a rule, where the shown rule still holds or not.
+    fn shown(looks: &[&'static str], held: bool) -> String {
         let mut steady = Steady::default();
         looks
             .iter()
             .map(|rule| {
-                steady.take(found(rule), false);
+                steady.take(look(rule, held, &steady), false);
                 steady.of(found("?"), false).text
             })
             .collect()
     }
 
     #[test]
-    fn one_other_look_changes_nothing_and_two_do() {
-        assert_eq!(shown(&["a", "b", "a", "b", "a"]), "aaaaa");
-        assert_eq!(shown(&["a", "b", "b", "b", "a"]), "aabbb");
-        assert_eq!(shown(&["a", "b", "c", "b", "c"]), "aaccc", "a rule that no longer fires goes");
+    fn a_rule_of_samples_goes_when_two_looks_contradict_it() {
+        assert_eq!(shown(&["a", "b", "a", "b", "a"], false), "aaaaa");
+        assert_eq!(shown(&["a", "b", "b", "b", "a"], false), "aabbb");
+        assert_eq!(shown(&["a", "b", "c", "b", "c"], false), "aaccc", "a rule that no longer fires goes");
+    }
+
+    #[test]
+    fn a_rule_of_counters_goes_when_they_contradict_it() {
+        assert_eq!(shown(&["A", "b", "b", "A"], false), "Abbb");
+    }
+
+    #[test]
+    fn a_rule_that_holds_stays_until_another_one_is_found_again_and_again() {
+        assert_eq!(shown(&["A", "B", "c", "B", "c", "B", "B"], true), "AAAAAAA");
+        assert_eq!(shown(&["A", "B", "B", "B", "B", "B", "A"], true), "AAAAABB");
     }
 
     #[test]
     fn another_load_has_its_sentence_at_once() {
         let mut steady = Steady::default();
-        steady.take(found("a"), false);
+        steady.take(look("a", false, &steady), false);
         assert_eq!(steady.of(found("b"), true).text, "b");
-        steady.take(found("c"), true);
+        steady.take(look("c", false, &steady), true);
         assert_eq!(steady.of(found("b"), true).text, "c");
     }
 }

@@ -48,7 +48,7 @@ fn shared(size: (u16, u16)) -> Shared {
 fn every_panel_has_a_place_or_is_named_as_hidden() {
     for (width, height) in [(80, 17), (100, 24), (120, 29), (200, 49), (300, 89)] {
         let shared = shared((width, height + 12));
-        let Source::Now(sentence) = source(&shared) else { panic!("there are rates") };
+        let Source::Now(sentence) = source(&shared, sentence) else { panic!("there are rates") };
         for chosen in PANELS.map(Some).into_iter().chain([None]) {
             let state = Why { chosen, ..Why::default() };
             let area = Rect::new(0, 2, width, height);
@@ -72,7 +72,7 @@ fn every_panel_has_a_place_or_is_named_as_hidden() {
 fn the_sentence_chooses_the_panels_until_the_user_does() {
     let shared = shared((80, 24));
     let mut state = Why::default();
-    let Source::Now(sentence) = source(&shared) else { panic!("there are rates") };
+    let Source::Now(sentence) = source(&shared, sentence) else { panic!("there are rates") };
     assert_eq!(state.focus(&sentence), sentence.panels[0]);
     state.sideways(1, &shared);
     assert_eq!(state.focus(&sentence), Panel::Threads);
@@ -104,20 +104,20 @@ fn the_footer_offers_no_key_without_panels() {
 }
 
 #[test]
-fn what_a_table_lacks_has_one_row_beside_other_panels_and_is_whole_alone() {
+fn what_a_table_lacks_has_one_row_where_the_table_needs_the_others() {
     let mut shared = shared((120, 40));
     let problem =
         |path: &str| Problem::new(ProblemKind::Denied, path, "EPERM: not permitted, by privilege".to_owned());
     let threads = ThreadActivity {
         problems: vec![problem("/proc/1/task/1/syscall"), problem("/proc/1/task/1/wchan")],
+        seen: 9,
+        refused: 5,
         ..ThreadActivity::default()
     };
     shared.activity = Activity { threads: Some(threads), ..Activity::default() };
-    let rows = |is_large| {
-        let contents = Contents::new(&Why { is_large, ..Why::default() }, &shared);
-        contents.rows(Panel::Threads, &shared, 60)
-    };
-    // The frame, the heading and one row of the table, and the line.
-    assert_eq!(rows(false), 2 + 2 + 1);
-    assert!(rows(true) >= 2 + 2 + 4, "{}", rows(true));
+    let contents = |is_large| Contents::new(&Why { is_large, ..Why::default() }, &shared);
+    // The frame, the heading and one row of the table, and each reason on two rows.
+    assert_eq!(contents(false).rows(Panel::Threads, &shared, 60), 2 + 2 + 4);
+    let lines = |is_large, height| contents(is_large).lines(Panel::Threads, 56, height).len();
+    assert_eq!([lines(false, 6), lines(false, 5), lines(true, 5)], [4, 1, 4]);
 }

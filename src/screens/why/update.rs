@@ -4,7 +4,7 @@ use ratatui::layout::{Position, Rect};
 
 use super::{COMMANDS, Places, STACKS, Source, Why, draw, draw::Contents, source};
 use crate::{
-    report::why::{PANELS, Panel, Sentence},
+    report::why::{PANELS, Panel, Sentence, look},
     screens::{
         News, Screen, Step,
         widgets::{paint::Brush, scroll::scrolled},
@@ -54,9 +54,9 @@ impl Screen for Why {
         // Findings follow every look at the counters.
         if news == News::Findings
             && self.history.take(shared)
-            && let Source::Now(sentence) = source(shared)
+            && let Source::Now(found) = source(shared, |inputs| look(inputs, self.steady.rule()))
         {
-            self.steady.take(sentence, shared.tests.running().is_some());
+            self.steady.take(found, shared.tests.running().is_some());
         }
     }
 

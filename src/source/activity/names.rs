@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::text::Label;
+use crate::text::{Label, starred};
 
 /// More names than a machine shows at a time; what comes and goes is forgotten beyond.
 const MOST: usize = 8192;
@@ -27,17 +27,10 @@ impl Names {
         label
     }
 
-    /// The label of a command with each run of digits as `*` (`kworker/*:*H`): ten thousand numbered workers have one.
+    /// The label of a command without its numbers (`kworker/*:*H`): ten thousand numbered workers have one.
     pub(super) fn generalised(&mut self, command: &[u8]) -> Label {
         let mut short = [0; LONGEST];
-        let mut length = 0;
-        for byte in command.iter().take(LONGEST) {
-            let byte = if byte.is_ascii_digit() { b'*' } else { *byte };
-            if byte != b'*' || length == 0 || short[length - 1] != b'*' {
-                short[length] = byte;
-                length += 1;
-            }
-        }
+        let length = starred(command, &mut short);
         self.label(&short[..length])
     }
 }
@@ -51,9 +44,16 @@ mod tests {
     #[test]
     fn numbered_commands_have_one_label() {
         let mut names = Names::default();
-        for (command, label) in
-            [("kworker/12:34H-x", "kworker/*:*H-x"), ("fio", "fio"), ("7", "*"), ("", ""), ("a*1b", "a*b")]
-        {
+        for (command, label) in [
+            ("kworker/12:34H-x", "kworker/*:*H-x"),
+            ("fio", "fio"),
+            ("7", "*"),
+            ("", ""),
+            ("a*1b", "a*b"),
+            ("opt 3b0et7vub19", "opt *"),
+            ("jbd2/nvme0n1p2-8", "jbd*/nvme*n*p*-*"),
+            ("read 3", "read *"),
+        ] {
             assert_eq!(names.generalised(command.as_bytes()), *label, "{command}");
         }
         assert_eq!(names.generalised(&[b'x'; 500]).as_str().len(), LONGEST);

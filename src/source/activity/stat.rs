@@ -13,6 +13,8 @@ pub(super) struct Stat<'a> {
     pub(super) state: char,
     pub(super) parent: u32,
     pub(super) is_kernel: bool,
+    /// `utime`, ticks.
+    pub(super) user: u64,
     /// `utime` and `stime`, ticks.
     pub(super) cpu: u64,
     pub(super) threads: u64,
@@ -30,7 +32,8 @@ impl<'a> Stat<'a> {
         let mut skip = |count: usize| number(fields.nth(count)?);
         let parent = u32::try_from(skip(0)?).ok()?;
         let flags = skip(4)?;
-        let cpu = skip(4)?.checked_add(skip(0)?)?;
+        let user = skip(4)?;
+        let cpu = user.checked_add(skip(0)?)?;
         // Priority and nice may be negative.
         let (threads, started) = (skip(4)?, skip(1)?);
         Some(Self {
@@ -38,6 +41,7 @@ impl<'a> Stat<'a> {
             state: char::from(*state),
             parent,
             is_kernel: flags & KERNEL_THREAD != 0,
+            user,
             cpu,
             threads,
             started,
@@ -83,7 +87,7 @@ mod tests {
             );
             let stat = Stat::parse(text.as_bytes()).unwrap();
             prop_assert_eq!(stat.command, command.as_bytes());
-            prop_assert_eq!(stat.cpu, u64::from(user) + u64::from(system));
+            prop_assert_eq!((stat.user, stat.cpu), (u64::from(user), u64::from(user) + u64::from(system)));
             prop_assert_eq!((stat.threads, stat.started), (u64::from(threads), u64::from(started)));
             prop_assert_eq!(stat.parent, ppid);
             prop_assert_eq!(stat.is_kernel, flags & 0x0020_0000 != 0);

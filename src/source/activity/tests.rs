@@ -327,6 +327,31 @@ fn a_control_group_of_its_own_tells_the_drive_that_moved() {
 }
 
 #[test]
+fn workers_cost_what_their_threads_used_since_the_last_look() {
+    let machine = Machine::new();
+    let thread = |tid: u32, name: &str, user: u64, system: u64, switches: u64| {
+        let folder = format!("proc/self/task/{tid}");
+        let stat = format!("{tid} ({name}) S 1 1 1 0 -1 0 0 0 0 0 {user} {system} 0 0 20 0 4 0 77 0\n");
+        machine.put(&format!("{folder}/stat"), &stat);
+        let status =
+            format!("Name:\tx\nvoluntary_ctxt_switches:\t{switches}\nnonvoluntary_ctxt_switches:\t2\n");
+        machine.put(&format!("{folder}/status"), &status);
+    };
+    let mut reader = ActivityReader::default();
+    thread(1, "iodyno", 500, 500, 500);
+    assert_eq!(reader.workers(&machine), None, "no test runs");
+    thread(2, "read 0", 10, 20, 30);
+    assert_eq!(reader.workers(&machine), Some(WorkerTicks { user: 10, system: 20, switches: 32 }));
+    thread(1, "iodyno", 900, 900, 900);
+    thread(2, "read 0", 11, 24, 39);
+    thread(3, "iou-sqp-7", 0, 100, 1);
+    assert_eq!(reader.workers(&machine), Some(WorkerTicks { user: 1, system: 104, switches: 12 }));
+    let used = WorkerTicks { user: 100, system: 300, switches: 8 };
+    let rates = used.rates(std::time::Duration::from_secs(2), 100.0);
+    assert_eq!((rates.user, rates.system, rates.switches), (0.5, 1.5, 4.0));
+}
+
+#[test]
 fn a_thread_of_this_process_is_seen_in_its_call() {
     let (mut reader, mut writer) = std::io::pipe().unwrap();
     let waiting = std::thread::Builder::new().name("w (x) 7".to_owned());

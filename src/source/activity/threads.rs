@@ -262,7 +262,8 @@ impl Threads {
         } else {
             None
         };
-        let thread = Thread { pid, tid: tid.unwrap_or(pid), state, command, is_kernel, syscall, wchan, stack };
+        let (tid, is_refused) = (tid.unwrap_or(pid), denied);
+        let thread = Thread { pid, tid, state, command, is_kernel, syscall, wchan, stack, is_refused };
         Found::Thread(thread, is_single)
     }
 
@@ -328,7 +329,7 @@ impl Threads {
         self.path.push_str("wchan");
         let path = &self.path;
         self.wchans.note(|| {
-            let why = format!("0: hidden like {} ({})", refused.path, refused.reason);
+            let why = format!("the kernel shows 0, as {} is refused: {}", refused.path, refused.reason);
             Problem::new(ProblemKind::Denied, path.as_str(), why)
         });
     }

@@ -1,0 +1,110 @@
+//! Rules about CPUs: interrupts, steal, other programs, all busy.
+
+use std::collections::BTreeMap;
+
+use super::{
+    Activity, Facts,
+    tables::{self, Split},
+    waits,
+};
+use crate::counters::activity::ThreadKind;
+
+pub(super) fn interrupts(facts: &Facts<'_>) -> Option<String> {
+    let most = facts.least(80.0, 65.0);
+    let rates = facts.inputs.rates;
+    let all = rates.cpus.iter().map(|(cpu, shares)| (cpu, Split::from(*shares)));
+    let (cpu, split) = all.max_by(|(_, a), (_, b)| a.interrupts().total_cmp(&b.interrupts()))?;
+    let word = if split.softirq > split.irq { "softirq" } else { "irq" };
+    (split.interrupts() >= most)
+        .then(|| format!("CPU {cpu} spends {:.0} % in {word}: interrupts are the limit", split.interrupts()))
+}
+
+pub(super) fn steal(facts: &Facts<'_>) -> Option<String> {
+    let all = facts.all()?;
+    (all.steal >= facts.least(20.0, 12.0) && all.idle < facts.most(10.0, 20.0)).then(|| {
+        format!("The hypervisor takes {:.0} % of CPU time (steal): its host is the limit", all.steal)
+    })
+}
+
+/// All CPUs together where hardly any time is left while drives move data, and `Both CPUs are`.
+fn full(facts: &Facts<'_>) -> Option<(Split, String)> {
+    let left = facts.most(5.0, 12.0);
+    let all = facts.all().filter(|all| all.idle + all.iowait < left && facts.is_moving())?;
+    let which = match facts.inputs.rates.cpus.len() {
+        0 => "All CPUs are".to_owned(),
+        1 => "The only CPU is".to_owned(),
+        2 => "Both CPUs are".to_owned(),
+        cpus => format!("All {cpus} CPUs are"),
+    };
+    Some((all, which))
+}
+
+pub(super) fn other_programs(facts: &Facts<'_>) -> Option<String> {
+    let (all, which) = full(facts)?;
+    let commands = others(facts, all, facts.least(0.5, 0.35))?;
+    // Busy CPUs do not slow down what waits for something else.
+    (!facts.mover_waits()).then(|| {
+        format!(
+            "{which} busy, most of the time with {commands}: other programs are the limit, not the drives"
+        )
+    })
+}
+
+pub(super) fn all_cpus(facts: &Facts<'_>) -> Option<String> {
+    let (all, which) = full(facts)?;
+    if others(facts, all, 0.5).is_some() && facts.mover_waits() {
+        return None;
+    }
+    Some(format!("{which} busy ({}): the CPUs are the limit", shares(all)))
+}
+
+/// Programs that hardly read or write, where they use more than this part of what is busy.
+fn others(facts: &Facts<'_>, all: Split, part: f64) -> Option<String> {
+    /// Bytes per second of CPU time: gzip reads more, a compiler less.
+    const LEAST: f64 = 5e6;
+    let busy = all.busy() / 100.0 * facts.inputs.rates.cpus.len() as f64;
+    let Activity { processes, threads, .. } = facts.inputs.activity;
+    // The kernel's threads have no I/O of their own, but encrypt, reclaim and write back for others.
+    let kernel = |command: &str| {
+        let is = |kind: &ThreadKind| kind.is_kernel && kind.command.as_str() == command;
+        command.starts_with("kworker")
+            || threads.iter().flat_map(|threads| &threads.kinds).any(|(kind, _)| is(kind))
+    };
+    let mut sums: BTreeMap<String, f64> = BTreeMap::new();
+    for process in processes.as_ref()? {
+        let (Some(read), Some(written)) = (process.read_bytes, process.written_bytes) else { continue };
+        let called = process.called_read.unwrap_or(0.0) + process.called_write.unwrap_or(0.0);
+        let moves_little = (read + written).max(called) < LEAST * process.cpus;
+        let command = waits::starred(process.command.as_str());
+        if moves_little && !kernel(&command) {
+            *sums.entry(command).or_default() += process.cpus;
+        }
+    }
+    let sum: f64 = sums.values().sum();
+    let mut most: Vec<(String, f64)> = sums.into_iter().collect();
+    most.sort_by(|(_, a), (_, b)| b.total_cmp(a));
+    (sum > part * busy).then_some(())?;
+    let (first, cpus) = most.first()?;
+    if *cpus >= 0.9 * sum {
+        return Some(first.clone());
+    }
+    // Of programs alike, another one is first at each look: by name they keep their order.
+    let count = if *cpus > 0.5 * sum { 1 } else { 2 };
+    let mut names: Vec<&str> = most.iter().take(count).map(|(name, _)| name.as_str()).collect();
+    names.sort_unstable();
+    Some(match (&names[..], most.len() > count) {
+        (names, true) => format!("{} and others", names.join(", ")),
+        (names, false) => names.join(" and "),
+    })
+}
+
+/// `usr 20 %, sys 71 %`: the kinds of work, most first.
+pub(super) fn shares(split: Split) -> String {
+    let mut kinds: Vec<(&str, f64)> =
+        tables::KINDS.iter().map(|(_, name)| *name).zip(split.parts()).collect();
+    kinds.retain(|(name, share)| *share >= 1.0 && !["idle", "iowait"].contains(name));
+    kinds.sort_by(|a, b| b.1.total_cmp(&a.1));
+    let words: Vec<String> =
+        kinds.iter().take(3).map(|(name, share)| format!("{name} {share:.0} %")).collect();
+    words.join(", ")
+}
