@@ -70,18 +70,24 @@ fn others(facts: &Facts<'_>, all: Split, part: f64) -> Option<String> {
         command.starts_with("kworker")
             || threads.iter().flat_map(|threads| &threads.kinds).any(|(kind, _)| is(kind))
     };
-    let mut sums: BTreeMap<String, f64> = BTreeMap::new();
+    let mut sums: BTreeMap<String, (String, f64)> = BTreeMap::new();
     for process in processes.as_ref()? {
         let (Some(read), Some(written)) = (process.read_bytes, process.written_bytes) else { continue };
         let called = process.called_read.unwrap_or(0.0) + process.called_write.unwrap_or(0.0);
         let moves_little = (read + written).max(called) < LEAST * process.cpus;
         let command = waits::starred(process.command.as_str());
         if moves_little && !kernel(&command) {
-            *sums.entry(command).or_default() += process.cpus;
+            let own = process.command.as_str();
+            let (name, cpus) = sums.entry(command.clone()).or_insert_with(|| (own.to_owned(), 0.0));
+            // Numbered ones share a name; cc1 keeps its own.
+            if name != own {
+                *name = command;
+            }
+            *cpus += process.cpus;
         }
     }
-    let sum: f64 = sums.values().sum();
-    let mut most: Vec<(String, f64)> = sums.into_iter().collect();
+    let sum: f64 = sums.values().map(|(_, cpus)| cpus).sum();
+    let mut most: Vec<(String, f64)> = sums.into_values().collect();
     most.sort_by(|(_, a), (_, b)| b.total_cmp(a));
     (sum > part * busy).then_some(())?;
     let (first, cpus) = most.first()?;
