@@ -8,6 +8,7 @@ mod blocks;
 mod dmesg;
 mod drives;
 mod facts;
+mod geometry;
 mod id_ctrl;
 mod id_ns;
 mod identify;
@@ -49,7 +50,7 @@ const KINDS: &[Kind] = &[
 ];
 
 /// Functions and drives of one text; the tree that is read has no more.
-const MOST_FUNCTIONS: usize = 1 << 14;
+const MOST_FUNCTIONS: usize = 1 << 13;
 
 /// Reads the listings of a text. `None`: it contains none.
 ///

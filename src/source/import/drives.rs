@@ -110,20 +110,6 @@ impl Facts {
     pub fn drive(&mut self, name: &str, line: usize) -> &mut DriveFacts {
         self.drives.entry(name.to_owned()).or_insert_with(|| DriveFacts { line, ..DriveFacts::default() })
     }
-
-    /// Sets a drive's size; one in bytes replaces a rounded one.
-    pub fn drive_size(&mut self, name: &str, size: Size, line: usize) {
-        let value = (size.bytes / 512).to_string();
-        let is_known = self.drive(name, line).files.contains_key("size");
-        if !is_known || size.is_exact && self.rounded.contains(name) {
-            self.drive(name, line).files.insert("size".to_owned(), Known { value, line });
-            if size.is_exact {
-                self.rounded.remove(name);
-            } else {
-                self.rounded.insert(name.to_owned());
-            }
-        }
-    }
 }
 
 /// Joins drives with functions: by the controller's address, else where one candidate is left on both sides. What could not

@@ -56,6 +56,8 @@ pub(super) struct Facts {
     pub rounded: BTreeSet<String>,
     /// What the texts lack for their drives, one sentence each.
     pub lacks: Vec<String>,
+    /// Listings that contradict an earlier one about a drive.
+    pub contradictions: usize,
 }
 
 /// Lines that were not used.

@@ -14,11 +14,12 @@ const HEADING: &str = "NVME Identify Controller";
 pub(super) const KIND: Kind = Kind {
     begins: |line, _| identify::begins(line, HEADING, COMMAND),
     continues: identify::continues,
-    tolerates: 0,
+    tolerates: identify::TOLERATES,
     read,
 };
 
 fn read(lines: &[Line], facts: &mut Facts) -> Option<Cow<'static, str>> {
+    identify::note_foreign(lines, COMMAND, HEADING, facts);
     // Each listing has one serial number; its command or heading is above it.
     let serials: Vec<usize> = (0..lines.len())
         .filter(|at| identify::field(&lines[*at].text).is_some_and(|(name, _)| name == "sn"))

@@ -14,7 +14,7 @@ const HEADING: &str = "NVME Identify Namespace";
 pub(super) const KIND: Kind = Kind {
     begins: |line, _| identify::begins(line, HEADING, COMMAND),
     continues: identify::continues,
-    tolerates: 0,
+    tolerates: identify::TOLERATES,
     read,
 };
 
@@ -31,6 +31,7 @@ struct Format {
 }
 
 fn read(lines: &[Line], facts: &mut Facts) -> Option<Cow<'static, str>> {
+    identify::note_foreign(lines, COMMAND, HEADING, facts);
     // A page may have one listing per drive, each behind its command or its heading.
     let starts: Vec<usize> = (0..lines.len())
         .filter(|at| {

@@ -3,6 +3,7 @@
 use super::{
     drives::{Size, drive_name, is_controller, is_namespace, put, put_device, short},
     facts::{Facts, Identify, Known, Line, Of},
+    geometry::Geometry,
 };
 
 /// Bytes of both data structures.
@@ -10,6 +11,19 @@ pub(super) const IDENTIFY_BYTES: usize = 4096;
 
 /// The drive of a listing that no command and no other listing names.
 const UNNAMED: &str = "nvme@unnamed";
+
+/// Lines such as `<snip>` between the fields that a person left.
+pub(super) const TOLERATES: usize = 3;
+
+/// Notes the lines between fields that are none.
+pub(super) fn note_foreign(lines: &[Line], command: &str, heading: &str, facts: &mut Facts) {
+    for line in lines {
+        let text = &line.text;
+        if !text.trim().is_empty() && !continues(text) && !begins(text, heading, command) {
+            facts.notes.unused_text(line, "not a line of a listing that can be read");
+        }
+    }
+}
 
 /// A line of either: a field of lower case and a colon, bits of one, a row of a table.
 pub(super) fn continues(line: &str) -> bool {
@@ -140,15 +154,9 @@ fn give(facts: &mut Facts, drive: &str, identify: &Identify) {
     let question = match &identify.of {
         Of::Namespace { nsid, size, block } => {
             put(facts, drive, "nsid", nsid.map_or_else(String::new, |nsid| nsid.to_string()), line);
-            put(
-                facts,
-                drive,
-                "queue/logical_block_size",
-                block.map_or_else(String::new, |block| block.to_string()),
-                line,
-            );
-            if let Some(bytes) = *size {
-                facts.drive_size(drive, Size { bytes, is_exact: true }, line);
+            let size = size.map(|bytes| Size { bytes, is_exact: true });
+            if !facts.geometry(drive, Geometry { size, block: *block }, line) {
+                return;
             }
             "identify-ns"
         }

@@ -8,6 +8,7 @@ use super::{
     blocks::{is_filesystem, is_name, learn_size},
     drives::{Size, drive_name, is_namespace, lsblk_size, put, put_device, short},
     facts::{Facts, Line},
+    geometry::Geometry,
     sections::Kind,
 };
 
@@ -250,7 +251,6 @@ fn drive(facts: &mut Facts, name: &str, column: &dyn Fn(&str) -> Option<String>,
         ("MAJ:MIN", "dev"),
         ("RM", "removable"),
         ("ROTA", "queue/rotational"),
-        ("LOG-SEC", "queue/logical_block_size"),
         ("RA", "queue/read_ahead_kb"),
         ("RQ-SIZE", "queue/nr_requests"),
     ] {
@@ -259,8 +259,9 @@ fn drive(facts: &mut Facts, name: &str, column: &dyn Fn(&str) -> Option<String>,
         put(facts, name, file, column(field).filter(is_number).unwrap_or_default(), line);
     }
     let size = column("SIZE").and_then(|word| lsblk_size(&word));
-    if let Some(size) = size {
-        facts.drive_size(name, size, line);
+    let block = column("LOG-SEC").and_then(|word| word.parse().ok());
+    if size.is_some() || block.is_some() {
+        facts.geometry(name, Geometry { size, block }, line);
     }
     size.is_some()
 }

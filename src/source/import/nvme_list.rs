@@ -7,6 +7,7 @@ use serde_json::Value;
 use super::{
     drives::{Size, drive_name, is_controller, is_namespace, put, put_device, short, size_of},
     facts::{Facts, Line},
+    geometry::Geometry,
     identify::number,
     sections::Kind,
 };
@@ -161,15 +162,11 @@ fn namespace(
     // Newer versions have a column Generic.
     let before = if before.first().is_some_and(|word| is_generic(word)) { &before[1..] } else { before };
     put(facts, &name, "nsid", nsid.map_or_else(String::new, |nsid| nsid.to_string()), line);
-    if let Some(size) = size_of(words[slash + 1], words[slash + 2]) {
-        facts.drive_size(&name, Size { bytes: size, is_exact: false }, line);
-    }
+    let size = size_of(words[slash + 1], words[slash + 2]).map(|bytes| Size { bytes, is_exact: false });
     // `512 B + 0 B`, after a second usage in powers of two in newer versions.
     let plus = words.iter().enumerate().skip(slash).find(|(_, word)| **word == "+").map(|(at, _)| at);
-    let format = plus.and_then(|at| size_of(words.get(at.checked_sub(2)?)?, words.get(at - 1)?));
-    if let Some(bytes) = format {
-        put(facts, &name, "queue/logical_block_size", bytes.to_string(), line);
-    }
+    let block = plus.and_then(|at| size_of(words.get(at.checked_sub(2)?)?, words.get(at - 1)?));
+    facts.geometry(&name, Geometry { size, block }, line);
     // Without columns the first word is the serial number: an empty one cannot be told from it.
     let by_words = || before.split_first().map(|(serial, model)| ((*serial).to_owned(), model.join(" ")));
     let by_columns = columns
@@ -267,12 +264,8 @@ fn json_namespace(
     if let Some(nsid) = nsid {
         put(facts, &name, "nsid", nsid.to_string(), line);
     }
-    if let Some(bytes) = number("PhysicalSize") {
-        facts.drive_size(&name, Size { bytes, is_exact: true }, line);
-    }
-    if let Some(bytes) = number("SectorSize") {
-        put(facts, &name, "queue/logical_block_size", bytes.to_string(), line);
-    }
+    let size = number("PhysicalSize").map(|bytes| Size { bytes, is_exact: true });
+    facts.geometry(&name, Geometry { size, block: number("SectorSize") }, line);
     Some(name)
 }
 
