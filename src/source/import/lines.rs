@@ -2,7 +2,12 @@
 
 use std::borrow::Cow;
 
-use super::{facts::Line, markup, wrapped};
+use super::{
+    facts::Line,
+    markup,
+    prompt::{self, FENCE},
+    wrapped,
+};
 
 /// Lines of a text; one line per CPU, function and register of the largest machines are some hundred thousand.
 const MOST_LINES: usize = 1 << 20;
@@ -34,6 +39,7 @@ pub(super) fn decode(content: &[u8]) -> Cow<'_, str> {
 /// More lines than any listing has.
 pub(super) fn split(text: &str) -> Result<Vec<Line<'_>>, String> {
     let encoded = is_quoted_printable(text);
+    let bars = has_bars(text);
     let mut lines: Vec<Line> = Vec::new();
     let mut unfinished: Option<Line> = None;
     for (at, raw) in text.split('\n').enumerate() {
@@ -45,7 +51,7 @@ pub(super) fn split(text: &str) -> Result<Vec<Line<'_>>, String> {
             return Err(format!("more than {MOST_LINES} lines, which no listing has"));
         }
         if !encoded {
-            lines.push(Line { number: at + 1, text: plain(Cow::Borrowed(raw)) });
+            lines.push(Line { number: at + 1, text: plain(Cow::Borrowed(raw), bars) });
             continue;
         }
         let is_soft = raw.ends_with('=');
@@ -59,7 +65,7 @@ pub(super) fn split(text: &str) -> Result<Vec<Line<'_>>, String> {
         if is_soft {
             unfinished = Some(line);
         } else {
-            lines.push(Line { text: plain(line.text), ..line });
+            lines.push(Line { text: plain(line.text, bars), ..line });
         }
     }
     lines.extend(unfinished);
@@ -67,16 +73,30 @@ pub(super) fn split(text: &str) -> Result<Vec<Line<'_>>, String> {
     Ok(lines)
 }
 
-/// Without the marks of quoted mail: `> > text`.
-fn unquoted(line: Cow<'_, str>) -> Cow<'_, str> {
+/// Whether marks of quoted mail have a bar behind them: `>| text`. A quoted drawing has bars too, before blanks and branches.
+fn has_bars(text: &str) -> bool {
+    let is_quoted = |line: &str| {
+        let bar = line.trim_start_matches(['>', ' ']).strip_prefix('|').filter(|_| line.starts_with('>'));
+        let starts = |c: char| c.is_ascii_alphanumeric() || ['#', '$', '`'].contains(&c);
+        bar.is_some_and(|rest| {
+            let rest = rest.trim_start();
+            rest.starts_with(starts) || rest.starts_with("-[") || rest.starts_with("-+-[")
+        })
+    };
+    text.lines().any(is_quoted)
+}
+
+/// Without the marks of quoted mail: `> > text`, with `bars` also `>| text`.
+fn unquoted(line: Cow<'_, str>, bars: bool) -> Cow<'_, str> {
     if !line.trim_start_matches(' ').starts_with('>') {
         return line;
     }
     let mut rest = &*line;
     while let Some(after) = rest.trim_start_matches(' ').strip_prefix('>') {
-        rest = after;
+        let bar = after.strip_prefix('|').filter(|_| bars);
+        rest = bar.unwrap_or(after);
         // One blank belongs to the mark; further ones are the text's.
-        if rest.starts_with(' ') && !rest.trim_start_matches(' ').starts_with('>') {
+        if rest.starts_with(' ') && (bar.is_some() || !rest.trim_start_matches(' ').starts_with('>')) {
             rest = &rest[1..];
             break;
         }
@@ -84,9 +104,21 @@ fn unquoted(line: Cow<'_, str>) -> Cow<'_, str> {
     Cow::Owned(rest.to_owned())
 }
 
-/// Without quoting and markup.
-fn plain(line: Cow<'_, str>) -> Cow<'_, str> {
-    unquoted(markup::without(line))
+/// Without a fence of Markdown before or behind the words of a line.
+fn unfenced(line: Cow<'_, str>) -> Cow<'_, str> {
+    if !line.contains(FENCE) || prompt::is_fence(line.trim()) {
+        return line;
+    }
+    let (blanks, words) = line.split_at(line.len() - line.trim_start().len());
+    let words = if words.starts_with(FENCE) { words.trim_start_matches('`') } else { words };
+    let end = words.trim_end();
+    let words = if end.ends_with(FENCE) { end.trim_end_matches('`') } else { words };
+    Cow::Owned(format!("{blanks}{words}"))
+}
+
+/// Without quoting, markup and fences.
+fn plain(line: Cow<'_, str>, bars: bool) -> Cow<'_, str> {
+    unfenced(unquoted(markup::without(line), bars))
 }
 
 /// Whether a text is quoted-printable (RFC 2045, section 6.7): a plain listing has no `=3D` or `=A0`, but has `size=16M`.
@@ -142,6 +174,28 @@ mod tests {
             (" |  +-", " |  +-"),
             ("L1 &lt;8us &amp;", "L1 <8us &"),
             ("<pre>-[0000:00]-", "-[0000:00]-"),
+        ] {
+            assert_eq!(texts(line)[0].1, plain, "{line}");
+        }
+    }
+
+    #[test]
+    fn bars_of_quotations_are_no_branches() {
+        let quoted = ">| 00:00.0 Host bridge\n>|\n>|  |  +-00.0\n> > plain";
+        let expected = ["00:00.0 Host bridge", "", " |  +-00.0", "plain"];
+        assert_eq!(texts(quoted).into_iter().map(|(_, text)| text).collect::<Vec<_>>(), expected);
+        assert_eq!(texts(">-+-[0000:60]\n>|  +-00.0")[1].1, "|  +-00.0", "a drawing quoted without blanks");
+    }
+
+    #[test]
+    fn fences_are_no_part_of_a_listing() {
+        for (line, plain) in [
+            ("```-[0000:00]-+-00.0", "-[0000:00]-+-00.0"),
+            ("  ```00:00.0 Host", "  00:00.0 Host"),
+            ("00:00.0 Host bridge: Foo ```", "00:00.0 Host bridge: Foo "),
+            ("```bash", "```bash"),
+            ("```", "```"),
+            ("a `name` of one", "a `name` of one"),
         ] {
             assert_eq!(texts(line)[0].1, plain, "{line}");
         }

@@ -15,9 +15,12 @@ pub(super) fn is_prompt(line: &str) -> bool {
         || command(line).is_some_and(|(ends, command)| is_command(ends, command))
 }
 
+/// The fence of a block of code.
+pub(super) const FENCE: &str = "```";
+
 /// Three backticks or tildes, with or without a language.
-fn is_fence(line: &str) -> bool {
-    let language = line.strip_prefix("```").or_else(|| line.strip_prefix("~~~"));
+pub(super) fn is_fence(line: &str) -> bool {
+    let language = line.strip_prefix(FENCE).or_else(|| line.strip_prefix("~~~"));
     language.is_some_and(|word| word.len() <= 16 && word.bytes().all(|byte| byte.is_ascii_alphanumeric()))
 }
 

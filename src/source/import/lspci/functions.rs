@@ -3,7 +3,10 @@
 use std::borrow::Cow;
 
 use super::{
-    super::facts::{ExpressWords, Facts, Function, Known, Line, learn},
+    super::{
+        facts::{ExpressWords, Facts, Function, Known, Line, learn},
+        prompt::is_prompt,
+    },
     machine,
     names::{self, First, Name, address, learn_number},
     words,
@@ -163,6 +166,7 @@ fn hex(line: &str) -> Option<(usize, Vec<u8>)> {
 fn is_rest_of_name(line: &str) -> bool {
     let text = line.trim();
     !text.is_empty()
+        && !is_prompt(text)
         && !text.starts_with(['$', '#', '!', '-', '+', '|', '<'])
         && !text.contains("]#")
         && !text.contains("]$")
