@@ -2,15 +2,17 @@
 
 use super::link;
 use crate::{
-    machine::{HopLink, Machine, NodeKind, PciNode, PciTree},
-    model::{NodeIndex, ProblemKind},
+    machine::{HopLink, Link, Machine, NodeKind, PciNode, PciTree},
+    model::NodeIndex,
 };
 
 /// State of a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LinkState {
-    /// As fast as both ends can be, or not known.
+    /// As fast as both ends can be, or no link between two devices.
     Fine,
+    /// Not known, or slower than one end and the capability of the other is not known.
+    Unknown,
     /// Slower than both its ends can be.
     Slow,
     /// The port can do less than the device.
@@ -26,6 +28,7 @@ impl LinkState {
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Fine => "fine",
+            Self::Unknown => "unknown",
             Self::Slow => "downtrained",
             Self::SlotLimited => "slot-limited",
             Self::Idle => "idle",
@@ -38,8 +41,7 @@ impl LinkState {
 pub(crate) fn state(machine: &Machine, node: NodeIndex) -> LinkState {
     let tree = &machine.pci;
     let Some(found) = HopLink::above(machine, node) else { return LinkState::Fine };
-    let width = tree.node(node).link.as_ref().and_then(|link| link.width.problem());
-    if width.is_some_and(|problem| problem.kind == ProblemKind::Malformed) {
+    if tree.node(node).link.as_ref().is_some_and(Link::is_down) {
         return LinkState::Down;
     }
     // Root ports and downstream ports report the link below them.
@@ -55,6 +57,9 @@ pub(crate) fn state(machine: &Machine, node: NodeIndex) -> LinkState {
 /// State of the link above `device`.
 pub(crate) fn of_device(machine: &Machine, device: NodeIndex, found: &HopLink) -> LinkState {
     let tree = &machine.pci;
+    if found.now.is_none() || found.is_slow() && !found.has_both_ends() {
+        return LinkState::Unknown;
+    }
     if !link::is_real(tree, device) {
         return LinkState::Fine;
     }

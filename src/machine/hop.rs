@@ -64,6 +64,11 @@ impl HopLink {
         is_less(self.now.unzip(), self.most.unzip())
     }
 
+    /// Whether the capability of both ends is known.
+    pub(crate) fn has_both_ends(&self) -> bool {
+        self.device_most.is_some() && self.port_most.is_some()
+    }
+
     /// Whether all lanes that both ends have are in use; a speed below the maximum alone may be power saving.
     pub(crate) fn is_full_width(&self) -> bool {
         let width = |pair: Option<Pair>| pair.map(|(_, width)| width);
@@ -94,7 +99,8 @@ pub(crate) fn short((speed, width): Pair) -> String {
 /// Speed and width, each `None` if unknown.
 pub(crate) type Ends = (Option<TransferRate>, Option<Lanes>);
 
-/// `Gen3 x4 < Gen4 x4`: the state of a link and, if higher, its maximum; `up to Gen4 x4` if only that is known.
+/// `Gen3 x4 < Gen4 x4`: the state of a link and, if higher, its maximum; `up to Gen4 x4` if only that is known, `no link` before it
+/// where the width is 0.
 pub(crate) fn column(now: Ends, most: Ends) -> String {
     let words = |(speed, width): Ends| {
         let speed = speed.map_or_else(|| "?".to_owned(), |speed| speed.generation().to_string());
@@ -102,6 +108,8 @@ pub(crate) fn column(now: Ends, most: Ends) -> String {
         format!("Gen{speed} {width}")
     };
     match (now, most) {
+        ((_, Some(Lanes(0))), (None, _) | (_, None | Some(Lanes(0)))) => "no link".to_owned(),
+        ((_, Some(Lanes(0))), most) => format!("no link, up to {}", words(most)),
         ((None, None), (None, None)) => "?".to_owned(),
         ((None, None), most) => format!("up to {}", words(most)),
         (now, most) if is_less(now, most) => format!("{} < {}", words(now), words(most)),

@@ -120,7 +120,7 @@ pub struct Names {
 pub struct Link {
     /// Rate now (`current_link_speed`).
     pub speed: Reading<TransferRate>,
-    /// Width now (`current_link_width`). 0 and 255 are malformed, with the number in the reason.
+    /// Width now (`current_link_width`). 0 is malformed for [`NO_LANES`], 255 with the number in the reason.
     pub width: Reading<Lanes>,
     /// Highest rate of this end (`max_link_speed`).
     pub max_speed: Reading<TransferRate>,
@@ -159,6 +159,22 @@ pub struct Express {
     pub aspm_enabled: u8,
     /// Target Link Speed of Link Control 2.
     pub target_speed: Option<TransferRate>,
+}
+
+/// Why a width of 0 is none: no link is up, as below an empty slot.
+pub(crate) const NO_LANES: &str = "0 lanes: no link is up";
+
+impl Link {
+    /// Whether no link is up: the width now is 0, not unknown.
+    pub(crate) fn is_down(&self) -> bool {
+        Self::lanes(&self.width) == Some(Lanes(0))
+    }
+
+    /// Lanes as the file or register has them, also 0.
+    pub(crate) fn lanes(width: &Reading<Lanes>) -> Option<Lanes> {
+        let is_zero = || width.problem().is_some_and(|problem| *problem.reason == *NO_LANES);
+        width.get().or_else(|| is_zero().then_some(Lanes(0)))
+    }
 }
 
 impl NodeAddress {

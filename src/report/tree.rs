@@ -182,7 +182,7 @@ fn marks(machine: &Machine, marked: &BTreeMap<NodeIndex, Severity>) -> BTreeMap<
         let mark = match link_state::state(machine, node) {
             LinkState::Slow => Mark::SlowLink,
             LinkState::SlotLimited => Mark::Slot,
-            LinkState::Fine | LinkState::Idle | LinkState::Down => continue,
+            LinkState::Fine | LinkState::Unknown | LinkState::Idle | LinkState::Down => continue,
         };
         marks.entry(node).or_default().insert(mark);
     }

@@ -5,9 +5,10 @@ use serde::Serialize;
 use super::Reasons;
 use crate::{
     capacity::{link, link_state},
-    machine::{Drive, Machine, NodeKind, PciNode},
-    model::{DriveName, Limit, Limits, NodeIndex, Problem},
+    machine::{Drive, Link, Machine, NodeKind, PciNode},
+    model::{DriveName, Limit, Limits, NodeIndex, Problem, Reading},
     report::pasted::SourceRow,
+    units::Lanes,
 };
 
 /// `iodyno tree --json`.
@@ -67,7 +68,7 @@ pub struct NodeRow {
 pub struct LinkRow {
     /// GT/s now.
     pub speed_gts: Option<f64>,
-    /// Lanes now.
+    /// Lanes now; 0 where no link is up.
     pub width: Option<u8>,
     /// GT/s at most.
     pub max_speed_gts: Option<f64>,
@@ -75,7 +76,8 @@ pub struct LinkRow {
     pub max_width: Option<u8>,
     /// GT/s that Link Control 2 allows at this end.
     pub target_speed_gts: Option<f64>,
-    /// `fine`, `downtrained`, `slot-limited`, `none` (width 0) or `idle`: a display that lowered its speed.
+    /// `fine`, `downtrained`, `slot-limited`, `none` (width 0), `idle`: a display that lowered its speed, or `unknown`: slower than
+    /// one end, and the other end's capability is not known.
     pub state: &'static str,
 }
 
@@ -146,9 +148,9 @@ impl Maker<'_> {
         };
         Some(LinkRow {
             speed_gts: self.reasons.turn(&link.speed, |rate| rate.gts()),
-            width: self.reasons.turn(&link.width, |lanes| lanes.0),
+            width: self.lanes(&link.width),
             max_speed_gts: self.reasons.turn(&link.max_speed, |rate| rate.gts()),
-            max_width: self.reasons.turn(&link.max_width, |lanes| lanes.0),
+            max_width: self.lanes(&link.max_width),
             target_speed_gts: node
                 .express
                 .value()
@@ -156,6 +158,13 @@ impl Maker<'_> {
                 .map(crate::units::TransferRate::gts),
             state: link_state::state(self.machine, index).name(),
         })
+    }
+
+    fn lanes(&mut self, width: &Reading<Lanes>) -> Option<u8> {
+        match Link::lanes(width) {
+            Some(lanes) => Some(lanes.0),
+            None => self.reasons.turn(width, |lanes| lanes.0),
+        }
     }
 
     fn limit(&mut self, index: NodeIndex, node: &PciNode) -> Option<Limit> {

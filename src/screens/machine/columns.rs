@@ -297,6 +297,7 @@ pub(super) fn column(name: &str) -> Option<&'static Column> {
 pub(super) fn link_text(figures: &Figures<'_>) -> Option<(String, LinkState)> {
     let (link, state) = figures.link()?;
     let text = match (state, link.now) {
+        (LinkState::Down, _) => "no link".to_owned(),
         (LinkState::Idle, Some(now)) => format!("{}, idle", pair(now)),
         // On narrow terminals the names of drives need the cells; details have it there.
         (LinkState::SlotLimited, _) if figures.shared.size.0 >= 160 => link.column_of_device(),
@@ -311,8 +312,8 @@ fn link(figures: &Figures<'_>) -> Cell {
         LinkState::Slow => (Some(SLOW_MARK), Meaning::Warning),
         LinkState::SlotLimited => (Some(SLOT_MARK), Meaning::Quiet),
         LinkState::Idle | LinkState::Down => (None, Meaning::Quiet),
-        LinkState::Fine if figures.row.drives.is_empty() => (None, Meaning::Quiet),
-        LinkState::Fine => (None, Meaning::Text),
+        LinkState::Fine | LinkState::Unknown if figures.row.drives.is_empty() => (None, Meaning::Quiet),
+        LinkState::Fine | LinkState::Unknown => (None, Meaning::Text),
     };
     Cell::Text(mark, text, meaning)
 }

@@ -4,7 +4,7 @@
 //! gaps.
 
 use crate::{
-    machine::{Express, Link},
+    machine::{Express, Link, pci::NO_LANES},
     model::Reading,
     source::{
         SysRoot,
@@ -68,10 +68,11 @@ fn width(root: &dyn SysRoot, path: &str) -> Reading<Lanes> {
     root::number::<u64>(root, path).and_then(lanes)
 }
 
-/// Valid widths; 0 is a link that is down or unknown, 63 a device that reads as ones, 255 the kernel's unknown.
+/// Valid widths; 0 is a link that is down, 63 a device that reads as ones, 255 the kernel's unknown.
 fn lanes(width: u64) -> Result<Lanes, String> {
     match width {
         1 | 2 | 4 | 8 | 12 | 16 | 32 => u8::try_from(width).map(Lanes).map_err(|error| error.to_string()),
+        0 => Err(NO_LANES.to_owned()),
         other => Err(quoted(&other.to_string(), "not a PCI Express link width")),
     }
 }
