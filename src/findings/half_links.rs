@@ -57,10 +57,11 @@ fn detection(inputs: &Inputs, now: Pair, most: Pair, nodes: &[NodeIndex]) -> Det
     let about = links::subjects_at(inputs, nodes);
     let which = if nodes.len() == 1 { "its link runs" } else { "their links run" };
     let title = format!(
-        "{}: {which} at {}, the drive could do {}; the port is not known",
+        "{}: {which} at {}, the drive could do {}; {} not known",
         subject_words(&about),
         sentence(now),
-        short(most)
+        short(most),
+        unknown_end(inputs, nodes)
     );
     let evidence = nodes.iter().flat_map(|node| {
         let link = inputs.machine.pci.node(*node).link.iter();
@@ -69,6 +70,20 @@ fn detection(inputs: &Inputs, now: Pair, most: Pair, nodes: &[NodeIndex]) -> Det
         })
     });
     Detection::new(severity, title).about(about).with_evidence(evidence.flatten()).with_gain(gain)
+}
+
+/// What is not known of the links: their ports, or the capability of ports that the tree has.
+fn unknown_end(inputs: &Inputs, nodes: &[NodeIndex]) -> &'static str {
+    let has_port = |node: &NodeIndex| {
+        let above = inputs.machine.pci.node(*node).parent;
+        above.is_some_and(|above| inputs.machine.pci.node(above).kind != NodeKind::RootComplex)
+    };
+    match (nodes.iter().all(has_port), nodes.len()) {
+        (true, 1) => "the LnkCap of its port is",
+        (true, _) => "the LnkCap of their ports is",
+        (false, 1) => "the port is",
+        (false, _) => "the ports are",
+    }
 }
 
 fn shown(reading: &Reading<impl ToString>) -> Option<Evidence> {

@@ -80,7 +80,7 @@ pub(super) fn complete(function: &mut Function) {
 
 fn capability(words: &ExpressWords, bytes: &mut [u8]) -> Result<(), String> {
     let lacks = |register: &str| format!("the text has no {register}; `lspci -vv` as root shows it");
-    let port_type = words.port_type.ok_or("lspci does not name the type of this port")?;
+    let port_type = words.port_type.ok_or("the text does not name the type of this port")?;
     let (supported, tags) = words.device_capabilities.ok_or_else(|| lacks("DevCap"))?.value;
     let (payload, request) = words.sizes.ok_or_else(|| lacks("DevCtl"))?.value;
     let is_integrated = matches!(port_type, 9 | 10);
