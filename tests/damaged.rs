@@ -5,7 +5,7 @@
 #[path = "common/program.rs"]
 mod program;
 
-use std::{collections::BTreeMap, io::Write};
+use std::{collections::BTreeMap, fs, io::Write};
 
 use program::{iodyno, text};
 use serde_json::Value;
@@ -328,4 +328,60 @@ fn a_link_of_width_0_is_none() {
     let port = "00:1d.0 PCI bridge: Intel Corporation Device a330 (prog-if 00 [Normal decode])\n\tBus: primary=00, secondary=01, subordinate=01, sec-latency=0\n\tCapabilities: [40] Express (v2) Root Port (Slot+), MSI 00\n\t\tDevCap:\tMaxPayload 256 bytes, PhantFunc 0\n\t\tDevCtl:\tMaxPayload 128 bytes, MaxReadReq 128 bytes\n\t\tLnkCap:\tPort #9, Speed 8GT/s, Width x4, ASPM L1\n\t\tLnkSta:\tSpeed 2.5GT/s (downgraded), Width x0 (downgraded)\n";
     let link = &functions(port)["0000:00:1d.0"]["link"];
     assert_eq!(link["state"], "none", "{link}");
+    assert_eq!((&link["width"], &link["max_width"]), (&Value::from(0), &Value::from(4)), "{link}");
+    let words = printed(port, &["tree", "--all"]);
+    assert!(words.contains("no link, up to Gen3 x4"), "{words}");
+    let capable_of_none = port.replace("Speed 8GT/s, Width x4", "Speed 8GT/s, Width x0");
+    assert_eq!(functions(&capable_of_none)["0000:00:1d.0"]["link"]["max_width"], 0);
+}
+
+const ID_NS: &str = "# nvme id-ns /dev/nvme0n1 -H\nNVME Identify Namespace 1:\nnsze    : 0xba4d4ab0\nncap    : 0xba4d4ab0\n\n<snip>\n\nnlbaf   : 4\nflbas   : 0\n  [3:0] : 0\tLeast significant 4 bits of Current LBA Format Selected\n\n<snip>\nLBA Format  0 : Metadata Size: 0   bytes - Data Size: 4096 bytes - Relative Performance: 0 Best (in use)\nLBA Format  1 : Metadata Size: 0   bytes - Data Size: 512 bytes - Relative Performance: 0x1 Better\n";
+
+#[test]
+fn a_listing_that_a_person_cut_inside_is_read() {
+    let drive = &drives(ID_NS)["nvme0n1"];
+    assert_eq!(
+        (drive["lba_bytes"].as_u64(), drive["size_bytes"].as_u64()),
+        (Some(4096), Some(12_802_570_518_528))
+    );
+    let unused = document(ID_NS, "tree")["source"]["unused_lines"].clone();
+    let lines: Vec<_> = unused.as_array().unwrap().iter().map(|row| row["line"].as_u64().unwrap()).collect();
+    assert_eq!(lines, [6, 12], "{unused}");
+}
+
+#[test]
+fn listings_that_contradict_each_other_are_not_mixed() {
+    let row = "/dev/nvme0n1      /dev/ng0n1            S6EUNA0R500358       1.6TB NVMe Gen4 U.2 SSD                  0x1          1.60  TB /   1.60  TB    512   B +  0 B   REV.SN49\n\n";
+    let text = format!("{row}{ID_NS}");
+    let drive = &drives(&text)["nvme0n1"];
+    assert_eq!(
+        (drive["lba_bytes"].as_u64(), drive["size_bytes"].as_u64()),
+        (Some(512), Some(1_600_000_000_000))
+    );
+    let words = printed(&text, &["tree"]).split_whitespace().collect::<Vec<_>>().join(" ");
+    let named = "nvme0n1 has 1.60 TB in blocks of 512 B in line 1 and 12.8 TB in blocks of 4096 B in line 3";
+    assert!(words.contains(named), "{words}");
+}
+
+#[test]
+fn a_drawing_quoted_with_bars_behind_a_fence_keeps_its_root_complex() {
+    let text = fs::read_to_string(format!(
+        "{}/tests/fixtures/listings/mail-strix-barred.txt",
+        env!("CARGO_MANIFEST_DIR")
+    ))
+    .unwrap();
+    let tree = document(&text, "tree");
+    let roots: Vec<_> =
+        tree["root_complexes"].as_array().unwrap().iter().map(|root| &root["address"]).collect();
+    assert!(roots.contains(&&Value::from("0000:00")), "{roots:?}");
+    assert!(!roots.contains(&&Value::from("0000:c3")), "{roots:?}");
+    assert_eq!(functions(&text)["0000:c3:00.0"]["parent"], "0000:00:03.1");
+}
+
+#[test]
+fn the_state_of_a_link_with_an_unknown_end_is_unknown() {
+    let text = "0000:3b:00.0 Ethernet controller: Example NIC\n\tLnkCap: Port #0, Speed 32GT/s, Width x16\n\tLnkSta: Speed 16GT/s (downgraded), Width x8 (downgraded)\n";
+    assert_eq!(functions(text)["0000:3b:00.0"]["link"]["state"], "unknown");
+    let at_most = text.replace("Speed 16GT/s (downgraded), Width x8 (downgraded)", "Speed 32GT/s, Width x16");
+    assert_eq!(functions(&at_most)["0000:3b:00.0"]["link"]["state"], "fine");
 }

@@ -390,3 +390,15 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn more_functions_than_any_machine_has_are_refused_in_one_line() {
+    let function = |number: usize| {
+        let (bus, device) = (number / 256, number % 256);
+        format!("{bus:02x}:{:02x}.{} Non-Volatile memory controller: X\n", device / 8, device % 8)
+    };
+    let text: String = (0..8193).map(function).collect();
+    let (status, words) = printed(&text, &["tree"]);
+    assert_eq!(status, Some(2));
+    assert!(words.contains("more than 8192 functions") && words.trim().lines().count() == 1, "{words}");
+}
