@@ -29,7 +29,7 @@ pub(super) fn stop(app: &mut App) -> Vec<Effect> {
         return app.grant(asks);
     }
     let Some(test) = app.shared.tests.running_mut() else {
-        app.tell("No test is running: {pull} starts one");
+        app.tell(app.shared.untestable().unwrap_or("No test is running: {pull} starts one"));
         return Vec::new();
     };
     test.stopping = true;

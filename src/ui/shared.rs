@@ -222,6 +222,18 @@ impl Shared {
         matches!(self.mode, Mode::Live | Mode::Demo(_))
     }
 
+    /// Why the drives of an opened machine cannot be tested; `None` where they can be.
+    pub fn untestable(&self) -> Option<&'static str> {
+        match self.mode {
+            Mode::Live | Mode::Demo(_) => None,
+            _ if self.machine.pasted.is_some() => {
+                Some("A text's drives cannot be tested; --demo tests simulated ones")
+            }
+            Mode::Capture => Some("A capture's drives cannot be tested; --demo tests simulated ones"),
+            Mode::Folder => Some("The drives of a copy cannot be tested; --demo tests simulated ones"),
+        }
+    }
+
     /// What to say where there is no finding.
     pub fn no_findings(&self) -> String {
         if self.machine.pasted.is_some() {

@@ -123,12 +123,10 @@ fn curve_title(shared: &Shared, curve: Curve, test: &Test) -> Vec<Piece> {
 }
 
 fn empty(shared: &Shared, brush: &mut Brush<'_>, inner: Rect) {
-    let text = if shared.can_test() {
+    let text = shared.untestable().unwrap_or(
         "{pull} on the machine screen runs the pull: all drives, one headline. Here {run} runs the workload on the left, on the drives \
-         that {mark} marks on the machine screen. Tests only read."
-    } else {
-        "A capture's drives cannot be tested. A demo has simulated drives: iodyno --demo"
-    };
+         that {mark} marks on the machine screen. Tests only read.",
+    );
     brush.lines(inner, &paragraph(&shared.keys.fill(text), Meaning::Quiet, inner.width), 0);
 }
 

@@ -248,8 +248,8 @@ impl Dyno {
         if shared.experiments.running().is_some() {
             return vec![tell("An experiment is running: {stop} stops it and restores settings")];
         }
-        if !shared.can_test() {
-            return vec![tell("A capture's drives cannot be tested; --demo tests simulated ones")];
+        if let Some(why) = shared.untestable() {
+            return vec![tell(why)];
         }
         if shared.pulls.running.is_some() {
             return vec![tell("A pull is running: {pull page} shows it, {stop} stops it")];
@@ -313,6 +313,6 @@ pub(super) fn pause(_: &mut Dyno, shared: &Shared) -> Asks {
     vec![match shared.tests.running().map(|test| test.state) {
         Some(RunState::Paused) => Ask::Effect(Effect::ResumeRun),
         Some(_) => Ask::Effect(Effect::PauseRun),
-        None => tell("No test is running: {run} starts one"),
+        None => tell(shared.untestable().unwrap_or("No test is running: {run} starts one")),
     }]
 }

@@ -71,8 +71,8 @@ impl Screen for Pull {
         if shared.experiments.running().is_some() {
             return vec![tell("An experiment is running: {stop} stops it and restores settings")];
         }
-        if !shared.can_test() {
-            return vec![tell("A capture's drives cannot be tested; --demo tests simulated ones")];
+        if let Some(why) = shared.untestable() {
+            return vec![tell(why)];
         }
         let targets: Vec<Target> = shared.tested_drives().map(Drive::target).collect();
         if targets.is_empty() {
