@@ -42,7 +42,7 @@ use self::{
 use crate::{
     app::MachineRead,
     capacity,
-    findings::Inputs,
+    findings::{self, Inputs},
     machine::Measured,
     report::{self, table::Column},
     runtime::{
@@ -292,8 +292,11 @@ fn tree(origin: &Origin, args: TreeArgs) -> Result<Status, Failure> {
     if args.format.json {
         return print(&report::json::text(&document));
     }
-    let judged = Judged::new(&Inputs::at_rest(&machine, &limits));
-    let look = report::tree::Look { width: columns(), all: args.all, units: units(false) };
+    let inputs = Inputs::at_rest(&machine, &limits);
+    let judged = Judged::new(&inputs);
+    let not_made = findings::not_made(&inputs, &judged.list);
+    let not_made = if not_made.iter().any(findings::NotMade::lacks_data) { not_made.len() } else { 0 };
+    let look = report::tree::Look { width: columns(), all: args.all, units: units(false), not_made };
     print_toned(&report::tree::text(&machine, &document, &judged.list, &judged.marked, look))
 }
 

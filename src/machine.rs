@@ -79,6 +79,15 @@ impl Machine {
         }
     }
 
+    /// What the top of a tree is: a root complex, or a bus whose bridge a text does not show.
+    pub(crate) fn kind_of_root(&self, root: NodeIndex) -> &'static str {
+        let is_unknown = |pasted: &Arc<Pasted>| match self.pci.node(root).address {
+            pci::NodeAddress::Root { domain, bus } => pasted.without_bridge.contains(&(domain, bus)),
+            pci::NodeAddress::Device(_) => false,
+        };
+        if self.pasted.as_ref().is_some_and(is_unknown) { "bus, bridge unknown" } else { "root complex" }
+    }
+
     /// The drive of that kernel name, or the path device.
     pub fn drive(&self, name: &DriveName) -> Option<&Drive> {
         self.block_devices().find(|drive| drive.name == *name)

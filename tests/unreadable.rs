@@ -85,6 +85,7 @@ fn a_sys_that_may_not_be_read_is_refused() {
     assert_eq!(status, Some(0));
     let warned = format!("1 of 1 PCI devices could not be read and are not checked ({device}/vendor: EACCES");
     assert!(out.find(&warned) < out.find("no limiting findings") && out.contains(&warned), "{out}");
+    assert!(out.contains("of 58 checks could not be made"), "no clean bill: {out}");
 }
 
 #[test]
@@ -100,4 +101,10 @@ fn a_container_without_pci_shows_its_block_devices() {
         let (status, _, said) = texts(&iodyno(origin, words));
         assert_eq!(status, Some(0), "{words}: {said}");
     }
+    let (_, out, _) = texts(&iodyno(origin, "drives --json"));
+    assert!(out.contains("\"vda\""), "{out}");
+    let (_, out, _) = texts(&iodyno(origin, "check"));
+    assert!(out.starts_with("1 drive\n"), "a copy without vda/device still has a disk: {out}");
+    assert!(out.contains("the copy has nothing about CPUs and kernel"), "{out}");
+    assert!(out.contains("only a test on that machine shows it"), "{out}");
 }

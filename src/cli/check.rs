@@ -56,7 +56,10 @@ pub(super) fn run(args: &CheckArgs, origin: &Origin) -> Result<Status, Failure> 
     let inputs = Inputs { units: units(args.json), ..Inputs::at_rest(&read.machine, &read.limits) };
     let findings = findings::check(&inputs);
     let width = columns().unwrap_or(WIDE).min(WIDE);
-    let not_made = findings::not_made(&inputs, &findings);
+    let mut not_made = findings::not_made(&inputs, &findings);
+    if !matches!(origin, Origin::Live | Origin::Demo(_)) {
+        findings::untestable(&mut not_made);
+    }
     if let Some(row) = row {
         print_toned(&text::explain(row, &findings, &not_made, width))?;
     } else {

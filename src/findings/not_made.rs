@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::{FINDINGS, Finding, Inputs, not_judged};
 use crate::{
-    machine::{Drive, LayerKind, Machine, NodeKind, PciNode},
+    machine::{Drive, LayerKind, Machine, NodeKind, PciNode, pci::NOT_EXPRESS},
     model::{FindingId, Reading},
 };
 
@@ -21,7 +21,7 @@ pub struct NotMade {
 impl NotMade {
     /// Whether it lacks data, not a test or the privilege to read.
     pub(crate) fn lacks_data(&self) -> bool {
-        NEEDS.iter().map(|need| need.because).chain([NO_BLOCK_DEVICES]).any(|because| because == self.because)
+        NEEDS.iter().map(|need| need.because).chain(OF_DATA).any(|because| because == self.because)
     }
 }
 
@@ -35,6 +35,15 @@ struct Need {
 }
 
 const NO_TEST: &str = "no test is running";
+/// The same where a machine was opened: no test can run there.
+const NO_TEST_HERE: &str = "only a test on that machine shows it";
+const NO_CAPABILITY: &str = "no device of the text has a PCI Express capability";
+const NO_PCI: &str = "no PCI device could be read";
+const COPY_WITHOUT_DRIVES: &str =
+    "the copy has no block devices: copy /sys/block with what its links lead to";
+const COPY_WITHOUT_HOST: &str = "the copy has nothing about CPUs and kernel: copy /proc too";
+/// What lacks of a machine's data beside the needs of rows.
+const OF_DATA: [&str; 5] = [NO_BLOCK_DEVICES, NO_CAPABILITY, NO_PCI, COPY_WITHOUT_DRIVES, COPY_WITHOUT_HOST];
 const NO_BLOCK_DEVICES: &str = "NVMe controllers, but no block devices are listed";
 const NO_DRIVES: &str = "the text has no block devices and their settings: `lsblk -O -J`";
 const NO_LINKS: &str = "the text has no speed and width of links: `sudo lspci -vv`";
@@ -249,9 +258,12 @@ pub fn not_made(inputs: &Inputs, found: &[Finding]) -> Vec<NotMade> {
     let lacks = |row: &str| -> Option<&'static str> {
         let need = NEEDS.iter().find(|need| need.rows.contains(&row))?;
         if machine.pasted.is_some() {
-            return (!(need.is_met)(machine)).then_some(need.because);
+            return (!(need.is_met)(machine)).then(|| lacking_in_text(machine, need));
         }
-        (has_no_drives && need.of_drives).then_some(NO_BLOCK_DEVICES)
+        if has_no_drives && need.of_drives {
+            return Some(NO_BLOCK_DEVICES);
+        }
+        lacking_in_copy(machine, need)
     };
     let unread = FINDINGS
         .iter()
@@ -264,6 +276,50 @@ pub fn not_made(inputs: &Inputs, found: &[Finding]) -> Vec<NotMade> {
         }
     }
     all
+}
+
+/// What a text lacks for checks whose need is not met.
+fn lacking_in_text(machine: &Machine, need: &Need) -> &'static str {
+    if need.of_drives
+        && machine.hardware_drives().next().is_none()
+        && !functions(machine).any(PciNode::is_nvme)
+    {
+        return NO_DRIVES;
+    }
+    let has_none =
+        |node: &PciNode| node.express.problem().is_some_and(|problem| *problem.reason == *NOT_EXPRESS);
+    let is_of_registers = [NO_LINKS, NO_REGISTERS].contains(&need.because);
+    if is_of_registers && functions(machine).next().is_some() && functions(machine).all(has_none) {
+        return NO_CAPABILITY;
+    }
+    need.because
+}
+
+/// What a copy of /sys without /proc lacks: each running system has CPUs and a kernel release.
+fn lacking_in_copy(machine: &Machine, need: &Need) -> Option<&'static str> {
+    if !machine.processors.cpus.is_empty() || machine.host.kernel.is_known() {
+        return None;
+    }
+    if need.because == NO_HOST {
+        return (!(need.is_met)(machine)).then_some(COPY_WITHOUT_HOST);
+    }
+    (need.of_drives && machine.hardware_drives().next().is_none()).then_some(COPY_WITHOUT_DRIVES)
+}
+
+/// The checks about drives and their way to the CPU, where no PCI function of several could be read.
+pub(crate) fn without_pci(found: &[Finding]) -> impl Iterator<Item = NotMade> {
+    let is_found =
+        |id: FindingId| found.iter().any(|finding| finding.id == id || finding.folds.contains(&id));
+    let is_of_drives = |id: FindingId| NEEDS.iter().any(|need| need.of_drives && need.rows.contains(&id.0));
+    let rows = FINDINGS.iter().map(|row| row.id).filter(move |id| is_of_drives(*id) && !is_found(*id));
+    rows.map(|id| NotMade { id, because: NO_PCI })
+}
+
+/// Says of checks that need a test that none can run, as of an opened machine.
+pub(crate) fn untestable(not_made: &mut [NotMade]) {
+    for known in not_made.iter_mut().filter(|known| known.because == NO_TEST) {
+        known.because = NO_TEST_HERE;
+    }
 }
 
 fn functions(machine: &Machine) -> impl Iterator<Item = &PciNode> {

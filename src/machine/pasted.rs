@@ -1,6 +1,10 @@
 //! [`Pasted`]: texts of other tools that were opened in place of a machine.
 
-use std::{borrow::Cow, collections::BTreeMap, sync::Arc};
+use std::{
+    borrow::Cow,
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use crate::{model::PciAddress, text::Label};
 
@@ -17,6 +21,8 @@ pub struct Pasted {
     pub unused_lines: usize,
     /// Links that lspci marks "(downgraded)". The mark depends on its version, so no finding follows from it.
     pub downgraded: Vec<Downgraded>,
+    /// Buses, domain and number, that stand in place of a root complex because the text shows no bridge above them.
+    pub without_bridge: BTreeSet<(u32, u8)>,
     /// Line of the text by sysfs path, also by a register's path (`.../config LnkSta`).
     pub lines: BTreeMap<Arc<str>, usize>,
 }
@@ -73,6 +79,13 @@ impl Pasted {
         }
     }
 
+    /// The line that states a value: `line 123`. `None` for a value that the text does not state.
+    pub(crate) fn stated_at(&self, path: &str) -> Option<String> {
+        let file = path.split(' ').next().unwrap_or(path);
+        let line = self.lines.get(path).or_else(|| self.lines.get(file))?;
+        Some(format!("line {line}"))
+    }
+
     /// The place of a reading in the text: `line 123`. Of the nearest folder if the path itself has no line.
     pub fn place(&self, path: &str) -> Option<String> {
         let file = path.split(' ').next().unwrap_or(path);
@@ -101,6 +114,8 @@ mod tests {
         ] {
             assert_eq!(pasted.place(path).as_deref(), place, "{path}");
         }
+        assert_eq!(pasted.stated_at("/sys/a/b/config LnkSta").as_deref(), Some("line 7"));
+        assert_eq!(pasted.stated_at("/sys/a/b/class"), None, "the text does not state it");
     }
 
     #[test]

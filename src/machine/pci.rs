@@ -161,6 +161,9 @@ pub struct Express {
     pub target_speed: Option<TransferRate>,
 }
 
+/// Why a function has no PCI Express registers, though its capabilities are readable.
+pub(crate) const NOT_EXPRESS: &str = "no PCI Express capability: a conventional PCI device";
+
 /// Why a width of 0 is none: no link is up, as below an empty slot.
 pub(crate) const NO_LANES: &str = "0 lanes: no link is up";
 
@@ -261,6 +264,18 @@ impl PciTree {
     /// The root complex above `index`.
     pub fn root_of(&self, index: NodeIndex) -> NodeIndex {
         self.ancestry(index).last().unwrap_or(index)
+    }
+
+    /// Device and function of a node, `01.1`; with its bus where a text lacks the bridge above it: `02:00.0`.
+    pub(crate) fn place_of(&self, index: NodeIndex) -> String {
+        let node = self.node(index);
+        let parent = node.parent.map(|parent| self.node(parent).address);
+        match (node.address, parent) {
+            (NodeAddress::Device(address), Some(NodeAddress::Root { bus, .. })) if bus != address.bus => {
+                format!("{:02x}:{}", address.bus, node.address.place())
+            }
+            _ => node.address.place(),
+        }
     }
 
     /// The board's name of the slot that holds `index`: of the nearest node that has one.

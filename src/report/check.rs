@@ -11,7 +11,7 @@ use super::{
     wrap_onto,
 };
 use crate::{
-    findings::{FINDINGS, Finding, Gain, NotMade, Risk, Row},
+    findings::{self, FINDINGS, Finding, Gain, NotMade, Risk, Row},
     machine::{Machine, layers::Dm},
     model::{FindingId, Problem, ProblemKind, Severity},
     units::counted,
@@ -39,6 +39,11 @@ impl<'a> CheckDocument<'a> {
         problems.dedup();
         let tables = unread_tables(machine).filter(|it| not_judged.iter().all(|known| known.id != it.id));
         not_judged.extend(tables);
+        let (missing, all) = unread_of_all(machine, &problems);
+        if missing > 0 && missing == all {
+            let known: BTreeSet<FindingId> = not_judged.iter().map(|it| it.id).collect();
+            not_judged.extend(findings::without_pci(findings).filter(|it| !known.contains(&it.id)));
+        }
         Self { machine, findings, not_judged, problems }
     }
 }
@@ -205,26 +210,39 @@ fn heading(machine: &Machine) -> String {
 
 /// Devices that are listed and cannot be read: functions without ids, and names that lead nowhere.
 pub(super) fn unread(machine: &Machine, problems: &[Problem]) -> String {
-    let lost = || problems.iter().filter(|problem| super::is_lost_device(machine, problem));
-    let (silent, functions) = (machine.pci.silent_functions().count(), machine.pci.functions().count());
-    let (missing, all) = (silent + lost().count(), functions + lost().count());
+    let (missing, all) = unread_of_all(machine, problems);
     if missing == 0 {
         return String::new();
     }
+    let mut lost = problems.iter().filter(|problem| super::is_lost_device(machine, problem));
     let problem = machine.pci.silent_functions().find_map(|node| node.vendor.problem());
-    let problem = problem.or_else(|| lost().next().cloned());
+    let problem = problem.or_else(|| lost.next().cloned());
     let why = problem.map_or_else(String::new, |problem| format!(" ({}: {})", problem.path, problem.reason));
     format!("{missing} of {all} PCI devices could not be read and are not checked{why}\n")
+}
+
+/// PCI devices that cannot be read, and all that are listed.
+fn unread_of_all(machine: &Machine, problems: &[Problem]) -> (usize, usize) {
+    let lost = problems.iter().filter(|problem| super::is_lost_device(machine, problem)).count();
+    (machine.pci.silent_functions().count() + lost, machine.pci.functions().count() + lost)
+}
+
+/// `no limiting findings`, with the number of checks that lack data.
+pub(super) fn no_findings(lacking: usize) -> String {
+    let all = FINDINGS.len();
+    match lacking {
+        0 => "no limiting findings".to_owned(),
+        not => format!("no limiting findings; {not} of {all} checks could not be made"),
+    }
 }
 
 fn summary(loud: &[&Finding], document: &CheckDocument) -> String {
     let number = |severity| loud.iter().filter(|finding| finding.severity == severity).count();
     match (number(Severity::High), number(Severity::Warning)) {
-        (0, 0) if document.lacks_data() => {
-            let (all, not) = (FINDINGS.len(), document.not_judged.len());
-            format!("no limiting findings; {not} of {all} checks could not be made\n")
+        (0, 0) => {
+            let lacking = if document.lacks_data() { document.not_judged.len() } else { 0 };
+            no_findings(lacking) + "\n"
         }
-        (0, 0) => "no limiting findings\n".to_owned(),
         (high, 0) => format!("{high} high\n"),
         (0, warnings) => format!("{}\n", counted(warnings, "warning")),
         (high, warnings) => format!("{high} high, {}\n", counted(warnings, "warning")),

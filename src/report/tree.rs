@@ -72,6 +72,8 @@ pub(crate) struct Look {
     pub all: bool,
     /// Units of limits.
     pub units: UnitSystem,
+    /// Checks that could not be made, where some lack data.
+    pub not_made: usize,
 }
 
 /// The tree with its marks. `marked` are the nodes that findings point at.
@@ -80,13 +82,16 @@ pub(crate) fn text(
     document: &TreeDocument,
     findings: &[Finding],
     marked: &BTreeMap<NodeIndex, Severity>,
-    Look { width, all, units }: Look,
+    Look { width, all, units, not_made }: Look,
 ) -> Toned {
     let marks = marks(machine, marked);
+    let root = |root| (machine.pci.node(root).address.to_string(), machine.kind_of_root(root));
+    let kinds: BTreeMap<String, &str> = machine.pci.roots().map(root).collect();
     let (mut rows, mut worst, mut folded) = (Vec::new(), Vec::new(), 0);
     flatten::walk(document.root_complexes.iter().collect(), "", 0, &mut |node: &NodeRow, guides, depth| {
         let own = marks.get(&node.address).map_or(&[][..], Vec::as_slice);
-        rows.push(row(node, own, &guides, if depth == 0 { "root complex" } else { "" }, units));
+        let kind = if depth == 0 { kinds.get(&node.address).copied().unwrap_or_default() } else { "" };
+        rows.push(row(node, own, &guides, kind, units));
         worst.push((own.first().copied(), own.iter().any(|mark| *mark >= Mark::SlowLink)));
         let (shown, hidden): (Vec<_>, Vec<_>) =
             node.children.iter().partition(|child| all || matters(child, &marks));
@@ -103,7 +108,8 @@ pub(crate) fn text(
             _ => Tone::Plain,
         }
     };
-    let mut text = table::toned(&COLUMNS, &rows, width, tone);
+    let is_empty = rows.is_empty();
+    let mut text = if is_empty { Toned::default() } else { table::toned(&COLUMNS, &rows, width, tone) };
     if folded > 0 {
         let words = format!(
             "{} folded: no drive, card or mark is below them; --all shows them\n",
@@ -111,10 +117,11 @@ pub(crate) fn text(
         );
         text.push_toned(Tone::Quiet, &words);
     }
-    text.push(&others(machine));
+    let others = others(machine);
+    text.push(if is_empty { others.trim_start() } else { &others });
     text.push("\n");
     text.push_toned(Tone::Warning, &super::check::unread(machine, &document.problems));
-    text.append(&counts(findings, &marks));
+    text.append(&counts(findings, &marks, not_made));
     text.push(&needs_root(&document.problems, "tree"));
     if let Some(pasted) = &machine.pasted {
         text.push(&super::pasted::text(pasted, width.unwrap_or(usize::MAX).max(60)));
@@ -193,7 +200,7 @@ fn marks(machine: &Machine, marked: &BTreeMap<NodeIndex, Severity>) -> BTreeMap<
 }
 
 /// `▲ 1 high, ▼ 1 link downtrained; details: iodyno check`.
-fn counts(findings: &[Finding], marks: &BTreeMap<String, Vec<Mark>>) -> Toned {
+fn counts(findings: &[Finding], marks: &BTreeMap<String, Vec<Mark>>, not_made: usize) -> Toned {
     let found = |severity| findings.iter().filter(|finding| finding.severity == severity).count();
     let links = |mark: Mark| marks.values().flatten().filter(|one| **one == mark).count();
     let mut line = Toned::default();
@@ -210,7 +217,8 @@ fn counts(findings: &[Finding], marks: &BTreeMap<String, Vec<Mark>>) -> Toned {
         }
     }
     if line.plain().is_empty() {
-        line.push_toned(Tone::Good, "no limiting findings");
+        let tone = if not_made == 0 { Tone::Good } else { Tone::Warning };
+        line.push_toned(tone, &super::check::no_findings(not_made));
     }
     line.push("; details: iodyno check\n");
     line

@@ -222,6 +222,7 @@ fn kind_of(root: &dyn SysRoot, name: &str, path: &str, device: &str) -> DriveKin
     }
     let is_virtual = path.starts_with("/sys/devices/virtual/")
         || copied::is_copied(path)
+            && !copied::is_hardware_name(name)
             && root.link(&format!("{path}/device")).is_err_and(|error| error.is_absent());
     if is_virtual {
         let is_array = name

@@ -1,7 +1,10 @@
 //! PCI configuration space: header, capability list and PCI Express capability (PCI Express Base Specification,
 //! sections 7.5.1 and 7.5.3), parsed from untrusted bytes.
 
-use crate::{machine::Express, units::TransferRate};
+use crate::{
+    machine::{Express, pci::NOT_EXPRESS},
+    units::TransferRate,
+};
 
 /// Bytes of configuration space that are read. The rest (extended capabilities) costs the CPU about
 /// a microsecond per word on real ports, a millisecond per device.
@@ -26,7 +29,7 @@ pub enum ConfigError {
     #[error("only 64 bytes are readable; run as root for the capabilities")]
     NeedsRoot,
     /// The capability list ends without one.
-    #[error("no PCI Express capability: a conventional PCI device")]
+    #[error("{}", NOT_EXPRESS)]
     NotExpress,
     /// The list loops or the capability exceeds the space.
     #[error("invalid capability list at {0:#04x}")]

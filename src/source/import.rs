@@ -81,6 +81,12 @@ pub fn read(content: &[u8]) -> Result<Option<TextRoot>, String> {
         unused: notes.unused,
         unused_lines: notes.count,
         downgraded: std::mem::take(&mut facts.downgraded),
+        without_bridge: tree
+            .without_bridge
+            .iter()
+            .filter(|bus| tree.roots.contains_key(bus))
+            .copied()
+            .collect(),
         lines: std::collections::BTreeMap::new(),
     };
     Ok(Some(root::build(facts, &tree, pasted)))

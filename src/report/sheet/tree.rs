@@ -101,7 +101,7 @@ fn line(dossier: &Dossier, row: &Row) -> [String; 3] {
         return columns(&format!("{guides}{} more like {like}, to {to}", row.drives.len()), None, None, "");
     };
     let (at, tree) = (machine.pci.node(node), &machine.pci);
-    let place = tree.node(head).address.place();
+    let place = tree.place_of(head);
     let below = drive::count(machine.drives_below(node));
     let (name, limit) = match (&row.kind, drive) {
         (RowKind::Root, _) => {

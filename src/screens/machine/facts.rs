@@ -22,7 +22,7 @@ pub(super) fn heading(shared: &Shared, row: &Row) -> String {
         (_, Some(drive), _) => drive.to_string(),
         (RowKind::Alike, ..) => format!("{} drives", row.drives.len()),
         (RowKind::Root, _, Some(node)) => {
-            format!("root complex {}", shared.machine.pci.node(node).address)
+            format!("{} {}", shared.machine.kind_of_root(node), shared.machine.pci.node(node).address)
         }
         (_, _, Some(node)) => shared.machine.pci.node(node).address.to_string(),
         (RowKind::Group(Group::Arrays), ..) => "arrays and volumes".to_owned(),
@@ -35,8 +35,9 @@ pub(super) fn heading(shared: &Shared, row: &Row) -> String {
 pub(super) fn of_row(shared: &Shared, row: &Row) -> Vec<Fact> {
     let mut facts = read_of_row(shared, row);
     if let Some(pasted) = &shared.machine.pasted {
-        for path in facts.iter_mut().filter_map(|fact| fact.path.as_mut()) {
-            *path = pasted.place(path).map_or_else(|| path.clone(), Arc::from);
+        for fact in &mut facts {
+            // A value that the text does not state has no line.
+            fact.path = fact.path.take().and_then(|path| pasted.stated_at(&path)).map(Arc::from);
         }
     }
     facts
@@ -109,7 +110,7 @@ fn about_drive(shared: &Shared, drive: &Drive, row: &Row, facts: &mut Vec<Fact>)
         facts.extend(heat(temperature));
     }
     facts.extend(layers::of_drive(&shared.machine, drive));
-    facts.push(in_use(drive));
+    facts.push(in_use(drive, shared.machine.pasted.is_some()));
     facts.extend(read("NUMA", &drive.numa_node, |node| {
         node.map_or_else(|| "none reported".to_owned(), |node| format!("node {node}"))
     }));
@@ -234,8 +235,11 @@ fn heat(temperature: &Temperature) -> Option<Fact> {
     Some(found)
 }
 
-fn in_use(drive: &Drive) -> Fact {
+fn in_use(drive: &Drive, is_of_text: bool) -> Fact {
     if drive.used_by.is_empty() && !drive.users_unread.is_empty() {
+        if is_of_text {
+            return Fact { meaning: Meaning::Quiet, ..fact("in use", "unknown: `lsblk` shows it") };
+        }
         // The same of every file: a text has none of them.
         let first = drive.users_unread.first().map(|problem| &problem.reason);
         if drive.users_unread.len() > 1 && drive.users_unread.iter().all(|it| Some(&it.reason) == first) {

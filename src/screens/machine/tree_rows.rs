@@ -364,7 +364,7 @@ impl RowPainter<'_> {
         };
         vec![
             piece(self.shared.machine.pci.node(node).address.to_string(), Meaning::Figure),
-            piece(" root complex", Meaning::Text),
+            piece(format!(" {}", self.shared.machine.kind_of_root(node)), Meaning::Text),
             piece(drives, Meaning::Quiet),
         ]
     }
@@ -372,7 +372,7 @@ impl RowPainter<'_> {
     fn device_name(&self) -> Vec<Piece> {
         let (Some(head), Some(index)) = (self.row.head, self.row.node) else { return Vec::new() };
         let tree = &self.shared.machine.pci;
-        let mut pieces = vec![piece(format!("{} ", tree.node(head).address.place()), Meaning::Quiet)];
+        let mut pieces = vec![piece(format!("{} ", tree.place_of(head)), Meaning::Quiet)];
         let node = tree.node(index);
         if self.row.drive().is_some() {
             pieces.extend(self.drive_name());

@@ -17,6 +17,16 @@ pub(super) fn is_copied(path: &str) -> bool {
     parent(path) == "/sys/block"
 }
 
+/// Whether a kernel name is that of hardware: a copy may lack its link `device`, which software devices do not have.
+pub(super) fn is_hardware_name(name: &str) -> bool {
+    let is_lettered = |prefix: &str| {
+        name.strip_prefix(prefix).is_some_and(|rest| {
+            (1..=3).contains(&rest.len()) && rest.bytes().all(|byte| byte.is_ascii_lowercase())
+        })
+    };
+    ["sd", "vd", "hd", "xvd", "dasd"].into_iter().any(is_lettered)
+}
+
 /// What lies below PCI functions, by name (`nvme0`, `virtio1`, `host2`): the function and the folder.
 pub(super) type Hosts = HashMap<String, (NodeIndex, String)>;
 
