@@ -373,8 +373,8 @@ fn wide_slot(tree: &PciTree, drive: &Drive) -> Option<Detection> {
     let title = format!("{}: one {own} drive in the {slot} slot {}", drive.name, port.address);
     (is_slot && slot.0 >= 8 && own.0 == 4 && port.children.len() == 1).then(|| {
         Detection::new(Severity::Info, title).about([Subject::drive(drive)]).with_evidence([
-            Evidence::new(format!("{}/max_link_width", port.path), slot.0.to_string()),
-            Evidence::new(format!("{}/max_link_width", node.path), own.0.to_string()),
+            Evidence::new(format!("{}/max_link_width", port.path), slot.to_string()),
+            Evidence::new(format!("{}/max_link_width", node.path), own.to_string()),
         ])
     })
 }
