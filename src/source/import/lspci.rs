@@ -10,7 +10,7 @@ use super::sections::Kind;
 
 /// `lspci`, with any of `-v`, `-n`, `-D`, `-k`, `-q`, `-x`.
 pub(super) const LIST: Kind = Kind {
-    begins: |line, _| functions::is_first(line),
+    begins: |line, next| functions::is_first(line) || functions::is_selection(line, next),
     continues: functions::continues,
     tolerates: 3,
     read: |lines, facts| Some(functions::read(lines, facts)),

@@ -27,6 +27,22 @@ pub(super) fn is_first(line: &str) -> bool {
     header(line).is_some()
 }
 
+/// The function that a command selects, whose output may be cut to lines of its body: `$ sudo lspci -vvs 03:00.0 | grep Lnk`.
+fn selected(line: &str) -> Option<PciAddress> {
+    if !line.contains("lspci") || !is_prompt(line) {
+        return None;
+    }
+    let mut words = line.split_whitespace().skip_while(|word| !word.ends_with("lspci"));
+    words.find(|word| word.starts_with('-') && !word.starts_with("--") && word.ends_with('s'))?;
+    address(words.next()?)
+}
+
+/// Whether a listing without first lines begins: a command that selects a function, and a line of a body.
+pub(super) fn is_selection(line: &str, next: Option<&str>) -> bool {
+    next.is_some_and(|next| word(next.trim_start()).is_some() && header(next).is_none())
+        && selected(line).is_some()
+}
+
 /// Whether a line belongs to the body of a function.
 pub(super) fn continues(line: &str) -> bool {
     line.starts_with([' ', '\t']) && !line.trim_start().starts_with(['$', '#', '|', '+', '\\', '-'])
@@ -188,7 +204,8 @@ fn without_ids(text: &str) -> &str {
 
 /// Reads a listing.
 pub(super) fn read(lines: &[Line], facts: &mut Facts) -> Cow<'static, str> {
-    let mut list = List { facts, current: None, wrapped: None, register: None, seen: Seen::default() };
+    let mut list =
+        List { facts, current: None, wrapped: None, register: None, selected: None, seen: Seen::default() };
     for line in lines {
         if line.text.trim().is_empty() {
             list.wrapped = None;
@@ -248,13 +265,21 @@ struct List<'a> {
     wrapped: Option<(PciAddress, String, usize, bool)>,
     /// The register whose words are collected: its name, them, and its line.
     register: Option<(&'static str, String, usize)>,
+    /// A function that a command names, until a line of its body shows it.
+    selected: Option<PciAddress>,
     seen: Seen,
 }
 
 impl List<'_> {
     fn line(&mut self, line: &Line) {
+        if let Some(address) = selected(&line.text) {
+            self.finish();
+            (self.current, self.wrapped, self.selected) = (None, None, Some(address));
+            return;
+        }
         if let Some((address, rest)) = header(&line.text) {
             self.finish();
+            self.selected = None;
             self.first(address, rest, line.number);
             self.bridges_of_path(line);
             // Programs wrap lines of about 72 characters; the end of a name is a bracket more often than not.
@@ -284,6 +309,10 @@ impl List<'_> {
             self.seen.body |= word == "Flags" || word == "Control";
             self.seen.registers |= word == "Control";
             self.seen.drivers |= word.starts_with("Kernel");
+            if let Some(address) = self.selected.take() {
+                self.facts.function(address, line.number);
+                self.current = Some(address);
+            }
             self.fact(word, value, line);
         } else if text.contains("Unknown header type") {
             self.finish();
