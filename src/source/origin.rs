@@ -1,6 +1,7 @@
 //! [`Origin`]: the machine to read, and how to open it. Captures are recognized by content.
 
 use std::{
+    borrow::Cow,
     fs::{self, File},
     io::{self, Read},
     path::{Path, PathBuf},
@@ -169,15 +170,28 @@ fn packed(content: &[u8]) -> Option<(&'static str, &'static str)> {
 }
 
 /// Guesses the kind of a text without a listing, and the fix.
-fn recognise(content: &[u8]) -> (&'static str, &'static str) {
+fn recognise(content: &[u8]) -> (Cow<'static, str>, &'static str) {
     let start = content.trim_ascii_start();
     if content.contains(&0) && str::from_utf8(content).is_err() {
-        ("is a binary file, which cannot be opened", MAKE_ONE)
+        ("is a binary file, which cannot be opened".into(), MAKE_ONE)
     } else if start.starts_with(b"{") || start.starts_with(b"[") {
-        ("looks like JSON results, which cannot be opened", MAKE_ONE)
+        match broken_json(start) {
+            Some(wrong) => (format!("is no valid JSON: {wrong}").into(), "correct that line"),
+            None => ("looks like JSON results, which cannot be opened".into(), MAKE_ONE),
+        }
     } else {
-        ("contains no iodyno capture and no listing of lspci", MAKE_ONE)
+        ("contains no iodyno capture and no listing of lspci".into(), MAKE_ONE)
     }
+}
+
+/// Why a document is no JSON: `number out of range at line 9 column 24`. Larger ones take too much memory to be parsed for this.
+fn broken_json(content: &[u8]) -> Option<String> {
+    const MOST: usize = 1 << 20;
+    let is_small = content.len() <= MOST;
+    is_small
+        .then(|| serde_json::from_slice::<serde_json::Value>(content).err())
+        .flatten()
+        .map(|wrong| wrong.to_string())
 }
 
 #[cfg(test)]

@@ -28,11 +28,19 @@ fn read(lines: &[Line], facts: &mut Facts) -> Option<Cow<'static, str>> {
     let text: String = lines.iter().flat_map(|line| [&*line.text, "\n"]).collect();
     let mut command = None;
     for document in Deserializer::from_str(&text).into_iter::<Value>() {
-        let Ok(document) = document else {
-            for line in lines {
-                facts.notes.unused_text(line, "a JSON document that is cut or invalid");
+        let document = match document {
+            Ok(document) => document,
+            Err(wrong) => {
+                // The place is counted from the listing's first line, and the reason alone is wanted.
+                let words = wrong.to_string();
+                let words = words.split(" at line ").next().unwrap_or_default();
+                for line in lines {
+                    facts
+                        .notes
+                        .unused_text(line, &format!("a JSON document that is cut or invalid ({words})"));
+                }
+                break;
             }
-            break;
         };
         if nvme_list::json(&document, first, facts) {
             command = Some("nvme list -o json".into());
