@@ -29,7 +29,9 @@ pub(super) fn read(root: &dyn SysRoot, path: &str, express: &Reading<Express>) -
     };
     let width = |file: &str, register: &str, of: fn(&Express) -> u8| {
         let second = || second(express, register, |it| lanes(of(it).into()));
-        width(root, &format!("{path}/{file}")).or(second)
+        let of_file = width(root, &format!("{path}/{file}"));
+        // A register with 0 lanes is an answer, a missing file is none.
+        if of_file.is_absent() && registers.is_some() { second() } else { of_file.or(second) }
     };
     let link = Link {
         speed: speed("current_link_speed", "LnkSta", |it| it.speed),
