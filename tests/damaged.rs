@@ -385,3 +385,32 @@ fn the_state_of_a_link_with_an_unknown_end_is_unknown() {
     let at_most = text.replace("Speed 16GT/s (downgraded), Width x8 (downgraded)", "Speed 32GT/s, Width x16");
     assert_eq!(functions(&at_most)["0000:3b:00.0"]["link"]["state"], "fine");
 }
+
+#[test]
+fn the_output_of_grep_belongs_to_the_function_of_its_command() {
+    let text = "$ sudo lspci -vvs 03:00.0 | grep -E 'LnkCap|LnkSta'   # RTX 5060 Ti\n    LnkCap:  Speed 32GT/s, Width x8   (PCIe Gen 5 x8)\n    LnkSta:  Speed 8GT/s (downgraded), Width x4 (downgraded)\n\n$ sudo lspci -vvs 07:00.0 | grep -E 'LnkCap|LnkSta'\n    LnkCap:  Speed 16GT/s, Width x16\n    LnkSta:  Speed 16GT/s, Width x16\n\n$ lspci -s 99:00.0\n$ lspci -s 08:00.0\n08:00.0 VGA compatible controller: NVIDIA Corporation Device 2204\n";
+    let found = functions(text);
+    assert_eq!(found["0000:03:00.0"]["link"]["max_speed_gts"], 32.0);
+    assert_eq!(found["0000:07:00.0"]["link"]["width"], 16);
+    assert!(found.contains_key("0000:08:00.0") && !found.contains_key("0000:99:00.0"), "{:?}", found.keys());
+}
+
+#[test]
+fn a_text_without_drives_or_capabilities_is_told_so() {
+    let text = "00:03.0 SCSI storage controller: Red Hat, Inc. Virtio 1.0 block device\n\tControl: I/O+ Mem+ BusMaster+\n\tCapabilities: [98] MSI-X: Enable+ Count=3 Masked-\n";
+    let words = printed(text, &["check"]).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(!words.contains("no speed and width of links") && !words.contains("lspci -t"), "{words}");
+    let drive = text.replace("SCSI storage controller", "Non-Volatile memory controller");
+    let words = printed(&drive, &["check"]).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("no device of the text has a PCI Express capability"), "{words}");
+    let tree = printed(text, &["tree"]);
+    assert!(tree.contains("of 58 checks could not be made"), "{tree}");
+}
+
+#[test]
+fn what_stands_in_place_of_a_root_complex_is_named() {
+    let text = "2f:00.0 Non-Volatile memory controller: Samsung Electronics Co Ltd Device a80a\n";
+    assert!(printed(text, &["tree"]).contains("0000:2f bus, bridge unknown"));
+    let list = "Node             SN                   Model                                    Namespace Usage                      Format           FW Rev\n---------------- -------------------- ---------------------------------------- --------- -------------------------- ---------------- --------\n/dev/nvme0n1     1                    A                                        1           2.00  TB /   2.00  TB    512   B +  0 B   F1\n";
+    assert!(!printed(list, &["tree"]).starts_with('\n'), "a tree without functions has no empty lines");
+}
