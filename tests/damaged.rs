@@ -392,6 +392,7 @@ fn the_output_of_grep_belongs_to_the_function_of_its_command() {
     let found = functions(text);
     assert_eq!(found["0000:03:00.0"]["link"]["max_speed_gts"], 32.0);
     assert_eq!(found["0000:07:00.0"]["link"]["width"], 16);
+    assert!(!printed(text, &["check"]).contains("could not be read"));
     assert!(found.contains_key("0000:08:00.0") && !found.contains_key("0000:99:00.0"), "{:?}", found.keys());
 }
 

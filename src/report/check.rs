@@ -221,8 +221,11 @@ pub(super) fn unread(machine: &Machine, problems: &[Problem]) -> String {
     format!("{missing} of {all} PCI devices could not be read and are not checked{why}\n")
 }
 
-/// PCI devices that cannot be read, and all that are listed.
+/// PCI devices that cannot be read, and all that are listed. A text shows of a device what its listing has.
 fn unread_of_all(machine: &Machine, problems: &[Problem]) -> (usize, usize) {
+    if machine.pasted.is_some() {
+        return (0, machine.pci.functions().count());
+    }
     let lost = problems.iter().filter(|problem| super::is_lost_device(machine, problem)).count();
     (machine.pci.silent_functions().count() + lost, machine.pci.functions().count() + lost)
 }
