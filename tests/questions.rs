@@ -68,7 +68,7 @@ fn the_footer_of_a_question_has_its_keys_and_no_others() {
     let mut headless = open("threadripper-before", (120, 40));
     for (keys, has, leave) in [
         ("3l+a", "Enter write  Esc cancel", "<Esc>"),
-        ("q", "a review  d drop, quit  Esc cancel", "<Esc>"),
+        ("q", "Enter review  d drop, quit  Esc cancel", "<Esc>"),
         ("E", "w save  y copy  Esc close", "<Esc>"),
         ("a<Enter>q", "u undo  k keep  e print rules  Esc cancel", "<Esc>"),
         (":", "↑↓ select  Enter run  Esc cancel", "<Esc>"),

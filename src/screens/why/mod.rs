@@ -147,7 +147,7 @@ fn source<T>(shared: &Shared, of: impl FnOnce(&Inputs<'_>) -> T) -> Source<T> {
         }
         Mode::Demo(_) if is_at_rest && shared.load.source == LoadSource::Nothing => {
             return Source::Nothing(
-                "A demo has no load of its own. r runs the pull on its simulated drives; this screen then shows where the time goes.",
+                "A demo has no load of its own. {pull} runs the pull on its simulated drives; this screen then shows where the time goes.",
             );
         }
         Mode::Demo(_) | Mode::Live => {}
