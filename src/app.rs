@@ -104,19 +104,19 @@ impl App {
 
     /// Shows a notice.
     pub(crate) fn tell(&mut self, text: impl Into<String>) {
-        self.note(Notice { text: text.into(), problem: false });
+        self.note(&text.into(), false);
     }
 
     /// Shows a notice of a problem.
     pub(crate) fn warn(&mut self, text: impl Into<String>) {
-        self.note(Notice { text: text.into(), problem: true });
+        self.note(&text.into(), true);
     }
 
     /// Shows a notice with keys in place of commands.
-    fn note(&mut self, notice: Notice) {
-        let notice = Notice { text: self.shared.keys.fill(&notice.text), ..notice };
-        self.notice_until = self.shared.now + notice::reading_time(&notice.text);
-        self.notice = Some(notice);
+    fn note(&mut self, text: &str, problem: bool) {
+        let text = self.shared.keys.fill(text);
+        self.notice_until = self.shared.now + notice::reading_time(&text);
+        self.notice = Some(Notice { text, problem });
     }
 
     /// Shows another screen, with what it should show.
@@ -165,7 +165,7 @@ impl App {
         for ask in asks {
             match ask {
                 Ask::Effect(effect) => effects.push(effect),
-                Ask::Notice(notice) => self.note(notice),
+                Ask::Notice(notice) => self.note(&notice.text, notice.problem),
                 Ask::Show(screen, subject) => effects.extend(self.open(screen, subject)),
                 Ask::Hand(screen, subject) => effects.extend(self.hand(screen, &subject)),
                 Ask::Open(screen) => self.overlay = Some(Overlay::Screen(screen, 0)),

@@ -24,16 +24,14 @@ impl KeyNames {
         let mut rest = text;
         while let Some((before, after)) = rest.split_once('{') {
             filled.push_str(before);
-            match after.split_once('}').filter(|(name, _)| self.0.contains_key(name)) {
-                Some((name, behind)) => {
-                    filled.push_str(&self.of(name));
-                    rest = behind;
-                }
-                None => {
-                    filled.push('{');
-                    rest = after;
-                }
-            }
+            let command = after.split_once('}').filter(|(name, _)| self.0.contains_key(name));
+            rest = if let Some((name, behind)) = command {
+                filled.push_str(&self.of(name));
+                behind
+            } else {
+                filled.push('{');
+                after
+            };
         }
         filled + rest
     }

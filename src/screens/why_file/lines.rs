@@ -95,18 +95,14 @@ fn answered(shared: &Shared, answer: &FileAnswer, width: u16) -> Vec<Vec<Piece>>
             width,
         );
     }
-    let mut lines = match answer.path.verdict(shared.units) {
-        Some(verdict) => {
-            let titled =
-                |title, text: &str, meaning| hanging(piece(title, Meaning::Quiet), text, meaning, width);
-            let mut lines = titled("Bottleneck  ", &verdict.text, Meaning::Figure);
-            lines.extend(titled("Remedy      ", &verdict.remedy, Meaning::Text));
-            lines
-        }
-        None => {
-            let meaning = if answer.path.doubt().is_some() { Meaning::Warning } else { Meaning::Good };
-            paragraph(&no_loss(&answer.path), meaning, width)
-        }
+    let mut lines = if let Some(verdict) = answer.path.verdict(shared.units) {
+        let titled = |title, text: &str, meaning| hanging(piece(title, Meaning::Quiet), text, meaning, width);
+        let mut lines = titled("Bottleneck  ", &verdict.text, Meaning::Figure);
+        lines.extend(titled("Remedy      ", &verdict.remedy, Meaning::Text));
+        lines
+    } else {
+        let meaning = if answer.path.doubt().is_some() { Meaning::Warning } else { Meaning::Good };
+        paragraph(&no_loss(&answer.path), meaning, width)
     };
     if let Some(doubt) = answer.path.doubt().filter(|_| answer.path.unsure().is_none()) {
         lines.extend(paragraph(&doubt, Meaning::Warning, width));
