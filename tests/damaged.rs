@@ -361,6 +361,11 @@ fn listings_that_contradict_each_other_are_not_mixed() {
     let words = printed(&text, &["tree"]).split_whitespace().collect::<Vec<_>>().join(" ");
     let named = "nvme0n1 has 1.60 TB in blocks of 512 B in line 1 and 12.8 TB in blocks of 4096 B in line 3";
     assert!(words.contains(named), "{words}");
+    let unused =
+        document(&format!("{text}\n\nno line of a listing\n"), "tree")["source"]["unused_lines"].clone();
+    let lines: Vec<u64> =
+        unused.as_array().unwrap().iter().map(|line| line["line"].as_u64().unwrap()).collect();
+    assert!(lines.len() > 1 && lines.is_sorted(), "{unused}");
 }
 
 #[test]

@@ -74,7 +74,9 @@ pub fn read(content: &[u8]) -> Result<Option<TextRoot>, String> {
     }
     facts.functions.values_mut().for_each(registers::complete);
     let tree = tree::build(&facts);
-    let notes = std::mem::take(&mut facts.notes);
+    let mut notes = std::mem::take(&mut facts.notes);
+    // Contradictions are found after the lines behind them.
+    notes.unused.sort_by_key(|unused| unused.line);
     let pasted = Pasted {
         listings,
         lacks: lacks(&facts, &tree),
