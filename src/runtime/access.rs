@@ -33,7 +33,7 @@ pub(crate) fn check(path: &Path, size: Option<Bytes>) -> Result<(), EngineError>
     may(path, Access::READ_OK).map_err(|error| refused(path, &error))
 }
 
-/// Why one of these targets cannot be read whoever asks: it is not there, or a folder. With a size, a missing file is laid out.
+/// Why one of these targets cannot be read by any user: it is not there, or a folder. With a size, a missing file is laid out.
 pub(crate) fn missing(targets: &[Target], size: Option<Bytes>) -> Option<EngineError> {
     let mut errors = targets.iter().filter_map(|target| check(&target.path, size).err());
     errors.find(|error| {
