@@ -217,14 +217,14 @@ impl Waterfall {
         share.map(|(_, share)| *share).filter(|share| *share > BUSY).unwrap_or_default()
     }
 
-    /// The step that would be named without the load of other programs, its loss, and their share of the CPUs.
+    /// Where no step is named: the one that would be without the load of other programs, its loss, and their share of the CPUs.
     pub fn unsure(&self) -> Option<(&Step, f64, f64)> {
         let losses = (0..self.steps.len()).filter_map(|index| Some((index, self.share_lost(index)?)));
         let (index, lost) =
             losses.max_by(|a, b| a.1.total_cmp(&b.1)).filter(|(_, lost)| *lost >= LEAST_LOSS)?;
         let step = &self.steps[index];
         let taken = self.taken(step);
-        (taken > 0.0 && !self.counts(index)).then_some((step, lost, taken))
+        (taken > 0.0 && self.worst().is_none()).then_some((step, lost, taken))
     }
 
     /// Names of steps below that could not be read, up to the one that a step is compared with: its loss may be theirs.
@@ -358,6 +358,8 @@ mod tests {
         assert_eq!(path.worst(), None);
         let (step, lost, taken) = path.unsure().unwrap();
         assert_eq!((step.layer, (lost * 100.0).round(), taken), (Layer::Mmap, 69.0, 0.8));
+        path.steps[5].rate = Rate::Measured(vec![7e8; 4]);
+        assert_eq!((path.worst(), path.unsure()), (Some(5), None), "another step is named, with its doubt");
         path.steps[6].rate = Rate::Measured(vec![1e6; 4]);
         assert_eq!(path.worst(), Some(6), "no load of others explains 99.9 %");
     }
