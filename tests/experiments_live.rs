@@ -116,19 +116,27 @@ fn a_signal_ends_it_after_everything_was_put_back() {
 }
 
 /// Kills it at moments spread over its life; the next change puts everything back. 50 rounds are a long test.
+///
+/// Even rounds count from its start, odd ones from the first setting that was seen changed: a clock alone may miss them all.
 #[test]
 fn killed_at_any_moment_the_next_change_restores_without_asking() {
     let Some(device) = LoopDevice::new(16 << 20) else { return };
     let rounds = std::env::var("IODYNO_KILL_ROUNDS").ok().and_then(|n| n.parse().ok()).unwrap_or(6_u64);
     let before = device.read_settings();
-    let (mut killed, mut changed) = (0, 0);
+    let mut changed = 0;
     for round in 0..rounds {
         let state = tempfile::tempdir().unwrap();
         let mut command = experiment(state.path(), &device, "5m");
         let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-        // From before the first change to the tenth round or so, at moments that no step of it shares.
-        std::thread::sleep(Duration::from_micros(50_000 + round * 618_033 % 2_500_000));
-        killed += usize::from(child.try_wait().unwrap().is_none());
+        // From before the first change to the tenth run or so, at moments that no step of it shares.
+        let spread = Duration::from_micros(round * 618_033 % 2_500_000);
+        if round % 2 == 0 {
+            std::thread::sleep(Duration::from_millis(50) + spread);
+        } else {
+            wait_until_changed(&device, &mut child);
+            std::thread::sleep(spread / 50);
+        }
+        assert!(child.try_wait().unwrap().is_none(), "round {round} ended before it was killed");
         child.kill().unwrap();
         child.wait().unwrap();
         changed += usize::from(device.read_settings() != before);
@@ -136,10 +144,7 @@ fn killed_at_any_moment_the_next_change_restores_without_asking() {
         assert!(output.status.success(), "round {round}: {}", text(&output));
         assert_eq!(device.read_settings(), before, "round {round}: {}", text(&output));
     }
-    println!(
-        "{killed} of {rounds} were killed while they ran, {changed} of them with settings changed; all came back"
-    );
-    assert_eq!(killed as u64, rounds, "each was killed while it ran");
+    println!("{rounds} were killed while they ran, {changed} of them with settings changed; all came back");
     assert!(changed > 0, "no kill met a changed setting; the test watched nothing");
 }
 
