@@ -311,6 +311,21 @@ fn a_damaged_line_costs_itself_and_is_named() {
 }
 
 #[test]
+fn damaged_lines_are_no_proof_that_nothing_changed() {
+    let state = tempfile::tempdir().unwrap();
+    fs::write(state.path().join("journal.jsonl"), "nonsense\n".repeat(20)).unwrap();
+    let out = |args: &[&str]| String::from_utf8(iodyno(state.path(), args).stdout).unwrap();
+    let said = "no readable change since boot; 20 lines of the journal could not be read\n";
+    assert_eq!(out(&["tune", "undo", "--all"]), said);
+    assert_eq!(out(&["tune", "undo"]), said);
+    for args in [&["tune", "undo", "--dry-run"][..], &["tune", "export", "udev"]] {
+        assert_eq!(out(args), format!("# {said}"), "{args:?}");
+    }
+    let journal = out(&["tune", "journal"]);
+    assert!(journal.ends_with("\n20 lines could not be read\n"), "{journal}");
+}
+
+#[test]
 fn zeros_and_torn_lines_cost_themselves_and_are_named() {
     let Some(device) = LoopDevice::new(16 << 20) else { return };
     let state = tempfile::tempdir().unwrap();

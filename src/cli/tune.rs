@@ -286,6 +286,9 @@ impl Context {
         let (steps, left) = crate::tune::undo::plan(&change_log, &which, &self.machine);
         if dry_run || !(steps.is_empty() || service.may_write) {
             print(&report::undo_commands(&steps, &left))?;
+            if steps.is_empty() && left.is_empty() && held.is_empty() {
+                print(&format!("# {}\n", report::nothing_changed(service.unread()?)))?;
+            }
             return if dry_run { Ok(Status::Done) } else { Err(needs_root("tune undo")) };
         }
         let tuner = service.open_to_undo(Purpose::Command)?;
@@ -294,20 +297,23 @@ impl Context {
             say(&format!("the undo is not recorded, so the next undo repeats it: {error}"));
         }
         tuner.keep()?;
-        if !restored.is_empty() || held.is_empty() {
-            print(&report::restored(&restored, !all && device.is_none() && !change_log.entries.is_empty()))?;
+        let kept_remain = !all && device.is_none() && !change_log.entries.is_empty();
+        print(&report::restored(&restored, kept_remain && held.is_empty()))?;
+        if restored.is_empty() && held.is_empty() && !kept_remain {
+            print(&format!("{}\n", report::nothing_changed(service.unread()?)))?;
         }
         Ok(if is_whole(&restored) { Status::Done } else { Status::No })
     }
 
     fn show_journal(&self, json: bool) -> Result<Status, Failure> {
         let journal = Journal::new(store::folder());
-        let records = journal.contents()?.records;
+        let contents = journal.contents()?;
+        let (unread, records) = (contents.unread(), contents.records);
         let boot = self.machine.host.boot_id.value().map_or("", Label::as_str);
         let text = if json {
             report::journal_json(&records)
         } else {
-            report::journal(&records, boot, &journal.path())
+            report::journal(&records, unread, boot, &journal.path())
         };
         print(&text)
     }
@@ -323,7 +329,11 @@ impl Context {
         };
         let left_out = export.left_out.iter().map(|line| format!("# left out: {}\n", Label::new(line)));
         let text = export.text + &left_out.collect::<String>();
-        print(if text.is_empty() { "# no settings changed since boot\n" } else { &text })
+        if text.is_empty() {
+            let unread = self.service.as_ref().map_or(Ok(0), |service| service.unread())?;
+            return print(&format!("# {}\n", report::nothing_changed(unread)));
+        }
+        print(&text)
     }
 }
 

@@ -20,6 +20,7 @@ use crate::{
         tuner::Restored,
         undo::Step,
     },
+    units::counted,
 };
 
 /// One setting on one device, with CONTRACT's names.
@@ -165,14 +166,21 @@ pub(crate) fn restored(report: &[(Step, Restored)], kept_remain: bool) -> String
         let (device, setting) = (Label::new(&step.device.name), Label::new(&step.setting));
         let _infallible = writeln!(text, "{device} {setting}: {}", became(step, restored));
     }
-    if report.is_empty() {
-        text.push_str(if kept_remain {
-            "only kept changes remain; --all undoes them\n"
-        } else {
-            "no settings changed since boot\n"
-        });
+    if report.is_empty() && kept_remain {
+        text.push_str("only kept changes remain; --all undoes them\n");
     }
     text
+}
+
+/// Where the journal has no change; `unread` of its lines are damaged and could have one.
+pub(crate) fn nothing_changed(unread: usize) -> String {
+    match unread {
+        0 => "no settings changed since boot".to_owned(),
+        unread => {
+            let lines = counted(unread, "line");
+            format!("no readable change since boot; {lines} of the journal could not be read")
+        }
+    }
 }
 
 fn became(step: &Step, restored: &Restored) -> String {
@@ -197,7 +205,7 @@ fn became(step: &Step, restored: &Restored) -> String {
 }
 
 /// The journal: records of this boot, and the number of older ones.
-pub(crate) fn journal(records: &[Record], boot: &str, path: &Path) -> String {
+pub(crate) fn journal(records: &[Record], unread: usize, boot: &str, path: &Path) -> String {
     let mut text = format!("{}\n", Label::new(&path.to_string_lossy()));
     let (now, older): (Vec<_>, Vec<_>) = records.iter().partition(|record| record.boot == boot);
     for record in now {
@@ -222,8 +230,10 @@ pub(crate) fn journal(records: &[Record], boot: &str, path: &Path) -> String {
     if !older.is_empty() {
         let _infallible = writeln!(text, "{} records of earlier boots", older.len());
     }
-    if records.is_empty() {
+    if records.is_empty() && unread == 0 {
         text.push_str("empty: no setting was changed yet\n");
+    } else if unread > 0 {
+        let _infallible = writeln!(text, "{} could not be read", counted(unread, "line"));
     }
     text
 }

@@ -88,6 +88,11 @@ impl SettingsService {
         Ok(ChangeLog::of(&self.journal.contents()?.records, self.boot()?))
     }
 
+    /// The number of the journal's damaged lines.
+    pub fn unread(&self) -> Result<usize, JournalError> {
+        Ok(self.journal.contents()?.unread())
+    }
+
     /// The journal's first damaged lines, a sentence each, and the number of the others.
     pub fn damage(&self) -> Result<Vec<String>, JournalError> {
         let path = self.journal.path();

@@ -44,6 +44,13 @@ pub struct Contents {
     pub more_damaged: usize,
 }
 
+impl Contents {
+    /// All damaged lines.
+    pub fn unread(&self) -> usize {
+        self.damaged.len() + self.more_damaged
+    }
+}
+
 /// Parses a journal. A last line without an end was torn by a kill before its change was made, and is skipped; any other
 /// invalid line is damaged. Zeros, which a loss of power leaves, are no part of the record behind them.
 pub fn parse(content: &[u8]) -> Contents {
