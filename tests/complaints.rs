@@ -30,6 +30,22 @@ fn an_argument_that_conflicts_has_its_name() {
 }
 
 #[test]
+fn an_unknown_finding_names_its_nearest_and_the_list() {
+    let said = |words: &[&str]| text(&iodyno(Path::new("/nowhere"), words));
+    let list = "`iodyno check --explain` lists all\n";
+    for (id, near) in [
+        ("lnk-downtrained", "did you mean link-downtrained? "),
+        ("shared", "did you mean shared-root-complex? "),
+        ("zzz", ""),
+    ] {
+        let expected = format!("iodyno: --explain {id}: no such finding; {near}{list}");
+        assert_eq!(said(&["check", "--explain", id]), expected);
+    }
+    let all = said(&["check", "--explain"]);
+    assert!(all.starts_with("link-downtrained ") && all.lines().count() == 58, "{all}");
+}
+
+#[test]
 fn the_state_folder_of_a_journal_is_one_harmless_line() {
     let folder = tempfile::tempdir().unwrap();
     let state = folder.path().join("x\u{1b}[31m\nfake: line");

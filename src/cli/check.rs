@@ -4,6 +4,7 @@ use clap::{Args, ValueEnum};
 
 use super::{Complaint, Failure, Status, columns, print, print_toned, read, units};
 use crate::{
+    config,
     findings::{self, FINDINGS, Finding, Inputs, Row},
     model::Severity,
     report::{
@@ -21,8 +22,8 @@ pub(super) struct CheckArgs {
     /// Exit with status 1 on a finding of at least this severity
     #[arg(long, value_name = "SEVERITY")]
     fail_on: Option<Threshold>,
-    /// Explain one finding and what it found here
-    #[arg(long, value_name = "ID", conflicts_with = "json")]
+    /// Explain one finding and what it found here; without ID, list all
+    #[arg(long, value_name = "ID", num_args = 0..=1, default_missing_value = "", conflicts_with = "json")]
     explain: Option<String>,
 }
 
@@ -51,6 +52,9 @@ impl From<Threshold> for Severity {
 const WIDE: usize = 110;
 
 pub(super) fn run(args: &CheckArgs, origin: &Origin) -> Result<Status, Failure> {
+    if args.explain.as_deref() == Some("") {
+        return print(&catalogue());
+    }
     let row = args.explain.as_deref().map(row_named).transpose()?;
     let read = read(origin)?;
     let inputs = Inputs { units: units(args.json), ..Inputs::at_rest(&read.machine, &read.limits) };
@@ -77,9 +81,25 @@ fn fails(threshold: Option<Threshold>, findings: &[Finding]) -> bool {
     threshold.is_some_and(|least| findings.iter().any(|finding| finding.severity >= Severity::from(least)))
 }
 
+/// The id and title of every finding.
+fn catalogue() -> String {
+    let width = FINDINGS.iter().map(|row| row.id.0.len()).max().unwrap_or_default();
+    let line = |text: String, row: &Row| text + &format!("{:<width$}  {}\n", row.id.0, row.title);
+    FINDINGS.iter().fold(String::new(), line)
+}
+
 fn row_named(id: &str) -> Result<&'static Row, Complaint> {
+    const LIST: &str = "`iodyno check --explain` lists all";
     findings::row(id).ok_or_else(|| {
-        let ids: Vec<_> = FINDINGS.iter().map(|row| row.id.0).collect();
-        Complaint::new(format!("--explain {id}"), "no such finding", format!("use one of {}", ids.join(", ")))
+        let ids: Vec<&str> = FINDINGS.iter().map(|row| row.id.0).collect();
+        let mut near = config::nearest(id, &ids);
+        // A name of which less than half is the same is no slip of the fingers.
+        near.retain(|name| name.contains(id) || strsim::levenshtein(id, name) * 2 <= name.len());
+        let fix = if near.is_empty() {
+            LIST.to_owned()
+        } else {
+            format!("did you mean {}? {LIST}", near.join(", "))
+        };
+        Complaint::new(format!("--explain {id}"), "no such finding", fix)
     })
 }

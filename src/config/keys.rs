@@ -256,9 +256,9 @@ fn robbed(config: &Config, names: &Names, command: &str) -> Option<(Key, &'stati
 }
 
 /// The three names that are most like a word.
-fn nearest<'a>(word: &str, names: &[&'a str]) -> Vec<&'a str> {
+pub(crate) fn nearest<'a>(word: &str, names: &[&'a str]) -> Vec<&'a str> {
     let mut names = names.to_vec();
-    names.sort_by_key(|name| strsim::levenshtein(word, name));
+    names.sort_by_key(|name| (!name.contains(word), strsim::levenshtein(word, name)));
     names.truncate(3);
     names
 }
