@@ -94,6 +94,9 @@ impl App {
             app.hear(news);
         }
         app.refresh();
+        if let Some(cut) = app.shared.cut() {
+            app.warn(cut);
+        }
         app
     }
 
@@ -295,7 +298,10 @@ impl App {
     }
 
     fn take_machine(&mut self, read: MachineRead) {
-        self.shared.machine = read.machine;
+        let before = std::mem::replace(&mut self.shared.machine, read.machine);
+        if let Some(cut) = self.shared.cut().filter(|_| before.cuts != self.shared.machine.cuts) {
+            self.warn(cut);
+        }
         self.shared.problems = read.problems;
         self.shared.limits = read.limits;
         if self.shared.mode == Mode::Live {

@@ -29,7 +29,7 @@ pub(crate) use rules::SettingRule;
 use std::{collections::BTreeMap, path::Path, sync::Arc};
 
 use crate::{
-    model::{DriveName, NodeIndex, Reading},
+    model::{DriveName, NodeIndex, Problem, Reading},
     text::Label,
 };
 
@@ -53,6 +53,8 @@ pub struct Machine {
     pub posted_msi_row: Reading<bool>,
     /// Rules that write settings at boot, in the order in which they take effect.
     pub rules: Vec<SettingRule>,
+    /// Folders and files with more names or bytes than are read: checks of what they hold are no good news.
+    pub cuts: Vec<Problem>,
     /// Results of earlier tests on it.
     pub measured: Vec<Measured>,
     /// Timeouts and resets of NVMe controllers in the kernel log, oldest first.
@@ -72,6 +74,7 @@ impl Machine {
             processors: self.processors.clone(),
             posted_msi_row: self.posted_msi_row.clone(),
             rules: self.rules.clone(),
+            cuts: self.cuts.clone(),
             measured: self.measured.clone(),
             driver_messages: self.driver_messages.clone(),
             layers: self.layers.clone(),

@@ -51,6 +51,7 @@ pub fn read_machine(root: &dyn SysRoot) -> (Machine, Vec<Problem>) {
     let (rules, of_rules) = rules::read(root);
     let (measured, of_measured) = measured(root);
     problems.extend([of_drives, of_processors, of_rules, of_measured].into_iter().flatten());
+    let cuts = problems.iter().filter(|problem| problem.kind == ProblemKind::Cut).cloned().collect();
     let machine = Machine {
         host,
         pci,
@@ -60,6 +61,7 @@ pub fn read_machine(root: &dyn SysRoot) -> (Machine, Vec<Problem>) {
         processors,
         posted_msi_row: interrupts::posted_msi_row(root),
         rules,
+        cuts,
         measured,
         driver_messages: nvme::messages::read(root),
         pasted: root.pasted(),

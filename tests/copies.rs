@@ -171,6 +171,17 @@ fn links_that_lead_nowhere_are_no_clean_bill() {
 }
 
 #[test]
+fn an_empty_folder_is_called_one() {
+    let whole = laid_out("laptop");
+    fs::create_dir(whole.path().join("sys/bus/pci/devices/0000:77:00.0")).unwrap();
+    for (status, words) in said(whole.path()) {
+        assert_eq!(status, Some(0), "{words}");
+        let line = "(/sys/bus/pci/devices/0000:77:00.0: an empty folder: copy the files in it)";
+        assert!(words.contains(line), "{words}");
+    }
+}
+
+#[test]
 fn a_drive_of_an_unlisted_function_has_no_address() {
     let whole = laid_out("laptop");
     let devices = whole.path().join("sys/bus/pci/devices");

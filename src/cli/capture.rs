@@ -21,7 +21,7 @@ use rustix::{
 
 use super::{
     failure::{Complaint, Failure, Status, words},
-    print,
+    print, say,
 };
 use crate::{
     redact::capture_text,
@@ -44,7 +44,10 @@ pub(super) struct CaptureArgs {
 pub(super) fn run(origin: &Origin, args: &CaptureArgs) -> Result<Status, Failure> {
     let root = origin.open()?;
     let recorder = Recorder::new(root.as_ref());
-    source::read_machine(&recorder);
+    let (machine, _) = source::read_machine(&recorder);
+    for cut in &machine.cuts {
+        say(&format!("{}: {}", cut.path, cut.reason));
+    }
     source::counters::read(&recorder);
     let text = capture_text(recorder.into_recorded(), args.with_serials);
     if text.len() > MOST_TEXT {

@@ -43,7 +43,17 @@ const COPY_WITHOUT_DRIVES: &str =
     "the copy has no block devices: copy /sys/block with what its links lead to";
 const COPY_WITHOUT_HOST: &str = "the copy has nothing about CPUs and kernel: copy /proc too";
 /// What lacks of a machine's data beside the needs of rows.
-const OF_DATA: [&str; 5] = [NO_BLOCK_DEVICES, NO_CAPABILITY, NO_PCI, COPY_WITHOUT_DRIVES, COPY_WITHOUT_HOST];
+const OF_DATA: [&str; 7] = [
+    NO_BLOCK_DEVICES,
+    NO_CAPABILITY,
+    NO_PCI,
+    COPY_WITHOUT_DRIVES,
+    COPY_WITHOUT_HOST,
+    MORE_DEVICES,
+    MORE_RULES,
+];
+const MORE_DEVICES: &str = "more devices are listed than iodyno reads";
+const MORE_RULES: &str = "boot rules have more names or bytes than iodyno reads";
 const NO_BLOCK_DEVICES: &str = "NVMe controllers, but no block devices are listed";
 const NO_DRIVES: &str = "the text has no block devices and their settings: `lsblk -O -J`";
 const NO_LINKS: &str = "the text has no speed and width of links: `sudo lspci -vv`";
@@ -263,7 +273,7 @@ pub fn not_made(inputs: &Inputs, found: &[Finding]) -> Vec<NotMade> {
         if has_no_drives && need.of_drives {
             return Some(NO_BLOCK_DEVICES);
         }
-        lacking_in_copy(machine, need)
+        lacking_in_copy(machine, need).or_else(|| cut(machine, need, row))
     };
     let unread = FINDINGS
         .iter()
@@ -304,6 +314,16 @@ fn lacking_in_copy(machine: &Machine, need: &Need) -> Option<&'static str> {
         return (!(need.is_met)(machine)).then_some(COPY_WITHOUT_HOST);
     }
     (need.of_drives && machine.hardware_drives().next().is_none()).then_some(COPY_WITHOUT_DRIVES)
+}
+
+/// What was not read of a machine with more devices or rules than are read: a check that found nothing saw a part.
+fn cut(machine: &Machine, need: &Need, row: &str) -> Option<&'static str> {
+    let has =
+        |is_of_devices: bool| machine.cuts.iter().any(|cut| cut.path.starts_with("/sys/") == is_of_devices);
+    match row {
+        "rule-reverts" => has(false).then_some(MORE_RULES),
+        _ => (need.of_drives && has(true)).then_some(MORE_DEVICES),
+    }
 }
 
 /// The checks about drives and their way to the CPU, where no PCI function of several could be read.

@@ -24,6 +24,9 @@ pub enum ProblemKind {
     Denied,
     /// Not usable (`Unknown`, width 255, EIO, a parse error); the reason quotes it.
     Malformed,
+    /// More names or bytes than are read. JSON keeps one word for it and for values that are not usable.
+    #[serde(rename = "malformed")]
+    Cut,
 }
 
 /// A value that could not be read, as in `problems: [{path, reason}]` of JSON documents.

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     machine::rules::{RuleKind, SettingRule},
-    source::rules::{BootLine, boot_lines, shell_writes},
+    source::rules::{BootLine, CUTS, boot_lines, shell_writes},
     text::Label,
 };
 
@@ -130,7 +130,8 @@ pub(super) fn boot_rules(redactor: &mut Redactor, text: &str) -> String {
     let lines = boot_lines(text);
     let line = |BootLine { path: file, number, text }: &BootLine| {
         let number = number.to_string();
-        [&path(redactor, file), ":", &number, ":", &boot_line(redactor, file, text), "\n"].concat()
+        let text = if CUTS.contains(&text.as_str()) { text.clone() } else { boot_line(redactor, file, text) };
+        [&path(redactor, file), ":", &number, ":", &text, "\n"].concat()
     };
     lines.iter().map(line).collect()
 }

@@ -208,8 +208,18 @@ fn heading(machine: &Machine) -> String {
     format!("{}\n", parts.join(" · "))
 }
 
-/// Devices that are listed and cannot be read: functions without ids, and names that lead nowhere.
+/// Devices that are listed and cannot be read: functions without ids, and names that lead nowhere. Then folders and files with
+/// more than is read.
 pub(super) fn unread(machine: &Machine, problems: &[Problem]) -> String {
+    unread_devices(machine, problems) + &cuts(machine)
+}
+
+/// A line for each folder or file of which a part is not read.
+pub(crate) fn cuts(machine: &Machine) -> String {
+    machine.cuts.iter().flat_map(|cut| [&*cut.path, ": ", &*cut.reason, "\n"]).collect()
+}
+
+fn unread_devices(machine: &Machine, problems: &[Problem]) -> String {
     let (missing, all) = unread_of_all(machine, problems);
     if missing == 0 {
         return String::new();

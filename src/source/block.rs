@@ -96,12 +96,14 @@ fn functions(tree: &PciTree) -> HashMap<PciAddress, NodeIndex> {
     tree.iter().filter_map(function).collect()
 }
 
-/// A link that leads out of a copy.
+/// A link that leads out of a copy, or a folder that was not copied with its files.
 fn missing(root: &dyn SysRoot, name: &str) -> Option<Problem> {
     let path = format!("/sys/block/{name}");
-    let is_dangling = root.link(&path).is_ok() && root.list(&path).is_err();
-    is_dangling
-        .then(|| Problem::new(ProblemKind::Absent, path, "a link to /sys/devices, which this copy lacks"))
+    let why = match root.list(&path) {
+        Ok(names) => names.is_empty().then_some(root::EMPTY_FOLDER)?,
+        Err(_) => root.link(&path).is_ok().then_some("a link to /sys/devices, which this copy lacks")?,
+    };
+    Some(Problem::new(ProblemKind::Absent, path, why))
 }
 
 /// One drive; `None` for an unused software device, a CD-ROM, or a drive that disappeared meanwhile.

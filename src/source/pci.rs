@@ -56,7 +56,7 @@ fn device_folders(root: &dyn SysRoot, problems: &mut Vec<Problem>) -> Vec<(PciAd
     let names = match root.list(DEVICES) {
         Ok(names) => root::first(names, MOST_FUNCTIONS, DEVICES, problems),
         Err(error) => {
-            let folders = if error.is_absent() { folders_below_roots(root) } else { Vec::new() };
+            let folders = if error.is_absent() { folders_below_roots(root, problems) } else { Vec::new() };
             if folders.is_empty() {
                 problems.push(error.into_problem(DEVICES));
             }
@@ -82,17 +82,22 @@ fn device_folders(root: &dyn SysRoot, problems: &mut Vec<Problem>) -> Vec<(PciAd
 }
 
 /// Folders named by PCI addresses below `/sys/devices/pciDDDD:BB`, for a copy without `/sys/bus/pci`.
-fn folders_below_roots(root: &dyn SysRoot) -> Vec<(PciAddress, String)> {
+fn folders_below_roots(root: &dyn SysRoot, problems: &mut Vec<Problem>) -> Vec<(PciAddress, String)> {
+    const ABOVE: &str = "/sys/devices";
     /// Buses in a row: a domain has 256.
     const MOST_DEPTH: usize = 256;
     let mut found = BTreeMap::new();
-    let mut open = vec![("/sys/devices".to_owned(), 0)];
+    let (mut open, mut is_cut) = (vec![(ABOVE.to_owned(), 0)], false);
     while let Some((folder, depth)) = open.pop() {
         for name in root.list(&folder).unwrap_or_default() {
             let path = format!("{folder}/{name}");
             let is_new = match name.parse::<PciAddress>() {
                 Ok(address) if depth > 0 && found.len() < MOST_FUNCTIONS => {
                     !found.contains_key(&address) && found.insert(address, path.clone()).is_none()
+                }
+                Ok(address) if depth > 0 => {
+                    is_cut |= !found.contains_key(&address);
+                    false
                 }
                 _ => root_name(&name).is_some(),
             };
@@ -101,12 +106,18 @@ fn folders_below_roots(root: &dyn SysRoot) -> Vec<(PciAddress, String)> {
             }
         }
     }
+    if is_cut {
+        let why = format!("more than {MOST_FUNCTIONS} PCI devices; the others are not read");
+        problems.push(Problem::new(ProblemKind::Cut, ABOVE, why));
+    }
     found.into_iter().collect()
 }
 
 fn gone(root: &dyn SysRoot, path: String) -> Problem {
     let is_partial = root.list("/sys/devices").is_err_and(|error| error.is_absent());
-    let why = if is_partial {
+    let why = if root.list(&path).is_ok_and(|names| names.is_empty()) {
+        root::EMPTY_FOLDER
+    } else if is_partial {
         "a link to /sys/devices, which this copy lacks"
     } else {
         "the device was removed while it was read; read again"

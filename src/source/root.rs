@@ -67,6 +67,9 @@ pub trait SysRoot: Send + Sync {
     }
 }
 
+/// Why a device's folder of a copy tells nothing.
+pub(crate) const EMPTY_FOLDER: &str = "an empty folder: copy the files in it";
+
 /// Calls `each` with all names of a folder, in the kernel's order.
 pub(crate) fn all_names(root: &dyn SysRoot, path: &str, each: &mut dyn FnMut(&str)) -> Result<(), RootError> {
     let mut from = Some(0);
@@ -138,10 +141,9 @@ impl RootError {
             Self::Errno(libc::EPERM) => {
                 (ProblemKind::Denied, "EPERM: not permitted, by privilege or a security policy".to_owned())
             }
-            Self::Errno(libc::EFBIG) => (
-                ProblemKind::Malformed,
-                "EFBIG: longer than such a file or folder can be; not read".to_owned(),
-            ),
+            Self::Errno(libc::EFBIG) => {
+                (ProblemKind::Cut, "EFBIG: longer than such a file or folder can be; not read".to_owned())
+            }
             absent if absent.is_absent() => (ProblemKind::Absent, absent.to_string()),
             other => (ProblemKind::Malformed, other.to_string()),
         };
@@ -281,8 +283,8 @@ pub(crate) fn first(
     problems: &mut Vec<Problem>,
 ) -> Vec<String> {
     if names.len() > most {
-        let why = format!("has {} names; the first {most} are read", names.len());
-        problems.push(Problem::new(ProblemKind::Malformed, folder, why));
+        let why = format!("{} names; the first {most} are read", names.len());
+        problems.push(Problem::new(ProblemKind::Cut, folder, why));
         names.truncate(most);
     }
     names

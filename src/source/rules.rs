@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     machine::rules::{RuleKind, SettingRule},
-    model::Problem,
+    model::{Problem, ProblemKind, Reading},
 };
 
 /// The rules in the order in which they take effect: the last matching one wins.
@@ -26,10 +26,12 @@ pub(crate) fn read(root: &dyn SysRoot) -> (Vec<SettingRule>, Vec<Problem>) {
         rules.extend(At { kind: RuleKind::Argument, path: COMMAND_LINE, line: 1 }.arguments(line));
     }
     rules.extend(udev::read(root, &mut problems));
-    rules.extend(match root.read(boot_scan::PROBE) {
-        Ok(answer) => of_lines(&answered(&String::from_utf8_lossy(&answer))),
-        Err(_) => of_lines(&boot_scan::scan(root)),
-    });
+    let lines = match root.read(boot_scan::PROBE) {
+        Ok(answer) => answered(&String::from_utf8_lossy(&answer)),
+        Err(_) => boot_scan::scan(root),
+    };
+    problems.extend(lines.iter().filter_map(Line::cut));
+    rules.extend(of_lines(&lines));
     rules.sort_by_key(|rule| rule.kind);
     (rules, problems)
 }
@@ -48,7 +50,7 @@ pub fn parse(answer: &str) -> Vec<SettingRule> {
 
 fn of_lines(lines: &[Line]) -> Vec<SettingRule> {
     let (profiles, others): (Vec<&Line>, Vec<&Line>) =
-        lines.iter().partition(|line| line.path.ends_with("/tuned.conf"));
+        lines.iter().filter(|line| line.cut().is_none()).partition(|line| line.path.ends_with("/tuned.conf"));
     let mut rules: Vec<SettingRule> = others.into_iter().flat_map(of_line).collect();
     rules.extend(tuned::rules(&profiles));
     rules
@@ -116,10 +118,26 @@ pub(crate) use Line as BootLine;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Line {
     pub path: String,
-    /// Counted from 1.
+    /// Counted from 1; 0 with one of [`CUTS`] as text for a file or folder that is not read in full.
     pub number: usize,
     /// Continued lines are joined.
     pub text: String,
+}
+
+const TOO_MANY: &str = "more than 4096 names; not read";
+const TOO_LONG: &str = "longer than 1 MiB; not read";
+const LONG_SCRIPT: &str = "longer than 64 KiB; the rest is not read";
+pub(crate) const CUTS: [&str; 3] = [TOO_MANY, TOO_LONG, LONG_SCRIPT];
+
+impl Line {
+    fn of_cut(path: &str, why: &'static str) -> Self {
+        Self { path: path.to_owned(), number: 0, text: why.to_owned() }
+    }
+
+    /// What is not read of its file or folder.
+    fn cut(&self) -> Option<Problem> {
+        (self.number == 0).then(|| Problem::new(ProblemKind::Cut, self.path.as_str(), self.text.as_str()))
+    }
 }
 
 impl fmt::Display for Line {
@@ -134,7 +152,7 @@ fn answered(text: &str) -> Vec<Line> {
         // No scanned path contains a colon, digits and another colon.
         let (path, rest) = line.split_once(':')?;
         let (number, text) = rest.split_once(':')?;
-        let number = number.parse().ok().filter(|number| *number > 0)?;
+        let number = number.parse().ok().filter(|number| *number > 0 || CUTS.contains(&text))?;
         path.starts_with('/').then(|| Line { path: path.to_owned(), number, text: text.to_owned() })
     };
     text.lines().filter_map(line).collect()
@@ -164,7 +182,17 @@ fn in_folders(
 
 /// A missing folder is no problem: most systems lack one of them.
 fn reportable(error: RootError, path: &str) -> Option<Problem> {
-    (!error.is_absent()).then(|| error.into_problem(path))
+    match error {
+        RootError::Errno(libc::EFBIG) => Line::of_cut(path, TOO_MANY).cut(),
+        absent if absent.is_absent() => None,
+        other => Some(other.into_problem(path)),
+    }
+}
+
+/// A rules file that is too long to be read.
+fn cut_of(text: &Reading<String>) -> Option<Line> {
+    let is_cut = text.problem().is_some_and(|problem| problem.kind == ProblemKind::Cut);
+    is_cut.then(|| Line::of_cut(text.path(), TOO_LONG))
 }
 
 /// Trimmed lines with their numbers; a backslash at the end continues a line.
@@ -312,7 +340,8 @@ mod tests {
         #[test]
         fn any_answer_is_read(text in any::<String>()) {
             for line in answered(&text) {
-                prop_assert!(line.number > 0 && line.path.starts_with('/'));
+                prop_assert!(line.number > 0 || CUTS.contains(&line.text.as_str()));
+                prop_assert!(line.path.starts_with('/'));
             }
         }
     }

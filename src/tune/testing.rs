@@ -132,6 +132,7 @@ pub fn machine_with_queue(name: &str, files: &BTreeMap<String, String>) -> Machi
         processors,
         posted_msi_row: none(),
         rules: Vec::new(),
+        cuts: Vec::new(),
         measured: Vec::new(),
         driver_messages: none(),
         pasted: None,

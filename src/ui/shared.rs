@@ -234,10 +234,19 @@ impl Shared {
         }
     }
 
+    /// The first folder or file of which a part is not read, and how many others there are.
+    pub fn cut(&self) -> Option<String> {
+        let (first, others) = self.machine.cuts.split_first()?;
+        let more = if others.is_empty() { String::new() } else { format!(" (and {} more)", others.len()) };
+        Some(format!("{}: {}{more}", first.path, first.reason))
+    }
+
     /// What to say where there is no finding.
     pub fn no_findings(&self) -> String {
         if self.machine.pasted.is_some() {
             self.keys.fill("No finding in what this text shows; {help} lists what it lacks.")
+        } else if let Some(cut) = self.cut() {
+            format!("No finding in what was read; {cut}")
         } else {
             "No finding limits this machine.".to_owned()
         }

@@ -3,7 +3,7 @@
 use super::{Block, Choice, Dossier, Span, plain_text};
 use crate::{
     findings::{Finding, Risk},
-    model::Severity,
+    model::{Problem, ProblemKind, Severity},
     report::check,
 };
 
@@ -11,8 +11,17 @@ pub(super) fn blocks(dossier: &Dossier, _: &Choice) -> Vec<Block> {
     let (loud, quiet): (Vec<&Finding>, Vec<&Finding>) =
         dossier.findings.iter().partition(|finding| finding.severity > Severity::Info);
     let mut blocks = vec![Block::Heading("Findings".to_owned())];
+    let is_cut = |problem: &&Problem| problem.kind == ProblemKind::Cut;
+    let cuts: Vec<&Problem> = dossier.problems.iter().filter(is_cut).collect();
+    for cut in &cuts {
+        blocks.push(plain_text(format!("{}: {}.", cut.path, cut.reason)));
+    }
     if loud.is_empty() {
-        blocks.push(plain_text("No finding limits this machine."));
+        blocks.push(plain_text(if cuts.is_empty() {
+            "No finding limits this machine."
+        } else {
+            "No finding in what was read."
+        }));
     } else {
         blocks.push(Block::List(loud.iter().map(|finding| item(finding)).collect()));
     }

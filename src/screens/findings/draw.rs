@@ -89,6 +89,10 @@ pub(super) fn detail_lines(shared: &Shared, finding: &Finding, width: u16) -> Ve
         field(&mut lines, "", &proof.path, Meaning::Quiet, width);
         seen.push(pair);
     }
+    if let Some(cut) = shared.cut() {
+        lines.push(Vec::new());
+        lines.extend(paragraph(&cut, Meaning::Warning, width));
+    }
     if !shared.findings.need_test.is_empty() {
         let ids: Vec<_> = shared.findings.need_test.iter().map(|id| id.0).collect();
         lines.push(Vec::new());

@@ -30,7 +30,7 @@ pub(super) fn read<T>(
     reading: &Reading<T>,
     show: impl FnOnce(&T) -> String,
 ) -> Option<Fact> {
-    use crate::model::ProblemKind::{Absent, Denied, Malformed};
+    use crate::model::ProblemKind::{Absent, Cut, Denied, Malformed};
     let path = Some(Arc::clone(reading.path()));
     if let Some(value) = reading.value() {
         return Some(Fact { path, ..fact(label, show(value)) });
@@ -40,6 +40,7 @@ pub(super) fn read<T>(
         Absent => return None,
         Denied => format!("not readable: {}", problem.reason),
         Malformed => format!("malformed: {}", problem.reason),
+        Cut => format!("not read in full: {}", problem.reason),
     };
     Some(Fact { path, meaning: Meaning::Quiet, ..fact(label, value) })
 }

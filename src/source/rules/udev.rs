@@ -27,7 +27,7 @@ pub(super) fn read(root: &dyn SysRoot, problems: &mut Vec<Problem>) -> Vec<Setti
             continue;
         }
         let text = root::text(root, &path);
-        problems.extend(text.problem());
+        problems.extend(super::cut_of(&text).and_then(|line| line.cut()).or_else(|| text.problem()));
         if let Some(text) = text.value() {
             rules.extend(parse(&path, text));
         }
