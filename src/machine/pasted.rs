@@ -2,7 +2,7 @@
 
 use std::{
     borrow::Cow,
-    collections::{BTreeMap, BTreeSet},
+    collections::{BTreeSet, HashMap},
     sync::Arc,
 };
 
@@ -24,8 +24,12 @@ pub struct Pasted {
     /// Buses, domain and number, that stand in place of a root complex because the text shows no bridge above them.
     pub without_bridge: BTreeSet<(u32, u8)>,
     /// Line of the text by sysfs path, also by a register's path (`.../config LnkSta`).
-    pub lines: BTreeMap<Arc<str>, usize>,
+    pub lines: Lines,
 }
+
+/// Lines of a text by path. A text has several for each function: they are kept by folder.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Lines(HashMap<Arc<str>, Box<[(Arc<str>, u32)]>>);
 
 /// One recognised listing.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -58,6 +62,31 @@ pub struct Downgraded {
     pub speed: bool,
     /// On the width.
     pub width: bool,
+}
+
+impl Lines {
+    /// Lines by folder and name; of several lines of a name the last counts.
+    pub(crate) fn new(folders: HashMap<Arc<str>, Vec<(Arc<str>, u32)>>) -> Self {
+        let sorted = |mut files: Vec<(Arc<str>, u32)>| {
+            files.sort_by(|(one, _), (other, _)| one.cmp(other));
+            files.dedup_by(|(name, line), (before, kept)| {
+                let is_same = name == before;
+                if is_same {
+                    *kept = *line;
+                }
+                is_same
+            });
+            files.into_boxed_slice()
+        };
+        Self(folders.into_iter().map(|(folder, files)| (folder, sorted(files))).collect())
+    }
+
+    fn get(&self, path: &str) -> Option<u32> {
+        let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
+        let files = self.0.get(folder)?;
+        let at = files.binary_search_by(|(known, _)| (**known).cmp(name)).ok()?;
+        files.get(at).map(|(_, line)| *line)
+    }
 }
 
 impl Pasted {
@@ -101,9 +130,10 @@ mod tests {
 
     #[test]
     fn places_are_lines_of_the_text() {
-        let lines = [("/sys/a/b", 3), ("/sys/a/b/config LnkSta", 7)];
-        let pasted =
-            Pasted { lines: lines.map(|(path, line)| (path.into(), line)).into(), ..Pasted::default() };
+        let folder = |name: &str, line: u32| vec![(Arc::from(name), line)];
+        let folders =
+            [("/sys/a".into(), folder("b", 3)), ("/sys/a/b".into(), folder("config LnkSta", 7))].into();
+        let pasted = Pasted { lines: Lines::new(folders), ..Pasted::default() };
         for (path, place) in [
             ("/sys/a/b", Some("line 3")),
             ("/sys/a/b/class", Some("line 3")),

@@ -1,6 +1,6 @@
 //! [`Reading`]: a value with its path, or the reason why it is missing.
 
-use std::sync::Arc;
+use std::{cell::RefCell, sync::Arc};
 
 use serde::Serialize;
 
@@ -11,7 +11,14 @@ use crate::text::{Label, is_harmless};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reading<T> {
     path: Arc<str>,
-    value: Result<T, Problem>,
+    value: Result<T, Missing>,
+}
+
+/// A problem without its path, which is the reading's: most readings of an opened text are missing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Missing {
+    reason: Arc<str>,
+    kind: ProblemKind,
 }
 
 /// Why a value is missing.
@@ -42,7 +49,7 @@ pub struct Problem {
 
 impl Problem {
     pub(crate) fn new(kind: ProblemKind, path: impl Into<Arc<str>>, reason: impl Into<Arc<str>>) -> Self {
-        Self { path: neutral(path.into()), reason: neutral(reason.into()), kind }
+        Self { path: neutral(path.into()), reason: shared(neutral(reason.into())), kind }
     }
 }
 
@@ -51,9 +58,27 @@ fn neutral(text: Arc<str>) -> Arc<str> {
     if text.chars().all(is_harmless) { text } else { Label::new(&text).as_str().into() }
 }
 
+/// Thousands of readings are missing for a handful of reasons: one that was given lately is used again.
+fn shared(reason: Arc<str>) -> Arc<str> {
+    const MOST: usize = 16;
+    thread_local! {
+        static LATELY: RefCell<Vec<Arc<str>>> = const { RefCell::new(Vec::new()) };
+    }
+    LATELY.with_borrow_mut(|lately| {
+        if let Some(at) = lately.iter().position(|known| *known == reason) {
+            lately[..=at].rotate_right(1);
+            return lately[0].clone();
+        }
+        lately.truncate(MOST - 1);
+        lately.insert(0, reason.clone());
+        reason
+    })
+}
+
 impl<T> From<Problem> for Reading<T> {
     fn from(problem: Problem) -> Self {
-        Self { path: problem.path.clone(), value: Err(problem) }
+        let Problem { path, reason, kind } = problem;
+        Self { path, value: Err(Missing { reason, kind }) }
     }
 }
 
@@ -103,12 +128,13 @@ impl<T> Reading<T> {
 
     /// Whether this machine has no such value, as opposed to an unreadable one.
     pub(crate) fn is_absent(&self) -> bool {
-        self.value.as_ref().is_err_and(|problem| problem.kind == ProblemKind::Absent)
+        self.value.as_ref().is_err_and(|missing| missing.kind == ProblemKind::Absent)
     }
 
     /// The reason when there is no value.
     pub fn problem(&self) -> Option<Problem> {
-        self.value.as_ref().err().cloned()
+        let Missing { reason, kind } = self.value.as_ref().err()?;
+        Some(Problem { path: neutral(self.path.clone()), reason: reason.clone(), kind: *kind })
     }
 
     /// Converts the value.
@@ -120,7 +146,8 @@ impl<T> Reading<T> {
     /// Parses the value further; an `Err` becomes [`ProblemKind::Malformed`] with that text.
     #[must_use]
     pub fn and_then<U>(self, parse: impl FnOnce(T) -> Result<U, String>) -> Reading<U> {
-        let malformed = |why| Problem::new(ProblemKind::Malformed, self.path.clone(), why);
+        let malformed =
+            |why: String| Missing { reason: shared(neutral(why.into())), kind: ProblemKind::Malformed };
         let value = self.value.and_then(|value| parse(value).map_err(malformed));
         Reading { path: self.path, value }
     }

@@ -47,7 +47,7 @@ pub(crate) fn read(root: &dyn SysRoot, tree: &PciTree) -> (Vec<Drive>, Vec<Drive
     };
     let (hidden, whole): (Vec<&String>, _) = names.iter().partition(|name| nvme::is_hidden_path(name));
     let mut read_all = |names: Vec<&String>| {
-        let mut drives = Vec::new();
+        let mut drives = Vec::with_capacity(names.len());
         for name in names {
             match read_drive(root, name, &around, &mut problems) {
                 Some(drive) => drives.push(drive),
@@ -55,7 +55,7 @@ pub(crate) fn read(root: &dyn SysRoot, tree: &PciTree) -> (Vec<Drive>, Vec<Drive
                 None => {}
             }
         }
-        drives.sort_by(order);
+        drives.sort_unstable_by(order);
         drives
     };
     let mut drives = read_all(whole);

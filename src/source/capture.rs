@@ -4,13 +4,12 @@ pub mod format;
 
 use std::{
     collections::BTreeMap,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Mutex, PoisonError},
 };
 
 pub(crate) use format::CaptureError;
 
 use super::root::{RootError, SysRoot};
-use crate::machine::Pasted;
 
 /// Answers of a root, by path.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -35,12 +34,10 @@ pub struct Answers {
 /// First line of a capture, before the format version.
 pub(crate) const MAGIC: &str = "iodyno capture";
 
-/// A root that answers from a capture, or from the texts of other tools.
+/// A root that answers from a capture.
 #[derive(Debug, Clone, Default)]
 pub struct TextRoot {
     capture: Capture,
-    /// `None` for a capture.
-    pasted: Option<Arc<Pasted>>,
 }
 
 impl TextRoot {
@@ -54,14 +51,8 @@ impl TextRoot {
         path: &str,
         which: impl Fn(&Answers) -> Option<Result<T, RootError>>,
     ) -> Result<T, RootError> {
-        let missing = if self.pasted.is_some() { "not in the opened text" } else { "not in this capture" };
         let answer = self.capture.answers.get(path).and_then(which);
-        answer.unwrap_or_else(|| Err(RootError::NotHere(missing.to_owned())))
-    }
-
-    /// The answers that pasted texts give.
-    pub(super) fn of_pasted(answers: BTreeMap<String, Answers>, pasted: Pasted) -> Self {
-        Self { capture: Capture { notes: Vec::new(), answers }, pasted: Some(Arc::new(pasted)) }
+        answer.unwrap_or_else(|| Err(RootError::NotHere("not in this capture".to_owned())))
     }
 
     /// The capture, when nothing more is asked.
@@ -77,7 +68,7 @@ impl TextRoot {
 
 impl From<Capture> for TextRoot {
     fn from(capture: Capture) -> Self {
-        Self { capture, pasted: None }
+        Self { capture }
     }
 }
 
@@ -92,9 +83,6 @@ impl SysRoot for TextRoot {
 
     fn list(&self, path: &str) -> Result<Vec<String>, RootError> {
         self.answer(path, |answers| answers.list.clone())
-    }
-    fn pasted(&self) -> Option<Arc<Pasted>> {
-        self.pasted.clone()
     }
 }
 

@@ -4,6 +4,7 @@
 //! tree (`tree.rs`) and files of sysfs (`root.rs`), which the readers of a live machine read. What no listing states is
 //! absent.
 
+mod answers;
 mod blocks;
 mod dmesg;
 mod drives;
@@ -28,10 +29,11 @@ mod wrapped;
 
 use std::collections::BTreeSet;
 
+pub use answers::PastedRoot;
+
 use self::{facts::Facts, sections::Kind, tree::Tree};
 use crate::{
-    machine::Pasted,
-    source::capture::TextRoot,
+    machine::{Pasted, pasted::Lines},
     units::{counted, counted_with_verb},
 };
 
@@ -56,7 +58,7 @@ const MOST_FUNCTIONS: usize = 1 << 13;
 ///
 /// # Errors
 /// The text is larger than any machine's, in words.
-pub fn read(content: &[u8]) -> Result<Option<TextRoot>, String> {
+pub fn read(content: &[u8]) -> Result<Option<PastedRoot>, String> {
     let text = lines::decode(content);
     let lines = lines::split(&text)?;
     let mut facts = Facts::default();
@@ -89,7 +91,7 @@ pub fn read(content: &[u8]) -> Result<Option<TextRoot>, String> {
             .filter(|bus| tree.roots.contains_key(bus))
             .copied()
             .collect(),
-        lines: std::collections::BTreeMap::new(),
+        lines: Lines::default(),
     };
     Ok(Some(root::build(facts, &tree, pasted)))
 }

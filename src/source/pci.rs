@@ -1,6 +1,7 @@
 //! The PCI tree of `/sys/bus/pci/devices`: which devices there are, their parents and their order.
 
 mod function;
+mod functions;
 mod kind;
 mod link;
 mod parents;
@@ -9,6 +10,8 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     sync::Arc,
 };
+
+use functions::Functions;
 
 pub use super::ids::names_in;
 use crate::{
@@ -34,15 +37,14 @@ pub fn read(root: &dyn SysRoot) -> (PciTree, Vec<Problem>) {
     let mut problems = Vec::new();
     let folders = device_folders(root, &mut problems);
     let shared = function::Shared::read(root);
-    let mut functions = BTreeMap::new();
+    let mut nodes = Vec::with_capacity(folders.len());
     for (address, path) in folders {
         match function::read(root, &shared, address, &path) {
-            Some(node) => {
-                functions.insert(address, node);
-            }
+            Some(node) => nodes.push(node),
             None => problems.push(gone(root, format!("{DEVICES}/{address}"))),
         }
     }
+    let functions = Functions::new(nodes);
     let parents = parents::find(root, &functions, &mut problems);
     let mut roots = root_complexes(root, &functions);
     roots.extend(parents.roots);
@@ -129,12 +131,9 @@ fn gone(root: &dyn SysRoot, path: String) -> Problem {
 type RootKey = (usize, u32, u8);
 
 /// Every `pciDDDD:BB` folder above a device, and those at the top of `/sys/devices` without a device.
-fn root_complexes(
-    root: &dyn SysRoot,
-    functions: &BTreeMap<PciAddress, PciNode>,
-) -> BTreeMap<RootKey, Arc<str>> {
+fn root_complexes(root: &dyn SysRoot, functions: &Functions) -> BTreeMap<RootKey, Arc<str>> {
     let mut found = BTreeMap::new();
-    for function in functions.values() {
+    for (_, function) in functions.iter() {
         let mut depth = 0;
         for (at, _) in function.path.match_indices('/').skip(1) {
             let folder = &function.path[..at];
@@ -160,42 +159,68 @@ fn root_name(name: &str) -> Option<(u32, u8)> {
     Some((address.domain, address.bus))
 }
 
-/// Links every node to its parent: root complexes in order, the nodes below depth first, in bus order.
+/// Links every node to its parent: root complexes in order, the nodes below depth first, in bus order. The nodes of the
+/// tree are the functions' own memory: there may be thousands.
 fn build_tree(
     root: &dyn SysRoot,
-    functions: BTreeMap<PciAddress, PciNode>,
+    functions: Functions,
     roots: BTreeMap<RootKey, Arc<str>>,
     parents: &BTreeMap<PciAddress, Arc<str>>,
 ) -> PciTree {
+    let mut nodes = functions.into_nodes();
+    nodes.reserve_exact(roots.len());
     let mut known: BTreeSet<Arc<str>> = roots.values().cloned().collect();
-    known.extend(functions.values().map(|node| node.path.clone()));
-    let mut below: BTreeMap<Arc<str>, Vec<PciNode>> = BTreeMap::new();
-    for (address, function) in functions {
+    known.extend(nodes.iter().map(|node| node.path.clone()));
+    let mut below: BTreeMap<Arc<str>, Vec<usize>> = BTreeMap::new();
+    for (at, node) in nodes.iter().enumerate() {
         // Devices below a bridge that disappeared are attached to the next node above it.
-        let above = parents.get(&address).cloned().or_else(|| nearest(&function.path, &known));
-        if let Some(above) = above {
-            below.entry(above).or_default().push(function);
+        let parent = functions::address(node).and_then(|address| parents.get(&address)).cloned();
+        if let Some(above) = parent.or_else(|| nearest(&node.path, &known)) {
+            below.entry(above).or_default().push(at);
         }
     }
-    let mut nodes: Vec<PciNode> = Vec::new();
+    let mut order: Vec<usize> = Vec::with_capacity(nodes.len() + roots.len());
     let mut built: BTreeMap<Arc<str>, NodeIndex> = BTreeMap::new();
     for ((_, domain, bus), path) in roots {
         let above = nearest(&path, &known).and_then(|above| built.get(&above).copied());
         let children = below.get(&path).map_or(&[][..], Vec::as_slice);
-        let node = root_complex(root, domain, bus, &path, children);
-        let mut stack = vec![(PciNode { parent: above, ..node }, None)];
-        while let Some((node, parent)) = stack.pop() {
-            let index = NodeIndex(nodes.len());
-            built.insert(node.path.clone(), index);
-            let children = below.remove(&node.path).unwrap_or_default();
-            nodes.push(PciNode { parent: parent.or(node.parent), ..node });
-            if let Some(NodeIndex(parent)) = parent {
-                nodes[parent].children.push(index);
+        let children: Vec<&PciNode> = children.iter().map(|at| &nodes[*at]).collect();
+        let node = root_complex(root, domain, bus, &path, &children);
+        nodes.push(PciNode { parent: above, ..node });
+        let mut stack = vec![(nodes.len() - 1, None)];
+        while let Some((at, parent)) = stack.pop() {
+            let index = NodeIndex(order.len());
+            order.push(at);
+            let path = nodes[at].path.clone();
+            let children = below.remove(&path).unwrap_or_default();
+            built.insert(path, index);
+            if let Some(parent) = parent {
+                nodes[at].parent = Some(parent);
+                nodes[order[parent.0]].children.push(index);
             }
             stack.extend(children.into_iter().rev().map(|child| (child, Some(index))));
         }
     }
+    arrange(&mut nodes, &order);
     PciTree::new(nodes)
+}
+
+/// Puts the nodes into this order; those that are not in it go.
+fn arrange(nodes: &mut Vec<PciNode>, order: &[usize]) {
+    let mut places = vec![usize::MAX; nodes.len()];
+    for (place, at) in order.iter().enumerate() {
+        places[*at] = place;
+    }
+    let lost = places.iter_mut().filter(|place| **place == usize::MAX);
+    lost.zip(order.len()..).for_each(|(place, free)| *place = free);
+    for at in 0..places.len() {
+        while places[at] != at {
+            let to = places[at];
+            nodes.swap(at, to);
+            places.swap(at, to);
+        }
+    }
+    nodes.truncate(order.len());
 }
 
 /// The closest known folder above `path`.
@@ -204,7 +229,7 @@ fn nearest(path: &str, known: &BTreeSet<Arc<str>>) -> Option<Arc<str>> {
 }
 
 /// A root complex, from its folder and the devices on its root bus.
-fn root_complex(root: &dyn SysRoot, domain: u32, bus: u8, path: &Arc<str>, children: &[PciNode]) -> PciNode {
+fn root_complex(root: &dyn SysRoot, domain: u32, bus: u8, path: &Arc<str>, children: &[&PciNode]) -> PciNode {
     const HOST_BRIDGE: u32 = 0x0600;
     let host_bridge =
         children.iter().find(|child| child.class.get().is_some_and(|class| class >> 8 == HOST_BRIDGE));

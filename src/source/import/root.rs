@@ -1,30 +1,19 @@
 //! The files of sysfs that the facts of a text make.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    sync::Arc,
-};
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
+    answers::{Answers, PastedRoot},
     blocks,
     facts::{DriveFacts, ExpressWords, Facts, Function, Known, LinkWords},
     registers,
     tree::{self, Tree},
 };
-use crate::{
-    machine::Pasted,
-    model::PciAddress,
-    source::{
-        capture::{Answers, TextRoot},
-        ids,
-        root::RootError,
-    },
-    text::Label,
-};
+use crate::{machine::Pasted, model::PciAddress, source::ids, text::Label};
 
 /// A root with the files of these facts.
-pub(super) fn build(facts: Facts, tree: &Tree, pasted: Pasted) -> TextRoot {
-    let mut files = Files { answers: BTreeMap::new(), lines: pasted.lines };
+pub(super) fn build(facts: Facts, tree: &Tree, pasted: Pasted) -> PastedRoot {
+    let mut files = Files { answers: Answers::default() };
     files.folder("/sys/bus/pci/devices", tree.folders.keys().map(ToString::to_string).collect());
     let mut roots: Vec<String> = tree
         .roots
@@ -35,7 +24,7 @@ pub(super) fn build(facts: Facts, tree: &Tree, pasted: Pasted) -> TextRoot {
     files.folder("/sys/devices", roots);
     for (root, line) in &facts.roots {
         if let Some(folder) = tree.roots.get(root) {
-            files.lines.insert(folder.as_str().into(), *line);
+            files.answers.line(folder, *line);
         }
     }
     let types = tree::port_types(&facts, tree);
@@ -49,37 +38,36 @@ pub(super) fn build(facts: Facts, tree: &Tree, pasted: Pasted) -> TextRoot {
     for (path, content) in facts.files {
         files.put(path, content.value, content.line);
     }
-    TextRoot::of_pasted(files.answers, Pasted { lines: files.lines, ..pasted })
+    files.answers.finish(pasted)
 }
 
 struct Files {
-    answers: BTreeMap<String, Answers>,
-    lines: BTreeMap<Arc<str>, usize>,
+    answers: Answers,
 }
 
 impl Files {
     fn put(&mut self, path: String, content: Vec<u8>, line: usize) {
-        self.lines.insert(path.as_str().into(), line);
-        self.answers.entry(path).or_default().read = Some(Ok(content));
+        self.answers.line(&path, line);
+        self.answers.read(&path, content);
     }
 
     /// A file that the text does not show, with the command that would.
     fn lack(&mut self, path: String, why: String) {
-        self.answers.entry(path).or_default().read = Some(Err(RootError::NotHere(why)));
+        self.answers.lack(&path, why);
     }
 
     fn link(&mut self, path: String, target: String, line: usize) {
-        self.lines.insert(path.as_str().into(), line);
-        self.answers.entry(path).or_default().link = Some(Ok(target));
+        self.answers.line(&path, line);
+        self.answers.link(&path, target);
     }
 
     fn folder(&mut self, path: &str, mut names: Vec<String>) {
         names.sort_unstable();
-        self.answers.entry(path.into()).or_default().list = Some(Ok(names));
+        self.answers.list(path, names);
     }
 
     fn function(&mut self, address: PciAddress, function: &Function, folder: &str) {
-        self.lines.insert(folder.into(), function.line);
+        self.answers.line(folder, function.line);
         self.folder(folder, Vec::new());
         self.link(format!("/sys/bus/pci/devices/{address}"), folder.to_owned(), function.line);
         let at = |file: &str| format!("{folder}/{file}");
@@ -154,7 +142,7 @@ impl Files {
         let path = format!("{folder}/config");
         let mut line = |register: &str, line: Option<usize>| {
             if let Some(line) = line {
-                self.lines.insert(format!("{path} {register}").into(), line);
+                self.answers.line(&format!("{path} {register}"), line);
             }
         };
         if let Some(ExpressWords { device_capabilities, sizes, link_capabilities, link_status, .. }) =
@@ -210,10 +198,7 @@ impl Files {
     fn blocks(&mut self, facts: &Facts, folders: &BTreeMap<String, String>) {
         let made = blocks::files(facts, folders);
         for (folder, names) in made.folders {
-            let list = &mut self.answers.entry(folder).or_default().list;
-            let known = list.take().and_then(Result::ok).unwrap_or_default();
-            let all: BTreeSet<String> = known.into_iter().chain(names).collect();
-            *list = Some(Ok(all.into_iter().collect()));
+            self.answers.list(&folder, names);
         }
         for (path, target, line) in made.links {
             self.link(path, target, line);
@@ -238,7 +223,7 @@ impl Files {
         };
         self.link(format!("/sys/block/{name}"), folder.clone(), drive.line);
         self.folder(&folder, Vec::new());
-        self.lines.insert(folder.as_str().into(), drive.line);
+        self.answers.line(&folder, drive.line);
         self.link(format!("{folder}/device"), device.clone(), drive.line);
         let files = drive.files.iter().map(|(file, known)| (&folder, file, known));
         for (base, file, known) in

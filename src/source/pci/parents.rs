@@ -5,7 +5,7 @@ use std::{
     sync::Arc,
 };
 
-use super::root_name;
+use super::{functions::Functions, root_name};
 use crate::{
     machine::{PciNode, pci::NO_BRIDGE},
     model::{PciAddress, Problem, ProblemKind},
@@ -34,16 +34,8 @@ fn is_copied(function: &PciNode) -> bool {
 
 /// Finds the parents by the names in each folder, else by bus numbers. A parent's bus is always lower than its child's, so
 /// that hostile folders make no circle.
-pub(super) fn find(
-    root: &dyn SysRoot,
-    functions: &BTreeMap<PciAddress, PciNode>,
-    problems: &mut Vec<Problem>,
-) -> Parents {
-    let copied: Vec<(PciAddress, &PciNode)> = functions
-        .iter()
-        .filter(|(_, node)| is_copied(node))
-        .map(|(address, node)| (*address, node))
-        .collect();
+pub(super) fn find(root: &dyn SysRoot, functions: &Functions, problems: &mut Vec<Problem>) -> Parents {
+    let copied: Vec<(PciAddress, &PciNode)> = functions.iter().filter(|(_, node)| is_copied(node)).collect();
     let mut parents = Parents::default();
     if copied.is_empty() {
         return parents;
@@ -122,10 +114,10 @@ impl Names {
 }
 
 /// Buses that are root buses by what is on them, and the lowest bus of each domain.
-fn root_buses(functions: &BTreeMap<PciAddress, PciNode>, names: &Names) -> BTreeSet<Bus> {
+fn root_buses(functions: &Functions, names: &Names) -> BTreeSet<Bus> {
     let mut buses = BTreeSet::new();
     let mut domains = BTreeSet::new();
-    for (address, node) in functions {
+    for (address, node) in functions.iter() {
         let bus = (address.domain, address.bus);
         if domains.insert(address.domain) || is_root_bus(bus, node, names) {
             buses.insert(bus);
@@ -144,12 +136,12 @@ fn is_root_bus(bus: Bus, node: &PciNode, names: &Names) -> bool {
 }
 
 /// The bridge with the fewest buses among those whose range has this function's bus: the copy lacks a bridge between.
-fn innermost(functions: &BTreeMap<PciAddress, PciNode>, child: PciAddress) -> Option<PciAddress> {
-    let contains = |(bridge, node): (&PciAddress, &PciNode)| {
+fn innermost(functions: &Functions, child: PciAddress) -> Option<PciAddress> {
+    let contains = |(bridge, node): (PciAddress, &PciNode)| {
         let (secondary, subordinate) = node.buses?;
         let is_above = bridge.domain == child.domain && bridge.bus < child.bus;
         (is_above && (secondary..=subordinate).contains(&child.bus))
-            .then(|| (subordinate - secondary, *bridge))
+            .then(|| (subordinate - secondary, bridge))
     };
     functions.iter().filter_map(contains).min().map(|(_, bridge)| bridge)
 }

@@ -1,0 +1,48 @@
+//! Memory that an opened text takes. The only test of its program: the peak is the whole process's.
+
+use std::{fmt::Write as _, fs};
+
+use iodyno::source::{import, read_machine};
+
+/// A text of so many functions, two lines each, from the first function on.
+fn text(class: &str, name: &str, functions: usize) -> String {
+    (0..functions).fold(String::new(), |mut text, at| {
+        let (domain, bus, device) = (at >> 13, (at >> 5) & 0xff, at & 0x1f);
+        let line = format!("{domain:04x}:{bus:02x}:{device:02x}.0 {class}: {name}");
+        let _infallible = writeln!(text, "{line}\n\tKernel driver in use: driver");
+        text
+    })
+}
+
+/// The most memory of this process so far, bytes.
+fn peak() -> Option<u64> {
+    let status = fs::read_to_string("/proc/self/status").ok()?;
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    Some(peak.trim().strip_suffix(" kB")?.parse::<u64>().ok()? << 10)
+}
+
+/// Reads a machine of so many functions.
+fn read((class, name): (&str, &str), functions: usize) {
+    let text = text(class, name, functions);
+    let root = import::read(text.as_bytes()).unwrap().unwrap();
+    let machine = read_machine(&root).0;
+    assert_eq!(machine.pci.iter().filter(|(_, node)| node.parent.is_some()).count(), functions);
+}
+
+/// `docs/open.md` has these bounds.
+#[test]
+fn a_function_of_a_text_takes_five_kilobytes_and_a_drive_twelve() {
+    const FUNCTIONS: u32 = 4096;
+    let network = ("Ethernet controller", "Intel Corporation Device 10c9");
+    let drive = ("Non-Volatile memory controller", "Samsung Electronics Co Ltd Device a80a");
+    // The list of ids is read once.
+    [network, drive].iter().for_each(|function| read(*function, 1));
+    let Some(before) = peak() else { return };
+    // The greater one last: the peak never falls.
+    for (function, most) in [(network, 5_000), (drive, 12_000)] {
+        read(function, FUNCTIONS as usize);
+        let bytes = (peak().unwrap_or(before) - before) / u64::from(FUNCTIONS);
+        eprintln!("{}: {bytes} bytes", function.0);
+        assert!(bytes < most, "{}: {bytes} bytes for each function", function.0);
+    }
+}
