@@ -101,11 +101,11 @@ pub(crate) fn read_or_refuse(root: &dyn SysRoot) -> Result<(Machine, Vec<Problem
 }
 
 fn nothing_read(machine: &Machine, problems: &[Problem]) -> Option<OpenError> {
-    let (functions, mut silent) = (machine.pci.functions().count(), machine.pci.silent_functions());
+    let (functions, mut unread) = (machine.pci.functions().count(), machine.pci.unread_functions());
     if machine.pasted.is_some() {
         return None;
     }
-    let has_functions = machine.pci.silent_functions().count() < functions;
+    let has_functions = machine.pci.unread_functions().count() < functions;
     let is_text = machine.pasted.is_some() && !machine.drives.is_empty();
     if has_functions || is_text || machine.drives.iter().any(|drive| drive.size.is_known()) {
         return None;
@@ -114,7 +114,7 @@ fn nothing_read(machine: &Machine, problems: &[Problem]) -> Option<OpenError> {
         let of = |folder: &str| problems.iter().find(|problem| problem.path.starts_with(folder)).cloned();
         of("/sys/bus/pci/devices/").or_else(|| of("/sys/b"))
     };
-    let problem = silent.find_map(|node| node.vendor.problem()).or_else(of_readers);
+    let problem = unread.next().map(|(_, problem)| problem).or_else(of_readers);
     let (path, wrong) = problem.as_ref().map_or_else(
         || ("/sys".to_owned(), "contains no PCI and no block devices".to_owned()),
         |problem| (problem.path.to_string(), format!("cannot read this machine ({})", problem.reason)),

@@ -95,6 +95,34 @@ fn drives(document: &Value) -> Vec<String> {
 }
 
 #[test]
+fn a_folder_without_vendor_and_a_queue_without_files_are_named() {
+    let copy = tempfile::tempdir().unwrap();
+    let put = |path: &str, content: &str| {
+        let path = copy.path().join("sys").join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, content).unwrap();
+    };
+    put("bus/pci/devices/0000:01:00.0/class", "0x010802\n");
+    put("block/vda/size", "2048000\n");
+    put("block/vda/dev", "253:0\n");
+    fs::create_dir_all(copy.path().join("sys/block/vda/queue")).unwrap();
+    let sysroot = copy.path().to_str().unwrap();
+    for command in ["tree", "check"] {
+        let said = text(&iodyno(copy.path(), &[command, "--sysroot", sysroot]));
+        assert!(said.contains("1 of 1 PCI devices could not be read"), "{command}: {said}");
+        assert!(said.contains("/sys/bus/pci/devices/0000:01:00.0/vendor: ENOENT"), "{command}: {said}");
+    }
+    let check: Value =
+        serde_json::from_str(&text(&iodyno(copy.path(), &["check", "--json", "--sysroot", sysroot])))
+            .unwrap();
+    let not_made = check["not_judged"].as_array().unwrap();
+    for id in ["lba-512", "scheduler", "readahead"] {
+        let row = not_made.iter().find(|row| row["id"] == id).unwrap_or_else(|| panic!("{id}"));
+        assert!(row["because"].as_str().unwrap().contains("/sys/block/vda/queue ("), "{row}");
+    }
+}
+
+#[test]
 fn a_copy_with_folders_for_links_reads_as_the_machine() {
     for name in ["laptop", "threadripper-before", "x570"] {
         let whole = laid_out(name);

@@ -1,6 +1,10 @@
 //! [`NotMade`]: checks without the data they read. A text or a copy of /sys has a part of a machine's data; a check of the rest
 //! finds nothing, which is no good news.
 
+mod of_drives;
+
+use std::borrow::Cow;
+
 use serde::Serialize;
 
 use super::{FINDINGS, Finding, Inputs, not_judged};
@@ -10,18 +14,19 @@ use crate::{
 };
 
 /// A check that was not made.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct NotMade {
     /// The finding.
     pub id: FindingId,
     /// What it lacks.
-    pub because: &'static str,
+    pub because: Cow<'static, str>,
 }
 
 impl NotMade {
     /// Whether it lacks data, not a test or the privilege to read.
     pub(crate) fn lacks_data(&self) -> bool {
-        NEEDS.iter().map(|need| need.because).chain(OF_DATA).any(|because| because == self.because)
+        let mut known = NEEDS.iter().map(|need| need.because).chain(OF_DATA);
+        known.any(|because| because == self.because) || of_drives::is_reason(&self.because)
     }
 }
 
@@ -278,11 +283,16 @@ pub fn not_made(inputs: &Inputs, found: &[Finding]) -> Vec<NotMade> {
     let unread = FINDINGS
         .iter()
         .filter(|row| !is_found(row.id))
-        .filter_map(|row| Some(NotMade { id: row.id, because: lacks(row.id.0)? }));
+        .filter_map(|row| Some(NotMade { id: row.id, because: lacks(row.id.0)?.into() }));
     let mut all: Vec<NotMade> = unread.collect();
+    for not_made in of_drives::unread(machine) {
+        if !is_found(not_made.id) && all.iter().all(|known| known.id != not_made.id) {
+            all.push(not_made);
+        }
+    }
     for id in not_judged(inputs, found) {
         if all.iter().all(|known| known.id != id) {
-            all.push(NotMade { id, because: NO_TEST });
+            all.push(NotMade { id, because: NO_TEST.into() });
         }
     }
     all
@@ -332,13 +342,13 @@ pub(crate) fn without_pci(found: &[Finding]) -> impl Iterator<Item = NotMade> {
         |id: FindingId| found.iter().any(|finding| finding.id == id || finding.folds.contains(&id));
     let is_of_drives = |id: FindingId| NEEDS.iter().any(|need| need.of_drives && need.rows.contains(&id.0));
     let rows = FINDINGS.iter().map(|row| row.id).filter(move |id| is_of_drives(*id) && !is_found(*id));
-    rows.map(|id| NotMade { id, because: NO_PCI })
+    rows.map(|id| NotMade { id, because: NO_PCI.into() })
 }
 
 /// Says of checks that need a test that none can run, as of an opened machine.
 pub(crate) fn untestable(not_made: &mut [NotMade]) {
     for known in not_made.iter_mut().filter(|known| known.because == NO_TEST) {
-        known.because = NO_TEST_HERE;
+        known.because = NO_TEST_HERE.into();
     }
 }
 

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, fmt, sync::Arc};
 
 use crate::{
-    model::{NodeIndex, PciAddress, Reading},
+    model::{NodeIndex, PciAddress, Problem, Reading},
     text::Label,
     units::{Lanes, TransferRate},
 };
@@ -242,9 +242,10 @@ impl PciTree {
         self.nodes.iter().filter(|node| node.kind != NodeKind::RootComplex)
     }
 
-    /// Functions without a readable vendor id.
-    pub(crate) fn silent_functions(&self) -> impl Iterator<Item = &PciNode> {
-        self.functions().filter(|node| !node.vendor.is_known() && !node.class.is_known())
+    /// Functions without a readable vendor id or class, with the reason; each has both on a machine.
+    pub(crate) fn unread_functions(&self) -> impl Iterator<Item = (&PciNode, Problem)> {
+        self.functions()
+            .filter_map(|node| Some((node, node.class.problem().or_else(|| node.vendor.problem())?)))
     }
 
     /// The function at `address`.

@@ -64,7 +64,7 @@ impl CheckDocument<'_> {
 fn unread_tables(machine: &Machine) -> Option<NotMade> {
     let is_unread = |dm: &&Dm| dm.kinds().contains(&"crypt") && !dm.targets.is_known();
     let unread = machine.layers.devices.values().filter_map(crate::machine::Layer::dm).find(is_unread);
-    let because = "the table of a crypt device needs root";
+    let because = "the table of a crypt device needs root".into();
     unread.map(|_| NotMade { id: FindingId("dm-crypt-workqueues"), because })
 }
 
@@ -188,7 +188,7 @@ pub(crate) fn explain(row: &Row, findings: &[Finding], not_made: &[NotMade], wid
         findings.iter().filter(|finding| finding.id == row.id || finding.folds.contains(&row.id)).collect();
     if let Some(not_made) = not_made.iter().find(|it| it.id == row.id).filter(|_| here.is_empty()) {
         out.push("\n");
-        labelled(&mut out, (Tone::Warning, "Not checked: "), (Tone::Warning, not_made.because), width);
+        labelled(&mut out, (Tone::Warning, "Not checked: "), (Tone::Warning, &not_made.because), width);
     } else if here.is_empty() {
         out.push_toned(Tone::Good, "\nNot found on this machine.\n");
     }
@@ -224,11 +224,16 @@ fn unread_devices(machine: &Machine, problems: &[Problem]) -> String {
     if missing == 0 {
         return String::new();
     }
-    let mut lost = problems.iter().filter(|problem| super::is_lost_device(machine, problem));
-    let problem = machine.pci.silent_functions().find_map(|node| node.vendor.problem());
-    let problem = problem.or_else(|| lost.next().cloned());
-    let why = problem.map_or_else(String::new, |problem| format!(" ({}: {})", problem.path, problem.reason));
-    format!("{missing} of {all} PCI devices could not be read and are not checked{why}\n")
+    let lost = problems.iter().filter(|problem| super::is_lost_device(machine, problem));
+    let unread = machine.pci.unread_functions().map(|(_, problem)| problem).chain(lost.cloned());
+    let named: Vec<String> =
+        unread.take(MOST_UNREAD).map(|problem| format!("{}: {}", problem.path, problem.reason)).collect();
+    let more = if missing > named.len() { "; ..." } else { "" };
+    let are = if missing == 1 { "is" } else { "are" };
+    format!(
+        "{missing} of {all} PCI devices could not be read and {are} not checked ({}{more})\n",
+        named.join("; ")
+    )
 }
 
 /// PCI devices that cannot be read, and all that are listed. A text shows of a device what its listing has.
@@ -237,7 +242,7 @@ fn unread_of_all(machine: &Machine, problems: &[Problem]) -> (usize, usize) {
         return (0, machine.pci.functions().count());
     }
     let lost = problems.iter().filter(|problem| super::is_lost_device(machine, problem)).count();
-    (machine.pci.silent_functions().count() + lost, machine.pci.functions().count() + lost)
+    (machine.pci.unread_functions().count() + lost, machine.pci.functions().count() + lost)
 }
 
 /// `no limiting findings`, with the number of checks that lack data.
@@ -261,6 +266,9 @@ fn summary(loud: &[&Finding], document: &CheckDocument) -> String {
         (high, warnings) => format!("{high} high, {}\n", counted(warnings, "warning")),
     }
 }
+
+/// Unread devices that are named; the JSON has all.
+const MOST_UNREAD: usize = 3;
 
 /// Before the labels of a finding.
 const INDENT: &str = "            ";
@@ -333,7 +341,7 @@ fn footer(out: &mut Toned, document: &CheckDocument, width: usize) {
     if !document.not_judged.is_empty() {
         out.push("\n");
         let mut reasons: Vec<&str> =
-            document.not_judged.iter().map(|not_judged| not_judged.because).collect();
+            document.not_judged.iter().map(|not_judged| &*not_judged.because).collect();
         let mut seen = BTreeSet::new();
         reasons.retain(|because| seen.insert(*because));
         for because in reasons {
