@@ -18,7 +18,7 @@ fuzz_target!(|bytes: &[u8]| {
     if let Some(pasted) = root.pasted() {
         let lines = bytes.split(|byte| *byte == b'\n').count();
         assert!(pasted.unused_lines <= lines);
-        assert!(pasted.lines.values().all(|line| (1..=lines.max(bytes.len())).contains(line)));
+        assert!(pasted.lines.values().all(|line| (1..=lines.max(bytes.len())).contains(&line)));
     }
     for (index, node) in machine.pci.iter() {
         assert!(machine.pci.ancestry(index).count() <= machine.pci.nodes.len(), "{:?}", node.address);

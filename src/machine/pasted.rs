@@ -29,7 +29,10 @@ pub struct Pasted {
 
 /// Lines of a text by path. A text has several for each function: they are kept by folder.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Lines(HashMap<Arc<str>, Box<[(Arc<str>, u32)]>>);
+pub struct Lines(HashMap<Arc<str>, Box<[Place]>>);
+
+/// A name in a folder, and its line.
+type Place = (Arc<str>, u32);
 
 /// One recognised listing.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -79,6 +82,11 @@ impl Lines {
             files.into_boxed_slice()
         };
         Self(folders.into_iter().map(|(folder, files)| (folder, sorted(files))).collect())
+    }
+
+    /// The lines, in no order.
+    pub fn values(&self) -> impl Iterator<Item = usize> {
+        self.0.values().flat_map(|files| files.iter().map(|(_, line)| *line as usize))
     }
 
     fn get(&self, path: &str) -> Option<u32> {

@@ -36,7 +36,7 @@ pub(super) fn build(facts: Facts, tree: &Tree, pasted: Pasted) -> PastedRoot {
     }
     files.drives(&facts, tree);
     for (path, content) in facts.files {
-        files.put(path, content.value, content.line);
+        files.put(&path, content.value, content.line);
     }
     files.answers.finish(pasted)
 }
@@ -46,19 +46,19 @@ struct Files {
 }
 
 impl Files {
-    fn put(&mut self, path: String, content: Vec<u8>, line: usize) {
-        self.answers.line(&path, line);
-        self.answers.read(&path, content);
+    fn put(&mut self, path: &str, content: Vec<u8>, line: usize) {
+        self.answers.line(path, line);
+        self.answers.read(path, content);
     }
 
     /// A file that the text does not show, with the command that would.
-    fn lack(&mut self, path: String, why: String) {
-        self.answers.lack(&path, why);
+    fn lack(&mut self, path: &str, why: String) {
+        self.answers.lack(path, why);
     }
 
-    fn link(&mut self, path: String, target: String, line: usize) {
-        self.answers.line(&path, line);
-        self.answers.link(&path, target);
+    fn link(&mut self, path: &str, target: String, line: usize) {
+        self.answers.line(path, line);
+        self.answers.link(path, target);
     }
 
     fn folder(&mut self, path: &str, mut names: Vec<String>) {
@@ -69,11 +69,11 @@ impl Files {
     fn function(&mut self, address: PciAddress, function: &Function, folder: &str) {
         self.answers.line(folder, function.line);
         self.folder(folder, Vec::new());
-        self.link(format!("/sys/bus/pci/devices/{address}"), folder.to_owned(), function.line);
+        self.link(&format!("/sys/bus/pci/devices/{address}"), folder.to_owned(), function.line);
         let at = |file: &str| format!("{folder}/{file}");
         let mut number = |file: &str, value: Option<(u32, usize)>, width: usize| {
             if let Some((value, line)) = value {
-                self.put(at(file), format!("0x{value:0width$x}\n").into_bytes(), line);
+                self.put(&at(file), format!("0x{value:0width$x}\n").into_bytes(), line);
             }
         };
         let id = |known: Option<Known<u16>>| known.map(|known| (u32::from(known.value), known.line));
@@ -87,21 +87,21 @@ impl Files {
         number("subsystem_vendor", vendor, 4);
         number("subsystem_device", device, 4);
         if let Some(node) = function.numa_node {
-            self.put(at("numa_node"), format!("{}\n", node.value).into_bytes(), node.line);
+            self.put(&at("numa_node"), format!("{}\n", node.value).into_bytes(), node.line);
         }
         if let Some(group) = function.iommu_group {
-            self.link(at("iommu_group"), format!("/sys/kernel/iommu_groups/{}", group.value), group.line);
+            self.link(&at("iommu_group"), format!("/sys/kernel/iommu_groups/{}", group.value), group.line);
         }
         if let Some(driver) = &function.driver {
-            self.link(at("driver"), format!("/sys/bus/pci/drivers/{}", driver.value), driver.line);
+            self.link(&at("driver"), format!("/sys/bus/pci/drivers/{}", driver.value), driver.line);
         }
         if let Some(slot) = &function.slot {
-            self.put(at("label"), slot.value.to_string().into_bytes(), slot.line);
+            self.put(&at("label"), slot.value.to_string().into_bytes(), slot.line);
         }
         if let Some(buses) = function.buses {
             let (secondary, subordinate) = buses.value;
-            self.put(at("secondary_bus_number"), format!("{secondary}\n").into_bytes(), buses.line);
-            self.put(at("subordinate_bus_number"), format!("{subordinate}\n").into_bytes(), buses.line);
+            self.put(&at("secondary_bus_number"), format!("{secondary}\n").into_bytes(), buses.line);
+            self.put(&at("subordinate_bus_number"), format!("{subordinate}\n").into_bytes(), buses.line);
         }
         self.links(function, folder);
         self.config(function, folder);
@@ -117,7 +117,7 @@ impl Files {
             line("port-type", port_type.map(|code| code.to_string())),
         ];
         let words: String = words.into_iter().flatten().collect();
-        self.put(ids::words_path(address), words.into_bytes(), function.line);
+        self.put(&ids::words_path(address), words.into_bytes(), function.line);
     }
 
     fn links(&mut self, function: &Function, folder: &str) {
@@ -127,9 +127,9 @@ impl Files {
             let speed = value
                 .speed
                 .map_or_else(|| "Unknown".to_owned(), |speed| format!("{:.1} GT/s PCIe", speed.gts()));
-            self.put(format!("{folder}/{which}_link_speed"), format!("{speed}\n").into_bytes(), *line);
+            self.put(&format!("{folder}/{which}_link_speed"), format!("{speed}\n").into_bytes(), *line);
             let width = value.width.map_or_else(|| "Unknown".to_owned(), |width| width.to_string());
-            self.put(format!("{folder}/{which}_link_width"), format!("{width}\n").into_bytes(), *line);
+            self.put(&format!("{folder}/{which}_link_width"), format!("{width}\n").into_bytes(), *line);
         };
         // Integrated endpoints have no link, though lspci prints a LnkCap of zeros.
         if !matches!(express.port_type, Some(9 | 10)) {
@@ -154,13 +154,13 @@ impl Files {
             line("LnkSta", link_status.map(|known| known.line));
         }
         if let Some(dump) = &function.config {
-            self.put(path, dump.value.clone(), dump.line);
+            self.put(&path, dump.value.clone(), dump.line);
             return;
         }
         let line = function.silent.or(function.denied).or(function.express.as_ref().map(|it| it.line));
         match registers::config(function) {
-            Ok(bytes) => self.put(path, bytes, line.unwrap_or(function.line)),
-            Err(why) => self.lack(path, why),
+            Ok(bytes) => self.put(&path, bytes, line.unwrap_or(function.line)),
+            Err(why) => self.lack(&path, why),
         }
     }
 
@@ -201,10 +201,10 @@ impl Files {
             self.answers.list(&folder, names);
         }
         for (path, target, line) in made.links {
-            self.link(path, target, line);
+            self.link(&path, target, line);
         }
         for (path, content, line) in made.files {
-            self.put(path, content.into_bytes(), line);
+            self.put(&path, content.into_bytes(), line);
         }
     }
 
@@ -221,15 +221,15 @@ impl Files {
         } else {
             (format!("{above}/device-of-{name}"), format!("{above}/device-of-{name}/block/{name}"))
         };
-        self.link(format!("/sys/block/{name}"), folder.clone(), drive.line);
+        self.link(&format!("/sys/block/{name}"), folder.clone(), drive.line);
         self.folder(&folder, Vec::new());
         self.answers.line(&folder, drive.line);
-        self.link(format!("{folder}/device"), device.clone(), drive.line);
+        self.link(&format!("{folder}/device"), device.clone(), drive.line);
         let files = drive.files.iter().map(|(file, known)| (&folder, file, known));
         for (base, file, known) in
             files.chain(drive.device_files.iter().map(|(file, known)| (&device, file, known)))
         {
-            self.put(format!("{base}/{file}"), format!("{}\n", known.value).into_bytes(), known.line);
+            self.put(&format!("{base}/{file}"), format!("{}\n", known.value).into_bytes(), known.line);
         }
         folder
     }

@@ -15,8 +15,8 @@ impl Functions {
         Self(nodes)
     }
 
-    pub(super) fn get(&self, address: &PciAddress) -> Option<&PciNode> {
-        let at = self.0.binary_search_by_key(&NodeAddress::Device(*address), |node| node.address).ok()?;
+    pub(super) fn get(&self, address: PciAddress) -> Option<&PciNode> {
+        let at = self.0.binary_search_by_key(&NodeAddress::Device(address), |node| node.address).ok()?;
         self.0.get(at)
     }
 

@@ -53,7 +53,7 @@ pub(super) fn find(root: &dyn SysRoot, functions: &Functions, problems: &mut Vec
             .or_else(|| names.secondary.get(&own))
             .copied()
             .or_else(|| innermost(functions, *address));
-        if let Some(bridge) = bridge.and_then(|bridge| functions.get(&bridge)) {
+        if let Some(bridge) = bridge.and_then(|bridge| functions.get(bridge)) {
             parents.above.insert(*address, bridge.path.clone());
             continue;
         }
