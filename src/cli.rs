@@ -213,6 +213,7 @@ impl CommandLine {
         if self.command.as_ref().is_some_and(Command::only_reads_this_machine) {
             tune::note(&origin, tune::Need::GoOn)?;
         }
+        self.display.check()?;
         terminal::look(&self.display);
         let _progress = progress::Progress::begin(self.command.as_ref().and_then(Command::quiet_name));
         let status = match self.command {

@@ -22,7 +22,7 @@ use crate::{
 };
 
 /// The value of a key that the terminal decides.
-const AUTO: &str = "auto";
+pub(crate) const AUTO: &str = "auto";
 
 /// Everything the file can say.
 #[derive(Debug, Clone, PartialEq)]
@@ -100,6 +100,11 @@ impl Config {
         let built_in = Palette::ALL.iter().map(|(_, word, _)| (*word).to_owned());
         let own = self.themes.iter().map(|(name, _)| name.clone());
         built_in.filter(|word| self.themes.iter().all(|(name, _)| name != word)).chain(own).collect()
+    }
+
+    /// Every name that stands for a theme, for a message about another one.
+    pub(crate) fn known_themes(&self) -> String {
+        format!("{AUTO}, {}", self.theme_names().join(", "))
     }
 
     /// The whole configuration as a file, with a comment for each key.

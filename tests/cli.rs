@@ -595,3 +595,14 @@ fn a_mistake_in_the_configuration_is_one_line_with_its_place() {
     let printed = String::from_utf8(config().stdout).unwrap();
     assert!(printed.contains("units = \"GiB/s\"") && printed.contains("theme = \"auto\""), "{printed}");
 }
+
+#[test]
+fn a_theme_that_is_not_there_is_refused_by_every_command_with_the_same_list() {
+    let all: [&[&str]; 5] = [&["tree"], &["check"], &["drives"], &["render", "machine"], &["config"]];
+    for command in all {
+        let with = |theme| run(&[command, &["--demo", "laptop", "--theme", theme]].concat());
+        let said = complaint(&with("nope"));
+        assert!(said.ends_with("no such theme; use auto, 16, dark, light, high-contrast, plain"), "{said}");
+        assert_ne!(with("auto").status.code(), Some(2), "{command:?}");
+    }
+}

@@ -10,7 +10,7 @@ use clap::{
 use super::{Complaint, Failure, Status, failure::words, print};
 use crate::{
     app,
-    config::{self, Config},
+    config::{self, AUTO, Config},
     ui::{
         glyphs::GlyphSet,
         theme::{Palette, Theme},
@@ -20,7 +20,7 @@ use crate::{
 /// How screens look; default by the terminal.
 #[derive(Debug, Clone, Default, Args)]
 pub(super) struct DisplayOptions {
-    /// Colours: 16, dark, light, high-contrast, plain, or a theme of the configuration file
+    /// Colours: auto, 16, dark, light, high-contrast, plain, or a theme of the configuration file
     #[arg(long, global = true, value_name = "NAME", help_heading = "Display")]
     pub theme: Option<String>,
     /// Characters; default by locale and TERM
@@ -38,15 +38,28 @@ impl DisplayOptions {
         let glyphs = self.glyphs.or(config.glyphs);
         let glyphs = glyphs.unwrap_or_else(|| GlyphSet::of_terminal(term.as_deref(), &variable));
         // NO_COLOR wins over the file, and an option over both (no-color.org).
-        let of_file = config.theme.as_ref().filter(|_| palette != Palette::Plain);
+        let is_auto = self.theme.as_deref() == Some(AUTO);
+        let of_file = config.theme.as_ref().filter(|_| palette != Palette::Plain && !is_auto);
         let of_file = of_file.and_then(|name| config.theme_named(name));
         Ok(self.named(config)?.or(of_file).unwrap_or_else(|| Theme::new(palette)).with_glyphs(glyphs))
     }
 
+    /// Refuses a theme that nobody has, whether the command shows colours or not.
+    pub(super) fn check(&self) -> Result<(), Failure> {
+        if self.is_own() {
+            self.named(&configuration()?.1)?;
+        }
+        Ok(())
+    }
+
+    /// Whether the option names a theme that only a configuration file can have.
+    fn is_own(&self) -> bool {
+        self.theme.as_ref().is_some_and(|name| name != AUTO && Palette::from_word(name).is_none())
+    }
+
     /// The theme of a picture, which depends on no terminal and no file unless an option names one.
     pub(super) fn of_picture(&self) -> Result<Theme, Failure> {
-        let is_own = self.theme.as_ref().is_some_and(|name| Palette::from_word(name).is_none());
-        let config = if is_own { configuration()?.1 } else { Config::default() };
+        let config = if self.is_own() { configuration()?.1 } else { Config::default() };
         let theme = self.named(&config)?.unwrap_or(Theme::COLOUR);
         Ok(theme.with_glyphs(self.glyphs.unwrap_or_default()))
     }
@@ -55,18 +68,18 @@ impl DisplayOptions {
     fn over(&self, config: Config) -> Result<Config, Complaint> {
         self.named(&config)?;
         Ok(Config {
-            theme: self.theme.clone().or(config.theme.clone()),
+            theme: self.theme.clone().or(config.theme.clone()).filter(|name| name != AUTO),
             glyphs: self.glyphs.or(config.glyphs),
             ..config
         })
     }
 
     fn named(&self, config: &Config) -> Result<Option<Theme>, Complaint> {
-        let Some(name) = &self.theme else { return Ok(None) };
+        let Some(name) = self.theme.as_ref().filter(|name| *name != AUTO) else { return Ok(None) };
         if let Some(theme) = config.theme_named(name) {
             return Ok(Some(theme));
         }
-        let known = config.theme_names().join(", ");
+        let known = config.known_themes();
         Err(Complaint::new(format!("--theme {name}"), "no such theme", format!("use {known}")))
     }
 }
@@ -158,6 +171,9 @@ mod tests {
         let light = with(Some("light"), Some(GlyphSet::Blocks));
         assert_eq!(light, Ok((Palette::Light, GlyphSet::Blocks)));
         assert_eq!(with(None, None).map(|(_, glyphs)| glyphs), Ok(GlyphSet::Ascii));
-        assert!(with(Some("pink"), None).is_err_and(|why| why.to_string().contains("no such theme; use 16")));
+        assert!(
+            with(Some("pink"), None)
+                .is_err_and(|why| why.to_string().contains("no such theme; use auto, 16"))
+        );
     }
 }

@@ -7,7 +7,7 @@ use toml::{
     de::{DeTable, DeValue},
 };
 
-use super::{AUTO, Config, KEYS, Names};
+use super::{Config, KEYS, Names};
 use crate::text::Label;
 
 /// What is wrong in the file, and where.
@@ -54,7 +54,7 @@ pub fn read(text: &str, names: &Names) -> Result<Config, Wrong> {
     }
     let is_known = |name: &String| config.theme_named(name).is_some();
     if let Some(name) = config.theme.as_ref().filter(|name| !is_known(name)) {
-        let known = format!("{AUTO}, {}", config.theme_names().join(", "));
+        let known = config.known_themes();
         let at = items(table.get_ref(), "", text).into_iter().find(|item| item.name == "theme");
         let wrong = |item: Item<'_>| item.wrong(format!("{name:?} is no theme"), known);
         return Err(at.map_or(Wrong { line: 1, about: String::new() }, wrong));
