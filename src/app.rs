@@ -31,7 +31,7 @@ use crate::{
     counters::Rates,
     findings::validity::RunMonitor,
     model::{DriveName, Failed, RunSample, RunSummary, Seconds, Target},
-    screens::{News, Screens},
+    screens::{News, Screens, widgets::words::as_fields},
     ui::{
         Ask, Asks, Notice, Shared, SharedChange, Subject, answer::Answer, command::Row,
         experiments::Progress, message::Kept, settings::Done, shared::compare,
@@ -49,6 +49,8 @@ const DYNO: ScreenId = ScreenId("dyno");
 const WHAT_IF: ScreenId = ScreenId("what-if");
 const SLOTS: ScreenId = ScreenId("slots");
 const WHY_FILE: ScreenId = ScreenId("why-file");
+/// Screens that show rates at any time.
+const HAS_RATES: [ScreenId; 3] = [MACHINE, PULL, SLOTS];
 /// Screens that Esc goes back through.
 const LONGEST_TRAIL: usize = 8;
 
@@ -117,7 +119,7 @@ impl App {
 
     /// Shows a notice with keys in place of commands.
     fn note(&mut self, text: &str, problem: bool) {
-        let text = self.shared.keys.fill(text);
+        let text = self.shared.keys.fill(&as_fields(text));
         self.notice_until = self.shared.now + notice::reading_time(&text);
         self.notice = Some(Notice { text, problem });
     }
@@ -292,7 +294,10 @@ impl App {
         let Some(why) = missing else { return Vec::new() };
         self.warn(why.to_string());
         let before = self.files_before.take().filter(|_| self.screen == WHAT_IF);
-        let effects = before.map_or_else(Vec::new, |before| self.hand(DYNO, &Subject::Files(before)));
+        let mut effects = before.map_or_else(Vec::new, |before| self.hand(DYNO, &Subject::Files(before)));
+        if self.screen == WHAT_IF {
+            effects.extend(self.hand(WHAT_IF, &Subject::NoSuchFile));
+        }
         self.files_before = None;
         effects
     }
@@ -366,9 +371,14 @@ impl App {
             }
             // While one is in progress the command shows it.
             "pull" => self.shared.can_test() && (!is_running || pulls.running.is_some()),
+            // Below this width no curve has the unit on other screens.
+            "units" => self.shared.size.0 >= layout::CURVES || HAS_RATES.contains(&self.screen),
             name => self.shared.can_test() || !commands::needs_machine(name),
         };
-        does && screen.is_none_or(|screen| screen.offers(row.name, &self.shared))
+        let body = self.layout().body;
+        does && screen.is_none_or(|screen| {
+            screen.offers(row.name, &self.shared) && screen.acts_in(row.name, &self.shared, body)
+        })
     }
 
     /// A command with the footer's word for it in this state, if it does something now.

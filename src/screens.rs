@@ -125,6 +125,11 @@ pub(crate) trait Screen {
         true
     }
 
+    /// Whether a command does something in this room: a list that is in sight as a whole does not move.
+    fn acts_in(&self, _command: &str, _shared: &Shared, _area: Rect) -> bool {
+        true
+    }
+
     /// The footer's word for a command where the state makes it another than the table's.
     fn hint(&self, _command: &str, _shared: &Shared) -> Option<&'static str> {
         None

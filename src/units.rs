@@ -66,6 +66,11 @@ impl UnitSystem {
         }
     }
 
+    /// The top of an axis that is round in GB/s, as the same round number of this unit, which is not below it.
+    pub(crate) fn axis(self, top: f64) -> f64 {
+        top * self.giga() / Self::Decimal.giga()
+    }
+
     /// A rate in units of [`Self::giga_per_second`].
     pub(crate) fn in_giga(self, rate: BytesPerSecond) -> f64 {
         rate.0 / self.giga()

@@ -350,7 +350,7 @@ fn the_form_names_its_profile_until_a_value_is_changed() {
     press(&mut headless, "4P");
     press(&mut headless, "j");
     let name = headless.app.screens.dyno.form.profile().expect("it was filled").to_owned();
-    assert!(shown(&headless).contains(&format!("workload  {name}")), "{}", shown(&headless));
+    assert!(shown(&headless).contains(&format!(" {name}  all 10 drives ")), "{}", shown(&headless));
     headless.app.screens.dyno.form.workload.depth = 7;
     press(&mut headless, "j");
     assert!(!shown(&headless).contains(&name), "{}", shown(&headless));

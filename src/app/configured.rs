@@ -43,7 +43,7 @@ impl App {
         let next = themes.get(at.map_or(0, |at| (at + 1) % themes.len().max(1)));
         if let Some((name, theme)) = next.cloned() {
             self.shared.theme = theme.with_glyphs(glyphs);
-            self.tell(format!("Theme {name}: --theme {name} or the configuration file keeps it"));
+            self.tell(format!("Theme {name}: `iodyno --theme {name}` or the configuration file keeps it"));
         }
         Vec::new()
     }

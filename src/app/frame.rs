@@ -84,7 +84,7 @@ fn mode(app: &App) -> Vec<Piece> {
 
 pub(crate) fn tabs(app: &App, brush: &mut Brush<'_>) {
     for ((area, screen), tab) in
-        layout::tabs(&app.shared.keys, app.layout().tabs).into_iter().zip(tabs::tabs())
+        layout::tabs(&app.shared.keys, app.layout().tabs, app.screen).into_iter().zip(tabs::tabs())
     {
         let shown = tabs::home(app.screen) == screen;
         let key = app.shared.keys.of(screen.0);
@@ -95,13 +95,13 @@ pub(crate) fn tabs(app: &App, brush: &mut Brush<'_>) {
         let pieces = [
             piece(&*key, digit),
             piece(" ", Meaning::Text),
-            piece(layout::tab_name(&app.shared.keys, app.layout().tabs, tab), name),
+            piece(layout::tab_name(&app.shared.keys, app.layout().tabs, tab, app.screen), name),
             piece(" ", Meaning::Text),
             piece(mark, Meaning::Warning),
         ];
         brush.write(area.x, area.y, area.width, &pieces);
         if shown {
-            let name = layout::tab_name(&app.shared.keys, app.layout().tabs, tab);
+            let name = layout::tab_name(&app.shared.keys, app.layout().tabs, tab, app.screen);
             let underlined = ratatui::layout::Rect { width: cells(&key) + 1 + cells(name), ..area };
             brush.shade(underlined, Meaning::Field);
         }
@@ -112,7 +112,9 @@ pub(crate) fn tabs(app: &App, brush: &mut Brush<'_>) {
     let gap = if app.shared.pulls.running.is_some() { " " } else { "  " };
     let subject = piece(format!("{gap}{subject}"), Meaning::Quiet);
     let time = piece(format!("  {time}"), Meaning::Figure);
-    let end = layout::tabs(&app.shared.keys, app.layout().tabs).last().map_or(0, |(area, _)| area.right());
+    let end = layout::tabs(&app.shared.keys, app.layout().tabs, app.screen)
+        .last()
+        .map_or(0, |(area, _)| area.right());
     let room = app.layout().tabs.right().saturating_sub(end + 2);
     // Narrow screens show the state and the time, the narrowest the state alone, or its mark.
     let lines = [vec![subject, time.clone()], vec![time], Vec::new()];

@@ -28,6 +28,9 @@ use crate::{
 /// The smallest terminal that holds a screen.
 pub(crate) const SMALLEST: (u16, u16) = (60, 20);
 
+/// From this width on the stats bar has curves.
+pub(super) const CURVES: u16 = 80;
+
 /// What is under a cell.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Hit {
@@ -106,7 +109,7 @@ impl Layout {
             return if inside { Hit::OverlayRow(usize::from(row - self.overlay.y)) } else { Hit::Nothing };
         }
         if let Some((_, screen)) =
-            tabs(&app.shared.keys, self.tabs).into_iter().find(|(area, _)| area.contains(at))
+            tabs(&app.shared.keys, self.tabs, app.screen).into_iter().find(|(area, _)| area.contains(at))
         {
             return Hit::Tab(screen);
         }
@@ -124,7 +127,7 @@ impl Layout {
 }
 
 /// The tabs' places in their row.
-pub(super) fn tabs(keys: &KeyNames, area: Rect) -> Vec<(Rect, ScreenId)> {
+pub(super) fn tabs(keys: &KeyNames, area: Rect, shown: ScreenId) -> Vec<(Rect, ScreenId)> {
     let (gap, marks) = match area.width {
         ..80 => (1, 0),
         80..100 => (1, 2),
@@ -135,7 +138,7 @@ pub(super) fn tabs(keys: &KeyNames, area: Rect) -> Vec<(Rect, ScreenId)> {
     for tab in tabs::tabs() {
         let width = cells(&keys.of(tab.id.0))
             + 1
-            + cells(tab_name(keys, area, tab))
+            + cells(tab_name(keys, area, tab, shown))
             + if tab.has_mark { marks } else { 0 };
         places.push((Rect::new(x, area.y, width, area.height), tab.id));
         x += width + gap;
@@ -143,12 +146,24 @@ pub(super) fn tabs(keys: &KeyNames, area: Rect) -> Vec<(Rect, ScreenId)> {
     places
 }
 
-/// The name of a tab, or its first letters where not all names have room.
-pub(super) fn tab_name(keys: &KeyNames, area: Rect, tab: &About) -> &'static str {
+/// The name of a tab. Where not all names have room the longest of other screens have their initial alone.
+pub(super) fn tab_name(keys: &KeyNames, area: Rect, tab: &About, shown: ScreenId) -> &'static str {
     /// Cells for the mark of a test that runs.
     const RUNNING: u16 = 4;
-    let whole: u16 = tabs::tabs().map(|tab| cells(&keys.of(tab.id.0)) + cells(tab.name) + 2).sum();
-    if whole + RUNNING > area.width { tab.name.get(..4).unwrap_or(tab.name) } else { tab.name }
+    let initial = |tab: &About| tab.name.get(..1).unwrap_or(tab.name);
+    let initials: u16 = tabs::tabs().map(|tab| cells(&keys.of(tab.id.0)) + cells(initial(tab)) + 2).sum();
+    let mut room = area.width.saturating_sub(RUNNING + initials);
+    let mut by_length: Vec<&About> = tabs::tabs().collect();
+    by_length.sort_by_key(|tab| (tab.id != tabs::home(shown), cells(tab.name)));
+    for one in by_length {
+        let more = cells(one.name) - cells(initial(one));
+        let is_whole = more <= room;
+        if one.id == tab.id {
+            return if is_whole { one.name } else { initial(tab) };
+        }
+        room -= if is_whole { more } else { 0 };
+    }
+    initial(tab)
 }
 
 /// Commands that end, make, take back or keep something: on narrow terminals their hints are the last to go.

@@ -57,11 +57,16 @@ pub(super) fn end(app: &App) -> usize {
 /// The keys of what lies over the screen, for the footer: those of the screen below mean nothing then.
 pub(super) fn hints(app: &App) -> Option<Vec<Piece>> {
     let keys = &app.shared.keys;
+    let scroll = (end(app) > 0).then_some(("↑↓", "scroll"));
     Some(match app.overlay.as_ref()? {
         Overlay::Help(_) => {
-            paint::hints(&[("↑↓", "scroll"), (&keys.of("help"), "glossary"), ("Esc", "close")])
+            let help = keys.of("help");
+            let keys = scroll.into_iter().chain([(help.as_str(), "glossary"), ("Esc", "close")]);
+            paint::hints(&keys.collect::<Vec<_>>())
         }
-        Overlay::Glossary(_) => paint::hints(&[("↑↓", "scroll"), ("Esc", "close")]),
+        Overlay::Glossary(_) => {
+            paint::hints(&scroll.into_iter().chain([("Esc", "close")]).collect::<Vec<_>>())
+        }
         Overlay::Palette(palette) if commands::argument_of_open(palette.input.value()).is_some() => {
             paint::hints(&[("Enter", "open"), ("Esc", "cancel")])
         }

@@ -267,7 +267,7 @@ fn curve(app: &App, brush: &mut Brush<'_>, area: Rect) {
     }
     let graph = Graph {
         curves,
-        top: bar.scale.top(),
+        top: units.axis(bar.scale.top()),
         label: &|value| giga(units, value),
         level: None,
         window: WINDOW,

@@ -96,6 +96,8 @@ pub enum Subject {
     Columns(String),
     /// Files to read instead of drives; none for drives again.
     Files(Vec<PathBuf>),
+    /// A file that was named is not there.
+    NoSuchFile,
     /// The drives of the test that ended may not be read; these files can be.
     Refused(Vec<Target>),
 }

@@ -227,10 +227,14 @@ impl Shared {
         match self.mode {
             Mode::Live | Mode::Demo(_) => None,
             _ if self.machine.pasted.is_some() => {
-                Some("A text's drives cannot be tested; --demo tests simulated ones")
+                Some("A text's drives cannot be tested; `iodyno --demo` tests simulated ones")
             }
-            Mode::Capture => Some("A capture's drives cannot be tested; --demo tests simulated ones"),
-            Mode::Folder => Some("The drives of a copy cannot be tested; --demo tests simulated ones"),
+            Mode::Capture => {
+                Some("A capture's drives cannot be tested; `iodyno --demo` tests simulated ones")
+            }
+            Mode::Folder => {
+                Some("The drives of a copy cannot be tested; `iodyno --demo` tests simulated ones")
+            }
         }
     }
 

@@ -18,6 +18,7 @@ pub fn press(headless: &mut Headless, keys: &str) {
 }
 
 /// The screen as text.
+#[allow(dead_code, reason = "not every test needs it")]
 pub fn shown(headless: &Headless) -> String {
     text(&headless.picture(Theme::PLAIN))
 }

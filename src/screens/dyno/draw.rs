@@ -16,7 +16,7 @@ use crate::{
         heat,
         paint::{Brush, Piece, hanging, inner, paragraph, piece, simulated},
         scroll,
-        words::{giga, nanoseconds, rate},
+        words::{as_fields, giga, nanoseconds, rate},
     },
     ui::{
         Shared,
@@ -150,7 +150,7 @@ fn draw_curve(shared: &Shared, brush: &mut Brush<'_>, curve: Curve, test: &Test,
         curves.push(line(pick(&test.total), Meaning::Brand));
     }
     let (top, label): (f64, Box<dyn Fn(f64) -> String>) = match curve {
-        Curve::Throughput => (test.scales.bytes.top(), Box::new(move |value| giga(units, value))),
+        Curve::Throughput => (units.axis(test.scales.bytes.top()), Box::new(move |value| giga(units, value))),
         Curve::Iops => (test.scales.iops.top(), Box::new(|value| count(value).replace(' ', ""))),
         Curve::Latency => (test.scales.latency.top(), Box::new(|value| nanoseconds(value).replace(' ', ""))),
     };
@@ -189,18 +189,20 @@ pub(super) fn result(shared: &Shared, test: &Test, width: u16, is_offered: bool)
                 let keys = [("Enter", "start"), ("Esc", "cancel")];
                 lines.extend(file_offer::lines(&question, why.files(), &keys, width));
             }
-            lines.extend(hanging(piece("! ", Meaning::Problem), &why.to_string(), Meaning::Text, width));
+            let why = as_fields(&why.to_string());
+            lines.extend(hanging(piece("! ", Meaning::Problem), &why, Meaning::Text, width));
         }
         (_, Some(summary)) => {
             lines.extend(paragraph(&test.headline, Meaning::Figure, width));
             lines.extend(paragraph(&result_line(shared, test, summary), Meaning::Quiet, width));
             if let Some(doubts) = doubts(summary) {
                 let mark = piece(format!("{FULL_MARK} "), Meaning::Warning);
-                lines.extend(hanging(mark, &doubts, Meaning::Text, width));
+                lines.extend(hanging(mark, &as_fields(&doubts), Meaning::Text, width));
             }
             lines.extend(bottleneck_panel::expectations(shared, test, width));
             for fallback in &summary.effective.fallbacks {
-                lines.extend(hanging(piece("  ", Meaning::Text), fallback, Meaning::Quiet, width));
+                let fallback = as_fields(fallback);
+                lines.extend(hanging(piece("  ", Meaning::Text), &fallback, Meaning::Quiet, width));
             }
         }
         _ => {}

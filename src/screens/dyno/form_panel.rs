@@ -6,7 +6,7 @@ use super::{Areas, Dyno, form::FIELDS};
 use crate::{
     model::{Pattern, RunSummary},
     screens::widgets::{
-        paint::{Brush, fit, fit_end, open_field, paragraph, piece},
+        paint::{Brush, Piece, cells, fit, fit_end, open_field, paragraph, piece, width},
         scroll::{self, kept_in_sight, out_of_sight},
         words::rate,
     },
@@ -27,14 +27,15 @@ pub(super) fn draw(state: &Dyno, shared: &Shared, areas: &Areas, brush: &mut Bru
         (0, true) => format!("all {}", counted(chosen, "drive")),
         (0, false) => format!("{} marked", counted(chosen, "drive")),
     };
-    let what = form.profile().map_or_else(|| what.clone(), |name| format!("{name}  {what}"));
     let rows = areas.form_rows;
     let top = form_top(state, rows);
     let hidden = out_of_sight(top, FIELDS.len(), rows.height);
-    // On a low terminal the mark of hidden fields has this place.
-    let is_shown = brush.boxed || hidden == (0, 0) || shared.pulls.running.is_some();
-    let what = if is_shown { format!("  {what}") } else { String::new() };
-    brush.panel(areas.form, &[piece("workload", Meaning::Heading), piece(what, Meaning::Quiet)], &[]);
+    let title = title(
+        form.profile(),
+        &what,
+        brush.title_room(areas.form.width).saturating_sub(1) - mark_in_rule(brush, hidden),
+    );
+    brush.panel(areas.form, &title, &[]);
     for (y, (index, field)) in (rows.y..rows.bottom()).zip(FIELDS.iter().enumerate().skip(top)) {
         let selected = index == form.at;
         if selected {
@@ -52,12 +53,13 @@ pub(super) fn draw(state: &Dyno, shared: &Shared, areas: &Areas, brush: &mut Bru
         let value = field.show(form);
         let shown = match value.as_str() {
             "" => field.empty.to_owned(),
-            // Of a path the end tells most.
-            path if field.name == "filename" => fit_end(path, room),
+            // A path takes the free cells behind its field's name; of a longer one the end tells most.
+            path if field.name == "filename" => fit_end(path, room + LABEL - cells(field.name) - 1),
             value => fit(value, room),
         };
         let meaning = if value.is_empty() { Meaning::Quiet } else { Meaning::Figure };
-        let end = brush.text(x, y, room, &shown, meaning);
+        let x = x.min(rows.right().saturating_sub(cells(&shown)));
+        let end = brush.text(x, y, rows.right().saturating_sub(x), &shown, meaning);
         if selected {
             let area = Rect { x, y, width: end - x, height: 1 };
             brush.shade(area, Meaning::Selected);
@@ -65,6 +67,31 @@ pub(super) fn draw(state: &Dyno, shared: &Shared, areas: &Areas, brush: &mut Bru
     }
     help(state, rows, brush);
     scroll::mark(brush, areas.form, scroll::ROWS, hidden);
+}
+
+/// Cells of the rule that the mark of fields out of sight takes on a terminal without boxes.
+fn mark_in_rule(brush: &Brush<'_>, hidden: (usize, usize)) -> u16 {
+    match cells(&scroll::words(scroll::ROWS, hidden)) {
+        0 => 0,
+        _ if brush.boxed => 0,
+        wide => wide.saturating_sub(cells(" more")) + 4,
+    }
+}
+
+/// The profile's name and what is read behind the heading, in whole parts: the drives count most, then the name.
+fn title(profile: Option<&str>, what: &str, room: u16) -> Vec<Piece> {
+    let heading = piece("workload", Meaning::Heading);
+    let quiet = |text: &str| piece(format!("  {text}"), Meaning::Quiet);
+    let mut titles = vec![vec![heading.clone(), quiet(what)], vec![heading.clone()]];
+    if let Some(name) = profile {
+        let name = piece(name, Meaning::Heading);
+        titles.splice(
+            0..0,
+            [vec![heading, quiet(&name.0), quiet(what)], vec![name.clone(), quiet(what)], vec![name]],
+        );
+    }
+    let fits = |title: &&Vec<Piece>| width(title) <= room;
+    titles.iter().find(fits).or(titles.last()).cloned().unwrap_or_default()
 }
 
 /// The first field shown: the selected one is in sight.

@@ -2,7 +2,7 @@
 
 use ratatui::layout::{Position, Rect};
 
-use super::{Areas, Curve, Dyno, draw, form::FIELDS, form_panel, span::Selection, targets_panel};
+use super::{Areas, Curve, Dyno, Plot, draw, form::FIELDS, form_panel, span::Selection, targets_panel};
 use crate::{
     model::{RunState, Workload},
     pull::FILE_SIZE,
@@ -19,6 +19,7 @@ use crate::{
         ask::{Reads, tell, warn},
         test::Test,
     },
+    units::counted,
 };
 
 impl Screen for Dyno {
@@ -150,6 +151,11 @@ impl Screen for Dyno {
         }
     }
 
+    fn acts_in(&self, command: &str, shared: &Shared, area: Rect) -> bool {
+        let is_curve = |(plot, _): &&(Plot, Rect)| matches!(plot, Plot::Curve(_));
+        command != "curve" || Areas::new(self, shared, area).plots.iter().filter(is_curve).count() == 1
+    }
+
     fn hint(&self, command: &str, shared: &Shared) -> Option<&'static str> {
         let is_paused = || shared.tests.running().is_some_and(Test::is_paused);
         match command {
@@ -240,7 +246,9 @@ impl Dyno {
 
     /// Fills the form with the next row of CrystalDiskMark's profile.
     pub(super) fn next_profile(&mut self) -> Asks {
-        vec![tell(format!("Profile {}: {{run}} runs it; numjobs counts per drive", self.form.next_profile()))]
+        let name = self.form.next_profile();
+        let jobs = counted(self.form.workload.jobs, "job");
+        vec![tell(format!("Profile {name} is in the form, with {jobs} on each drive. {{run}} runs it"))]
     }
 
     /// Begins a test of what the form describes.

@@ -90,6 +90,10 @@ impl Screen for Findings {
         }
     }
 
+    fn acts_in(&self, command: &str, shared: &Shared, area: Rect) -> bool {
+        command != "page down" || self.detail_in(shared, area).is_some_and(|(lines, rows)| lines > rows)
+    }
+
     fn finding(&self, shared: &Shared) -> Option<FindingId> {
         Self::finding(self, shared).map(|finding| finding.id)
     }
@@ -106,10 +110,15 @@ impl Screen for Findings {
 impl Findings {
     /// Scrolls the text about the selected finding by `step` lines.
     fn scroll_detail(&mut self, step: isize, shared: &Shared, area: Rect) {
-        let Some(finding) = self.finding(shared) else { return };
+        let Some((lines, rows)) = self.detail_in(shared, area) else { return };
+        self.detail_top = scrolled(self.detail_top, step, lines, rows.try_into().unwrap_or(u16::MAX));
+    }
+
+    /// Lines of that text and the rows for them.
+    fn detail_in(&self, shared: &Shared, area: Rect) -> Option<(usize, usize)> {
+        let finding = self.finding(shared)?;
         let inside = inner(Areas::new(shared, area).detail, shared.is_boxed());
-        let lines = draw::detail_lines(shared, finding, inside.width).len();
-        self.detail_top = scrolled(self.detail_top, step, lines, inside.height);
+        Some((draw::detail_lines(shared, finding, inside.width).len(), inside.height.into()))
     }
 
     /// What the selected one is about and has a place in the tree, the first of its subjects.

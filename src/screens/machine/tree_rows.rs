@@ -156,7 +156,7 @@ fn minute(state: &Tree, shared: &Shared, spare: Rect, brush: &mut Brush<'_>) {
     }
     let graph = Graph {
         curves,
-        top: scale.top(),
+        top: units.axis(scale.top()),
         label: &|value| giga(units, value),
         level: limit.map(|limit| (limit, format!("limit {}", giga(units, limit)))),
         window: WINDOW,

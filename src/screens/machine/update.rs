@@ -116,7 +116,11 @@ impl Screen for Tree {
     }
 
     fn offers(&self, command: &str, _shared: &Shared) -> bool {
-        !(self.is_kept && command == "next drive")
+        match command {
+            "next drive" => !self.is_kept,
+            "mark" => self.row().is_some_and(|row| !row.drives.is_empty()),
+            _ => true,
+        }
     }
 
     fn field(&mut self) -> Option<&mut TextField> {

@@ -13,7 +13,7 @@ use crate::{
         scroll,
         words::{iops, nanoseconds, rate},
     },
-    ui::{Shared, test::Test, theme::Meaning},
+    ui::{Shared, series::Scale, test::Test, theme::Meaning},
     units::count,
 };
 
@@ -105,7 +105,10 @@ fn draw_curve(shared: &Shared, pull: &Pull, curve: &Curve, area: Rect, brush: &m
     if columns < 30 || high < 3 {
         return;
     }
-    let top = curve.values.iter().copied().fold(0.0, f64::max);
+    let most = curve.values.iter().copied().fold(0.0, f64::max);
+    let mut scale = Scale::new(1.0);
+    scale.fit(Duration::ZERO, most);
+    let top = if curve.is_small { scale.top() } else { shared.units.axis(scale.top()) };
     let share = (curve.read.as_secs_f64() / curve.whole.as_secs_f64().max(1e-9)).min(1.0);
     let drawn = usize::from(crate::screens::widgets::graph::share_of(inner.width - axis, share)).max(1);
     let label = |value: f64| if curve.is_small { count(value) } else { number(shared.units, value) };
@@ -113,8 +116,8 @@ fn draw_curve(shared: &Shared, pull: &Pull, curve: &Curve, area: Rect, brush: &m
     for (row, (y, dots)) in (inner.y..inner.y + high).zip(&lines).enumerate() {
         let (row, middle) = (u16::try_from(row).unwrap_or(0), high / 2);
         let is_labelled = row == 0 || row == middle;
-        if is_labelled && top > 0.0 {
-            let value = label(top * (1.0 - f64::from(row) / f64::from(high)));
+        if is_labelled && most > 0.0 {
+            let value = label(if row == 0 { top } else { top / 2.0 });
             brush.write_right(inner.x + axis - 1, y, &[piece(value, Meaning::Quiet)]);
         }
         brush.text(inner.x + axis - 1, y, 1, if is_labelled { "┤" } else { "│" }, Meaning::Lines);

@@ -114,8 +114,15 @@ impl Screen for Pull {
             "runs" => pulls.asked.is_none() && has_runs(shared),
             "other pull" => is_idle && pulls.former.is_some(),
             "to sheet" => is_idle && pulls.ended.is_some(),
-            "up" => rows::rows(shared).len() > 1,
             _ => true,
+        }
+    }
+
+    fn acts_in(&self, command: &str, shared: &Shared, area: Rect) -> bool {
+        command != "up" || {
+            let place = inner(Areas::new(shared, area).drives, shared.is_boxed());
+            let height = place.height.saturating_sub(rows::heading(place.width));
+            height > 0 && rows::rows(shared).len() > usize::from(height)
         }
     }
 
@@ -124,6 +131,7 @@ impl Screen for Pull {
         match command {
             "finding" if is_asked => Some("start"),
             "back" if is_asked => Some("cancel"),
+            "back" if shared.pulls.running.is_some() => Some("back"),
             _ => None,
         }
     }
@@ -180,7 +188,7 @@ pub(super) fn enter(_: &mut Pull, shared: &Shared) -> Asks {
 /// Why no finding is named.
 fn unexplained(shared: &Shared) -> &'static str {
     if shared.pulls.running.is_some() {
-        "The pull still runs: findings are named at its end"
+        "Wait: the pull names a finding at its end. {stop} stops it now, {back} leaves it running"
     } else {
         "No finding explains a loss of this pull"
     }

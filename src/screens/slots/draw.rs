@@ -21,14 +21,15 @@ use crate::{
 pub(super) fn draw(state: &Slots, shared: &Shared, area: Rect, brush: &mut Brush<'_>) {
     let areas = Areas::new(state, shared, area);
     let (today, then) = (areas.today, areas.then);
-    let note = [piece(format!("{} with all busy", shared.units.giga_per_second()), Meaning::Quiet)];
     let height = areas.rows.height;
     let (above, below) = (state.today.len(), state.then.len());
     let hidden = [above, below].map(|count| out_of_sight(state.top, count, height));
     let title = beside_mark(brush, today, &today_title(state, shared), hidden[0]);
+    let note = unit(brush, shared, today, &title, hidden[0]);
     let area = brush.panel(today, &title, &note);
     side(state, shared, brush, area, &Side { machine: &shared.machine, rows: &state.today, before: None });
     let title = beside_mark(brush, then, &then_title(state, shared), hidden[1]);
+    let note = unit(brush, shared, then, &title, hidden[1]);
     let area = brush.panel(then, &title, if state.then.is_empty() { &[] } else { &note });
     match &state.prediction {
         Some(Ok(prediction)) => {
@@ -55,8 +56,27 @@ fn beside_mark(brush: &Brush<'_>, panel: Rect, title: &[Piece], hidden: (usize, 
     if brush.boxed || hidden == (0, 0) {
         return title.to_vec();
     }
-    let mark = cells(&scroll::words(scroll::ROWS, hidden)).saturating_sub(cells(" more")) + 4;
-    cut(title, panel.width.saturating_sub(mark + 2))
+    cut(title, panel.width.saturating_sub(mark_width(hidden) + 2))
+}
+
+fn mark_width(hidden: (usize, usize)) -> u16 {
+    cells(&scroll::words(scroll::ROWS, hidden)).saturating_sub(cells(" more")) + 4
+}
+
+/// The unit of the figures, as long as the title and that mark leave room: the mark would cover a row else.
+fn unit(
+    brush: &Brush<'_>,
+    shared: &Shared,
+    panel: Rect,
+    title: &[Piece],
+    hidden: (usize, usize),
+) -> Vec<Piece> {
+    let mark = if brush.boxed || hidden == (0, 0) { 0 } else { mark_width(hidden) };
+    let room = brush.title_room(panel.width).saturating_sub(width(title) + mark + 3);
+    let giga = shared.units.giga_per_second();
+    let words =
+        [format!("{giga} with all busy"), giga.to_owned()].into_iter().find(|words| cells(words) <= room);
+    words.map(|words| piece(words, Meaning::Quiet)).into_iter().collect()
 }
 
 fn today_title(state: &Slots, shared: &Shared) -> Vec<Piece> {

@@ -65,10 +65,12 @@ pub struct Picked {
 }
 
 impl Picked {
-    /// Whether the place under it is the port that one of its functions is in.
+    /// Whether it is there already: below this root complex, or one of its functions in this port.
     fn is_at(&self, tree: &PciTree) -> bool {
-        let ports = self.functions.iter().filter_map(|function| tree.node(*function).parent);
-        self.under.is_some_and(|under| ports.into_iter().any(|port| port == under))
+        let is_there = |function: &NodeIndex, under| {
+            tree.node(*function).parent == Some(under) || tree.root_of(*function) == under
+        };
+        self.under.is_some_and(|under| self.functions.iter().any(|function| is_there(function, under)))
     }
 }
 
@@ -98,6 +100,8 @@ pub struct Slots {
     pub picked: Option<Picked>,
     /// The predicted difference, or why the move is impossible.
     pub prediction: Option<Result<Box<Prediction>, MoveError>>,
+    /// The best move, once it was made.
+    best: Option<Picked>,
     /// The figures before any move.
     known: Option<Known>,
     /// Whether rows and prediction are those of a machine before, or of other units.
@@ -148,6 +152,19 @@ impl Slots {
     /// Whether something is in the hand.
     pub fn is_carrying(&self) -> bool {
         self.picked.as_ref().is_some_and(|picked| !picked.dropped)
+    }
+
+    /// Whether what is in the hand can be put down at the cursor and something changes then.
+    fn can_drop(&self, shared: &Shared) -> bool {
+        self.picked.as_ref().filter(|picked| !picked.dropped).is_some_and(|picked| {
+            picked.speed.is_some() || picked.under.is_some() && !picked.is_at(&shared.machine.pci)
+        })
+    }
+
+    /// Whether the cursor is on what was picked up.
+    fn is_on_picked(&self) -> bool {
+        let picked = self.picked.as_ref().zip(self.row());
+        picked.is_some_and(|(picked, row)| picked.functions.contains(&row.node))
     }
 
     /// The requested move, once complete.
@@ -212,6 +229,9 @@ impl Slots {
     }
 }
 
+/// Columns of the words that say how a move is made.
+const WORDS: u16 = 36;
+
 /// Where everything is.
 struct Areas {
     /// Today's slots and what is in them.
@@ -232,7 +252,9 @@ impl Areas {
         let most = area.height.saturating_sub((area.height / 3).max(5));
         let height = rows.saturating_add(frame).min(most);
         let [trees, text] = Layout::vertical([Constraint::Length(height), Constraint::Fill(1)]).areas(area);
-        let halves = [Constraint::Length(area.width / 2), Constraint::Fill(1)];
+        // While no move is made the words beside the tree need little: names get the rest.
+        let left = if state.prediction.is_none() { area.width - WORDS.max(area.width / 3) } else { 0 };
+        let halves = [Constraint::Length(left.max(area.width / 2)), Constraint::Fill(1)];
         let [today, then] = Layout::horizontal(halves).areas(trees);
         Self { today, rows: inner(today, shared.is_boxed()), then, text }
     }

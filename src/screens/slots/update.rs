@@ -13,7 +13,7 @@ use crate::{
             scroll::{kept_in_sight, scrolled},
         },
     },
-    tune::Device,
+    tune::{Device, Setting},
     ui::{
         Ask, Asks, ScreenId, Shared, SharedChange, Subject,
         ask::{tell, warn},
@@ -112,17 +112,27 @@ impl Screen for Slots {
 
     fn offers(&self, command: &str, shared: &Shared) -> bool {
         match command {
-            "drop here" => self.is_carrying(),
+            "drop here" => self.can_drop(shared),
+            // Where nothing can be dropped, it selects the one drive of a card, or nothing any more.
+            "move card" if self.is_carrying() => self.can_drop(shared) || self.is_on_picked(),
             "move card" => self.is_carrying() || self.is_on_card(shared),
             "slower slot" => self.picked.is_some() || self.is_on_card(shared),
-            "try live" => self.picked.as_ref().is_some_and(|picked| picked.speed.is_some()),
-            "best move" => !shared.bottlenecks.is_empty(),
+            "try live" => {
+                let picked = self.picked.as_ref().filter(|picked| picked.speed.is_some());
+                picked.is_some_and(|picked| picked.under.is_none() && live_link(picked, shared).is_some())
+            }
+            "best move" => {
+                !shared.bottlenecks.is_empty() && (self.best.is_none() || self.best != self.picked)
+            }
             _ => true,
         }
     }
 
     fn hint(&self, command: &str, _shared: &Shared) -> Option<&'static str> {
         match command {
+            "move card" if self.is_carrying() && !self.is_on_picked() => Some("drop here"),
+            "move card" if self.is_carrying() && !self.is_alone() => Some("this drive alone"),
+            "move card" if self.is_carrying() => Some("put back"),
             "back" if self.is_carrying() => Some("cancel"),
             "back" if !self.steps.is_empty() => Some("undo move"),
             _ => None,
@@ -131,6 +141,11 @@ impl Screen for Slots {
 }
 
 impl Slots {
+    /// Whether one function is in the hand, without others of its card.
+    fn is_alone(&self) -> bool {
+        self.picked.as_ref().is_some_and(|picked| picked.functions.len() == 1)
+    }
+
     /// Moves the carried card to the cursor.
     fn carry(&mut self, shared: &Shared) {
         let place = self.row().and_then(|row| Self::place(&shared.machine, row));
@@ -195,7 +210,7 @@ impl Slots {
         let tree = &shared.machine.pci;
         match self.picked.as_mut().filter(|picked| !picked.dropped) {
             Some(picked) if picked.speed.is_none() && picked.is_at(tree) => {
-                vec![tell("The card is in this slot already: go to another one")]
+                vec![tell("Nothing moved: the card is here already. Go to another slot")]
             }
             Some(picked) if picked.under.is_some() || picked.speed.is_some() => {
                 picked.dropped = true;
@@ -267,6 +282,7 @@ impl Slots {
         if let Some(picked) = &mut self.picked {
             (picked.under, picked.dropped) = (asked.under, true);
         }
+        self.best.clone_from(&self.picked);
         self.renew(shared);
         if let Some(under) = asked.under {
             self.select(under);
@@ -286,16 +302,11 @@ impl Slots {
             return vec![tell("A move cannot be tried live, only a slower link of the current slot")];
         }
         let (functions, machine) = (&picked.functions, &shared.machine);
-        let drives =
-            machine.hardware_drives().filter(|drive| drive.node.is_some_and(|at| functions.contains(&at)));
-        let devices: Vec<Device> = drives.map(|drive| Device::Drive(drive.name.clone())).collect();
+        let devices = drives_of(picked, shared);
         let port = functions.first().and_then(|function| machine.pci.node(*function).parent);
         let most = port.and_then(|port| machine.pci.node(port).link.as_ref()?.max_speed.get());
         let below = most.map_or(0, |most| most.generation().saturating_sub(speed.generation()));
-        let matrix = &shared.settings.matrix;
-        let setting = matrix.columns.iter().find(|setting| setting.id == SettingId("link_speed"));
-        let device = matrix.devices.iter().find(|device| devices.contains(device)).cloned();
-        let Some((setting, device)) = setting.zip(device) else {
+        let Some((setting, device)) = live_link(picked, shared) else {
             return vec![tell(
                 "The kernel has no cooling device for this port (needs 6.13): it cannot be tried live",
             )];
@@ -310,4 +321,18 @@ impl Slots {
             Err(why) => vec![Ask::Hand(ScreenId("tune"), cell), warn(why.to_string())],
         }
     }
+}
+
+/// The drives of a card.
+fn drives_of(picked: &Picked, shared: &Shared) -> Vec<Device> {
+    let is_of = |at| picked.functions.contains(&at);
+    let drives = shared.machine.hardware_drives().filter(|drive| drive.node.is_some_and(is_of));
+    drives.map(|drive| Device::Drive(drive.name.clone())).collect()
+}
+
+/// The setting of a card's link speed and the first of its drives, where the kernel has it.
+fn live_link(picked: &Picked, shared: &Shared) -> Option<(&'static Setting, Device)> {
+    let (matrix, devices) = (&shared.settings.matrix, drives_of(picked, shared));
+    let setting = matrix.columns.iter().find(|setting| setting.id == SettingId("link_speed"))?;
+    Some((*setting, matrix.devices.iter().find(|device| devices.contains(device))?.clone()))
 }

@@ -119,9 +119,10 @@ impl Screen for Tune {
         let is_free = shared.experiments.running().is_none();
         match command {
             "apply" => is_free && !settings.staged.is_empty(),
-            "undo one" => {
-                is_free && (!settings.staged.is_empty() || !self.files_of_cell(settings).is_empty())
-            }
+            "undo one" => is_free && self.can_take_back(shared),
+            "next value" => self.changes_by(1, shared) || self.changes_by(-1, shared),
+            "edit value" => self.text(shared).is_some(),
+            "mark row" => matches!(self.device(settings), Some(Device::Drive(_))),
             "undo all" => is_free && shared.standing() > 0,
             "export" => !settings.change_log.entries.is_empty(),
             _ => true,
@@ -301,6 +302,19 @@ impl Tune {
         };
         self.move_by(&shared.settings, 1, 0);
         vec![Ask::Change(Mark(vec![name]))]
+    }
+
+    /// Whether the cell has a staged value, or one that iodyno changed.
+    fn can_take_back(&self, shared: &Shared) -> bool {
+        let (settings, targets) = (&shared.settings, self.targets(shared));
+        let is_staged = |id| targets.iter().any(|device| settings.staged_for(device, id).is_some());
+        self.setting(settings).is_some_and(|setting| is_staged(setting.id))
+            || !self.files_of_cell(settings).is_empty()
+    }
+
+    /// Whether the next or previous choice of the cell is another value than the one shown.
+    fn changes_by(&self, step: isize, shared: &Shared) -> bool {
+        self.choice(&shared.settings, step).is_some_and(|value| self.text(shared) != Some(value))
     }
 
     /// Drops what is staged in the cell; where nothing is, restores what iodyno found there.

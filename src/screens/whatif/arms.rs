@@ -8,7 +8,7 @@ use crate::{
         verdict::{base, change, short},
     },
     model::Verdict,
-    screens::widgets::paint::{Brush, Piece, cells, fit, piece, simulated},
+    screens::widgets::paint::{Brush, Piece, cells, fit, piece, simulated, whole_parts, width},
     ui::{Shared, experiments::Progress, theme::Meaning},
     units::Micros,
 };
@@ -27,11 +27,13 @@ struct Columns {
 
 pub(super) fn draw(shared: &Shared, shown: &Progress, panel: Rect, brush: &mut Brush<'_>) {
     let account = &shown.account;
-    let title = [
-        piece(account.plan.experiment.question, Meaning::Heading),
-        piece(format!("  {}", account.plan.subject()), Meaning::Quiet),
-    ];
-    let inner = brush.panel(panel, &title, simulated(account.plan.simulated));
+    let (question, subject) = (account.plan.experiment.question, account.plan.subject());
+    let note = simulated(account.plan.simulated);
+    let beside = cells(question) + 2 + if note.is_empty() { 0 } else { width(note) + 3 };
+    let subject = whole_parts(&subject, brush.title_room(panel.width).saturating_sub(beside));
+    let subject = if subject.is_empty() { String::new() } else { format!("  {subject}") };
+    let title = [piece(question, Meaning::Heading), piece(subject, Meaning::Quiet)];
+    let inner = brush.panel(panel, &title, note);
     let columns = columns(account, inner.width);
     head(brush, inner, account, &columns);
     let rows = Rect { y: inner.y + 1, height: inner.height.saturating_sub(1), ..inner };

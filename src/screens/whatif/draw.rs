@@ -15,9 +15,11 @@ use crate::{
         widgets::{
             file_offer,
             paint::{
-                Brush, Piece, cells, fit, fit_end, inner, key_hints, open_field, paragraph, piece, simulated,
+                Brush, Piece, cells, fit, fit_end, hints, inner, key_hints, open_field, paragraph, piece,
+                simulated,
             },
             scroll::{self, out_of_sight},
+            words::as_fields,
         },
     },
     text::Label,
@@ -122,7 +124,7 @@ pub(super) fn lines(state: &WhatIf, shared: &Shared, entry: &Entry, width: u16) 
             &[("Enter", "start"), ("Esc", "cancel")],
             width,
         ));
-        lines.extend(paragraph(&why.to_string(), Meaning::Quiet, width));
+        lines.extend(paragraph(&as_fields(&why.to_string()), Meaning::Quiet, width));
         lines.push(Vec::new());
     }
     lines.extend(paragraph(row.question, Meaning::Figure, width));
@@ -144,7 +146,8 @@ pub(super) fn lines(state: &WhatIf, shared: &Shared, entry: &Entry, width: u16) 
         }
         Err(needs) => {
             field(&mut lines, "arms", row.arms, Meaning::Text, width);
-            field(&mut lines, "not here", &format!("it {needs}"), Meaning::Warning, width);
+            let needs = as_fields(&format!("it {needs}"));
+            field(&mut lines, "not here", &needs, Meaning::Warning, width);
         }
     }
     if row.id.0 == "own" {
@@ -160,7 +163,9 @@ pub(super) fn lines(state: &WhatIf, shared: &Shared, entry: &Entry, width: u16) 
         return lines;
     }
     lines.push(Vec::new());
-    if row.id.0 == "own" {
+    if state.edit.is_some() {
+        lines.push(hints(&state.edit_keys()));
+    } else if row.id.0 == "own" {
         lines.extend(offers(state, shared, &[("custom arms", "edits its arms"), ("start", "starts")]));
     } else {
         let starts = [("start", "starts"), ("stop", "stops it at any time")];

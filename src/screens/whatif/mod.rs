@@ -80,6 +80,8 @@ pub struct WhatIf {
     own: [String; 2],
     /// Which arm of `own` is being written, and its text.
     edit: Option<(usize, TextField)>,
+    /// The arm that named the files last, its text and what it was before: they may not be there.
+    written: Option<(usize, TextField, String)>,
     /// Whether the runs are shown instead of the verdict.
     shows_runs: bool,
     /// Lines by which the words about the experiment, of the verdict, or the runs are scrolled down.
@@ -109,6 +111,7 @@ impl Default for WhatIf {
             top: 0,
             own: ["scheduler=none".to_owned(), "scheduler=mq-deadline".to_owned()],
             edit: None,
+            written: None,
             shows_runs: false,
             words_top: 0,
             kept: Vec::new(),

@@ -7,7 +7,7 @@ use std::{
 
 use ratatui::layout::{Position, Rect};
 
-use super::{WhatIf, account_areas, draw, list_areas, words};
+use super::{Entry, WhatIf, account_areas, draw, list_areas, words};
 use crate::{
     experiment::{EXPERIMENTS, Phase, Plan},
     machine::{Drive, Machine},
@@ -92,6 +92,13 @@ impl Screen for WhatIf {
             let at = EXPERIMENTS.iter().position(|row| row.proves.contains(&finding.0));
             self.select(at.unwrap_or(self.selected));
         }
+        // The arm that named it stays open with its text.
+        if *subject == Subject::NoSuchFile
+            && let Some((arm, input, before)) = self.written.take()
+        {
+            self.own[arm] = before;
+            self.edit = Some((arm, input));
+        }
         Asks::new()
     }
 
@@ -113,11 +120,27 @@ impl Screen for WhatIf {
                 let is_listed = experiments.on_screen().is_none();
                 is_idle && (experiments.refused().is_some() || is_listed && starts())
             }
-            "custom arms" => is_idle && experiments.on_screen().is_none(),
+            // An experiment that is not here has no arms to edit; the custom one has, whatever it lacks.
+            "custom arms" => {
+                let is_here = self.entry().is_some_and(|entry| entry.plan.is_ok() || is_own(entry));
+                is_idle && experiments.on_screen().is_none() && is_here
+            }
             "more rounds" => has_ended && experiments.on_screen().is_some_and(|one| one.account.can_go_on()),
             "add to sheet" => has_ended && experiments.done_at.is_some(),
             "keep winner" => has_ended && self.kept.is_empty() && has_changes_to_keep(shared),
             "undo kept" => !self.kept.is_empty(),
+            _ => true,
+        }
+    }
+
+    fn acts_in(&self, command: &str, shared: &Shared, area: Rect) -> bool {
+        match shared.experiments.on_screen() {
+            Some(shown) if command == "up" => {
+                let [.., panel] = account_areas(&shown.account, shared, area);
+                let inside = inner(panel, shared.is_boxed());
+                let lines = words::panel_lines(self, shared, shown, inside.width).len();
+                lines > usize::from(words::rows(inside))
+            }
             _ => true,
         }
     }
@@ -127,7 +150,12 @@ impl Screen for WhatIf {
             let at = shared.experiments.done_at;
             at.is_some_and(|at| shared.experiments.posted.contains(&at))
         };
-        (command == "add to sheet" && is_posted()).then_some("remove from sheet")
+        match command {
+            "add to sheet" if is_posted() => Some("remove from sheet"),
+            // The key leaves the selected experiment for the custom one.
+            "custom arms" if !self.entry().is_some_and(is_own) => Some("custom arms"),
+            _ => None,
+        }
     }
 
     fn mark(&self, shared: &Shared) -> Option<String> {
@@ -141,6 +169,7 @@ impl Screen for WhatIf {
     fn field_key(&mut self, key: Option<Key>, _shared: &Shared) -> Asks {
         let (Some((arm, input)), Some(key)) = (&mut self.edit, key) else { return Asks::new() };
         let arm = *arm;
+        self.written = None;
         let next = match (key, arm) {
             (Key::Esc, _) => {
                 self.edit = None;
@@ -155,6 +184,7 @@ impl Screen for WhatIf {
             }
         };
         let (words, files) = without_files(input.value());
+        self.written = files.is_some().then(|| (arm, input.clone(), self.own[arm].clone()));
         self.own[arm] = words;
         self.edit = next.map(|next| (next, TextField::new(self.own[next].clone())));
         files.map(|files| Ask::Hand(ScreenId("dyno"), Subject::Files(files))).into_iter().collect()
@@ -164,8 +194,13 @@ impl Screen for WhatIf {
         if self.edit.is_none() {
             return Vec::new();
         }
-        hints(&[("Enter", "accept, next arm"), ("Esc", "cancel")])
+        hints(&self.edit_keys())
     }
+}
+
+/// Whether it is the custom experiment.
+fn is_own(entry: &Entry) -> bool {
+    entry.row.id.0 == "own"
 }
 
 /// An arm without its `filename=A:B`, and those files: both arms read the same.
@@ -206,6 +241,12 @@ fn settings_of(plan: &Plan) -> Vec<String> {
 }
 
 impl WhatIf {
+    /// Keys of the arm that is open.
+    pub(super) fn edit_keys(&self) -> [(&'static str, &'static str); 2] {
+        let is_first = self.edit.as_ref().is_some_and(|(arm, _)| *arm == 0);
+        [("Enter", if is_first { "accept, next arm" } else { "accept" }), ("Esc", "cancel")]
+    }
+
     /// Puts the cursor on an experiment.
     fn select(&mut self, index: usize) {
         if self.selected != index {

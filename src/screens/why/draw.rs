@@ -120,6 +120,11 @@ fn note(panel: Panel, shared: &Shared) -> String {
 }
 
 impl Contents {
+    /// Whether threads that sleep are left out.
+    pub(super) fn has_sleeping(&self) -> bool {
+        self.active < self.threads.rows.len()
+    }
+
     pub(super) fn new(state: &Why, shared: &Shared) -> Self {
         let (machine, activity, is_large) = (&shared.machine, &shared.activity, state.is_large);
         let (unit, names) = match shared.units {

@@ -121,7 +121,7 @@ impl History {
                     (&self.read, "all drives read", Meaning::Load),
                     (&self.written, "write", Meaning::Curve(2)),
                 ];
-                (curves, self.bytes.top(), &bytes)
+                (curves, units.axis(self.bytes.top()), &bytes)
             }
             Panel::Interrupts => {
                 let curves = vec![(&self.interrupts, "interrupts/s of drives", Meaning::Load)];

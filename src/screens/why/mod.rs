@@ -58,6 +58,7 @@ pub(super) const ABOUT: About = About {
 };
 
 const STACKS: &str = "kernel stacks";
+const SLEEPING: &str = "sleeping threads";
 
 #[rustfmt::skip]
 pub(super) const COMMANDS: &[Command<Run<Why>>] = &[
@@ -67,7 +68,7 @@ pub(super) const COMMANDS: &[Command<Run<Why>>] = &[
     command(195, &[Char('>')], "", "sort column", "Sort the panel's table by the next column; a click on a heading sorts by it", |why, shared| why.sort_by(shared, 1)),
     command(196, &[Char('<')], "", "sort column before", "Sort the panel's table by the column before", |why, shared| why.sort_by(shared, -1)),
     command(197, &[Char('R')], "", "reverse order", "Reverse the order of the column sorted by", Why::reverse),
-    command(201, &[Char('s')], "sleeping", "sleeping threads", "Show threads that sleep as well, or hide them", |why, _| { why.with_sleeping = !why.with_sleeping; Asks::new() }),
+    command(201, &[Char('s')], "sleeping", SLEEPING, "Show threads that sleep as well, or hide them", |why, _| { why.with_sleeping = !why.with_sleeping; Asks::new() }),
     command(211, &[Char('t')], "stacks", STACKS, "Show kernel stacks of threads as well, or hide them", Why::switch_stacks),
 ];
 
@@ -192,6 +193,8 @@ const LEAST: (u16, u16) = (6, 58);
 /// The places of panels below the sentence, and the panels that have none.
 struct Places {
     sentence: Rect,
+    /// The place of all panels.
+    body: Rect,
     panels: Vec<(Panel, Rect)>,
     hidden: Vec<Panel>,
 }
@@ -217,6 +220,7 @@ impl Places {
         if state.is_large {
             return Self {
                 sentence: top,
+                body,
                 panels: shown.into_iter().map(|panel| (panel, body)).collect(),
                 hidden,
             };
@@ -237,7 +241,7 @@ impl Places {
                 panels.push((*panel, rect));
             }
         }
-        Self { sentence: top, panels, hidden }
+        Self { sentence: top, body, panels, hidden }
     }
 }
 

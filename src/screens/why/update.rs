@@ -2,7 +2,7 @@
 
 use ratatui::layout::{Position, Rect};
 
-use super::{COMMANDS, Places, STACKS, Source, Why, draw, draw::Contents, source};
+use super::{COMMANDS, Places, SLEEPING, STACKS, Source, Why, draw, draw::Contents, source};
 use crate::{
     report::why::{PANELS, Panel, Sentence, look},
     screens::{
@@ -74,6 +74,25 @@ impl Screen for Why {
         match self.source(shared) {
             Source::Nothing(_) => !is_own,
             Source::Now(_) => command != STACKS || shared.mode == Mode::Live,
+        }
+    }
+
+    fn acts_in(&self, command: &str, shared: &Shared, area: Rect) -> bool {
+        if !["up", "enlarge", SLEEPING].contains(&command) {
+            return true;
+        }
+        let Some((sentence, places, contents)) = self.shown(shared, area) else { return command != "up" };
+        let place_of = |panel| places.panels.iter().find(|(one, _)| *one == panel).map(|(_, place)| *place);
+        match command {
+            "enlarge" => Self { is_large: false, ..self.clone() }.panels(places.body, &sentence).len() > 1,
+            "up" => {
+                let focus = self.focus(&sentence);
+                place_of(focus).is_some_and(|place| contents.scrolls(focus, shared, place) > 0)
+            }
+            _ => {
+                let state = Self { with_sleeping: false, ..self.clone() };
+                place_of(Panel::Threads).is_some() && Contents::new(&state, shared).has_sleeping()
+            }
         }
     }
 

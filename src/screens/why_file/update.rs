@@ -84,6 +84,11 @@ impl Screen for WhyFile {
         }
     }
 
+    fn acts_in(&self, command: &str, shared: &Shared, area: Rect) -> bool {
+        let (lines, rows) = draw::extent(self, shared, area);
+        command != "up" || lines > usize::from(rows)
+    }
+
     fn field(&mut self) -> Option<&mut TextField> {
         self.field.as_mut()
     }

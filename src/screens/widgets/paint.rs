@@ -181,6 +181,13 @@ pub fn write_fitting(brush: &mut Brush<'_>, x: u16, y: u16, room: u16, pieces: &
     })
 }
 
+/// As many parts of a list as there is room for: half a part is none.
+pub fn whole_parts(list: &str, room: u16) -> &str {
+    let ends = list.match_indices(", ").map(|(at, _)| at).chain([list.len()]);
+    let fitting = ends.map(|end| &list[..end]).filter(|part| cells(part) <= room);
+    fitting.last().unwrap_or_default()
+}
+
 impl<'a> Brush<'a> {
     /// One over all of a buffer.
     pub fn new(buffer: &'a mut Buffer, theme: Theme, boxed: bool) -> Self {
@@ -263,11 +270,20 @@ impl<'a> Brush<'a> {
         let edge = if self.boxed { 2 } else { 1 };
         let room = area.width.saturating_sub(2 * edge);
         let blank = [piece(" ", Meaning::Text)];
-        let end = self.write(area.x + edge - 1, area.y, room, &[&blank, title, &blank].concat());
+        // A part that has no room goes whole: half a figure is a wrong one.
+        let fits = |parts: &usize| width(&title[..*parts]) <= self.title_room(area.width);
+        let parts = (1..=title.len()).rev().find(fits).unwrap_or(title.len().min(1));
+        let title = cut(&title[..parts], self.title_room(area.width));
+        let end = self.write(area.x + edge - 1, area.y, room, &[&blank[..], &title, &blank].concat());
         if !note.is_empty() && end + width(note) + 2 < area.right() {
             self.write_right(area.right() - (edge - 1), area.y, &[&blank, note, &blank].concat());
         }
         inner(area, self.boxed)
+    }
+
+    /// The cells that a panel of `width` has for its title.
+    pub fn title_room(&self, width: u16) -> u16 {
+        width.saturating_sub(if self.boxed { 5 } else { 3 })
     }
 
     /// Empties an area.
@@ -308,6 +324,15 @@ mod tests {
             buffer.content.iter().filter(|cell| cell.symbol() == "▆").count()
         };
         assert_eq!([0.0, 0.01, 3.12 / 39.4, 0.5, 0.94, 1.0].map(drawn), [0, 0, 1, 4, 7, 8]);
+    }
+
+    #[test]
+    fn a_list_is_cut_between_its_parts() {
+        let list = "nvme0n1, 4k randread, qd32";
+        assert_eq!(
+            [5, 7, 19, 20, 25, 26].map(|room| whole_parts(list, room)),
+            ["", "nvme0n1", "nvme0n1", "nvme0n1, 4k randread", "nvme0n1, 4k randread", list]
+        );
     }
 
     #[test]

@@ -5,7 +5,7 @@ use crate::{
         Machine, PciNode,
         pci::{NodeKind, bracketed, short_vendor},
     },
-    model::{Basis, NodeIndex},
+    model::{Basis, NodeIndex, options},
     ui::theme::Meaning,
     units::{BytesPerSecond, UnitSystem, count, three_digits},
 };
@@ -106,6 +106,35 @@ pub fn short_name(node: &PciNode) -> String {
     if device.starts_with(&vendor) { device } else { format!("{vendor} {device}").trim().to_owned() }
 }
 
+/// A text with fields of forms and arms in place of options: `add --size 1G` of the command line is `add size=1G` there. A
+/// command that is quoted, or begins with `iodyno`, stays as the shell takes it.
+pub fn as_fields(text: &str) -> String {
+    let command = text.find("iodyno ").unwrap_or(text.len());
+    let (text, rest) = text.split_at(command);
+    let quoted = |(at, part): (usize, &str)| if at % 2 == 1 { part.to_owned() } else { unquoted(part) };
+    let parts: Vec<String> = text.split('`').enumerate().map(quoted).collect();
+    parts.join("`") + rest
+}
+
+fn unquoted(text: &str) -> String {
+    let mut parts = text.split("--");
+    let mut out = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let end = part.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(part.len());
+        let (name, after) = part.split_at(end);
+        if name != "filename" && options::find(name).is_none() {
+            out += "--";
+        }
+        out += name;
+        let is_value = |c: char| c.is_ascii_digit() || c == '/';
+        match after.strip_prefix(' ').filter(|value| value.starts_with(is_value) || name == "ioengine") {
+            Some(value) => out = format!("{out}={value}"),
+            None => out += after,
+        }
+    }
+    out
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -118,6 +147,24 @@ mod tests {
         assert_eq!(giga(UnitSystem::Binary, 2_097_152.0), "2.0M");
         assert_eq!(rate(UnitSystem::Decimal, 2.048e6), "2.05 MB/s");
         assert_eq!(rate(UnitSystem::Decimal, 0.0), "0.00 GB/s");
+    }
+
+    #[test]
+    fn options_of_the_command_line_are_fields_on_the_screen() {
+        for (option, field) in [
+            (
+                "check the path, or add --size 1G to lay a file out",
+                "check the path, or add size=1G to lay a file out",
+            ),
+            ("use --ioengine psync --direct 0", "use ioengine=psync direct=0"),
+            ("use fewer --numjobs, or raise it", "use fewer numjobs, or raise it"),
+            ("name it, as in --filename /dev/md0", "name it, as in filename=/dev/md0"),
+            ("Theme a: `iodyno --theme a --size 1`", "Theme a: `iodyno --theme a --size 1`"),
+            ("run iodyno bench --filename /a", "run iodyno bench --filename /a"),
+            ("mdadm --manage md0", "mdadm --manage md0"),
+        ] {
+            assert_eq!(as_fields(option), field);
+        }
     }
 
     #[test]

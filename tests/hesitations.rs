@@ -1,0 +1,174 @@
+//! What made a newcomer hesitate at the screen: titles, tabs, names, notices, forms.
+
+#[path = "common/screen.rs"]
+mod screen;
+
+use std::time::Duration;
+
+use iodyno::{app::ScreenId, runtime::headless::Headless, source::origin::Origin};
+use screen::{open, press, shown};
+
+fn line(headless: &Headless, at: usize) -> String {
+    shown(headless).lines().nth(at).unwrap_or_default().to_owned()
+}
+
+fn footer(headless: &Headless) -> String {
+    shown(headless).lines().last().unwrap_or_default().to_owned()
+}
+
+#[test]
+fn enter_during_a_pull_names_the_keys_that_do_something() {
+    let mut headless = open("threadripper-before", (80, 24));
+    press(&mut headless, "r");
+    headless.wait(Duration::from_secs(3));
+    press(&mut headless, "<Enter>");
+    let notice = headless.app.notice.clone().expect("a notice").text;
+    assert!(notice.contains("x stops it") && notice.contains("Esc leaves it running"), "{notice}");
+    press(&mut headless, "j");
+    assert!(
+        !footer(&headless).contains("Enter") && footer(&headless).contains("Esc back"),
+        "{}",
+        footer(&headless)
+    );
+}
+
+#[test]
+fn the_title_of_the_form_has_whole_parts_at_any_width() {
+    for width in 60..=200 {
+        let mut headless = open("x570", (width, 40));
+        press(&mut headless, "4P");
+        let title = line(&headless, 2);
+        assert!(title.contains("SEQ1M Q8T1"), "{width}: {title}");
+        assert!(!title.contains("all 4") || title.contains("all 4 drives "), "{width}: {title}");
+    }
+}
+
+#[test]
+fn no_title_ends_in_half_a_part() {
+    for width in 60..=130 {
+        for (keys, seconds) in [("4r", 3), ("5<Enter>", 3)] {
+            let mut headless = open("threadripper-before", (width, 24));
+            press(&mut headless, keys);
+            headless.wait(Duration::from_secs(seconds));
+            let title = line(&headless, 2);
+            assert!(!title.contains(", ─") && !title.contains(",─"), "{width}: {title}");
+            let figure = title.split("max ").nth(1).map(|rest| rest.chars().take(4).collect::<String>());
+            assert!(figure.is_none_or(|figure| figure.parse::<f64>().is_ok()), "{width}: {title}");
+        }
+    }
+}
+
+#[test]
+fn tabs_have_whole_words_or_initials_and_the_shown_one_is_whole() {
+    let names = ["Machine", "Findings", "Tune", "Dyno", "What-if", "Why", "Sheet", "Slots"];
+    for width in 60..=90 {
+        for (at, name) in names.iter().enumerate() {
+            let mut headless = open("laptop", (width, 24));
+            press(&mut headless, &(at + 1).to_string());
+            let tabs = line(&headless, 1);
+            assert!(tabs.contains(name), "{width}: {tabs}");
+            for word in
+                tabs.split_whitespace().filter(|word| word.chars().all(|c| c.is_alphabetic() || c == '-'))
+            {
+                assert!(word.len() == 1 || names.contains(&word), "{width}: {word} of {tabs}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_cursor_of_slots_is_never_under_the_mark_of_more_rows() {
+    for size in [(60, 20), (70, 22), (80, 24)] {
+        let mut headless = open("threadripper-before", size);
+        press(&mut headless, "8");
+        for _ in 0..16 {
+            let picture = shown(&headless);
+            let row = picture.lines().find(|line| line.contains('›')).unwrap_or_default().to_owned();
+            assert!(!row.is_empty() && !row.contains("more"), "{size:?}: {picture}");
+            press(&mut headless, "j");
+        }
+    }
+}
+
+#[test]
+fn names_of_slots_take_the_columns_that_the_words_leave() {
+    let mut headless = open("x570", (120, 40));
+    press(&mut headless, "8");
+    assert!(shown(&headless).contains("FireCuda 530 ZP1000GM30013"), "{}", shown(&headless));
+}
+
+#[test]
+fn a_path_in_the_form_takes_the_cells_behind_its_label() {
+    let mut headless = open("laptop", (80, 24));
+    press(&mut headless, "4g<Enter>/mnt/a-long-file<Enter>");
+    assert!(shown(&headless).contains("filename …t/a-long-file"), "{}", shown(&headless));
+}
+
+#[test]
+fn axes_of_gib_have_round_ticks() {
+    for keys in ["u4r", "ur"] {
+        let mut headless = open("threadripper-before", (120, 40));
+        press(&mut headless, keys);
+        headless.wait(Duration::from_secs(4));
+        let picture = shown(&headless);
+        let ticks: Vec<&str> =
+            picture.lines().filter_map(|line| line.split('┤').next()?.split_whitespace().last()).collect();
+        let digits = |tick: &&str| tick.trim_start_matches("0.").replace('.', "").trim_end_matches('0').len();
+        let round = ticks.iter().filter(|tick| tick.parse::<f64>().is_ok());
+        for tick in round {
+            assert!(digits(tick) <= 2 && !tick.ends_with('8'), "{keys} {tick}: {picture}");
+        }
+    }
+}
+
+#[test]
+fn a_card_put_down_where_it_is_does_not_move() {
+    let mut headless = open("threadripper-before", (80, 24));
+    press(&mut headless, "8jj<Space>");
+    assert!(footer(&headless).contains("Space put back"), "{}", footer(&headless));
+    let mut headless = open("threadripper-before", (80, 24));
+    press(&mut headless, "8jj<Space>k<Space>");
+    let notice = headless.app.notice.clone().map(|notice| notice.text).unwrap_or_default();
+    assert!(notice.starts_with("Nothing moved"), "{notice}: {}", shown(&headless));
+    assert!(headless.app.screens.slots.is_carrying() && !shown(&headless).contains("● moved"));
+    press(&mut headless, "kk");
+    assert!(footer(&headless).contains("Space drop here"), "{}", footer(&headless));
+}
+
+#[test]
+fn an_arm_whose_file_is_missing_stays_open_with_its_text() {
+    let mut live = Headless::open(&Origin::Live, (80, 24)).expect("this machine opens");
+    press(&mut live, "5e<C-u>one: bs=4k filename=/nonexistent/x<Enter>");
+    let picture = shown(&live);
+    assert!(picture.contains("A  one: bs=4k filename=/nonexistent/x"), "{picture}");
+    assert!(!picture.contains("--size"), "the form has fields, no options: {picture}");
+    let mut headless = open("laptop", (80, 24));
+    press(&mut headless, "5e<C-u>one: bs=4k<Enter>");
+    assert!(footer(&headless).contains("Enter accept  Esc"), "{}", footer(&headless));
+    assert!(!shown(&headless).contains("Enter starts"), "{}", shown(&headless));
+    press(&mut headless, "<Esc>");
+    assert!(footer(&headless).contains("Enter start"), "{}", footer(&headless));
+}
+
+#[test]
+fn an_experiment_that_is_not_here_offers_no_arms_to_edit() {
+    let mut headless = open("laptop", (120, 40));
+    press(&mut headless, "5");
+    let mut seen = (false, false);
+    for _ in 0..30 {
+        let picture = shown(&headless);
+        let is_here =
+            picture.lines().find(|line| line.contains('›')).is_some_and(|line| !line.contains("not here"));
+        let is_own = headless.app.screens.whatif.entry().is_some_and(|entry| entry.row.id.0 == "own");
+        let offered = footer(&headless);
+        assert_eq!(
+            offered.contains(if is_own { "e edit arms" } else { "e custom arms" }),
+            is_here || is_own,
+            "{picture}"
+        );
+        seen = (seen.0 || is_here, seen.1 || !is_here);
+        press(&mut headless, "j");
+    }
+    assert!(seen.0 && seen.1);
+    assert_eq!(headless.app.screen, ScreenId("what-if"));
+}
