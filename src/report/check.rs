@@ -351,8 +351,7 @@ fn footer(out: &mut Toned, document: &CheckDocument, width: usize) {
             if label.width() <= width / 2 {
                 labelled(out, (Tone::Quiet, &label), (Tone::Quiet, &ids.join(", ")), width);
             } else {
-                out.push_toned(Tone::Quiet, label.trim_end());
-                out.push("\n");
+                labelled(out, (Tone::Quiet, ""), (Tone::Quiet, label.trim_end()), width);
                 labelled(out, (Tone::Quiet, "    "), (Tone::Quiet, &ids.join(", ")), width);
             }
         }

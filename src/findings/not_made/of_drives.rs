@@ -3,7 +3,7 @@
 use super::NotMade;
 use crate::{
     machine::{Drive, DriveKind, Machine},
-    model::{FindingId, ProblemKind},
+    model::{DriveName, FindingId, ProblemKind},
 };
 
 /// Drives named in a reason.
@@ -65,13 +65,26 @@ pub(super) fn unread(machine: &Machine) -> Vec<NotMade> {
     not_made
 }
 
-/// `could not be read: /sys/block/vda/queue (scheduler, read_ahead_kb)`, with all that each drive lacks.
+/// `could not be read: /sys/block/vda/queue (scheduler, read_ahead_kb)`, with all that each drive lacks; drives that lack the
+/// same are named together.
 fn reason(drives: &[&Drive]) -> String {
-    let one = |drive: &&Drive| {
+    let lacking = |drive: &Drive| {
         let files = FILES.iter().filter(|file| (file.is_missing)(drive)).map(|file| file.name);
-        format!("/sys/block/{}/queue ({})", drive.name, files.collect::<Vec<_>>().join(", "))
+        files.collect::<Vec<_>>().join(", ")
     };
-    let named: Vec<String> = drives.iter().take(MOST).map(one).collect();
+    let mut groups: Vec<(String, Vec<&DriveName>)> = Vec::new();
+    for drive in drives.iter().take(MOST) {
+        let files = lacking(drive);
+        match groups.iter_mut().find(|(of, _)| *of == files) {
+            Some((_, names)) => names.push(&drive.name),
+            None => groups.push((files, vec![&drive.name])),
+        }
+    }
+    let group = |(files, names): &(String, Vec<&DriveName>)| {
+        let names: Vec<String> = names.iter().map(|name| format!("/sys/block/{name}/queue")).collect();
+        format!("{} ({files})", names.join(", "))
+    };
+    let named: Vec<String> = groups.iter().map(group).collect();
     let more = if drives.len() > MOST { ", ..." } else { "" };
     format!("{BEFORE}{}{more}", named.join(", "))
 }
