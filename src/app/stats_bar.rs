@@ -11,7 +11,7 @@ use crate::{
     screens::widgets::{
         graph::{Curve, Graph},
         paint::{Brush, cells, inner, piece, width},
-        words::giga,
+        words::{giga, giga_before_unit},
     },
     ui::{
         series::{Scale, Series, WINDOW},
@@ -233,7 +233,7 @@ fn curve(app: &App, brush: &mut Brush<'_>, area: Rect) {
     let bar = &app.stats_bar;
     let units = app.shared.units;
     let is_counted = bar.reads.last().is_some();
-    let newest = |series: &Series| giga(units, series.last().unwrap_or(0.0));
+    let newest = |series: &Series| giga_before_unit(units, series.last().unwrap_or(0.0));
     let in_words = |[reads, gap, writes]: [&'static str; 3]| {
         let figure = |series| {
             piece(if is_counted { format!(" {}", newest(series)) } else { String::new() }, Meaning::Figure)
@@ -254,7 +254,7 @@ fn curve(app: &App, brush: &mut Brush<'_>, area: Rect) {
         title = in_words(["rd", " ", "wr"]);
     }
     let most = bar.reads.most().max(bar.writes.most());
-    let max = piece(format!("  max {}", giga(units, most)), Meaning::Quiet);
+    let max = piece(format!("  max {}", giga_before_unit(units, most)), Meaning::Quiet);
     if is_counted && width(&title) + width(std::slice::from_ref(&max)) + 4 < area.width {
         title.push(max);
     }

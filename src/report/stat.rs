@@ -85,7 +85,11 @@ impl Interval<'_> {
         let clock = self.clock();
         if table == Table::Dstat {
             let row = dstat::Row::of_rates(self.rates, &hardware(self.machine)).line();
-            return vec![if self.is_average { format!("{row}  average") } else { row }];
+            return vec![match (has_time(width), self.is_average) {
+                (true, _) => format!("{clock} {row}"),
+                (false, true) => format!("{row}  average"),
+                (false, false) => row,
+            }];
         }
         let room = room(width);
         let grid = self.grid(table, room);
@@ -96,7 +100,11 @@ impl Interval<'_> {
     /// The heading above them.
     pub(crate) fn heading(&self, table: Table, width: usize) -> String {
         if table == Table::Dstat {
-            return dstat::HEADING.trim_end().to_owned();
+            let heading = dstat::HEADING.trim_end();
+            return match heading.split_once('\n').filter(|_| has_time(width)) {
+                Some((groups, columns)) => format!("-------- {groups}\n{:8} {columns}", "time"),
+                None => heading.to_owned(),
+            };
         }
         let room = room(width);
         let grid = self.grid(table, room);
@@ -114,6 +122,11 @@ impl Interval<'_> {
     pub(crate) fn csv_heading(&self, table: Table) -> String {
         format!("time,{}", self.grid(table, usize::MAX).csv_heading())
     }
+}
+
+/// Whether dstat's rows have room for their time: they fill 80 cells without it.
+fn has_time(width: usize) -> bool {
+    dstat::HEADING.lines().all(|line| line.len() <= room(width))
 }
 
 /// Cells behind the time.

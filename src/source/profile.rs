@@ -49,8 +49,8 @@ struct Functions {
     read_at: Duration,
     /// Why there are none.
     problem: Option<Problem>,
-    /// Names that were looked up.
-    labels: HashMap<u64, (Option<Label>, Option<Label>)>,
+    /// Names that were looked up, by the index of the function.
+    labels: HashMap<usize, (Option<Label>, Option<Label>)>,
 }
 
 /// The kernel's function at an address and its module, by a text like `/proc/kallsyms`.
@@ -116,7 +116,7 @@ impl ProfileReader {
         let functions = self.functions.get_or_insert_with(|| Functions::read(root, now));
         let is_new = |functions: &Functions| {
             let mut kernel = raw.keys().filter(|sample| sample.is_kernel);
-            kernel.any(|sample| functions.symbols.at(sample.address).is_none())
+            kernel.any(|sample| functions.symbols.index(sample.address).is_none())
         };
         if now >= functions.read_at + SAME_FUNCTIONS && is_new(functions) {
             *functions = Functions::read(root, now);
@@ -150,16 +150,17 @@ impl Functions {
 
     /// The function at an address, and its module.
     fn at(&mut self, address: u64) -> (Option<Label>, Option<Label>) {
-        const MOST: usize = 1 << 16;
+        const MOST: usize = 4096;
+        let Some(index) = self.symbols.index(address) else { return (None, None) };
         if self.labels.len() >= MOST {
             self.labels.clear();
         }
         let symbols = &self.symbols;
-        let label = |address| match symbols.at(address) {
+        let label = || match symbols.name(index) {
             Some((name, module)) => (Some(Label::new(name)), module.map(Label::new)),
             None => (None, None),
         };
-        self.labels.entry(address).or_insert_with(|| label(address)).clone()
+        self.labels.entry(index).or_insert_with(label).clone()
     }
 }
 

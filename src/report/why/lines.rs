@@ -191,7 +191,19 @@ pub(crate) fn threads(machine: &Machine, activity: &Activity) -> Vec<Line> {
     if are_few(threads.refused, threads.seen) {
         return Vec::new();
     }
-    threads.problems.iter().map(|problem| missing("unread", &unread(problem))).collect()
+    // One reason for all, with what it keeps away.
+    let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
+    for problem in &threads.problems {
+        let file = problem.path.rsplit('/').next().unwrap_or_default();
+        match reasons.iter_mut().find(|(reason, _)| **reason == *problem.reason) {
+            Some((_, files)) => files.push(file),
+            None => reasons.push((&problem.reason, vec![file])),
+        }
+    }
+    let line = |(reason, files): (&str, Vec<&str>)| {
+        missing("unread", &as_user(machine, format!("{} ({reason})", files.join(", "))))
+    };
+    reasons.into_iter().map(line).collect()
 }
 
 /// What could not be read of processes.
@@ -214,9 +226,13 @@ fn hidden(machine: &Machine, activity: &Activity) -> String {
     format!("{} of {all} processes, {why}", activity.hidden)
 }
 
-/// Path and reason; root is not told to run as root.
+/// Path and reason.
 fn refused(machine: &Machine, problem: &Problem) -> String {
-    let text = unread(problem);
+    as_user(machine, unread(problem))
+}
+
+/// Root is not told to run as root.
+fn as_user(machine: &Machine, text: String) -> String {
     match machine.host.root.get() {
         Some(true) => text.replace("; run as root", " by a security policy"),
         _ => text,

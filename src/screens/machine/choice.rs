@@ -126,7 +126,7 @@ mod tests {
     use super::*;
 
     fn room(rows: u16) -> Room {
-        Room { rows, has_load: true, is_counted: true }
+        Room { rows, has_load: true, is_counted: true, has_link: true, has_limit: true }
     }
 
     fn names(choice: &Choice, width: u16) -> Vec<&'static str> {
@@ -139,6 +139,9 @@ mod tests {
         assert_eq!(names(&choice, 78), ["link", "read", "write", "limit", "load"]);
         let idle = choice.shown(Room { has_load: false, ..room(78) });
         assert!(!idle.iter().any(|column| column.name == "load"), "names take the cells of empty bars");
+        let bare = choice.shown(Room { has_link: false, has_limit: false, ..room(81) });
+        let bare: Vec<_> = bare.iter().map(|column| column.name).collect();
+        assert_eq!(bare, ["read", "write", "load", "r/s", "w/s"], "cells of empty columns go to others");
         let wide = names(&choice, 134);
         assert_eq!(
             wide,

@@ -18,12 +18,18 @@ pub(super) struct Room {
     pub has_load: bool,
     /// Whether drives were counted since the start.
     pub is_counted: bool,
+    /// Whether a device has a PCIe link.
+    pub has_link: bool,
+    /// Whether something has a limit.
+    pub has_limit: bool,
 }
 
 /// Cells of a link's mark, before the link.
 pub(super) const LINK_LEAD: u16 = 2;
 /// Cells of `Gen4 x16`; a longer link begins further left and shortens its own row's name.
 const LINK: u16 = 8;
+/// Cells of a limit.
+const LIMIT: u16 = 5;
 /// Rows from which bars need no load and rates no count: narrower ones leave their cells to names.
 const IDLE_BARS: u16 = 110;
 
@@ -51,9 +57,14 @@ impl Column {
         let has_cause = match self.name {
             "load" => room.has_load || room.rows >= IDLE_BARS,
             "read" | "write" => room.is_counted || room.rows >= IDLE_BARS,
+            "link" => room.has_link,
+            "limit" => room.has_limit,
             _ => true,
         };
-        self.from <= room.rows && has_cause
+        // What no device has leaves its cells to the columns behind it.
+        let left = |has: bool, width: u16| if has { 0 } else { width + 1 };
+        let rows = room.rows + left(room.has_link, LINK_LEAD + LINK) + left(room.has_limit, LIMIT);
+        self.from <= rows && has_cause
     }
 }
 
@@ -114,7 +125,7 @@ pub(super) const COLUMNS: &[Column] = &[
         name: "limit",
         heading: "limit",
         help: "GB/s that the narrowest hop or the drive can carry in one direction",
-        width: |_| 5,
+        width: |_| LIMIT,
         from: 0,
         cell: |figures| {
             // A link that sleeps carries more once it is awake.

@@ -11,7 +11,7 @@ use crate::{
     machine::{Drive, PciNode, Temperature, hop, pci::NodeKind},
     model::{Basis, DriveName, Limit, NodeIndex, Reading},
     report::flatten::{Group, Row, RowKind},
-    screens::widgets::words::{basis, giga, iops, nanoseconds, place, rate, short_name},
+    screens::widgets::words::{basis, giga, giga_before_unit, iops, nanoseconds, place, rate, short_name},
     ui::{Shared, load::LoadSource, theme::Meaning},
     units::{Bytes, Lanes, TransferRate, counted},
 };
@@ -135,7 +135,7 @@ fn measured(shared: &Shared, drive: &Drive, facts: &mut Vec<Fact>) {
     let bytes = seen.curves.bytes.last().unwrap_or(0.0);
     let against = shared.limits.drive(&drive.name).map(|limit| limit.bytes_per_second.0);
     let of = against.map_or(String::new(), |limit| format!(" of {}", giga(shared.units, limit)));
-    let value = format!("{}{of} {}", giga(shared.units, bytes), shared.units.giga_per_second());
+    let value = format!("{}{of} {}", giga_before_unit(shared.units, bytes), shared.units.giga_per_second());
     facts.push(Fact { meaning: Meaning::Figure, ..fact("reads", value) });
     facts.push(fact("", iops(seen.curves.iops.last().unwrap_or(0.0))));
     if let (Some(p50), Some(p99)) = (seen.latency.percentile(50.0), seen.latency.percentile(99.0)) {

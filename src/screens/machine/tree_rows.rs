@@ -19,7 +19,7 @@ use crate::{
         graph::{Curve, Graph},
         paint::{Brush, Piece, cells, cut, fit, piece, write_fitting},
         scroll::{self, out_of_sight},
-        words::{giga, short_name},
+        words::{giga, giga_before_unit, short_name},
     },
     ui::{
         Shared,
@@ -138,9 +138,9 @@ fn minute(state: &Tree, shared: &Shared, spare: Rect, brush: &mut Brush<'_>) {
     let title = [
         piece(facts::heading(shared, row), Meaning::Heading),
         piece("  reads", Meaning::Load),
-        piece(format!(" {}", giga(units, flow.read.bytes)), Meaning::Figure),
+        piece(format!(" {}", giga_before_unit(units, flow.read.bytes)), Meaning::Figure),
         piece("  writes", Meaning::Writes),
-        piece(format!(" {}", giga(units, flow.write.bytes)), Meaning::Figure),
+        piece(format!(" {}", giga_before_unit(units, flow.write.bytes)), Meaning::Figure),
         piece(format!(" {}", units.giga_per_second()), Meaning::Quiet),
     ];
     let mut open = Brush::new(brush.buffer, brush.theme, false);

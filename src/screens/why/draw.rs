@@ -100,6 +100,9 @@ const fn content(panel: Panel) -> &'static str {
 /// Rows of a table that whole reasons above it leave.
 const FEW_ROWS: usize = 8;
 
+/// Bytes per second of a process that its columns show as more than 0.00.
+const LEAST_MOVED: f64 = 5_000.0;
+
 /// CPUs that a process keeps busy to be shown without I/O.
 const LEAST_CPU: f64 = 0.005;
 
@@ -140,7 +143,7 @@ impl Contents {
         };
         let mut processes = tables::processes(activity, unit, names);
         let rates = activity.processes.iter().flatten();
-        let mut matters = rates.map(|rates| rates.moved() > 0.0 || rates.cpus >= LEAST_CPU);
+        let mut matters = rates.map(|rates| rates.moved() >= LEAST_MOVED || rates.cpus >= LEAST_CPU);
         processes.rows.retain(|_| matters.next().unwrap_or(true));
         let (profile, matter) = profile::functions(activity);
         let sorts = &state.sorts;
@@ -158,7 +161,7 @@ impl Contents {
         add(Panel::Threads, lines::threads(machine, activity));
         add(Panel::Profile, profile::lines(activity));
         add(Panel::Processes, lines::processes(machine, activity));
-        add(Panel::Pressure, lines::pressure(rates, &activity.problems));
+        // First what the test costs, for a low panel cuts the end.
         if let Some(test) = shared.tests.running() {
             add(Panel::Pressure, lines::per_io_now(machine, rates, activity, test.iops()));
             add(Panel::Pressure, lines::cycles(activity, test.iops()));
@@ -169,6 +172,7 @@ impl Contents {
             let iops = disks.map(|disk| disk.reads + disk.writes).sum();
             add(Panel::Pressure, lines::cycles(activity, iops));
         }
+        add(Panel::Pressure, lines::pressure(rates, &activity.problems));
         // The reasons are those of a kernel, which a demo has not.
         lines.retain(|(_, line)| line.is_known || !shared.is_simulated());
         let cpus = rates.cpus.iter().map(|(cpu, shares)| (*cpu, (*shares).into()));

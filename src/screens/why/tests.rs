@@ -106,10 +106,13 @@ fn the_footer_offers_no_key_without_panels() {
 #[test]
 fn what_a_table_lacks_has_one_row_where_the_table_needs_the_others() {
     let mut shared = shared((120, 40));
-    let problem =
-        |path: &str| Problem::new(ProblemKind::Denied, path, "EPERM: not permitted, by privilege".to_owned());
+    let problem = |file: &str, reason: &str| {
+        Problem::new(ProblemKind::Denied, format!("/proc/1/task/1/{file}"), reason.to_owned())
+    };
+    let [refused, hidden] =
+        ["EPERM: operation not permitted, by privilege", "EACCES: permission denied, by a security policy"];
     let threads = ThreadActivity {
-        problems: vec![problem("/proc/1/task/1/syscall"), problem("/proc/1/task/1/wchan")],
+        problems: vec![problem("syscall", refused), problem("wchan", refused), problem("stack", hidden)],
         seen: 9,
         refused: 5,
         ..ThreadActivity::default()
@@ -120,4 +123,16 @@ fn what_a_table_lacks_has_one_row_where_the_table_needs_the_others() {
     assert_eq!(contents(false).rows(Panel::Threads, &shared, 60), 2 + 2 + 4);
     let lines = |is_large, height| contents(is_large).lines(Panel::Threads, 56, height).len();
     assert_eq!([lines(false, 6), lines(false, 5), lines(true, 5)], [4, 1, 4]);
+    let said: Vec<String> = crate::report::why::lines::threads(&shared.machine, &shared.activity)
+        .into_iter()
+        .map(|line| line.text)
+        .collect();
+    assert_eq!(
+        said,
+        [
+            format!("not available here: syscall, wchan ({refused})"),
+            format!("not available here: stack ({hidden})")
+        ],
+        "files of one reason are one line"
+    );
 }

@@ -96,15 +96,14 @@ impl Cpus {
         Self { entries, folded }
     }
 
-    /// The sign of each kind of time, as many as fit; of a heat map its figures.
+    /// The sign of each kind of time that a bar has, as many as fit; of a heat map its figures.
     pub(crate) fn legend(&self, area: Rect, room: u16) -> Vec<Piece> {
         if let Shape::Heat(cells) = self.shape(area) {
             let text = if cells == 1 { "  0-9: tenths busy" } else { "  % busy" };
             return vec![piece(text, Meaning::Quiet)];
         }
-        let mut order = LEGEND;
-        // Stable: what no bar has follows in its own order.
         let most = self.most();
+        let mut order: Vec<usize> = LEGEND.into_iter().filter(|at| most[*at] > 0.0).collect();
         order.sort_by(|a, b| most[*b].total_cmp(&most[*a]));
         let mut left = room;
         let fits = |at: &usize| {
@@ -367,8 +366,21 @@ mod tests {
 
     #[test]
     fn the_legend_has_whole_entries_and_fits() {
-        let cpus = Cpus::new(idle(0..4), &BTreeMap::new());
         let area = Rect::new(0, 0, 40, 8);
+        let idle = Cpus::new(idle(0..4), &BTreeMap::new());
+        assert!(idle.legend(area, 90).is_empty(), "no bar has a sign");
+        let every = Split {
+            usr: 20.0,
+            nice: 10.0,
+            sys: 10.0,
+            irq: 10.0,
+            softirq: 10.0,
+            steal: 10.0,
+            guest: 10.0,
+            iowait: 10.0,
+            idle: 10.0,
+        };
+        let cpus = Cpus::new([(0, every)].into_iter(), &BTreeMap::new());
         for room in 0..90 {
             let text: String = cpus.legend(area, room).into_iter().map(|(text, _)| text).collect();
             assert!(cells(&text) <= room, "{text:?} in {room}");

@@ -22,6 +22,16 @@ pub fn giga(units: UnitSystem, bytes_per_second: f64) -> String {
     if mega >= 0.95 { format!("{mega:.1}M") } else { format!("{:.0}k", mega * base) }
 }
 
+/// The same before a unit that is written out: a small rate has more decimals, never another unit.
+pub fn giga_before_unit(units: UnitSystem, bytes_per_second: f64) -> String {
+    let value = units.in_giga(BytesPerSecond(bytes_per_second.max(0.0)));
+    if is_small(units, bytes_per_second) {
+        // Below it four decimals are zero.
+        return if value < 0.000_05 { "<0.0001".to_owned() } else { format!("{value:.4}") };
+    }
+    three_digits(value)
+}
+
 /// Whether a rate that is not zero would hardly show in GB/s.
 fn is_small(units: UnitSystem, bytes_per_second: f64) -> bool {
     let giga = units.in_giga(BytesPerSecond(bytes_per_second));
@@ -147,6 +157,13 @@ mod tests {
         assert_eq!(giga(UnitSystem::Binary, 2_097_152.0), "2.0M");
         assert_eq!(rate(UnitSystem::Decimal, 2.048e6), "2.05 MB/s");
         assert_eq!(rate(UnitSystem::Decimal, 0.0), "0.00 GB/s");
+    }
+
+    #[test]
+    fn before_a_unit_a_small_rate_has_no_other_unit() {
+        let decimal = |bytes| giga_before_unit(UnitSystem::Decimal, bytes);
+        let shown = [0.0, 4_096.0, 949e3, 2.048e6, 9.9e6, 12e6, 1.2e9].map(decimal);
+        assert_eq!(shown, ["0.00", "<0.0001", "0.0009", "0.0020", "0.0099", "0.01", "1.20"]);
     }
 
     #[test]

@@ -41,10 +41,21 @@ impl Symbols {
         self.functions.is_empty()
     }
 
+    /// Which function is at an address: the same for all its addresses.
+    pub(super) fn index(&self, address: u64) -> Option<usize> {
+        let next = self.functions.partition_point(|symbol| symbol.address <= address);
+        let at = next.checked_sub(1)?;
+        (address - self.functions[at].address < LONGEST).then_some(at)
+    }
+
     /// The function at an address, and its module.
     pub(super) fn at(&self, address: u64) -> Option<(&str, Option<&str>)> {
-        let next = self.functions.partition_point(|symbol| symbol.address <= address);
-        let symbol = self.functions[..next].last().filter(|symbol| address - symbol.address < LONGEST)?;
+        self.name(self.index(address)?)
+    }
+
+    /// Its name and its module.
+    pub(super) fn name(&self, index: usize) -> Option<(&str, Option<&str>)> {
+        let symbol = self.functions.get(index)?;
         let (from, length) = (symbol.name.0 as usize, usize::from(symbol.name.1));
         let module = usize::from(symbol.module).checked_sub(1).and_then(|at| self.modules.get(at));
         Some((self.names.get(from..from + length)?, module.map(|name| &**name)))

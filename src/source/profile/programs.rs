@@ -18,19 +18,33 @@ use crate::{
 const MOST_READ: usize = 32;
 /// Processes that are remembered.
 const MOST_KNOWN: usize = 512;
+/// Passes without a sample after which a process is forgotten: most of them have ended.
+const KEPT: u32 = 10;
 
 /// Executable mappings of processes.
 #[derive(Debug, Default)]
 pub(super) struct Programs {
-    known: HashMap<u32, Vec<(Range<u64>, Label)>>,
+    known: HashMap<u32, Known>,
     /// Read in this pass.
     read: BTreeSet<u32>,
+}
+
+/// What is known of a process.
+#[derive(Debug)]
+struct Known {
+    mappings: Vec<(Range<u64>, Label)>,
+    /// Passes since its last sample.
+    unseen: u32,
 }
 
 impl Programs {
     /// Begins a pass.
     pub(super) fn begin(&mut self) {
         self.read.clear();
+        self.known.retain(|_, known| {
+            known.unseen += 1;
+            known.unseen <= KEPT
+        });
         if self.known.len() > MOST_KNOWN {
             self.known.clear();
         }
@@ -38,9 +52,11 @@ impl Programs {
 
     /// What is mapped at an address of a process; `None` once it is gone.
     pub(super) fn at(&mut self, root: &dyn SysRoot, pid: u32, address: u64) -> Option<Label> {
-        let find = |mappings: &Vec<(Range<u64>, Label)>| named(mappings, address);
-        if let Some(name) = self.known.get(&pid).and_then(find) {
-            return Some(name);
+        if let Some(known) = self.known.get_mut(&pid) {
+            known.unseen = 0;
+            if let Some(name) = named(&known.mappings, address) {
+                return Some(name);
+            }
         }
         // The process may have loaded a library since, or have become another program.
         if self.read.len() >= MOST_READ || !self.read.insert(pid) {
@@ -48,8 +64,8 @@ impl Programs {
         }
         let text = root.read(&format!("/proc/{pid}/maps")).ok()?;
         let mappings = executable(&text);
-        let name = find(&mappings);
-        self.known.insert(pid, mappings);
+        let name = named(&mappings, address);
+        self.known.insert(pid, Known { mappings, unseen: 0 });
         name
     }
 }
@@ -118,6 +134,24 @@ ffffffffff600000-ffffffffff601000 --xp 00000000 00:00 0                  [vsysca
         programs.begin();
         assert_eq!(programs.at(&root, 7, 0x3800).map(|name| name.to_string()).as_deref(), Some("a"));
         assert_eq!(programs.at(&root, 8, 0x3800), None);
+    }
+
+    #[test]
+    fn processes_without_samples_are_forgotten() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = FolderRoot::new(folder.path());
+        let mut programs = Programs::default();
+        for pid in 0..400 {
+            super::super::tests::put(
+                folder.path(),
+                &format!("proc/{pid}/maps"),
+                "1000-2000 r-xp 0 0:0 1 /bin/sh\n",
+            );
+            programs.begin();
+            assert!(programs.at(&root, pid, 0x1800).is_some() && programs.at(&root, 0, 0x1800).is_some());
+            assert!(programs.known.len() <= KEPT as usize + 2, "{pid}: {}", programs.known.len());
+        }
+        assert!(programs.known.contains_key(&0), "it has samples in every pass");
     }
 
     proptest! {
