@@ -39,6 +39,7 @@ use crate::{
     units::counted,
 };
 
+pub(crate) use self::act::asks_before_leaving;
 pub use self::commands::bind;
 pub(crate) use self::configured::names;
 

@@ -89,7 +89,10 @@ pub(crate) fn run(origin: &Origin, config: &Config, theme: Theme) -> anyhow::Res
 
 /// Draws, takes messages and signals and looks at the test until the user quits; the exit status.
 fn until_left(app: &mut App, effects: &mut Effects) -> anyhow::Result<u8> {
+    /// A terminal that took no frame for so long shows no question.
+    const DEAD: Duration = Duration::from_secs(1);
     let (mut changed_at, mut drawn_at) = (Some(Duration::ZERO), Duration::ZERO);
+    let mut unseen_since = None;
     let mut console = KernelConsole::watch();
     loop {
         let at = effects.clock.elapsed();
@@ -109,6 +112,7 @@ fn until_left(app: &mut App, effects: &mut Effects) -> anyhow::Result<u8> {
             let is_drawn = effects.screen.as_mut().map_or(Ok(true), |screen| screen.draw(app))?;
             drawn_at = effects.clock.elapsed();
             changed_at = (!is_drawn).then_some(drawn_at);
+            unseen_since = changed_at.map(|_| unseen_since.unwrap_or(drawn_at));
         }
         if terminal::panicked() {
             return Ok(101);
@@ -118,7 +122,13 @@ fn until_left(app: &mut App, effects: &mut Effects) -> anyhow::Result<u8> {
         effects.watch(app);
         let mut changed = outside.is_some() || had_notice != app.notice.is_some();
         if let Some(outside) = outside {
+            let asked = app::asks_before_leaving(app);
             effects.take(app, outside)?;
+            let is_unseen = unseen_since.is_some_and(|since| at >= since + DEAD);
+            if is_unseen && !asked && app::asks_before_leaving(app) {
+                // Nobody can read the question: all is put back, as after a signal.
+                return Ok(0);
+            }
         }
         if effects.leaving.is_none() {
             changed |= effects.look_if_due(app)? | effects.rest_if_due(app)?;

@@ -94,6 +94,17 @@ impl Terminal {
         }
     }
 
+    /// Ends it, by `q` where no signal is given: once, when it has had time to know that nothing is taken.
+    fn leave(&mut self, signal: Option<Signal>) {
+        match signal {
+            Some(signal) => self.signal(signal),
+            None => {
+                thread::sleep(Duration::from_millis(2500));
+                self.press("1q");
+            }
+        }
+    }
+
     fn signal(&self, signal: Signal) {
         let id = self.child.process_id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
         kill_process(id.expect("it runs"), signal).expect("it is ours");
@@ -219,10 +230,7 @@ fn a_terminal_that_takes_no_output_delays_neither_keys_nor_signals() {
         let mut terminal = Terminal::start(&["--demo", "threadripper-before"]);
         terminal.wait_for_text("root complex");
         terminal.stall();
-        match signal {
-            Some(signal) => terminal.signal(signal),
-            None => terminal.press("1q"),
-        }
+        terminal.leave(signal);
         assert_eq!(terminal.ends_soon(), Some(status));
         // What a terminal finds that goes on after the end.
         let mut rest = Vec::new();
@@ -237,12 +245,26 @@ fn settings_are_restored_when_the_terminal_takes_no_output() {
     let Some(device) = LoopDevice::new(16 << 20) else { return };
     let state = tempfile::tempdir().expect("a folder");
     let before = device.read_settings();
-    let mut terminal = on_the_scheduler_of(&device, state.path());
-    change_the_scheduler(&mut terminal, &device);
+    for (signal, status) in [(Some(Signal::TERM), 143), (None, 0)] {
+        let mut terminal = on_the_scheduler_of(&device, state.path());
+        change_the_scheduler(&mut terminal, &device);
+        terminal.stall();
+        terminal.leave(signal);
+        assert_eq!(terminal.ends_soon(), Some(status), "{signal:?}");
+        assert_eq!(device.read_settings(), before, "{signal:?}");
+    }
+}
+
+/// Quitting asks while a test runs; a terminal that takes no output cannot show the question.
+#[test]
+fn a_test_is_left_without_a_question_that_nobody_sees() {
+    let mut terminal = Terminal::start(&["--demo", "threadripper-before"]);
+    terminal.wait_for_text("root complex");
+    terminal.press("4r");
+    terminal.wait_for_text("● running");
     terminal.stall();
-    terminal.signal(Signal::TERM);
-    assert_eq!(terminal.ends_soon(), Some(143));
-    assert_eq!(device.read_settings(), before);
+    terminal.leave(None);
+    assert_eq!(terminal.ends_soon(), Some(0));
 }
 
 #[test]

@@ -66,6 +66,15 @@ pub(super) fn leave(app: &mut App) -> Vec<Effect> {
     app.hand(TUNE, &Subject::Leaving)
 }
 
+/// Whether it asks before the user leaves.
+pub(crate) fn asks_before_leaving(app: &App) -> bool {
+    match app.overlay {
+        Some(Overlay::Quit) => true,
+        Some(Overlay::Screen(id, _)) => id == TUNE && app.screens.tune.asks_before_leaving(),
+        _ => false,
+    }
+}
+
 /// Screens that show drives or files: their footer offers to measure the path of a file.
 pub(super) const HAS_FILES: [&str; 4] = [MACHINE.0, "dyno", "why", WHY_FILE.0];
 

@@ -233,6 +233,11 @@ impl Tune {
         self.detail_top = scrolled(self.detail_top, step, lines, rows);
     }
 
+    /// Whether what it has laid is a question before the user leaves.
+    pub(crate) fn asks_before_leaving(&self) -> bool {
+        matches!(self.laid, Laid::Standing | Laid::Staged)
+    }
+
     fn lay(&mut self, laid: Laid) -> Asks {
         self.laid = laid;
         vec![Ask::Open(TUNE)]

@@ -17,7 +17,7 @@ use crate::{
         paint::{Brush, Piece, fit, hanging, inner, label, paragraph, piece, simulated},
         scroll::{self, out_of_sight},
     },
-    ui::{Shared, load::LoadSource, theme::Meaning},
+    ui::{Shared, load::LoadSource, test::Test, theme::Meaning},
     units::UnitSystem,
 };
 
@@ -161,18 +161,22 @@ impl Contents {
         add(Panel::Threads, lines::threads(machine, activity));
         add(Panel::Profile, profile::lines(activity));
         add(Panel::Processes, lines::processes(machine, activity));
-        // First what the test costs, for a low panel cuts the end.
-        if let Some(test) = shared.tests.running() {
+        // First what the running test costs, for a low panel cuts the end.
+        let running = shared.tests.running();
+        if let Some(test) = running {
             add(Panel::Pressure, lines::per_io_now(machine, rates, activity, test.iops()));
-            add(Panel::Pressure, lines::cycles(activity, test.iops()));
-        } else {
-            let last = shared.tests.all.back().and_then(|test| test.summary());
-            add(Panel::Pressure, last.map(lines::per_io_of).unwrap_or_default());
-            let disks = machine.hardware_drives().filter_map(|drive| rates.disks.get(&drive.name));
-            let iops = disks.map(|disk| disk.reads + disk.writes).sum();
-            add(Panel::Pressure, lines::cycles(activity, iops));
         }
         add(Panel::Pressure, lines::pressure(rates, &activity.problems));
+        let iops = running.map_or_else(
+            || {
+                let last = shared.tests.all.back().and_then(|test| test.summary());
+                add(Panel::Pressure, last.map(lines::per_io_of).unwrap_or_default());
+                let disks = machine.hardware_drives().filter_map(|drive| rates.disks.get(&drive.name));
+                disks.map(|disk| disk.reads + disk.writes).sum()
+            },
+            Test::iops,
+        );
+        add(Panel::Pressure, lines::cycles(activity, iops));
         // The reasons are those of a kernel, which a demo has not.
         lines.retain(|(_, line)| line.is_known || !shared.is_simulated());
         let cpus = rates.cpus.iter().map(|(cpu, shares)| (*cpu, (*shares).into()));
