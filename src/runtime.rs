@@ -89,10 +89,9 @@ pub(crate) fn run(origin: &Origin, config: &Config, theme: Theme) -> anyhow::Res
 
 /// Draws, takes messages and signals and looks at the test until the user quits; the exit status.
 fn until_left(app: &mut App, effects: &mut Effects) -> anyhow::Result<u8> {
-    /// A terminal that took no frame for so long shows no question.
+    /// A terminal that took nothing for so long shows no question.
     const DEAD: Duration = Duration::from_secs(1);
     let (mut changed_at, mut drawn_at) = (Some(Duration::ZERO), Duration::ZERO);
-    let mut unseen_since = None;
     let mut console = KernelConsole::watch();
     loop {
         let at = effects.clock.elapsed();
@@ -112,7 +111,6 @@ fn until_left(app: &mut App, effects: &mut Effects) -> anyhow::Result<u8> {
             let is_drawn = effects.screen.as_mut().map_or(Ok(true), |screen| screen.draw(app))?;
             drawn_at = effects.clock.elapsed();
             changed_at = (!is_drawn).then_some(drawn_at);
-            unseen_since = changed_at.map(|_| unseen_since.unwrap_or(drawn_at));
         }
         if terminal::panicked() {
             return Ok(101);
@@ -124,8 +122,7 @@ fn until_left(app: &mut App, effects: &mut Effects) -> anyhow::Result<u8> {
         if let Some(outside) = outside {
             let asked = app::asks_before_leaving(app);
             effects.take(app, outside)?;
-            let is_unseen = unseen_since.is_some_and(|since| at >= since + DEAD);
-            if is_unseen && !asked && app::asks_before_leaving(app) {
+            if !asked && app::asks_before_leaving(app) && output::stuck_for() >= DEAD {
                 // Nobody can read the question: all is put back, as after a signal.
                 return Ok(0);
             }

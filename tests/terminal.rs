@@ -85,10 +85,11 @@ impl Terminal {
         self.child.wait().expect("it ends").exit_code()
     }
 
-    /// Takes no more output and stays open, as a stopped terminal or a dead serial line, until the program cannot write.
+    /// Takes no more output and stays open, as a stopped terminal or a dead serial line, until the program cannot write: the
+    /// kernel keeps 64 KiB for a terminal that does not read.
     fn stall(&mut self) {
         self.hung_up.store(true, Ordering::Relaxed);
-        for _ in 0..100 {
+        for _ in 0..500 {
             self.press("2j4j");
             thread::sleep(Duration::from_millis(10));
         }
@@ -96,13 +97,11 @@ impl Terminal {
 
     /// Ends it, by `q` where no signal is given: once, when it has had time to know that nothing is taken.
     fn leave(&mut self, signal: Option<Signal>) {
-        match signal {
-            Some(signal) => self.signal(signal),
-            None => {
-                thread::sleep(Duration::from_millis(2500));
-                self.press("1q");
-            }
+        if let Some(signal) = signal {
+            return self.signal(signal);
         }
+        thread::sleep(Duration::from_secs(2));
+        self.press("1q");
     }
 
     fn signal(&self, signal: Signal) {

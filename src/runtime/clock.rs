@@ -65,6 +65,6 @@ impl Clock {
 }
 
 #[expect(clippy::disallowed_methods, reason = "the runtime is where the clock is read")]
-fn now() -> Instant {
+pub(super) fn now() -> Instant {
     Instant::now()
 }

@@ -4,7 +4,7 @@ use std::{
     io,
     sync::{Condvar, Mutex, MutexGuard, PoisonError},
     thread,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use rustix::{
@@ -13,11 +13,14 @@ use rustix::{
     termios::{Action, QueueSelector, tcflow, tcflush},
 };
 
+use super::clock;
+
 static STATE: Mutex<State> = Mutex::new(State {
     waiting: Vec::new(),
     is_writing: false,
     is_started: false,
     is_given_up: false,
+    moved_at: None,
     failed: None,
 });
 static CHANGED: Condvar = Condvar::new();
@@ -29,6 +32,8 @@ struct State {
     is_started: bool,
     /// What is being written is left where it is.
     is_given_up: bool,
+    /// When the terminal last took something, or was first given what it has not taken.
+    moved_at: Option<Instant>,
     /// The error of a write, for the next caller.
     failed: Option<Errno>,
 }
@@ -77,6 +82,13 @@ pub(super) fn is_written_within(most: Duration) -> bool {
     waited.unwrap_or_else(PoisonError::into_inner).0.is_idle()
 }
 
+/// How long the terminal has taken nothing of what it was given.
+pub(super) fn stuck_for() -> Duration {
+    let state = lock();
+    let since = state.moved_at.filter(|_| !state.is_idle());
+    since.map_or(Duration::ZERO, |since| since.elapsed())
+}
+
 fn lock() -> MutexGuard<'static, State> {
     STATE.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -88,6 +100,7 @@ fn write_for_ever() {
         let mut state = CHANGED.wait_while(lock(), is_idle).unwrap_or_else(PoisonError::into_inner);
         std::mem::swap(&mut state.waiting, &mut bytes);
         state.is_writing = true;
+        state.moved_at = Some(clock::now());
         drop(state);
         let written = write_all(&bytes);
         bytes.clear();
@@ -108,7 +121,10 @@ fn write_all(mut bytes: &[u8]) -> Result<(), Errno> {
     let terminal = rustix::stdio::stdout();
     while !bytes.is_empty() && !lock().is_given_up {
         match rustix::io::write(terminal, &bytes[..bytes.len().min(PIECE)]) {
-            Ok(written) => bytes = bytes.get(written..).unwrap_or_default(),
+            Ok(written) => {
+                bytes = bytes.get(written..).unwrap_or_default();
+                lock().moved_at = Some(clock::now());
+            }
             Err(Errno::INTR) => {}
             // Another program made the terminal non-blocking. A failed poll is followed by a failed write.
             Err(Errno::AGAIN) => {
