@@ -100,25 +100,27 @@ fn every_link_of_the_documents_leads_to_a_file() {
     }
 }
 
-/// The README's pictures, each with the screen and keys it is drawn from.
-const PICTURES: [(&str, &str); 12] = [
-    ("machine", "machine --demo --keys jjjj"),
-    ("findings", "findings --demo laptop"),
-    ("tune", "tune --demo --keys l+"),
-    ("dyno", "dyno --demo --keys r --seconds 8"),
-    ("what-if", "what-if --demo"),
-    ("sheet", "sheet --demo"),
-    ("minute-1-start", "machine --demo"),
-    ("minute-2-pull", "machine --demo --keys r --seconds 18"),
-    ("minute-3-headline", "machine --demo --keys r --seconds 60"),
-    ("minute-4-finding", "machine --demo --keys r --seconds 60 --then <Enter>"),
-    ("minute-5-slot", "machine --demo --keys r --seconds 60 --then <Enter>w"),
-    ("minute-6-sheet", "machine --demo --keys r --seconds 60 --then <Enter>w<Esc>s"),
+/// The pictures of README and docs, each with the screen and keys it is drawn from, and what it has to show.
+const PICTURES: [(&str, &str, &str); 12] = [
+    ("machine", "machine --demo --keys jjjj", "PCIe tree"),
+    ("findings", "findings --demo laptop", "remedy"),
+    ("tune", "tune --demo --keys l+", "1 staged"),
+    ("dyno", "dyno --demo --keys r --seconds 8", "running"),
+    ("what-if", "what-if --demo", "Does the scheduler cost"),
+    ("sheet", "sheet --demo", "In the sheet"),
+    ("minute-1-start", "machine --demo", "8 drives share root complex 0000:40"),
+    ("minute-2-pull", "machine --demo --keys r --seconds 18", "all drives together"),
+    ("minute-3-headline", "machine --demo --keys r --seconds 60", "53.5 of 71.4 GB/s"),
+    ("minute-4-finding", "machine --demo --keys r --seconds 60 --then <Enter>", "shared-root-complex"),
+    ("minute-5-slot", "machine --demo --keys r --seconds 60 --then <Enter>w", "After"),
+    ("minute-6-sheet", "machine --demo --keys r --seconds 60 --then <Enter>w7", "**53.5 of 71.4 GB/s"),
 ];
 
 #[test]
 fn pictures_are_what_the_program_draws() {
-    for (name, screen) in PICTURES {
+    for (name, screen, shows) in PICTURES {
+        let text = printed_by(&format!("render {screen} --size 120x36"));
+        assert!(text.contains(shows), "{name} shows no {shows:?}: {text}");
         is_current(&format!("docs/{name}.svg"), |_| {
             printed_by(&format!("render {screen} --size 120x36 --format svg"))
         });
