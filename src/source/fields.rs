@@ -1,8 +1,15 @@
 //! Words and numbers of the kernel's tables, parsed in place: tables read every second are not copied line by line.
 
-/// The lines of a text, without their ends.
-pub(super) fn lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
-    text.split(|byte| *byte == b'\n').filter(|line| !line.is_empty())
+/// The lines of a text, without their ends and without empty ones.
+pub(super) fn lines(mut text: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let next = move || {
+        let end = memchr::memchr(b'\n', text).unwrap_or(text.len());
+        let line = &text[..end];
+        let is_over = text.is_empty();
+        text = text.get(end + 1..).unwrap_or_default();
+        (!is_over).then_some(line)
+    };
+    std::iter::from_fn(next).filter(|line| !line.is_empty())
 }
 
 /// The words of a line.
@@ -39,6 +46,13 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn lines_are_those_of_the_standard_library(text in "[a\r\n]{0,40}") {
+            let found: Vec<_> = lines(text.as_bytes()).collect();
+            let expected: Vec<_> = text.split('\n').filter(|line| !line.is_empty()).map(str::as_bytes).collect();
+            prop_assert_eq!(found, expected);
+        }
+
         #[test]
         fn a_word_is_the_number_that_the_standard_library_reads(word in "[0-9]{0,22}|[0-9+ x-]{0,6}") {
             let plain = word.bytes().all(|byte| byte.is_ascii_digit());

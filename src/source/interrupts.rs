@@ -8,6 +8,9 @@ use crate::model::Reading;
 
 const PATH: &str = "/proc/interrupts";
 
+/// A count of 0 as the kernel pads it (`seq_put_decimal_ull_width`, kernel/irq/proc.c): nearly all of a large machine's.
+const ZERO: &[u8] = b"          0";
+
 /// Whether the table has a row of posted MSI.
 pub(super) fn posted_msi_row(root: &dyn SysRoot) -> Reading<bool> {
     root::bytes(root, PATH).map(|text| {
@@ -48,6 +51,11 @@ fn row<'a>(line: &'a [u8], columns: usize, counts: &mut Vec<u64>) -> Option<Row<
     let (label, mut rest) = (line[..colon].trim_ascii(), &line[colon + 1..]);
     counts.clear();
     while counts.len() < columns {
+        if let Some(behind) = rest.strip_prefix(ZERO).filter(|behind| behind.first() == Some(&b' ')) {
+            counts.push(0);
+            rest = behind;
+            continue;
+        }
         let blank = rest.iter().take_while(|byte| **byte == b' ').count();
         let word = &rest[blank..];
         let mut count: u64 = 0;
@@ -147,9 +155,13 @@ mod tests {
         assert_eq!(columns(b" CPU0 CPUx\n").collect::<Vec<_>>(), [Some(0), None]);
     }
 
+    fn count() -> impl Strategy<Value = u32> {
+        prop_oneof![Just(0), any::<u32>()]
+    }
+
     proptest! {
         #[test]
-        fn a_table_is_read_as_it_is_written(table in prop::collection::vec(prop::array::uniform3(any::<u32>()), 0..8)) {
+        fn a_table_is_read_as_it_is_written(table in prop::collection::vec(prop::array::uniform3(count()), 0..8)) {
             let mut text = String::from("      CPU0  CPU1 CPU9\n");
             for (number, counts) in table.iter().enumerate() {
                 let [a, b, c] = counts;
