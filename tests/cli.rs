@@ -2,9 +2,6 @@
 #![expect(clippy::unwrap_used, reason = "a test ends where something is not there")]
 #![expect(clippy::disallowed_methods, reason = "files in folders of the test's own")]
 
-#[path = "common/skip.rs"]
-mod skip;
-
 use std::{
     ffi::OsStr,
     io::Write,
@@ -14,7 +11,6 @@ use std::{
 
 use iodyno::model::PciAddress;
 use serde_json::Value;
-use skip::skipped;
 
 fn iodyno<A: AsRef<OsStr>>(arguments: impl IntoIterator<Item = A>) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_iodyno"));
@@ -475,47 +471,6 @@ fn a_folder_of_a_machines_files_is_read_in_its_place() {
     );
     let text = stdout(&run(&["tree", "--sysroot", folder]));
     assert!(text.contains("Gen4 x?"), "{text}");
-}
-
-/// The functions in the rows of `iodyno tree`, in its order.
-fn functions_of_tree(origin: &[String]) -> Vec<String> {
-    let text = stdout(&run(&with(&["tree", "--all"], origin)));
-    let address = |line: &str| {
-        line.split_whitespace().find(|word| word.parse::<PciAddress>().is_ok()).map(str::to_owned)
-    };
-    text.lines().filter_map(address).collect()
-}
-
-/// The functions lspci lists, one a paragraph or one a line.
-fn functions_of_lspci(text: &str) -> Vec<String> {
-    let address = |line: &str| {
-        let word = line.split_whitespace().next().filter(|_| !line.starts_with(char::is_whitespace))?;
-        let full = if word.len() > 7 { word.to_owned() } else { format!("0000:{word}") };
-        full.parse::<PciAddress>().is_ok().then_some(full)
-    };
-    text.lines().filter_map(address).collect()
-}
-
-#[test]
-fn the_tree_has_a_row_for_every_function_lspci_lists() {
-    let sorted = |mut functions: Vec<String>| {
-        functions.sort();
-        functions
-    };
-    for name in ["a-shared-rc", "d-stock-qemu"] {
-        let path = format!("{}/tests/fixtures/{name}", env!("CARGO_MANIFEST_DIR"));
-        let listed =
-            functions_of_lspci(&std::fs::read_to_string(format!("{path}.lspci-vvv-xxxx.txt")).unwrap());
-        assert!(listed.len() >= 20, "{name}: {}", listed.len());
-        let rows = functions_of_tree(&["--open".to_owned(), format!("{path}.capture")]);
-        assert_eq!(sorted(rows), sorted(listed), "{name}");
-    }
-    match Command::new("lspci").arg("-D").output() {
-        Ok(lspci) if lspci.status.success() && !lspci.stdout.is_empty() => {
-            assert_eq!(sorted(functions_of_tree(&[])), sorted(functions_of_lspci(&stdout(&lspci))));
-        }
-        _ => skipped("there is no lspci here, or no PCI bus, to compare with"),
-    }
 }
 
 #[test]

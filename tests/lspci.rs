@@ -1,15 +1,20 @@
 //! What is read of laboratory machines and of this one, against what lspci says of them.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
+#![expect(clippy::disallowed_methods, reason = "the lab machines' texts")]
+
+#[path = "common/skip.rs"]
+mod skip;
 
 use std::{collections::BTreeSet, process::Command};
 
 use iodyno::{
     machine::{NodeKind, PciNode, PciTree, pci::NodeAddress},
-    model::Problem,
+    model::{PciAddress, Problem},
     source::{SysRoot, capture::TextRoot, config_space::ConfigSpace, pci, read_machine, root::LiveRoot},
     units::{Lanes, TransferRate},
 };
+use skip::skipped;
 
 fn read(root: &dyn SysRoot) -> (PciTree, Vec<Problem>) {
     pci::read(root)
@@ -192,4 +197,50 @@ fn this_machine_has_the_devices_that_lspci_tells() {
         .collect();
     assert_eq!(read, told);
     assert_eq!(problems, []);
+}
+
+/// The functions in the rows of `iodyno tree`, in its order.
+fn functions_of_tree(origin: &[&str]) -> Vec<String> {
+    let tree =
+        Command::new(env!("CARGO_BIN_EXE_iodyno")).args(["tree", "--all"]).args(origin).output().unwrap();
+    let text = String::from_utf8(tree.stdout).unwrap();
+    let address = |line: &str| {
+        line.split_whitespace().find(|word| word.parse::<PciAddress>().is_ok()).map(str::to_owned)
+    };
+    text.lines().filter_map(address).collect()
+}
+
+/// The functions lspci lists, one a paragraph or one a line.
+fn functions_of_lspci(text: &str) -> Vec<String> {
+    let address = |line: &str| {
+        let word = line.split_whitespace().next().filter(|_| !line.starts_with(char::is_whitespace))?;
+        let full = if word.len() > 7 { word.to_owned() } else { format!("0000:{word}") };
+        full.parse::<PciAddress>().is_ok().then_some(full)
+    };
+    text.lines().filter_map(address).collect()
+}
+
+#[test]
+fn the_tree_has_a_row_for_every_function_lspci_lists() {
+    let sorted = |mut functions: Vec<String>| {
+        functions.sort();
+        functions
+    };
+    for name in ["a-shared-rc", "d-stock-qemu"] {
+        let path = format!("{}/tests/fixtures/{name}", env!("CARGO_MANIFEST_DIR"));
+        let listed =
+            functions_of_lspci(&std::fs::read_to_string(format!("{path}.lspci-vvv-xxxx.txt")).unwrap());
+        assert!(listed.len() >= 20, "{name}: {}", listed.len());
+        let rows = functions_of_tree(&["--open", &format!("{path}.capture")]);
+        assert_eq!(sorted(rows), sorted(listed), "{name}");
+    }
+    match Command::new("lspci").arg("-D").output() {
+        Ok(lspci) if lspci.status.success() && !lspci.stdout.is_empty() => {
+            assert_eq!(
+                sorted(functions_of_tree(&[])),
+                sorted(functions_of_lspci(&String::from_utf8(lspci.stdout).unwrap()))
+            );
+        }
+        _ => skipped("there is no lspci here, or no PCI bus, to compare with"),
+    }
 }
