@@ -5,6 +5,7 @@
 //! absent.
 
 mod answers;
+mod barred;
 mod blocks;
 mod dmesg;
 mod drives;
@@ -60,7 +61,8 @@ const MOST_FUNCTIONS: usize = 1 << 13;
 /// The text is larger than any machine's, in words.
 pub fn read(content: &[u8]) -> Result<Option<PastedRoot>, String> {
     let text = lines::decode(content);
-    let lines = lines::split(&text)?;
+    let begins = |line: &str, next: Option<&str>| KINDS.iter().any(|kind| (kind.begins)(line, next));
+    let lines = lines::split(&text, begins)?;
     let mut facts = Facts::default();
     let listings = sections::read(KINDS, &lines, &mut facts);
     drop(lines);

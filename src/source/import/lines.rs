@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use super::{
+    barred,
     facts::Line,
     markup,
     prompt::{self, FENCE},
@@ -33,11 +34,15 @@ pub(super) fn decode(content: &[u8]) -> Cow<'_, str> {
     }
 }
 
-/// The lines of a text, without quoting of mails and markup of pages.
+/// The lines of a text, without quoting of mails and markup of pages; `begins` says whether a listing begins at a line, before
+/// the next one.
 ///
 /// # Errors
 /// More lines than any listing has.
-pub(super) fn split(text: &str) -> Result<Vec<Line<'_>>, String> {
+pub(super) fn split(
+    text: &str,
+    begins: impl Fn(&str, Option<&str>) -> bool,
+) -> Result<Vec<Line<'_>>, String> {
     let encoded = is_quoted_printable(text);
     let bars = has_bars(text);
     let mut lines: Vec<Line> = Vec::new();
@@ -69,6 +74,7 @@ pub(super) fn split(text: &str) -> Result<Vec<Line<'_>>, String> {
         }
     }
     lines.extend(unfinished);
+    barred::undo(&mut lines, begins);
     wrapped::undo(&mut lines, text);
     Ok(lines)
 }
@@ -161,7 +167,11 @@ mod tests {
     use super::*;
 
     fn texts(text: &str) -> Vec<(usize, String)> {
-        split(text).unwrap().into_iter().map(|line| (line.number, line.text.into_owned())).collect()
+        split(text, |_, _| false)
+            .unwrap()
+            .into_iter()
+            .map(|line| (line.number, line.text.into_owned()))
+            .collect()
     }
 
     #[test]
