@@ -167,6 +167,55 @@ mn        : Seagate FireCuda 530 ZP1000GM30013\nfr        : SU6SM001\nmdts      
 }
 
 #[test]
+fn a_drive_of_a_text_without_its_function_is_not_said_to_be_off_pci() {
+    let row = "/dev/nvme0n1     50026B7685F13C1E     KINGSTON SNV2S250G                                250.06  GB / 250.06  GB    512   B +  0 B   ELFK0S.4\n";
+    let tree = printed(row, &["tree"]).1;
+    assert!(tree.contains("PCI function unknown\n  nvme0n1  KINGSTON SNV2S250G"), "{tree}");
+    assert!(printed(row, &["render", "machine", "--format", "text"]).1.contains("PCI function unknown"));
+    let document: Value = serde_json::from_str(&printed(row, &["drives", "--json"]).1).unwrap();
+    let problems = document["problems"].to_string();
+    assert!(
+        problems.contains("does not say which PCI function") && !problems.contains("/probe/"),
+        "{problems}"
+    );
+}
+
+#[test]
+fn formats_without_the_one_in_use_are_shown_and_not_judged() {
+    let row = |index: u8, bytes: u16, end: &str| {
+        format!(
+            "LBA Format  {index} : Metadata Size: 0   bytes - Data Size: {bytes} bytes - Relative Performance: 0 Best{end}\n"
+        )
+    };
+    let text = |flbas: &str, end: &str| {
+        let rows = row(0, 512, end) + &row(1, 4096, "");
+        format!(
+            "# nvme id-ns -H /dev/nvme0n1\nNVME Identify Namespace 1:\nnsze    : 0x74706db0\nnlbaf   : 1\n{flbas}{rows}"
+        )
+    };
+    let lba = |text: &str| {
+        let document: Value = serde_json::from_str(&printed(text, &["check", "--json"]).1).unwrap();
+        let of = |rows: &Value| rows.as_array().unwrap().iter().find(|row| row["id"] == "lba-512").cloned();
+        (of(&document["findings"]).is_some(), of(&document["not_judged"]))
+    };
+    let unknown = text("", "");
+    let drive = &drives(&unknown)["nvme0n1"];
+    let formats = drive["lba_formats"].as_array().unwrap();
+    assert_eq!((&formats[0]["data_bytes"], &formats[1]["data_bytes"]), (&512.into(), &4096.into()));
+    assert!(formats.iter().all(|format| format["in_use"].is_null()), "{formats:?}");
+    assert!(drive["lba_bytes"].is_null() && drive["size_bytes"].is_null(), "blocks of unknown size: {drive}");
+    let (is_found, not_made) = lba(&unknown);
+    let because = not_made.unwrap()["because"].as_str().unwrap().to_owned();
+    assert!(!is_found && because.contains("does not say which LBA format is in use"), "{because}");
+    for known in [text("flbas   : 0\n", ""), text("", " (in use)")] {
+        assert_eq!(drives(&known)["nvme0n1"]["lba_formats"][0]["in_use"], true);
+        assert_eq!(lba(&known), (true, None));
+    }
+    let both = text("flbas   : 0\n", "") + &unknown;
+    assert_eq!(drives(&both)["nvme0n1"]["lba_formats"][0]["in_use"], true, "the first listing counts");
+}
+
+#[test]
 fn lsblk_has_kinds_sizes_and_settings() {
     let plain = "NAME        MAJ:MIN RM   SIZE RO TYPE MOUNTPOINTS\n\
 sda           8:0    0   3.6T  0 disk \n\u{251c}\u{2500}sda1        8:1    0   512M  0 part /boot\n\

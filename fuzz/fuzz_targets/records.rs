@@ -6,7 +6,7 @@ use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
     if let Ok(namespace) = records::namespace(bytes) {
-        assert!(namespace.formats.iter().any(|format| format.index == namespace.in_use));
+        assert!(namespace.formats.iter().any(|format| Some(format.index) == namespace.in_use));
     }
     let _ = records::controller(bytes);
     let _ = records::smart(bytes);

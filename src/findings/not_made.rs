@@ -9,8 +9,9 @@ use serde::Serialize;
 
 use super::{FINDINGS, Finding, Inputs, not_judged};
 use crate::{
-    machine::{Drive, LayerKind, Machine, NodeKind, PciNode, pci::NOT_EXPRESS},
+    machine::{Drive, LayerKind, Link, Machine, NodeKind, PciNode, pci::NOT_EXPRESS},
     model::{FindingId, Reading},
+    units::Lanes,
 };
 
 /// A check that was not made.
@@ -48,9 +49,11 @@ const COPY_WITHOUT_DRIVES: &str =
     "the copy has no block devices: copy /sys/block with what its links lead to";
 const COPY_WITHOUT_HOST: &str = "the copy has nothing about CPUs and kernel: copy /proc too";
 /// What lacks of a machine's data beside the needs of rows.
-const OF_DATA: [&str; 7] = [
+const OF_DATA: [&str; 9] = [
     NO_BLOCK_DEVICES,
     NO_CAPABILITY,
+    NO_LINK_UP,
+    NO_FORMAT_IN_USE,
     NO_PCI,
     COPY_WITHOUT_DRIVES,
     COPY_WITHOUT_HOST,
@@ -62,11 +65,13 @@ const MORE_RULES: &str = "boot rules have more names or bytes than iodyno reads"
 const NO_BLOCK_DEVICES: &str = "NVMe controllers, but no block devices are listed";
 const NO_DRIVES: &str = "the text has no block devices and their settings: `lsblk -O -J`";
 const NO_LINKS: &str = "the text has no speed and width of links: `sudo lspci -vv`";
+const NO_LINK_UP: &str = "links above drives have width x0 in the text: none is up";
 const NO_REGISTERS: &str = "the text has no PCI Express registers: `sudo lspci -vv`";
 const NO_BRIDGES: &str = "the text does not show the bridges above drives: `lspci -t`";
 const NO_HOST: &str = "the text has nothing about CPUs and kernel: use `iodyno capture`";
 const NO_DATA: &str = "the text has no data of the drives themselves: use `iodyno capture`";
 const NO_FORMATS: &str = "the text has no LBA formats: `nvme id-ns -H`";
+const NO_FORMAT_IN_USE: &str = "the text does not say which LBA format is in use: `nvme id-ns -H`";
 const NO_FIRMWARE: &str = "the text has no firmware of drives: `nvme list`";
 
 const NEEDS: &[Need] = &[
@@ -100,7 +105,10 @@ const NEEDS: &[Need] = &[
     Need {
         because: NO_FORMATS,
         is_met: |machine| {
-            nvme(machine, |drive| drive.nvme.as_ref().is_some_and(|nvme| nvme.namespace.is_known()))
+            nvme(machine, |drive| {
+                let namespace = drive.nvme.as_ref().and_then(|nvme| nvme.namespace.value());
+                namespace.is_some_and(|namespace| namespace.in_use.is_some())
+            })
         },
         of_drives: true,
         rows: &["lba-512"],
@@ -312,6 +320,18 @@ fn lacking_in_text(machine: &Machine, need: &Need) -> &'static str {
     if is_of_registers && functions(machine).next().is_some() && functions(machine).all(has_none) {
         return NO_CAPABILITY;
     }
+    let has_no_width = |link: &Link| {
+        [&link.width, &link.max_width].into_iter().any(|width| Link::lanes(width) == Some(Lanes(0)))
+    };
+    if need.because == NO_LINKS && above_drives(machine, |node| node.link.as_ref().is_some_and(has_no_width))
+    {
+        return NO_LINK_UP;
+    }
+    if need.because == NO_FORMATS
+        && nvme(machine, |drive| drive.nvme.as_ref().is_some_and(|nvme| nvme.namespace.is_known()))
+    {
+        return NO_FORMAT_IN_USE;
+    }
     need.because
 }
 
@@ -366,19 +386,23 @@ fn nvme(machine: &Machine, is: impl Fn(&Drive) -> bool) -> bool {
 
 /// Whether the state and the capability of a link is known: above a drive, or where there is none anywhere.
 fn has_links(machine: &Machine) -> bool {
-    let is_known = |node: &PciNode| {
-        let known = |speed: &Reading<_>, width: &Reading<_>| speed.is_known() && width.is_known();
-        node.link.as_ref().is_some_and(|link| {
-            known(&link.speed, &link.width) && link.max_speed.is_known() && link.max_width.is_known()
-        })
-    };
+    let known = |speed: &Reading<_>, width: &Reading<_>| speed.is_known() && width.is_known();
+    above_drives(machine, |node| {
+        node.link
+            .as_ref()
+            .is_some_and(|link| known(&link.speed, &link.width) && known(&link.max_speed, &link.max_width))
+    })
+}
+
+/// Whether a function from a drive to its root complex is one; where no drive has a function, any of the machine's.
+fn above_drives(machine: &Machine, is: impl Fn(&PciNode) -> bool) -> bool {
     let mut at_drives = machine.hardware_drives().filter_map(|drive| drive.node).peekable();
     if at_drives.peek().is_none() {
-        return functions(machine).any(is_known);
+        return functions(machine).any(is);
     }
     at_drives.any(|node| {
         let above = machine.pci.whole_ancestry(node).map(|at| machine.pci.node(at));
-        above.filter(|node| node.kind != NodeKind::RootComplex).any(is_known)
+        above.filter(|node| node.kind != NodeKind::RootComplex).any(&is)
     })
 }
 
@@ -403,12 +427,16 @@ mod tests {
     use super::*;
     use crate::{capacity, findings, source};
 
-    fn made(text: &str) -> (Vec<&'static str>, usize) {
+    fn not_made_of(text: &str) -> Vec<NotMade> {
         let root = source::import::read(text.as_bytes()).unwrap().unwrap();
         let (machine, _) = source::read_machine(&root);
         let limits = capacity::limits(&machine);
         let inputs = Inputs::at_rest(&machine, &limits);
-        let not_made = not_made(&inputs, &findings::check(&inputs));
+        not_made(&inputs, &findings::check(&inputs))
+    }
+
+    fn made(text: &str) -> (Vec<&'static str>, usize) {
+        let not_made = not_made_of(text);
         let is_made = |id: &str| not_made.iter().all(|known| known.id.0 != id);
         (FINDINGS.iter().map(|row| row.id.0).filter(|id| is_made(id)).collect(), not_made.len())
     }
@@ -434,5 +462,35 @@ mod tests {
         assert_eq!(made_of_list, Vec::<&str>::new());
         let table = "[    4.7] pci 0004:41:00.0: 2.000 Gb/s available PCIe bandwidth, limited by 2.5 GT/s PCIe x1 link at 0004:40:00.0 (capable of 15.752 Gb/s with 8.0 GT/s PCIe x2 link)\n[    5.1] nvme nvme0: pci function 0004:41:00.0\n";
         assert!(made(table).0.contains(&"link-below-drive"), "{:?}", made(table).0);
+    }
+
+    #[test]
+    fn a_link_of_width_0_is_no_link_that_the_text_lacks() {
+        let text = |state: &str, most: &str| {
+            let link = |width: &str| format!("Speed 8GT/s, Width x{width}");
+            let function = |place: &str, name: &str, kind: &str| {
+                format!(
+                    "{place} {name}\n\tCapabilities: [40] Express (v2) {kind}, MSI 00\n\t\tLnkCap:\tPort #0, {}\n\t\tLnkSta:\t{}\n",
+                    link(most),
+                    link(state)
+                )
+            };
+            let port =
+                "PCI bridge: Intel Corporation Device 9a04\n\tBus: primary=00, secondary=01, subordinate=01";
+            function("00:1d.0", port, "Root Port (Slot+)")
+                + &function("01:00.0", "Non-Volatile memory controller: Sandisk Corp Device 5009", "Endpoint")
+        };
+        let because = |text: &str| {
+            let all = not_made_of(text);
+            all.into_iter().find(|known| known.id.0 == "link-downtrained").map(|known| known.because)
+        };
+        assert_eq!(because(&text("0", "0")).as_deref(), Some(NO_LINK_UP));
+        assert_eq!(because(&text("0", "4")).as_deref(), Some(NO_LINK_UP));
+        assert_eq!(because(&text("4", "4")), None, "the check was made");
+        assert!(
+            not_made_of(&text("0", "0"))
+                .iter()
+                .any(|known| known.because == NO_LINK_UP && known.lacks_data())
+        );
     }
 }

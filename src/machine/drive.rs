@@ -123,8 +123,8 @@ pub struct Nvme {
 pub struct Namespace {
     /// LBA formats, NLBAF + 1 of them.
     pub formats: Vec<LbaFormat>,
-    /// Index of the format in use (FLBAS).
-    pub in_use: u8,
+    /// Index of the format in use (FLBAS); `None` if an opened text has the formats alone.
+    pub in_use: Option<u8>,
 }
 
 /// One LBA format.
@@ -293,6 +293,6 @@ impl Drive {
 
     pub(crate) fn format_in_use(&self) -> Option<LbaFormat> {
         let namespace = self.nvme.as_ref()?.namespace.value()?;
-        namespace.formats.iter().find(|format| format.index == namespace.in_use).copied()
+        namespace.formats.iter().find(|format| Some(format.index) == namespace.in_use).copied()
     }
 }

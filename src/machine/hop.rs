@@ -107,8 +107,10 @@ pub(crate) fn column(now: Ends, most: Ends) -> String {
         let width = width.map_or_else(|| "x?".to_owned(), |width| width.to_string());
         format!("Gen{speed} {width}")
     };
+    // A capability of 0 lanes is an unknown one: emulated devices have it.
+    let most = (most.0, most.1.filter(|width| *width != Lanes(0)));
     match (now, most) {
-        ((_, Some(Lanes(0))), (None, _) | (_, None | Some(Lanes(0)))) => "no link".to_owned(),
+        ((_, Some(Lanes(0))), (None, _) | (_, None)) => "no link".to_owned(),
         ((_, Some(Lanes(0))), most) => format!("no link, up to {}", words(most)),
         ((None, None), (None, None)) => "?".to_owned(),
         ((None, None), most) => format!("up to {}", words(most)),
@@ -120,4 +122,25 @@ pub(crate) fn column(now: Ends, most: Ends) -> String {
 fn is_less(one: Ends, other: Ends) -> bool {
     one.0.zip(other.0).is_some_and(|(one, other)| one < other)
         || one.1.zip(other.1).is_some_and(|(one, other)| one < other)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_width_of_0_is_no_width() {
+        let ends = |mega: u32, width: u8| (TransferRate::from_mega(mega), Some(Lanes(width)));
+        for (now, most, words) in [
+            (ends(2_500, 1), ends(8_000, 4), "Gen1 x1 < Gen3 x4"),
+            (ends(2_500, 1), ends(8_000, 0), "Gen1 x1 < Gen3 x?"),
+            (ends(8_000, 4), ends(8_000, 0), "Gen3 x4"),
+            (ends(2_500, 0), ends(8_000, 4), "no link, up to Gen3 x4"),
+            (ends(2_500, 0), ends(8_000, 0), "no link"),
+            ((None, None), ends(8_000, 0), "up to Gen3 x?"),
+            ((None, None), (None, Some(Lanes(0))), "?"),
+        ] {
+            assert_eq!(column(now, most), words);
+        }
+    }
 }

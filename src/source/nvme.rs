@@ -9,7 +9,7 @@ use super::root::{
     RootError, SysRoot, bytes, file_name, is_numbered, label, number, parent, quoted, resolve,
 };
 use crate::{
-    machine::Nvme,
+    machine::{Nvme, drive::Namespace},
     model::{DriveName, Reading},
     text::Label,
 };
@@ -63,6 +63,15 @@ pub(super) fn is_controller(name: &str) -> bool {
     is_numbered(name, "nvme") || name.starts_with("nvme@")
 }
 
+/// The path at which a root made from texts says that a text has a namespace's formats, but not the one in use.
+pub(super) fn no_format_in_use(name: &str) -> String {
+    format!("/ioctl/{name}/identify-ns FLBAS")
+}
+
+fn lacks_format_in_use(root: &dyn SysRoot, name: &str) -> bool {
+    root.pasted().is_some() && root.read(&no_format_in_use(name)).is_ok()
+}
+
 /// NVMe properties.
 pub(super) fn read(root: &dyn SysRoot, name: &str, path: &str, location: &Location) -> Nvme {
     let controller = file_name(&location.controller_path);
@@ -81,7 +90,11 @@ pub(super) fn read(root: &dyn SysRoot, name: &str, path: &str, location: &Locati
         controller: Label::new(controller),
         controller_path: location.controller_path.as_str().into(),
         nsid: number(root, &format!("{path}/nsid")),
-        namespace: ask(format!("/ioctl/{name}/identify-ns")).and_then(|record| records::namespace(&record)),
+        namespace: ask(format!("/ioctl/{name}/identify-ns")).and_then(|record| {
+            let namespace = records::namespace(&record)?;
+            let in_use = namespace.in_use.filter(|_| !lacks_format_in_use(root, name));
+            Ok(Namespace { in_use, ..namespace })
+        }),
         identity: ask(format!("/ioctl/{name}/identify-ctrl")).and_then(|record| records::controller(&record)),
         smart: ask(format!("/ioctl/{controller}/smart-log")).and_then(|record| records::smart(&record)),
         apst: ask(format!("/ioctl/{controller}/apst")).and_then(|answer| match answer.trim_ascii() {

@@ -92,7 +92,7 @@ fn namespace(drive: &Drive, workload: &Workload) -> Result<Namespace, String> {
         Some(problem) => {
             format!("its LBA format is unknown ({}), and metadata would need room", problem.reason)
         }
-        None => "its LBA format in use is not in its list".to_owned(),
+        None => "its LBA format in use is unknown".to_owned(),
     })?;
     if format.metadata_bytes > 0 {
         let metadata = format.metadata_bytes;

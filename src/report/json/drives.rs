@@ -98,8 +98,8 @@ pub struct FormatRow {
     pub metadata_bytes: u16,
     /// 0 best, 1 better, 2 good, 3 degraded.
     pub relative_performance: u8,
-    /// Whether the namespace has this format.
-    pub in_use: bool,
+    /// Whether the namespace has this format; `null` if an opened text does not say which one it has.
+    pub in_use: Option<bool>,
 }
 
 /// Settings of `/sys/block/D/queue`, named as there.
@@ -195,7 +195,11 @@ fn formats(drive: &Drive, reasons: &mut Reasons) -> Option<Vec<FormatRow>> {
         ),
         metadata_bytes: format.metadata_bytes,
         relative_performance: format.relative_performance,
-        in_use: format.index == namespace.in_use,
+        in_use: reasons.or_absent(
+            namespace.in_use.map(|in_use| format.index == in_use),
+            path,
+            "the text does not say which LBA format is in use",
+        ),
     };
     Some(namespace.formats.iter().map(row).collect())
 }

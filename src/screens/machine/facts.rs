@@ -8,8 +8,11 @@ use super::{
     layers,
 };
 use crate::{
-    machine::{Drive, PciNode, Temperature, hop, pci::NodeKind},
-    model::{Basis, DriveName, Limit, NodeIndex, Reading},
+    machine::{
+        Drive, PciNode, Temperature, hop,
+        pci::{NOT_EXPRESS, NodeKind},
+    },
+    model::{Basis, DriveName, Limit, NodeIndex},
     report::flatten::{Group, Row, RowKind},
     screens::widgets::words::{basis, giga, giga_before_unit, iops, nanoseconds, place, rate, short_name},
     ui::{Shared, load::LoadSource, theme::Meaning},
@@ -200,22 +203,27 @@ fn limit_fact(label: &'static str, shared: &Shared, limit: &Limit) -> Fact {
 
 fn lba(drive: &Drive) -> Fact {
     let path = Some(Arc::clone(drive.queue.logical_block_size.path()));
-    let Some(bytes) = drive.lba_bytes() else {
-        return Fact { path, meaning: Meaning::Quiet, ..fact("LBA", "unknown") };
-    };
-    let namespace = drive.nvme.as_ref().map(|nvme| &nvme.namespace);
-    let Some(namespace) = namespace.and_then(Reading::value) else {
-        return Fact { path, ..fact("LBA", format!("{bytes} B")) };
-    };
-    let offered = namespace.formats.iter().filter_map(|format| format.data_bytes.map(|data| (format, data)));
-    let others: Vec<String> = offered
-        .filter(|(format, _)| format.index != namespace.in_use)
-        .map(|(format, data)| match format.metadata_bytes {
-            0 => format!("{data}"),
-            metadata => format!("{data}+{metadata}"),
+    let namespace = drive.nvme.as_ref().and_then(|nvme| nvme.namespace.value());
+    let others: Vec<String> = namespace
+        .into_iter()
+        .flat_map(|namespace| namespace.formats.iter().map(move |format| (format, namespace.in_use)))
+        .filter(|(format, in_use)| Some(format.index) != *in_use)
+        .filter_map(|(format, _)| match (format.data_bytes?, format.metadata_bytes) {
+            (data, 0) => Some(format!("{data}")),
+            (data, metadata) => Some(format!("{data}+{metadata}")),
         })
         .collect();
-    let tail = if others.is_empty() {
+    let Some(bytes) = drive.lba_bytes() else {
+        let offered =
+            if others.is_empty() { String::new() } else { format!(", one of {} B", others.join(", ")) };
+        return Fact { path, meaning: Meaning::Quiet, ..fact("LBA", format!("unknown{offered}")) };
+    };
+    let Some(namespace) = namespace else {
+        return Fact { path, ..fact("LBA", format!("{bytes} B")) };
+    };
+    let tail = if namespace.in_use.is_none() {
+        format!("formats of {} B", others.join(", "))
+    } else if others.is_empty() {
         "the only format".to_owned()
     } else {
         format!("also {} B", others.join(", "))
@@ -343,9 +351,14 @@ fn no_slot(figures: &Figures<'_>) -> Option<Fact> {
 fn about_link(figures: &Figures<'_>, facts: &mut Vec<Fact>) {
     let Some((index, link, state)) = figures.place_of_link() else {
         let node = figures.row.node.map(|node| figures.shared.machine.pci.node(node));
-        // What a capture or a text lacks has its own reason.
-        if node.is_some_and(|node| node.kind == NodeKind::Endpoint && node.link.is_none()) {
-            facts.push(Fact { meaning: Meaning::Quiet, ..fact("link", "none: no PCIe link capability") });
+        if let Some(node) = node.filter(|node| node.kind == NodeKind::Endpoint && node.link.is_none()) {
+            let is_stated = node.express.problem().is_none_or(|problem| *problem.reason == *NOT_EXPRESS);
+            let value = if figures.shared.machine.pasted.is_none() || is_stated {
+                "none: no PCIe link capability"
+            } else {
+                "unknown: `sudo lspci -vv` shows it"
+            };
+            facts.push(Fact { meaning: Meaning::Quiet, ..fact("link", value) });
         }
         return;
     };

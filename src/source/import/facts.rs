@@ -190,8 +190,18 @@ pub(super) struct Identify {
 /// Which data structure.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Of {
-    Namespace { nsid: Option<u64>, size: Option<u64>, block: Option<u64> },
-    Controller { serial: String, model: String, firmware: String },
+    /// `has_format`: which LBA format is in use is stated.
+    Namespace {
+        nsid: Option<u64>,
+        size: Option<u64>,
+        block: Option<u64>,
+        has_format: bool,
+    },
+    Controller {
+        serial: String,
+        model: String,
+        firmware: String,
+    },
 }
 
 /// Data structures of one text: each takes 4 KiB, whatever its text has.

@@ -65,7 +65,8 @@ fn read(lines: &[Line], facts: &mut Facts) -> Option<Cow<'static, str>> {
 
 fn one(lines: &[Line]) -> Option<Identify> {
     let formats: Vec<Format> = lines.iter().filter_map(|line| format(&line.text)).collect();
-    let (mut bytes, mut size) = (vec![0; IDENTIFY_BYTES], None);
+    let (mut bytes, mut size, mut selected) = (vec![0; IDENTIFY_BYTES], None, None);
+    let last = formats.iter().map(|format| format.index).max()?;
     for (name, value) in identify::fields(lines) {
         let (at, width) = match name {
             "nsze" => (0, 8),
@@ -77,11 +78,15 @@ fn one(lines: &[Line]) -> Option<Identify> {
             _ => continue,
         };
         let Some(number) = number(value) else { continue };
-        size = size.or(Some(number).filter(|_| name == "nsze"));
+        match name {
+            "nsze" => size = size.or(Some(number)),
+            "flbas" => selected = format_of(number, last),
+            _ => {}
+        }
         identify::set(&mut bytes, at, width, number);
     }
-    let last = formats.iter().map(|format| format.index).max()?;
-    let used = formats.iter().find(|format| format.in_use)?;
+    let marked = formats.iter().find(|format| format.in_use);
+    let used = marked.or_else(|| formats.iter().find(|format| Some(format.index) == selected));
     for format in &formats {
         let at = 128 + 4 * format.index;
         bytes[at..at + 2].copy_from_slice(&format.metadata.to_le_bytes());
@@ -89,18 +94,31 @@ fn one(lines: &[Line]) -> Option<Identify> {
     }
     // Number of formats, from zero, and the one in use, in the places of version 1.
     bytes[25] = u8::try_from(last).ok()?;
-    let index = u8::try_from(used.index).ok()?;
+    let index = used.map_or(Some(0), |used| u8::try_from(used.index).ok())?;
     bytes[26] = (bytes[26] & 0x10) | (index & 0xf) | ((index >> 4) << 5);
-    let block = 1_u64.checked_shl(used.shift.into()).filter(|block| (512..=1 << 20).contains(block))?;
-    let size = size.and_then(|blocks| blocks.checked_mul(block)).filter(|size| *size > 0);
+    let block = match used {
+        Some(used) => {
+            let block = 1_u64.checked_shl(used.shift.into());
+            Some(block.filter(|block| (512..=1 << 20).contains(block))?)
+        }
+        None => None,
+    };
+    let size = size.zip(block).and_then(|(blocks, block)| blocks.checked_mul(block)).filter(|size| *size > 0);
     let heading = lines.iter().find_map(|line| line.text.trim_start().strip_prefix(HEADING));
     let nsid = heading.and_then(|rest| number(rest.trim_end_matches(':')));
     Some(Identify {
         line: lines.first()?.number,
         device: identify::device_of(lines, COMMAND),
-        of: Of::Namespace { nsid, size, block: Some(block) },
+        of: Of::Namespace { nsid, size, block, has_format: used.is_some() },
         bytes,
     })
+}
+
+/// The index in FLBAS: bits 3:0, and of more than 16 formats bits 6:5.
+fn format_of(flbas: u64, last: usize) -> Option<usize> {
+    const FEW: usize = 16;
+    let high = if last >= FEW { (flbas >> 5) & 0b11 } else { 0 };
+    usize::try_from((flbas & 0xf) | (high << 4)).ok()
 }
 
 /// `lbaf  0 : ms:0   lbads:9  rp:0x2 (in use)` or

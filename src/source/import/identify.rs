@@ -5,6 +5,7 @@ use super::{
     facts::{Facts, Identify, Known, Line, Of},
     geometry::Geometry,
 };
+use crate::source::nvme;
 
 /// Bytes of both data structures.
 pub(super) const IDENTIFY_BYTES: usize = 4096;
@@ -152,13 +153,18 @@ fn drives_of(facts: &Facts, identify: &Identify) -> Vec<String> {
 fn give(facts: &mut Facts, drive: &str, identify: &Identify) {
     let line = identify.line;
     let question = match &identify.of {
-        Of::Namespace { nsid, size, block } => {
+        Of::Namespace { nsid, size, block, has_format } => {
             put(facts, drive, "nsid", nsid.map_or_else(String::new, |nsid| nsid.to_string()), line);
             let size = size.map(|bytes| Size { bytes, is_exact: true });
             if !facts.geometry(drive, Geometry { size, block: *block }, line) {
                 return;
             }
-            "identify-ns"
+            let question = "identify-ns";
+            if !has_format && !facts.files.contains_key(&path(drive, question)) {
+                let absent = Known { value: Vec::new(), line };
+                facts.files.insert(nvme::no_format_in_use(drive), absent);
+            }
+            question
         }
         Of::Controller { serial, model, firmware } => {
             for (file, value) in [("serial", serial), ("model", model), ("firmware_rev", firmware)] {
@@ -167,6 +173,10 @@ fn give(facts: &mut Facts, drive: &str, identify: &Identify) {
             "identify-ctrl"
         }
     };
-    let path = format!("/ioctl/{drive}/{question}");
-    facts.files.entry(path).or_insert(Known { value: identify.bytes.clone(), line });
+    let bytes = || Known { value: identify.bytes.clone(), line };
+    facts.files.entry(path(drive, question)).or_insert_with(bytes);
+}
+
+fn path(drive: &str, question: &str) -> String {
+    format!("/ioctl/{drive}/{question}")
 }

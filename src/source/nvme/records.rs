@@ -81,7 +81,7 @@ pub fn namespace(bytes: &[u8]) -> Result<Namespace, String> {
             relative_performance: record.u8(at + 3) & 0b11,
         }
     };
-    Ok(Namespace { formats: (0..formats).map(format).collect(), in_use })
+    Ok(Namespace { formats: (0..formats).map(format).collect(), in_use: Some(in_use) })
 }
 
 /// Identify Controller (NVM Express Base Specification, Identify Controller data structure).
@@ -156,7 +156,7 @@ mod tests {
             ],
         );
         let namespace = namespace(&bytes).unwrap();
-        assert_eq!(namespace.in_use, 0, "bit 4 says how metadata travels");
+        assert_eq!(namespace.in_use, Some(0), "bit 4 says how metadata travels");
         let formats: Vec<_> = namespace
             .formats
             .iter()
@@ -171,11 +171,11 @@ mod tests {
     fn more_than_sixteen_formats_use_the_high_bits_of_the_index() {
         let bytes = record(IDENTIFY_BYTES, &[(25, &[17]), (26, &[0x21]), (128 + 4 * 17, &[0, 0, 12, 0])]);
         let found = namespace(&bytes).unwrap();
-        assert_eq!((found.in_use, found.formats.len()), (17, 18));
+        assert_eq!((found.in_use, found.formats.len()), (Some(17), 18));
         assert_eq!(found.formats[17].data_bytes, Some(4096));
         assert_eq!(found.formats[0].data_bytes, None, "LBADS 0: not available");
         let few = record(IDENTIFY_BYTES, &[(25, &[1]), (26, &[0x21])]);
-        assert_eq!(namespace(&few).unwrap().in_use, 1, "the high bits are reserved here");
+        assert_eq!(namespace(&few).unwrap().in_use, Some(1), "the high bits are reserved here");
         assert!(namespace(&record(IDENTIFY_BYTES, &[(25, &[1]), (26, &[7])])).is_err());
     }
 
