@@ -68,6 +68,30 @@ fn names_that_mails_wrapped_are_whole() {
     assert!(pasted.unused.iter().all(|line| line.line != 8), "the third line of a name: {:?}", pasted.unused);
 }
 
+#[test]
+fn names_are_the_words_of_the_text() {
+    let named = |file: &str, address: &str| node(&machine(text(file)), address).name();
+    assert_eq!(named("riscv-k3-vv.md", "0000:00:00.0"), "SpacemiT Device 0002");
+    let drive = named("riscv-k3-vv.md", "0000:01:00.0");
+    assert_eq!(drive, "Silicon Motion, Inc. SM2263EN/SM2263XT (DRAM-less) NVMe SSD Controllers");
+    // An older list of ids has another name.
+    let old = "01:00.0 Non-Volatile memory controller [0108]: Samsung Electronics Co Ltd NVMe SSD Controller [144d:a80a]\n";
+    assert_eq!(node(&machine(old), "0000:01:00.0").name(), "Samsung Electronics Co Ltd NVMe SSD Controller");
+    let numbers = "01:00.0 0108: 144d:a80a\n";
+    let listed = node(&machine(numbers), "0000:01:00.0").name();
+    assert_eq!(listed, "Samsung Electronics Co Ltd NVMe SSD Controller PM9A1/PM9A3/980PRO");
+}
+
+#[test]
+fn an_adapter_that_a_drawing_names_raid_controller_is_no_drive() {
+    let machine = machine(text("server-esc8000a-carrier-board.md"));
+    let drives: Vec<_> = machine.drives.iter().map(|drive| drive.name.to_string()).collect();
+    assert_eq!(drives.len(), 17, "{drives:?}");
+    for address in ["0000:71:00.0", "0000:b1:00.0", "0000:e2:00.0"] {
+        assert_eq!(node(&machine, address).class.get(), Some(0x01_04_00), "{address}");
+    }
+}
+
 /// Each function with its parent, links, ids and name, without places in the text.
 fn outline(machine: &Machine) -> Vec<String> {
     let row = |node: &PciNode| {

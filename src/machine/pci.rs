@@ -347,7 +347,9 @@ impl PciNode {
             let name = name.as_ref().map(Label::to_string);
             name.or_else(|| id.get().map(|id| format!("{word} {id:04x}"))).unwrap_or_default()
         };
-        let vendor = name(&self.names.vendor, "Vendor", &self.vendor);
+        // A text's name of a device may have the vendor's in it.
+        let is_whole = self.names.vendor.is_none() && self.names.device.is_some();
+        let vendor = if is_whole { String::new() } else { name(&self.names.vendor, "Vendor", &self.vendor) };
         let device = name(&self.names.device, "Device", &self.device);
         format!("{vendor} {device}").trim().to_owned()
     }

@@ -141,16 +141,52 @@ pub(super) fn words(root: &dyn SysRoot, address: PciAddress) -> Vec<u8> {
     root.read(&words_path(address)).unwrap_or_default()
 }
 
-/// Names that lack in the id lists, by the words of a text.
+/// Names in the words of a text; those of the id lists stay where the text has ids alone.
 pub(super) fn complete(names: &mut Names, words: &[u8]) {
-    if names.device.is_none() {
-        // The text's name has the vendor's in it.
-        let vendor = names.vendor.as_ref().map_or("", Label::as_str);
-        names.device = answered(words, "device ")
-            .map(|text| text.as_str().strip_prefix(vendor).map_or_else(|| text.clone(), Label::new))
-            .filter(|text| !text.is_empty());
+    names.class = answered(words, "class ").or_else(|| names.class.take());
+    let Some(text) = answered(words, "device ") else { return };
+    let text = text.as_str();
+    if let Some(vendor) = without_name(text) {
+        // Lists rename vendors: the text's name is that of its lspci's list.
+        let is_unknown = names.vendor.is_none();
+        if !vendor.is_empty() {
+            names.vendor = Some(Label::new(vendor));
+        }
+        // The id of a device is unknown too where the list does not have its vendor.
+        if is_unknown {
+            names.device =
+                names.device.take().or_else(|| Some(Label::new(text[vendor.len()..].trim_start())));
+        }
+        return;
     }
-    names.class = names.class.take().or_else(|| answered(words, "class "));
+    let list = |name: &Option<Label>| name.as_ref().map_or_else(String::new, ToString::to_string);
+    match split(text, &list(&names.vendor), &list(&names.device)) {
+        Some((vendor, "")) => names.vendor = Some(Label::new(vendor)),
+        Some((vendor, device)) => {
+            (names.vendor, names.device) = (Some(Label::new(vendor)), Some(Label::new(device)));
+        }
+        None => (names.vendor, names.device) = (None, Some(Label::new(text))),
+    }
+}
+
+/// What stands before the id of a device without a name: `Intel Corporation Device 9a04`.
+fn without_name(text: &str) -> Option<&str> {
+    let (before, digits) = text.rsplit_once(' ')?;
+    hex(digits.as_bytes(), 4).filter(|_| digits.len() == 4)?;
+    let vendor = before.strip_suffix("Device").or_else(|| before.strip_suffix("Unknown device"))?;
+    (vendor.is_empty() || vendor.ends_with(' ')).then(|| vendor.trim_end())
+}
+
+/// Vendor and device of a name in which they stand one behind the other, by one of them in the id list: lists of other
+/// versions call them differently.
+fn split<'a>(text: &'a str, vendor: &str, device: &str) -> Option<(&'a str, &'a str)> {
+    let is_between = |rest: &str| rest.is_empty() || rest.starts_with(' ');
+    let behind = text.strip_prefix(vendor).filter(|rest| !vendor.is_empty() && is_between(rest));
+    if let Some(rest) = behind {
+        return Some((&text[..vendor.len()], rest.trim_start()));
+    }
+    let before = text.strip_suffix(device).filter(|rest| !device.is_empty() && rest.ends_with(' '))?;
+    Some((before.trim_end(), &text[before.len()..]))
 }
 
 /// The device/port type in the words of a text.
@@ -166,8 +202,9 @@ pub(super) fn of_name(text: &str) -> (Option<u16>, Option<u16>) {
     for end in ends.take(24) {
         let Some(vendor) = index.vendors.get(&text[..end]).copied() else { continue };
         let rest = text[end..].trim();
-        let by_id = rest
-            .strip_prefix("Device ")
+        let by_id = ["Device ", "Unknown device "]
+            .iter()
+            .find_map(|word| rest.strip_prefix(word))
             .and_then(|digits| hex(digits.as_bytes(), 4).filter(|_| digits.len() == 4));
         let device = by_id.or_else(|| index.devices.get(&(vendor, rest.to_owned())).copied().flatten());
         // The longest vendor's name counts, unless a shorter one has the device.
@@ -347,6 +384,39 @@ mod tests {
         assert_eq!(super::answer("/probe/pci-ids/0002:0001").unwrap(), b"");
         assert_eq!(super::answer("/probe/pci-ids/144d"), None);
         assert_eq!(super::answer("/probe/io_uring"), None);
+    }
+
+    #[test]
+    fn a_texts_own_names_come_before_those_of_the_list() {
+        let list = || Names {
+            vendor: Some(Label::new("KIOXIA Corporation")),
+            device: Some(Label::new("NVMe SSD Controller BG4")),
+            class: Some(Label::new("Non-Volatile memory controller")),
+        };
+        for (text, vendor, device) in [
+            ("KIOXIA Corporation NVMe SSD BG4 (old)", Some("KIOXIA Corporation"), "NVMe SSD BG4 (old)"),
+            ("Toshiba America NVMe SSD Controller BG4", Some("Toshiba America"), "NVMe SSD Controller BG4"),
+            ("Toshiba America Info Systems BG4", None, "Toshiba America Info Systems BG4"),
+            ("KIOXIA Corporation Device 0001", Some("KIOXIA Corporation"), "NVMe SSD Controller BG4"),
+            ("Toshiba Unknown device 0001", Some("Toshiba"), "NVMe SSD Controller BG4"),
+            ("Device 0001", Some("KIOXIA Corporation"), "NVMe SSD Controller BG4"),
+            ("KIOXIA Corporation", Some("KIOXIA Corporation"), "NVMe SSD Controller BG4"),
+        ] {
+            let mut names = list();
+            complete(&mut names, format!("device {text}\nclass Mass storage\n").as_bytes());
+            assert_eq!(names.vendor.as_ref().map(Label::as_str), vendor, "{text}");
+            assert_eq!(names.device.unwrap(), device, "{text}");
+            assert_eq!(names.class.unwrap(), "Mass storage");
+        }
+        let mut unknown = Names::default();
+        complete(&mut unknown, b"device SpacemiT Device 0002\n");
+        assert_eq!(
+            (unknown.vendor.unwrap(), unknown.device.unwrap()),
+            ("SpacemiT".into(), "Device 0002".into())
+        );
+        let mut names = list();
+        complete(&mut names, b"");
+        assert_eq!(names, list());
     }
 
     proptest! {

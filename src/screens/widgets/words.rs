@@ -111,8 +111,10 @@ pub fn short_name(node: &PciNode) -> String {
         (None, Some(id)) => format!("device {id:04x}"),
         (None, None) => String::new(),
     };
-    let vendor =
-        vendor.or_else(|| node.vendor.get().map(|id| format!("vendor {id:04x}"))).unwrap_or_default();
+    // A text's name of a device may have the vendor's in it.
+    let by_id =
+        || node.vendor.get().filter(|_| node.names.device.is_none()).map(|id| format!("vendor {id:04x}"));
+    let vendor = vendor.or_else(by_id).unwrap_or_default();
     if device.starts_with(&vendor) { device } else { format!("{vendor} {device}").trim().to_owned() }
 }
 

@@ -80,9 +80,10 @@ pub(super) fn class(text: &str, interface: Option<u8>) -> (Option<u32>, Option<L
 pub(super) fn class_by_words(name: &str, vendor: Option<u16>) -> Option<u32> {
     const NVIDIA: u16 = 0x10de;
     const ATI: u16 = 0x1002;
-    const WORDS: [(&str, u32); 19] = [
-        // "Volume Management Device NVMe RAID Controller" is no drive.
+    const WORDS: [(&str, u32); 20] = [
+        // "Volume Management Device NVMe RAID Controller" is no drive, nor is "M.2 NVMe RAID Controller" of an adapter.
         ("Volume Management Device", 0x01_04_00),
+        ("RAID", 0x01_04_00),
         ("NVMe", 0x01_08_02),
         ("Non-Volatile", 0x01_08_02),
         ("SSD", 0x01_08_02),
