@@ -163,6 +163,11 @@ impl Machine {
         drive::count(names.iter().filter_map(|name| self.drive(name)))
     }
 
+    /// Heading of hardware drives without a PCI function: a text may not say which one they have.
+    pub(crate) fn outside_pci(&self) -> &'static str {
+        if self.pasted.is_some() { "PCI function unknown" } else { "not on PCI" }
+    }
+
     /// Block devices backed by hardware, in bus order.
     pub fn hardware_drives(&self) -> impl Iterator<Item = &Drive> {
         self.drives.iter().filter(|drive| !drive.kind.is_software())

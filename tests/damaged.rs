@@ -358,14 +358,38 @@ fn listings_that_contradict_each_other_are_not_mixed() {
         (drive["lba_bytes"].as_u64(), drive["size_bytes"].as_u64()),
         (Some(512), Some(1_600_000_000_000))
     );
-    let words = printed(&text, &["tree"]).split_whitespace().collect::<Vec<_>>().join(" ");
     let named = "nvme0n1 has 1.60 TB in blocks of 512 B in line 1 and 12.8 TB in blocks of 4096 B in line 3";
-    assert!(words.contains(named), "{words}");
+    for command in ["tree", "check", "drives"] {
+        let words = printed(&text, &[command]).split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(words.contains(named), "{command}: {words}");
+    }
     let unused =
         document(&format!("{text}\n\nno line of a listing\n"), "tree")["source"]["unused_lines"].clone();
     let lines: Vec<u64> =
         unused.as_array().unwrap().iter().map(|line| line["line"].as_u64().unwrap()).collect();
     assert!(lines.len() > 1 && lines.is_sorted(), "{unused}");
+}
+
+#[test]
+fn models_and_firmware_that_contradict_each_other_are_named() {
+    let row = |model: &str, firmware: &str| {
+        format!(
+            "/dev/nvme0n1     S6EUNA0R500358       {model:40} 1         1.00  TB /   1.00  TB    512   B +  0 B   {firmware}\n\n"
+        )
+    };
+    let contradictions = |text: &str| {
+        let found = document(text, "drives")["source"]["contradictions"].clone();
+        let rows: Vec<String> = serde_json::from_value(found).unwrap();
+        rows
+    };
+    let updated = row("Samsung SSD 980 PRO 1TB", "4B2QGXA7") + &row("Samsung SSD 980 PRO 1TB", "5B2QGXA7");
+    let sentence = "nvme0n1 has the firmware 4B2QGXA7 in line 1 and 5B2QGXA7 in line 3: line 1 is used.";
+    assert_eq!(contradictions(&updated), [sentence]);
+    assert!(printed(&updated, &["drives"]).contains("the text contradicts itself"));
+    let other = row("Samsung SSD 980 PRO 1TB", "4B2QGXA7") + &row("KINGSTON SNV2S1000G", "4B2QGXA7");
+    assert_eq!(contradictions(&other).len(), 1);
+    let id_ctrl = "# nvme id-ctrl /dev/nvme0\nNVME Identify Controller:\nsn : S6EUNA0XXXXXXX\nmn : Samsung_SSD_980_PRO\nfr : 4B2QGXA7\n";
+    assert_eq!(contradictions(&(row("Samsung SSD 980 PRO 1TB", "4B2QGXA7") + id_ctrl)), [""; 0]);
 }
 
 #[test]

@@ -185,7 +185,13 @@ fn help_lines(app: &App, width: u16) -> Vec<Vec<Piece>> {
     if let Some(pasted) = &app.shared.machine.pasted {
         lines.push(Vec::new());
         lines.push(vec![piece(format!("This machine: {}", pasted.kind()), Meaning::Heading)]);
-        lines.extend(pasted.lacks.iter().flat_map(|lack| paragraph(lack, Meaning::Text, width)));
+        lines.extend(
+            pasted
+                .lacks
+                .iter()
+                .chain(&pasted.contradictions)
+                .flat_map(|lack| paragraph(lack, Meaning::Text, width)),
+        );
         let unused = pasted.unused.iter().take(MOST_UNUSED).flat_map(|line| {
             explained(&format!("line {}", line.line), Meaning::Quiet, &format!("not used: {}", line.reason))
         });

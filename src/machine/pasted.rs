@@ -15,6 +15,8 @@ pub struct Pasted {
     pub listings: Vec<Listing>,
     /// Data that the texts do not contain, one sentence each, with the command that shows it.
     pub lacks: Vec<String>,
+    /// Listings that contradict each other about a drive, one sentence each.
+    pub contradictions: Vec<String>,
     /// Lines that were not used, at most [`Pasted::MOST_UNUSED`].
     pub unused: Vec<UnusedLine>,
     /// Number of lines that were not used.
@@ -103,17 +105,31 @@ impl Pasted {
 
     /// The commands whose texts were recognised: `lspci -vv and nvme list`.
     pub fn kind(&self) -> String {
+        match self.commands().as_slice() {
+            [] => "no listing".to_owned(),
+            [one] => (*one).to_owned(),
+            [first @ .., last] => format!("{} and {last}", first.join(", ")),
+        }
+    }
+
+    /// The same with one command: `lspci -vv and 2 more`.
+    pub(crate) fn brief_kind(&self) -> String {
+        let commands = self.commands();
+        match commands.as_slice() {
+            [first, _, rest @ ..] => format!("{first} and {} more", rest.len() + 1),
+            _ => self.kind(),
+        }
+    }
+
+    /// Each command once.
+    fn commands(&self) -> Vec<&str> {
         let mut commands: Vec<&str> = Vec::new();
         for listing in &self.listings {
             if !commands.contains(&&*listing.command) {
                 commands.push(&listing.command);
             }
         }
-        match commands.as_slice() {
-            [] => "no listing".to_owned(),
-            [one] => (*one).to_owned(),
-            [first @ .., last] => format!("{} and {last}", first.join(", ")),
-        }
+        commands
     }
 
     /// The line that states a value: `line 123`. `None` for a value that the text does not state.
@@ -159,12 +175,19 @@ mod tests {
     #[test]
     fn the_kind_names_each_command_once() {
         let listing = |command: &'static str| Listing { command: command.into(), line: 1, last_line: 1 };
-        let kind = |commands: &[&'static str]| {
+        let of = |commands: &[&'static str]| {
             let listings = commands.iter().map(|command| listing(command)).collect();
-            Pasted { listings, ..Pasted::default() }.kind()
+            Pasted { listings, ..Pasted::default() }
         };
+        let (kind, brief) = (
+            |commands: &[&'static str]| of(commands).kind(),
+            |commands: &[&'static str]| of(commands).brief_kind(),
+        );
         assert_eq!(kind(&[]), "no listing");
         assert_eq!(kind(&["lspci -t", "lspci -t"]), "lspci -t");
         assert_eq!(kind(&["lspci -t", "lspci -vv", "nvme list"]), "lspci -t, lspci -vv and nvme list");
+        assert_eq!(brief(&[]), "no listing");
+        assert_eq!(brief(&["lspci -t", "lspci -t"]), "lspci -t");
+        assert_eq!(brief(&["lspci -t", "lspci -vv", "nvme list"]), "lspci -t and 2 more");
     }
 }

@@ -7,6 +7,7 @@ use super::{
     needs_root,
     table::{self, Column},
     toned::{Tone, Toned},
+    wrap_onto,
 };
 use crate::units::{Bytes, UnitSystem};
 
@@ -41,6 +42,7 @@ pub(crate) fn text(document: &DrivesDocument, width: Option<usize>) -> Toned {
     };
     text.append(&table::toned(&COLUMNS, &rows, width, tone));
     text.push(&stacks(document));
+    text.push(&contradictions(document, width));
     text.push(&needs_root(&document.problems, "drives"));
     text
 }
@@ -87,6 +89,17 @@ fn stacks(document: &DrivesDocument) -> String {
         for level in stack {
             let _ = writeln!(text, "{}{}", "  ".repeat(level.depth + 2), level.text);
         }
+    }
+    text
+}
+
+/// What listings of an opened text contradict each other about.
+fn contradictions(document: &DrivesDocument, width: Option<usize>) -> String {
+    let mut text = String::new();
+    for sentence in document.source.iter().flat_map(|source| &source.contradictions) {
+        let head =
+            if text.is_empty() { "\nthe text contradicts itself: " } else { "                             " };
+        wrap_onto(&mut text, head, sentence, width.unwrap_or(usize::MAX).max(60));
     }
     text
 }

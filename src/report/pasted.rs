@@ -14,6 +14,8 @@ pub struct SourceRow {
     pub listings: Vec<ListingRow>,
     /// Data that the texts do not contain.
     pub lacks: Vec<String>,
+    /// Listings that contradict each other about a drive.
+    pub contradictions: Vec<String>,
     /// Number of lines that were not used.
     pub unused: usize,
     /// The first of them.
@@ -75,6 +77,7 @@ impl SourceRow {
             kind: pasted.kind(),
             listings: listings.collect(),
             lacks: pasted.lacks.clone(),
+            contradictions: pasted.contradictions.clone(),
             unused: pasted.unused_lines,
             unused_lines: unused.collect(),
             downgraded: downgraded.collect(),
@@ -86,7 +89,7 @@ impl SourceRow {
 pub(crate) fn text(pasted: &Pasted, width: usize) -> String {
     let mut out = String::new();
     wrap_onto(&mut out, "source: ", &pasted.kind(), width);
-    for lack in &pasted.lacks {
+    for lack in pasted.lacks.iter().chain(&pasted.contradictions) {
         wrap_onto(&mut out, "        ", lack, width);
     }
     if pasted.unused_lines > 0 {

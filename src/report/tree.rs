@@ -135,7 +135,7 @@ fn others(machine: &Machine) -> String {
     let (made, hardware): (Vec<_>, Vec<_>) = outside.partition(|drive| drive.kind.is_software());
     let mut text = String::new();
     if !hardware.is_empty() {
-        text.push_str("\nnot on PCI\n");
+        let _ = writeln!(text, "\n{}", machine.outside_pci());
     }
     for drive in hardware {
         let model = drive.model.value().map(|model| format!("  {model}"));

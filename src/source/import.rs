@@ -84,6 +84,7 @@ pub fn read(content: &[u8]) -> Result<Option<PastedRoot>, String> {
     let pasted = Pasted {
         listings,
         lacks: lacks(&facts, &tree),
+        contradictions: std::mem::take(&mut facts.contradictions),
         unused: notes.unused,
         unused_lines: notes.count,
         downgraded: std::mem::take(&mut facts.downgraded),

@@ -9,6 +9,7 @@ use super::{
 use crate::{
     machine::{Drive, LbaFormat, Machine, Queue},
     model::{DriveName, Problem, Reading},
+    report::pasted::SourceRow,
 };
 
 /// `iodyno drives --json`.
@@ -16,6 +17,9 @@ use crate::{
 pub struct DrivesDocument {
     /// Hardware in bus order, then software by name.
     pub drives: Vec<DriveRow>,
+    /// The opened text, if it is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub source: Option<SourceRow>,
     /// Reasons of values that are `null`.
     pub problems: Vec<Problem>,
 }
@@ -124,19 +128,24 @@ impl DrivesDocument {
     pub fn new(machine: &Machine, problems: &[Problem]) -> Self {
         let mut reasons = Reasons::default();
         let drives = machine.drives.iter().map(|drive| row(drive, machine, &mut reasons)).collect();
-        Self { drives, problems: reasons.into_problems(problems) }
+        let source = machine.pasted.as_deref().map(SourceRow::new);
+        Self { drives, source, problems: reasons.into_problems(problems) }
     }
 }
 
 fn row(drive: &Drive, machine: &Machine, reasons: &mut Reasons) -> DriveRow {
     let address = drive.node.map(|index| machine.pci.node(index).address.to_string());
+    let not_attached = match machine.pasted {
+        Some(_) => "the text does not say which PCI function it is attached to",
+        None => "not attached to a PCI function",
+    };
     let queues = &drive.queue.hardware_queues;
     DriveRow {
         name: drive.name.clone(),
         path: drive.name.device_file(),
         sysfs_path: drive.path.to_string(),
         kind: drive.kind.name(),
-        address: reasons.or_absent(address, &drive.path, "not attached to a PCI function"),
+        address: reasons.or_absent(address, &drive.path, not_attached),
         slot: slot(drive, machine, reasons),
         paths: machine.paths_of(drive).map(|path| path_row(path, machine, reasons)).collect(),
         model: reasons.turn(&drive.model, ToString::to_string),

@@ -31,7 +31,8 @@ const SLOT: &str = "▽";
 pub(super) fn blocks(dossier: &Dossier, _: &Choice) -> Vec<Block> {
     let rows = flatten::sheet(&dossier.machine);
     let elsewhere = dossier.machine.hardware_drives().filter(|drive| drive.node.is_none());
-    let elsewhere = elsewhere.map(|drive| format!("not on PCI: {} {}", drive.name, drive.short_model()));
+    let outside = dossier.machine.outside_pci();
+    let elsewhere = elsewhere.map(|drive| format!("{outside}: {} {}", drive.name, drive.short_model()));
     let elsewhere = elsewhere.map(|name| columns(&name, None, None, ""));
     let lines = rows.iter().map(|row| line(dossier, row)).chain(elsewhere);
     let lines: Vec<[String; 3]> = lines.collect();

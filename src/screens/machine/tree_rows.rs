@@ -340,7 +340,7 @@ impl RowPainter<'_> {
             RowKind::Group(group) => {
                 let unit = if *group == Group::NotOnPci { "drive" } else { "device" };
                 let word = match group {
-                    Group::NotOnPci => "not on PCI",
+                    Group::NotOnPci => self.shared.machine.outside_pci(),
                     Group::Arrays => "arrays and volumes",
                     Group::Software => "software drives",
                 };

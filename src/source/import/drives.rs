@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 pub(super) use super::facts::Size;
 use super::facts::{DriveFacts, Facts, Known, learn};
-use crate::model::PciAddress;
+use crate::{model::PciAddress, text::Label};
 
 /// Class of NVMe controllers.
 const NVM: u32 = 0x0108;
@@ -96,16 +96,53 @@ pub(super) fn put(facts: &mut Facts, drive: &str, file: &str, content: String, l
     }
 }
 
-/// Sets a file of a drive's device or controller.
+/// Sets a file of a drive's device or controller; one that contradicts an earlier listing is noted.
 pub(super) fn put_device(facts: &mut Facts, drive: &str, file: &str, content: &str, line: usize) {
     let content = content.trim();
-    if !content.is_empty() {
-        let value = content.to_owned();
-        facts.drive(drive, line).device_files.entry(file.to_owned()).or_insert(Known { value, line });
+    if content.is_empty() {
+        return;
     }
+    let files = &mut facts.drive(drive, line).device_files;
+    let Some(known) = files.get(file) else {
+        files.insert(file.to_owned(), Known { value: content.to_owned(), line });
+        return;
+    };
+    if agrees(&known.value, content) {
+        return;
+    }
+    let (first, value) = (known.line, known.value.clone());
+    let word = match file {
+        "model" => "model",
+        "serial" => "serial number",
+        _ => "firmware",
+    };
+    facts.notes.unused(line, &format!("its {word} contradicts line {first}"));
+    // Serial numbers are not repeated.
+    facts.contradiction(if file == "serial" {
+        format!("{drive} has another {word} in line {line} than in line {first}: line {first} is used.")
+    } else {
+        let [known, stated] = [&value, content].map(Label::new);
+        format!("{drive} has the {word} {known} in line {first} and {stated} in line {line}: line {first} is used.")
+    });
+}
+
+/// Whether two words may be the same: listings cut them, leave the vendor out, or write `_` for blanks, and people mask them.
+fn agrees(known: &str, stated: &str) -> bool {
+    let is_masked = |text: &str| ["xxx", "redacted"].iter().any(|mask| text.contains(mask));
+    let [known, stated] = [known, stated].map(squeezed);
+    let is_part = known.contains(&stated) || stated.contains(&known);
+    is_part || is_masked(&known) || is_masked(&stated)
 }
 
 impl Facts {
+    /// Notes that listings contradict each other about a drive; the first of them are named.
+    pub fn contradiction(&mut self, sentence: String) {
+        const MOST: usize = 8;
+        if self.contradictions.len() < MOST {
+            self.contradictions.push(sentence);
+        }
+    }
+
     /// The drive of that name, made if it is new.
     pub fn drive(&mut self, name: &str, line: usize) -> &mut DriveFacts {
         self.drives.entry(name.to_owned()).or_insert_with(|| DriveFacts { line, ..DriveFacts::default() })

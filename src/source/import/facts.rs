@@ -56,8 +56,8 @@ pub(super) struct Facts {
     pub rounded: BTreeSet<String>,
     /// What the texts lack for their drives, one sentence each.
     pub lacks: Vec<String>,
-    /// Listings that contradict an earlier one about a drive.
-    pub contradictions: usize,
+    /// Listings that contradict an earlier one about a drive, one sentence each.
+    pub contradictions: Vec<String>,
 }
 
 /// Lines that were not used.

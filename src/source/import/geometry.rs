@@ -9,9 +9,6 @@ const BLOCK: &str = "queue/logical_block_size";
 /// Unit of the file `size`.
 const SECTOR: u64 = 512;
 
-/// Contradictions that are named.
-const MOST_NAMED: usize = 8;
-
 /// What one listing states of a drive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Geometry {
@@ -66,14 +63,11 @@ impl Facts {
     fn contradicted(&mut self, name: &str, (known, first): (Geometry, usize), other: (Geometry, usize)) {
         let (stated, line) = other;
         self.notes.unused(line, &format!("its size or block size contradicts line {first}"));
-        self.contradictions += 1;
-        if self.contradictions <= MOST_NAMED {
-            self.lacks.push(format!(
-                "{name} has {} in line {first} and {} in line {line}: line {first} is used.",
-                known.words(),
-                stated.words()
-            ));
-        }
+        self.contradiction(format!(
+            "{name} has {} in line {first} and {} in line {line}: line {first} is used.",
+            known.words(),
+            stated.words()
+        ));
     }
 }
 
@@ -117,7 +111,7 @@ mod tests {
         assert!(!facts.geometry("nvme0n1", stated(EXACT, true, Some(4096)), 5), "another block size");
         let (known, line) = facts.known_geometry("nvme0n1", 0);
         assert_eq!((known, line), (stated(ROUNDED, false, Some(512)), 1));
-        assert!(facts.lacks[0].contains("in line 1 and 12.8 TB"), "{:?}", facts.lacks);
+        assert!(facts.contradictions[0].contains("in line 1 and 12.8 TB"), "{:?}", facts.contradictions);
         assert!(facts.geometry("nvme0n1", stated(EXACT, true, None), 7));
         assert_eq!(facts.known_geometry("nvme0n1", 0).0, stated(EXACT, true, Some(512)));
     }
