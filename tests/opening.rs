@@ -43,6 +43,29 @@ fn a_pasted_text_opens_and_the_way_back_shows_the_demo() {
 }
 
 #[test]
+fn the_title_of_a_text_names_its_listings_and_what_it_lacks_in_whole_words() {
+    let drawing = "-[0000:00]-+-00.0  Intel Corporation Device 3ec2\n           \\-1d.0-[3d]----00.0  Toshiba Corporation XG6 NVMe SSD\n\n";
+    let row = "/dev/nvme0n1     X      KXG60ZNV512G NVMe TOSHIBA 512GB  1   512.11  GB / 512.11  GB    512   B +  0 B   10604107\n\n";
+    let links = "05:00.0 Ethernet controller: Realtek Device\n\tLnkCap: Speed 8GT/s, Width x1\n\tLnkSta: Speed 8GT/s, Width x1\n\n";
+    let many = format!("{drawing}{LSPCI}\n{row}{links}");
+    for (text, columns, title) in [
+        (LSPCI, 80, "lspci -nn; lacks speeds, models, queues · 1 drive"),
+        (LSPCI, 120, "lspci -nn, no link speeds, no drive models, no drives' queues · 1 drive"),
+        (LSPCI, 60, "lspci -nn"),
+        (&many, 80, "lspci -tv and 3 more; lacks queues · 1 drive"),
+        (&many, 120, "lspci -tv, lspci -nn, nvme list and lspci -vv, no drives' queues · 1 drive"),
+    ] {
+        let mut headless = open("laptop", (columns, 24));
+        paste(&mut headless, text);
+        let picture = shown(&headless);
+        let line = picture.lines().next().unwrap();
+        let shown = line.trim_start().strip_prefix("iodyno").unwrap().split("TEXT").next().unwrap().trim();
+        assert_eq!(shown, title, "{columns} columns");
+        assert!(!picture.contains("none: no PCIe"), "a link that the text does not show: {picture}");
+    }
+}
+
+#[test]
 fn a_named_a_dropped_and_a_quoted_file_open() {
     let file = file(LSPCI);
     let path = file.path().display().to_string();

@@ -34,35 +34,51 @@ pub(crate) fn title(app: &App, brush: &mut Brush<'_>) {
     let model =
         ["AMD ", "Intel "].iter().find_map(|vendor| model.strip_prefix(vendor)).unwrap_or(&model).to_owned();
     let cpus = machine.processors.count();
-    let parts = [
-        machine.pasted.as_ref().map_or_else(String::new, |pasted| described(machine, pasted)),
-        host,
-        model,
-        if cpus > 0 || machine.pasted.is_none() { counted(cpus, "CPU") } else { String::new() },
-        kernel,
-        counted(machine.drive_count(), "drive"),
-    ];
-    let line = parts.iter().filter(|part| !part.is_empty()).cloned().collect::<Vec<_>>().join(" · ");
-    let line = fit(&line, room.saturating_sub(9));
+    let cpus = if cpus > 0 || machine.pasted.is_none() { counted(cpus, "CPU") } else { String::new() };
+    let parts = [host, model, cpus, kernel, counted(machine.drive_count(), "drive")];
+    let line = joined(&parts);
+    let room_of_line = room.saturating_sub(9);
+    let line = match &machine.pasted {
+        Some(pasted) => described(machine, pasted, &line, room_of_line),
+        None => fit(&line, room_of_line),
+    };
     let left = [piece(" iodyno", Meaning::Brand), piece(format!("  {line}"), Meaning::Text)];
     brush.write(area.x, area.y, room, &left);
     brush.write_right(area.right(), area.y, &right);
 }
 
-/// The commands of a text and what it lacks: `lspci -vv, no drive models, no queues`.
-fn described(machine: &Machine, pasted: &Pasted) -> String {
-    let mut words = vec![pasted.kind()];
+fn joined(parts: &[String]) -> String {
+    parts.iter().filter(|part| !part.is_empty()).cloned().collect::<Vec<_>>().join(" · ")
+}
+
+/// The commands of a text, what it lacks and the rest of the title, in the longest form that fits:
+/// `lspci -vv, no drive models, no drives' queues · 2 drives`, `lspci -vv and 2 more; lacks models, queues`.
+fn described(machine: &Machine, pasted: &Pasted, rest: &str, room: u16) -> String {
     let links = || machine.pci.iter().filter_map(|(_, node)| node.link.as_ref());
-    if !links().any(|link| link.speed.is_known()) {
-        words.push("no link speeds".to_owned());
-    }
-    if !machine.drives.iter().any(|drive| drive.model.is_known()) {
-        words.push("no drive models".to_owned());
-    }
-    if !machine.drives.iter().any(|drive| drive.queue.hardware_queues.is_known()) {
-        words.push("no drives' queues".to_owned());
-    }
-    words.join(", ")
+    let lacks = [
+        (links().any(|link| link.speed.is_known()), "link speeds"),
+        (machine.drives.iter().any(|drive| drive.model.is_known()), "drive models"),
+        (machine.drives.iter().any(|drive| drive.queue.hardware_queues.is_known()), "drives' queues"),
+    ];
+    let lacks: Vec<&str> = lacks.iter().filter(|(is_known, _)| !is_known).map(|(_, words)| *words).collect();
+    let noun = |words: &&str| words.rsplit(' ').next().unwrap_or_default().to_owned();
+    let nouns = lacks.iter().map(noun).collect::<Vec<_>>().join(", ");
+    let with = |kind: &str, lead: &str, lacks: &str| {
+        if lacks.is_empty() { kind.to_owned() } else { format!("{kind}{lead}{lacks}") }
+    };
+    let (kind, brief) = (pasted.kind(), pasted.brief_kind());
+    let [named, named_briefly] = [&kind, &brief].map(|kind| with(kind, "; lacks ", &nouns));
+    let whole = with(&kind, ", no ", &lacks.join(", no "));
+    let forms = [
+        joined(&[whole, rest.to_owned()]),
+        joined(&[named.clone(), rest.to_owned()]),
+        named,
+        joined(&[named_briefly.clone(), rest.to_owned()]),
+        named_briefly,
+        brief,
+    ];
+    let fits = |form: &&String| cells(form) <= room;
+    forms.iter().find(fits).cloned().unwrap_or_default()
 }
 
 fn mode(app: &App) -> Vec<Piece> {
