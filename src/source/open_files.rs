@@ -29,6 +29,9 @@ use super::root::{LiveRoot, RootError, SysRoot, join, label, parent, text};
 /// ```
 pub(crate) const PROBE: &str = "/probe/device-users";
 
+/// Where the answer's users are found: the place of a reason why there is no answer.
+pub(super) const SOURCE: &str = "/proc";
+
 /// A device number: major and minor, of a block or character device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Number {

@@ -174,7 +174,7 @@ fn recognise(content: &[u8]) -> (Cow<'static, str>, &'static str) {
     let start = content.trim_ascii_start();
     if content.contains(&0) && str::from_utf8(content).is_err() {
         ("is a binary file, which cannot be opened".into(), MAKE_ONE)
-    } else if start.starts_with(b"{") || start.starts_with(b"[") {
+    } else if start.starts_with(b"{") || is_array(start) {
         match broken_json(start) {
             Some(wrong) => (format!("is no valid JSON: {wrong}").into(), "correct that line"),
             None => ("looks like JSON results, which cannot be opened".into(), MAKE_ONE),
@@ -182,6 +182,12 @@ fn recognise(content: &[u8]) -> (Cow<'static, str>, &'static str) {
     } else {
         ("contains no iodyno capture and no listing of lspci".into(), MAKE_ONE)
     }
+}
+
+/// Whether a text begins as an array of documents: `[    1.863361] usb` of the kernel does not.
+fn is_array(start: &[u8]) -> bool {
+    let inside = start.strip_prefix(b"[").map(<[u8]>::trim_ascii_start);
+    inside.is_some_and(|inside| inside.is_empty() || inside.starts_with(b"{") || inside.starts_with(b"]"))
 }
 
 /// Why a document is no JSON: `number out of range at line 9 column 24`. Larger ones take too much memory to be parsed for this.
@@ -228,6 +234,7 @@ mod tests {
             (&b""[..], "is empty; make a capture"),
             (b"\x1f\x8b\x08\0", "is compressed; unpack it"),
             (b"{\"schema\": 1}", "looks like JSON"),
+            (b"[    1.863361] usb 1-1.1: new device\n", "no listing of lspci"),
             (b"[3\xee\xe8\0\xdd", "is a binary file"),
             (b"hello", "contains no iodyno capture and no listing of lspci; make"),
             (b"iodyno capture 9\n", "line 1: format \"9\""),

@@ -345,7 +345,7 @@ impl Users<'_> {
                     RootError::NotHere(why) => RootError::NotHere(format!("open files and exports: {why}")),
                     errno @ RootError::Errno(_) => errno,
                 };
-                self.unread.push(error.into_problem(open_files::PROBE));
+                self.unread.push(error.into_problem(open_files::SOURCE));
                 return;
             }
         };
