@@ -251,6 +251,22 @@ fn in_use(content: &str) -> BTreeMap<String, Vec<String>> {
 }
 
 #[test]
+fn the_topology_of_lsblk_has_block_sizes() {
+    let text = "$ lsblk --topology\n\
+NAME      ALIGNMENT MIN-IO OPT-IO PHY-SEC LOG-SEC ROTA SCHED       RQ-SIZE  RA WSAME\n\
+sda               0   4096      0    4096     512    1 mq-deadline     256 128    0B\n\
+\u{2514}\u{2500}sda1            0    512      0     512     512    0 noop            128 128    0B\n\
+nvme0n1           0    512      0     512     512    0 none           1023 128    0B\n";
+    let found = drives(text);
+    assert_eq!(found.keys().collect::<Vec<_>>(), ["nvme0n1", "sda"]);
+    assert_eq!(found["nvme0n1"]["lba_bytes"], 512);
+    assert_eq!(
+        (&found["sda"]["settings"]["rotational"], &found["sda"]["size_bytes"]),
+        (&true.into(), &Value::Null)
+    );
+}
+
+#[test]
 fn lsblk_has_partitions_layers_mounts_and_swap() {
     let plain = "root@nas:~# lsblk
 NAME                      MAJ:MIN RM   SIZE RO TYPE  MOUNTPOINTS

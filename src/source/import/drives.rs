@@ -12,9 +12,9 @@ const NVM: u32 = 0x0108;
 /// Its programming interface.
 const NVM_EXPRESS: u32 = 0x02;
 
-/// Without `/dev/`.
+/// Without `/dev/`, which people also type as `dev/`.
 pub(super) fn short(word: &str) -> &str {
-    word.strip_prefix("/dev/").unwrap_or(word)
+    word.strip_prefix('/').unwrap_or(word).strip_prefix("dev/").unwrap_or(word)
 }
 
 /// `nvme0`.
@@ -353,6 +353,7 @@ mod tests {
         ] {
             assert_eq!(drive_name(name).is_some(), is_plain, "{name}");
         }
+        assert_eq!(["/dev/sda", "dev/sda", "sda", "/sda"].map(short), ["sda", "sda", "sda", "/sda"]);
         assert!(
             is_namespace("nvme10n2")
                 && is_namespace("nvme0c1n1")

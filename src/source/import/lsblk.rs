@@ -12,12 +12,27 @@ use super::{
     sections::Kind,
 };
 
-/// A table with the default columns, or others that begin with names and have sizes or file systems.
+/// A table with the default columns, or others that begin with names and have sizes, file systems or block sizes.
 pub(super) const TABLE: Kind = Kind { begins: |line, _| is_heading(line), continues, tolerates: 0, read };
 
 /// Columns that are never empty; a row is read up to the first other one.
-const FULL: [&str; 12] =
-    ["NAME", "KNAME", "PATH", "MAJ:MIN", "RM", "SIZE", "RO", "TYPE", "ROTA", "LOG-SEC", "PHY-SEC", "RA"];
+const FULL: [&str; 15] = [
+    "NAME",
+    "KNAME",
+    "PATH",
+    "MAJ:MIN",
+    "RM",
+    "SIZE",
+    "RO",
+    "TYPE",
+    "ROTA",
+    "LOG-SEC",
+    "PHY-SEC",
+    "RA",
+    "ALIGNMENT",
+    "MIN-IO",
+    "OPT-IO",
+];
 
 /// Kinds of rows.
 const TYPES: [&str; 17] = [
@@ -29,7 +44,7 @@ fn is_heading(line: &str) -> bool {
     let words: Vec<&str> = line.split_whitespace().collect();
     let has = |word: &str| words.contains(&word);
     matches!(words.first(), Some(&"NAME" | &"KNAME"))
-        && (has("SIZE") || has("FSTYPE") && (has("MOUNTPOINT") || has("MOUNTPOINTS")))
+        && (has("SIZE") || has("LOG-SEC") || has("FSTYPE") && (has("MOUNTPOINT") || has("MOUNTPOINTS")))
 }
 
 /// The drawing's columns before a name, and what follows them.
@@ -125,7 +140,7 @@ fn read(lines: &[Line], facts: &mut Facts) -> Option<Cow<'static, str>> {
         layer(facts, &row, points, size, cell("MAJ:MIN"), line.number);
         if kind == "disk" && drive_name(name).is_some() {
             let row = |column: &str| cell(column).map(str::to_owned);
-            // `lsblk -f` has no sizes.
+            // `lsblk -f` and `-t` have no sizes.
             let is_named = !columns.iter().any(|column| column == "SIZE");
             if is_named {
                 facts.drive(name, line.number);
