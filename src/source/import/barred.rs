@@ -70,11 +70,15 @@ mod tests {
     use super::*;
     use crate::source::import::KINDS;
 
+    fn joined(lines: impl Iterator<Item = String>) -> String {
+        lines.collect::<Vec<_>>().join("\n") + "\n"
+    }
+
     fn undone(text: &str) -> String {
         let line = |(at, line)| Line { number: at + 1, text: Cow::Borrowed(line) };
         let mut lines: Vec<Line> = text.lines().enumerate().map(line).collect();
         undo(&mut lines, |line, next| KINDS.iter().any(|kind| (kind.begins)(line, next)));
-        lines.iter().map(|line| format!("{}\n", line.text)).collect()
+        joined(lines.iter().map(|line| line.text.to_string()))
     }
 
     #[test]
@@ -85,13 +89,13 @@ mod tests {
             "-+-[0000:60]-+-00.0  A\n |           \\-03.1-[61]----00.0  B\n \\-[0000:00]---00.0  C\n";
         let table = "nvme0n1  1.00 TB / 1.00 TB\nnvme1n1  1.00 TB / 1.00 TB\n";
         for text in [plain, drawing, table] {
-            let with = |mark: &str| text.lines().map(|line| format!("{mark}{line}\n")).collect::<String>();
+            let with = |mark: &str| joined(text.lines().map(|line| format!("{mark}{line}")));
             for mark in ["| ", "|", "\u{2502} ", "| | "] {
                 assert_eq!(undone(&with(mark)), text, "{mark}");
             }
             let prose = format!("He wrote:\n{}\nregards\n", with("| "));
             assert_eq!(undone(&prose), format!("He wrote:\n{text}\nregards\n"));
-            let rows: String = text.lines().map(|line| format!("| {line} |\n")).collect();
+            let rows = joined(text.lines().map(|line| format!("| {line} |")));
             assert_eq!(undone(&rows), text, "a table");
         }
     }
