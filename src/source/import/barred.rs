@@ -46,8 +46,9 @@ fn is_quotation(run: &[Line], begins: impl Fn(&str, Option<&str>) -> bool) -> bo
     let without = |at: usize, deep: usize| with(at).map(|text| (0..deep).fold(text, |text, _| inner(text)));
     let begins = |line: Option<&str>, next: Option<&str>| line.is_some_and(|line| begins(line, next));
     (0..run.len()).any(|at| {
-        !begins(with(at), with(at + 1))
-            && (1..=DEEPEST).any(|deep| begins(without(at, deep), without(at + 1, deep)))
+        let mut bars =
+            (1..=DEEPEST).take_while(|deep| without(at, deep - 1).is_some_and(|line| bar(line).is_some()));
+        bars.any(|deep| begins(without(at, deep), without(at + 1, deep))) && !begins(with(at), with(at + 1))
     })
 }
 
