@@ -234,7 +234,7 @@ mod tests {
             (&b""[..], "is empty; make a capture"),
             (b"\x1f\x8b\x08\0", "is compressed; unpack it"),
             (b"{\"schema\": 1}", "looks like JSON"),
-            (b"[    1.863361] usb 1-1.1: new device\n", "no listing of lspci"),
+            (b"[    1.863361] usb 1-1.1: new device\n", "contains no iodyno capture"),
             (b"[3\xee\xe8\0\xdd", "is a binary file"),
             (b"hello", "contains no iodyno capture and no listing of lspci; make"),
             (b"iodyno capture 9\n", "line 1: format \"9\""),

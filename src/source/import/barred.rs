@@ -36,20 +36,21 @@ fn bar(line: &str) -> Option<&str> {
     line.strip_prefix(BARS)
 }
 
-/// The text behind a bar and its blank, if it has one.
-fn inner(line: &str) -> &str {
-    bar(line).map_or(line, |rest| rest.strip_prefix(' ').unwrap_or(rest))
+/// The text behind all bars, each with its blank; `None` if there are more than quotations have.
+fn bare(line: &str) -> Option<&str> {
+    let mut text = line;
+    for _ in 0..DEEPEST {
+        let Some(rest) = bar(text) else { break };
+        text = rest.strip_prefix(' ').unwrap_or(rest);
+    }
+    bar(text).is_none().then_some(text)
 }
 
 fn is_quotation(run: &[Line], begins: impl Fn(&str, Option<&str>) -> bool) -> bool {
     let with = |at: usize| run.get(at).map(|line| &*line.text);
-    let without = |at: usize, deep: usize| with(at).map(|text| (0..deep).fold(text, |text, _| inner(text)));
+    let without = |at: usize| with(at).and_then(bare);
     let begins = |line: Option<&str>, next: Option<&str>| line.is_some_and(|line| begins(line, next));
-    (0..run.len()).any(|at| {
-        let mut bars =
-            (1..=DEEPEST).take_while(|deep| without(at, deep - 1).is_some_and(|line| bar(line).is_some()));
-        bars.any(|deep| begins(without(at, deep), without(at + 1, deep))) && !begins(with(at), with(at + 1))
-    })
+    (0..run.len()).any(|at| begins(without(at), without(at + 1)) && !begins(with(at), with(at + 1)))
 }
 
 /// Takes the bars away, with the blank behind them if all have one; of a table those behind the lines too.
