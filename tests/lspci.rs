@@ -1,7 +1,6 @@
 //! What is read of laboratory machines and of this one, against what lspci says of them.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
-#![expect(clippy::disallowed_methods, reason = "the lab machines' texts")]
 
 #[path = "common/skip.rs"]
 mod skip;
