@@ -44,10 +44,11 @@ pub trait Engine: Send + Sync {
         Ok(())
     }
 
-    /// Reads a block of each target. For those who change something before the run; may block as long as a read takes.
+    /// Reads both ends and blocks of every part of each target. For those who change something before the run; may block as
+    /// long as reads take.
     ///
     /// # Errors
-    /// No read of a target succeeds. A target that cannot be opened is left to [`Engine::check`].
+    /// A read of a target fails. A target that cannot be opened is left to [`Engine::check`].
     fn try_read(&self, _workload: &Workload) -> Result<(), EngineError> {
         Ok(())
     }

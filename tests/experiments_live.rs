@@ -65,24 +65,51 @@ fn it_measures_counts_and_restores() {
     assert_eq!((count("open"), count("close")), (1, 1), "one session");
 }
 
-#[test]
-fn a_device_without_one_readable_block_is_refused_before_a_setting_is_written() {
-    let Some(device) = LoopDevice::new(16 << 20) else { return };
+/// Cuts the file of a device, which keeps its size: reads behind the end of the file fail with EIO.
+fn cut(device: &LoopDevice, bytes: u64) {
     let backing = std::fs::read_to_string(format!("/sys/block/{}/loop/backing_file", device.name)).unwrap();
-    std::fs::File::options().write(true).open(backing.trim()).unwrap().set_len(0).unwrap();
+    std::fs::File::options().write(true).open(backing.trim()).unwrap().set_len(bytes).unwrap();
+}
+
+#[test]
+fn a_device_that_cannot_be_read_in_part_or_at_all_is_refused_before_a_setting_is_written() {
+    let Some(device) = LoopDevice::new(16 << 20) else { return };
     let path = device.device().display().to_string();
-    for name in ["readahead", "scheduler"] {
-        let state = tempfile::tempdir().unwrap();
-        let words = ["experiment", "run", name, "--filename", &path, "--rounds", "8", "--runtime", "100ms"];
-        let output = iodyno(state.path(), &words).output().unwrap();
-        assert_eq!(output.status.code(), Some(2), "{}", text(&output));
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        let expected = format!("iodyno: {path}: no read succeeded: EIO: Input/output error at byte ");
-        assert!(said.starts_with(&expected) && said.contains("; check `dmesg`"), "{said}");
-        let journal = iodyno(state.path(), &["tune", "journal", "--json"]).output().unwrap();
-        let journal: serde_json::Value = serde_json::from_slice(&journal.stdout).unwrap();
-        assert_eq!(journal["records"].as_array().unwrap().len(), 0, "{name}: {journal}");
+    for (bytes, wrong) in
+        [(15 << 20, "test reads failed"), (8 << 20, "test reads failed"), (0, "no read succeeded")]
+    {
+        cut(&device, bytes);
+        for name in ["readahead", "scheduler"] {
+            let state = tempfile::tempdir().unwrap();
+            let words =
+                ["experiment", "run", name, "--filename", &path, "--rounds", "8", "--runtime", "100ms"];
+            let output = iodyno(state.path(), &words).output().unwrap();
+            assert_eq!(output.status.code(), Some(2), "{}", text(&output));
+            let said = String::from_utf8_lossy(&output.stderr).into_owned();
+            let expected = format!("{wrong}: EIO: Input/output error at byte ");
+            assert!(said.starts_with(&format!("iodyno: {path}: ")), "{said}");
+            assert!(said.contains(&expected) && said.contains("; check `dmesg`"), "{said}");
+            let journal = iodyno(state.path(), &["tune", "journal", "--json"]).output().unwrap();
+            let journal: serde_json::Value = serde_json::from_slice(&journal.stdout).unwrap();
+            assert_eq!(journal["records"].as_array().unwrap().len(), 0, "{name}: {journal}");
+        }
     }
+}
+
+#[test]
+fn a_device_that_fails_later_is_restored_and_said_so() {
+    let Some(device) = LoopDevice::new(16 << 20) else { return };
+    let (state, before) = (tempfile::tempdir().unwrap(), device.read_settings());
+    let mut command = experiment(state.path(), &device, "5m");
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    wait_until_changed(&device, &mut child);
+    cut(&device, 0);
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(device.read_settings(), before, "{}", text(&output));
+    assert!(matches!(output.status.code(), Some(1 | 2)), "{}", text(&output));
+    assert!(text(&output).contains("EIO") || text(&output).contains("failed"), "{}", text(&output));
+    let restored = ["(all settings restored)", "\"restored\": true", "\"restored\":true"];
+    assert!(restored.iter().any(|words| text(&output).contains(words)), "{}", text(&output));
 }
 
 fn wait_until_changed(device: &LoopDevice, child: &mut Child) {

@@ -267,7 +267,9 @@ impl RunArgs {
         if let (Some(Ending::Failed(why)), 0) = (&account.ending, account.rounds) {
             // Without a round there is no result to print.
             let fix = "check `dmesg`, or choose other targets or options";
-            return Err(Complaint::from_line(why, fix).into());
+            let is_restored = account.restored == Some(true) && !account.samples.is_empty();
+            let restored = if is_restored { " (all settings restored)" } else { "" };
+            return Err(Complaint::from_line(why, fix).and(restored).into());
         }
         show(self.json, &account.record(None, started), |_| text::result(&account))?;
         Ok(signal.received().map_or_else(|| status(&account), Status::Stopped))

@@ -69,6 +69,12 @@ impl Complaint {
         let (about, wrong) = problem.split_once(": ").unwrap_or(("iodyno", problem));
         Self::new(about, wrong, fix)
     }
+
+    /// With more words about what is wrong.
+    pub(super) fn and(mut self, more: &str) -> Self {
+        self.wrong.push_str(more);
+        self
+    }
 }
 
 impl Failure {

@@ -35,8 +35,12 @@ const FILE_SYSTEMS: [(u64, &str); 12] = [
 
 /// Blocks sampled for zeros.
 const SAMPLES: u64 = 64;
-/// Blocks tried before a target counts as unreadable.
-const TRIALS: u32 = 8;
+/// Parts of a target of which a block is read before an experiment, and the bytes that more than the fewest may take.
+const MOST_PARTS: u64 = 64;
+const LEAST_PARTS: u64 = 8;
+const TRIAL_BYTES: u64 = 64 << 20;
+/// Failed reads of such a trial, each of which may take as long as the drive's timeout.
+const MOST_FAILURES: u32 = 8;
 /// Shorter runs are not valid, whatever was read.
 const SHORTEST: Duration = Duration::from_secs(1);
 /// Maximum bytes of a sample.
@@ -84,42 +88,60 @@ fn file_system(open: &Open) -> Option<&'static str> {
 
 /// Number of [`SAMPLES`] blocks with only zeros; `None` on a read error, which the run will report.
 fn zeros(open: &Open, workload: &Workload) -> Option<u64> {
-    let mut samples = Samples::new(open, workload)?;
+    let mut samples = Samples::new(open, workload, workload.block_size.0.min(LONGEST_SAMPLE))?;
     let mut zeros = 0;
     for _ in 0..SAMPLES {
-        let (read, _) = samples.read();
-        zeros += u64::from(read.ok()?.iter().all(|byte| *byte == 0));
+        zeros += u64::from(samples.read().ok()?.iter().all(|byte| *byte == 0));
     }
     Some(zeros)
 }
 
-/// Reads blocks until one succeeds: a bad block does not make a target unreadable.
+/// Reads the first, the last and blocks between, each as long as the longest block of the workload.
 ///
 /// # Errors
-/// None of [`TRIALS`] reads does.
+/// One of the reads fails or returns less: a run would meet the same blocks.
 pub(crate) fn try_read(open: &Open, workload: &Workload) -> Result<(), EngineError> {
-    let Some(mut samples) = Samples::new(open, workload) else { return Ok(()) };
-    let mut first = None;
-    for _ in 0..TRIALS {
-        let (read, offset) = samples.read();
-        match read {
-            Ok([]) => {
-                first.get_or_insert((None, format!("0 bytes read at byte {offset}")));
-            }
-            Ok(_) => return Ok(()),
+    let block = workload.largest_block().0;
+    let Some(mut samples) = Samples::new(open, workload, block) else { return Ok(()) };
+    let blocks = trial_blocks(open.span.0 / block.max(1), block, &mut samples.random);
+    let (mut reads, mut failures, mut first) = (0, 0, None);
+    for index in blocks {
+        reads += 1;
+        let (read, offset) = samples.read_block(index);
+        let (errno, why) = match read {
+            Ok(read) if read.len() as u64 == block => continue,
+            Ok(read) => (None, format!("{} of {block} bytes read at byte {offset}", read.len())),
             Err(errno) => {
                 let errno = errno.raw_os_error();
-                first.get_or_insert((Some(errno), format!("{} at byte {offset}", errno_words(errno))));
+                (Some(errno), format!("{} at byte {offset}", errno_words(errno)))
             }
+        };
+        first.get_or_insert((errno, why));
+        failures += 1;
+        if failures == MOST_FAILURES {
+            break;
         }
     }
     let Some((errno, why)) = first else { return Ok(()) };
-    Err(EngineError::Target {
-        path: open.name.clone(),
-        wrong: format!("no read succeeded: {why}"),
-        fix: "check `dmesg`, or test other targets".to_owned(),
-        errno,
-    })
+    let wrong = if failures == reads {
+        format!("no read succeeded: {why}")
+    } else {
+        format!("{failures} of {reads} test reads failed: {why}")
+    };
+    let fix = "check `dmesg`, or test other targets".to_owned();
+    Err(EngineError::Target { path: open.name.clone(), wrong, fix, errno })
+}
+
+/// The first and the last of `count` blocks, and a random one of each part between: no range of two parts is left out.
+fn trial_blocks(count: u64, block: u64, random: &mut Wyrand) -> Vec<u64> {
+    let count = count.max(1);
+    let parts = (TRIAL_BYTES / block.max(1)).clamp(LEAST_PARTS, MOST_PARTS).min(count);
+    let start = |part: u64| part * (count / parts) + part.min(count % parts);
+    let between = (0..parts).map(|part| start(part) + random.below(start(part + 1) - start(part)));
+    let mut blocks: Vec<u64> = [0, count - 1].into_iter().chain(between).collect();
+    blocks.sort_unstable();
+    blocks.dedup();
+    blocks
 }
 
 /// Random blocks of a target. Those of a buffered run are read with `O_DIRECT` too, since they would be cached for the run.
@@ -134,12 +156,11 @@ struct Samples<'a> {
 
 impl<'a> Samples<'a> {
     /// `None` without memory for a block.
-    fn new(open: &'a Open, workload: &Workload) -> Option<Self> {
+    fn new(open: &'a Open, workload: &Workload, block: u64) -> Option<Self> {
         let by_descriptor = || {
             let path = format!("/proc/self/fd/{}", open.file.as_raw_fd());
             File::options().read(true).custom_flags(libc::O_DIRECT).open(path)
         };
-        let block = workload.block_size.0.min(LONGEST_SAMPLE);
         Some(Self {
             open,
             past_cache: if workload.direct { None } else { by_descriptor().ok() },
@@ -150,10 +171,16 @@ impl<'a> Samples<'a> {
         })
     }
 
-    /// The next block, and its offset.
-    fn read(&mut self) -> (Result<&[u8], Errno>, u64) {
+    /// A random block.
+    fn read(&mut self) -> Result<&[u8], Errno> {
+        let index = self.random.below((self.open.span.0 / self.block).max(1));
+        self.read_block(index).0
+    }
+
+    /// A block, and its offset.
+    fn read_block(&mut self, index: u64) -> (Result<&[u8], Errno>, u64) {
         let file = self.past_cache.as_ref().unwrap_or(&self.open.file);
-        let offset = self.offset + self.random.below((self.open.span.0 / self.block).max(1)) * self.block;
+        let offset = self.offset + index * self.block;
         let buffer = self.memory.as_mut_slice();
         let read = rustix::io::pread(file, &mut *buffer, offset);
         (read.map(|length| buffer.get(..length).unwrap_or_default()), offset)
@@ -195,5 +222,20 @@ mod tests {
         std::io::Write::write_all(&mut File::create(&path).unwrap(), &vec![0; 4 << 20]).unwrap();
         let doubts = doubts_of(&path, false);
         assert!(doubts.iter().any(|doubt| doubt.contains("all zeros")), "{doubts:?}");
+    }
+
+    #[test]
+    fn a_trial_reads_both_ends_and_leaves_no_large_range_out() {
+        let mut random = Wyrand::new(7, 0);
+        for (count, block) in
+            [(1, 4096), (2, 4096), (100, 4096), (1 << 28, 4096), (4096, 1 << 20), (u64::MAX >> 12, 4096)]
+        {
+            let blocks = trial_blocks(count, block, &mut random);
+            assert_eq!((blocks[0], blocks[blocks.len() - 1]), (0, count - 1));
+            let gap = blocks.windows(2).map(|two| two[1] - two[0]).max().unwrap_or(1);
+            assert!(u128::from(gap) <= (u128::from(count) / 32).max(2), "{count}: {gap}");
+            assert!(blocks.len() <= 66, "{count}: {}", blocks.len());
+        }
+        assert!(trial_blocks(1 << 20, 64 << 20, &mut random).len() <= 10, "long blocks are few");
     }
 }

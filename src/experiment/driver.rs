@@ -31,7 +31,7 @@ use crate::{
 pub enum Event {
     /// It begins.
     Begin,
-    /// No read of a target succeeds; nothing was set up.
+    /// A read of a target failed; nothing was set up.
     Unreadable(Failed),
     /// The arm's settings were written and read back, or the error.
     SetUp(Result<(), Failed>),

@@ -1,4 +1,4 @@
-//! [`Trial`]: a read of every target before an experiment writes its first setting.
+//! [`Trial`]: reads of every target before an experiment writes its first setting.
 
 use std::{
     sync::Arc,
@@ -15,15 +15,16 @@ use crate::{
 pub(super) struct Trial(JoinHandle<Result<(), EngineError>>);
 
 impl Trial {
-    /// Starts it for the targets of every arm.
+    /// Starts it for the targets and block sizes of every arm.
     pub fn start(engine: &Arc<dyn Engine>, plan: &Plan) -> Self {
         let mut workloads: Vec<Workload> = Vec::new();
         for arm in &plan.arms {
-            let paths = |workload: &Workload| {
+            let reads = |workload: &Workload| {
                 let path = |target: &Target| target.path.clone();
-                workload.targets.iter().map(path).collect::<Vec<_>>()
+                let paths: Vec<_> = workload.targets.iter().map(path).collect();
+                (paths, workload.largest_block(), workload.offset, workload.size, workload.engine)
             };
-            if !workloads.iter().any(|known| paths(known) == paths(&arm.workload)) {
+            if !workloads.iter().any(|known| reads(known) == reads(&arm.workload)) {
                 workloads.push(arm.workload.clone());
             }
         }
