@@ -127,7 +127,8 @@ pub(crate) struct Line {
 const TOO_MANY: &str = "more than 4096 names; not read";
 const TOO_LONG: &str = "longer than 1 MiB; not read";
 const LONG_SCRIPT: &str = "longer than 64 KiB; the rest is not read";
-pub(crate) const CUTS: [&str; 3] = [TOO_MANY, TOO_LONG, LONG_SCRIPT];
+const MORE_PROFILES: &str = "more than 16 profiles with includes; the rest is not read";
+pub(crate) const CUTS: [&str; 4] = [TOO_MANY, TOO_LONG, LONG_SCRIPT, MORE_PROFILES];
 
 impl Line {
     fn of_cut(path: &str, why: &'static str) -> Self {
@@ -189,7 +190,7 @@ fn reportable(error: RootError, path: &str) -> Option<Problem> {
     }
 }
 
-/// A rules file that is too long to be read.
+/// A rules file or a profile that is too long to be read.
 fn cut_of(text: &Reading<String>) -> Option<Line> {
     let is_cut = text.problem().is_some_and(|problem| problem.kind == ProblemKind::Cut);
     is_cut.then(|| Line::of_cut(text.path(), TOO_LONG))

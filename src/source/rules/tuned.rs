@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Line, sysfs_paths::At};
+use super::{Line, MORE_PROFILES, cut_of, sysfs_paths::At};
 use crate::{
     machine::rules::{RuleKind, SettingRule},
     source::{SysRoot, root},
@@ -18,7 +18,7 @@ const FOLDERS: [&str; 4] = ["/etc/tuned/profiles", "/etc/tuned", "/usr/lib/tuned
 
 const ACTIVE: &str = "/etc/tuned/active_profile";
 
-/// Maximum nested includes, against loops.
+/// Maximum profiles that are read, with includes.
 const MOST_PROFILES: usize = 16;
 
 /// tuned's default drives of a section (`plugin_disk`: scsi, virtio, xen, nvme).
@@ -32,20 +32,27 @@ pub(super) fn lines(root: &dyn SysRoot) -> Vec<Line> {
     for name in names {
         profile(root, name, &mut seen, &mut lines);
     }
-    let variables = variables(root, &lines);
-    lines.retain(|line| is_relevant(&line.text));
-    for line in &mut lines {
+    let (mut variables, mut cuts) = (BTreeMap::new(), Vec::new());
+    fill_variables(root, &lines, &mut variables, &mut cuts);
+    lines.retain(|line| line.cut().is_some() || is_relevant(&line.text));
+    lines.extend(cuts);
+    for line in lines.iter_mut().filter(|line| line.cut().is_none()) {
         line.text = filled(&line.text, &variables);
     }
     lines
 }
 
 /// Variables of the sections `variables`; later ones win.
-fn variables(root: &dyn SysRoot, lines: &[Line]) -> BTreeMap<String, String> {
-    let mut found = BTreeMap::new();
+fn fill_variables(
+    root: &dyn SysRoot,
+    lines: &[Line],
+    found: &mut BTreeMap<String, String>,
+    cuts: &mut Vec<Line>,
+) {
     for (_, key, value, _) in options(lines).into_iter().filter(|(section, ..)| *section == "variables") {
         if key == "include" && value.starts_with('/') {
             let text = root::text(root, value);
+            cuts.extend(cut_of(&text));
             let text = text.value().map(String::as_str).unwrap_or_default();
             let own = |(key, value): (&str, &str)| (key.to_owned(), value.to_owned());
             found.extend(text.lines().filter_map(option).map(own));
@@ -53,7 +60,6 @@ fn variables(root: &dyn SysRoot, lines: &[Line]) -> BTreeMap<String, String> {
             found.insert(key.to_owned(), value.to_owned());
         }
     }
-    found
 }
 
 /// Section, key, value and line of each option.
@@ -95,13 +101,25 @@ fn filled(text: &str, variables: &BTreeMap<String, String>) -> String {
 
 fn profile(root: &dyn SysRoot, name: &str, seen: &mut Vec<String>, lines: &mut Vec<Line>) {
     let is_plain = !name.contains('/') && !name.contains("${") && !name.is_empty() && name != "..";
-    if !is_plain || seen.len() >= MOST_PROFILES || seen.iter().any(|known| known == name) {
+    if !is_plain || seen.iter().any(|known| known == name) {
+        return;
+    }
+    if seen.len() >= MOST_PROFILES {
+        let cut = Line::of_cut(ACTIVE, MORE_PROFILES);
+        if !lines.contains(&cut) {
+            lines.push(cut);
+        }
         return;
     }
     seen.push(name.to_owned());
     let found = FOLDERS.iter().find_map(|folder| {
         let path = format!("{folder}/{name}/tuned.conf");
         let text = root::text(root, &path);
+        if let Some(cut) = cut_of(&text) {
+            // It masks those of other folders.
+            lines.push(cut);
+            return Some((path, String::new()));
+        }
         text.value().map(|text| (path, text.clone()))
     });
     let Some((path, text)) = found else { return };
@@ -223,12 +241,16 @@ mod tests {
     const MINE: &str = "[main]\ninclude = throughput-performance\n[disk]\nelevator=none\nreadahead=128\n[disk-slow]\ntype=disk\n\
                         devices=sda, sdb\nelevator=bfq\n[sysfs]\n/sys/block/nvme*/queue/nomerges=2\n/sys/${x}/y=1\n";
 
+    fn write(folder: &std::path::Path, path: &str, content: &str) {
+        let path = folder.join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::io::Write::write_all(&mut std::fs::File::create(path).unwrap(), content.as_bytes()).unwrap();
+    }
+
     fn of(files: &[(&str, &str)]) -> Vec<String> {
         let folder = tempfile::tempdir().unwrap();
         for (path, content) in files {
-            let path = folder.path().join(path);
-            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-            std::io::Write::write_all(&mut std::fs::File::create(path).unwrap(), content.as_bytes()).unwrap();
+            write(folder.path(), path, content);
         }
         let lines = lines(&FolderRoot::new(folder.path()));
         let rules = rules(&lines.iter().collect::<Vec<_>>());
@@ -275,6 +297,35 @@ mod tests {
         ]);
         assert_eq!(replaced, ["/etc/tuned/mine/tuned.conf:5 governor=powersave -"]);
         assert_eq!(of(&[("etc/tuned/active_profile", "../../x")]), Vec::<String>::new());
+    }
+
+    #[test]
+    fn more_profiles_than_are_read_and_too_long_ones_are_named() {
+        let cuts = |files: &[(String, String)]| {
+            let folder = tempfile::tempdir().unwrap();
+            for (path, content) in files {
+                write(folder.path(), path, content);
+            }
+            let lines = lines(&FolderRoot::new(folder.path()));
+            let cuts = lines.iter().filter_map(Line::cut);
+            cuts.map(|cut| format!("{}: {}", cut.path, cut.reason)).collect::<Vec<_>>()
+        };
+        let chain = |count: usize| {
+            let path = |number| format!("usr/lib/tuned/p{number}/tuned.conf");
+            let text = |number| format!("[main]\ninclude=p{}\n", (number + 1) % count);
+            let mut files: Vec<_> = (0..count).map(|number| (path(number), text(number))).collect();
+            files.push(("etc/tuned/active_profile".to_owned(), "p0\n".to_owned()));
+            files
+        };
+        assert_eq!(cuts(&chain(16)), Vec::<String>::new());
+        assert_eq!(cuts(&chain(20)), [format!("/etc/tuned/active_profile: {MORE_PROFILES}")]);
+        let mut files = chain(2);
+        files[1].1.push_str(&"#".repeat(2 << 20));
+        assert_eq!(cuts(&files), ["/usr/lib/tuned/p1/tuned.conf: longer than 1 MiB; not read"]);
+        let mut files = chain(1);
+        files[0].1.push_str("[variables]\ninclude=/etc/tuned/v.conf\n[disk]\nelevator=none\n");
+        files.push(("etc/tuned/v.conf".to_owned(), "#".repeat(2 << 20)));
+        assert_eq!(cuts(&files), ["/etc/tuned/v.conf: longer than 1 MiB; not read"]);
     }
 
     #[test]
