@@ -61,7 +61,7 @@ class Terminal:
     """A program with its output on a screen of 120x40, as far as text and cursor moves go."""
 
     def __init__(self, command, env, size=(40, 120)):
-        self.size, self.cells, self.at = size, [], [0, 0]
+        self.size, self.cells, self.at, self.state = size, [], [0, 0], None
         self.clear()
         self.master, slave = pty.openpty()
         self.resize(*size)
@@ -183,6 +183,8 @@ class Terminal:
         try:
             return self.child.wait(seconds)
         except subprocess.TimeoutExpired:
+            with open(f"/proc/{self.child.pid}/stat", encoding="utf-8", errors="replace") as file:
+                self.state = file.read().rpartition(")")[2].split()[0]
             self.signal(signal.SIGKILL)
             self.child.wait()
             return None
