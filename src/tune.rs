@@ -15,7 +15,7 @@ pub mod service;
 pub mod persist;
 pub mod rebind;
 #[cfg(test)]
-mod testing;
+pub(crate) mod testing;
 
 pub use actuator::{Actuator, Live};
 pub use change::{Change, Outcome};

@@ -204,6 +204,7 @@ mod tests {
         app::{MachineRead, Mode},
         capacity,
         source::{self, origin::Origin},
+        tune::{change_log::ChangeLog, testing::change_log_of},
     };
 
     /// A demo's machine as the live one, whose nvme8n1 is in use.
@@ -295,6 +296,29 @@ mod tests {
         assert!(!hints(&app).contains(&"apply") && !hints(&app).contains(&"export"), "{:?}", hints(&app));
         key(&mut app, Key::Char('8'));
         assert!(!hints(&app).contains(&"drop here"), "{:?}", hints(&app));
+    }
+
+    #[test]
+    fn an_export_counts_the_lines_of_the_journal_that_could_not_be_read() {
+        let mut app = live();
+        key(&mut app, Key::Char('3'));
+        app.shared.settings.change_log.unread = 20;
+        assert!(footer(&app, 200).iter().any(|row| row.name == "export"));
+        let saved = |app: &mut App| {
+            key(app, Key::Char('E'));
+            let effects = key(app, Key::Char('w'));
+            let saved = effects.into_iter().find_map(|effect| match effect {
+                Effect::Save(text, _) => Some(text),
+                _ => None,
+            });
+            saved.unwrap()
+        };
+        let lines = "20 lines of the journal could not be read\n";
+        assert_eq!(saved(&mut app), format!("# no readable change since boot; {lines}"));
+        let changed = change_log_of(&[("nvme0n1", "nomerges", "0", "2")]);
+        app.shared.settings.change_log = ChangeLog { unread: 20, ..changed };
+        let rules = saved(&mut app);
+        assert!(rules.contains("nomerges") && rules.ends_with(&format!("# left out: {lines}")), "{rules}");
     }
 
     #[test]

@@ -287,7 +287,7 @@ impl Context {
         if dry_run || !(steps.is_empty() || service.may_write) {
             print(&report::undo_commands(&steps, &left))?;
             if steps.is_empty() && left.is_empty() && held.is_empty() {
-                print(&format!("# {}\n", report::nothing_changed(service.unread()?)))?;
+                print(&format!("# {}\n", report::nothing_changed(change_log.unread)))?;
             }
             return if dry_run { Ok(Status::Done) } else { Err(needs_root("tune undo")) };
         }
@@ -300,7 +300,7 @@ impl Context {
         let kept_remain = !all && device.is_none() && !change_log.entries.is_empty();
         print(&report::restored(&restored, kept_remain && held.is_empty()))?;
         if restored.is_empty() && held.is_empty() && !kept_remain {
-            print(&format!("{}\n", report::nothing_changed(service.unread()?)))?;
+            print(&format!("{}\n", report::nothing_changed(change_log.unread)))?;
         }
         Ok(if is_whole(&restored) { Status::Done } else { Status::No })
     }
@@ -327,13 +327,7 @@ impl Context {
             Form::Udev => persist::udev_rules(&self.machine, &change_log, now),
             Form::KernelArgs => persist::kernel_arguments(&change_log, now),
         };
-        let left_out = export.left_out.iter().map(|line| format!("# left out: {}\n", Label::new(line)));
-        let text = export.text + &left_out.collect::<String>();
-        if text.is_empty() {
-            let unread = self.service.as_ref().map_or(Ok(0), |service| service.unread())?;
-            return print(&format!("# {}\n", report::nothing_changed(unread)));
-        }
-        print(&text)
+        print(&report::export(&export, change_log.unread))
     }
 }
 

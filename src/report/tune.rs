@@ -16,6 +16,7 @@ use crate::{
         change,
         change_log::{ChangeLog, Entry},
         journal::{Event, Record},
+        persist::Export,
         settings::{POLL_QUEUES, Risk, Value},
         tuner::Restored,
         undo::Step,
@@ -181,6 +182,22 @@ pub(crate) fn nothing_changed(unread: usize) -> String {
             format!("no readable change since boot; {lines} of the journal could not be read")
         }
     }
+}
+
+/// The text of an export, with what it leaves out.
+pub(crate) fn export(export: &Export, unread: usize) -> String {
+    let mut text = export.text.clone();
+    for line in &export.left_out {
+        let _infallible = writeln!(text, "# left out: {}", Label::new(line));
+    }
+    if text.is_empty() {
+        return format!("# {}\n", nothing_changed(unread));
+    }
+    if unread > 0 {
+        let lines = counted(unread, "line");
+        let _infallible = writeln!(text, "# left out: {lines} of the journal could not be read");
+    }
+    text
 }
 
 fn became(step: &Step, restored: &Restored) -> String {

@@ -45,6 +45,8 @@ pub struct ChangeLog {
     pub sessions: BTreeMap<String, Purpose>,
     /// Measured gains of this boot and before, oldest first.
     pub gains: Vec<Gain>,
+    /// Damaged lines of the journal, which may have had changes.
+    pub unread: usize,
 }
 
 impl ChangeLog {

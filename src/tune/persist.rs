@@ -17,6 +17,13 @@ pub struct Export {
     pub left_out: Vec<String>,
 }
 
+impl Export {
+    /// Whether no setting was changed.
+    pub const fn is_empty(&self) -> bool {
+        self.text.is_empty() && self.left_out.is_empty()
+    }
+}
+
 /// The first entry of each setting of a device: a setting of all CPUs has a file for each of them.
 fn distinct<'a>(entries: impl Iterator<Item = &'a Entry>) -> impl Iterator<Item = &'a Entry> {
     let mut seen = std::collections::BTreeSet::new();

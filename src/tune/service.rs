@@ -85,12 +85,8 @@ impl SettingsService {
 
     /// The changed files, from the journal's undamaged lines.
     pub fn change_log(&self) -> Result<ChangeLog, JournalError> {
-        Ok(ChangeLog::of(&self.journal.contents()?.records, self.boot()?))
-    }
-
-    /// The number of the journal's damaged lines.
-    pub fn unread(&self) -> Result<usize, JournalError> {
-        Ok(self.journal.contents()?.unread())
+        let contents = self.journal.contents()?;
+        Ok(ChangeLog { unread: contents.unread(), ..ChangeLog::of(&contents.records, self.boot()?) })
     }
 
     /// The journal's first damaged lines, a sentence each, and the number of the others.

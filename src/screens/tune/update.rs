@@ -4,6 +4,7 @@ use ratatui::layout::{Position, Rect};
 
 use super::{Areas, Laid, Tune, draw, over};
 use crate::{
+    report,
     screens::{
         News, Over, Screen, Step,
         widgets::{
@@ -124,7 +125,7 @@ impl Screen for Tune {
             "edit value" => self.text(shared).is_some(),
             "mark row" => matches!(self.device(settings), Some(Device::Drive(_))),
             "undo all" => is_free && shared.standing() > 0,
-            "export" => !settings.change_log.entries.is_empty(),
+            "export" => !settings.change_log.entries.is_empty() || settings.change_log.unread > 0,
             _ => true,
         }
     }
@@ -421,10 +422,9 @@ fn export(shared: &Shared) -> String {
         cell.and_then(|cell| cell.value.as_ref()).map(ToString::to_string)
     };
     let export = persist::udev_rules(&shared.machine, &settings.change_log, |entry| now(&entry.file));
-    let left_out = export.left_out.iter().fold(String::new(), |all, line| all + "# left out: " + line + "\n");
-    match (shared.is_simulated(), export.text.is_empty() && left_out.is_empty()) {
-        (_, true) => "# no settings changed since boot\n".to_owned(),
-        (true, _) => format!("# of a demo, whose drives are simulated\n{}{left_out}", export.text),
-        (false, _) => export.text + &left_out,
+    let text = report::tune::export(&export, settings.change_log.unread);
+    if shared.is_simulated() && !export.is_empty() {
+        return format!("# of a demo, whose drives are simulated\n{text}");
     }
+    text
 }
