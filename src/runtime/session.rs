@@ -17,6 +17,9 @@ use crate::{
     units::Bytes,
 };
 
+/// How long a stopped run waits for targets that are being opened.
+const LEAVE: Duration = Duration::from_secs(1);
+
 /// A run in progress. Only [`Session::finish`] blocks. Dropped, it stops the run and removes files laid out for it.
 pub(super) struct Session {
     shared: Arc<Shared>,
@@ -43,6 +46,8 @@ struct Shared {
     files: TestFiles,
     /// Checked by preparations between steps.
     stop: AtomicBool,
+    /// Whether all files are there and the targets are opened, which reads them.
+    is_opening: AtomicBool,
     state: Mutex<State>,
 }
 
@@ -77,7 +82,8 @@ impl Session {
             State::Preparing { busy_with: "opening the targets".to_owned(), hold: false }
         };
         let (stop, state) = (AtomicBool::new(false), Mutex::new(state));
-        let shared = Arc::new(Shared { workload, simulated, clock, files, stop, state });
+        let is_opening = AtomicBool::new(false);
+        let shared = Arc::new(Shared { workload, simulated, clock, files, stop, is_opening, state });
         let preparing = (!simulated).then(|| {
             let shared = Arc::clone(&shared);
             thread::spawn(move || prepare(&shared, &*engine))
@@ -123,6 +129,12 @@ impl Session {
     fn conclude(&mut self) -> Result<RunSummary, EngineError> {
         self.stop();
         if let Some(thread) = self.preparing.take() {
+            if !self.shared.has_prepared(&thread) {
+                // The thread stops what it may still start. Its files are removed here: the program may end before it does.
+                let files = &self.shared.files.laid_out;
+                drop(std::mem::take(&mut *files.lock().unwrap_or_else(PoisonError::into_inner)));
+                return Err(EngineError::Stopped);
+            }
             // After a panic there the state is not `Running`.
             let _ = thread.join();
         }
@@ -144,6 +156,20 @@ impl Drop for Session {
 impl Shared {
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits for the preparing thread: as long as it lays files out, which ends soon, and for [`LEAVE`] while it opens targets,
+    /// whose first reads may hang or be many.
+    fn has_prepared(&self, thread: &JoinHandle<()>) -> bool {
+        const STEP: Duration = Duration::from_millis(2);
+        let mut left = LEAVE;
+        while !thread.is_finished() && !left.is_zero() {
+            thread::sleep(STEP);
+            if self.is_opening.load(Ordering::Relaxed) {
+                left = left.saturating_sub(STEP);
+            }
+        }
+        thread.is_finished()
     }
 
     fn stopped(&self) -> bool {
@@ -178,6 +204,7 @@ fn prepare(shared: &Shared, engine: &dyn Engine) {
         if shared.stopped() {
             return Err(EngineError::Stopped);
         }
+        shared.is_opening.store(true, Ordering::Relaxed);
         engine.start(&shared.workload, shared.clock.now())
     });
     let mut state = shared.lock();
@@ -247,24 +274,31 @@ mod tests {
         }
     }
 
-    fn wait_for(session: &Session, what: impl Fn(&RunSample) -> bool) -> RunSample {
+    /// Whether it came to this before its end, which is not seen where the machine stops for long.
+    fn comes_to(session: &Session, what: impl Fn(&RunSample) -> bool) -> bool {
         loop {
             let sample = session.sample();
-            if what(&sample) {
-                return sample;
+            if what(&sample) || sample.state == RunState::Ended {
+                return what(&sample);
             }
             thread::sleep(Duration::from_millis(2));
         }
+    }
+
+    /// The first session that came to this.
+    fn that_comes_to(workload: &Workload, what: impl Fn(&RunSample) -> bool) -> Session {
+        let mut sessions = std::iter::repeat_with(|| start(workload.clone())).take(20);
+        sessions.find(|session| comes_to(session, &what)).unwrap()
     }
 
     #[test]
     fn a_missing_file_is_laid_out_read_and_removed() {
         let folder = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
         let path = folder.path().join("iodyno.test");
-        let session = start(workload(path.clone()));
-        wait_for(&session, |sample| sample.state == RunState::Running);
-        assert!(path.exists());
-        wait_for(&session, |sample| sample.state == RunState::Ended);
+        let session = that_comes_to(&workload(path.clone()), |sample| {
+            sample.state == RunState::Running && path.exists()
+        });
+        assert!(comes_to(&session, |sample| sample.state == RunState::Ended));
         let summary = session.finish().unwrap();
         assert!(summary.targets[0].ios > 0 && !summary.interrupted);
         assert!(!path.exists());
@@ -277,20 +311,53 @@ mod tests {
         let mut long = workload(path.clone());
         long.runtime = None;
         long.size = Some(Bytes(1 << 30));
-        let laying_out = start(long.clone());
-        wait_for(&laying_out, |sample| sample.preparing.as_ref().is_some_and(|p| p.contains("laying out")));
+        let laying_out = that_comes_to(&long, |sample| {
+            sample.preparing.as_ref().is_some_and(|busy_with| busy_with.contains("laying out"))
+        });
         assert_eq!(laying_out.finish().unwrap_err(), EngineError::Stopped);
         assert!(!path.exists());
 
         long.size = Some(Bytes(16 << 20));
         long.runtime = Some(Duration::from_secs(100));
-        let running = start(long);
-        wait_for(&running, |sample| sample.state == RunState::Running);
+        let running = that_comes_to(&long, |sample| sample.state == RunState::Running);
         running.pause(true);
         running.pause(false);
         running.stop();
         assert!(running.finish().unwrap().interrupted);
         assert!(!path.exists());
+    }
+
+    /// Opens targets for as long as its sender lives.
+    struct Hanging(Mutex<std::sync::mpsc::Receiver<()>>);
+
+    impl Engine for Hanging {
+        fn simulated(&self) -> bool {
+            false
+        }
+
+        fn start(&self, _: &Workload, _: std::time::Instant) -> Result<Box<dyn Running>, EngineError> {
+            let _ended = self.0.lock().unwrap().recv();
+            Err(EngineError::Stopped)
+        }
+    }
+
+    #[test]
+    fn a_target_that_hangs_when_it_is_opened_does_not_hold_who_stops_the_test() {
+        let folder = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+        let path = folder.path().join("iodyno.test");
+        let (hangs, receiver) = std::sync::mpsc::channel();
+        let engine = Arc::new(Hanging(Mutex::new(receiver)));
+        let session =
+            Session::start(engine, workload(path.clone()), TestFiles::default(), Clock::real()).unwrap();
+        while !session.shared.is_opening.load(Ordering::Relaxed) {
+            thread::sleep(Duration::from_millis(2));
+        }
+        assert!(path.exists());
+        let (ended, ends) = std::sync::mpsc::channel();
+        thread::spawn(move || ended.send(session.finish().unwrap_err()));
+        assert_eq!(ends.recv_timeout(Duration::from_mins(1)), Ok(EngineError::Stopped));
+        assert!(!path.exists(), "its file is removed");
+        drop(hangs);
     }
 
     #[test]
@@ -302,7 +369,7 @@ mod tests {
     #[test]
     fn a_test_that_cannot_run_ends_at_once_with_its_error() {
         let session = start(workload("/nowhere/file".into()));
-        wait_for(&session, |sample| sample.state == RunState::Ended);
+        assert!(comes_to(&session, |sample| sample.state == RunState::Ended));
         let error = session.finish().unwrap_err().to_string();
         assert!(error.starts_with("/nowhere/file: ") && error.contains("ENOENT"), "{error}");
         let engine = Arc::new(RealEngine::default());
@@ -317,10 +384,10 @@ mod tests {
         let (files, mut made) = (TestFiles::default(), None);
         for _ in 0..2 {
             let mut workload = workload(path.clone());
-            (workload.runtime, workload.offset) = (Some(Duration::from_millis(50)), Bytes(1 << 20));
+            (workload.runtime, workload.offset) = (None, Bytes(1 << 20));
             let engine = Arc::new(RealEngine::default());
             let session = Session::start(engine, workload, files.clone(), Clock::real()).unwrap();
-            wait_for(&session, |sample| sample.state == RunState::Ended);
+            assert!(comes_to(&session, |sample| sample.state == RunState::Ended));
             assert!(session.finish().unwrap().targets[0].ios > 0);
             let metadata = path.metadata().unwrap();
             assert_eq!(metadata.len(), 17 << 20);
