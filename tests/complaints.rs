@@ -9,12 +9,15 @@ use std::{ffi::OsStr, fs, os::unix::ffi::OsStrExt, path::Path, process::Command}
 
 use program::{command, iodyno, text};
 
+/// A folder that root can make where others look for one that is not there would spoil their tests.
+const STATE: &str = concat!(env!("CARGO_TARGET_TMPDIR"), "/complaints-state");
+
 #[test]
 fn a_name_that_is_not_utf_8_names_its_option() {
     let name = OsStr::from_bytes(b"ef/a\xffb");
     let joined = OsStr::from_bytes(b"--filename=ef/a\xffb");
     for words in [&[OsStr::new("--filename"), name][..], &[joined]] {
-        let output = command(Path::new("/nowhere"), &["bench"]).args(words).output().unwrap();
+        let output = command(Path::new(STATE), &["bench"]).args(words).output().unwrap();
         let expected =
             "iodyno: --filename: its value is not UTF-8; use UTF-8; `ln -s` gives a file another name\n";
         assert_eq!((output.status.code(), text(&output)), (Some(2), expected.to_owned()));
@@ -23,15 +26,15 @@ fn a_name_that_is_not_utf_8_names_its_option() {
 
 #[test]
 fn an_argument_that_conflicts_has_its_name() {
-    let output = iodyno(Path::new("/nowhere"), &["tune", "undo", "loop3", "--all"]);
+    let output = iodyno(Path::new(STATE), &["tune", "undo", "loop3", "--all"]);
     assert_eq!(text(&output), "iodyno: DEVICE: conflicts with --all; leave one out\n");
-    let help = text(&iodyno(Path::new("/nowhere"), &["tune", "undo", "--help"]));
+    let help = text(&iodyno(Path::new(STATE), &["tune", "undo", "--help"]));
     assert!(help.contains("not with --all") && help.contains("not with DEVICE"), "{help}");
 }
 
 #[test]
 fn an_unknown_finding_names_its_nearest_and_the_list() {
-    let said = |words: &[&str]| text(&iodyno(Path::new("/nowhere"), words));
+    let said = |words: &[&str]| text(&iodyno(Path::new(STATE), words));
     let list = "`iodyno check --explain` lists all\n";
     for (id, near) in [
         ("lnk-downtrained", "did you mean link-downtrained? "),
@@ -60,8 +63,7 @@ fn a_name_that_a_job_file_cannot_have_is_refused_for_its_own_reason() {
     for (name, why) in
         [("ef/a ", "ends with a space"), (" a", "begins with a space"), ("a\\", "ends with a backslash")]
     {
-        let output =
-            iodyno(Path::new("/nowhere"), &["bench", "--filename", name, "--size", "1m", "--emit-fio"]);
+        let output = iodyno(Path::new(STATE), &["bench", "--filename", name, "--size", "1m", "--emit-fio"]);
         assert!(text(&output).contains(why), "{name:?}: {}", text(&output));
     }
 }

@@ -11,6 +11,8 @@
 mod loop_device;
 #[path = "common/program.rs"]
 mod program;
+#[path = "common/reads.rs"]
+mod reads;
 
 use std::{
     fs::{self, File},
@@ -25,6 +27,7 @@ use std::{
 use iodyno::{app::keymap, runtime::headless::Headless, source::origin::Origin, ui::theme::Theme};
 use loop_device::{LoopDevice, skip::skipped};
 use program::text;
+use reads::wait_until_it_reads;
 use serde_json::Value;
 
 const SIZE: u64 = 8 << 20;
@@ -53,6 +56,10 @@ impl Scene {
         let mut command = Command::new("strace");
         command.args(["-f", "-qq", "-o", "/dev/null"]);
         command.args(faults.iter().flat_map(|fault| ["-e", fault]));
+        if faults.contains(&"trace=pread64") {
+            // Not those of libraries.
+            command.arg("-P").arg(&self.file);
+        }
         command.arg(env!("CARGO_BIN_EXE_iodyno")).args(Self::bench(self.file.to_str().unwrap(), more));
         command.env("IODYNO_STATE_DIR", self.folder.path().join("state")).stdin(Stdio::null());
         match command.output() {
@@ -131,10 +138,10 @@ fn files_and_buffers_that_cannot_be_registered_are_named() {
 fn reads_that_fail_or_return_short_are_counted_and_named() {
     let scene = Scene::new();
     for (fault, words) in [("error=EIO", "EIO"), ("retval=512", "512 of 4096 bytes")] {
-        let fault = format!("inject=pread64:{fault}:when=20+");
-        let Some(output) = scene.injected(&["trace=pread64", &fault], &["--ioengine", "psync"]) else {
-            return;
-        };
+        // Each thread's first reads succeed.
+        let fault = format!("inject=pread64:{fault}:when=3+");
+        let faults = ["trace=pread64", &fault];
+        let Some(output) = scene.injected(&faults, &["--ioengine", "psync"]) else { return };
         is_named(&output);
         assert!(text(&output).contains(words), "{}", text(&output));
     }
@@ -153,11 +160,12 @@ fn little_locked_memory_and_few_descriptors_are_named_or_refused() {
 
 /// Starts a test, does something to what it reads, and waits for its end.
 fn during(file: &Path, state: &Path, fault: impl FnOnce()) -> Output {
-    let mut command = program::command(state, &["bench", "--runtime", "4", "--json", "--filename"]);
+    let words = ["bench", "--runtime", "8", "--ramp_time", "0", "--json", "--filename"];
+    let mut command = program::command(state, &words);
     let mut child = command.arg(file).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    thread::sleep(Duration::from_millis(1500));
+    wait_until_it_reads(child.id());
     fault();
-    let ended = (0..1500).any(|_| {
+    let ended = (0..9000).any(|_| {
         thread::sleep(Duration::from_millis(20));
         child.try_wait().unwrap().is_some()
     });

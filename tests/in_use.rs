@@ -143,7 +143,7 @@ fn a_process_that_has_it_open_uses_it_under_any_name() {
         return;
     }
     let opened = File::open(&alias).unwrap();
-    let sleeper = Sleeper(Command::new("sleep").arg("60").stdin(opened).spawn().unwrap());
+    let sleeper = Sleeper(Command::new("sleep").arg("600").stdin(opened).spawn().unwrap());
     let process = sleeper.0.id();
     assert_eq!(users(&device.name), [format!("{} opened by sleep (process {process})", device.name)]);
 }
@@ -155,7 +155,7 @@ fn a_mount_of_another_namespace_is_a_use() {
     let folder = tempfile::tempdir().unwrap();
     let mut steps = Steps::default();
     let Some(()) = mount(&mut steps, &device.device(), folder.path()) else { return };
-    let script = "echo ready; exec sleep 60";
+    let script = "echo ready; exec sleep 600";
     let mut other = Command::new("unshare");
     let other = other.args(["--mount", "sh", "-c", script]).stdout(std::process::Stdio::piped());
     let mut other = Sleeper(other.spawn().unwrap());

@@ -213,7 +213,7 @@ fn a_session_of_the_full_screen_opens_no_block_device_for_writing() {
         let _gone = keys.write_all(key.as_bytes());
         thread::sleep(Duration::from_millis(300));
     }
-    let ended = (0..1000).any(|_| {
+    let ended = (0..6000).any(|_| {
         thread::sleep(Duration::from_millis(20));
         let _gone = keys.write_all(b"\x03");
         child.try_wait().unwrap().is_some()

