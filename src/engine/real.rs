@@ -478,17 +478,24 @@ mod tests {
         thread::sleep(Duration::from_millis(50));
         running.pause(clock::now());
         let before = running.sample(clock::now());
-        thread::sleep(Duration::from_millis(400));
-        let after = running.sample(clock::now());
+        // Reads in flight complete whenever the disk gets to them; then nothing does, for a second.
+        let (mut after, mut still) = (before.clone(), 0);
+        for _ in 0..1200 {
+            thread::sleep(Duration::from_millis(100));
+            let now = running.sample(clock::now());
+            still = if now.targets[0].ios == after.targets[0].ios { still + 1 } else { 0 };
+            after = now;
+            if still == 10 {
+                break;
+            }
+        }
+        assert_eq!(still, 10, "reads go on");
         assert_eq!((before.state, before.at), (RunState::Paused, after.at));
-        // Reads in flight, and a batch that was being submitted, complete whenever the disk gets to them.
-        let more = after.targets[0].ios - before.targets[0].ios;
-        assert!(more <= 2 * u64::from(endless.depth), "{more} reads after the pause");
         running.resume(clock::now());
         // On a busy machine the first read takes a while.
         let reads_again = (0..1200).any(|_| {
             thread::sleep(Duration::from_millis(50));
-            running.sample(clock::now()).targets[0].ios > after.targets[0].ios + 2 * u64::from(endless.depth)
+            running.sample(clock::now()).targets[0].ios > after.targets[0].ios + u64::from(endless.depth)
         });
         assert!(reads_again);
         let summary = running.finish(clock::now());
