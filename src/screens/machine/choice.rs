@@ -123,10 +123,10 @@ fn taken(columns: &[(&'static Column, Show)], room: Room) -> u16 {
 mod tests {
     use proptest::prelude::*;
 
-    use super::*;
+    use super::{super::columns::Filled, *};
 
     fn room(rows: u16) -> Room {
-        Room { rows, has_load: true, is_counted: true, has_link: true, has_limit: true }
+        Room { rows, has_load: true, is_counted: true, filled: Filled::ALL }
     }
 
     fn names(choice: &Choice, width: u16) -> Vec<&'static str> {
@@ -139,9 +139,15 @@ mod tests {
         assert_eq!(names(&choice, 78), ["link", "read", "write", "limit", "load"]);
         let idle = choice.shown(Room { has_load: false, ..room(78) });
         assert!(!idle.iter().any(|column| column.name == "load"), "names take the cells of empty bars");
-        let bare = choice.shown(Room { has_link: false, has_limit: false, ..room(81) });
-        let bare: Vec<_> = bare.iter().map(|column| column.name).collect();
-        assert_eq!(bare, ["read", "write", "load", "r/s", "w/s"], "cells of empty columns go to others");
+        let without = |names: &[&str], width| {
+            let filled = names.iter().fold(Filled::ALL, |filled, name| filled.without(name));
+            let shown = choice.shown(Room { filled, ..room(width) });
+            shown.iter().map(|column| column.name).collect::<Vec<_>>()
+        };
+        let bare = without(&["link", "limit"], 79);
+        assert_eq!(bare, ["read", "write", "r/s", "w/s", "r_await"], "cells of empty columns go to others");
+        let all = without(&["temp", "AER", "slot", "potential"], 300);
+        assert_eq!(all.len(), COLUMNS.len() - 4, "a column that no device fills is not there: {all:?}");
         let wide = names(&choice, 134);
         assert_eq!(
             wide,

@@ -2,7 +2,7 @@
 
 use super::{
     choice::{Choice, Show},
-    columns::Room,
+    columns::{Absent, Room},
 };
 use crate::{
     screens::{
@@ -27,11 +27,13 @@ pub(super) fn over(
         let is_shown = shown.iter().any(|own| own.name == column.name);
         let (sign, name) = if is_shown { ("[x]", Meaning::Text) } else { ("[ ]", Meaning::Quiet) };
         // The terminal's width from which it is there without being asked for.
+        let absent = column.absent(room);
         let why = match show {
-            Show::ByWidth if column.from > room.rows => {
-                from(column.from).map_or_else(String::new, |width| format!("from {width}"))
+            Show::ByWidth if let Some(Absent::Narrow(cells)) = absent => {
+                from(cells).map_or_else(String::new, |width| format!("from {width}"))
             }
-            Show::ByWidth if !column.is_by_itself(room) => "if counted".to_owned(),
+            Show::ByWidth if absent == Some(Absent::NotCounted) => "if counted".to_owned(),
+            Show::ByWidth if absent == Some(Absent::NoValue) => "no value".to_owned(),
             Show::ByWidth | Show::Always if !is_shown => "no room".to_owned(),
             _ => String::new(),
         };

@@ -18,18 +18,59 @@ pub(super) struct Room {
     pub has_load: bool,
     /// Whether drives were counted since the start.
     pub is_counted: bool,
-    /// Whether a device has a PCIe link.
-    pub has_link: bool,
-    /// Whether something has a limit.
-    pub has_limit: bool,
+    /// The columns in which a row has shown something since the start.
+    pub filled: Filled,
+}
+
+/// A set of columns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Filled(u32);
+
+impl Filled {
+    /// All columns.
+    #[cfg(test)]
+    pub const ALL: Self = Self(u32::MAX);
+
+    fn bit(name: &str) -> u32 {
+        COLUMNS.iter().position(|column| column.name == name).map_or(0, |at| 1 << at)
+    }
+
+    /// Whether a row has shown something in that column.
+    pub fn has(self, name: &str) -> bool {
+        self.0 & Self::bit(name) != 0
+    }
+
+    /// Without that column.
+    #[cfg(test)]
+    pub fn without(self, name: &str) -> Self {
+        Self(self.0 & !Self::bit(name))
+    }
+
+    /// Adds the columns in which this row shows something.
+    pub fn add(&mut self, figures: &Figures<'_>) {
+        for (at, column) in COLUMNS.iter().enumerate() {
+            if self.0 & (1 << at) == 0 && (column.cell)(figures) != Cell::Blank {
+                self.0 |= 1 << at;
+            }
+        }
+    }
+}
+
+/// Why rows do not show a column by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Absent {
+    /// Rows of fewer cells than this.
+    Narrow(u16),
+    /// Nothing was counted yet.
+    NotCounted,
+    /// No device has such a value.
+    NoValue,
 }
 
 /// Cells of a link's mark, before the link.
 pub(super) const LINK_LEAD: u16 = 2;
 /// Cells of `Gen4 x16`; a longer link begins further left and shortens its own row's name.
 const LINK: u16 = 8;
-/// Cells of a limit.
-const LIMIT: u16 = 5;
 /// Rows from which bars need no load and rates no count: narrower ones leave their cells to names.
 const IDLE_BARS: u16 = 110;
 
@@ -54,17 +95,41 @@ pub(super) struct Column {
 impl Column {
     /// Whether rows show it unless the user decides otherwise.
     pub fn is_by_itself(&self, room: Room) -> bool {
-        let has_cause = match self.name {
-            "load" => room.has_load || room.rows >= IDLE_BARS,
-            "read" | "write" => room.is_counted || room.rows >= IDLE_BARS,
-            "link" => room.has_link,
-            "limit" => room.has_limit,
-            _ => true,
-        };
+        self.absent(room).is_none()
+    }
+
+    /// Why rows do not show it unless the user decides otherwise.
+    pub fn absent(&self, room: Room) -> Option<Absent> {
+        if let Some(cause) = self.cause(room) {
+            return Some(cause);
+        }
         // What no device has leaves its cells to the columns behind it.
-        let left = |has: bool, width: u16| if has { 0 } else { width + 1 };
-        let rows = room.rows + left(room.has_link, LINK_LEAD + LINK) + left(room.has_limit, LIMIT);
-        self.from <= rows && has_cause
+        let before = COLUMNS.iter().filter(|column| column.from <= self.from);
+        let left: u16 = before
+            .filter(|column| column.cause(room) == Some(Absent::NoValue))
+            .map(|column| (column.width)(room) + 1)
+            .sum();
+        let from = self.from.saturating_sub(left);
+        (from > room.rows).then_some(Absent::Narrow(from))
+    }
+
+    /// Why rows of any width do not show it.
+    fn cause(&self, room: Room) -> Option<Absent> {
+        let is_wide = room.rows >= IDLE_BARS;
+        match self.name {
+            "read" | "write" => (!room.is_counted && !is_wide).then_some(Absent::NotCounted),
+            // Bars are of a limit.
+            "load" if !room.filled.has("limit") => Some(Absent::NoValue),
+            "load" => (!room.has_load && !is_wide).then_some(Absent::NotCounted),
+            name if room.filled.has(name) => None,
+            _ if room.is_counted || !self.is_of_counters() => Some(Absent::NoValue),
+            _ => Some(Absent::NotCounted),
+        }
+    }
+
+    /// Whether its figures come from counters.
+    fn is_of_counters(&self) -> bool {
+        !["link", "limit", "potential", "temp", "AER", "slot"].contains(&self.name)
     }
 }
 
@@ -125,7 +190,7 @@ pub(super) const COLUMNS: &[Column] = &[
         name: "limit",
         heading: "limit",
         help: "GB/s that the narrowest hop or the drive can carry in one direction",
-        width: |_| LIMIT,
+        width: |_| 5,
         from: 0,
         cell: |figures| {
             // A link that sleeps carries more once it is awake.

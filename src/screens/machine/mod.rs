@@ -18,7 +18,7 @@ use ratatui::layout::{Constraint, Layout, Rect};
 
 use self::{
     choice::Choice,
-    columns::{Cell, Room, column},
+    columns::{Room, column},
     figures::Figures,
 };
 use super::{
@@ -209,17 +209,11 @@ impl Tree {
             self.list(shared, height);
             self.reveal(&shared.machine, node, drive.as_ref());
         }
-        let has_load = |row: &Row| Figures::new(shared, row).flow.is_some_and(|flow| flow.bytes() > 0.0);
-        self.room.has_load |= self.rows.iter().any(has_load);
-        let has = |name| {
-            let cell = column(name).map(|column| column.cell);
-            cell.is_some_and(|cell| {
-                self.rows.iter().any(|row| cell(&Figures::new(shared, row)) != Cell::Blank)
-            })
-        };
-        let (has_link, has_limit) = (has("link"), has("limit"));
-        self.room.has_link |= has_link;
-        self.room.has_limit |= has_limit;
+        for row in &self.rows {
+            let figures = Figures::new(shared, row);
+            self.room.has_load |= figures.flow.is_some_and(|flow| flow.bytes() > 0.0);
+            self.room.filled.add(&figures);
+        }
         self.room.is_counted |= shared.load.source != LoadSource::Nothing;
         self.top = kept_in_sight(self.top, self.selected, self.rows.len(), height);
     }
