@@ -5,15 +5,14 @@ pub(crate) mod grid;
 pub(crate) mod lines;
 pub(crate) mod profile;
 pub(crate) mod tables;
-mod waits;
+pub(crate) mod waits;
 
 use std::{collections::BTreeMap, fmt::Write as _};
 
-pub(crate) use self::waits::{Wait, wait_of};
 use self::{
     busy::{all_cpus, interrupts, other_programs, shares, steal},
     tables::{Split, nearest_limit},
-    waits::Waiters,
+    waits::{Wait, Waiters},
 };
 use crate::{
     counters::{
@@ -175,6 +174,13 @@ const RULES: &[Rule] = &[
         says: throttling,
     },
     Rule {
+        id: "latency",
+        fires: "at least half of a command's active threads wait for completions while no drive has 1.5 I/Os in flight on average",
+        panels: [Panel::Threads, Panel::Cpus],
+        stays: Stays::Sampled,
+        says: latency,
+    },
+    Rule {
         id: "drives",
         fires: "at least half of a command's active threads wait for completions while drives read or write",
         panels: [Panel::Threads, Panel::Cpus],
@@ -208,6 +214,13 @@ const RULES: &[Rule] = &[
         panels: [Panel::Processes, Panel::Pressure],
         stays: Stays::Sampled,
         says: cached,
+    },
+    Rule {
+        id: "turns",
+        fires: "threads of the process that moves most run and wait for I/O by turns, each at least a fifth of the time",
+        panels: [Panel::Threads, Panel::Profile],
+        stays: Stays::Sampled,
+        says: turns,
     },
     Rule {
         id: "queue",
@@ -261,6 +274,9 @@ pub fn look(inputs: &Inputs<'_>, shown: Option<&str>) -> Found {
     Found { first, shown }
 }
 
+/// A software drive that moves this many times the bytes of all hardware is in memory or in the page cache: RAID 6 reads less than that.
+const SERVED_FROM_MEMORY: f64 = 4.0;
+
 /// What several rules ask.
 struct Facts<'a> {
     inputs: &'a Inputs<'a>,
@@ -284,9 +300,11 @@ impl<'a> Facts<'a> {
             let drives = machine.drives.iter().filter(move |drive| drive.kind.is_software() == software);
             drives.filter_map(|drive| Some((&drive.name, rates.disks.get(&drive.name)?)))
         };
-        // What a loop device or an array moves, the drives below it move too, unless there are none.
-        let has_hardware = of(false).any(|(_, disk)| disk.reads + disk.writes > 0.0);
-        let disks = || of(!has_hardware);
+        // What a loop device or an array moves, the drives below it move too, unless there are none or the page cache serves it.
+        let moved = |disk: &DiskRates| disk.read_bytes + disk.written_bytes;
+        let hardware = of(false).fold(0.0, |sum, (_, disk)| sum + moved(disk));
+        let software = of(true).map(|(_, disk)| moved(disk)).fold(0.0, f64::max);
+        let disks = || of(software > SERVED_FROM_MEMORY * hardware);
         // A sum of nothing is -0.0.
         let sum = |value: fn(&DiskRates) -> f64| disks().fold(0.0, |sum, (_, disk)| sum + value(disk));
         Self {
@@ -351,9 +369,14 @@ impl<'a> Facts<'a> {
     }
 
     fn waiters(&self, wait: Wait) -> Option<Waiters<'a>> {
+        self.waiters_of(wait, self.least(0.5, 0.35))
+    }
+
+    /// Threads of a command of which at least this part waits so.
+    fn waiters_of(&self, wait: Wait, part: f64) -> Option<Waiters<'a>> {
         let threads = self.inputs.activity.threads.as_ref()?;
         let found = Waiters::most(threads, wait, self.mover.as_deref());
-        let found = found.filter(|waiters| waiters.is_most_of_them(self.least(0.5, 0.35)));
+        let found = found.filter(|waiters| waiters.is_most_of_them(part));
         // Others wait for pages as well while one program moves most.
         let is_of = |waiters: &Waiters<'_>| match (self.inputs.test, &self.mover) {
             (Some(test), _) => waiters.is_most_of(test),
@@ -366,9 +389,11 @@ impl<'a> Facts<'a> {
     /// Whether the threads of the program that moves most wait for I/O most of the time, where no test runs.
     fn mover_waits(&self) -> bool {
         let waits = [Wait::Completion, Wait::PageCache, Wait::Writeback, Wait::Throttle];
+        // It speaks against the rule that asks.
+        let part = self.most(0.5, 0.75);
         self.inputs.test.is_none()
             && self.mover.is_some()
-            && waits.into_iter().any(|wait| self.waiters(wait).is_some())
+            && waits.into_iter().any(|wait| self.waiters_of(wait, part).is_some())
     }
 }
 
@@ -441,25 +466,51 @@ fn throttling(facts: &Facts<'_>) -> Option<String> {
     })
 }
 
-fn drives(facts: &Facts<'_>) -> Option<String> {
+/// Waiting for completions: in words, where no test is at its expected limit.
+fn completions(facts: &Facts<'_>) -> Option<String> {
     let waiters = facts.waiters(Wait::Completion).filter(|_| facts.is_moving())?;
-    let words = waiters.words(facts.inputs.test);
-    if let Some(because) = facts.inputs.test.and_then(|test| test.reached) {
-        return Some(format!("{words}; the limit: {because}"));
+    Some(waiters.words(facts.inputs.test))
+}
+
+fn latency(facts: &Facts<'_>) -> Option<String> {
+    if facts.inputs.test.is_some_and(|test| test.reached.is_some()) {
+        return None;
     }
-    let shallow = facts.deepest.filter(|(_, disk)| disk.queue_depth < 1.5 && disk.queue_depth > 0.0);
-    Some(match shallow {
-        // All alike: none of them is the slow one.
-        Some((_, disk)) if facts.alike(disk.queue_depth) > 1 => format!(
-            "{words}: the latency of the drives at queue depth {:.1} is the limit",
-            disk.queue_depth.max(0.1)
-        ),
-        Some((name, disk)) => format!(
-            "{words}: the latency of {name} at queue depth {:.1} is the limit",
-            disk.queue_depth.max(0.1),
-            name = name.as_str()
-        ),
+    let most = facts.most(1.5, 2.5);
+    let (name, disk) = facts.deepest.filter(|(_, disk)| disk.queue_depth < most && disk.queue_depth > 0.0)?;
+    let words = completions(facts)?;
+    let depth = disk.queue_depth.max(0.1);
+    // All alike: none of them is the slow one.
+    let of = if facts.alike(disk.queue_depth) > 1 { "the drives" } else { name.as_str() };
+    Some(format!("{words}: the latency of {of} at queue depth {depth:.1} is the limit"))
+}
+
+fn drives(facts: &Facts<'_>) -> Option<String> {
+    let words = completions(facts)?;
+    Some(match facts.inputs.test.and_then(|test| test.reached) {
+        Some(because) => format!("{words}; the limit: {because}"),
         None => format!("{words}: the drives or their links are the limit"),
+    })
+}
+
+fn turns(facts: &Facts<'_>) -> Option<String> {
+    let least = facts.least(0.2, 0.12);
+    let command = facts.mover.as_deref().filter(|_| facts.inputs.test.is_none() && facts.is_moving())?;
+    let (running, active) = waits::running(facts.inputs.activity.threads.as_ref()?, command);
+    let waiting = active - running;
+    if running < least || waiting < least || running < least * active || waiting < least * active {
+        return None;
+    }
+    let part = 100.0 * waiting / active;
+    Some(if active < 1.5 {
+        format!(
+            "{command} waits for I/O {part:.0} % of the time and runs the rest: its one thread is the limit"
+        )
+    } else {
+        format!(
+            "{active:.0} threads of {command} wait for I/O {part:.0} % of the time and run the rest: their number \
+             is the limit"
+        )
     })
 }
 
@@ -562,16 +613,41 @@ fn moving(facts: &Facts<'_>) -> Option<String> {
 }
 
 fn idle(facts: &Facts<'_>) -> String {
+    /// Less is a log of the system, and its figure another one each second.
+    const LITTLE: f64 = 1e6;
     let moved = facts.read + facts.written;
-    let drives = if moved > 0.0 {
-        format!("Drives read and write almost nothing ({})", facts.rate(moved))
+    let drives = if moved >= LITTLE {
+        format!("Drives read and write little ({})", facts.rate(moved))
     } else {
-        "No drive reads or writes".to_owned()
+        "Drives are idle".to_owned()
     };
+    if let Some(busy) = one_busy_cpu_of(facts) {
+        return format!("{drives}; {busy}");
+    }
     match facts.all().filter(|all| all.busy() >= 50.0) {
-        Some(all) => format!("{drives}. CPUs are {:.0} % busy ({})", all.busy(), shares(all)),
+        Some(all) => {
+            let most = busy::others(facts, all, 0.5);
+            let most = most.map_or_else(String::new, |most| format!(", most of the time with {most}"));
+            format!("{drives}; CPUs are {:.0} % busy ({}){most}", all.busy(), shares(all))
+        }
         None => format!("{drives}."),
     }
+}
+
+/// The process that keeps one CPU busy, where others do little.
+fn one_busy_cpu_of(facts: &Facts<'_>) -> Option<String> {
+    let processes = facts.inputs.activity.processes.as_ref()?;
+    let first = processes.iter().max_by(|a, b| a.cpus.total_cmp(&b.cpus))?;
+    let all: f64 = processes.iter().map(|process| process.cpus).sum();
+    let is_alone = all - first.cpus < 0.3;
+    let called = first.called_read.unwrap_or(0.0) + first.called_write.unwrap_or(0.0);
+    let moves = if called >= 1e6 {
+        format!(" for {} of read and write calls", facts.rate(called))
+    } else {
+        String::new()
+    };
+    (is_alone && (0.9..1.1).contains(&first.cpus))
+        .then(|| format!("{} keeps one CPU busy{moves}", first.command))
 }
 
 #[cfg(test)]

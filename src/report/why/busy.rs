@@ -59,7 +59,7 @@ pub(super) fn all_cpus(facts: &Facts<'_>) -> Option<String> {
 }
 
 /// Programs that hardly read or write, where they use more than this part of what is busy.
-fn others(facts: &Facts<'_>, all: Split, part: f64) -> Option<String> {
+pub(super) fn others(facts: &Facts<'_>, all: Split, part: f64) -> Option<String> {
     /// Bytes per second of CPU time: gzip reads more, a compiler less.
     const LEAST: f64 = 5e6;
     let busy = all.busy() / 100.0 * facts.inputs.rates.cpus.len() as f64;
@@ -91,7 +91,8 @@ fn others(facts: &Facts<'_>, all: Split, part: f64) -> Option<String> {
     most.sort_by(|(_, a), (_, b)| b.total_cmp(a));
     (sum > part * busy).then_some(())?;
     let (first, cpus) = most.first()?;
-    if *cpus >= 0.9 * sum {
+    // It alone is what is asked for, whatever little others use.
+    if *cpus > part * busy || *cpus >= 0.9 * sum {
         return Some(first.clone());
     }
     // Of programs alike, another one is first at each look: by name they keep their order.
@@ -104,12 +105,15 @@ fn others(facts: &Facts<'_>, all: Split, part: f64) -> Option<String> {
     })
 }
 
-/// `usr 20 %, sys 71 %`: the kinds of work, most first.
+/// `usr 20 %, sys 71 %`: the three kinds of most work, in mpstat's order, which stays while figures change.
 pub(super) fn shares(split: Split) -> String {
     let mut kinds: Vec<(&str, f64)> =
         tables::KINDS.iter().map(|(_, name)| *name).zip(split.parts()).collect();
     kinds.retain(|(name, share)| *share >= 1.0 && !["idle", "iowait"].contains(name));
-    kinds.sort_by(|a, b| b.1.total_cmp(&a.1));
+    let mut shares: Vec<f64> = kinds.iter().map(|(_, share)| *share).collect();
+    shares.sort_by(|a, b| b.total_cmp(a));
+    let least = shares.get(2).copied().unwrap_or_default();
+    kinds.retain(|(_, share)| *share >= least);
     let words: Vec<String> =
         kinds.iter().take(3).map(|(name, share)| format!("{name} {share:.0} %")).collect();
     words.join(", ")

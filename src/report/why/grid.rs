@@ -12,17 +12,26 @@ pub(crate) struct Col {
     pub(crate) name: &'static str,
     /// Width in cells; the heading is no longer.
     pub(crate) width: usize,
+    /// Its width where there is room for more.
+    pub(crate) most: usize,
     pub(crate) is_number: bool,
     /// Where there is no room, columns with the highest value go first; 0 stays.
     pub(crate) drop: u8,
 }
 
 pub(crate) const fn number(name: &'static str, width: usize, drop: u8) -> Col {
-    Col { name, width, is_number: true, drop }
+    Col { name, width, most: width, is_number: true, drop }
 }
 
 pub(crate) const fn word(name: &'static str, width: usize, drop: u8) -> Col {
-    Col { name, width, is_number: false, drop }
+    Col { name, width, most: width, is_number: false, drop }
+}
+
+impl Col {
+    /// The same column, up to `most` cells wide where there is room.
+    pub(crate) const fn up_to(self, most: usize) -> Self {
+        Self { most, ..self }
+    }
 }
 
 /// A cell.
@@ -137,22 +146,45 @@ impl Grid {
 
     /// The heading of these columns in `room` cells.
     pub(crate) fn heading(&self, shown: &[usize], room: usize) -> String {
-        let cells = shown.iter().map(|at| (*at, self.columns[*at].name.to_owned()));
-        self.line(cells, room)
+        self.line(shown, room, |at| self.columns[at].name.to_owned())
     }
 
     /// A row of these columns in `room` cells; the last column takes what is left.
     pub(crate) fn row(&self, row: &Row, shown: &[usize], room: usize) -> String {
-        let cells = shown.iter().map(|at| (*at, row.cells.get(*at).map_or_else(String::new, Cell::shown)));
-        self.line(cells, room)
+        self.line(shown, room, |at| row.cells.get(at).map_or_else(String::new, Cell::shown))
+    }
+
+    /// Widths of these columns: what `room` leaves goes in equal parts to those that may be wider, whatever the rows hold.
+    fn widths(&self, shown: &[usize], room: usize) -> Vec<usize> {
+        let mut widths: Vec<usize> = shown.iter().map(|at| self.columns[*at].width).collect();
+        let gaps = shown.len().saturating_sub(1) * GAP;
+        let mut left = room.saturating_sub(widths.iter().sum::<usize>() + gaps);
+        // The last word has what is left anyway.
+        let last = shown.len().saturating_sub(1);
+        let most = |at: usize| {
+            let column = self.columns[shown[at]];
+            if at == last && !column.is_number { column.width } else { column.most }
+        };
+        while left > 0 {
+            let narrow: Vec<usize> = (0..shown.len()).filter(|at| widths[*at] < most(*at)).collect();
+            if narrow.is_empty() {
+                break;
+            }
+            for at in narrow.into_iter().take(left) {
+                widths[at] += 1;
+                left -= 1;
+            }
+        }
+        widths
     }
 
     /// The columns among `shown` with their place in a line of `room` cells: index, first cell, cells.
     pub(crate) fn places(&self, shown: &[usize], room: usize) -> Vec<(usize, usize, usize)> {
         let mut x = 0;
         let mut places = Vec::new();
-        for (at, column) in shown.iter().enumerate() {
-            let Col { width, is_number, .. } = self.columns[*column];
+        let widths = self.widths(shown, room);
+        for (at, (column, width)) in shown.iter().zip(widths).enumerate() {
+            let is_number = self.columns[*column].is_number;
             // The last word has all that is left.
             let is_open = at + 1 == shown.len() && !is_number;
             let wide = if is_open { room.saturating_sub(x).max(width) } else { width };
@@ -175,12 +207,11 @@ impl Grid {
         others.sort_by(order);
     }
 
-    fn line(&self, cells: impl Iterator<Item = (usize, String)>, room: usize) -> String {
+    fn line(&self, shown: &[usize], room: usize, text: impl Fn(usize) -> String) -> String {
         let mut line = String::new();
-        let mut cells = cells.peekable();
-        while let Some((at, text)) = cells.next() {
-            let Col { width, is_number, .. } = self.columns[at];
-            let is_last = cells.peek().is_none();
+        for (at, (column, width)) in shown.iter().zip(self.widths(shown, room)).enumerate() {
+            let (text, is_number) = (text(*column), self.columns[*column].is_number);
+            let is_last = at + 1 == shown.len();
             // A number is never cut: it would be another number.
             let text = match (is_number, is_last) {
                 (true, _) => text,
@@ -238,6 +269,18 @@ mod tests {
         assert_eq!(grid.row(&grid.rows[0], &all, 100), "nvme0…    12.50      - a, \"b\" and more");
         assert_eq!(grid.row(&grid.rows[0], &all, 30), "nvme0…    12.50      - a, \"b\"…");
         assert_eq!(grid.fitting(24), [0, 1, 3]);
+    }
+
+    #[test]
+    fn what_a_wide_line_leaves_goes_to_the_columns_that_may_be_wider() {
+        let mut grid = grid();
+        grid.columns[0] = word("name", 6, 0).up_to(10);
+        let all = grid.fitting(100);
+        assert_eq!(grid.row(&grid.rows[0], &all, 28), "nvme0n…    12.50      - a, …");
+        assert_eq!(grid.row(&grid.rows[0], &all, 30), "nvme0n1p1    12.50      - a, …");
+        let wide = "nvme0n1p1     12.50      - a, \"b\" and more";
+        assert_eq!(grid.row(&grid.rows[0], &all, 60), wide, "no wider than its most");
+        assert_eq!(grid.heading(&all, 60), "name            r/s  %util why");
     }
 
     #[test]

@@ -32,8 +32,21 @@ pub(super) fn known(name: &'static str, text: String, is_hot: bool) -> Line {
     Line { name, text, is_known: true, is_hot }
 }
 
+/// Before a reason.
+const NOT_AVAILABLE: &str = "not available here: ";
+
 pub(super) fn missing(name: &'static str, why: &str) -> Line {
-    Line { name, text: format!("not available here: {why}"), is_known: false, is_hot: false }
+    Line { name, text: format!("{NOT_AVAILABLE}{why}"), is_known: false, is_hot: false }
+}
+
+impl Line {
+    /// What it lacks without the reason in brackets, and what lines of the same name lack.
+    pub(crate) fn in_short<'a>(&self, others: impl Iterator<Item = &'a Self>) -> String {
+        let lacks = |line: &'a Self| line.text.strip_prefix(NOT_AVAILABLE).unwrap_or(&line.text);
+        let lead = |text: &'a str| text.split_once(" (").map_or(text, |(lead, _)| lead);
+        let all: Vec<&str> = others.filter(|line| line.name == self.name).map(lacks).map(lead).collect();
+        format!("{NOT_AVAILABLE}{}", all.join("; "))
+    }
 }
 
 /// The reason before its path: a panel cuts the end.
@@ -201,7 +214,15 @@ pub(crate) fn threads(machine: &Machine, activity: &Activity) -> Vec<Line> {
         }
     }
     let line = |(reason, files): (&str, Vec<&str>)| {
-        missing("unread", &as_user(machine, format!("{} ({reason})", files.join(", "))))
+        // The errno stays where a panel has no room for the reason.
+        let files = files.join(", ");
+        let text = match reason.split_once(": ") {
+            Some((errno, words)) if errno.chars().all(|sign| sign.is_ascii_uppercase()) => {
+                format!("{files}, {errno} ({words})")
+            }
+            _ => format!("{files} ({reason})"),
+        };
+        missing("unread", &as_user(machine, text))
     };
     reasons.into_iter().map(line).collect()
 }

@@ -61,8 +61,12 @@ fn shares(profile: &Profile, least: f64) -> impl Iterator<Item = (Word, f64)> {
 
 /// Functions, most CPU time first, and how many of them are more than noise.
 pub(crate) fn functions(activity: &Activity) -> (Grid, usize) {
-    let columns =
-        vec![number("%busy", 6, 0), word("spent on", 13, 0), word("function", 26, 0), word("in", 8, 1)];
+    let columns = vec![
+        number("%busy", 6, 0),
+        word("spent on", 13, 0),
+        word("function", 26, 0).up_to(44),
+        word("in", 8, 1),
+    ];
     let profile = activity.profile.iter().flatten();
     let all = profile.flat_map(|profile| {
         profile.functions.iter().map(|(function, count)| (function, profile.share(*count)))
@@ -129,8 +133,8 @@ mod tests {
     }
 
     fn texts(grid: &Grid) -> Vec<String> {
-        let shown = grid.fitting(80);
-        grid.rows.iter().map(|row| grid.row(row, &shown, 80)).collect()
+        let shown = grid.fitting(56);
+        grid.rows.iter().map(|row| grid.row(row, &shown, 56)).collect()
     }
 
     #[test]

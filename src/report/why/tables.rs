@@ -231,7 +231,7 @@ pub(crate) fn posted_ratio(rates: &Rates) -> Option<f64> {
 /// Interrupts by drive, queue and CPU; the I/Os per interrupt are those of the whole controller.
 pub(crate) fn interrupts(machine: &Machine, rates: &Rates) -> Grid {
     let columns = vec![
-        word("drive", 10, 0),
+        word("drive", 10, 0).up_to(16),
         word("queue", 6, 0),
         number("CPU", 4, 0),
         number("intr/s", 7, 0),
@@ -278,10 +278,10 @@ pub(crate) fn threads(activity: &Activity, with_sleeping: bool, room: usize) -> 
     let mut columns = vec![
         number("threads", 7, 0),
         word("state", 5, 0),
-        word("command", 18, 0),
-        word("syscall", 16, if with_stacks { 2 } else { 1 }),
+        word("command", 18, 0).up_to(30),
+        word("syscall", 16, if with_stacks { 2 } else { 1 }).up_to(20),
         // The innermost function of a stack, where there are stacks.
-        word("wchan", 20, u8::from(with_stacks)),
+        word("wchan", 20, u8::from(with_stacks)).up_to(32),
     ];
     if with_stacks {
         columns.push(word("kernel stack", 20, 0));
@@ -293,7 +293,7 @@ pub(crate) fn threads(activity: &Activity, with_sleeping: bool, room: usize) -> 
         .filter(|process| process.moved() >= MOVES)
         .map(|process| super::waits::starred(process.command.as_str()))
         .collect();
-    let rank = |kind: &ThreadKind| match kind.is_active() || super::wait_of(kind).is_some() {
+    let rank = |kind: &ThreadKind| match kind.is_active() || super::waits::wait_of(kind).is_some() {
         true if movers.contains(kind.command.as_str()) => 0,
         true => 1,
         false => 2,
@@ -361,7 +361,7 @@ pub(crate) fn processes(activity: &Activity, unit: f64, unit_names: [&'static st
     let rate = |name: &'static str| number(name, name.len().max(9), 0);
     let columns = vec![
         number("PID", 7, 2),
-        word("command", 16, 0),
+        word("command", 16, 0).up_to(24),
         rate(unit_names[0]),
         rate(unit_names[1]),
         number("%share", 6, 3),

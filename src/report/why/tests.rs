@@ -131,8 +131,8 @@ fn busy_cpus_are_the_limit_unless_they_poll_or_nothing_moves() {
     let all = CpuShares { usr: 28.0, sys: 71.0, idl: 1.0, ..CpuShares::default() };
     Scene::reading()
         .all(all)
-        .says("cpus", "All 4 CPUs are busy (sys 71 %, usr 28 %): the CPUs are the limit");
-    Scene::idle().all(all).says("idle", "No drive reads or writes. CPUs are 99 % busy (sys 71 %, usr 28 %)");
+        .says("cpus", "All 4 CPUs are busy (usr 28 %, sys 71 %): the CPUs are the limit");
+    Scene::idle().all(all).says("idle", "Drives are idle; CPUs are 99 % busy (usr 28 %, sys 71 %)");
     let polls =
         "8 workers poll for completions: busy CPUs are no limit here, compare with the drives' potential";
     Scene::reading().all(all).test(8, true).says("polling", polls);
@@ -184,11 +184,7 @@ fn other_programs_that_keep_the_cpus_busy_are_named() {
 #[test]
 fn a_shown_rule_stays_until_it_fails_clearly() {
     let all = |idle: f64| CpuShares { usr: 60.0, sys: 40.0 - idle, idl: idle, ..CpuShares::default() };
-    let held = |scene: Scene, rule: &str| {
-        let Scene { machine, rates, activity, test } = &scene;
-        let inputs = Inputs { machine, rates, activity, test: *test, units: UnitSystem::Decimal };
-        look(&inputs, Some(rule)).shown.map(|sentence| sentence.rule)
-    };
+    let held = |scene: Scene, rule: &str| held(&scene, rule);
     assert_eq!(Scene::reading().all(all(9.0)).sentence().rule, "queue");
     assert_eq!(held(Scene::reading().all(all(9.0)), "cpus"), Some("cpus"));
     assert_eq!(held(Scene::reading().all(all(18.0)), "cpus"), None, "a fifth is idle");
@@ -198,6 +194,17 @@ fn a_shown_rule_stays_until_it_fails_clearly() {
     assert_eq!(rustc(1.6).sentence().rule, "cpus", "less than half of what is busy");
     assert_eq!(held(rustc(1.6), "other-programs"), Some("other-programs"));
     assert_eq!(held(rustc(1.0), "other-programs"), None);
+    let with_fio = |waits| {
+        let threads = [('D', "fio", "io_getevents", "read_events", waits), ('R', "fio", "", "", 1.0 - waits)];
+        rustc(2.2).process("fio", 1.2e9, 1.2e9, 0.3).threads(&threads)
+    };
+    assert_eq!(with_fio(0.4).sentence().rule, "other-programs");
+    assert_eq!(
+        held(with_fio(0.6), "other-programs"),
+        Some("other-programs"),
+        "fio is found waiting now and then"
+    );
+    assert_eq!(held(with_fio(0.9), "other-programs"), None);
     assert_eq!(held(Scene::reading(), "moving"), None, "others take its place at once");
 }
 
@@ -251,11 +258,13 @@ fn workers_that_wait_for_completions_make_the_drives_the_limit() {
         .says("drives", "3 of 3 threads of fio wait in read_events: the drives or their links are the limit");
     let busy = [('S', "fio", "io_uring_enter", "io_cqring_wait", 1.0), ('R', "fio", "", "", 3.0)];
     assert_eq!(Scene::reading().threads(&busy).sentence().rule, "moving");
-    Scene::idle().threads(&waiting).says("idle", "No drive reads or writes.");
+    Scene::idle().threads(&waiting).says("idle", "Drives are idle.");
     let mut log = Scene::idle();
     let name = log.machine.hardware_drives().next().unwrap().name.clone();
     log.rates.disks.insert(name, DiskRates { writes: 9.0, written_bytes: 4e5, ..DiskRates::default() });
-    log.says("idle", "Drives read and write almost nothing (400 kB/s).");
+    log.says("idle", "Drives are idle.");
+    log.rates.disks.values_mut().next().unwrap().written_bytes = 1.5e6;
+    log.says("idle", "Drives read and write little (1.50 MB/s).");
 }
 
 #[test]
@@ -265,11 +274,78 @@ fn one_io_at_a_time_is_limited_by_latency() {
     let name = scene.rates.disks.keys().next().unwrap().clone();
     let name = name.as_str();
     scene.says(
-        "drives",
+        "latency",
         &format!(
             "fio waits in __blkdev_direct_IO_simple: the latency of {name} at queue depth 0.9 is the limit"
         ),
     );
+    // Around the border the sentence stays.
+    for (depth, first) in [(1.4, "latency"), (1.8, "drives")] {
+        scene.rates.disks.values_mut().next().unwrap().queue_depth = depth;
+        assert_eq!(scene.sentence().rule, first);
+        assert_eq!(held(&scene, "latency"), Some("latency"), "{depth}");
+        assert_eq!(held(&scene, "drives"), Some("drives"), "{depth}");
+    }
+    scene.rates.disks.values_mut().next().unwrap().queue_depth = 3.0;
+    assert_eq!(held(&scene, "latency"), None);
+}
+
+#[test]
+fn a_thread_that_runs_and_waits_by_turns_is_named() {
+    let copies = |waiting: f64, running: f64| {
+        let threads = [
+            ('D', "cp", "read", "folio_wait_bit_common", waiting / 2.0),
+            ('D', "cp", "write", "rq_qos_wait", waiting / 2.0),
+            ('R', "cp", "", "", running),
+        ];
+        Scene::reading().threads(&threads).process("cp", 1.2e9, 1.2e9, running)
+    };
+    let limit = "its one thread is the limit";
+    copies(0.4, 0.6).says("turns", &format!("cp waits for I/O 40 % of the time and runs the rest: {limit}"));
+    copies(1.2, 1.8).says(
+        "turns",
+        "3 threads of cp wait for I/O 40 % of the time and run the rest: their number is the limit",
+    );
+    assert_eq!(copies(0.1, 0.9).sentence().rule, "moving", "it hardly waits");
+    assert_eq!(held(&copies(0.15, 0.85), "turns"), Some("turns"));
+}
+
+#[test]
+fn a_software_drive_that_memory_serves_is_what_moves() {
+    let mut scene = Scene::idle();
+    let hardware = scene.machine.hardware_drives().next().unwrap().clone();
+    let name = DriveName::new("loop0");
+    let kind = crate::machine::DriveKind::Loop;
+    scene.machine.drives.push(Drive { name: name.clone(), kind, ..hardware.clone() });
+    let disk = |read_bytes, queue_depth| DiskRates {
+        reads: read_bytes / 4096.0,
+        read_bytes,
+        queue_depth,
+        ..DiskRates::default()
+    };
+    scene.rates.disks.insert(name, disk(400e6, 16.0));
+    scene.rates.disks.insert(hardware.name.clone(), disk(20e3, 0.1));
+    let mut scene = scene.threads(&[('S', "fio", "io_getevents", "read_events", 0.9)]);
+    scene.says("drives", "fio waits in read_events: the drives or their links are the limit");
+    scene.rates.disks.insert(hardware.name, disk(390e6, 0.9));
+    assert_eq!(scene.sentence().rule, "latency", "what it reads comes from the drive below it");
+}
+
+#[test]
+fn what_keeps_cpus_busy_is_named_while_drives_are_idle() {
+    let all = CpuShares { usr: 52.0, idl: 48.0, ..CpuShares::default() };
+    let gzip = || Scene::idle().all(all).process("gzip", 0.0, 96e6, 0.99);
+    gzip().says("idle", "Drives are idle; gzip keeps one CPU busy for 96.0 MB/s of read and write calls");
+    gzip()
+        .process("rustc", 0.0, 0.0, 1.2)
+        .says("idle", "Drives are idle; CPUs are 52 % busy (usr 52 %), most of the time with rustc");
+}
+
+/// The rule that stays while it is shown.
+fn held(scene: &Scene, rule: &str) -> Option<&'static str> {
+    let Scene { machine, rates, activity, test } = scene;
+    let inputs = Inputs { machine, rates, activity, test: *test, units: UnitSystem::Decimal };
+    look(&inputs, Some(rule)).shown.map(|sentence| sentence.rule)
 }
 
 #[test]
@@ -395,11 +471,13 @@ fn every_rule_can_be_reached_and_is_in_the_document() {
         "page-cache",
         "writeback",
         "throttling",
+        "latency",
         "drives",
         "threads",
         "expected",
         "cached-writes",
         "cached",
+        "turns",
         "queue",
         "moving",
         "idle",

@@ -91,6 +91,15 @@ pub(super) fn running(threads: &ThreadActivity, command: &str) -> (f64, f64) {
     (sum(|kind| kind.state == 'R'), sum(|kind| kind.is_active() || wait_of(kind).is_some()))
 }
 
+/// Mean numbers of all threads that run, and that wait for I/O.
+pub(crate) fn active(threads: &ThreadActivity) -> (f64, f64) {
+    threads.kinds.iter().fold((0.0, 0.0), |(running, waiting), (kind, mean)| match kind.state {
+        'R' => (running + mean, waiting),
+        _ if kind.is_active() || wait_of(kind).is_some() => (running, waiting + mean),
+        _ => (running, waiting),
+    })
+}
+
 /// Threads of one command that wait alike.
 pub(super) struct Waiters<'a> {
     command: &'a Label,

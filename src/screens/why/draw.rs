@@ -4,7 +4,10 @@ use std::collections::BTreeMap;
 
 use ratatui::layout::{Position, Rect};
 
-use super::{LEAST, Places, Source, Why};
+use super::{
+    LEAST, Places, Rows, Source, Why,
+    history::{self, History},
+};
 use crate::{
     report::why::{
         PANELS, Panel, Sentence,
@@ -55,8 +58,9 @@ pub(super) fn draw(state: &Why, shared: &Shared, area: Rect, brush: &mut Brush<'
 
 fn now(state: &Why, shared: &Shared, area: Rect, sentence: &Sentence, brush: &mut Brush<'_>) {
     let contents = Contents::new(state, shared);
-    let places =
-        Places::new(state, shared, area, sentence, |panel, width| contents.rows(panel, shared, width));
+    let places = Places::new(state, shared, area, sentence, |panel, width| {
+        contents.rows(panel, shared, &state.history, width)
+    });
     let mut title = vec![piece("Why", Meaning::Heading)];
     if shared.is_simulated() && shared.load.source == LoadSource::Nothing {
         title.push(piece("  as the last test ended", Meaning::Quiet));
@@ -258,25 +262,24 @@ impl Contents {
         }
         let (known, unknown): (Vec<&Line>, Vec<&Line>) = of().partition(|line| line.is_known);
         let lead = |line: &&Line| {
-            let whole = format!("{:<LABEL$}{}", format!("{} ", line.name), line.text);
-            vec![piece(fit(&whole, width), Meaning::Quiet)]
+            let text = line.in_short(unknown.iter().copied());
+            vec![piece(fit(&format!("{:<LABEL$}{text}", format!("{} ", line.name)), width), Meaning::Quiet)]
         };
-        known
-            .into_iter()
-            .flat_map(|line| written(line, width))
-            .chain(unknown.iter().take(1).map(lead))
-            .collect()
+        known.into_iter().flat_map(|line| written(line, width)).chain(unknown.first().map(lead)).collect()
     }
 
-    /// Rows it needs, with its frame.
-    pub(super) fn rows(&self, panel: Panel, shared: &Shared, width: u16) -> u16 {
+    /// Rows that fill it, with its frame.
+    pub(super) fn rows(&self, panel: Panel, shared: &Shared, history: &History, width: u16) -> Rows {
         let (edges, frame) = if shared.is_boxed() { (4, 2) } else { (2, 1) };
-        let rows = match panel {
-            Panel::Cpus => self.cpus.rows(width.saturating_sub(edges)),
-            _ => self.grid(panel).map_or(0, |(_, rows)| rows.max(1) + 1),
+        let (needed, all) = match (panel, self.grid(panel)) {
+            (Panel::Cpus, _) => (self.cpus.rows(width.saturating_sub(edges)), 0),
+            (_, Some((grid, rows))) => (rows.max(1) + 1, grid.rows.len() + 1),
+            (_, None) => (0, 0),
         };
         let lines = self.lines(panel, width.saturating_sub(edges), u16::MAX).len();
-        u16::try_from(lines + rows).unwrap_or(u16::MAX).saturating_add(frame)
+        let rows = |rows: usize| u16::try_from(lines + rows).unwrap_or(u16::MAX).saturating_add(frame);
+        let has_curve = history.has(panel, shared);
+        Rows { needed: rows(needed), most: if has_curve { u16::MAX } else { rows(all.max(needed)) } }
     }
 
     /// How many lines can be scrolled out of sight in `place`.
@@ -323,10 +326,18 @@ impl Contents {
         let hidden = brush.lines(area, &lines, top_of_lines);
         let used = u16::try_from(lines.len()).unwrap_or(u16::MAX).min(area.height);
         let body = Rect { y: area.y + used, height: area.height - used, ..area };
+        let (above, curves) = if state.history.has(panel, shared) {
+            match self.grid(panel) {
+                Some((grid, rows)) => history::split(body, rows.max(1) + 1, grid.rows.len() > rows),
+                None => (body, Rect::default()),
+            }
+        } else {
+            (body, Rect::default())
+        };
         let taken = match self.grid(panel) {
             Some((grid, rows)) => {
-                table(grid, rows, body, (top, sort.map(|(column, _)| *column)), place, brush);
-                grid.rows.len() + 1
+                table(grid, rows, above, (top, sort.map(|(column, _)| *column)), place, brush);
+                return state.history.draw(panel, shared, curves, brush);
             }
             None if panel == Panel::Cpus => self.cpus.draw(brush, body),
             None => {
@@ -334,9 +345,8 @@ impl Contents {
                 0
             }
         };
-        let taken = u16::try_from(taken).unwrap_or(u16::MAX).min(body.height);
-        let free = Rect { y: body.y + taken, height: body.height - taken, ..body };
-        state.history.draw(panel, shared, (place.height, free), brush);
+        let (_, curves) = history::split(body, taken, false);
+        state.history.draw(panel, shared, curves, brush);
     }
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use ratatui::layout::Rect;
 
 use crate::{
-    report::why::{Panel, tables},
+    report::why::{Panel, tables, waits},
     screens::widgets::{
         graph::{Curve, Graph},
         paint::{Brush, piece},
@@ -34,6 +34,12 @@ pub(super) struct History {
     per_second: Scale,
     /// Time in which some task waits for I/O, memory or a CPU, percent (`/proc/pressure`).
     waits: [Series; 3],
+    /// Tasks that run, and that wait for a device, as `/proc/stat` counts them.
+    tasks: [Series; 2],
+    most_tasks: Scale,
+    /// Mean numbers of threads that run, and that wait for I/O.
+    threads: [Series; 2],
+    most_threads: Scale,
     last: Option<Duration>,
 }
 
@@ -49,6 +55,10 @@ impl Default for History {
             interrupts: empty(),
             per_second: Scale::new(1e3),
             waits: [empty(), empty(), empty()],
+            tasks: [empty(), empty()],
+            most_tasks: Scale::new(4.0),
+            threads: [empty(), empty()],
+            most_threads: Scale::new(4.0),
             last: None,
         }
     }
@@ -59,8 +69,20 @@ type Drawn<'a> = (&'a Series, &'static str, Meaning);
 
 /// The least time between points; news come for other reasons than counters too.
 const BETWEEN: Duration = Duration::from_millis(500);
-/// The least rows of a graph with its caption, and the most in a panel that is not much taller.
-const ROWS: (u16, u16) = (6, 14);
+/// The least rows of curves with their caption.
+const LEAST: u16 = 6;
+
+/// Parts a panel's body: what `rows` rows above need, and curves below an empty row where there is room. Rows that matter less get a
+/// third of what is left.
+pub(super) fn split(body: Rect, rows: usize, has_more: bool) -> (Rect, Rect) {
+    let free = body.height.saturating_sub(u16::try_from(rows).unwrap_or(u16::MAX));
+    if free <= LEAST {
+        return (body, Rect::default());
+    }
+    let height = if has_more { (free * 2 / 3).max(LEAST) } else { free - 1 };
+    let above = Rect { height: body.height - height - 1, ..body };
+    (above, Rect { y: body.bottom() - height, height, ..body })
+}
 
 impl History {
     /// Takes the rates of now; `false` if they were taken before.
@@ -90,22 +112,35 @@ impl History {
                 series.push(now, share);
             }
         }
+        let push = |[series, others]: &mut [Series; 2], scale: &mut Scale, run: f64, wait: f64| {
+            series.push(now, run);
+            others.push(now, wait);
+            scale.fit(now, series.window_most().max(others.window_most()));
+        };
+        if let Some((running, blocked)) = rates.running.zip(rates.blocked) {
+            push(&mut self.tasks, &mut self.most_tasks, running as f64, blocked as f64);
+        }
+        if let Some(threads) = &shared.activity.threads {
+            let (running, waiting) = waits::active(threads);
+            push(&mut self.threads, &mut self.most_threads, running, waiting);
+        }
         true
     }
 
-    /// Draws the curves of a panel of that height at the bottom of what is free; nothing where that is little.
-    pub(super) fn draw(
-        &self,
-        panel: Panel,
-        shared: &Shared,
-        (height, free): (u16, Rect),
-        brush: &mut Brush<'_>,
-    ) {
-        if free.height < ROWS.0 + 1 {
+    /// Whether a panel has curves.
+    pub(super) fn has(&self, panel: Panel, shared: &Shared) -> bool {
+        match panel {
+            Panel::Profile => false,
+            Panel::Threads => shared.activity.threads.is_some(),
+            Panel::Cpus | Panel::Interrupts | Panel::Processes | Panel::Pressure => true,
+        }
+    }
+
+    /// Draws the curves of a panel.
+    pub(super) fn draw(&self, panel: Panel, shared: &Shared, area: Rect, brush: &mut Brush<'_>) {
+        if area.height < LEAST {
             return;
         }
-        let height = (free.height - 1).min(ROWS.1.max(height / 2));
-        let area = Rect { y: free.bottom() - height, height, ..free };
         let units = shared.units;
         let percent = |value: f64| format!("{value:.0}%");
         let bytes = |value: f64| giga(units, value);
@@ -136,7 +171,21 @@ impl History {
                 ];
                 (curves, 100.0, &percent)
             }
-            Panel::Threads | Panel::Profile | Panel::Pressure => return,
+            Panel::Pressure => {
+                let [running, blocked] = &self.tasks;
+                let curves =
+                    vec![(running, "tasks running", Meaning::Load), (blocked, "blocked", Meaning::Curve(2))];
+                (curves, self.most_tasks.top(), &rate)
+            }
+            Panel::Threads => {
+                let [running, waiting] = &self.threads;
+                let curves = vec![
+                    (running, "threads run", Meaning::Load),
+                    (waiting, "wait for I/O", Meaning::Curve(2)),
+                ];
+                (curves, self.most_threads.top(), &rate)
+            }
+            Panel::Profile => return,
         };
         let mut caption = Vec::new();
         for (series, name, meaning) in &curves {

@@ -190,6 +190,21 @@ fn sentence_rows(shared: &Shared, width: u16, text: &str) -> u16 {
 /// The least rows of a panel with its frame, and the least columns.
 const LEAST: (u16, u16) = (6, 58);
 
+/// Rows of a panel.
+#[derive(Debug, Clone, Copy)]
+struct Rows {
+    /// Rows of what matters.
+    needed: u16,
+    /// The most that it fills.
+    most: u16,
+}
+
+impl Rows {
+    fn at_least(self, rows: u16) -> Self {
+        Self { needed: self.needed.max(rows), most: self.most.max(rows) }
+    }
+}
+
 /// The places of panels below the sentence, and the panels that have none.
 struct Places {
     sentence: Rect,
@@ -206,13 +221,13 @@ impl Places {
         Layout::vertical([Constraint::Length(rows), Constraint::Min(0)]).areas(area)
     }
 
-    /// The panels that are shown, each in its place. `needs` has the rows of each panel with its frame.
+    /// The panels that are shown, each in its place. `rows` has those of each panel with its frame.
     fn new(
         state: &Why,
         shared: &Shared,
         area: Rect,
         sentence: &Sentence,
-        needs: impl Fn(Panel, u16) -> u16,
+        rows: impl Fn(Panel, u16) -> Rows,
     ) -> Self {
         let [top, body] = Self::split(shared, area, sentence);
         let shown = state.panels(body, sentence);
@@ -235,8 +250,8 @@ impl Places {
         let widths = vec![Constraint::Fill(1); split.len()];
         let mut panels = Vec::new();
         for (column, place) in split.iter().zip(Layout::horizontal(widths).split(body).iter()) {
-            let wants: Vec<u16> =
-                column.iter().map(|panel| needs(*panel, place.width).max(LEAST.0)).collect();
+            let wants: Vec<Rows> =
+                column.iter().map(|panel| rows(*panel, place.width).at_least(LEAST.0)).collect();
             for (panel, rect) in column.iter().zip(heights(*place, &wants)) {
                 panels.push((*panel, rect));
             }
@@ -258,17 +273,28 @@ fn column_of(panel: Panel, shown: &[Panel], columns: usize) -> usize {
     }
 }
 
-/// Places below each other: each what it wants while there is room, the rest to the last. Where there is too little, those
-/// that want less than their part get it, and the others share what is left.
-fn heights(place: Rect, wants: &[u16]) -> Vec<Rect> {
-    let mut got = vec![0; wants.len()];
-    let mut left = place.height;
-    let mut order: Vec<usize> = (0..wants.len()).collect();
-    order.sort_by_key(|at| wants[*at]);
-    for (done, at) in order.iter().enumerate() {
-        let others = u16::try_from(wants.len() - done).unwrap_or(1);
-        got[*at] = wants[*at].min(left / others);
-        left -= got[*at];
+/// Places below each other. Where there is room for what all need, they are as high as each other, as far as one needs no more and
+/// fills no less: what a table needs changes every second. Where there is too little, those that need less than their part get it,
+/// and the others share what is left.
+fn heights(place: Rect, wants: &[Rows]) -> Vec<Rect> {
+    let all = |of: &dyn Fn(&Rows) -> u16| wants.iter().map(|want| u32::from(of(want))).sum::<u32>();
+    let room = u32::from(place.height);
+    let of = |part: u16, want: &Rows| -> u16 {
+        if all(&|want| want.needed) <= room {
+            part.clamp(want.needed, want.most)
+        } else {
+            part.min(want.needed)
+        }
+    };
+    // The largest part that fits; one row more is for the first of those that can use it.
+    let fits = |part: &u16| all(&|want| of(*part, want)) <= room;
+    let part = (0..=place.height).take_while(fits).last().unwrap_or_default();
+    let mut got: Vec<u16> = wants.iter().map(|want| of(part, want)).collect();
+    let mut left = place.height.saturating_sub(got.iter().sum());
+    for (got, want) in got.iter_mut().zip(wants) {
+        let more = u16::from(of(part + 1, want) > *got).min(left);
+        *got += more;
+        left -= more;
     }
     if let Some(last) = got.last_mut() {
         *last += left;

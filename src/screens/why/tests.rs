@@ -20,8 +20,10 @@ use crate::{
 proptest! {
     #[test]
     fn heights_fill_their_column_and_no_panel_takes_anothers_need(
-        height in 1u16..200, wants in proptest::collection::vec(1u16..100, 1..5),
+        height in 1u16..200, wants in proptest::collection::vec((1u16..100, 0u16..100), 1..5),
     ) {
+        let wants: Vec<Rows> =
+            wants.into_iter().map(|(needed, more)| Rows { needed, most: needed + more }).collect();
         let place = Rect::new(0, 3, 10, height);
         let got = heights(place, &wants);
         prop_assert_eq!(got.iter().map(|rect| rect.height).sum::<u16>(), height);
@@ -29,10 +31,22 @@ proptest! {
         for pair in got.windows(2) {
             prop_assert_eq!(pair[0].bottom(), pair[1].y);
         }
-        if wants.iter().sum::<u16>() <= height {
-            prop_assert!(got.iter().zip(&wants).all(|(rect, want)| rect.height >= *want));
+        if wants.iter().map(|want| want.needed).sum::<u16>() <= height {
+            prop_assert!(got.iter().zip(&wants).all(|(rect, want)| rect.height >= want.needed));
+        }
+        let all: u16 = wants.iter().map(|want| want.most).sum();
+        if all >= height {
+            prop_assert!(got.iter().zip(&wants).all(|(rect, want)| rect.height <= want.most), "no empty rows");
         }
     }
+}
+
+#[test]
+fn a_column_with_room_keeps_its_heights_while_tables_change() {
+    let rows = |needed| Rows { needed, most: u16::MAX };
+    let at = |first: u16, second: u16| heights(Rect::new(0, 0, 60, 40), &[rows(first), rows(second)])[1].y;
+    assert_eq!([at(6, 8), at(12, 9), at(19, 20), at(7, 18)], [20; 4]);
+    assert_eq!(at(28, 6), 28, "what a panel needs it has");
 }
 
 fn shared(size: (u16, u16)) -> Shared {
@@ -52,7 +66,8 @@ fn every_panel_has_a_place_or_is_named_as_hidden() {
         for chosen in PANELS.map(Some).into_iter().chain([None]) {
             let state = Why { chosen, ..Why::default() };
             let area = Rect::new(0, 2, width, height);
-            let places = Places::new(&state, &shared, area, &sentence, |_, _| 9);
+            let nine = |_, _| Rows { needed: 9, most: 9 };
+            let places = Places::new(&state, &shared, area, &sentence, nine);
             let shown: Vec<Panel> = places.panels.iter().map(|(panel, _)| *panel).collect();
             let mut all = [shown.clone(), places.hidden.clone()].concat();
             all.sort_unstable();
@@ -120,9 +135,13 @@ fn what_a_table_lacks_has_one_row_where_the_table_needs_the_others() {
     shared.activity = Activity { threads: Some(threads), ..Activity::default() };
     let contents = |is_large| Contents::new(&Why { is_large, ..Why::default() }, &shared);
     // The frame, the heading and one row of the table, and each reason on two rows.
-    assert_eq!(contents(false).rows(Panel::Threads, &shared, 60), 2 + 2 + 4);
+    let history = history::History::default();
+    assert_eq!(contents(false).rows(Panel::Threads, &shared, &history, 60).needed, 2 + 2 + 4);
     let lines = |is_large, height| contents(is_large).lines(Panel::Threads, 56, height).len();
     assert_eq!([lines(false, 6), lines(false, 5), lines(true, 5)], [4, 1, 4]);
+    let [short] = &contents(false).lines(Panel::Threads, 70, 3)[..] else { panic!("one line") };
+    let short: String = short.iter().map(|(text, _)| text.as_str()).collect();
+    assert_eq!(short, "unread    not available here: syscall, wchan, EPERM; stack, EACCES");
     let said: Vec<String> = crate::report::why::lines::threads(&shared.machine, &shared.activity)
         .into_iter()
         .map(|line| line.text)
@@ -130,8 +149,8 @@ fn what_a_table_lacks_has_one_row_where_the_table_needs_the_others() {
     assert_eq!(
         said,
         [
-            format!("not available here: syscall, wchan ({refused})"),
-            format!("not available here: stack ({hidden})")
+            "not available here: syscall, wchan, EPERM (operation not permitted, by privilege)",
+            "not available here: stack, EACCES (permission denied, by a security policy)"
         ],
         "files of one reason are one line"
     );
