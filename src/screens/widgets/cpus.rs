@@ -198,7 +198,8 @@ impl Cpus {
     }
 
     fn bars(&self, brush: &mut Brush<'_>, area: Rect, columns: usize, with_figures: bool) {
-        let rows = usize::from(area.height).max(1);
+        // Columns are as long as each other.
+        let rows = self.folded.len().div_ceil(columns).clamp(1, usize::from(area.height).max(1));
         let wide = area.width / u16::try_from(columns).unwrap_or(1);
         for (at, entry) in self.folded.iter().enumerate().take(rows * columns) {
             let column = u16::try_from(at / rows).unwrap_or(0);
@@ -332,7 +333,10 @@ fn kind_at(split: Split, percent: f64) -> char {
 
 #[cfg(test)]
 mod tests {
+    use ratatui::buffer::Buffer;
+
     use super::*;
+    use crate::ui::theme::{Palette, Theme};
 
     #[test]
     fn a_bar_has_each_kind_in_its_share() {
@@ -362,6 +366,19 @@ mod tests {
             .collect();
         assert_eq!(counts, [15, 16]);
         assert_eq!(Cpus::new(idle(0..8), &BTreeMap::new()).folded.len(), 8, "few CPUs are all shown");
+    }
+
+    #[test]
+    fn columns_of_bars_end_where_the_rows_below_them_begin() {
+        let busy = |cpu| (cpu, Split { usr: 90.0, idle: 10.0, ..Split::default() });
+        let cpus = Cpus::new((0..20).map(busy), &BTreeMap::new());
+        let area = Rect::new(0, 0, 60, 17);
+        let mut buffer = Buffer::empty(area);
+        let used = cpus.draw(&mut Brush::new(&mut buffer, Theme::new(Palette::Dark), true), area);
+        assert_eq!(used, 10, "two columns of ten");
+        let last =
+            (0..area.height).filter(|y| (0..area.width).any(|x| buffer[(x, *y)].symbol() != " ")).max();
+        assert_eq!(last, Some(9));
     }
 
     #[test]

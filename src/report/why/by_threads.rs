@@ -1,0 +1,116 @@
+//! Rules about threads: what those that move most wait for, or that they fill their CPUs.
+
+use super::{
+    Facts, Inputs,
+    tables::{self, Split},
+    waits::{self, Wait},
+};
+use crate::machine::Drive;
+
+pub(super) fn page_cache(facts: &Facts<'_>) -> Option<String> {
+    let waiters = facts.waiters(Wait::PageCache)?;
+    Some(format!(
+        "{}: buffered reads are the limit, they wait for the page cache to fill",
+        waiters.words(None)
+    ))
+}
+
+pub(super) fn writeback(facts: &Facts<'_>) -> Option<String> {
+    let waiters = facts.waiters(Wait::Writeback)?;
+    Some(format!("{}: buffered writes wait for writeback to the drives", waiters.words(None)))
+}
+
+pub(super) fn throttling(facts: &Facts<'_>) -> Option<String> {
+    let words = facts.waiters(Wait::Throttle)?.words(facts.inputs.test);
+    // The drive that writes most is the throttled one.
+    let Inputs { machine, rates, .. } = *facts.inputs;
+    let written = |drive: &&Drive| rates.disks.get(&drive.name).map_or(0.0, |disk| disk.written_bytes);
+    let drive = machine.hardware_drives().max_by(|a, b| written(a).total_cmp(&written(b)));
+    let limit = drive.and_then(|drive| Some((drive, drive.queue.wbt_lat_usec.get().filter(|us| *us > 0)?)));
+    Some(match limit {
+        Some((drive, us)) => {
+            let name = drive.name.as_str();
+            format!("{words}: writeback throttling is the limit (wbt_lat_usec {us} of {name})")
+        }
+        None => format!("{words}: a latency target throttles them (wbt or io.latency)"),
+    })
+}
+
+/// Waiting for completions: in words, where no test is at its expected limit.
+fn completions(facts: &Facts<'_>) -> Option<String> {
+    let waiters = facts.waiters(Wait::Completion).filter(|_| facts.is_moving())?;
+    Some(waiters.words(facts.inputs.test))
+}
+
+pub(super) fn latency(facts: &Facts<'_>) -> Option<String> {
+    if facts.inputs.test.is_some_and(|test| test.reached.is_some()) {
+        return None;
+    }
+    let most = facts.most(1.5, 2.5);
+    let (name, disk) = facts.deepest.filter(|(_, disk)| disk.queue_depth < most && disk.queue_depth > 0.0)?;
+    let words = completions(facts)?;
+    let depth = disk.queue_depth.max(0.1);
+    // All alike: none of them is the slow one.
+    let of = if facts.alike(disk.queue_depth) > 1 { "the drives" } else { name.as_str() };
+    Some(format!("{words}: the latency of {of} at queue depth {depth:.1} is the limit"))
+}
+
+pub(super) fn drives(facts: &Facts<'_>) -> Option<String> {
+    let words = completions(facts)?;
+    Some(match facts.inputs.test.and_then(|test| test.reached) {
+        Some(because) => format!("{words}; the limit: {because}"),
+        None => format!("{words}: the drives or their links are the limit"),
+    })
+}
+
+pub(super) fn turns(facts: &Facts<'_>) -> Option<String> {
+    let least = facts.least(0.2, 0.12);
+    let command = facts.mover.as_deref().filter(|_| facts.inputs.test.is_none() && facts.is_moving())?;
+    let (running, active) = waits::running(facts.inputs.activity.threads.as_ref()?, command);
+    let waiting = active - running;
+    if running < least || waiting < least || running < least * active || waiting < least * active {
+        return None;
+    }
+    let part = 100.0 * waiting / active;
+    Some(if active < 1.5 {
+        format!(
+            "{command} waits for I/O {part:.0} % of the time and runs the rest: its one thread is the limit"
+        )
+    } else {
+        format!(
+            "{active:.0} threads of {command} wait for I/O {part:.0} % of the time and run the rest: their number \
+             is the limit"
+        )
+    })
+}
+
+pub(super) fn threads(facts: &Facts<'_>) -> Option<String> {
+    let Inputs { rates, activity, test, .. } = *facts.inputs;
+    let threads = activity.threads.as_ref().filter(|_| facts.is_moving())?;
+    // A thread found running a few times is no proof that it keeps a CPU busy; the process's CPU time is.
+    let (name, command, spent) = if test.is_some() {
+        ("Workers".to_owned(), waits::WORKERS, f64::INFINITY)
+    } else {
+        let first = activity.processes.as_ref()?.first()?;
+        (2.0 * first.moved() >= facts.read + facts.written)
+            .then(|| (format!("Threads of {}", first.command), first.command.as_str(), first.cpus))?
+    };
+    let (running, active) = waits::running(threads, command);
+    let full =
+        rates.cpus.values().filter(|shares| Split::from(**shares).busy() >= tables::BUSY).count() as f64;
+    let least = facts.least(0.9, 0.75);
+    let is_busy = running >= least && running >= least * active && spent >= 0.8 * running;
+    (is_busy && full >= running.round()).then(|| match running.round() {
+        one if one < 2.0 => {
+            let who = if test.is_some() { "The only worker" } else { command };
+            format!(
+                "{who} keeps one CPU busy for {}: one thread is the limit",
+                facts.rate(facts.read + facts.written)
+            )
+        }
+        many => format!(
+            "{name} keep {many:.0} of {} CPUs busy and hardly wait: their number is the limit",
+            rates.cpus.len()
+        ),
+    })
+}
