@@ -405,7 +405,7 @@ impl App {
         if let Some(test) = self.shared.tests.running_mut() {
             test.watch(rates, at);
         }
-        self.stats_bar.push_row(row);
+        self.stats_bar.push_row(at, row);
         self.shared.rates = Some(rates.clone());
         self.judge();
     }

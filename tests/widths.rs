@@ -69,7 +69,9 @@ fn a_wider_terminal_never_shows_fewer_columns() {
                 );
                 before = now;
             }
-            assert!(before.len() >= 14, "{demo} {keys} {height}: {before:?}");
+            // At rest no row fills the columns of counters.
+            let least = if keys.is_empty() { 9 } else { 14 };
+            assert!(before.len() >= least, "{demo} {keys} {height}: {before:?}");
         }
     }
 }

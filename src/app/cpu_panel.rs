@@ -7,9 +7,13 @@ use crate::{
     report::why::tables::{self, Split},
     screens::widgets::{
         cpus::Cpus,
+        graph::{Curve, Graph},
         paint::{Brush, inner, piece},
     },
-    ui::theme::Meaning,
+    ui::{
+        series::{Series, WINDOW},
+        theme::Meaning,
+    },
 };
 
 pub(super) fn draw(app: &App, brush: &mut Brush<'_>, area: Rect) {
@@ -30,12 +34,39 @@ pub(super) fn draw(app: &App, brush: &mut Brush<'_>, area: Rect) {
     brush.panel(area, &title, &[]);
     if all.is_empty() {
         let text = match app.shared.mode {
-            Mode::Capture | Mode::Folder => "Captures and texts have no live counters.",
             Mode::Demo(_) => "No counters until a test runs.",
-            Mode::Live => "Counting; first bars after one second.",
+            Mode::Live | Mode::Capture | Mode::Folder => "Counting; first bars after one second.",
         };
         brush.text(inside.x, inside.y, inside.width, text, Meaning::Quiet);
         return;
     }
-    cpus.draw(brush, inside);
+    let used = u16::try_from(cpus.draw(brush, inside)).unwrap_or(u16::MAX);
+    let free = inside.height.saturating_sub(used);
+    if free >= LEAST {
+        curve(app, brush, Rect { y: inside.bottom() - free, height: free, ..inside });
+    }
+}
+
+/// The least rows of curves with their caption.
+const LEAST: u16 = 5;
+
+/// Busy time and iowait of the last minute, in the rows that bars leave.
+fn curve(app: &App, brush: &mut Brush<'_>, area: Rect) {
+    let percent = |value: f64| format!("{value:.0}%");
+    let [busy, iowait] = &app.stats_bar.cpu;
+    let value = |series: &Series| percent(series.last().unwrap_or_default());
+    let caption = [
+        piece("all busy", Meaning::Load),
+        piece(format!(" {}  ", value(busy)), Meaning::Quiet),
+        piece("iowait", Meaning::Curve(3)),
+        piece(format!(" {}", value(iowait)), Meaning::Quiet),
+    ];
+    brush.write(area.x, area.y, area.width, &caption);
+    let mut curves = vec![Curve { series: busy, meaning: Meaning::Load, filled: true }];
+    if iowait.window_most() >= 1.0 {
+        curves.push(Curve { series: iowait, meaning: Meaning::Curve(3), filled: false });
+    }
+    let graph = Graph { curves, top: 100.0, label: &percent, level: None, window: WINDOW };
+    let now = busy.points().next_back().map_or(app.shared.now, |(at, _)| at);
+    graph.draw(brush, Rect { y: area.y + 1, height: area.height - 1, ..area }, now);
 }

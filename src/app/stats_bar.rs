@@ -8,6 +8,7 @@ use ratatui::layout::Rect;
 use super::{App, Mode, cpu_panel};
 use crate::{
     counters::{CpuShares, Memory, Rates},
+    report::why::tables::Split,
     screens::widgets::{
         graph::{Curve, Graph},
         paint::{Brush, cells, inner, piece, width},
@@ -54,6 +55,8 @@ pub struct StatsBar {
     pub writes: Series,
     /// The top of their axis.
     pub scale: Scale,
+    /// Busy time and iowait of all CPUs, percent.
+    pub cpu: [Series; 2],
 }
 
 impl StatsRow {
@@ -86,13 +89,19 @@ impl Default for StatsBar {
             reads: Series::default(),
             writes: Series::default(),
             scale: Scale::new(1e8),
+            cpu: [Series::default(), Series::default()],
         }
     }
 }
 
 impl StatsBar {
-    /// Adds a row.
-    pub fn push_row(&mut self, row: StatsRow) {
+    /// Adds a row of `now`.
+    pub fn push_row(&mut self, now: Duration, row: StatsRow) {
+        if let Some(split) = row.cpu.map(Split::from) {
+            let [busy, iowait] = &mut self.cpu;
+            busy.push(now, split.busy());
+            iowait.push(now, split.iowait);
+        }
         self.rows.push_back(row);
         if self.rows.len() > KEPT {
             self.rows.pop_front();
@@ -170,6 +179,9 @@ const GROUPS: &[Group] = &[
 
 pub(crate) fn draw(app: &App, brush: &mut Brush<'_>) {
     let (left, right) = (app.layout().dstat, app.layout().reads);
+    if left.height == 0 {
+        return;
+    }
     let width = inner(left, brush.boxed).width;
     let shown: Vec<&Group> = GROUPS.iter().filter(|group| width >= group.from).collect();
     let note = unit_note(shown.len());
@@ -196,9 +208,8 @@ fn table(app: &App, brush: &mut Brush<'_>, inner: Rect, shown: &[&Group]) {
     let body = Rect { y: inner.y + 1, height: inner.height.saturating_sub(1), ..inner };
     if app.stats_bar.rows.is_empty() {
         let text = match app.shared.mode {
-            Mode::Capture | Mode::Folder => "Captures and texts have no live counters.",
             Mode::Demo(_) => "No counters until a test runs: press {pull}",
-            Mode::Live => "Counting; first row after one second.",
+            Mode::Live | Mode::Capture | Mode::Folder => "Counting; first row after one second.",
         };
         brush.text(body.x, body.y, body.width, &app.shared.keys.fill(text), Meaning::Quiet);
         return;

@@ -1,7 +1,7 @@
 //! [`Load`]: what every drive reads and writes right now, its last minute, and the source.
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::{BTreeMap, BTreeSet, VecDeque},
     time::Duration,
 };
 
@@ -99,21 +99,54 @@ impl Flow {
     }
 }
 
-/// Bytes per second of the last minute.
+/// The last minute as curves: what was read and written, and what is in flight.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Minute {
-    /// Read.
+    /// Bytes read per second.
     pub read: Series,
-    /// Written.
+    /// Bytes written per second.
     pub written: Series,
+    /// Reads per second.
+    pub reads: Series,
+    /// Writes per second.
+    pub writes: Series,
+    /// Milliseconds of a read, where there were some.
+    pub read_await: Series,
+    /// Milliseconds of a write.
+    pub write_await: Series,
+    /// Requests in flight.
+    pub in_flight: Series,
 }
 
 impl Minute {
     fn push(&mut self, at: Duration, flow: &Flow) {
+        self.read.push(at, flow.read.bytes);
+        self.written.push(at, flow.write.bytes);
+        self.reads.push(at, flow.read.requests);
+        self.writes.push(at, flow.write.requests);
+        for (series, time) in
+            [(&mut self.read_await, flow.read.await_ms), (&mut self.write_await, flow.write.await_ms)]
+        {
+            if let Some(time) = time {
+                series.push(at, time);
+            }
+        }
+        self.in_flight.push(at, flow.queue_depth);
+    }
+}
+
+/// What was counted in the last minute, oldest first.
+#[derive(Debug, Clone, PartialEq, Default)]
+struct Flows(VecDeque<(Duration, Flow)>);
+
+impl Flows {
+    fn push(&mut self, at: Duration, flow: Flow) {
         // A drive that is tested is counted twice a second.
-        if self.read.points().next_back().is_none_or(|(last, _)| last < at) {
-            self.read.push(at, flow.read.bytes);
-            self.written.push(at, flow.write.bytes);
+        if self.0.back().is_none_or(|(last, _)| *last < at) {
+            self.0.push_back((at, flow));
+        }
+        while self.0.front().is_some_and(|(oldest, _)| *oldest + WINDOW < at) {
+            self.0.pop_front();
         }
     }
 }
@@ -127,7 +160,7 @@ pub struct Load {
     pub at: Duration,
     counted: BTreeMap<DriveName, Flow>,
     tested: BTreeMap<DriveName, Way>,
-    history: BTreeMap<DriveName, Minute>,
+    history: BTreeMap<DriveName, Flows>,
 }
 
 impl Load {
@@ -143,7 +176,7 @@ impl Load {
         self.history.retain(|name, _| names.contains(name));
         for name in names {
             let flow = self.drive(&name).unwrap_or_default();
-            self.history.entry(name).or_default().push(at, &flow);
+            self.history.entry(name).or_default().push(at, flow);
         }
     }
 
@@ -168,7 +201,7 @@ impl Load {
         }
         self.counted.clear();
         self.source = LoadSource::Nothing;
-        self.history.values_mut().for_each(|minute| minute.push(at, &Flow::default()));
+        self.history.values_mut().for_each(|flows| flows.push(at, Flow::default()));
     }
 
     /// One drive; `None` if neither the kernel nor a test counts it.
@@ -204,17 +237,13 @@ impl Load {
 
     /// The last minute of these drives together.
     pub fn history(&self, drives: &[DriveName]) -> Minute {
-        let mut sums: BTreeMap<Duration, (f64, f64)> = BTreeMap::new();
-        for minute in drives.iter().filter_map(|name| self.history.get(name)) {
-            for ((at, read), (_, written)) in minute.read.points().zip(minute.written.points()) {
-                let sum = sums.entry(at).or_default();
-                *sum = (sum.0 + read, sum.1 + written);
-            }
+        let mut sums: BTreeMap<Duration, Flow> = BTreeMap::new();
+        for (at, flow) in drives.iter().filter_map(|name| self.history.get(name)).flat_map(|flows| &flows.0) {
+            sums.entry(*at).and_modify(|sum| *sum = sum.plus(*flow)).or_insert(*flow);
         }
         let mut all = Minute::default();
-        for (at, (read, written)) in sums {
-            all.read.push(at, read);
-            all.written.push(at, written);
+        for (at, flow) in sums {
+            all.push(at, &flow);
         }
         all
     }
@@ -222,10 +251,10 @@ impl Load {
     /// Reads and writes of the last minute of these drives together in `parts` of equal length, the oldest first; `None` where nothing was counted.
     pub fn last_minute(&self, drives: &[DriveName], parts: usize) -> Vec<Option<f64>> {
         let mut sums: Vec<Option<f64>> = vec![None; parts];
-        for minute in drives.iter().filter_map(|name| self.history.get(name)) {
+        for flows in drives.iter().filter_map(|name| self.history.get(name)) {
             let mut own = vec![(0.0, 0_u32); parts];
-            for ((time, read), (_, written)) in minute.read.points().zip(minute.written.points()) {
-                let back = self.at.saturating_sub(time).as_secs_f64() / WINDOW.as_secs_f64();
+            for (time, flow) in &flows.0 {
+                let back = self.at.saturating_sub(*time).as_secs_f64() / WINDOW.as_secs_f64();
                 #[expect(
                     clippy::cast_possible_truncation,
                     clippy::cast_sign_loss,
@@ -233,7 +262,7 @@ impl Load {
                 )]
                 let part = parts.checked_sub(1 + (back * parts as f64) as usize);
                 if let Some((sum, count)) = part.and_then(|part| own.get_mut(part)) {
-                    *sum += read + written;
+                    *sum += flow.bytes();
                     *count += 1;
                 }
             }
@@ -335,6 +364,9 @@ mod tests {
         let points: Vec<(f64, f64)> =
             minute.read.points().zip(minute.written.points()).map(|(r, w)| (r.1, w.1)).collect();
         assert_eq!(points, [(9e6, 8e6), (0.0, 0.0)]);
+        let last = |series: &Series| series.points().map(|(_, value)| value).collect::<Vec<_>>();
+        assert_eq!(last(&minute.reads), [9e6 / 4096.0, 0.0]);
+        assert_eq!((last(&minute.read_await), last(&minute.in_flight)), (vec![2.0], vec![6.0, 0.0]));
     }
 
     #[test]

@@ -2,11 +2,11 @@
 
 use ratatui::layout::{Constraint, Layout, Rect};
 
-use super::{Areas, Tree, facts_pane, tree_rows};
+use super::{Areas, Tree, curves, facts_pane, tree_rows};
 use crate::{
     screens::widgets::{
         bottleneck_panel, findings,
-        paint::{Brush, inner, piece},
+        paint::{Brush, piece},
         scroll,
     },
     ui::{Shared, theme::Meaning},
@@ -15,8 +15,9 @@ use crate::{
 pub(super) fn draw(state: &Tree, shared: &Shared, area: Rect, brush: &mut Brush<'_>) {
     let areas = Areas::new(state.rest, shared, area);
     tree_rows::draw(state, shared, &areas, brush);
-    let facts = tree_rows::minute_beside(state, shared, areas.facts, brush);
+    let (facts, minute) = curves::places(state, shared, areas.facts);
     facts_pane::draw(state, shared, facts, brush);
+    curves::draw(state, shared, minute, brush);
     // Under load the full links come first; findings stay beside them, or in their title where there is no room.
     let (full, others) = below(shared, areas.verdict);
     if let Some(panel) = full {
@@ -49,10 +50,14 @@ fn found(state: &Tree, shared: &Shared, panel: Rect, brush: &mut Brush<'_>) {
         piece("Findings", Meaning::Heading),
         piece(format!("  {}", findings::summary(shared)), Meaning::Quiet),
     ];
-    let room = usize::from(inner(panel, shared.is_boxed()).height);
+    let inside = brush.panel(panel, &heading, &[]);
+    let room = usize::from(inside.height);
+    if state.found_top == 0 && findings::detailed_rows(shared, inside.width) <= room {
+        findings::detailed(shared, brush, inside);
+        return;
+    }
     let top = state.found_top.min(shared.findings.list.len().saturating_sub(room));
     let hidden = shared.findings.list.len().saturating_sub(top + room);
-    let inner = brush.panel(panel, &heading, &[]);
-    findings::strip(shared, brush, inner, top);
+    findings::strip(shared, brush, inside, top);
     scroll::mark(brush, panel, ("↑ ", &shared.keys.fill("{findings}: ")), (top, hidden));
 }

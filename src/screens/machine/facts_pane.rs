@@ -26,7 +26,7 @@ pub(super) fn draw(state: &Tree, shared: &Shared, panel: Rect, brush: &mut Brush
     let inner = brush.panel(panel, &title, &note);
     let facts = facts::of_row(shared, row);
     let top = state.facts_top.min(end(state, shared, panel));
-    if is_low(inner) {
+    if is_narrow(inner) {
         two_columns(state.paths, brush, inner, &facts, top);
         return;
     }
@@ -42,9 +42,24 @@ pub(super) fn draw(state: &Tree, shared: &Shared, panel: Rect, brush: &mut Brush
     scroll::mark(brush, panel, ("↑ ", &shared.keys.fill("{details}: ")), (top, rest.len()));
 }
 
-/// Whether a place is so low that facts stand in two columns, a line each.
-const fn is_low(inside: Rect) -> bool {
-    inside.width >= 70 && inside.height <= 6
+/// Whether facts stand in two columns, a line each: below the tree on narrow terminals.
+const fn is_narrow(inside: Rect) -> bool {
+    inside.width >= 70 && inside.width < 98
+}
+
+/// Rows with which a place as wide as this shows all facts, its frame included.
+pub(super) fn rows(state: &Tree, shared: &Shared, width: u16) -> u16 {
+    let Some(row) = state.row() else { return 0 };
+    let facts = facts::of_row(shared, row);
+    let frame = Rect { width, height: 100, ..Rect::default() };
+    let inside = paint::inner(frame, shared.is_boxed());
+    let lines = if is_narrow(inside) {
+        facts.iter().filter(|fact| !fact.label.is_empty()).count().div_ceil(2)
+    } else {
+        let (columns, wide) = columns(inside);
+        lines(&facts, wide, state.paths, false).len().div_ceil(usize::from(columns))
+    };
+    u16::try_from(lines).unwrap_or(u16::MAX).saturating_add(frame.height - inside.height)
 }
 
 /// How many columns of facts a place has, and their cells.
@@ -59,7 +74,7 @@ pub(super) fn end(state: &Tree, shared: &Shared, panel: Rect) -> usize {
     let inside = paint::inner(panel, shared.is_boxed());
     let facts = facts::of_row(shared, row);
     let (rows, (columns, wide)) = (usize::from(inside.height), columns(inside));
-    if is_low(inside) {
+    if is_narrow(inside) {
         let named = facts.iter().filter(|fact| !fact.label.is_empty()).count();
         return named.saturating_sub(rows * 2);
     }

@@ -3,6 +3,7 @@
 mod choice;
 mod column_list;
 mod columns;
+mod curves;
 mod draw;
 mod fact;
 mod facts;
@@ -23,7 +24,7 @@ use self::{
 };
 use super::{
     Run,
-    widgets::{paint::inner, scroll::kept_in_sight},
+    widgets::{findings, paint::inner, scroll::kept_in_sight},
 };
 use crate::{
     machine::Machine,
@@ -184,13 +185,23 @@ impl Tree {
         self.make(shared, beside.rows);
         let rows = u16::try_from(self.rows.len()).unwrap_or(u16::MAX);
         let fits = rows.saturating_add(3 + FACTS.0) <= beside.tree.height;
-        let stacked = (fits && shared.is_boxed() && STACKED.contains(&area.width)).then_some(rows);
-        // Under load curves fill what the tree leaves.
-        let is_free = stacked.is_none() && shared.is_boxed() && !shared.load.is_busy();
-        let spare = if is_free { beside.rows.height.saturating_sub(rows.saturating_add(1)) } else { 0 };
-        let findings = u16::try_from(shared.findings.list.len()).unwrap_or(u16::MAX);
-        let unseen = findings.saturating_sub(inner(beside.verdict, shared.is_boxed()).height);
-        self.rest = Rest { stacked, spare: spare.min(unseen) };
+        let stacked = (fits && shared.is_boxed() && area.width >= STACKED).then_some(rows);
+        let below = if area.width < BESIDE { beside.rows.height.saturating_sub(rows) } else { 0 };
+        let wanted = facts_pane::rows(self, shared, area.width);
+        // Under load curves fill what the tree leaves, else findings with their remedies.
+        let spare = match stacked {
+            _ if !shared.is_boxed() || shared.load.is_busy() => 0,
+            Some(rows) => beside.tree.height.saturating_sub(rows + 3 + wanted.clamp(FACTS.0, FACTS.1)),
+            None => beside.rows.height.saturating_sub(rows.saturating_add(1)),
+        };
+        let panel = inner(beside.verdict, shared.is_boxed());
+        let findings = shared.findings.list.len();
+        // Only before the first load: a panel that grows and shrinks with each burst would move the others.
+        let detailed =
+            if self.room.has_load { findings } else { findings::detailed_rows(shared, panel.width) };
+        let rows_of = |count: usize| u16::try_from(count).unwrap_or(u16::MAX).saturating_sub(panel.height);
+        let spare = if spare >= rows_of(detailed) { rows_of(detailed) } else { spare.min(rows_of(findings)) };
+        self.rest = Rest { stacked, spare, below: below.min(wanted.saturating_sub(LOW)) };
         if stacked.is_some() {
             self.make(shared, Areas::new(self.rest, shared, area).rows);
         }
@@ -411,19 +422,24 @@ fn search_text(machine: &Machine, row: &Row) -> String {
     text.to_lowercase()
 }
 
-/// Widths at which the facts stand below a tree that leaves room: the tree then has room for every column.
-const STACKED: std::ops::Range<u16> = 150..290;
-/// The least and the most rows of the facts below the tree, with their frame; the most beside the last minute's curves.
+/// From this width on the facts stand below a tree that leaves room: the tree then has room for every column.
+const STACKED: u16 = 150;
+/// The least and the most rows of the facts below the tree, with their frame, where no curves stand beside them.
 const FACTS: (u16, u16) = (9, 18);
-const FACTS_BESIDE_CURVES: u16 = 30;
+/// From this width on facts stand beside the tree.
+const BESIDE: u16 = 100;
+/// The least rows of facts below the tree on narrower terminals.
+const LOW: u16 = 4;
 
 /// What the rows of the tree leave to others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 struct Rest {
     /// Rows of the tree where the facts stand below it.
     stacked: Option<u16>,
-    /// Empty rows beside the facts that findings fill.
+    /// Empty rows that findings fill.
     spare: u16,
+    /// Empty rows above facts on narrow terminals, which facts fill.
+    below: u16,
 }
 
 /// Where everything is.
@@ -448,18 +464,21 @@ impl Areas {
             (false, _) => 2,
             (true, ..36) => 4,
             (true, 36..40) => 5,
-            (true, _) => (area.height / 5).clamp(5, 10),
+            (true, _) => {
+                let findings = u16::try_from(shared.findings.list.len()).unwrap_or(u16::MAX);
+                (area.height / 5).clamp(5, 10).min(findings.max(4).saturating_add(2))
+            }
         };
         let [above, verdict] = Layout::vertical([Fill(1), Length(height + rest.spare)]).areas(area);
         let facts = (area.width * 31 / 100).clamp(32, 64);
-        let [tree, facts] = if let Some(rows) = rest.stacked.filter(|_| STACKED.contains(&area.width)) {
+        let [tree, facts] = if let Some(rows) = rest.stacked.filter(|_| area.width >= STACKED) {
             let left = above.height.saturating_sub(rows + 3);
-            let most = if shared.rates.is_some() { FACTS_BESIDE_CURVES } else { FACTS.1 };
+            let most = if shared.rates.is_some() { u16::MAX } else { FACTS.1 };
             Layout::vertical([Fill(1), Length(left.clamp(FACTS.0, most))]).areas(above)
-        } else if area.width >= 100 {
+        } else if area.width >= BESIDE {
             Layout::horizontal([Fill(1), Length(facts)]).areas(above)
         } else {
-            Layout::vertical([Fill(1), Length(4)]).areas(above)
+            Layout::vertical([Fill(1), Length(LOW + rest.below)]).areas(above)
         };
         let inside = inner(tree, shared.is_boxed());
         // Without a box the headings stand in the rule at the top.

@@ -5,7 +5,7 @@ use ratatui::layout::Rect;
 use super::{
     Areas, Tree,
     columns::{Cell, Column, LINK_LEAD, Room},
-    facts,
+    curves,
     figures::{Figures, path},
     layers, search_text,
 };
@@ -16,16 +16,11 @@ use crate::{
     screens::widgets::{
         bottleneck_panel::FULL_MARK,
         findings,
-        graph::{Curve, Graph},
         paint::{Brush, Piece, cells, cut, fit, piece, write_fitting},
         scroll::{self, out_of_sight},
-        words::{giga, giga_before_unit, short_name},
+        words::short_name,
     },
-    ui::{
-        Shared,
-        series::{Scale, WINDOW},
-        theme::Meaning,
-    },
+    ui::{Shared, theme::Meaning},
     units::counted,
 };
 
@@ -93,75 +88,10 @@ pub(super) fn draw(state: &Tree, shared: &Shared, areas: &Areas, brush: &mut Bru
     scroll::mark(brush, areas.tree, scroll::ROWS, hidden);
     let used = u16::try_from(state.rows.len()).unwrap_or(u16::MAX).min(area.height);
     if state.rest.stacked.is_none() {
-        minute(state, shared, Rect { y: area.y + used, height: area.height - used, ..area }, brush);
+        // Below an empty row.
+        let free = area.height.saturating_sub(used + 1);
+        curves::draw(state, shared, Rect { y: area.bottom() - free, height: free, ..area }, brush);
     }
-}
-
-/// The last minute beside facts that stand below the tree, and what is left for the facts.
-pub(super) fn minute_beside(state: &Tree, shared: &Shared, facts: Rect, brush: &mut Brush<'_>) -> Rect {
-    let left = facts_beside(state, shared, facts);
-    if left == facts {
-        return facts;
-    }
-    let width = facts.width - left.width;
-    let graph = Rect { x: facts.right() - width, width, ..facts };
-    // It stands on the last row of what it gets, below one row.
-    minute(
-        state,
-        shared,
-        Rect { y: graph.y - 1, height: graph.height + 1, x: graph.x + 1, width: width - 2 },
-        brush,
-    );
-    left
-}
-
-/// What facts that stand below the tree keep beside the last minute.
-pub(super) fn facts_beside(state: &Tree, shared: &Shared, facts: Rect) -> Rect {
-    let has_flow = || state.row().is_some_and(|row| Figures::new(shared, row).flow.is_some());
-    if state.rest.stacked.is_none() || !has_flow() {
-        return facts;
-    }
-    Rect { width: facts.width - facts.width / 2, ..facts }
-}
-
-/// The least rows that the curves of the selected row need, and the most they take.
-const MINUTE: (u16, u16) = (8, 72);
-
-/// The last minute of the selected row, below the tree where there is room for it.
-fn minute(state: &Tree, shared: &Shared, spare: Rect, brush: &mut Brush<'_>) {
-    let Some(row) = state.row().filter(|_| spare.height >= MINUTE.0) else { return };
-    let figures = Figures::new(shared, row);
-    let Some(flow) = figures.flow else { return };
-    let height = (spare.height - 1).min(MINUTE.1);
-    let area = Rect { y: spare.bottom() - height, height, ..spare };
-    let units = shared.units;
-    let title = [
-        piece(facts::heading(shared, row), Meaning::Heading),
-        piece("  reads", Meaning::Load),
-        piece(format!(" {}", giga_before_unit(units, flow.read.bytes)), Meaning::Figure),
-        piece("  writes", Meaning::Writes),
-        piece(format!(" {}", giga_before_unit(units, flow.write.bytes)), Meaning::Figure),
-        piece(format!(" {}", units.giga_per_second()), Meaning::Quiet),
-    ];
-    let mut open = Brush::new(brush.buffer, brush.theme, false);
-    open.panel(Rect { height: 1, ..area }, &title, &[]);
-    let past = shared.load.history(&figures.counted);
-    let most = past.read.window_most().max(past.written.window_most());
-    let limit = figures.limit().filter(|limit| most > limit / 4.0);
-    let mut scale = Scale::new(1e8);
-    scale.fit(shared.load.at, most.max(limit.unwrap_or_default()));
-    let mut curves = vec![Curve { series: &past.read, meaning: Meaning::Load, filled: true }];
-    if past.written.window_most() > scale.top() / 100.0 {
-        curves.push(Curve { series: &past.written, meaning: Meaning::Writes, filled: false });
-    }
-    let graph = Graph {
-        curves,
-        top: units.axis(scale.top()),
-        label: &|value| giga(units, value),
-        level: limit.map(|limit| (limit, format!("limit {}", giga(units, limit)))),
-        window: WINDOW,
-    };
-    graph.draw(brush, Rect { y: area.y + 1, height: area.height - 1, ..area }, shared.load.at);
 }
 
 fn title(state: &Tree, shared: &Shared, room: u16) -> Vec<Piece> {

@@ -2,7 +2,7 @@
 
 use ratatui::layout::{Position, Rect};
 
-use super::{ABOUT, Areas, Tree, choice::Choice, column_list, draw, facts_pane, tree_rows};
+use super::{ABOUT, Areas, Tree, choice::Choice, column_list, curves, draw, facts_pane, tree_rows};
 use crate::{
     findings::Finding,
     model::FindingId,
@@ -34,7 +34,7 @@ impl Screen for Tree {
     fn wheel(&mut self, step: isize, at: Position, shared: &Shared, area: Rect) -> Asks {
         let areas = Areas::new(self.rest, shared, area);
         if areas.facts.contains(at) {
-            let end = facts_pane::end(self, shared, tree_rows::facts_beside(self, shared, areas.facts));
+            let end = facts_pane::end(self, shared, curves::places(self, shared, areas.facts).0);
             self.facts_top = scrolled(self.facts_top, step, end, 0);
         } else if areas.verdict.contains(at) {
             let (full, found) = draw::below(shared, areas.verdict);

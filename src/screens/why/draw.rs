@@ -117,7 +117,7 @@ fn note(panel: Panel, shared: &Shared) -> String {
         // The legend, which the widget writes.
         Panel::Cpus => String::new(),
         Panel::Threads => activity.threads.as_ref().map_or_else(String::new, |threads| {
-            format!("{} of {} seen, those of programs with I/O first", threads.seen, threads.total)
+            format!("{} of {} seen, programs with I/O first", threads.seen, threads.total)
         }),
         Panel::Interrupts => "per drive, queue and CPU".to_owned(),
         Panel::Profile => profile::note(activity),

@@ -3,7 +3,7 @@
 use ratatui::layout::Rect;
 
 use super::{
-    paint::{Brush, Piece, cells, fit, piece, width},
+    paint::{Brush, Piece, cells, fit, hanging, piece, width},
     words::{iops, rate},
 };
 use crate::{
@@ -97,6 +97,33 @@ pub fn worst(shared: &Shared) -> Vec<Piece> {
         piece(counted(shared.findings.list.len(), "finding"), Meaning::Text),
         piece(format!(": {}", first.title), Meaning::Quiet),
     ]
+}
+
+/// Lines of a finding below its title: why it matters, and the remedy.
+fn details(finding: &Finding, width: u16) -> Vec<Vec<Piece>> {
+    let texts = [&finding.why, &finding.remedy.text];
+    let texts = texts.into_iter().filter(|text| !text.is_empty());
+    texts.flat_map(|text| hanging(piece("  ", Meaning::Quiet), text, Meaning::Quiet, width)).collect()
+}
+
+/// Rows of all findings with their details.
+pub fn detailed_rows(shared: &Shared, width: u16) -> usize {
+    ordered(shared).map(|finding| 1 + details(finding, width).len()).sum::<usize>().max(1)
+}
+
+/// All findings with why each matters and its remedy, for panels that have as many rows.
+pub fn detailed(shared: &Shared, brush: &mut Brush<'_>, area: Rect) {
+    let mut y = area.y;
+    for (at, finding) in ordered(shared).enumerate() {
+        strip(shared, brush, Rect { y, height: 1, ..area }, at);
+        let lines = details(finding, area.width);
+        let rows = u16::try_from(lines.len()).unwrap_or(u16::MAX);
+        brush.lines(Rect { y: y + 1, height: rows, ..area }, &lines, 0);
+        y += 1 + rows;
+    }
+    if shared.findings.list.is_empty() {
+        strip(shared, brush, area, 0);
+    }
 }
 
 /// The panel of findings on the machine screen: as many as there are rows, the most costly first, from the `top`th on.

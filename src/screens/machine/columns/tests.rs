@@ -1,0 +1,166 @@
+//! What each column shows of the laptop's drives.
+
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
+
+use super::*;
+use crate::{
+    capacity,
+    counters::{DiskRates, Rates},
+    machine::Machine,
+    model::{DriveName, Reading},
+    report::flatten::{self, Row, Sort},
+    source::{self, origin::Origin},
+    ui::{MachineRead, Mode, Shared},
+};
+
+/// The laptop: nvme0n1 has a downtrained link, nvme1n1 hangs on the chipset.
+fn shared(change: impl Fn(&mut Machine)) -> Shared {
+    let (mut machine, problems) = source::read_machine(&*Origin::Demo("laptop".to_owned()).open().unwrap());
+    change(&mut machine);
+    let limits = Arc::new(capacity::limits(&machine));
+    let read = MachineRead { machine: Arc::new(machine), problems, limits };
+    let mut shared = Shared::new(Mode::Live, read, (300, 100));
+    let first = DiskRates {
+        reads: 2000.0,
+        read_bytes: 1.8e9,
+        writes: 500.0,
+        written_bytes: 0.36e9,
+        read_await_ms: Some(0.25),
+        write_await_ms: Some(12.5),
+        utilisation: 87.0,
+        queue_depth: 6.75,
+        ..DiskRates::default()
+    };
+    let second = DiskRates { reads: 1000.0, read_bytes: 0.1e9, ..DiskRates::default() };
+    let disks = [(DriveName::new("nvme0n1"), first), (DriveName::new("nvme1n1"), second)].into();
+    let rates = Rates { disks, ..Rates::default() };
+    shared.load.take_rates(&rates, |_| true, Duration::from_secs(1));
+    shared
+}
+
+fn rows(shared: &Shared) -> Vec<Row> {
+    let (toggled, value) = (BTreeSet::default(), |_: &Row| None);
+    let machine = &shared.machine;
+    let (everything, sort, height) = (true, Sort::Bus, 1000);
+    flatten::Screen { machine, toggled: &toggled, everything, sort, value: &value, height }.rows()
+}
+
+fn of(shared: &Shared, name: &str, is_row: impl Fn(&Row) -> bool) -> (Cell, Option<f64>) {
+    let rows = rows(shared);
+    let row = rows.iter().find(|row| is_row(row)).unwrap();
+    let figures = Figures::new(shared, row);
+    let column = column(name).unwrap();
+    ((column.cell)(&figures), (column.key)(&figures))
+}
+
+fn is_drive(name: &'static str) -> impl Fn(&Row) -> bool {
+    move |row| row.drive().is_some_and(|drive| drive.as_str() == name)
+}
+
+fn figure(text: &str, meaning: Meaning) -> Cell {
+    Cell::Figure(text.to_owned(), meaning)
+}
+
+#[test]
+fn every_column_shows_what_the_counters_say() {
+    let shared = shared(|machine| {
+        for drive in &mut machine.drives {
+            drive.queue.hardware_queues = Reading::known(
+                "queues",
+                crate::machine::queue::HardwareQueues { default: 1, read: 0, poll: 0 },
+            );
+        }
+        for node in &mut machine.pci.nodes {
+            node.slot = Some(crate::text::Label::new("M.2_1"));
+            let total = (crate::text::Label::new("TOTAL_ERR_COR"), 7);
+            node.aer_correctable = Reading::known("aer", [total].into());
+        }
+    });
+    let quiet = |text: &str| figure(text, Meaning::Quiet);
+    let shown = |text: &str| figure(text, Meaning::Text);
+    let expected: Vec<(&str, Cell, Option<f64>)> = vec![
+        ("link", Cell::Text(Some('▼'), "Gen3 x4 < Gen4 x4".to_owned(), Meaning::Warning), None),
+        ("read", figure("1.80", Meaning::Figure), Some(1.8e9)),
+        ("write", figure("0.36", Meaning::Figure), Some(0.36e9)),
+        ("limit", figure("3.60", Meaning::Warning), None),
+        ("load", Cell::Blank, None),
+        ("potential", figure("7.14", Meaning::Warning), None),
+        ("r/s", shown("2.00k"), Some(2000.0)),
+        ("w/s", shown("500"), Some(500.0)),
+        ("r_await", shown("0.25"), Some(0.25)),
+        ("w_await", shown("12.5"), Some(12.5)),
+        ("aqu-sz", shown("6.8"), Some(6.75)),
+        ("rareq-sz", shown("879"), Some(900_000.0)),
+        ("wareq-sz", shown("703"), Some(720_000.0)),
+        ("%util", shown("87"), Some(87.0)),
+        ("temp", Cell::Blank, None),
+        ("AER", figure("14", Meaning::Warning), Some(14.0)),
+        ("slot", Cell::Text(None, "M.2_1".to_owned(), Meaning::Quiet), None),
+        ("minute", Cell::Minute, Some(2.16e9)),
+    ];
+    assert_eq!(
+        expected.iter().map(|row| row.0).collect::<Vec<_>>(),
+        COLUMNS.iter().map(|c| c.name).collect::<Vec<_>>()
+    );
+    for (name, cell, key) in expected {
+        let (seen, sorted_by) = of(&shared, name, is_drive("nvme0n1"));
+        match name {
+            "load" => {
+                let Cell::Bars([read, write]) = seen else { panic!("{seen:?}") };
+                assert!((read.0 - 0.5).abs() < 0.01 && (write.0 - 0.1).abs() < 0.01, "{read:?} {write:?}");
+                assert_eq!((read.1, write.1), (Meaning::Load, Meaning::Writes));
+                assert!((sorted_by.unwrap() - 0.6).abs() < 0.01);
+            }
+            "temp" => {
+                let heat = shared.machine.drives[0].temperature.as_ref().unwrap().now.get().unwrap();
+                assert_eq!((seen, sorted_by), (shown(&format!("{heat:.0} °C")), Some(heat)));
+            }
+            _ => assert_eq!(seen, cell, "{name}"),
+        }
+        if key.is_some() {
+            assert_eq!(sorted_by, key, "{name}");
+        }
+    }
+    let (root, _) = of(&shared, "read", |row| row.depth == 0 && !row.drives.is_empty());
+    assert_eq!(root, figure("1.90", Meaning::Figure), "a root complex is the sum of its drives");
+    assert_eq!(of(&shared, "w_await", is_drive("nvme1n1")).0, quiet("-"), "it wrote nothing");
+}
+
+#[test]
+fn utilisation_is_shown_of_single_queues_alone() {
+    let queues = |default| {
+        shared(move |machine| {
+            for drive in &mut machine.drives {
+                drive.queue.hardware_queues = Reading::known(
+                    "queues",
+                    crate::machine::queue::HardwareQueues { default, read: 0, poll: 0 },
+                );
+            }
+        })
+    };
+    assert_eq!(of(&queues(1), "%util", is_drive("nvme0n1")).0, figure("87", Meaning::Text));
+    assert_eq!(of(&queues(24), "%util", is_drive("nvme0n1")), (figure("-", Meaning::Quiet), None));
+}
+
+#[test]
+fn an_idle_display_is_asleep_and_a_narrow_one_is_not() {
+    let is_display = |shared: &Shared, row: &Row| {
+        let node = row.node.map(|node| shared.machine.pci.node(node));
+        row.drives.is_empty()
+            && node.is_some_and(|node| node.class.get().is_some_and(|class| class >> 16 == 3))
+    };
+    let idle = shared(|_| {});
+    let (cell, _) = of(&idle, "link", |row| is_display(&idle, row));
+    assert_eq!(cell, Cell::Text(None, "Gen1 x16, idle".to_owned(), Meaning::Quiet));
+    let narrow = shared(|machine| {
+        for node in &mut machine.pci.nodes {
+            let Some(link) = &mut node.link else { continue };
+            if link.width.get() == Some(crate::units::Lanes(16)) {
+                link.width = Reading::known(link.width.path().clone(), crate::units::Lanes(8));
+            }
+        }
+    });
+    let (cell, _) = of(&narrow, "link", |row| is_display(&narrow, row));
+    let Cell::Text(mark, text, Meaning::Warning) = cell else { panic!("{cell:?}") };
+    assert_eq!((mark, text.as_str()), (Some(SLOW_MARK), "Gen1 x8 < Gen4 x16"));
+}

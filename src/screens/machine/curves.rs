@@ -1,0 +1,179 @@
+//! The last minute of the selected row: rates, and where there is room IOPS, time of a request, requests in flight.
+
+use ratatui::layout::{Constraint::Fill, Layout, Rect};
+
+use super::{Tree, facts, facts_pane, figures::Figures};
+use crate::{
+    screens::widgets::{
+        graph::{Curve, Graph},
+        paint::{Brush, Piece, piece},
+        words::{giga, giga_before_unit},
+    },
+    ui::{
+        Shared,
+        load::Minute,
+        series::{Scale, Series, WINDOW},
+        theme::Meaning,
+    },
+    units::count,
+};
+
+/// The least rows of a graph with its title.
+const LEAST: u16 = 7;
+/// The least cells and rows of a graph beside others.
+const BESIDE: (u16, u16) = (60, 10);
+
+/// A graph: its curves (reads, then writes) with their names and values of now, the least top of its axis, how a value is written,
+/// its unit.
+struct Kind<'a> {
+    names: [&'static str; 2],
+    now: [Option<f64>; 2],
+    curves: [Option<&'a Series>; 2],
+    least: f64,
+    label: &'a dyn Fn(f64) -> String,
+    unit: &'static str,
+    limit: Option<f64>,
+}
+
+/// Where facts that stand below the tree and the curves are.
+pub(super) fn places(state: &Tree, shared: &Shared, below: Rect) -> (Rect, Rect) {
+    let has_flow = || state.row().is_some_and(|row| Figures::new(shared, row).flow.is_some());
+    if state.rest.stacked.is_none() || !has_flow() {
+        return (below, Rect::default());
+    }
+    let rows = facts_pane::rows(state, shared, below.width);
+    let (facts, curves) = if below.height >= rows + BESIDE.1 {
+        (Rect { height: rows, ..below }, Rect { y: below.y + rows, height: below.height - rows, ..below })
+    } else {
+        let width = below.width / 2;
+        let curves = Rect { x: below.right() - width, width, ..below };
+        (Rect { width: below.width - width, ..below }, curves)
+    };
+    (facts, Rect { x: curves.x + 1, width: curves.width.saturating_sub(2), ..curves })
+}
+
+/// As many graphs as fit: the rates first.
+pub(super) fn draw(state: &Tree, shared: &Shared, area: Rect, brush: &mut Brush<'_>) {
+    let Some(row) = state.row().filter(|_| area.height >= LEAST) else { return };
+    let figures = Figures::new(shared, row);
+    let Some(flow) = figures.flow else { return };
+    let units = shared.units;
+    let Minute { read, written, reads, writes, read_await, write_await, in_flight } =
+        &shared.load.history(&figures.counted);
+    let per_second = |value: f64| count(value).replace(' ', "");
+    let short = |value: f64| if value < 9.995 { format!("{value:.2}") } else { per_second(value) };
+    let bytes = |value: f64| giga(units, value);
+    let kind = |names, now, curves, (least, label, unit)| Kind {
+        names,
+        now,
+        curves,
+        least,
+        label,
+        unit,
+        limit: None,
+    };
+    let directions = ["reads", "writes"];
+    let both = |reads, writes| [Some(reads), Some(writes)];
+    let mut kinds: [Kind<'_>; 4] = [
+        kind(
+            directions,
+            [Some(flow.read.bytes), Some(flow.write.bytes)],
+            both(read, written),
+            (1e8, &bytes, units.giga_per_second()),
+        ),
+        kind(
+            directions,
+            [Some(flow.read.requests), Some(flow.write.requests)],
+            both(reads, writes),
+            (100.0, &per_second, "IOPS"),
+        ),
+        kind(
+            ["r_await", "w_await"],
+            [flow.read.await_ms, flow.write.await_ms],
+            both(read_await, write_await),
+            (0.1, &short, "ms"),
+        ),
+        kind(
+            ["in flight", ""],
+            [Some(flow.queue_depth), None],
+            [Some(in_flight), None],
+            (1.0, &short, "requests (aqu-sz)"),
+        ),
+    ];
+    let most = read.window_most().max(written.window_most());
+    kinds[0].limit = figures.limit().filter(|limit| most > limit / 4.0);
+    for (at, (kind, place)) in kinds.iter().zip(grid(area)).enumerate() {
+        let name = if at == 0 { facts::heading(shared, row) + "  " } else { String::new() };
+        graph(kind, piece(name, Meaning::Heading), shared, place, brush);
+    }
+}
+
+/// Places of up to four graphs.
+fn grid(area: Rect) -> Vec<Rect> {
+    let columns = (area.width / BESIDE.0).clamp(1, 4);
+    let count = (columns * (area.height / BESIDE.1).max(1)).min(4);
+    // Two and two rather than three and one.
+    let columns = if count == 4 && columns == 3 { 2 } else { columns.min(count) };
+    let rows = Layout::vertical(vec![Fill(1); usize::from(count.div_ceil(columns))]).split(area);
+    let cells = rows.iter().flat_map(|row| {
+        Layout::horizontal(vec![Fill(1); usize::from(columns)]).spacing(2).split(*row).to_vec()
+    });
+    cells.take(usize::from(count)).collect()
+}
+
+fn graph(kind: &Kind<'_>, name: Piece, shared: &Shared, area: Rect, brush: &mut Brush<'_>) {
+    let Kind { names, now, curves, least, label, unit, limit } = kind;
+    let is_bytes = *unit == shared.units.giga_per_second();
+    let mut title = vec![name];
+    let colours = [Meaning::Load, Meaning::Writes];
+    for (((_, value), word), meaning) in
+        curves.iter().zip(now).zip(names).zip(colours).filter(|(((curve, _), _), _)| curve.is_some())
+    {
+        let value = match value {
+            Some(value) if is_bytes => giga_before_unit(shared.units, *value),
+            Some(value) => label(*value),
+            None => "-".to_owned(),
+        };
+        title.push(piece(*word, meaning));
+        title.push(piece(format!(" {value}  "), Meaning::Figure));
+    }
+    title.push(piece(*unit, Meaning::Quiet));
+    let mut open = Brush::new(brush.buffer, brush.theme, false);
+    open.panel(Rect { height: 1, ..area }, &title, &[]);
+    let most = curves.iter().flatten().map(|series| series.window_most()).fold(0.0, f64::max);
+    let mut scale = Scale::new(*least);
+    scale.fit(shared.load.at, most.max(limit.unwrap_or_default()));
+    let [first, second] = curves;
+    let mut drawn: Vec<Curve<'_>> = Vec::new();
+    drawn.extend(first.map(|series| Curve { series, meaning: Meaning::Load, filled: true }));
+    // A line along the ground would hide the lowest dots of the reads.
+    let second = second.filter(|series| series.window_most() > scale.top() / 100.0);
+    drawn.extend(second.map(|series| Curve { series, meaning: Meaning::Writes, filled: false }));
+    let graph = Graph {
+        curves: drawn,
+        top: if is_bytes { shared.units.axis(scale.top()) } else { scale.top() },
+        label,
+        level: limit.map(|limit| (limit, format!("limit {}", giga(shared.units, limit)))),
+        window: WINDOW,
+    };
+    graph.draw(brush, Rect { y: area.y + 1, height: area.height - 1, ..area }, shared.load.at);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn more_room_has_more_graphs_and_they_fill_it() {
+        let count = |width, height| grid(Rect::new(0, 0, width, height)).len();
+        assert_eq!([count(79, 16), count(79, 24), count(98, 9), count(150, 12)], [1, 2, 1, 2]);
+        assert_eq!([count(198, 23), count(298, 57), count(298, 9)], [4, 4, 4]);
+        for (width, height) in [(79, 16), (79, 45), (198, 23), (298, 57), (240, 12)] {
+            let area = Rect::new(3, 5, width, height);
+            let places = grid(area);
+            let bottom = places.iter().map(|place| place.bottom()).max();
+            let right = places.iter().map(|place| place.right()).max();
+            assert_eq!((bottom, right), (Some(area.bottom()), Some(area.right())), "{width}x{height}");
+        }
+    }
+}
