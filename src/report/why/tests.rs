@@ -316,7 +316,7 @@ fn a_software_drive_that_memory_serves_is_what_moves() {
     let hardware = scene.machine.hardware_drives().next().unwrap().clone();
     let name = DriveName::new("loop0");
     let kind = crate::machine::DriveKind::Loop;
-    scene.machine.drives.push(Drive { name: name.clone(), kind, ..hardware.clone() });
+    scene.machine.drives.push(crate::machine::Drive { name: name.clone(), kind, ..hardware.clone() });
     let disk = |read_bytes, queue_depth| DiskRates {
         reads: read_bytes / 4096.0,
         read_bytes,

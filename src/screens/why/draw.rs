@@ -4,10 +4,7 @@ use std::collections::BTreeMap;
 
 use ratatui::layout::{Position, Rect};
 
-use super::{
-    LEAST, Places, Rows, Source, Why,
-    history::{self, History},
-};
+use super::{LEAST, Places, Rows, Source, Why, history};
 use crate::{
     report::why::{
         PANELS, Panel, Sentence,
@@ -58,9 +55,8 @@ pub(super) fn draw(state: &Why, shared: &Shared, area: Rect, brush: &mut Brush<'
 
 fn now(state: &Why, shared: &Shared, area: Rect, sentence: &Sentence, brush: &mut Brush<'_>) {
     let contents = Contents::new(state, shared);
-    let places = Places::new(state, shared, area, sentence, |panel, width| {
-        contents.rows(panel, shared, &state.history, width)
-    });
+    let places =
+        Places::new(state, shared, area, sentence, |panel, width| contents.rows(panel, shared, width));
     let mut title = vec![piece("Why", Meaning::Heading)];
     if shared.is_simulated() && shared.load.source == LoadSource::Nothing {
         title.push(piece("  as the last test ended", Meaning::Quiet));
@@ -269,7 +265,7 @@ impl Contents {
     }
 
     /// Rows that fill it, with its frame.
-    pub(super) fn rows(&self, panel: Panel, shared: &Shared, history: &History, width: u16) -> Rows {
+    pub(super) fn rows(&self, panel: Panel, shared: &Shared, width: u16) -> Rows {
         let (edges, frame) = if shared.is_boxed() { (4, 2) } else { (2, 1) };
         let (needed, all) = match (panel, self.grid(panel)) {
             (Panel::Cpus, _) => (self.cpus.rows(width.saturating_sub(edges)), 0),
@@ -278,7 +274,7 @@ impl Contents {
         };
         let lines = self.lines(panel, width.saturating_sub(edges), u16::MAX).len();
         let rows = |rows: usize| u16::try_from(lines + rows).unwrap_or(u16::MAX).saturating_add(frame);
-        let has_curve = history.has(panel, shared);
+        let has_curve = history::has_curves(panel, shared);
         Rows { needed: rows(needed), most: if has_curve { u16::MAX } else { rows(all.max(needed)) } }
     }
 
@@ -326,7 +322,7 @@ impl Contents {
         let hidden = brush.lines(area, &lines, top_of_lines);
         let used = u16::try_from(lines.len()).unwrap_or(u16::MAX).min(area.height);
         let body = Rect { y: area.y + used, height: area.height - used, ..area };
-        let (above, curves) = if state.history.has(panel, shared) {
+        let (above, curves) = if history::has_curves(panel, shared) {
             match self.grid(panel) {
                 Some((grid, rows)) => history::split(body, rows.max(1) + 1, grid.rows.len() > rows),
                 None => (body, Rect::default()),

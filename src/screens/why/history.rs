@@ -84,6 +84,15 @@ pub(super) fn split(body: Rect, rows: usize, has_more: bool) -> (Rect, Rect) {
     (above, Rect { y: body.bottom() - height, height, ..body })
 }
 
+/// Whether a panel has curves.
+pub(super) fn has_curves(panel: Panel, shared: &Shared) -> bool {
+    match panel {
+        Panel::Profile => false,
+        Panel::Threads => shared.activity.threads.is_some(),
+        Panel::Cpus | Panel::Interrupts | Panel::Processes | Panel::Pressure => true,
+    }
+}
+
 impl History {
     /// Takes the rates of now; `false` if they were taken before.
     pub(super) fn take(&mut self, shared: &Shared) -> bool {
@@ -125,15 +134,6 @@ impl History {
             push(&mut self.threads, &mut self.most_threads, running, waiting);
         }
         true
-    }
-
-    /// Whether a panel has curves.
-    pub(super) fn has(&self, panel: Panel, shared: &Shared) -> bool {
-        match panel {
-            Panel::Profile => false,
-            Panel::Threads => shared.activity.threads.is_some(),
-            Panel::Cpus | Panel::Interrupts | Panel::Processes | Panel::Pressure => true,
-        }
     }
 
     /// Draws the curves of a panel.

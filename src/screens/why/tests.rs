@@ -135,8 +135,7 @@ fn what_a_table_lacks_has_one_row_where_the_table_needs_the_others() {
     shared.activity = Activity { threads: Some(threads), ..Activity::default() };
     let contents = |is_large| Contents::new(&Why { is_large, ..Why::default() }, &shared);
     // The frame, the heading and one row of the table, and each reason on two rows.
-    let history = history::History::default();
-    assert_eq!(contents(false).rows(Panel::Threads, &shared, &history, 60).needed, 2 + 2 + 4);
+    assert_eq!(contents(false).rows(Panel::Threads, &shared, 60).needed, 2 + 2 + 4);
     let lines = |is_large, height| contents(is_large).lines(Panel::Threads, 56, height).len();
     assert_eq!([lines(false, 6), lines(false, 5), lines(true, 5)], [4, 1, 4]);
     let [short] = &contents(false).lines(Panel::Threads, 70, 3)[..] else { panic!("one line") };

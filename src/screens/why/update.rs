@@ -115,9 +115,8 @@ impl Why {
     fn shown(&self, shared: &Shared, area: Rect) -> Option<(Sentence, Places, Contents)> {
         let Source::Now(sentence) = self.source(shared) else { return None };
         let contents = Contents::new(self, shared);
-        let places = Places::new(self, shared, area, &sentence, |panel, width| {
-            contents.rows(panel, shared, &self.history, width)
-        });
+        let places =
+            Places::new(self, shared, area, &sentence, |panel, width| contents.rows(panel, shared, width));
         Some((sentence, places, contents))
     }
 
