@@ -35,7 +35,8 @@ pub(super) fn draw(app: &App, brush: &mut Brush<'_>, area: Rect) {
     if all.is_empty() {
         let text = match app.shared.mode {
             Mode::Demo(_) => "No counters until a test runs.",
-            Mode::Live | Mode::Capture | Mode::Folder => "Counting; first bars after one second.",
+            Mode::Capture | Mode::Folder => "Captures and texts have no live counters.",
+            Mode::Live => "Counting; first bars after one second.",
         };
         brush.text(inside.x, inside.y, inside.width, text, Meaning::Quiet);
         return;

@@ -11,7 +11,7 @@
 //!  message
 //!  hints
 //! ```
-//! A capture has no counters and no row below the body. From 30 rows and 100 columns on panels have boxes; below that a panel has only a rule at the top. CPUs have a panel from 160
+//! From 30 rows and 100 columns on panels have boxes; below that a panel has only a rule at the top. CPUs have a panel from 160
 //! columns on. Below 80 columns there are no curves and tabs may be cut; below 24 rows the table has one row.
 
 use ratatui::layout::{
@@ -19,7 +19,7 @@ use ratatui::layout::{
     Layout as Split, Position, Rect,
 };
 
-use super::{App, Mode, commands, notice, overlay::Overlay, tabs};
+use super::{App, commands, notice, overlay::Overlay, tabs};
 use crate::{
     screens::widgets::paint::cells,
     ui::{About, ScreenId, command::Row, glyphs::GlyphSet, key_names::KeyNames},
@@ -78,9 +78,7 @@ impl Layout {
         let (width, height) = (columns.max(SMALLEST.0), rows.max(SMALLEST.1));
         let boxed = app.shared.is_boxed();
         let all = Rect::new(0, 0, width, height);
-        let has_counters = !matches!(app.shared.mode, Mode::Capture | Mode::Folder);
         let bar = match (boxed, height) {
-            _ if !has_counters => 0,
             (false, ..24) => 3,
             (false, _) => 4,
             (true, ..50) => 7,

@@ -179,9 +179,6 @@ const GROUPS: &[Group] = &[
 
 pub(crate) fn draw(app: &App, brush: &mut Brush<'_>) {
     let (left, right) = (app.layout().dstat, app.layout().reads);
-    if left.height == 0 {
-        return;
-    }
     let width = inner(left, brush.boxed).width;
     let shown: Vec<&Group> = GROUPS.iter().filter(|group| width >= group.from).collect();
     let note = unit_note(shown.len());
@@ -209,7 +206,8 @@ fn table(app: &App, brush: &mut Brush<'_>, inner: Rect, shown: &[&Group]) {
     if app.stats_bar.rows.is_empty() {
         let text = match app.shared.mode {
             Mode::Demo(_) => "No counters until a test runs: press {pull}",
-            Mode::Live | Mode::Capture | Mode::Folder => "Counting; first row after one second.",
+            Mode::Capture | Mode::Folder => "Captures and texts have no live counters.",
+            Mode::Live => "Counting; first row after one second.",
         };
         brush.text(body.x, body.y, body.width, &app.shared.keys.fill(text), Meaning::Quiet);
         return;
