@@ -13,7 +13,7 @@ pub enum GlyphSet {
     /// All of Unicode: curves of Braille dots.
     #[default]
     Braille,
-    /// The 256 characters of the VGA font (code page 437), which the Linux console has.
+    /// Characters that the kernel's own font and the fonts of distributions share: the Linux console.
     Blocks,
     /// Printable ASCII.
     Ascii,
@@ -24,7 +24,7 @@ pub enum GlyphSet {
 pub struct Glyph {
     /// As screens draw it.
     pub braille: char,
-    /// In the VGA font.
+    /// On the Linux console.
     pub blocks: char,
     /// In ASCII.
     pub ascii: char,
@@ -56,30 +56,30 @@ pub const GLYPHS: &[Glyph] = &[
     glyph('▆', '■', '#', "bar"),
     glyph('·', '·', '.', "empty part of a bar, separator"),
     glyph('█', '█', '#', "full cell"),
-    glyph('▓', '▓', '=', "shade of a heat map"),
-    glyph('▒', '▒', '-', "shade of a heat map"),
-    glyph('░', '░', '.', "shade of a heat map, margin"),
+    glyph('▓', '▒', '=', "shade of a heat map"),
+    glyph('▒', '░', '-', "shade of a heat map"),
+    glyph('░', '·', '.', "shade of a heat map, margin"),
     glyph('▁', '_', '_', "height 1 of 8"),
     glyph('▂', '_', '_', "height 2 of 8"),
-    glyph('▃', '▄', '.', "height 3 of 8"),
-    glyph('▄', '▄', '-', "height 4 of 8"),
-    glyph('▅', '▄', '=', "height 5 of 8"),
+    glyph('▃', '░', '.', "height 3 of 8"),
+    glyph('▄', '░', '-', "height 4 of 8"),
+    glyph('▅', '▒', '=', "height 5 of 8"),
     glyph('▇', '█', '#', "height 7 of 8"),
-    glyph('▌', '▌', '|', "left half"),
+    glyph('▌', '│', '|', "left half"),
     glyph('▏', '│', '_', "cursor of a text field"),
-    glyph('▲', '▲', '^', "finding, full place, better"),
-    glyph('▼', '▼', 'v', "link downtrained, worse"),
-    glyph('▽', '∩', 'n', "link limited by its slot"),
+    glyph('▲', '↑', '^', "finding, full place, better"),
+    glyph('▼', '↓', 'v', "link downtrained, worse"),
+    glyph('▽', '≤', 'n', "link limited by its slot"),
     glyph('●', '•', '*', "marked, in progress"),
-    glyph('○', '○', 'o', "partly marked, ignored"),
+    glyph('○', 'o', 'o', "partly marked, ignored"),
     glyph('▾', '-', '-', "unfolded row"),
-    glyph('▸', '►', '>', "folded row, moved card"),
-    glyph('◂', '◄', '<', "card that gives way"),
+    glyph('▸', '→', '>', "folded row, moved card"),
+    glyph('◂', '←', '<', "card that gives way"),
     glyph('›', '»', '>', "cursor of a list"),
     glyph('‹', '«', '<', "more columns on the left"),
-    glyph('✓', '√', '+', "done"),
+    glyph('✓', '+', '+', "done"),
     glyph('≈', '≈', '~', "adjusted by the kernel"),
-    glyph('↩', '◄', '<', "undone"),
+    glyph('↩', '«', '<', "undone"),
     glyph('±', '±', '~', "half width of an interval"),
     glyph('°', '°', ' ', "degrees"),
     glyph('…', '~', '~', "text that is cut"),
@@ -89,10 +89,10 @@ pub const GLYPHS: &[Glyph] = &[
     glyph('↓', '↓', 'v', "arrow key, more below"),
 ];
 
-/// Characters of code page 437 beyond ASCII, as the kernel's table of the VGA font maps them.
-const CODE_PAGE_437: &str = "☺☻♥♦♣♠•◘○◙♂♀♪♫☼►◄↕‼¶§▬↨↑↓→←∟↔▲▼⌂\
-    ÇüéâäàåçêëèïîìÄÅÉæÆôöòûùÿÖÜ¢£¥₧ƒáíóúñÑªº¿⌐¬½¼¡«»░▒▓│┤╡╢╖╕╣║╗╝╜╛┐└┴┬├─┼╞╟╚╔╩╦╠═╬╧╨╤╥╙╘╒╓╫╪┘┌█▄▌▐▀\
-    αßΓπΣσµτΦΘΩδ∞φε∩≡±≥≤⌠⌡÷≈°∙·√ⁿ²■";
+/// Characters beyond ASCII that a console has with each of four fonts: the kernel's own (code page 437), Debian's and
+/// Ubuntu's (Lat15 and Uni2 of console-setup) and Fedora's (eurlatgr). Half blocks, triangles and circles are in some alone.
+const CONSOLE: &str = "¡¢£¥§ª«¬°±²µ¶·º»¼½¿ÄÅÆÇÉÑÖÜßàáâäåæçèéêëìíîïñòóôö÷ùúûüÿƒπ•←↑→↓≈≤≥\
+    ─│┌┐└┘├┤┬┴┼═║╒╓╔╕╖╗╘╙╚╛╜╝╞╟╠╡╢╣╤╥╦╧╨╩╪╫╬█░▒■";
 
 /// Stands for a character that a set lacks.
 const UNKNOWN: char = '?';
@@ -107,8 +107,8 @@ impl GlyphSet {
         Self::ALL.into_iter().find(|(_, known)| *known == word).map(|(set, _)| set)
     }
 
-    /// The set for a terminal: ASCII for terminals without line drawing and for locales other than UTF-8, the VGA font's for
-    /// the Linux console. Without any locale TERM alone decides.
+    /// The set for a terminal: ASCII for terminals without line drawing and for locales other than UTF-8, blocks for the Linux
+    /// console. Without any locale TERM alone decides.
     pub fn of_terminal(term: Option<&str>, variable: &dyn Fn(&str) -> Option<String>) -> Self {
         const PLAIN: [&str; 9] = ["", "ansi", "dumb", "unknown", "vt52", "vt100", "vt102", "vt220", "vt320"];
         let locale = ["LC_ALL", "LC_CTYPE", "LANG"]
@@ -131,7 +131,7 @@ impl GlyphSet {
         match self {
             _ if (' '..='~').contains(&character) => true,
             Self::Braille => true,
-            Self::Blocks => CODE_PAGE_437.contains(character),
+            Self::Blocks => CONSOLE.contains(character),
             Self::Ascii => false,
         }
     }
@@ -146,7 +146,7 @@ impl GlyphSet {
         }
         if ('\u{2800}'..='\u{28ff}').contains(&character) {
             let dots = u32::from(character) - 0x2800;
-            return if self == Self::Blocks { halves(dots) } else { strokes(dots) };
+            return if self == Self::Blocks { shades(dots) } else { strokes(dots) };
         }
         match character {
             _ if self.has(character) => character,
@@ -215,18 +215,25 @@ fn filled(dots: u32, rows: std::ops::Range<usize>, left: bool) -> usize {
     ROWS[rows].iter().filter(|row| dots & bit(row) != 0).count()
 }
 
-/// A Braille cell as halves of a block.
-fn halves(dots: u32) -> char {
-    let [top_left, foot_left] = [0..2, 2..4].map(|rows| filled(dots, rows, true) > 0);
-    let [top_right, foot_right] = [0..2, 2..4].map(|rows| filled(dots, rows, false) > 0);
-    match (top_left || top_right, foot_left || foot_right) {
-        (false, false) => ' ',
-        (false, true) if dots & !(ROWS[3].0 | ROWS[3].1) == 0 => '_',
-        (false, true) => '▄',
-        (true, false) => '▀',
-        (true, true) if !(top_right || foot_right) => '▌',
-        (true, true) if !(top_left || foot_left) => '▐',
-        (true, true) => '█',
+/// A Braille cell as a line, or as a shade for how much of it is filled from the foot up.
+fn shades(dots: u32) -> char {
+    let [left, right] = [true, false].map(|left| {
+        let rows = filled(dots, 0..4, left);
+        (rows, rows == filled(dots, 4 - rows..4, left))
+    });
+    let stands = left.1 && right.1;
+    match (left.0, right.0) {
+        (0, 0) => ' ',
+        (4, 0) | (0, 4) => '│',
+        (left, right) if stands => match left + right {
+            8 => '█',
+            5.. => '▒',
+            3.. => '░',
+            _ => '_',
+        },
+        (3.., 0) | (0, 3..) => '│',
+        (left, right) if left + right >= 5 => '▒',
+        _ => '─',
     }
 }
 
@@ -295,12 +302,25 @@ mod tests {
 
     #[test]
     fn every_row_stays_within_its_set_and_stands_once() {
-        assert_eq!(CODE_PAGE_437.chars().count() + 95, 254, "256 without two more blanks");
         for (at, one) in GLYPHS.iter().enumerate() {
             assert!(GlyphSet::Blocks.has(one.blocks), "{one:?}");
             assert!((' '..='~').contains(&one.ascii) && !one.braille.is_ascii(), "{one:?}");
             assert!(GLYPHS[at + 1..].iter().all(|other| other.braille != one.braille), "{one:?}");
         }
+    }
+
+    #[test]
+    fn the_console_is_drawn_with_what_every_font_has() {
+        // drivers/tty/vt/cp437.uni of Linux, without ASCII, controls and the blank.
+        let kernel = "☺☻♥♦♣♠•◘○◙♂♀♪♫☼►◄↕‼¶§▬↨↑↓→←∟↔▲▼⌂ÇüéâäàåçêëèïîìÄÅÉæÆôöòûùÿÖÜ¢£¥₧ƒáíóúñÑªº¿⌐¬½¼¡«»░▒▓│┤╡╢╖╕╣║╗╝╜╛┐\
+            └┴┬├─┼╞╟╚╔╩╦╠═╬╧╨╤╥╙╘╒╓╫╪┘┌█▄▌▐▀αßΓπΣσµτΦΘΩδ∞φε∩≡±≥≤⌠⌡÷≈°∙·√ⁿ²■";
+        assert!(CONSOLE.chars().all(|c| kernel.contains(c)));
+        // Lat15-Fixed16, Debian's default, lacks the first ones, eurlatgr of Fedora the others.
+        assert!("√▀▄▌▐▓►◄○▲▼".chars().all(|c| kernel.contains(c) && !GlyphSet::Blocks.has(c)));
+        let drawn = GLYPHS.iter().map(|glyph| glyph.blocks).chain((0..256).map(shades));
+        assert!(drawn.into_iter().all(|c| GlyphSet::Blocks.has(c)));
+        let ramp: String = "⠀⣀⣤⣶⣿".chars().map(|c| GlyphSet::Blocks.translate(c)).collect();
+        assert_eq!(ramp, " _░▒█", "a curve's edge is shaded by its height");
     }
 
     #[test]
@@ -333,14 +353,15 @@ mod tests {
     }
 
     #[test]
-    fn dots_become_halves_and_strokes() {
+    fn dots_become_shades_and_strokes() {
         for (dots, blocks, ascii) in [
             ('⠀', ' ', ' '),
             ('⣀', '_', '_'),
-            ('⣤', '▄', '.'),
-            ('⠉', '▀', '\''),
+            ('⣤', '░', '.'),
+            ('⣶', '▒', '#'),
+            ('⠉', '─', '\''),
             ('⣿', '█', '#'),
-            ('⡇', '▌', '|'),
+            ('⡇', '│', '|'),
         ] {
             assert_eq!(GlyphSet::Blocks.translate(dots), blocks, "{dots}");
             assert_eq!(GlyphSet::Ascii.translate(dots), ascii, "{dots}");
