@@ -270,7 +270,9 @@ impl App {
         };
         let units = self.shared.units;
         let screen = if self.screen == PULL { MACHINE } else { self.screen };
-        *self = Self::new(opened.mode, opened.read, self.shared.size);
+        let opening = Self::new(opened.mode, opened.read, self.shared.size);
+        let before = std::mem::replace(self, opening);
+        self.inherit(before);
         self.screen = screen;
         if self.shared.units != units {
             self.switch_units();
@@ -492,6 +494,7 @@ pub fn update(app: &mut App, message: Message) -> Vec<Effect> {
         Message::Paste(text) => effects = keys::paste(app, &text),
         Message::Mouse(mouse) => effects = pointer::mouse(app, mouse),
         Message::Resize(columns, rows) => app.shared.size = (columns, rows),
+        Message::Background { is_light } => app.follow_background(is_light),
         Message::Opened(opened) => app.take_opened(*opened),
         Message::Tick(now) => {
             app.shared.now = now;

@@ -284,7 +284,7 @@ fn screen(origin: &Origin, display: &DisplayOptions) -> Result<ExitCode, Failure
     }
     let config = display::configuration()?.1;
     let theme = display.of_terminal(&config)?;
-    Ok(runtime::run(origin, &config, theme)?)
+    Ok(runtime::run(origin, &config, theme, display.asks_terminal(&config))?)
 }
 
 fn tree(origin: &Origin, args: TreeArgs) -> Result<Status, Failure> {

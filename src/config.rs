@@ -88,6 +88,17 @@ pub struct Names {
     pub columns: Vec<&'static str>,
 }
 
+/// Where a configuration is, for its first line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Place {
+    /// In this file.
+    File(PathBuf),
+    /// Nowhere yet: this file would be read.
+    Missing(PathBuf),
+    /// In no file.
+    Nowhere,
+}
+
 impl Config {
     /// The theme of that name: one of the file's, else a built-in one.
     pub fn theme_named(&self, name: &str) -> Option<Theme> {
@@ -108,10 +119,13 @@ impl Config {
     }
 
     /// The whole configuration as a file, with a comment for each key.
-    pub fn text(&self, path: Option<&PathBuf>) -> String {
-        let mut text = match path {
-            Some(path) => format!("# {}\n", path.display()),
-            None => "# no configuration file: these are the defaults\n".to_owned(),
+    pub fn text(&self, place: &Place) -> String {
+        let mut text = match place {
+            Place::File(path) => format!("# {}\n", path.display()),
+            Place::Missing(path) => {
+                format!("# these are the defaults; {} would change them and is not there\n", path.display())
+            }
+            Place::Nowhere => "# these are the defaults\n".to_owned(),
         };
         for key in KEYS {
             let _ = write!(text, "\n# {}\n# {}\n", key.help, key.values);
@@ -179,13 +193,13 @@ curves = ["red", 3]
         assert_eq!(config.profiles[0].1.depth, 1);
         assert_eq!(config.keys[1].1, [Key::Char('U'), Key::Ctrl('u')]);
         assert!(config.theme_named("mine").is_some_and(|theme| theme.palette == Palette::Dark));
-        let again = read(&config.text(None), &names()).unwrap();
-        assert_eq!(again, config, "{}", config.text(None));
+        let again = read(&config.text(&Place::Nowhere), &names()).unwrap();
+        assert_eq!(again, config, "{}", config.text(&Place::Nowhere));
     }
 
     #[test]
     fn the_defaults_are_printed_as_a_file_that_gives_them() {
-        let text = Config::default().text(None);
+        let text = Config::default().text(&Place::Nowhere);
         assert_eq!(read(&text, &names()).unwrap(), Config::default(), "{text}");
         assert_eq!(read("", &names()).unwrap(), Config::default());
         for key in KEYS {
@@ -264,7 +278,7 @@ curves = ["red", 3]
         ) {
             let text = lines.join("\n");
             if let Ok(config) = read(&text, &names()) {
-                prop_assert_eq!(read(&config.text(None), &names()).ok(), Some(config));
+                prop_assert_eq!(read(&config.text(&Place::Nowhere), &names()).ok(), Some(config));
             }
         }
     }

@@ -59,7 +59,12 @@ use crate::{
 const FRAME: Duration = Duration::from_millis(33);
 
 /// Shows a machine full screen until the user quits. The exit status is 0, or 128 + the signal.
-pub(crate) fn run(origin: &Origin, config: &Config, theme: Theme) -> anyhow::Result<ExitCode> {
+///
+/// The theme follows the terminal's background where `asks` is set and the terminal answers.
+///
+/// # Errors
+/// The machine cannot be read, or the terminal not be used.
+pub(crate) fn run(origin: &Origin, config: &Config, theme: Theme, asks: bool) -> anyhow::Result<ExitCode> {
     let clock = Clock::real();
     let root = origin.open()?;
     let read = startup::read_or_refuse(&*root)?;
@@ -71,6 +76,9 @@ pub(crate) fn run(origin: &Origin, config: &Config, theme: Theme) -> anyhow::Res
     let mut app = App::new(startup::mode(origin), read, terminal::size()?);
     app.configure(config, theme);
     screen.draw(&app)?;
+    if asks {
+        screen.ask_background()?;
+    }
     input::start(sender.clone(), Arc::clone(&over))?;
     let sampler = origin.is_live().then(|| {
         let (root, over) = (Arc::clone(&root), Arc::clone(&over));

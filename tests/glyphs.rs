@@ -1,4 +1,4 @@
-//! Characters and themes of every screen: within ASCII and the VGA font's 256, over all demos, and every drawn one in the table.
+//! Characters and themes of every screen: within ASCII and the console's fonts, over all demos, and every drawn one in the table.
 
 use std::{fs, path::Path, time::Duration};
 
@@ -57,7 +57,7 @@ fn no_screen_leaves_its_set_and_no_theme_changes_the_text() {
     over_all_screens(|headless, what| {
         let text = |palette| iodyno::ui::picture::text(&headless.picture(Theme::new(palette)));
         let plain = text(Palette::Plain);
-        for palette in [Palette::Light, Palette::HighContrast] {
+        for palette in [Palette::Light, Palette::Console, Palette::HighContrast] {
             assert_eq!(text(palette), plain, "{what} in {}", palette.word());
         }
         for set in [GlyphSet::Ascii, GlyphSet::Blocks] {

@@ -4,7 +4,7 @@ use super::{App, Effect};
 use crate::{
     config::{Config, Names},
     screens,
-    ui::theme::Theme,
+    ui::theme::{Palette, Theme},
 };
 
 /// Names that a configuration file may use.
@@ -34,6 +34,24 @@ impl App {
         self.refresh();
     }
 
+    /// Takes from the machine before what is the user's and not the machine's.
+    pub(super) fn inherit(&mut self, before: Self) {
+        (self.shared.themes, self.shared.theme) = (before.shared.themes, before.shared.theme);
+        self.screens.machine.inherit(before.screens.machine);
+        let (form, old) = (&mut self.screens.dyno.form, before.screens.dyno.form);
+        (form.workload, form.profiles) = (old.workload, old.profiles);
+        self.refresh();
+    }
+
+    /// Takes the colours for this background in place of the terminal's own sixteen; a theme that the user chose stays.
+    pub(super) fn follow_background(&mut self, is_light: bool) {
+        let now = self.shared.theme;
+        if now == Theme::COLOUR.with_glyphs(now.glyphs) {
+            let palette = if is_light { Palette::Light } else { Palette::Dark };
+            self.shared.theme = Theme::new(palette).with_glyphs(now.glyphs);
+        }
+    }
+
     /// Shows the next theme.
     pub(super) fn next_theme(&mut self) -> Vec<Effect> {
         let glyphs = self.shared.theme.glyphs;
@@ -43,7 +61,9 @@ impl App {
         let next = themes.get(at.map_or(0, |at| (at + 1) % themes.len().max(1)));
         if let Some((name, theme)) = next.cloned() {
             self.shared.theme = theme.with_glyphs(glyphs);
-            self.tell(format!("Theme {name}: `iodyno --theme {name}` or the configuration file keeps it"));
+            self.tell(format!(
+                "Theme {name}. To keep it: theme = \"{name}\" in the file that `iodyno config` names"
+            ));
         }
         Vec::new()
     }
@@ -59,8 +79,39 @@ mod tests {
         capacity, config,
         report::flatten::Sort,
         source::{self, origin::Origin},
-        ui::{Key, MachineRead},
+        ui::{Key, MachineRead, glyphs::GlyphSet},
     };
+
+    #[test]
+    fn another_machine_is_shown_as_the_user_chose() {
+        let mut app = app();
+        let text = "columns = [\"+temp\"]\nsort = \"-temp\"\n[workload]\nbs = \"64k\"\n[profiles.one]\niodepth = 1\n";
+        let config = config::read(text, &names()).unwrap();
+        let theme = Theme::new(Palette::Console).with_glyphs(GlyphSet::Blocks);
+        app.configure(&config, theme);
+        let read = self::app().shared;
+        let read = MachineRead { machine: read.machine, problems: Vec::new(), limits: read.limits };
+        let opened = crate::ui::message::Opened { name: "a text".to_owned(), mode: Mode::Capture, read };
+        let kept = app.screens.machine.kept_line();
+        update(&mut app, Message::Opened(Box::new(Ok(opened))));
+        assert_eq!((app.shared.theme, app.shared.themes.len()), (theme, Palette::ALL.len()));
+        assert_eq!(app.screens.machine.kept_line(), kept);
+        let form = &app.screens.dyno.form;
+        assert_eq!((form.workload.block_size.0, form.profiles.len()), (65536, 1));
+    }
+
+    #[test]
+    fn the_background_chooses_colours_unless_the_user_does() {
+        let mut app = app();
+        for (is_light, palette) in [(true, Palette::Light), (false, Palette::Dark)] {
+            app.shared.theme = Theme::COLOUR.with_glyphs(GlyphSet::Blocks);
+            update(&mut app, Message::Background { is_light });
+            assert_eq!(app.shared.theme, Theme::new(palette).with_glyphs(GlyphSet::Blocks));
+        }
+        app.shared.theme = Theme::new(Palette::HighContrast);
+        update(&mut app, Message::Background { is_light: true });
+        assert_eq!(app.shared.theme.palette, Palette::HighContrast);
+    }
 
     fn app() -> App {
         let (machine, problems) = source::read_machine(&*Origin::Demo("laptop".to_owned()).open().unwrap());
@@ -88,6 +139,6 @@ mod tests {
             update(&mut app, Message::Key(Key::Ctrl('t')));
             assert_ne!(app.shared.theme, before);
         }
-        assert_eq!(app.shared.themes.len(), 6);
+        assert_eq!(app.shared.themes.len(), 7);
     }
 }

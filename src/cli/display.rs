@@ -1,6 +1,6 @@
 //! Options of how screens look, and what the terminal's environment says where they are not given.
 
-use std::{env, fmt::Write as _, path::PathBuf};
+use std::{env, fmt::Write as _};
 
 use clap::{
     Args,
@@ -10,7 +10,7 @@ use clap::{
 use super::{Complaint, Failure, Status, failure::words, print};
 use crate::{
     app,
-    config::{self, AUTO, Config},
+    config::{self, AUTO, Config, Place},
     ui::{
         glyphs::GlyphSet,
         theme::{Palette, Theme},
@@ -20,7 +20,7 @@ use crate::{
 /// How screens look; default by the terminal.
 #[derive(Debug, Clone, Default, Args)]
 pub(super) struct DisplayOptions {
-    /// Colours: auto, 16, dark, light, high-contrast, plain, or a theme of the configuration file
+    /// Colours: auto, 16, dark, light, console, high-contrast, plain, or a theme of the configuration file
     #[arg(long, global = true, value_name = "NAME", help_heading = "Display")]
     pub theme: Option<String>,
     /// Characters; default by locale and TERM
@@ -42,6 +42,14 @@ impl DisplayOptions {
         let of_file = config.theme.as_ref().filter(|_| palette != Palette::Plain && !is_auto);
         let of_file = of_file.and_then(|name| config.theme_named(name));
         Ok(self.named(config)?.or(of_file).unwrap_or_else(|| Theme::new(palette)).with_glyphs(glyphs))
+    }
+
+    /// Whether neither an option nor the file nor the environment says which theme: the terminal is asked for its background.
+    pub(super) fn asks_terminal(&self, config: &Config) -> bool {
+        let is_named = |name: &String| name != AUTO;
+        let option = self.theme.as_ref();
+        let chosen = option.map_or_else(|| config.theme.as_ref().is_some_and(is_named), is_named);
+        !chosen && Palette::asks_terminal(&variable)
     }
 
     /// Refuses a theme that nobody has, whether the command shows colours or not.
@@ -101,14 +109,18 @@ pub(super) fn why_no_screen(term: Option<&str>) -> Option<Complaint> {
     })
 }
 
-/// The user's configuration with the path of its file, if there is one.
-pub(super) fn configuration() -> Result<(Option<PathBuf>, Config), Failure> {
+/// The user's configuration, and where it is.
+pub(super) fn configuration() -> Result<(Place, Config), Failure> {
     let found = config::of_process().map_err(|(path, error)| {
         Complaint::new(path.to_string_lossy(), words(&error), "correct its permissions, or remove it")
     })?;
-    let Some((path, text)) = found.path.zip(found.text) else { return Ok((None, Config::default())) };
+    let (path, text) = match (found.path, found.text) {
+        (Some(path), Some(text)) => (path, text),
+        (Some(path), None) => return Ok((Place::Missing(path), Config::default())),
+        (None, _) => return Ok((Place::Nowhere, Config::default())),
+    };
     match config::read(&text, &app::names()) {
-        Ok(config) => Ok((Some(path), config)),
+        Ok(config) => Ok((Place::File(path), config)),
         Err(wrong) => {
             let line = wrong.to_string();
             let (problem, fix) = line.rsplit_once("; ").unwrap_or((&line, "see `iodyno config --defaults`"));
@@ -128,9 +140,13 @@ pub(super) struct ConfigArgs {
 ///
 /// Options of the command line win over the file, as they do on the screen.
 pub(super) fn print_config(args: &ConfigArgs, display: &DisplayOptions) -> Result<Status, Failure> {
-    let (path, config) = if args.defaults { (None, Config::default()) } else { configuration()? };
-    let config = if args.defaults { config } else { display.over(config)? };
-    print(&format!("{}{}", config.text(path.as_ref()), commands_with_keys()))
+    let (place, config) = if args.defaults {
+        (Place::Nowhere, Config::default())
+    } else {
+        let (place, config) = configuration()?;
+        (place, display.over(config)?)
+    };
+    print(&format!("{}{}", config.text(&place), commands_with_keys()))
 }
 
 /// All commands with their usual keys, as comments for `[keys]`.
@@ -166,7 +182,8 @@ mod tests {
             options.of_terminal(&config).map(|theme| (theme.palette, theme.glyphs))
         };
         let options = DisplayOptions { theme: Some("light".to_owned()), glyphs: None };
-        let printed = options.over(config.clone()).map(|config| config.text(None)).unwrap_or_default();
+        let printed =
+            options.over(config.clone()).map(|config| config.text(&Place::Nowhere)).unwrap_or_default();
         assert!(printed.contains("theme = \"light\"") && printed.contains("glyphs = \"ascii\""), "{printed}");
         let light = with(Some("light"), Some(GlyphSet::Blocks));
         assert_eq!(light, Ok((Palette::Light, GlyphSet::Blocks)));

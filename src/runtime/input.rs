@@ -25,7 +25,9 @@ use signal_hook::{
 };
 use termina::{
     Event, Parser,
+    escape::osc::{ColorOrQuery, DynamicColorNumber, Osc},
     event::{KeyCode, KeyEvent, KeyEventKind, Modifiers, MouseButton, MouseEventKind},
+    style::RgbColor,
 };
 
 use super::terminal;
@@ -110,6 +112,8 @@ struct Keys {
     is_fed: bool,
     /// The text of a paste that is open.
     pasted: Option<Vec<u8>>,
+    /// An answer of the terminal is open: its rest is no key, however late it comes.
+    is_answer: bool,
     /// The latest bytes, as many as a bracket of a paste has.
     latest: VecDeque<u8>,
 }
@@ -118,6 +122,7 @@ impl Keys {
     fn patience(&self) -> Duration {
         match (&self.pasted, self.is_fed) {
             (Some(_), _) => PASTE_REST,
+            (None, true) if self.is_answer => PASTE_REST,
             (None, true) => REST,
             (None, false) => LOOK,
         }
@@ -131,6 +136,11 @@ impl Keys {
                 self.latest.pop_front();
             }
             self.latest.push_back(*byte);
+            self.is_answer = match (self.is_answer, byte) {
+                (false, b']') => self.latest.iter().rev().nth(1) == Some(&b'\x1b'),
+                (true, b'\x07' | b'\\') => false,
+                (is_answer, _) => is_answer,
+            };
             if let Some(text) = &mut self.pasted {
                 if text.len() < MOST_PASTED {
                     text.push(*byte);
@@ -151,7 +161,7 @@ impl Keys {
     /// What is there when nothing more came: a key whose bytes also begin another, a paste without an end. The beginning of a
     /// key is dropped.
     fn rest(&mut self) -> Vec<Event> {
-        self.is_fed = false;
+        (self.is_fed, self.is_answer) = (false, false);
         let mut parser = mem::take(&mut self.parser);
         parser.parse(&[], false);
         self.end_paste().into_iter().chain(std::iter::from_fn(|| parser.pop())).collect()
@@ -200,6 +210,12 @@ fn translate(event: Event) -> Option<Message> {
             Some(Message::Mouse(Mouse { column: mouse.column, row: mouse.row, action }))
         }
         Event::Paste(text) => Some(Message::Paste(text)),
+        Event::Osc(Osc::ChangeDynamicColors(DynamicColorNumber::TextBackgroundColor, colours)) => {
+            let [ColorOrQuery::Color(RgbColor { red, green, blue })] = colours[..] else { return None };
+            // Weights of ITU-R BT.601, in thousandths.
+            let brightness = 299 * u32::from(red) + 587 * u32::from(green) + 114 * u32::from(blue);
+            Some(Message::Background { is_light: brightness > 127_500 })
+        }
         _ => None,
     }
 }
@@ -270,6 +286,28 @@ mod tests {
         assert_eq!(codes(keys.take(b"q")), [KeyCode::Char('q')]);
         assert_eq!(keys.take(b"\x1b[1"), []);
         assert_eq!(keys.rest(), [], "a key that never ended is none");
+        assert_eq!(codes(keys.take(b"q")), [KeyCode::Char('q')]);
+    }
+
+    #[test]
+    fn the_terminal_answers_with_its_background_and_its_answer_is_no_key() {
+        for (answer, is_light) in [
+            (&b"\x1b]11;rgb:ffff/ffff/dddd\x1b\\"[..], true),
+            (b"\x1b]11;rgb:fdfd/f6f6/e3e3\x07", true),
+            (b"\x1b]11;rgb:0000/2b2b/3636\x1b\\", false),
+        ] {
+            let mut keys = Keys::default();
+            let (first, rest) = answer.split_at(9);
+            assert_eq!(keys.take(first), []);
+            assert_eq!(keys.patience(), PASTE_REST, "the rest may come late");
+            let messages: Vec<_> = keys.take(rest).into_iter().filter_map(translate).collect();
+            assert_eq!(messages, [Message::Background { is_light }]);
+            assert_eq!(keys.patience(), REST);
+            assert_eq!(codes(keys.take(b"q")), [KeyCode::Char('q')]);
+        }
+        let mut keys = Keys::default();
+        assert_eq!(keys.take(b"\x1b]11;rgb:ff"), []);
+        assert_eq!(keys.rest(), [], "an answer that never ended is none");
         assert_eq!(codes(keys.take(b"q")), [KeyCode::Char('q')]);
     }
 

@@ -45,6 +45,9 @@ const FRAME_WAIT: Duration = Duration::from_millis(20);
 /// How long a terminal may take for its last output. Then only its modes are restored.
 const RESTORE_WAIT: Duration = Duration::from_millis(500);
 
+/// OSC 11 of xterm's ctlseqs: "What is the text background colour?"
+const ASK_BACKGROUND: &[u8] = b"\x1b]11;?\x1b\\";
+
 /// CAN ends an escape sequence that was cut off (ECMA-48 8.3.6).
 const CANCEL: &[u8] = b"\x18";
 
@@ -111,6 +114,12 @@ impl Screen {
         self.bytes.write_all(sequence.as_bytes())?;
         output::write(&mut self.bytes)?;
         Ok(Ok(clipboard::sent(text.len(), format, tmux)))
+    }
+
+    /// Asks for the colour of the background; an answer comes as a message.
+    pub fn ask_background(&mut self) -> io::Result<()> {
+        self.bytes.write_all(ASK_BACKGROUND)?;
+        output::write(&mut self.bytes)
     }
 
     /// The next frame is sent whole.

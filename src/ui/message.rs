@@ -21,6 +21,11 @@ pub enum Message {
     Mouse(Mouse),
     /// The terminal has this many columns and rows now.
     Resize(u16, u16),
+    /// The terminal answered with its background.
+    Background {
+        /// Whether dark text can be read on it.
+        is_light: bool,
+    },
     /// Another machine was opened, or why not.
     Opened(Box<Result<Opened, Failed>>),
     /// Time went on.

@@ -65,6 +65,8 @@ pub enum Palette {
     Dark,
     /// 256 colours on a light background.
     Light,
+    /// The bright ones of sixteen colours, and no text dim: the Linux console, whose dark blue and grey are hard to read.
+    Console,
     /// The bright ones of sixteen colours on black.
     HighContrast,
     /// None.
@@ -73,10 +75,11 @@ pub enum Palette {
 
 impl Palette {
     /// All of them with their words, the default first.
-    pub const ALL: [(Self, &'static str, &'static str); 5] = [
+    pub const ALL: [(Self, &'static str, &'static str); 6] = [
         (Self::Sixteen, "16", "the terminal's own sixteen colours"),
         (Self::Dark, "dark", "256 colours for dark backgrounds"),
         (Self::Light, "light", "256 colours for light backgrounds"),
+        (Self::Console, "console", "bright colours for the Linux console"),
         (Self::HighContrast, "high-contrast", "bright colours on black, nothing dim"),
         (Self::Plain, "plain", "no colour: bold, dim and reversed text"),
     ];
@@ -91,15 +94,17 @@ impl Palette {
         Self::ALL.iter().find(|(palette, _, _)| *palette == self).map_or("", |(_, word, _)| word)
     }
 
-    /// The palette for a terminal: none with `NO_COLOR` (no-color.org), dark or light where `COLORFGBG` (rxvt, Konsole)
-    /// names the background and 256 colours are there, else the terminal's own sixteen.
+    /// The palette for a terminal: none with `NO_COLOR` (no-color.org), bright colours on the Linux console, dark or light where
+    /// `COLORFGBG` (rxvt, Konsole) names the background and 256 colours are there, else the terminal's own sixteen.
     pub fn of_terminal(variable: &dyn Fn(&str) -> Option<String>) -> Self {
         let set = |name: &str| variable(name).filter(|value| !value.is_empty());
         if set("NO_COLOR").is_some() {
             return Self::Plain;
         }
-        let many = set("COLORTERM").is_some()
-            || set("TERM").is_some_and(|term| term.contains("256color") || term.contains("direct"));
+        if set("TERM").is_some_and(|term| term == "linux" || term.starts_with("linux-")) {
+            return Self::Console;
+        }
+        let many = has_many(variable);
         let background = set("COLORFGBG").and_then(|pair| pair.rsplit(';').next()?.parse::<u8>().ok());
         match background {
             Some(7 | 15) if many => Self::Light,
@@ -107,6 +112,19 @@ impl Palette {
             _ => Self::Sixteen,
         }
     }
+
+    /// Whether the terminal may be asked for its background (OSC 11 of xterm): its environment does not name it, and there are
+    /// 256 colours to choose from.
+    pub fn asks_terminal(variable: &dyn Fn(&str) -> Option<String>) -> bool {
+        Self::of_terminal(variable) == Self::Sixteen && has_many(variable)
+    }
+}
+
+/// Whether a terminal has 256 colours.
+fn has_many(variable: &dyn Fn(&str) -> Option<String>) -> bool {
+    let set = |name: &str| variable(name).filter(|value| !value.is_empty());
+    set("COLORTERM").is_some()
+        || set("TERM").is_some_and(|term| term.contains("256color") || term.contains("direct"))
 }
 
 /// How styles look, and which characters are drawn.
@@ -285,6 +303,17 @@ mod tests {
         assert_eq!(palette(&[many, ("COLORFGBG", "0;15")]), Palette::Light);
         assert_eq!(palette(&[many, ("COLORFGBG", "15;default;0")]), Palette::Dark);
         assert_eq!(palette(&[("TERM", "rxvt"), ("COLORFGBG", "0;15")]), Palette::Sixteen, "16 colours");
+        let asks = |set: &[(&str, &str)]| {
+            let find = |name: &str| set.iter().find(|(key, _)| *key == name).map(|(_, v)| (*v).to_owned());
+            Palette::asks_terminal(&find)
+        };
+        assert!(asks(&[many]));
+        for known in [("COLORFGBG", "0;15"), ("NO_COLOR", "1"), ("TERM", "linux")] {
+            assert!(!asks(&[known, many]), "{known:?}");
+        }
+        assert!(!asks(&[("TERM", "vt220")]), "16 colours have no light variant");
+        assert_eq!(palette(&[("TERM", "linux")]), Palette::Console);
+        assert_eq!(palette(&[("TERM", "linux"), ("NO_COLOR", "1")]), Palette::Plain);
         assert_eq!(palette(&[many, ("COLORFGBG", "0;15"), ("NO_COLOR", "1")]), Palette::Plain);
     }
 

@@ -156,6 +156,12 @@ impl Tree {
         (self.has_own_columns, self.has_own_sort) = (columns.is_some(), sort.is_some());
     }
 
+    /// Takes columns and order from the tree of another machine.
+    pub(crate) fn inherit(&mut self, before: Self) {
+        (self.choice, self.sort) = (before.choice, before.sort);
+        (self.has_own_columns, self.has_own_sort) = (before.has_own_columns, before.has_own_sort);
+    }
+
     /// Takes what [`Self::kept_line`] wrote at an earlier start; the configuration file wins.
     fn restore(&mut self, line: &str) {
         if !self.has_own_columns {

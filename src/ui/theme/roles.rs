@@ -42,7 +42,7 @@ pub const ROLES: [Role; 16] = [
     role("selected", "the selected row, reversed", &[Meaning::Selected], Modifier::REVERSED, None, None, None, Some(Color::White)),
     role("marked", "marked drives, staged values, SIMULATED", &[Meaning::Marked, Meaning::NotLive], BOLD, Some(Color::Magenta), Some(177), Some(90), Some(Color::LightMagenta)),
     role("good", "as fast as it can be", &[Meaning::Good], NONE, Some(Color::Green), Some(114), Some(22), Some(Color::LightGreen)),
-    role("reads", "reads, load below the limit", &[Meaning::Load], NONE, Some(Color::Blue), Some(75), Some(25), Some(Color::LightCyan)),
+    role("reads", "reads, load below the limit", &[Meaning::Load], NONE, Some(Color::LightBlue), Some(75), Some(25), Some(Color::LightCyan)),
     role("writes", "writes", &[Meaning::Writes], NONE, Some(Color::Magenta), Some(176), Some(127), Some(Color::LightMagenta)),
     role("warning", "slower than it could be, a full shared link", &[Meaning::Warning], BOLD, Some(Color::Yellow), Some(221), Some(94), Some(Color::LightYellow)),
     role("problem", "something failed, a finding of severity high", &[Meaning::Problem], BOLD, Some(Color::Red), Some(210), Some(124), Some(Color::LightRed)),
@@ -71,6 +71,7 @@ impl Role {
             Palette::Sixteen => self.sixteen,
             Palette::Dark => indexed(self.dark),
             Palette::Light => indexed(self.light),
+            Palette::Console => bright(self.sixteen),
             Palette::HighContrast => self.contrast,
             Palette::Plain => None,
         }
@@ -80,8 +81,22 @@ impl Role {
     pub(super) fn modifier(&self, palette: Palette) -> Modifier {
         match palette {
             Palette::Dark | Palette::Light | Palette::HighContrast => self.modifier - DIM,
-            Palette::Sixteen | Palette::Plain => self.modifier,
+            Palette::Console if self.meanings.contains(&Meaning::Quiet) => self.modifier - DIM,
+            Palette::Console | Palette::Sixteen | Palette::Plain => self.modifier,
         }
+    }
+}
+
+/// The bright one of a pair of the sixteen colours.
+const fn bright(colour: Option<Color>) -> Option<Color> {
+    match colour {
+        Some(Color::Red) => Some(Color::LightRed),
+        Some(Color::Green) => Some(Color::LightGreen),
+        Some(Color::Yellow) => Some(Color::LightYellow),
+        Some(Color::Blue) => Some(Color::LightBlue),
+        Some(Color::Magenta) => Some(Color::LightMagenta),
+        Some(Color::Cyan) => Some(Color::LightCyan),
+        other => other,
     }
 }
 
@@ -99,14 +114,28 @@ pub(super) const fn curves(palette: Palette) -> [Color; CURVES] {
         Color::Green,
         Color::Magenta,
         Color::Yellow,
-        Color::Blue,
+        Color::LightBlue,
         Color::LightRed,
         Color::LightCyan,
         Color::LightGreen,
         Color::LightMagenta,
         Color::LightYellow,
-        Color::LightBlue,
+        Color::Blue,
         Color::Red,
+    ];
+    const CONSOLE: [Color; CURVES] = [
+        Color::LightCyan,
+        Color::LightGreen,
+        Color::LightMagenta,
+        Color::LightYellow,
+        Color::LightBlue,
+        Color::LightRed,
+        Color::White,
+        Color::Cyan,
+        Color::Green,
+        Color::Magenta,
+        Color::Yellow,
+        Color::Gray,
     ];
     const CONTRAST: [Color; CURVES] = [
         Color::LightCyan,
@@ -125,6 +154,7 @@ pub(super) const fn curves(palette: Palette) -> [Color; CURVES] {
     match palette {
         Palette::Dark => numbered([80, 114, 176, 221, 75, 210, 123, 157, 219, 229, 111, 203]),
         Palette::Light => numbered([24, 22, 90, 94, 25, 124, 30, 64, 133, 130, 61, 160]),
+        Palette::Console => CONSOLE,
         Palette::HighContrast => CONTRAST,
         Palette::Sixteen | Palette::Plain => SIXTEEN,
     }
@@ -203,6 +233,48 @@ mod tests {
                     assert!(contrast(rgb(number), ground) >= 3.0, "curve {number} on {ground:?}");
                 }
             }
+        }
+    }
+
+    /// The sixteen colours of the Linux console and of xterm, as the kernel and xterm set them.
+    fn sixteen(colour: Color, is_console: bool) -> [f64; 3] {
+        let (dark, low, high) = if is_console { (170.0, 85.0, 255.0) } else { (205.0, 0.0, 255.0) };
+        match colour {
+            Color::Blue if !is_console => [0.0, 0.0, 238.0],
+            Color::LightBlue if !is_console => [92.0, 92.0, 255.0],
+            Color::Yellow if is_console => [170.0, 85.0, 0.0],
+            Color::Red => [dark, 0.0, 0.0],
+            Color::Green => [0.0, dark, 0.0],
+            Color::Yellow => [dark, dark, 0.0],
+            Color::Blue => [0.0, 0.0, dark],
+            Color::Magenta => [dark, 0.0, dark],
+            Color::Cyan => [0.0, dark, dark],
+            Color::LightRed => [high, low, low],
+            Color::LightGreen => [low, high, low],
+            Color::LightYellow => [high, high, low],
+            Color::LightBlue => [low, low, high],
+            Color::LightMagenta => [high, low, high],
+            Color::LightCyan => [low, high, high],
+            Color::White => [high; 3],
+            _ => [dark; 3],
+        }
+    }
+
+    #[test]
+    fn sixteen_colours_can_be_read_on_black() {
+        for (palette, is_console, least) in [(Palette::Console, true, 4.0), (Palette::Sixteen, false, 3.5)] {
+            for row in ROLES.iter().filter(|row| row.name != "background") {
+                let is = row.colour(palette).map(|colour| contrast(sixteen(colour, is_console), [0.0; 3]));
+                assert!(is.is_none_or(|is| is >= least), "{} of {}: {is:.2?}", row.name, palette.word());
+            }
+            // Ten drives have curves of their own on the largest demo.
+            for colour in &curves(palette)[..10] {
+                let is = contrast(sixteen(*colour, is_console), [0.0; 3]);
+                assert!(is >= 2.5, "curve {colour} of {}: {is:.2}", palette.word());
+            }
+        }
+        for row in ROLES.iter().filter(|row| row.name != "lines") {
+            assert!(!row.modifier(Palette::Console).contains(DIM), "{}: dim is dark grey there", row.name);
         }
     }
 
