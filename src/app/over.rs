@@ -27,6 +27,20 @@ const OPEN: [&str; 3] = [
     "Enter without a path goes back to the machine before.",
 ];
 
+/// What the mouse does, for the help.
+const MOUSE: &[(&str, &str)] = &[
+    ("click", "Show a tab, select a row, sort by a heading, run what the footer names"),
+    ("wheel", "Scroll the list or the text under the pointer"),
+    ("drag", "On a curve: the figures of that span of time; a click or {back} clears it"),
+    ("Shift", "With it most terminals select text, as in other programs"),
+];
+
+/// Where things are kept, for the help.
+const FILES: &[(&str, &str)] = &[
+    ("settings", "`iodyno config` prints keys, colours and units with the path of their file"),
+    ("changes", "`iodyno tune list` prints the changed settings of drives, `iodyno tune undo` restores them"),
+];
+
 /// Title, lines and the line of the cursor of a text over the screen, as wide as its area.
 fn text(app: &App, area: Rect) -> Option<(String, Vec<Vec<Piece>>, Option<usize>)> {
     let width = area.width.saturating_sub(4);
@@ -210,6 +224,13 @@ fn help_lines(app: &App, width: u16) -> Vec<Vec<Piece>> {
     lines.push(Vec::new());
     lines.push(vec![piece("Everywhere", Meaning::Heading)]);
     lines.extend(keys(None));
+    for (heading, rows) in [("Mouse", MOUSE), ("Files", FILES)] {
+        lines.push(Vec::new());
+        lines.push(vec![piece(heading, Meaning::Heading)]);
+        lines.extend(
+            rows.iter().flat_map(|(what, text)| explained(what, Meaning::Key, &app.shared.keys.fill(text))),
+        );
+    }
     lines
 }
 
@@ -259,5 +280,26 @@ fn draw_palette(app: &App, brush: &mut Brush<'_>, area: Rect, palette: &Palette)
     scroll::mark(&mut Brush::new(brush.buffer, brush.theme, true), area, scroll::ROWS, hidden);
     if found.is_empty() {
         brush.text(inner.x + 1, inner.y + 1, inner.width, "no such command here", Meaning::Quiet);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{findings::FINDINGS, model::options::OPTIONS};
+
+    #[test]
+    fn what_is_said_of_a_finding_names_fields_of_the_form() {
+        let words = |lines: Vec<Vec<Piece>>| -> String {
+            lines.into_iter().flatten().map(|(text, _)| text + " ").collect()
+        };
+        for row in FINDINGS {
+            let remedies = [row.remedy, row.generally].map(|text| words(paragraph(text, Meaning::Text, 200)));
+            let text = words(explanation(row, 200)) + &remedies.concat();
+            let option = OPTIONS.iter().find(|option| text.contains(&format!("--{}", option.name)));
+            assert!(option.is_none(), "{:?} names {:?}", row.id, option.map(|option| option.name));
+        }
+        let polls = findings::row("no-poll-queues").map(|row| words(explanation(row, 200)));
+        assert!(polls.is_some_and(|text| text.contains("Polled completions (hipri)")));
     }
 }

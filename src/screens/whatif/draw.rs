@@ -19,7 +19,6 @@ use crate::{
                 simulated,
             },
             scroll::{self, out_of_sight},
-            words::as_fields,
         },
     },
     text::Label,
@@ -124,7 +123,7 @@ pub(super) fn lines(state: &WhatIf, shared: &Shared, entry: &Entry, width: u16) 
             &[("Enter", "start"), ("Esc", "cancel")],
             width,
         ));
-        lines.extend(paragraph(&as_fields(&why.to_string()), Meaning::Quiet, width));
+        lines.extend(paragraph(&why.to_string(), Meaning::Quiet, width));
         lines.push(Vec::new());
     }
     lines.extend(paragraph(row.question, Meaning::Figure, width));
@@ -146,8 +145,7 @@ pub(super) fn lines(state: &WhatIf, shared: &Shared, entry: &Entry, width: u16) 
         }
         Err(needs) => {
             field(&mut lines, "arms", row.arms, Meaning::Text, width);
-            let needs = as_fields(&format!("it {needs}"));
-            field(&mut lines, "not here", &needs, Meaning::Warning, width);
+            field(&mut lines, "not here", &format!("it {needs}"), Meaning::Warning, width);
         }
     }
     if row.id.0 == "own" {

@@ -11,6 +11,7 @@ use ratatui::{
 };
 use unicode_width::UnicodeWidthStr;
 
+use super::words::as_fields;
 use crate::{
     capacity::bottleneck::FULL,
     report,
@@ -100,13 +101,18 @@ pub fn hanging(lead: Piece, text: &str, meaning: Meaning, most: u16) -> Vec<Vec<
     let indent = cells(&lead.0);
     let blank = piece(" ".repeat(usize::from(indent)), lead.1);
     let leads = std::iter::once(lead).chain(std::iter::repeat(blank));
-    let lines = leads.zip(wrap(text, most.saturating_sub(indent)));
+    let lines = leads.zip(wrap(&prose(text, meaning), most.saturating_sub(indent)));
     lines.map(|(lead, line)| vec![lead, piece(line, meaning)]).collect()
 }
 
 /// `text` in lines of at most `most` cells.
 pub fn paragraph(text: &str, meaning: Meaning, most: u16) -> Vec<Vec<Piece>> {
-    wrap(text, most).into_iter().map(|line| vec![piece(line, meaning)]).collect()
+    wrap(&prose(text, meaning), most).into_iter().map(|line| vec![piece(line, meaning)]).collect()
+}
+
+/// A text as the screen words it: it has fields where the command line has options. A command to copy stays.
+fn prose(text: &str, meaning: Meaning) -> String {
+    if meaning == Meaning::Key { text.to_owned() } else { as_fields(text) }
 }
 
 /// A label, padded to `wide` cells.
