@@ -4,197 +4,18 @@
 
 #[path = "common/loop_device.rs"]
 mod loop_device;
+#[path = "common/terminal.rs"]
+mod terminal;
 
 use std::{
-    fs::{self, File},
-    io::{Read, Write},
-    num::NonZero,
-    os::unix::fs::{OpenOptionsExt, PermissionsExt},
-    path::Path,
-    process::Command,
-    sync::{
-        Arc, Mutex, PoisonError,
-        atomic::{AtomicBool, Ordering},
-    },
-    thread::{self, JoinHandle},
+    fs, io::Read, os::unix::fs::PermissionsExt, path::Path, process::Command, sync::PoisonError, thread,
     time::Duration,
 };
 
 use loop_device::LoopDevice;
-use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system};
-use rustix::{
-    event::{PollFd, PollFlags, Timespec, poll},
-    process::{Pid, Signal, kill_process},
-};
-
-/// A folder that root can make where others look for one that is not there would spoil their tests.
-const STATE: &str = concat!(env!("CARGO_TARGET_TMPDIR"), "/terminal-state");
-
-fn cells(count: u16) -> NonZero<u16> {
-    NonZero::new(count).expect("no terminal is empty")
-}
-
-/// A program in a terminal of its own.
-struct Terminal {
-    master: Box<dyn MasterPty + Send>,
-    keys: Box<dyn Write + Send>,
-    child: Box<dyn Child + Send + Sync>,
-    screen: Arc<Mutex<vt100::Parser>>,
-    /// Reads what is drawn, until the next output after `hung_up` is set.
-    reader: JoinHandle<()>,
-    hung_up: Arc<AtomicBool>,
-}
-
-impl Terminal {
-    fn start(arguments: &[&str]) -> Self {
-        Self::start_with(arguments, Path::new(STATE))
-    }
-
-    /// With the journal in `state`.
-    fn start_with(arguments: &[&str], state: &Path) -> Self {
-        let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_iodyno"));
-        command.args(arguments);
-        Self::run(command, state, (120, 40))
-    }
-
-    fn run(mut command: CommandBuilder, state: &Path, (cols, rows): (u16, u16)) -> Self {
-        let size = PtySize { rows, cols, pixel_width: 0, pixel_height: 0 };
-        let pair = native_pty_system().openpty(size).expect("a pty");
-        command.env("TERM", "xterm-256color");
-        command.env("IODYNO_STATE_DIR", state);
-        let child = pair.slave.spawn_command(command).expect("it starts");
-        let parser = vt100::Parser::new(cells(size.rows), cells(size.cols), 0);
-        let screen = Arc::new(Mutex::new(parser));
-        let mut output = pair.master.try_clone_reader().expect("a reader");
-        let seen = Arc::clone(&screen);
-        let hung_up = Arc::new(AtomicBool::new(false));
-        let over = Arc::clone(&hung_up);
-        let reader = thread::spawn(move || {
-            let mut buffer = [0; 8192];
-            while let Ok(read @ 1..) = output.read(&mut buffer) {
-                seen.lock().unwrap_or_else(PoisonError::into_inner).process(&buffer[..read]);
-                if over.load(Ordering::Relaxed) {
-                    return;
-                }
-            }
-        });
-        let keys = pair.master.take_writer().expect("a writer");
-        Self { master: pair.master, keys, child, screen, reader, hung_up }
-    }
-
-    /// Closes the terminal, as a window that is closed or a connection that drops, while the program draws: its exit status.
-    fn hang_up(mut self) -> u32 {
-        self.hung_up.store(true, Ordering::Relaxed);
-        self.press("jkjkjkjkjkjk");
-        self.reader.join().expect("the program draws");
-        drop((self.keys, self.master));
-        self.child.wait().expect("it ends").exit_code()
-    }
-
-    /// Takes no more output and stays open, as a stopped terminal or a dead serial line, until the program cannot write: the
-    /// kernel keeps 64 KiB for a terminal that does not read.
-    fn stall(&mut self) {
-        self.hung_up.store(true, Ordering::Relaxed);
-        let name = self.master.tty_name().expect("a name");
-        let terminal = File::options().read(true).custom_flags(libc::O_NOCTTY).open(name).expect("it opens");
-        let is_full = || {
-            let mut terminal = [PollFd::new(&terminal, PollFlags::OUT)];
-            poll(&mut terminal, Some(&Timespec::default())).expect("it is polled");
-            !terminal[0].revents().contains(PollFlags::OUT)
-        };
-        let mut full = 0;
-        for _ in 0..12_000 {
-            self.press("2j4j");
-            thread::sleep(Duration::from_millis(10));
-            full = if is_full() { full + 1 } else { 0 };
-            // Room comes and goes while the reader's last output is taken.
-            if full > 100 {
-                return;
-            }
-        }
-        panic!("the terminal took all output for two minutes");
-    }
-
-    /// Ends it, by `q` where no signal is given: when it has had time to know that nothing is taken. On a busy machine that
-    /// may be later: then the question is closed, and `q` is pressed again.
-    fn leave(&mut self, signal: Option<Signal>) {
-        if let Some(signal) = signal {
-            return self.signal(signal);
-        }
-        for _ in 0..10 {
-            thread::sleep(Duration::from_secs(2));
-            self.press("1q");
-            let ended = (0..250).any(|_| {
-                thread::sleep(Duration::from_millis(20));
-                self.child.try_wait().expect("it is ours").is_some()
-            });
-            if ended {
-                return;
-            }
-            self.press("\u{1b}");
-        }
-    }
-
-    fn signal(&self, signal: Signal) {
-        let id = self.child.process_id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
-        kill_process(id.expect("it runs"), signal).expect("it is ours");
-    }
-
-    /// The exit status, if it ends soon.
-    fn ends_soon(&mut self) -> Option<u32> {
-        (0..6000).find_map(|_| {
-            thread::sleep(Duration::from_millis(20));
-            self.child.try_wait().expect("it is ours").map(|status| status.exit_code())
-        })
-    }
-
-    fn look<T>(&self, at: impl FnOnce(&vt100::Screen) -> T) -> T {
-        at(self.screen.lock().unwrap_or_else(PoisonError::into_inner).screen())
-    }
-
-    fn press(&mut self, keys: &str) {
-        self.keys.write_all(keys.as_bytes()).expect("keys are taken");
-        self.keys.flush().expect("keys are taken");
-    }
-
-    fn wait_for(&self, what: &str, wanted: impl Fn(&vt100::Screen) -> bool) {
-        const LOOK: Duration = Duration::from_millis(20);
-        let came = (0..6000).any(|_| {
-            let there = self.look(&wanted);
-            if !there {
-                thread::sleep(LOOK);
-            }
-            there
-        });
-        assert!(came, "{what} did not come:\n{}", self.look(vt100::Screen::contents));
-    }
-
-    fn wait_for_text(&self, text: &str) {
-        self.wait_for(text, |screen| screen.contents().contains(text));
-    }
-
-    fn resize(&self, rows: u16, cols: u16) {
-        self.master.resize(PtySize { rows, cols, pixel_width: 0, pixel_height: 0 }).expect("a new size");
-        self.screen
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .screen_mut()
-            .set_size(NonZero::new(rows).expect("some rows"), NonZero::new(cols).expect("some columns"));
-    }
-
-    /// Waits for the end; the terminal must be as it was before. What was printed after it may still be on its way.
-    fn ends_with(mut self, status: u32) -> Self {
-        let ended = self.child.wait().expect("it ends");
-        assert_eq!(ended.exit_code(), status);
-        self.wait_for("the terminal as it was", |screen| {
-            !screen.alternate_screen()
-                && !screen.hide_cursor()
-                && !screen.bracketed_paste()
-                && screen.mouse_protocol_mode() == vt100::MouseProtocolMode::None
-        });
-        self
-    }
-}
+use portable_pty::{CommandBuilder, PtySize};
+use rustix::process::{Pid, Signal, kill_process};
+use terminal::Terminal;
 
 #[test]
 fn a_test_runs_the_size_changes_and_the_terminal_comes_back() {
@@ -535,7 +356,7 @@ fn text_is_coloured_on_a_terminal_alone_and_ends_with_the_point() {
             let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_iodyno"));
             command.args(arguments);
             command.env("NO_COLOR", if is_coloured { "" } else { "1" });
-            let terminal = Terminal::run(command, Path::new(STATE), (120, 60));
+            let terminal = Terminal::run(command, Path::new(terminal::STATE), (120, 60));
             terminal.wait_for_text(end);
             let has_colour = terminal.look(|screen| {
                 let (rows, columns) = screen.size();

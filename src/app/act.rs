@@ -42,6 +42,9 @@ pub(super) fn back(app: &mut App) -> Vec<Effect> {
     if let Some(asks) = app.screens.get_mut(app.screen).and_then(|screen| screen.back(&app.shared)) {
         return app.grant(asks);
     }
+    if app.stats_bar.selection.span.take().is_some() {
+        return Vec::new();
+    }
     if let Some(from) = app.trail.pop() {
         app.screen = from;
         return Vec::new();

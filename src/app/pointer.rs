@@ -10,7 +10,10 @@ use super::{
     overlay::Overlay,
 };
 use crate::{
-    screens::{Screen, widgets::scroll::scrolled},
+    screens::{
+        Screen,
+        widgets::{graph::TimeAxis, scroll::scrolled},
+    },
     ui::{Asks, Shared},
 };
 
@@ -20,8 +23,17 @@ pub fn mouse(app: &mut App, mouse: Mouse) -> Vec<Effect> {
     match mouse.action {
         MouseAction::WheelUp => wheel(app, -1, at),
         MouseAction::WheelDown => wheel(app, 1, at),
+        MouseAction::Drag if app.stats_bar.selection.began().is_some() => {
+            if let Some(axis) = curves(app) {
+                app.stats_bar.selection.extend(at, &axis);
+            }
+            Vec::new()
+        }
         MouseAction::Drag => with_screen(app, |screen, shared, body| screen.drag(at, shared, body)),
-        MouseAction::Release => with_screen(app, |screen, shared, _| screen.release(shared)),
+        MouseAction::Release => {
+            app.stats_bar.selection.end();
+            with_screen(app, |screen, shared, _| screen.release(shared))
+        }
         MouseAction::Press => {
             // What is pressed lies where it was drawn, with the notice.
             let layout = app.layout();
@@ -29,6 +41,11 @@ pub fn mouse(app: &mut App, mouse: Mouse) -> Vec<Effect> {
             press(app, mouse, &layout)
         }
     }
+}
+
+/// The time axis of the stats bar's curves.
+fn curves(app: &App) -> Option<TimeAxis> {
+    app.stats_bar.axis(app.layout().reads, app.shared.is_boxed())
 }
 
 /// Lets the screen take it, unless something lies over it.
@@ -64,6 +81,10 @@ fn wheel(app: &mut App, step: isize, at: Position) -> Vec<Effect> {
 
 fn press(app: &mut App, mouse: Mouse, layout: &Layout) -> Vec<Effect> {
     let hit = layout.hit(app, mouse.column, mouse.row);
+    let at = Position::new(mouse.column, mouse.row);
+    let is_on_curves = app.overlay.is_none() && layout.reads.contains(at);
+    let axis = is_on_curves.then(|| curves(app)).flatten();
+    app.stats_bar.selection.begin(at, axis.as_ref());
     if app.overlay.is_some() {
         return overlay_press(app, &hit);
     }
@@ -72,7 +93,6 @@ fn press(app: &mut App, mouse: Mouse, layout: &Layout) -> Vec<Effect> {
         Hit::Command(name) => return commands::run(app, name),
         _ => {}
     }
-    let at = Position::new(mouse.column, mouse.row);
     match app.screens.get_mut(app.screen) {
         Some(screen) if layout.body.contains(at) => {
             let asks = screen.press(at, &app.shared, layout.body);

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use ratatui::layout::Rect;
 
-use super::{Areas, Curve, Dyno, Plot, form_panel, targets_panel};
+use super::{Areas, Curve, Dyno, Plot, form_panel, span, targets_panel};
 use crate::{
     capacity::bottleneck::{Bottleneck, Direction},
     model::RunSummary,
@@ -16,7 +16,7 @@ use crate::{
         heat,
         paint::{Brush, Piece, hanging, inner, paragraph, piece, simulated},
         scroll,
-        words::{as_fields, giga, nanoseconds, rate},
+        words::{giga, nanoseconds, rate},
     },
     ui::{
         Shared,
@@ -56,7 +56,7 @@ fn draw_plot(
     let title = match (plot, test) {
         (Plot::Curve(curve), Some(test)) if let Some(span) = span => {
             let room = inner(area, brush.boxed).width;
-            vec![piece(span.words(curve, test, shared.units, room), Meaning::Figure)]
+            vec![piece(span::words(span, curve, test, shared.units, room), Meaning::Figure)]
         }
         (Plot::Heat, _) => {
             vec![piece("latency", Meaning::Heading), piece("  share of reads", Meaning::Quiet)]
@@ -124,8 +124,8 @@ fn curve_title(shared: &Shared, curve: Curve, test: &Test) -> Vec<Piece> {
 
 fn empty(shared: &Shared, brush: &mut Brush<'_>, inner: Rect) {
     let text = shared.untestable().unwrap_or(
-        "{pull} on the machine screen runs the pull: all drives, one headline. Here {run} runs the workload on the left, on the drives \
-         that {mark} marks on the machine screen. Tests only read.",
+        "Here {run} runs the workload on the left, on the drives that {mark} marks on the machine screen; there {pull} runs the pull. \
+         Tests only read.",
     );
     brush.lines(inner, &paragraph(&shared.keys.fill(text), Meaning::Quiet, inner.width), 0);
 }
@@ -189,20 +189,18 @@ pub(super) fn result(shared: &Shared, test: &Test, width: u16, is_offered: bool)
                 let keys = [("Enter", "start"), ("Esc", "cancel")];
                 lines.extend(file_offer::lines(&question, why.files(), &keys, width));
             }
-            let why = as_fields(&why.to_string());
-            lines.extend(hanging(piece("! ", Meaning::Problem), &why, Meaning::Text, width));
+            lines.extend(hanging(piece("! ", Meaning::Problem), &why.to_string(), Meaning::Text, width));
         }
         (_, Some(summary)) => {
             lines.extend(paragraph(&test.headline, Meaning::Figure, width));
             lines.extend(paragraph(&result_line(shared, test, summary), Meaning::Quiet, width));
             if let Some(doubts) = doubts(summary) {
                 let mark = piece(format!("{FULL_MARK} "), Meaning::Warning);
-                lines.extend(hanging(mark, &as_fields(&doubts), Meaning::Text, width));
+                lines.extend(hanging(mark, &doubts, Meaning::Text, width));
             }
             lines.extend(bottleneck_panel::expectations(shared, test, width));
             for fallback in &summary.effective.fallbacks {
-                let fallback = as_fields(fallback);
-                lines.extend(hanging(piece("  ", Meaning::Text), &fallback, Meaning::Quiet, width));
+                lines.extend(hanging(piece("  ", Meaning::Text), fallback, Meaning::Quiet, width));
             }
         }
         _ => {}

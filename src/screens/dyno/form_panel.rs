@@ -87,7 +87,13 @@ fn title(profile: Option<&str>, what: &str, room: u16) -> Vec<Piece> {
         let name = piece(name, Meaning::Heading);
         titles.splice(
             0..0,
-            [vec![heading, quiet(&name.0), quiet(what)], vec![name.clone(), quiet(what)], vec![name]],
+            [
+                vec![heading, quiet(&name.0), quiet(what)],
+                vec![name.clone(), quiet(what)],
+                // `2 drives marked` as `2 marked`, `all 10 drives` as `all 10`.
+                vec![name.clone(), quiet(&what.replace(" drives", ""))],
+                vec![name],
+            ],
         );
     }
     let fits = |title: &&Vec<Piece>| width(title) <= room;
@@ -115,12 +121,8 @@ pub(super) fn past(state: &Dyno, shared: &Shared, panel: Rect, brush: &mut Brush
         [piece("tests", Meaning::Heading), piece(format!("  {}", shared.tests.all.len()), Meaning::Quiet)];
     let inner = brush.panel(panel, &title, &[]);
     if shared.tests.all.is_empty() {
-        let words = if shared.can_test() {
-            "none yet: {run} runs one"
-        } else {
-            "none: a text or capture cannot be tested"
-        };
-        brush.text(inner.x, inner.y, inner.width, &shared.keys.fill(words), Meaning::Quiet);
+        let words = if shared.can_test() { "none yet: {run} runs one" } else { "none: not testable" };
+        brush.lines(inner, &paragraph(&shared.keys.fill(words), Meaning::Quiet, inner.width), 0);
         return;
     }
     let top = past_top(state, shared, inner.height);

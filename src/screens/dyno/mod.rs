@@ -12,7 +12,10 @@ use std::path::PathBuf;
 use ratatui::layout::{Constraint, Layout, Rect};
 
 use self::form::{FIELDS, Form};
-use super::{Run, widgets::paint::inner};
+use super::{
+    Run,
+    widgets::{paint::inner, span::Selection},
+};
 use crate::{
     machine::Drive,
     model::Target,
@@ -90,7 +93,7 @@ pub struct Dyno {
     /// The curve shown where there is room for one.
     curve: Curve,
     /// The span of time that is selected on a curve.
-    selection: span::Selection,
+    selection: Selection,
 }
 
 impl Dyno {

@@ -2,7 +2,7 @@
 
 use ratatui::layout::{Position, Rect};
 
-use super::{Areas, Curve, Dyno, Plot, draw, form::FIELDS, form_panel, span::Selection, targets_panel};
+use super::{Areas, Curve, Dyno, Plot, draw, form::FIELDS, form_panel, span, targets_panel};
 use crate::{
     model::{RunState, Workload},
     pull::FILE_SIZE,
@@ -12,6 +12,7 @@ use crate::{
             bottleneck_panel,
             paint::{Brush, Piece, hints, inner},
             scroll::scrolled,
+            span::Selection,
         },
     },
     ui::{
@@ -47,6 +48,7 @@ impl Screen for Dyno {
     /// Puts the cursor on a field; a press on the one it is on changes it. A press on a run shows it.
     fn press(&mut self, at: Position, shared: &Shared, area: Rect) -> Asks {
         let areas = Areas::new(self, shared, area);
+        let begins = self.begin_span(at, shared, area);
         let top = form_panel::form_top(self, areas.form_rows);
         let index = top + usize::from(at.y.saturating_sub(areas.form_rows.y));
         if areas.form_rows.contains(at) && index < FIELDS.len() {
@@ -63,8 +65,7 @@ impl Screen for Dyno {
             if rows.contains(at) && row < shared.tests.all.len() {
                 self.show_run(row);
             }
-        } else if areas.plots.iter().any(|(_, area)| area.contains(at)) && !self.begin_span(at, shared, area)
-        {
+        } else if areas.plots.iter().any(|(_, area)| area.contains(at)) && !begins {
             return self.next_curve(shared);
         }
         Asks::new()
@@ -77,11 +78,11 @@ impl Screen for Dyno {
 
     /// A click on a curve shows the next one.
     fn release(&mut self, shared: &Shared) -> Asks {
-        if self.end_span() {
+        if self.selection.end() {
             return self.next_curve(shared);
         }
         let shown = self.selection.span.zip(self.shown(&shared.tests));
-        if shown.is_some_and(|(span, test)| !span.has_points(self.curve, test)) {
+        if shown.is_some_and(|(span, test)| !span::has_points(span, self.curve, test)) {
             self.selection.span = None;
             return vec![tell("Nothing was read in that span of time")];
         }
@@ -145,6 +146,7 @@ impl Screen for Dyno {
                 experiments.running().is_none() || pulls.running.is_some() || pulls.ended.is_some()
             }
             "previous choice" => !self.form.field().choices.is_empty(),
+            "edit" => shared.can_test(),
             "older run" => shared.tests.all.len() > 1,
             "curve" => self.shown(&shared.tests).is_some(),
             _ => true,
