@@ -172,3 +172,67 @@ fn an_experiment_that_is_not_here_offers_no_arms_to_edit() {
     assert!(seen.0 && seen.1);
     assert_eq!(headless.app.screen, ScreenId("what-if"));
 }
+
+#[test]
+fn drives_that_a_column_compares_have_rows_of_their_own() {
+    let mut headless = open("threadripper-before", (80, 24));
+    assert!(shown(&headless).contains("more like it"), "{}", shown(&headless));
+    press(&mut headless, ">");
+    assert!(!shown(&headless).contains("more like it"), "{}", shown(&headless));
+    press(&mut headless, "s");
+    assert!(shown(&headless).contains("more like it"), "{}", shown(&headless));
+}
+
+#[test]
+fn a_profile_s_title_names_the_drives_it_will_read() {
+    let mut headless = open("threadripper-before", (80, 24));
+    press(&mut headless, "4P");
+    assert!(line(&headless, 2).contains("SEQ1M Q8T1  all 10"), "{}", shown(&headless));
+    press(&mut headless, "1n<Space><Space>4");
+    assert!(line(&headless, 2).contains("SEQ1M Q8T1  2 marked"), "{}", shown(&headless));
+}
+
+#[test]
+fn the_stats_bar_of_a_demo_asks_for_no_test_while_one_runs() {
+    for keys in ["5<Enter>", "4r"] {
+        let mut headless = open("x570", (80, 24));
+        press(&mut headless, keys);
+        assert!(!shown(&headless).contains("No counters until a test runs"), "{keys} {}", shown(&headless));
+    }
+}
+
+#[test]
+fn on_a_capture_the_footer_offers_what_it_can_do() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/lab-desktop.capture");
+    let mut headless = Headless::open(&Origin::Capture(path.into()), (80, 24)).expect("it opens");
+    press(&mut headless, "3l");
+    assert!(footer(&headless).contains("+ - change"), "{}", footer(&headless));
+    press(&mut headless, "+");
+    assert!(footer(&headless).contains("a apply"), "{}", footer(&headless));
+    press(&mut headless, "4");
+    assert!(!footer(&headless).contains("Enter edit"), "no test follows: {}", footer(&headless));
+    assert!(shown(&headless).contains("none: not testable"), "{}", shown(&headless));
+}
+
+#[test]
+fn texts_that_go_on_are_marked_on_the_smallest_terminal() {
+    let mut headless = open("threadripper-before", (60, 20));
+    press(&mut headless, "7");
+    let preview = |headless: &Headless| {
+        shown(headless).lines().find(|line| line.contains("Preview")).unwrap_or_default().to_owned()
+    };
+    assert!(preview(&headless).contains("↓ "), "{}", shown(&headless));
+    press(&mut headless, "<PageDown>");
+    assert!(preview(&headless).contains("↑ "), "{}", shown(&headless));
+    press(&mut headless, "4");
+    assert!(shown(&headless).contains("only read."), "{}", shown(&headless));
+}
+
+#[test]
+fn the_help_names_the_mouse_and_where_settings_are() {
+    let mut headless = open("laptop", (200, 60));
+    press(&mut headless, "?G");
+    for text in ["Mouse", "wheel", "drag", "`iodyno config`"] {
+        assert!(shown(&headless).contains(text), "{text} {}", shown(&headless));
+    }
+}

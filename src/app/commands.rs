@@ -48,7 +48,7 @@ const EVERYWHERE: &[Command<Run>] = &[
     command(672, &[Char('y')], "why file", "why file", "Measure each step from the drive to a program that reads a file; name the slowest", act::why_file),
     command(675, &[Ctrl('o')], "", "open", "Open a capture or a text of lspci: open PATH, or paste it; without a path goes back", |app| app.lay(Overlay::Palette(Palette::open()))),
     command(680, &[Key::Esc], "", "back", "Close the overlay or field, or go back", act::back),
-    command(685, &[Ctrl('t')], "", "theme", "Show the next theme: 16 colours, dark, light, high contrast, plain, your own", App::next_theme),
+    command(685, &[Ctrl('t')], "", "theme", "Show the next theme: 16 colours, dark, light, console, high contrast, plain, your own", App::next_theme),
     command(690, &[Ctrl('l')], "", "redraw", "Redraw the screen and read the machine again", |_| vec![Effect::Redraw, Effect::ReadMachine]),
     command(700, &[Ctrl('p')], "", "screenshot", "Save this screen as SVG in the current directory", |_| vec![Effect::SavePicture]),
     command(710, &[Ctrl('z')], "", "suspend", "Suspend to the shell; fg resumes", |_| vec![Effect::Suspend]),
@@ -56,20 +56,16 @@ const EVERYWHERE: &[Command<Run>] = &[
     command(730, &[Ctrl('c')], "", "quit now", "Stop everything and quit without asking", |_| vec![Effect::Interrupt]),
 ];
 
-/// Commands that read, test or change drives, which a capture, a folder or a text does not have.
-const OF_MACHINES: [&str; 26] = [
-    "apply",
+/// Commands that read or test drives, which a capture, a folder or a text does not have. Values can be staged there: they
+/// become commands.
+const OF_MACHINES: [&str; 20] = [
     "custom arms",
-    "edit value",
     "keep winner",
     "mark",
     "mark all",
-    "mark row",
     "more rounds",
-    "next value",
     "other pull",
     "pause",
-    "previous value",
     "profile",
     "prove",
     "pull",
@@ -82,7 +78,6 @@ const OF_MACHINES: [&str; 26] = [
     "try live",
     "undo all",
     "undo kept",
-    "undo one",
     "why file",
 ];
 
@@ -203,22 +198,50 @@ pub(super) fn matching(screen: ScreenId, can_test: bool, text: &str) -> Vec<(Opt
         all.filter(|(_, row)| holds(row) && (can_test || !needs_machine(row.name))).collect();
     let text = text.trim();
     found.sort_by_key(|(on, row)| {
-        (!row.name.starts_with(text) || text.is_empty(), !row.name.contains(text), on.is_some())
+        let is_meant = row.name == text || found_by(row.name).split([' ', ';']).any(|word| word == text);
+        (!is_meant, !row.name.starts_with(text) || text.is_empty(), !row.name.contains(text), on.is_some())
     });
     found
 }
 
-/// Words by which the palette finds a command that has them neither in its name nor in its description.
+/// Words by which the palette finds a command that has them neither in its name nor in its description: what users call it.
+#[rustfmt::skip]
+const FOUND_BY: &[(&str, &str)] = &[
+    ("machine", "tree lspci link gen3 gen4 gen5 lanes aer error errors temperature"),
+    ("findings", "slow slower bottleneck problem problems limit gen3 gen4 downtrained firmware health wear smart error errors aer"),
+    ("tune", "readahead read-ahead io scheduler"),
+    ("dyno", "benchmark bench fio workload test speed iops"),
+    ("what-if", "experiment experiments faster"),
+    ("why", "slow irq irqs busy cpu process"),
+    ("sheet", "compare two sheets: iodyno compare A B; serial serials pseudonyms names"),
+    ("pull", "benchmark bench test speed slow measure crystaldiskmark"),
+    ("run", "benchmark bench fio test"),
+    ("stop", "abort cancel kill interrupt"),
+    ("undo all", "revert restore reset original"),
+    ("undo one", "revert restore reset original"),
+    ("columns", "temperature temp latency iops queue error errors aer hide"),
+    ("next column", "temperature temp order"),
+    ("details", "serial serials firmware health wear smart temperature"),
+    ("find", "search filter"),
+    ("help", "mouse wheel click manual shortcut config configuration options files"),
+    ("glossary", "words meaning definition"),
+    ("theme", "color colors background contrast"),
+    ("screenshot", "picture image export"),
+    ("open", "load lspci pasted"),
+    ("redraw", "refresh reload rescan"),
+    ("mark", "select choose"),
+    ("older run", "earlier history compare"),
+    ("quit", "exit leave close"),
+    ("units", "gib gb binary decimal"),
+    ("suspend", "background"),
+];
+
 fn found_by(name: &str) -> String {
-    match name {
-        // Each setting is a column there.
-        "tune" => {
-            let names = SETTINGS.iter().map(|setting| format!("{} {}", setting.id.0, setting.label));
-            format!("readahead read-ahead io scheduler {}", names.collect::<Vec<_>>().join(" "))
-        }
-        "sheet" => "compare two sheets: iodyno compare A B".to_owned(),
-        _ => String::new(),
-    }
+    let words = FOUND_BY.iter().find(|(command, _)| *command == name).map_or("", |(_, words)| *words);
+    // Each setting is a column there.
+    let settings = SETTINGS.iter().filter(|_| name == "tune");
+    let settings = settings.map(|setting| format!(" {} {}", setting.id.0, setting.label));
+    words.to_owned() + &settings.collect::<String>()
 }
 
 /// Carries out a command found in the palette, on the screen that it belongs to.
@@ -306,6 +329,41 @@ mod tests {
                 assert!(found.iter().any(|(_, row)| row.name == name), "{} {text}: {found:?}", screen.id.0);
             }
             assert_eq!(matching(screen.id, true, "export")[0].1.name, "export");
+        }
+    }
+
+    #[test]
+    fn the_palette_finds_what_users_call_it() {
+        for (text, wanted) in [
+            ("slow", &["findings", "why", "pull", "why file"][..]),
+            ("why", &["why"]),
+            ("temperature", &["columns", "next column", "details"]),
+            ("undo", &["undo one", "undo all"]),
+            ("mouse", &["help"]),
+            ("color", &["theme"]),
+            ("quit", &["quit"]),
+            ("exit", &["quit"]),
+            ("save", &["save", "screenshot", "export"]),
+            ("serial", &["details", "sheet"]),
+            ("help", &["help", "glossary"]),
+            ("abort", &["stop"]),
+            ("search", &["find"]),
+            ("gen3", &["findings"]),
+            ("errors", &["findings"]),
+            ("config", &["help"]),
+            ("bench", &["pull", "dyno"]),
+            ("reset", &["undo all"]),
+        ] {
+            for screen in tabs() {
+                let found: Vec<&str> =
+                    matching(screen.id, true, text).iter().map(|(_, row)| row.name).collect();
+                let lacking: Vec<&&str> = wanted.iter().filter(|name| !found.contains(*name)).collect();
+                assert!(lacking.is_empty(), "{text} on {} lacks {lacking:?}: {found:?}", screen.id.0);
+                assert!(wanted.contains(&found[0]), "{text} on {}: {found:?}", screen.id.0);
+            }
+        }
+        for (name, _) in FOUND_BY {
+            assert!(ALL.iter().any(|(_, row)| row.name == *name), "no command {name}");
         }
     }
 

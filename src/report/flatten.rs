@@ -200,7 +200,8 @@ impl Screen<'_> {
         for keep in [usize::MAX, 6, 5, 4, 3, 2, 1] {
             let gathering = Gathering { most: keep.saturating_add(1), shown: keep };
             rows = printed(self.machine, &items, self.toggled, gathering);
-            if self.everything || rows.len() <= self.height {
+            // Sorted by a column, alike drives are compared: each has its row.
+            if self.everything || self.sort.column().is_some() || rows.len() <= self.height {
                 break;
             }
         }

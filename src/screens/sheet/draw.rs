@@ -6,8 +6,8 @@ use super::{Areas, Sheet, check_boxes};
 use crate::{
     report::sheet::Format,
     screens::widgets::{
-        paint::{Brush, Piece, cells, fit, piece},
-        scroll,
+        paint::{Brush, Piece, cells, fit, piece, width},
+        scroll::{self, out_of_sight},
     },
     ui::{
         Shared,
@@ -58,14 +58,27 @@ fn preview(sheet: &Sheet, areas: &Areas, brush: &mut Brush<'_>) {
     let area = areas.preview_rows;
     let (first, rows) = (sheet.top, usize::from(area.height));
     let last = (first + rows).min(sheet.lines.len());
-    let note = format!("{size}  {}-{last} of {}", first + 1, sheet.lines.len());
-    brush.panel(areas.preview, &title, &[piece(note, Meaning::Quiet)]);
+    let lines = format!("{}-{last} of {}", first + 1, sheet.lines.len());
+    // A blank at each end of both, and the rule between them.
+    let room = areas.preview.width.saturating_sub(width(&title) + 8);
+    let notes = [format!("{size}  {lines}"), lines];
+    let note = notes.iter().find(|note| cells(note) <= room);
+    let note: Vec<_> = note.map(|note| piece(note, Meaning::Quiet)).into_iter().collect();
+    brush.panel(areas.preview, &title, &note);
     let inside = sheet.lines.iter().take(first).filter(|line| is_fence(line)).count() % 2 == 1;
     let mut in_box = inside;
     for (y, line) in (area.y..area.bottom()).zip(sheet.lines.iter().skip(first)) {
         let fence = is_fence(line);
         brush.write(area.x, y, area.width, &styled(line, in_box, fence));
         in_box ^= fence;
+    }
+    if note.is_empty() {
+        scroll::mark(
+            brush,
+            areas.preview,
+            scroll::PAGES,
+            out_of_sight(first, sheet.lines.len(), area.height),
+        );
     }
 }
 

@@ -106,8 +106,8 @@ fn then_title(state: &Slots, shared: &Shared) -> Vec<Piece> {
     title
 }
 
-const SLOWER: &str = "{slower slot} tries a slower slot.";
-const BEST: &str = "{best move} makes the best move. {slower slot} tries a slower slot.";
+const SLOWER: &str = "Press {slower slot} for a slower slot.";
+const BEST: &str = "Press {best move} for the best move, {slower slot} for a slower slot.";
 
 /// How to begin.
 fn guide(state: &Slots, shared: &Shared, brush: &mut Brush<'_>, area: Rect) {

@@ -143,7 +143,7 @@ fn source<T>(shared: &Shared, of: impl FnOnce(&Inputs<'_>) -> T) -> Source<T> {
     match shared.mode {
         Mode::Capture | Mode::Folder => {
             return Source::Nothing(
-                "A capture has no counters over time: start iodyno without --open to see this machine.",
+                "A capture has no counters over time. `iodyno` alone shows this machine.",
             );
         }
         Mode::Demo(_) if is_at_rest && shared.load.source == LoadSource::Nothing => {
