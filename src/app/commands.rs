@@ -207,7 +207,7 @@ pub(super) fn matching(screen: ScreenId, can_test: bool, text: &str) -> Vec<(Opt
 /// Words by which the palette finds a command that has them neither in its name nor in its description: what users call it.
 #[rustfmt::skip]
 const FOUND_BY: &[(&str, &str)] = &[
-    ("machine", "tree lspci link gen3 gen4 gen5 lanes aer error errors temperature"),
+    ("machine", "lspci lanes width"),
     ("findings", "slow slower bottleneck problem problems limit gen3 gen4 downtrained firmware health wear smart error errors aer"),
     ("tune", "readahead read-ahead io scheduler"),
     ("dyno", "benchmark bench fio workload test speed iops"),

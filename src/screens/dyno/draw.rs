@@ -62,7 +62,7 @@ fn draw_plot(
             vec![piece("latency", Meaning::Heading), piece("  share of reads", Meaning::Quiet)]
         }
         (Plot::Curve(curve), Some(test)) => curve_title(shared, curve, test),
-        (Plot::Curve(curve), None) => vec![piece(curve_name(curve), Meaning::Heading)],
+        (Plot::Curve(curve), None) => vec![piece(span::curve_name(curve), Meaning::Heading)],
     };
     let inner = brush.panel(area, &title, simulated(test.is_some_and(|test| test.simulated)));
     let Some(test) = test else {
@@ -71,7 +71,7 @@ fn draw_plot(
         }
         return;
     };
-    let now = newest(test, shared);
+    let now = span::newest(test, shared);
     match plot {
         Plot::Heat => heat::draw(test, brush, inner, now),
         Plot::Curve(curve) => {
@@ -83,23 +83,10 @@ fn draw_plot(
     }
 }
 
-/// The moment at the right edge of a test's curves.
-pub(super) fn newest(test: &Test, shared: &Shared) -> Duration {
-    test.total.bytes.points().next_back().map_or(shared.now, |(at, _)| at)
-}
-
-pub(super) const fn curve_name(curve: Curve) -> &'static str {
-    match curve {
-        Curve::Throughput => "throughput",
-        Curve::Iops => "IOPS",
-        Curve::Latency => "latency",
-    }
-}
-
 fn curve_title(shared: &Shared, curve: Curve, test: &Test) -> Vec<Piece> {
     let figure = |text: String| piece(format!("  {text}"), Meaning::Figure);
     let quiet = |text: String| piece(format!("  {text}"), Meaning::Quiet);
-    let mut pieces = vec![piece(curve_name(curve), Meaning::Heading)];
+    let mut pieces = vec![piece(span::curve_name(curve), Meaning::Heading)];
     if test.is_paused() && test.is_running() {
         pieces.push(piece("  paused", Meaning::Warning));
     }

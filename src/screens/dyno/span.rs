@@ -1,5 +1,7 @@
 //! The span of time that the mouse selects on the curves of a test: its place and its words.
 
+use std::time::Duration;
+
 use ratatui::layout::{Position, Rect};
 
 use super::{Areas, Curve, Dyno, Plot};
@@ -13,6 +15,19 @@ use crate::{
     ui::{Shared, series::Series, test::Test},
     units::{UnitSystem, count},
 };
+
+/// The moment at the right edge of a test's curves.
+pub(super) fn newest(test: &Test, shared: &Shared) -> Duration {
+    test.total.bytes.points().next_back().map_or(shared.now, |(at, _)| at)
+}
+
+pub(super) const fn curve_name(curve: Curve) -> &'static str {
+    match curve {
+        Curve::Throughput => "throughput",
+        Curve::Iops => "IOPS",
+        Curve::Latency => "latency",
+    }
+}
 
 const fn series(curve: Curve, test: &Test) -> &Series {
     match curve {
@@ -29,7 +44,7 @@ pub(super) fn has_points(span: Span, curve: Curve, test: &Test) -> bool {
 
 /// `throughput  3.2 s: mean 6.52, min 6.10, max 6.90 GB/s`, in as many words as fit.
 pub(super) fn words(span: Span, curve: Curve, test: &Test, units: UnitSystem, room: u16) -> String {
-    let name = super::draw::curve_name(curve);
+    let name = curve_name(curve);
     let seconds = span.seconds();
     let (unit, write): (&str, fn(UnitSystem, f64) -> String) = match curve {
         Curve::Throughput => (units.giga_per_second(), giga),
@@ -55,7 +70,7 @@ impl Dyno {
         let test = self.shown(&shared.tests)?;
         let areas = Areas::new(self, shared, area);
         let (_, panel) = areas.plots.iter().find(|(plot, area)| *plot != Plot::Heat && area.contains(at))?;
-        TimeAxis::new(inner(*panel, shared.is_boxed()), test.window(), super::draw::newest(test, shared))
+        TimeAxis::new(inner(*panel, shared.is_boxed()), test.window(), newest(test, shared))
     }
 
     /// The button went down, maybe on a curve.
