@@ -76,17 +76,18 @@ fn ended_test(size: (u16, u16)) -> (Terminal, (u16, u16)) {
 #[test]
 fn a_drag_selects_a_span_wherever_it_ends_and_the_next_one_replaces_it() {
     for size in [(80, 24), (120, 40)] {
-        let (mut terminal, (x, y)) = ended_test(size);
+        let (mut terminal, (_, y)) = ended_test(size);
         let seconds = |terminal: &Terminal| -> f64 {
             terminal.wait_for_text(" s: mean ");
             let picture = contents(terminal);
             let before = picture.split(" s: mean ").next().unwrap_or_default();
             before.rsplit(' ').next().and_then(|word| word.parse().ok()).expect("seconds")
         };
-        drag(&mut terminal, (x + 20, y + 2), (x + 26, y + 2));
+        let right = size.0 - 4;
+        drag(&mut terminal, (right - 14, y + 2), (right - 8, y + 2));
         let short = seconds(&terminal);
         // Without a click in between, released over another panel and beyond the right edge of the screen.
-        drag(&mut terminal, (x + 10, y + 2), (size.0 - 1, size.1 - 2));
+        drag(&mut terminal, (right - 16, y + 2), (size.0 - 1, size.1 - 2));
         terminal.wait_for("a longer span", |screen| {
             let picture = screen.contents();
             picture.contains(" s: mean ") && !picture.contains(&format!("{short:.1} s: mean"))
