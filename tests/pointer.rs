@@ -83,7 +83,7 @@ fn a_drag_selects_a_span_wherever_it_ends_and_the_next_one_replaces_it() {
             let before = picture.split(" s: mean ").next().unwrap_or_default();
             before.rsplit(' ').next().and_then(|word| word.parse().ok()).expect("seconds")
         };
-        let right = size.0 - 4;
+        let right = place(&terminal, " now ").0;
         drag(&mut terminal, (right - 14, y + 2), (right - 8, y + 2));
         let short = seconds(&terminal);
         // Without a click in between, released over another panel and beyond the right edge of the screen.

@@ -193,7 +193,11 @@ pub(super) fn matching(screen: ScreenId, can_test: bool, text: &str) -> Vec<(Opt
     let here: Vec<Row> = of(screen).collect();
     let other = |(on, row): &(Option<ScreenId>, Row)| Some(((*on).filter(|on| *on != screen)?, *row));
     let others = ALL.iter().filter_map(other).map(|(on, row)| (Some(on), row));
-    let all = here.into_iter().map(|row| (None, row)).chain(others);
+    // What lost its key to a command of this screen has its name left.
+    let is_here = |name: &str| here.iter().any(|row| row.name == name);
+    let lost = ALL.iter().filter(|(on, row)| on.is_none() && !is_here(row.name));
+    let lost: Vec<Row> = lost.map(|(_, row)| Row { keys: &[], ..*row }).collect();
+    let all = here.into_iter().chain(lost).map(|row| (None, row)).chain(others);
     let mut found: Vec<_> =
         all.filter(|(_, row)| holds(row) && (can_test || !needs_machine(row.name))).collect();
     let text = text.trim();

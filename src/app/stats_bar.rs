@@ -215,10 +215,14 @@ fn table(app: &App, brush: &mut Brush<'_>, inner: Rect, shown: &[&Group]) {
     let body = Rect { y: inner.y + 1, height: inner.height.saturating_sub(1), ..inner };
     if app.stats_bar.rows.is_empty() {
         let shared = &app.shared;
-        let is_busy = shared.tests.running().is_some() || shared.experiments.running().is_some();
         let text = match shared.mode {
             Mode::Capture | Mode::Folder => "Captures and texts have no live counters.",
-            Mode::Demo(_) if !is_busy => "No counters until a test runs: press {pull}",
+            Mode::Demo(_) if shared.experiments.running().is_some() => {
+                "A demo counts nothing during an experiment."
+            }
+            Mode::Demo(_) if shared.tests.running().is_none() => {
+                "No counters until a test runs: press {pull}"
+            }
             Mode::Demo(_) | Mode::Live => "Counting; first row after one second.",
         };
         brush.text(body.x, body.y, body.width, &app.shared.keys.fill(text), Meaning::Quiet);

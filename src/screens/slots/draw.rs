@@ -107,7 +107,7 @@ fn then_title(state: &Slots, shared: &Shared) -> Vec<Piece> {
 }
 
 const SLOWER: &str = "Press {slower slot} for a slower slot.";
-const BEST: &str = "Press {best move} for the best move, {slower slot} for a slower slot.";
+const BEST: &str = "Press {best move} for the best move or {slower slot} for a slower slot.";
 
 /// How to begin.
 fn guide(state: &Slots, shared: &Shared, brush: &mut Brush<'_>, area: Rect) {
