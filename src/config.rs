@@ -13,6 +13,7 @@ pub use self::{
 };
 use crate::{
     model::Workload,
+    text::Label,
     ui::{
         Key,
         glyphs::GlyphSet,
@@ -120,10 +121,11 @@ impl Config {
 
     /// The whole configuration as a file, with a comment for each key.
     pub fn text(&self, place: &Place) -> String {
+        let shown = |path: &PathBuf| Label::new(&path.to_string_lossy());
         let mut text = match place {
-            Place::File(path) => format!("# {}\n", path.display()),
+            Place::File(path) => format!("# {}\n", shown(path)),
             Place::Missing(path) => {
-                format!("# these are the defaults; {} would change them and is not there\n", path.display())
+                format!("# these are the defaults; {} would change them and is not there\n", shown(path))
             }
             Place::Nowhere => "# these are the defaults\n".to_owned(),
         };
@@ -195,6 +197,16 @@ curves = ["red", 3]
         assert!(config.theme_named("mine").is_some_and(|theme| theme.palette == Palette::Dark));
         let again = read(&config.text(&Place::Nowhere), &names()).unwrap();
         assert_eq!(again, config, "{}", config.text(&Place::Nowhere));
+    }
+
+    #[test]
+    fn a_path_with_a_line_end_stays_a_comment() {
+        for place in [Place::File("/a\nb\u{1b}[2J".into()), Place::Missing("/a\nb".into())] {
+            let text = Config::default().text(&place);
+            let (first, second) = (text.lines().next().unwrap(), text.lines().nth(1).unwrap());
+            assert!(first.starts_with("# ") && first.contains("/a") && second.is_empty(), "{text}");
+            assert!(!text.contains('\u{1b}'), "{text}");
+        }
     }
 
     #[test]

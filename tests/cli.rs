@@ -557,7 +557,10 @@ fn a_theme_that_is_not_there_is_refused_by_every_command_with_the_same_list() {
     for command in all {
         let with = |theme| run(&[command, &["--demo", "laptop", "--theme", theme]].concat());
         let said = complaint(&with("nope"));
-        assert!(said.ends_with("no such theme; use auto, 16, dark, light, high-contrast, plain"), "{said}");
+        assert!(
+            said.ends_with("no such theme; use auto, 16, dark, light, console, high-contrast, plain"),
+            "{said}"
+        );
         assert_ne!(with("auto").status.code(), Some(2), "{command:?}");
     }
 }

@@ -3,9 +3,10 @@
 #[path = "common/terminal.rs"]
 mod terminal;
 
-use std::{path::Path, thread, time::Duration};
+use std::{thread, time::Duration};
 
 use portable_pty::CommandBuilder;
+use tempfile::TempDir;
 use terminal::Terminal;
 
 /// Buttons and motions as xterm numbers them (SGR mode 1006).
@@ -14,10 +15,11 @@ const DRAG: u8 = 32;
 const WHEEL_UP: u8 = 64;
 const WHEEL_DOWN: u8 = 65;
 
-fn open(demo: &str, size: (u16, u16)) -> Terminal {
+/// Keeps what the clicks sort by in a folder of its own.
+fn open(demo: &str, size: (u16, u16), state: &TempDir) -> Terminal {
     let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_iodyno"));
     command.args(["--demo", demo]);
-    let terminal = Terminal::run(command, Path::new("/nowhere"), size);
+    let terminal = Terminal::run(command, state.path(), size);
     terminal.wait_for_text("root complex");
     assert!(terminal.look(|screen| screen.mouse_protocol_mode() != vt100::MouseProtocolMode::None));
     terminal
@@ -62,8 +64,8 @@ fn settle() {
 }
 
 /// A test of the Dyno that has ended, so that its picture stays; where the curve's panel begins.
-fn ended_test(size: (u16, u16)) -> (Terminal, (u16, u16)) {
-    let mut terminal = open("x570", size);
+fn ended_test(size: (u16, u16), state: &TempDir) -> (Terminal, (u16, u16)) {
+    let mut terminal = open("x570", size, state);
     terminal.press("4r");
     terminal.wait_for("a running test", |screen| screen.contents().contains('●'));
     thread::sleep(Duration::from_secs(4));
@@ -76,7 +78,8 @@ fn ended_test(size: (u16, u16)) -> (Terminal, (u16, u16)) {
 #[test]
 fn a_drag_selects_a_span_wherever_it_ends_and_the_next_one_replaces_it() {
     for size in [(80, 24), (120, 40)] {
-        let (mut terminal, (_, y)) = ended_test(size);
+        let state = tempfile::tempdir().expect("a folder");
+        let (mut terminal, (_, y)) = ended_test(size, &state);
         let seconds = |terminal: &Terminal| -> f64 {
             terminal.wait_for_text(" s: mean ");
             let picture = contents(terminal);
@@ -103,7 +106,8 @@ fn a_drag_selects_a_span_wherever_it_ends_and_the_next_one_replaces_it() {
 #[test]
 fn a_drag_on_the_curve_of_every_screen_shows_its_figures() {
     for size in [(80, 24), (120, 40)] {
-        let mut terminal = open("x570", size);
+        let state = tempfile::tempdir().expect("a folder");
+        let mut terminal = open("x570", size, &state);
         terminal.press("4r");
         terminal.wait_for("a running test", |screen| screen.contents().contains('●'));
         thread::sleep(Duration::from_secs(4));
@@ -127,7 +131,8 @@ fn a_drag_on_the_curve_of_every_screen_shows_its_figures() {
 
 #[test]
 fn a_drag_from_elsewhere_selects_nothing() {
-    let (mut terminal, (x, y)) = ended_test((120, 40));
+    let state = tempfile::tempdir().expect("a folder");
+    let (mut terminal, (x, y)) = ended_test((120, 40), &state);
     let form = place(&terminal, "iodepth");
     drag(&mut terminal, form, (x + 20, y + 2));
     settle();
@@ -145,7 +150,8 @@ fn a_drag_from_elsewhere_selects_nothing() {
 #[test]
 fn clicks_show_tabs_and_run_what_the_footer_offers() {
     for size in [(80, 24), (120, 40)] {
-        let mut terminal = open("threadripper-before", size);
+        let state = tempfile::tempdir().expect("a folder");
+        let mut terminal = open("threadripper-before", size, &state);
         for (tab, panel) in [
             ("2 Findings", "gain "),
             ("3 Tune", "readahead"),
@@ -177,7 +183,8 @@ fn clicks_show_tabs_and_run_what_the_footer_offers() {
 
 #[test]
 fn a_click_on_a_heading_sorts_and_one_on_a_row_selects() {
-    let mut terminal = open("threadripper-before", (120, 40));
+    let state = tempfile::tempdir().expect("a folder");
+    let mut terminal = open("threadripper-before", (120, 40), &state);
     let heading = place(&terminal, "     limit");
     let heading = (heading.0 + 6, heading.1);
     click(&mut terminal, heading);
@@ -211,7 +218,8 @@ fn the_wheel_turns_every_list_there_and_back() {
         ("?", "marked for the test"),
         (":", "commands"),
     ] {
-        let mut terminal = open("threadripper-before", (80, 24));
+        let state = tempfile::tempdir().expect("a folder");
+        let mut terminal = open("threadripper-before", (80, 24), &state);
         terminal.press(keys);
         let at = place(&terminal, word);
         settle();

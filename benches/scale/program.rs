@@ -39,7 +39,7 @@ fn once(capture: &Path) -> (f64, u64) {
     let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_iodyno"));
     command.args(["--open".as_ref(), capture.as_os_str()]);
     command.env("TERM", "xterm-256color");
-    command.env("IODYNO_STATE_DIR", "/nowhere");
+    command.env("IODYNO_STATE_DIR", capture.with_extension("state"));
     let mut child = pair.slave.spawn_command(command).unwrap();
     let id = child.process_id().unwrap();
     let mut output = pair.master.try_clone_reader().unwrap();
