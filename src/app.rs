@@ -50,6 +50,7 @@ const DYNO: ScreenId = ScreenId("dyno");
 const WHAT_IF: ScreenId = ScreenId("what-if");
 const SLOTS: ScreenId = ScreenId("slots");
 const WHY_FILE: ScreenId = ScreenId("why-file");
+const WHY: ScreenId = ScreenId("why");
 /// Screens that show rates at any time.
 const HAS_RATES: [ScreenId; 3] = [MACHINE, PULL, SLOTS];
 /// Screens that Esc goes back through.

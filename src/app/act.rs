@@ -2,12 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{App, Effect, MACHINE, SLOTS, TUNE, WHY_FILE, overlay::Overlay, tabs::home};
+use super::{App, DYNO, Effect, MACHINE, SLOTS, TUNE, WHAT_IF, WHY_FILE, overlay::Overlay, tabs::home};
 use crate::{
     machine::Drive,
     pull,
     screens::Step,
-    ui::{Ask, ScreenId, Shared, SharedChange, Subject},
+    ui::{Ask, Shared, SharedChange, Subject},
 };
 
 /// Moves the cursor or the text of the screen shown.
@@ -49,7 +49,7 @@ pub(super) fn back(app: &mut App) -> Vec<Effect> {
         app.screen = from;
         return Vec::new();
     }
-    let home = if app.screen == SLOTS { ScreenId("what-if") } else { home(app.screen) };
+    let home = if app.screen == SLOTS { WHAT_IF } else { home(app.screen) };
     app.screen = if app.screen == home { MACHINE } else { home };
     Vec::new()
 }
@@ -92,7 +92,7 @@ pub(super) fn why_file(app: &mut App) -> Vec<Effect> {
 /// cursor; else the folder of a mount of that drive.
 fn suggested(app: &App) -> PathBuf {
     let form = || app.screens.dyno.form.files.first().cloned();
-    let of_form = form().filter(|_| app.screen == ScreenId("dyno"));
+    let of_form = form().filter(|_| app.screen == DYNO);
     let last = || Some(app.shared.inquiry.as_ref()?.request.file.clone());
     let drive = app.shared.cursor.as_ref().and_then(|name| app.shared.machine.drive(name));
     let points = drive.filter(|_| app.screen == MACHINE).map(|drive| folders(app, drive)).unwrap_or_default();

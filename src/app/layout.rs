@@ -12,14 +12,15 @@
 //!  hints
 //! ```
 //! From 30 rows and 100 columns on panels have boxes; below that a panel has only a rule at the top. CPUs have a panel from 160
-//! columns on. Below 80 columns there are no curves and tabs may be cut; below 24 rows the table has one row.
+//! columns on, but on Why, which has one itself. Below 80 columns there are no curves and tabs may be cut; below 24 rows the table
+//! has one row.
 
 use ratatui::layout::{
     Constraint::{Fill, Length},
     Layout as Split, Position, Rect,
 };
 
-use super::{App, commands, notice, overlay::Overlay, tabs};
+use super::{App, WHY, commands, notice, overlay::Overlay, tabs};
 use crate::{
     screens::widgets::paint::cells,
     ui::{About, ScreenId, command::Row, glyphs::GlyphSet, key_names::KeyNames},
@@ -92,7 +93,7 @@ impl Layout {
         let [title, tabs, body, bar, message, hints] = Split::vertical(heights).areas(all);
         let message = if boxed { message } else { message.union(hints) };
         let table = dstat_width(width);
-        let cpus = if width >= 160 { (width - table) * 45 / 100 } else { 0 };
+        let cpus = if width >= 160 && app.screen != WHY { (width - table) * 45 / 100 } else { 0 };
         let [dstat, cpus, reads] = Split::horizontal([Length(table), Length(cpus), Fill(1)]).areas(bar);
         let overlay = overlay_area(app, all);
         Self { too_small, boxed, title, tabs, body, dstat, cpus, reads, message, hints, overlay }

@@ -441,7 +441,13 @@ fn reclaim(facts: &Facts<'_>) -> Option<String> {
 
 fn expected(facts: &Facts<'_>) -> Option<String> {
     let because = facts.inputs.test?.reached.filter(|_| facts.is_moving())?;
-    Some(format!("The test reads {}, as expected; its limit: {because}", facts.rate(facts.read)))
+    let read = facts.rate(facts.read);
+    // `root complex 0000:40, AMD Starship/Matisse, 50 GiB/s from ten drives`, `the drive: read alone here`.
+    let (limit, source) = match [", ", ": "].into_iter().filter_map(|mark| because.find(mark)).min() {
+        Some(end) => (&because[..end], format!(". Source: {}", &because[end + 2..])),
+        None => (because, String::new()),
+    };
+    Some(format!("The test reads {read}, as expected. Limit: {limit}{source}"))
 }
 
 fn cached_writes(facts: &Facts<'_>) -> Option<String> {
