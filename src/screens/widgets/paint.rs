@@ -274,7 +274,7 @@ impl<'a> Brush<'a> {
         let frame = Block::new().borders(borders).border_style(self.theme.style(Meaning::Lines));
         frame.render(area.intersection(self.buffer.area), self.buffer);
         let edge = if self.boxed { 2 } else { 1 };
-        let room = area.width.saturating_sub(2 * edge);
+        let room = self.title_room(area.width) + 2;
         let blank = [piece(" ", Meaning::Text)];
         // A part that has no room goes whole: half a figure is a wrong one.
         let fits = |parts: &usize| width(&title[..*parts]) <= self.title_room(area.width);
@@ -330,6 +330,20 @@ mod tests {
             buffer.content.iter().filter(|cell| cell.symbol() == "▆").count()
         };
         assert_eq!([0.0, 0.01, 3.12 / 39.4, 0.5, 0.94, 1.0].map(drawn), [0, 0, 1, 4, 7, 8]);
+    }
+
+    #[test]
+    fn a_title_that_fills_its_panel_has_a_blank_on_both_sides() {
+        for (boxed, picture) in [(true, "┌ reads ─┐"), (false, " writes0 ─")] {
+            let area = Rect::new(0, 0, 10, 3);
+            let mut buffer = Buffer::empty(area);
+            let mut brush = Brush::new(&mut buffer, Theme::PLAIN, boxed);
+            let title = if boxed { "reads" } else { "writes0" };
+            assert_eq!(cells(title), brush.title_room(10));
+            brush.panel(area, &[piece(title, Meaning::Text)], &[]);
+            let row: String = buffer.content.iter().take(10).map(ratatui::buffer::Cell::symbol).collect();
+            assert_eq!(row, picture);
+        }
     }
 
     #[test]
