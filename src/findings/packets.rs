@@ -101,7 +101,9 @@ fn payload_size(inputs: &Inputs) -> Vec<Detection> {
     let found = inputs.nvme().filter_map(|drive| {
         let path = tree.ancestry(drive.node?).map(|at| tree.node(at)).filter(|node| node.link.is_some());
         let known: Vec<_> = path.map(|node| Some((node, node.express.value()?))).collect::<Option<_>>()?;
-        let set = known.iter().map(|(_, express)| express.payload).min()?;
+        // A text may not say which port the drive is below: then nothing is known of the path.
+        let is_path = known.len() > 1;
+        let set = known.iter().map(|(_, express)| express.payload).min().filter(|_| is_path)?;
         let could = known.iter().map(|(_, express)| express.payload_supported).min()?;
         let proofs = known.iter().map(|(node, express)| {
             let value = format!("MaxPayload {} of {} bytes", express.payload, express.payload_supported);
@@ -162,4 +164,35 @@ fn aspm_on(inputs: &Inputs) -> Option<Detection> {
     let commands: Vec<_> = on.map(|proof| format!("echo 0 | sudo tee {}", proof.path)).collect();
     let title = format!("{}: the link may enter L1 between reads at depth 1", names(&drives(&found)));
     Some(Detection::of_drives(Severity::Warning, title, found)?.with_command(Some(commands.join("; "))))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{capacity, findings, findings::Inputs, source};
+
+    #[test]
+    fn a_drive_alone_says_nothing_of_the_payload_of_its_path() {
+        let function = |place: &str, name: &str, kind: &str, payload: u16| {
+            format!(
+                "{place} {name}\n\tCapabilities: [c0] Express (v2) {kind}, MSI 00\n\t\tDevCap:\tMaxPayload 512 bytes, PhantFunc 0\n\
+                 \t\tDevCtl:\tCorrErr+ NonFatalErr+ FatalErr+ UnsupReq+\n\t\t\tMaxPayload {payload} bytes, MaxReadReq 512 bytes\n\
+                 \t\tLnkCap:\tPort #0, Speed 8GT/s, Width x4\n\t\tLnkSta:\tSpeed 8GT/s, Width x4\n"
+            )
+        };
+        let bridge =
+            "PCI bridge: Intel Corporation Device 9a04\n\tBus: primary=00, secondary=01, subordinate=01";
+        let port = function("00:1d.0", bridge, "Root Port (Slot+)", 128);
+        let drive =
+            function("01:00.0", "Non-Volatile memory controller: Sandisk Corp Device 5009", "Endpoint", 128);
+        let found = |text: &str| {
+            let root = source::import::read(text.as_bytes()).unwrap().unwrap();
+            let (machine, _) = source::read_machine(&root);
+            let limits = capacity::limits(&machine);
+            findings::check(&Inputs::at_rest(&machine, &limits))
+                .iter()
+                .any(|found| found.id.0 == "payload-size")
+        };
+        assert!(found(&format!("{port}{drive}")), "both ends are known");
+        assert!(!found(&drive), "the port is not");
+    }
 }

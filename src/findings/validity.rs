@@ -360,9 +360,9 @@ fn heat(machine: &Machine, name: &DriveName) -> Option<String> {
 fn against(others: f64, own: f64) -> String {
     let share = others / own.max(1.0);
     if share < 10.0 {
-        format!("{:.0} % of the test's reads", 100.0 * share)
+        format!("{:.0} % of the bytes that the test read", 100.0 * share)
     } else {
-        "far more than the test's reads".to_owned()
+        "far more bytes than the test read".to_owned()
     }
 }
 
@@ -476,11 +476,11 @@ mod tests {
     fn other_reads_writes_busy_processors_and_heat_are_named() {
         assert_eq!(
             doubts(150e6, 0.0, 90.0, 40.0),
-            ["other reads from nvme0n1 meanwhile, 50 % of the test's reads"]
+            ["other reads from nvme0n1 meanwhile, 50 % of the bytes that the test read"]
         );
         assert_eq!(
             doubts(100e6, 20e6, 90.0, 40.0),
-            ["other writes to nvme0n1 meanwhile, 20 % of the test's reads"]
+            ["other writes to nvme0n1 meanwhile, 20 % of the bytes that the test read"]
         );
         assert_eq!(
             doubts(100e6, 0.0, 2.0, 40.0),
@@ -511,7 +511,7 @@ mod tests {
         assert_eq!(judged(1.0, 200e6, 200e6, &|_| {}), [""; 0]);
         assert_eq!(
             judged(2.0, 260e6, 200e6, &|_| {}),
-            ["other reads from nvme0n1 meanwhile, 30 % of the test's reads"]
+            ["other reads from nvme0n1 meanwhile, 30 % of the bytes that the test read"]
         );
         // 32 reads of 1 MiB in flight at either end of it.
         let big = |run: &mut RunSummary| run.workload.block_size = Bytes(1 << 20);

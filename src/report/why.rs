@@ -472,7 +472,9 @@ fn cached(facts: &Facts<'_>) -> Option<String> {
         .iter()
         .max_by(|a, b| a.called_read.unwrap_or(0.0).total_cmp(&b.called_read.unwrap_or(0.0)))?;
     let called = most.called_read?;
-    (called >= times * facts.read && called >= facts.read + more).then(|| {
+    // What it reads it writes to a drive: the writes are its work, and its source need not be one.
+    let writes = most.written_bytes.unwrap_or(0.0) >= 0.5 * called;
+    (!writes && called >= times * facts.read && called >= facts.read + more).then(|| {
         let (rate, drives) = (facts.rate(called), facts.rate_or_nothing(facts.read));
         match one_busy_cpu(most) {
             Some(busy) => format!("{busy}; its read calls return {rate}, the drives read {drives}"),

@@ -113,7 +113,7 @@ fn lacks(facts: &Facts, tree: &Tree) -> Vec<String> {
             "Registers of {} were denied: lspci ran without root.",
             counted(denied, "function")
         ));
-    } else if count > 0 && !has_links && functions().all(|function| function.has_registers) {
+    } else if count > 0 && !has_links && functions().all(|it| it.has_registers && it.express.is_none()) {
         lacks.push("No function has a PCI Express capability, so no link has a speed or width.".to_owned());
     } else if count > 0 && !has_links {
         lacks.push("No link has a speed or width: `sudo lspci -vv` shows them.".to_owned());

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, time::Duration};
 
 use crate::{
     counters::{
-        Rates,
+        Memory, Rates,
         activity::{Activity, ProcessRates, ThreadActivity, ThreadKind},
         profile::{Hardware, Profile},
     },
@@ -15,6 +15,7 @@ use crate::{
 #[derive(Debug, Default)]
 pub(crate) struct Averages {
     rates: Rates,
+    levels: Levels,
     threads: Option<Threads>,
     processes: Option<BTreeMap<(u32, Label), Process>>,
     profile: Option<Profile>,
@@ -22,6 +23,51 @@ pub(crate) struct Averages {
     hardware: Option<(Hardware, f64)>,
     /// Of the last interval: what could not be read.
     last: Activity,
+}
+
+/// Levels summed over the seconds in which each was known: processes that run and are blocked, bytes of memory.
+#[derive(Debug, Default)]
+struct Levels {
+    running: Level,
+    blocked: Level,
+    memory: [Level; 4],
+}
+
+#[derive(Debug, Default, Clone, Copy)]
+struct Level {
+    sum: f64,
+    seconds: f64,
+}
+
+impl Level {
+    fn add(&mut self, level: Option<u64>, seconds: f64) {
+        if let Some(level) = level {
+            self.sum += level as f64 * seconds;
+            self.seconds += seconds;
+        }
+    }
+
+    fn mean(self) -> Option<u64> {
+        (self.seconds > 0.0).then(|| (self.sum / self.seconds).round() as u64)
+    }
+}
+
+impl Levels {
+    fn add(&mut self, rates: &Rates) {
+        let seconds = rates.elapsed.as_secs_f64();
+        self.running.add(rates.running, seconds);
+        self.blocked.add(rates.blocked, seconds);
+        let bytes = |of: fn(Memory) -> u64| rates.memory.map(of);
+        let levels = [bytes(|m| m.used), bytes(|m| m.free), bytes(|m| m.buffers), bytes(|m| m.cached)];
+        for (sum, level) in self.memory.iter_mut().zip(levels) {
+            sum.add(level, seconds);
+        }
+    }
+
+    fn memory(&self) -> Option<Memory> {
+        let [used, free, buffers, cached] = self.memory.map(Level::mean);
+        Some(Memory { used: used?, free: free?, buffers: buffers?, cached: cached? })
+    }
 }
 
 #[derive(Debug, Default)]
@@ -46,6 +92,7 @@ impl Averages {
     /// Adds an interval.
     pub(crate) fn add(&mut self, rates: &Rates, activity: &Activity) {
         self.rates = self.rates.joined(rates);
+        self.levels.add(rates);
         if let Some(threads) = &activity.threads {
             let sum = self.threads.get_or_insert_default();
             sum.samples += threads.samples;
@@ -103,7 +150,8 @@ impl Averages {
             activity.hardware =
                 Some(Ok(Hardware { cycles: cycles / counted, instructions: instructions / counted }));
         }
-        Some((self.rates, activity))
+        let (running, blocked) = (self.levels.running.mean(), self.levels.blocked.mean());
+        Some((Rates { running, blocked, memory: self.levels.memory(), ..self.rates }, activity))
     }
 }
 

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::*;
 use crate::{
     counters::{
-        CpuShares,
+        CpuShares, Memory,
         activity::{ProcessRates, ThreadActivity, ThreadKind},
         profile::{Hardware, Profile},
     },
@@ -217,10 +217,19 @@ fn averages_weigh_by_time_and_keep_what_ended() {
     let mut averages = Averages::default();
     assert!(Averages::default().means().is_none());
     averages.add(&rates, &activity);
+    let levels = |running, used| Rates {
+        running: Some(running),
+        blocked: Some(0),
+        memory: Some(Memory { used, ..Memory::default() }),
+        ..Rates::default()
+    };
+    let rates = Rates { elapsed: rates.elapsed, disks: rates.disks, ..levels(9, 4096) };
+    averages = Averages::default();
+    averages.add(&rates, &activity);
     let quiet = Rates {
         elapsed: Duration::from_secs(3),
         disks: rates.disks.keys().map(|name| (name.clone(), DiskRates::default())).collect(),
-        ..Rates::default()
+        ..levels(1, 0)
     };
     let none = Activity {
         threads: Some(ThreadActivity { samples: 30, ..ThreadActivity::default() }),
@@ -231,6 +240,8 @@ fn averages_weigh_by_time_and_keep_what_ended() {
     let (mean, activity) = averages.means().unwrap();
     let reads = mean.disks.values().next().unwrap().reads;
     assert_eq!((mean.elapsed, reads), (Duration::from_secs(4), 250.0));
+    assert_eq!((mean.running, mean.blocked), (Some(3), Some(0)), "9 in one second, 1 in three");
+    assert_eq!(mean.memory.map(|memory| memory.used), Some(1024));
     let process = &activity.processes.unwrap()[0];
     assert_eq!((process.read_bytes, process.written_bytes, process.cpus), (Some(1_048_576.0), None, 0.0625));
     let threads = activity.threads.unwrap();

@@ -414,6 +414,9 @@ fn threads_that_fill_their_cpus_and_one_that_reads_the_cache_are_named() {
     Scene::idle()
         .process("dd", 0.0, 3.2e9, 0.4)
         .says("cached", &format!("Read calls of dd return 3.20 GB/s, the drives read nothing: {answers}"));
+    let mut from_zero = Scene::reading().process("dd", 0.0, 3.2e9, 0.4);
+    from_zero.activity.processes.as_mut().unwrap()[0].written_bytes = Some(3.2e9);
+    assert_ne!(from_zero.sentence().rule, "cached", "it reads /dev/zero and writes to a drive");
 }
 
 #[test]

@@ -138,6 +138,6 @@ mod tests {
     #[test]
     fn looks_at_other_moments_than_the_counters_are_compared_all_the_same() {
         assert_eq!(doubts(1.0), [""; 0]);
-        assert_eq!(doubts(1.3), ["other reads from nvme0n1 meanwhile, 30 % of the test's reads"]);
+        assert_eq!(doubts(1.3), ["other reads from nvme0n1 meanwhile, 30 % of the bytes that the test read"]);
     }
 }
