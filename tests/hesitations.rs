@@ -33,6 +33,22 @@ fn enter_during_a_pull_names_the_keys_that_do_something() {
 }
 
 #[test]
+fn a_pull_that_ends_behind_another_screen_says_so_until_a_key() {
+    let mut headless = open("threadripper-before", (80, 24));
+    press(&mut headless, "r2");
+    headless.wait(Duration::from_mins(2));
+    let notice = headless.app.notice.clone().expect("a notice").text;
+    assert_eq!(notice, "The pull has ended: 53.5 of 71.4 GB/s (75 %). 4 p shows its headline");
+    press(&mut headless, "4p");
+    assert!(shown(&headless).contains("53.5 of 71.4 GB/s (75 %)."), "{}", shown(&headless));
+    // On its own page it needs no words.
+    let mut headless = open("threadripper-before", (80, 24));
+    press(&mut headless, "r");
+    headless.wait(Duration::from_mins(2));
+    assert!(headless.app.notice.is_none(), "{:?}", headless.app.notice);
+}
+
+#[test]
 fn the_title_of_the_form_has_whole_parts_at_any_width() {
     for width in 60..=200 {
         let mut headless = open("x570", (width, 40));

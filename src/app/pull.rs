@@ -1,6 +1,8 @@
 //! From one run of a pull to the next, and to its end.
 
-use super::{App, Effect, overlay::Overlay};
+use std::time::Duration;
+
+use super::{App, Effect, PULL, overlay::Overlay};
 use crate::ui::{Ask, SharedChange};
 
 impl App {
@@ -13,6 +15,10 @@ impl App {
             }
             if !self.shared.end_pull() {
                 self.tell("Stopped before anything was measured: this is the pull before it");
+            } else if self.screen != PULL {
+                self.tell(self.ended_pull());
+                // Until a key: who waits for it looks at something else meanwhile.
+                self.notice_until = Duration::MAX;
             }
             return Vec::new();
         };
@@ -21,5 +27,13 @@ impl App {
         let mut effects = self.grant(vec![Ask::Change(SharedChange::BeginTest(Box::new(test)))]);
         effects.push(Effect::StartRun(Box::new(step.workload)));
         effects
+    }
+
+    /// The figure of the pull that ended while another screen was shown.
+    fn ended_pull(&self) -> String {
+        let headline = self.shared.pulls.ended.as_ref().map(|(_, outcome)| outcome.headline.text.as_str());
+        let figure =
+            headline.and_then(|text| text.split_once("). ")).map(|(figure, _)| format!(": {figure})"));
+        format!("The pull has ended{}. {{dyno}} {{pull page}} shows its headline", figure.unwrap_or_default())
     }
 }

@@ -82,7 +82,10 @@ fn mark_in_rule(brush: &Brush<'_>, hidden: (usize, usize)) -> u16 {
 fn title(profile: Option<&str>, what: &str, room: u16) -> Vec<Piece> {
     let heading = piece("workload", Meaning::Heading);
     let quiet = |text: &str| piece(format!("  {text}"), Meaning::Quiet);
-    let mut titles = vec![vec![heading.clone(), quiet(what)], vec![heading.clone()]];
+    // `2 drives marked` as `2 marked`, `all 10 drives` as `all 10`.
+    let short = quiet(&what.replace(" drives", ""));
+    let mut titles =
+        vec![vec![heading.clone(), quiet(what)], vec![heading.clone(), short.clone()], vec![heading.clone()]];
     if let Some(name) = profile {
         let name = piece(name, Meaning::Heading);
         titles.splice(
@@ -90,8 +93,7 @@ fn title(profile: Option<&str>, what: &str, room: u16) -> Vec<Piece> {
             [
                 vec![heading, quiet(&name.0), quiet(what)],
                 vec![name.clone(), quiet(what)],
-                // `2 drives marked` as `2 marked`, `all 10 drives` as `all 10`.
-                vec![name.clone(), quiet(&what.replace(" drives", ""))],
+                vec![name.clone(), short],
                 vec![name],
             ],
         );
