@@ -215,25 +215,19 @@ fn filled(dots: u32, rows: std::ops::Range<usize>, left: bool) -> usize {
     ROWS[rows].iter().filter(|row| dots & bit(row) != 0).count()
 }
 
-/// A Braille cell as a line, or as a shade for how much of it is filled from the foot up.
+/// A Braille cell as a shade for how much of it is filled, lines as dots: no character of a frame.
 fn shades(dots: u32) -> char {
     let [left, right] = [true, false].map(|left| {
         let rows = filled(dots, 0..4, left);
         (rows, rows == filled(dots, 4 - rows..4, left))
     });
     let stands = left.1 && right.1;
-    match (left.0, right.0) {
-        (0, 0) => ' ',
-        (4, 0) | (0, 4) => '│',
-        (left, right) if stands => match left + right {
-            8 => '█',
-            5.. => '▒',
-            3.. => '░',
-            _ => '_',
-        },
-        (3.., 0) | (0, 3..) => '│',
-        (left, right) if left + right >= 5 => '▒',
-        // Not the line of a box, which would look like a frame.
+    match left.0 + right.0 {
+        0 => ' ',
+        8 => '█',
+        5.. => '▒',
+        3.. => '░',
+        _ if stands => '_',
         _ => '·',
     }
 }
@@ -320,6 +314,7 @@ mod tests {
         assert!("√▀▄▌▐▓►◄○▲▼".chars().all(|c| kernel.contains(c) && !GlyphSet::Blocks.has(c)));
         let drawn = GLYPHS.iter().map(|glyph| glyph.blocks).chain((0..256).map(shades));
         assert!(drawn.into_iter().all(|c| GlyphSet::Blocks.has(c)));
+        assert!((0..256).map(shades).all(|c| !"─│┌┐└┘├┤".contains(c)), "a curve is no frame");
         let ramp: String = "⠀⣀⣤⣶⣿".chars().map(|c| GlyphSet::Blocks.translate(c)).collect();
         assert_eq!(ramp, " _░▒█", "a curve's edge is shaded by its height");
     }
@@ -362,7 +357,7 @@ mod tests {
             ('⣶', '▒', '#'),
             ('⠉', '·', '\''),
             ('⣿', '█', '#'),
-            ('⡇', '│', '|'),
+            ('⡇', '░', '|'),
         ] {
             assert_eq!(GlyphSet::Blocks.translate(dots), blocks, "{dots}");
             assert_eq!(GlyphSet::Ascii.translate(dots), ascii, "{dots}");
