@@ -25,7 +25,7 @@ pub(crate) struct Averages {
     last: Activity,
 }
 
-/// Levels summed over the seconds in which each was known: processes that run and are blocked, bytes of memory.
+/// Levels summed over the time in which each was known: processes that run and are blocked, bytes of memory.
 #[derive(Debug, Default)]
 struct Levels {
     running: Level,
@@ -35,32 +35,35 @@ struct Levels {
 
 #[derive(Debug, Default, Clone, Copy)]
 struct Level {
-    sum: f64,
-    seconds: f64,
+    /// Level times nanoseconds.
+    sum: u128,
+    nanoseconds: u128,
 }
 
 impl Level {
-    fn add(&mut self, level: Option<u64>, seconds: f64) {
+    fn add(&mut self, level: Option<u64>, time: Duration) {
         if let Some(level) = level {
-            self.sum += level as f64 * seconds;
-            self.seconds += seconds;
+            self.sum += u128::from(level) * time.as_nanos();
+            self.nanoseconds += time.as_nanos();
         }
     }
 
+    /// Rounded to the nearest.
     fn mean(self) -> Option<u64> {
-        (self.seconds > 0.0).then(|| (self.sum / self.seconds).round() as u64)
+        let mean = (self.sum + self.nanoseconds / 2).checked_div(self.nanoseconds)?;
+        u64::try_from(mean).ok()
     }
 }
 
 impl Levels {
     fn add(&mut self, rates: &Rates) {
-        let seconds = rates.elapsed.as_secs_f64();
-        self.running.add(rates.running, seconds);
-        self.blocked.add(rates.blocked, seconds);
+        let time = rates.elapsed;
+        self.running.add(rates.running, time);
+        self.blocked.add(rates.blocked, time);
         let bytes = |of: fn(Memory) -> u64| rates.memory.map(of);
         let levels = [bytes(|m| m.used), bytes(|m| m.free), bytes(|m| m.buffers), bytes(|m| m.cached)];
         for (sum, level) in self.memory.iter_mut().zip(levels) {
-            sum.add(level, seconds);
+            sum.add(level, time);
         }
     }
 
