@@ -408,7 +408,8 @@ impl App {
         if let Some(test) = self.shared.tests.running_mut() {
             test.watch(rates, at);
         }
-        self.stats_bar.push_row(at, row);
+        self.shared.take_cpu(rates, at);
+        self.stats_bar.push_row(row);
         self.shared.rates = Some(rates.clone());
         self.judge();
     }

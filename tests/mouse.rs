@@ -2,6 +2,8 @@
 
 #[path = "common/screen.rs"]
 mod screen;
+#[path = "common/wheel.rs"]
+mod wheel;
 
 use std::time::Duration;
 
@@ -91,24 +93,9 @@ fn a_click_clears_a_span_and_the_next_one_shows_another_curve() {
 
 #[test]
 fn the_wheel_scrolls_what_is_under_the_pointer() {
-    // Keys that lead there, a word in the panel; what it turns stays in the panel.
-    for (keys, word) in [
-        ("", "nvme9n1"),
-        ("", "Findings  "),
-        ("2", "Findings  "),
-        ("2", "gain  "),
-        ("3", "readahead"),
-        ("3", "values  "),
-        ("4", "workload  "),
-        ("5", "Experiments"),
-        ("5", "known "),
-        ("7", "In the sheet"),
-        ("7", "Preview"),
-        ("8", "Before"),
-        ("?", "marked for the test"),
-        (":", "commands"),
-        ("n<Enter>", "Esc closes"),
-    ] {
+    // What it turns stays in the panel.
+    let others = [("", "nvme9n1"), ("", "Findings  "), ("n<Enter>", "Esc closes")];
+    for (keys, word) in others.into_iter().chain(wheel::LISTS) {
         let mut headless = open_with("threadripper-before", (80, 24), keys);
         let (x, y) = place(&headless, word);
         let before = shown(&headless);

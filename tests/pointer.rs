@@ -2,6 +2,8 @@
 
 #[path = "common/terminal.rs"]
 mod terminal;
+#[path = "common/wheel.rs"]
+mod wheel;
 
 use std::{thread, time::Duration};
 
@@ -202,22 +204,7 @@ fn a_click_on_a_heading_sorts_and_one_on_a_row_selects() {
 
 #[test]
 fn the_wheel_turns_every_list_there_and_back() {
-    // Keys that lead there, and a word under the pointer.
-    for (keys, word) in [
-        ("1", "nvme0n1"),
-        ("2", "Findings  "),
-        ("2", "gain  "),
-        ("3", "readahead"),
-        ("3", "values  "),
-        ("4", "workload  "),
-        ("5", "Experiments"),
-        ("5", "known "),
-        ("7", "In the sheet"),
-        ("7", "Preview"),
-        ("8", "Before"),
-        ("?", "marked for the test"),
-        (":", "commands"),
-    ] {
+    for (keys, word) in [("1", "nvme0n1")].into_iter().chain(wheel::LISTS) {
         let state = tempfile::tempdir().expect("a folder");
         let mut terminal = open("threadripper-before", (80, 24), &state);
         terminal.press(keys);

@@ -34,8 +34,8 @@ pub(super) fn draw(app: &App, brush: &mut Brush<'_>, area: Rect) {
     brush.panel(area, &title, &[]);
     if all.is_empty() {
         let text = match app.shared.mode {
-            Mode::Demo(_) => "No counters until a test runs.",
             Mode::Capture | Mode::Folder => "Captures and texts have no live counters.",
+            Mode::Demo(_) => "No counters until a test runs.",
             Mode::Live => "Counting; first bars after one second.",
         };
         brush.text(inside.x, inside.y, inside.width, text, Meaning::Quiet);
@@ -48,13 +48,15 @@ pub(super) fn draw(app: &App, brush: &mut Brush<'_>, area: Rect) {
     }
 }
 
+/// The top of the curves.
+const PERCENT: f64 = 100.0;
 /// The least rows of curves with their caption.
 const LEAST: u16 = 5;
 
 /// Busy time and iowait of the last minute, in the rows that bars leave.
 fn curve(app: &App, brush: &mut Brush<'_>, area: Rect) {
     let percent = |value: f64| format!("{value:.0}%");
-    let [busy, iowait] = &app.stats_bar.cpu;
+    let [busy, iowait] = &app.shared.cpu;
     let value = |series: &Series| percent(series.last().unwrap_or_default());
     let caption = [
         piece("all busy", Meaning::Load),
@@ -64,10 +66,8 @@ fn curve(app: &App, brush: &mut Brush<'_>, area: Rect) {
     ];
     brush.write(area.x, area.y, area.width, &caption);
     let mut curves = vec![Curve { series: busy, meaning: Meaning::Load, filled: true }];
-    if iowait.window_most() >= 1.0 {
-        curves.push(Curve { series: iowait, meaning: Meaning::Curve(3), filled: false });
-    }
-    let graph = Graph { curves, top: 100.0, label: &percent, level: None, window: WINDOW };
+    curves.extend(Curve::above_ground(iowait, Meaning::Curve(3), PERCENT));
+    let graph = Graph { curves, top: PERCENT, label: &percent, level: None, window: WINDOW };
     let now = busy.points().next_back().map_or(app.shared.now, |(at, _)| at);
     graph.draw(brush, Rect { y: area.y + 1, height: area.height - 1, ..area }, now);
 }

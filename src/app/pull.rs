@@ -31,9 +31,11 @@ impl App {
 
     /// The figure of the pull that ended while another screen was shown.
     fn ended_pull(&self) -> String {
-        let headline = self.shared.pulls.ended.as_ref().map(|(_, outcome)| outcome.headline.text.as_str());
-        let figure =
-            headline.and_then(|text| text.split_once("). ")).map(|(figure, _)| format!(": {figure})"));
-        format!("The pull has ended{}. {{dyno}} {{pull page}} shows its headline", figure.unwrap_or_default())
+        let ended = self.shared.pulls.ended.as_ref();
+        let end = match ended.map_or("", |(_, outcome)| outcome.headline.parts().0) {
+            "" => ".".to_owned(),
+            figure => format!(": {figure}"),
+        };
+        format!("The pull has ended{end} {{dyno}} {{pull page}} shows its headline")
     }
 }

@@ -8,7 +8,6 @@ use ratatui::layout::Rect;
 use super::{App, Mode, cpu_panel};
 use crate::{
     counters::{CpuShares, Memory, Rates},
-    report::why::tables::Split,
     screens::widgets::{
         graph::{Curve, Graph, TimeAxis},
         paint::{Brush, Piece, cells, inner, piece, width},
@@ -56,8 +55,6 @@ pub struct StatsBar {
     pub writes: Series,
     /// The top of their axis.
     pub scale: Scale,
-    /// Busy time and iowait of all CPUs, percent.
-    pub cpu: [Series; 2],
     /// The span of time that is selected on them.
     pub(super) selection: Selection,
 }
@@ -92,20 +89,14 @@ impl Default for StatsBar {
             reads: Series::default(),
             writes: Series::default(),
             scale: Scale::new(1e8),
-            cpu: [Series::default(), Series::default()],
             selection: Selection::default(),
         }
     }
 }
 
 impl StatsBar {
-    /// Adds a row of `now`.
-    pub fn push_row(&mut self, now: Duration, row: StatsRow) {
-        if let Some(split) = row.cpu.map(Split::from) {
-            let [busy, iowait] = &mut self.cpu;
-            busy.push(now, split.busy());
-            iowait.push(now, split.iowait);
-        }
+    /// Adds a row.
+    pub fn push_row(&mut self, row: StatsRow) {
         self.rows.push_back(row);
         if self.rows.len() > KEPT {
             self.rows.pop_front();
@@ -289,10 +280,7 @@ fn curve(app: &App, brush: &mut Brush<'_>, area: Rect) {
     let inner = brush.panel(area, &title, &[]);
     let now = bar.reads.points().next_back().map_or(app.shared.now, |(at, _)| at);
     let mut curves = vec![Curve { series: &bar.reads, meaning: Meaning::Load, filled: true }];
-    // A line along the ground would hide the lowest dots of the reads.
-    if bar.writes.window_most() > bar.scale.top() / 100.0 {
-        curves.push(Curve { series: &bar.writes, meaning: Meaning::Writes, filled: false });
-    }
+    curves.extend(Curve::above_ground(&bar.writes, Meaning::Writes, bar.scale.top()));
     let graph = Graph {
         curves,
         top: units.axis(bar.scale.top()),

@@ -71,6 +71,12 @@ impl Headline {
         Self { text, figures: Some(figures), lost_to, not_measured: not_measured.map(|finding| finding.id) }
     }
 
+    /// The figure with its share, `53.5 of 71.4 GB/s (75 %).`, and what follows; the figure is empty where there is none.
+    pub fn parts(&self) -> (&str, &str) {
+        let end = self.text.find(").").filter(|_| self.figures.is_some()).map_or(0, |end| end + 2);
+        self.text.split_at(end)
+    }
+
     /// What was measured as a share of what it is compared with.
     pub fn share(&self) -> Option<f64> {
         let figures = self.figures?;

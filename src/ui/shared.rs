@@ -16,6 +16,7 @@ use super::{
     load::Load,
     message::{Kept, MachineRead},
     pull::Pulls,
+    series::Series,
     settings::Settings,
     test::{Test, Tests},
     theme::{Palette, Theme},
@@ -32,6 +33,7 @@ use crate::{
     machine::{Drive, Machine},
     model::{DriveName, Limits, Problem, Target, Workload},
     pull::{self, Outcome, Pull},
+    report::why::tables::Split,
     units::{Bytes, UnitSystem},
 };
 
@@ -64,6 +66,8 @@ pub struct Shared {
     pub activity: Activity,
     /// Current rate of every drive.
     pub load: Load,
+    /// Busy time and iowait of all CPUs in the last minute, percent.
+    pub cpu: [Series; 2],
     /// Bottlenecks, the most expensive first.
     pub bottlenecks: Vec<Bottleneck>,
     /// Findings.
@@ -131,6 +135,7 @@ impl Shared {
             rates: None,
             activity: Activity::default(),
             load: Load::default(),
+            cpu: Default::default(),
             bottlenecks: Vec::new(),
             findings: Judged::default(),
             derived: None,
@@ -175,6 +180,15 @@ impl Shared {
         let Some(pull) = self.pulls.running.take() else { return true };
         let outcome = Self::outcome(&self.machine, &self.limits, &pull, self.units);
         self.pulls.end(pull, outcome)
+    }
+
+    /// Takes CPU times of `at`.
+    pub fn take_cpu(&mut self, rates: &Rates, at: Duration) {
+        if let Some(split) = rates.cpu.map(Split::from) {
+            let [busy, iowait] = &mut self.cpu;
+            busy.push(at, split.busy());
+            iowait.push(at, split.iowait);
+        }
     }
 
     /// A test of this workload, about to begin.

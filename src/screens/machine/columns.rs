@@ -86,6 +86,8 @@ pub(super) struct Column {
     pub width: fn(Room) -> u16,
     /// The narrowest rows in which it is shown unless the user decides otherwise.
     pub from: u16,
+    /// Its figures come from counters.
+    pub is_counted: bool,
     /// What it shows of a row.
     pub cell: fn(&Figures<'_>) -> Cell,
     /// What rows are sorted by; `None` comes last.
@@ -122,14 +124,9 @@ impl Column {
             "load" if !room.filled.has("limit") => Some(Absent::NoValue),
             "load" => (!room.has_load && !is_wide).then_some(Absent::NotCounted),
             name if room.filled.has(name) => None,
-            _ if room.is_counted || !self.is_of_counters() => Some(Absent::NoValue),
+            _ if room.is_counted || !self.is_counted => Some(Absent::NoValue),
             _ => Some(Absent::NotCounted),
         }
-    }
-
-    /// Whether its figures come from counters.
-    fn is_of_counters(&self) -> bool {
-        !["link", "limit", "potential", "temp", "AER", "slot"].contains(&self.name)
     }
 }
 
@@ -162,6 +159,7 @@ pub(super) const COLUMNS: &[Column] = &[
         help: "link now, and its maximum if that is more",
         width: |_| LINK_LEAD + LINK,
         from: 0,
+        is_counted: false,
         cell: link,
         key: |figures| {
             let (speed, width) = figures.link()?.0.now?;
@@ -174,6 +172,7 @@ pub(super) const COLUMNS: &[Column] = &[
         help: "GB/s read (GiB/s after {units})",
         width: |_| 4,
         from: 0,
+        is_counted: true,
         cell: |figures| rate(figures, |flow| flow.read.bytes),
         key: |figures| Some(figures.flow?.read.bytes),
     },
@@ -183,6 +182,7 @@ pub(super) const COLUMNS: &[Column] = &[
         help: "GB/s written (GiB/s after {units})",
         width: |_| 5,
         from: 0,
+        is_counted: true,
         cell: |figures| rate(figures, |flow| flow.write.bytes),
         key: |figures| Some(figures.flow?.write.bytes),
     },
@@ -192,6 +192,7 @@ pub(super) const COLUMNS: &[Column] = &[
         help: "GB/s that the narrowest hop or the drive can carry in one direction",
         width: |_| 5,
         from: 0,
+        is_counted: false,
         cell: |figures| {
             // A link that sleeps carries more once it is awake.
             let is_asleep = figures.link().is_some_and(|(_, state)| state == LinkState::Idle);
@@ -212,6 +213,7 @@ pub(super) const COLUMNS: &[Column] = &[
             _ => 7,
         },
         from: 0,
+        is_counted: true,
         cell: bars,
         key: |figures| Some(figures.flow?.bytes() / figures.limit()?),
     },
@@ -221,6 +223,7 @@ pub(super) const COLUMNS: &[Column] = &[
         help: "GB/s the drive could read with nothing in its way: published, or at most its own link",
         width: |_| 9,
         from: 215,
+        is_counted: false,
         cell: |figures| {
             let Some(could) = figures.potential() else { return Cell::Blank };
             let meaning = if figures.is_held_back() { Meaning::Warning } else { Meaning::Quiet };
@@ -234,6 +237,7 @@ pub(super) const COLUMNS: &[Column] = &[
         help: "reads per second, after merging; of a test's targets the reads of the test",
         width: |_| 6,
         from: 98,
+        is_counted: true,
         cell: |figures| requests(figures, |flow| flow.read.requests),
         key: |figures| Some(figures.flow?.read.requests),
     },
@@ -243,6 +247,7 @@ pub(super) const COLUMNS: &[Column] = &[
         help: "writes per second, after merging",
         width: |_| 6,
         from: 98,
+        is_counted: true,
         cell: |figures| requests(figures, |flow| flow.write.requests),
         key: |figures| Some(figures.flow?.write.requests),
     },
@@ -252,6 +257,7 @@ pub(super) const COLUMNS: &[Column] = &[
         help: "mean milliseconds of a read, in the queue and in the drive (iostat's r_await)",
         width: |_| 7,
         from: 103,
+        is_counted: true,
         cell: |figures| milliseconds(figures, |flow| flow.read.await_ms),
         key: |figures| figures.flow?.read.await_ms,
     },
@@ -261,6 +267,7 @@ pub(super) const COLUMNS: &[Column] = &[
         help: "mean milliseconds of a write (iostat's w_await)",
         width: |_| 7,
         from: 111,
+        is_counted: true,
         cell: |figures| milliseconds(figures, |flow| flow.write.await_ms),
         key: |figures| figures.flow?.write.await_ms,
     },
@@ -270,6 +277,7 @@ pub(super) const COLUMNS: &[Column] = &[
         help: "mean requests in flight (iostat's aqu-sz)",
         width: |_| 6,
         from: 118,
+        is_counted: true,
         cell: |figures| {
             let Some(flow) = figures.flow else { return Cell::Blank };
             figure(flow.queue_depth, short(flow.queue_depth))
@@ -282,6 +290,7 @@ pub(super) const COLUMNS: &[Column] = &[
         help: "mean KiB of a read (iostat's rareq-sz)",
         width: |_| 8,
         from: 172,
+        is_counted: true,
         cell: |figures| kibibytes(figures, |flow| flow.read.request_bytes()),
         key: |figures| figures.flow?.read.request_bytes(),
     },
@@ -291,6 +300,7 @@ pub(super) const COLUMNS: &[Column] = &[
         help: "mean KiB of a write (iostat's wareq-sz)",
         width: |_| 8,
         from: 181,
+        is_counted: true,
         cell: |figures| kibibytes(figures, |flow| flow.write.request_bytes()),
         key: |figures| figures.flow?.write.request_bytes(),
     },
@@ -300,6 +310,7 @@ pub(super) const COLUMNS: &[Column] = &[
         help: "share of time with a request in flight; - on drives with several queues, where it says nothing",
         width: |_| 5,
         from: 187,
+        is_counted: true,
         cell: |figures| match (figures.drive(), utilisation(figures)) {
             (_, Some(share)) => figure(share, format!("{share:.0}")),
             (Some(_), None) if figures.flow.is_some() => Cell::Figure("-".to_owned(), Meaning::Quiet),
@@ -313,6 +324,7 @@ pub(super) const COLUMNS: &[Column] = &[
         help: "temperature of the drive, °C",
         width: |_| 5,
         from: 124,
+        is_counted: false,
         cell: |figures| {
             let Some(heat) = figures.drive().and_then(|drive| drive.temperature.as_ref()) else {
                 return Cell::Blank;
@@ -330,6 +342,7 @@ pub(super) const COLUMNS: &[Column] = &[
         help: "correctable PCI Express errors since boot at both ends of the link",
         width: |_| 6,
         from: 194,
+        is_counted: false,
         cell: |figures| match errors(figures) {
             None => Cell::Blank,
             Some(0) => Cell::Figure("0".to_owned(), Meaning::Quiet),
@@ -343,6 +356,7 @@ pub(super) const COLUMNS: &[Column] = &[
         help: "the board's name of the slot (SMBIOS)",
         width: |_| 12,
         from: 208,
+        is_counted: false,
         cell: |figures| match figures.slot() {
             Some(slot) => Cell::Text(None, slot.to_owned(), Meaning::Quiet),
             None => Cell::Blank,
@@ -359,6 +373,7 @@ pub(super) const COLUMNS: &[Column] = &[
             _ => 16,
         },
         from: 132,
+        is_counted: true,
         cell: |figures| if figures.flow.is_some() { Cell::Minute } else { Cell::Blank },
         key: |figures| Some(figures.flow?.bytes()),
     },

@@ -146,9 +146,7 @@ fn graph(kind: &Kind<'_>, name: Piece, shared: &Shared, area: Rect, brush: &mut 
     let [first, second] = curves;
     let mut drawn: Vec<Curve<'_>> = Vec::new();
     drawn.extend(first.map(|series| Curve { series, meaning: Meaning::Load, filled: true }));
-    // A line along the ground would hide the lowest dots of the reads.
-    let second = second.filter(|series| series.window_most() > scale.top() / 100.0);
-    drawn.extend(second.map(|series| Curve { series, meaning: Meaning::Writes, filled: false }));
+    drawn.extend(second.and_then(|series| Curve::above_ground(series, Meaning::Writes, scale.top())));
     let graph = Graph {
         curves: drawn,
         top: if is_bytes { shared.units.axis(scale.top()) } else { scale.top() },

@@ -133,14 +133,12 @@ fn progress(shared: &Shared, left: Duration, width: u16) -> Vec<Vec<Piece>> {
 
 /// The figure in the color of its share, then the rest of the sentence and the further lines.
 fn headline(outcome: &Outcome, width: u16) -> Vec<Vec<Piece>> {
-    let text = &outcome.headline.text;
-    let end = text.find(").").filter(|_| outcome.headline.figures.is_some()).map_or(0, |end| end + 2);
-    let (figure, rest) = text.split_at(end);
+    let (figure, rest) = outcome.headline.parts();
     let is_limited = !outcome.headline.lost_to.is_empty();
     let meaning =
         outcome.headline.share().map_or(Meaning::Figure, |share| bar_meaning(share, is_limited, false));
     let mut lines = paragraph(figure, meaning, width);
-    if end == 0 {
+    if figure.is_empty() {
         lines.clear();
     }
     lines.extend(paragraph(rest.trim_start(), Meaning::Text, width));

@@ -22,9 +22,6 @@ use crate::{
 /// Curves of the last minute.
 #[derive(Debug, Clone)]
 pub(super) struct History {
-    /// Busy time and iowait of all CPUs, percent.
-    busy: Series,
-    iowait: Series,
     /// Bytes per second.
     read: Series,
     written: Series,
@@ -47,8 +44,6 @@ impl Default for History {
     fn default() -> Self {
         let empty = Series::default;
         Self {
-            busy: empty(),
-            iowait: empty(),
             read: empty(),
             written: empty(),
             bytes: Scale::new(1e8),
@@ -102,11 +97,6 @@ impl History {
             return false;
         }
         self.last = Some(now);
-        if let Some(cpu) = rates.cpu {
-            let split = tables::Split::from(cpu);
-            self.busy.push(now, split.busy());
-            self.iowait.push(now, split.iowait);
-        }
         let hardware = shared.machine.hardware_drives().filter_map(|drive| rates.disks.get(&drive.name));
         let (read, written) = hardware
             .fold((0.0, 0.0), |(read, written), disk| (read + disk.read_bytes, written + disk.written_bytes));
@@ -147,8 +137,8 @@ impl History {
         let rate = |value: f64| count(value).replace(' ', "");
         let (curves, top, label): (Vec<Drawn<'_>>, f64, &dyn Fn(f64) -> String) = match panel {
             Panel::Cpus => {
-                let curves =
-                    vec![(&self.busy, "busy", Meaning::Load), (&self.iowait, "iowait", Meaning::Curve(3))];
+                let [busy, iowait] = &shared.cpu;
+                let curves = vec![(busy, "busy", Meaning::Load), (iowait, "iowait", Meaning::Curve(3))];
                 (curves, 100.0, &percent)
             }
             Panel::Processes => {

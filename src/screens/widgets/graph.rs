@@ -17,6 +17,13 @@ pub struct Curve<'a> {
     pub filled: bool,
 }
 
+impl<'a> Curve<'a> {
+    /// A line over a filled curve; `None` along the ground, where it would hide the lowest dots of the other.
+    pub fn above_ground(series: &'a Series, meaning: Meaning, top: f64) -> Option<Self> {
+        (series.window_most() > top / 100.0).then_some(Self { series, meaning, filled: false })
+    }
+}
+
 /// A graph.
 pub struct Graph<'a> {
     /// Curves, the last one on top.
