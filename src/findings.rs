@@ -37,7 +37,7 @@ pub(crate) use not_made::{untestable, without_pci};
 
 use std::fmt::Write as _;
 
-use crate::model::FindingId;
+use crate::model::{FindingId, Severity};
 
 /// One row of the catalogue.
 #[derive(Debug, Clone, Copy)]
@@ -66,6 +66,8 @@ pub struct Row {
     live: fn(&Inputs) -> bool,
     /// Whether it is a default of every machine; at rest it is folded into the row `defaults`.
     pub is_default: bool,
+    /// Whether it names a limit of a drive or card also as information.
+    names_limit: bool,
     /// Whether machine and limits alone decide it: its check sees neither rates nor a test.
     of_machine: bool,
     check: Check,
@@ -92,6 +94,7 @@ impl Row {
         needs_load: false,
         live: |_| false,
         is_default: false,
+        names_limit: false,
         of_machine: false,
         check: Check::One(|_| None),
     };
@@ -192,6 +195,14 @@ fn release(text: &str) -> Option<(u32, u32)> {
 
 pub(crate) fn row(id: &str) -> Option<&'static Row> {
     FINDINGS.iter().find(|row| row.id.0 == id)
+}
+
+/// Ids of findings that are information and name a limit, each once.
+pub(crate) fn quiet_limits(found: &[Finding]) -> Vec<&'static str> {
+    let is_quiet = |row: &&Row| {
+        row.names_limit && found.iter().any(|it| it.id == row.id && it.severity == Severity::Info)
+    };
+    FINDINGS.iter().filter(is_quiet).map(|row| row.id.0).collect()
 }
 
 /// The table for `docs/findings.md`.

@@ -242,9 +242,9 @@ fn checks_without_data_are_named_and_not_counted() {
         let words = printed(text, &["check"]);
         assert!(words.contains("checks could not be made"), "{words}");
         let last = if is_made.is_empty() {
-            "no check could be made in what"
+            "no check could be made with this text"
         } else {
-            "checks could be made, none found a loss"
+            "checks could be made with this text (lspci -tv): none found a loss"
         };
         assert!(words.contains(last), "{words}");
         assert!(words.contains("not checked (the text has no speed and width of links"), "{words}");
@@ -432,7 +432,7 @@ fn a_text_without_drives_or_capabilities_is_told_so() {
     assert!(!words.contains("no speed and width of links") && !words.contains("lspci -t"), "{words}");
     let drive = text.replace("SCSI storage controller", "Non-Volatile memory controller");
     let words = printed(&drive, &["check"]).split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(words.contains("no device of the text has a PCI Express capability"), "{words}");
+    assert!(words.contains("no device of the text has a PCI Express link"), "{words}");
     let tree = printed(text, &["tree"]);
     assert!(tree.contains("of 58 checks could not be made"), "{tree}");
 }

@@ -250,13 +250,13 @@ fn hex_dumps_are_decoded_as_lspci_decodes_them() {
                 )
             };
             assert_eq!(
-                (express.payload.to_string(), express.read_request.to_string()),
+                (express.payload.unwrap().to_string(), express.read_request.unwrap().to_string()),
                 (payload, request),
                 "{name} {address}"
             );
             for (of_lspci, ours) in [
-                (capability, link(express.max_speed, express.max_width)),
-                (state, link(express.speed, express.width)),
+                (capability, link(express.max_speed, express.max_width.unwrap())),
+                (state, link(express.speed, express.width.unwrap())),
             ] {
                 if let Some(of_lspci) = of_lspci {
                     assert_eq!(of_lspci, ours, "{name} {address}");

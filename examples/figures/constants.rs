@@ -113,7 +113,7 @@ impl Constant {
         };
         let payload = |machine: &Machine| {
             let node = machine.pci.node(machine.drives.first()?.node?);
-            Some(f64::from(node.express.value()?.payload))
+            Some(f64::from(node.express.value()?.payload?))
         };
         let split = |machine: &Machine| Some(machine.drives.first()?.queue.max_sectors_kb.get()? as f64);
         Some(match self {
@@ -179,7 +179,7 @@ impl Constants {
         let payload = self.get(payload).map(|bytes| bytes as u16);
         for node in &mut machine.pci.nodes {
             node.express = node.express.clone().map(|express| iodyno::machine::pci::Express {
-                payload: payload.unwrap_or(express.payload),
+                payload: payload.or(express.payload),
                 ..express
             });
         }

@@ -87,7 +87,7 @@ pub(super) fn dmi(machine: &Machine, port: NodeIndex) -> Option<Limit> {
         _ => row.lanes?,
     };
     let (speed, width) = (TransferRate::from_mega(row.speed?)?, Lanes(lanes));
-    let payload = tree.node(port).express.value().map(|express| express.payload);
+    let payload = tree.node(port).express.value().and_then(|express| express.payload);
     let with = payload.map_or_else(String::new, |bytes| format!(" at MPS {bytes}"));
     Some(Limit {
         bytes_per_second: payload_rate(speed, width, payload),

@@ -64,7 +64,7 @@ pub(super) fn limit(tree: &PciTree, index: NodeIndex, packets: &[(u16, f64)]) ->
     let link = trained(tree, index)?;
     let at = hop::sentence((link.speed, link.width));
     let port = above.address;
-    let set = [node, above].into_iter().filter_map(|end| Some(end.express.value()?.payload)).min();
+    let set = [node, above].into_iter().filter_map(|end| end.express.value()?.payload).min();
     let mut sizes: Vec<u16> = packets.iter().map(|(payload, _)| *payload).collect();
     sizes.sort_unstable();
     sizes.dedup();
@@ -90,9 +90,9 @@ pub(super) fn limit(tree: &PciTree, index: NodeIndex, packets: &[(u16, f64)]) ->
 
 /// Max Payload Size of packets that a function sends: the lowest on its path, if its own can be read.
 pub(super) fn payload_of(tree: &PciTree, function: NodeIndex) -> Option<u16> {
-    tree.node(function).express.value()?;
+    tree.node(function).express.value()?.payload?;
     let way = tree.whole_ancestry(function).map(|at| tree.node(at)).filter(|node| node.link.is_some());
-    way.filter_map(|node| Some(node.express.value()?.payload)).min()
+    way.filter_map(|node| node.express.value()?.payload).min()
 }
 
 /// Whether there is a link between a node and the one above it, with true registers.
@@ -138,7 +138,7 @@ fn fake(tree: &PciTree, index: NodeIndex) -> Option<String> {
             || (node.kind == NodeKind::SwitchUpstream
                 && tree.subtree(index).into_iter().any(|at| tree.node(at).is_nvme()))
     };
-    let no_slot = above.express.value().is_some_and(|express| !express.slot_implemented)
+    let no_slot = above.express.value().is_some_and(|express| express.slot_implemented == Some(false))
         && matches!(above.kind, NodeKind::RootPort | NodeKind::SwitchDownstream);
     (no_slot && !leads_to_drives() && chipset::of_port(node).is_none())
         .then(|| format!("port {} has no slot: its link is inside a chip or misreported", above.address))

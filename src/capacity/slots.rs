@@ -80,7 +80,7 @@ pub fn is_slot(tree: &PciTree, port: NodeIndex) -> bool {
     let node = tree.node(port);
     let is_drive = |child: &NodeIndex| tree.node(*child).is_nvme();
     // A soldered drive has no slot bit and could be exchanged all the same.
-    let has_slot = node.express.value().is_none_or(|express| express.slot_implemented)
+    let has_slot = node.express.value().and_then(|express| express.slot_implemented).unwrap_or(true)
         || node.children.iter().any(is_drive);
     matches!(node.kind, NodeKind::RootPort | NodeKind::SwitchDownstream)
         && has_slot

@@ -24,6 +24,7 @@ pub(super) const CHIPSET_UPLINK: Row = Row {
     risk: Risk::Hardware,
     wrong_if: "Nothing else behind the chipset is busy while the drive is.",
     of_machine: true,
+    names_limit: true,
     check: Check::Many(chipset_uplink),
     ..Row::PLAIN
 };

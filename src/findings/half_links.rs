@@ -29,6 +29,7 @@ pub(super) const LINK_BELOW_DRIVE: Row = Row {
     wrong_if: "The link was in power saving when read, or the drive is passed through to a virtual machine whose host has the \
                port.",
     of_machine: true,
+    names_limit: true,
     check: Check::Many(link_below_drive),
     ..Row::PLAIN
 };

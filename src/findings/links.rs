@@ -36,6 +36,7 @@ pub(super) const LINK_DOWNTRAINED: Row = Row {
     generally: "Reseat the drive or card, try it without riser or cable, then set the slot's link speed in the BIOS by hand.",
     risk: Risk::Hardware,
     wrong_if: "The link was in power saving when read; check again during a test.",
+    names_limit: true,
     check: Check::Many(link_downtrained),
     ..Row::PLAIN
 };
@@ -52,6 +53,7 @@ pub(super) const LINK_CAPPED_BY_SOFTWARE: Row = Row {
     risk: Risk::Firmware,
     wrong_if: "The cap was set on purpose, to keep a link with errors alive.",
     of_machine: true,
+    names_limit: true,
     check: Check::Many(link_capped_by_software),
     ..Row::PLAIN
 };

@@ -7,9 +7,9 @@ use std::borrow::Cow;
 
 use serde::Serialize;
 
-use super::{FINDINGS, Finding, Inputs, not_judged};
+use super::{FINDINGS, Finding, Inputs, not_judged, packets};
 use crate::{
-    machine::{Drive, LayerKind, Link, Machine, NodeKind, PciNode, pci::NOT_EXPRESS},
+    machine::{Drive, Express, LayerKind, Link, Machine, NodeKind, PciNode, pci::NOT_EXPRESS},
     model::{FindingId, Reading},
     units::Lanes,
 };
@@ -27,7 +27,8 @@ impl NotMade {
     /// Whether it lacks data, not a test or the privilege to read.
     pub(crate) fn lacks_data(&self) -> bool {
         let mut known = NEEDS.iter().map(|need| need.because).chain(OF_DATA);
-        known.any(|because| because == self.because) || of_drives::is_reason(&self.because)
+        ![NO_TEST, NO_TEST_HERE].contains(&&*self.because)
+            && (known.any(|because| because == self.because) || of_drives::is_reason(&self.because))
     }
 }
 
@@ -43,13 +44,15 @@ struct Need {
 const NO_TEST: &str = "no test is running";
 /// The same where a machine was opened: no test can run there.
 const NO_TEST_HERE: &str = "only a test on that machine shows it";
-const NO_CAPABILITY: &str = "no device of the text has a PCI Express capability";
+const NO_CAPABILITY: &str = "no device of the text has a PCI Express link";
 const NO_PCI: &str = "no PCI device could be read";
 const COPY_WITHOUT_DRIVES: &str =
     "the copy has no block devices: copy /sys/block with what its links lead to";
 const COPY_WITHOUT_HOST: &str = "the copy has nothing about CPUs and kernel: copy /proc too";
 /// What lacks of a machine's data beside the needs of rows.
-const OF_DATA: [&str; 9] = [
+const OF_DATA: [&str; 11] = [
+    NO_REGISTERS,
+    NO_NVME,
     NO_BLOCK_DEVICES,
     NO_CAPABILITY,
     NO_LINK_UP,
@@ -66,7 +69,18 @@ const NO_BLOCK_DEVICES: &str = "NVMe controllers, but no block devices are liste
 const NO_DRIVES: &str = "the text has no block devices and their settings: `lsblk -O -J`";
 const NO_LINKS: &str = "the text has no speed and width of links: `sudo lspci -vv`";
 const NO_LINK_UP: &str = "links above drives have width x0 in the text: none is up";
-const NO_REGISTERS: &str = "the text has no PCI Express registers: `sudo lspci -vv`";
+const NO_REGISTERS: &str = "the text has no DevCap, DevCtl and LnkCtl2 registers: `sudo lspci -vv`";
+const NO_TARGET: &str = "the text has no target link speed of ports (LnkCtl2): `sudo lspci -vv`";
+const NO_SLOT_BIT: &str = "the text does not show whether ports above drives have slots: `sudo lspci -vv`";
+const NO_PAYLOAD: &str =
+    "the text has no MaxPayload of a drive and its port (DevCap, DevCtl): `sudo lspci -vv`";
+const NO_ORDERING: &str = "the text has no RlxdOrd of a drive (DevCtl): `sudo lspci -vv`";
+const NO_TAGS: &str = "the text has no ExtTag of a drive (DevCap, DevCtl): `sudo lspci -vv`";
+const NO_REQUEST: &str = "the text has no MaxReadReq of a drive (DevCtl): `sudo lspci -vv`";
+const NO_ERROR_COUNTERS: &str =
+    "no text has AER error counters: only a test on that machine shows whether they grow";
+const NO_NUMA: &str = "the text has no NUMA node of a drive: `lspci -v` prints it where there are several";
+const NO_NVME: &str = "the text shows no NVMe drive";
 const NO_BRIDGES: &str = "the text does not show the bridges above drives: `lspci -t`";
 const NO_HOST: &str = "the text has nothing about CPUs and kernel: use `iodyno capture`";
 const NO_DATA: &str = "the text has no data of the drives themselves: use `iodyno capture`";
@@ -82,26 +96,55 @@ const NEEDS: &[Need] = &[
         rows: &["link-downtrained", "slot-limited", "link-below-drive", "oversubscribed-hop"],
     },
     Need {
-        because: NO_REGISTERS,
-        is_met: |machine| functions(machine).any(|node| node.express.is_known()),
+        because: NO_TARGET,
+        is_met: |machine| states(machine, |express| express.target_speed.is_some()),
         of_drives: true,
-        rows: &[
-            "link-capped-by-software",
-            "bifurcation-missing",
-            "payload-size",
-            "relaxed-ordering-off",
-            "ext-tags-off",
-            "read-request",
-            "aspm-on",
-        ],
+        rows: &["link-capped-by-software"],
     },
+    Need {
+        because: NO_SLOT_BIT,
+        is_met: |machine| {
+            let has_slot_bit =
+                |node: &PciNode| node.express.value().is_some_and(|it| it.slot_implemented.is_some());
+            nvme_functions(machine)
+                .any(|node| node.parent.is_some_and(|port| has_slot_bit(machine.pci.node(port))))
+        },
+        of_drives: true,
+        rows: &["bifurcation-missing"],
+    },
+    Need { because: NO_PAYLOAD, is_met: has_payloads, of_drives: true, rows: &["payload-size"] },
+    Need {
+        because: NO_ORDERING,
+        is_met: |machine| drive_states(machine, |express| express.relaxed_ordering.is_some()),
+        of_drives: true,
+        rows: &["relaxed-ordering-off"],
+    },
+    Need {
+        because: NO_TAGS,
+        is_met: |machine| {
+            drive_states(machine, |express| match express.extended_tags_supported {
+                Some(is_supported) => !is_supported || express.extended_tags.is_some(),
+                None => express.extended_tags == Some(true),
+            })
+        },
+        of_drives: true,
+        rows: &["ext-tags-off"],
+    },
+    Need {
+        because: NO_REQUEST,
+        is_met: |machine| drive_states(machine, |express| express.read_request.is_some()),
+        of_drives: true,
+        rows: &["read-request"],
+    },
+    // The state is a file of sysfs, which no text has, and only a test shows its cost.
+    Need { because: NO_TEST_HERE, is_met: |_| false, of_drives: true, rows: &["aspm-on"] },
     Need {
         because: NO_BRIDGES,
         is_met: |machine| functions(machine).any(|node| node.buses.is_some()),
         of_drives: true,
         rows: &["shared-root-complex", "chipset-uplink", "behind-vmd-or-raid"],
     },
-    Need { because: NO_REGISTERS, is_met: |_| false, of_drives: true, rows: &["link-errors"] },
+    Need { because: NO_ERROR_COUNTERS, is_met: |_| false, of_drives: true, rows: &["link-errors"] },
     Need {
         because: NO_FORMATS,
         is_met: |machine| {
@@ -148,8 +191,8 @@ const NEEDS: &[Need] = &[
         rows: &["few-queues", "no-poll-queues"],
     },
     Need {
-        because: NO_REGISTERS,
-        is_met: |machine| functions(machine).any(|node| node.numa_node.is_known()),
+        because: NO_NUMA,
+        is_met: |machine| nvme_functions(machine).any(|node| node.numa_node.is_known()),
         of_drives: true,
         rows: &["remote-numa"],
     },
@@ -281,7 +324,8 @@ pub fn not_made(inputs: &Inputs, found: &[Finding]) -> Vec<NotMade> {
     let lacks = |row: &str| -> Option<&'static str> {
         let need = NEEDS.iter().find(|need| need.rows.contains(&row))?;
         if machine.pasted.is_some() {
-            return (!(need.is_met)(machine)).then(|| lacking_in_text(machine, need));
+            let is_met = !lacks_drive(machine, need) && (need.is_met)(machine);
+            return (!is_met).then(|| lacking_in_text(machine, need));
         }
         if has_no_drives && need.of_drives {
             return Some(NO_BLOCK_DEVICES);
@@ -306,19 +350,30 @@ pub fn not_made(inputs: &Inputs, found: &[Finding]) -> Vec<NotMade> {
     all
 }
 
+/// Whether a text shows no drive to check. Links of cards are checked too, and `lsblk` names the drives that have settings.
+fn lacks_drive(machine: &Machine, need: &Need) -> bool {
+    let is_of_others = [NO_LINKS, NO_TARGET, NO_ERROR_COUNTERS, NO_DRIVES].contains(&need.because);
+    let has_drive = machine.hardware_drives().next().is_some() || functions(machine).any(PciNode::is_nvme);
+    need.of_drives && !is_of_others && !has_drive
+}
+
 /// What a text lacks for checks whose need is not met.
 fn lacking_in_text(machine: &Machine, need: &Need) -> &'static str {
-    if need.of_drives
-        && machine.hardware_drives().next().is_none()
-        && !functions(machine).any(PciNode::is_nvme)
-    {
-        return NO_DRIVES;
+    if lacks_drive(machine, need) {
+        return NO_NVME;
     }
-    let has_none =
-        |node: &PciNode| node.express.problem().is_some_and(|problem| *problem.reason == *NOT_EXPRESS);
-    let is_of_registers = [NO_LINKS, NO_REGISTERS].contains(&need.because);
-    if is_of_registers && functions(machine).next().is_some() && functions(machine).all(has_none) {
+    let has_none = |node: &PciNode| {
+        let is_integrated = || node.express.is_known() && node.link.is_none();
+        node.express.problem().map_or_else(is_integrated, |problem| *problem.reason == *NOT_EXPRESS)
+    };
+    let is_of_registers =
+        [NO_TARGET, NO_SLOT_BIT, NO_PAYLOAD, NO_ORDERING, NO_TAGS, NO_REQUEST].contains(&need.because);
+    let is_of_links = is_of_registers || need.because == NO_LINKS;
+    if is_of_links && functions(machine).next().is_some() && functions(machine).all(has_none) {
         return NO_CAPABILITY;
+    }
+    if is_of_registers && !states(machine, |_| true) {
+        return NO_REGISTERS;
     }
     let has_no_width = |link: &Link| {
         [&link.width, &link.max_width].into_iter().any(|width| Link::lanes(width) == Some(Lanes(0)))
@@ -382,6 +437,28 @@ fn any(machine: &Machine, is: impl Fn(&Drive) -> bool) -> bool {
 
 fn nvme(machine: &Machine, is: impl Fn(&Drive) -> bool) -> bool {
     machine.hardware_drives().filter(|drive| drive.nvme.is_some()).any(is)
+}
+
+/// Whether a function's PCI Express capability states something.
+fn states(machine: &Machine, is: impl Fn(&Express) -> bool) -> bool {
+    functions(machine).any(|node| node.express.value().is_some_and(&is))
+}
+
+/// The same of NVMe controllers.
+fn drive_states(machine: &Machine, is: impl Fn(&Express) -> bool) -> bool {
+    nvme_functions(machine).any(|node| node.express.value().is_some_and(&is))
+}
+
+fn nvme_functions(machine: &Machine) -> impl Iterator<Item = &PciNode> {
+    functions(machine).filter(|node| node.is_nvme())
+}
+
+/// Whether a drive and the port above it state their payload sizes.
+fn has_payloads(machine: &Machine) -> bool {
+    nvme_functions(machine).any(|node| {
+        let port = node.parent.map(|port| machine.pci.node(port));
+        packets::payloads(node).is_some() && port.is_some_and(|port| packets::payloads(port).is_some())
+    })
 }
 
 /// Whether the state and the capability of a link is known: above a drive, or where there is none anywhere.

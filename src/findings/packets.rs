@@ -6,7 +6,7 @@ use super::{
     links::weighed,
 };
 use crate::{
-    machine::{Drive, Machine, drive, pci::Express},
+    machine::{Drive, Machine, PciNode, drive, pci::Express},
     model::{FindingId, NodeIndex, Severity},
     units,
 };
@@ -22,6 +22,7 @@ pub(super) const PAYLOAD_SIZE: Row = Row {
     risk: Risk::Reboot,
     wrong_if: "The drive, not the link, is the limit.",
     of_machine: true,
+    names_limit: true,
     check: Check::Many(payload_size),
     ..Row::PLAIN
 };
@@ -36,7 +37,7 @@ pub(super) const RELAXED_ORDERING_OFF: Row = Row {
     of_machine: true,
     check: Check::One(|inputs| {
         register(inputs, ("does not use relaxed ordering", "do not use relaxed ordering"), |express| {
-            (!express.relaxed_ordering).then(|| "DevCtl RlxdOrd-".to_owned())
+            (express.relaxed_ordering == Some(false)).then(|| "DevCtl RlxdOrd-".to_owned())
         })
     }),
     ..Row::PLAIN
@@ -52,7 +53,9 @@ pub(super) const EXT_TAGS_OFF: Row = Row {
     of_machine: true,
     check: Check::One(|inputs| {
         register(inputs, ("has extended tags off", "have extended tags off"), |express| {
-            (express.extended_tags_supported && !express.extended_tags).then(|| "DevCtl ExtTag-".to_owned())
+            let is_off =
+                express.extended_tags_supported == Some(true) && express.extended_tags == Some(false);
+            is_off.then(|| "DevCtl ExtTag-".to_owned())
         })
     }),
     ..Row::PLAIN
@@ -68,7 +71,8 @@ pub(super) const READ_REQUEST: Row = Row {
     of_machine: true,
     check: Check::One(|inputs| {
         register(inputs, ("fetches less than 512 B at once", "fetch less than 512 B at once"), |express| {
-            (express.read_request < 512).then(|| format!("DevCtl MaxReadReq {} bytes", express.read_request))
+            let size = express.read_request.filter(|size| *size < 512)?;
+            Some(format!("DevCtl MaxReadReq {size} bytes"))
         })
     }),
     ..Row::PLAIN
@@ -93,6 +97,12 @@ fn payload_share(payload: u16) -> f64 {
     f64::from(payload) / (f64::from(payload) + 24.0)
 }
 
+/// Max Payload Size set and supported.
+pub(super) fn payloads(node: &PciNode) -> Option<(u16, u16)> {
+    let express = node.express.value()?;
+    express.payload.zip(express.payload_supported)
+}
+
 /// A drive, and the payload sizes of each hop on its path.
 type SmallPackets<'a> = (&'a Drive, Vec<Evidence>);
 
@@ -100,13 +110,13 @@ fn payload_size(inputs: &Inputs) -> Vec<Detection> {
     let tree = &inputs.machine.pci;
     let found = inputs.nvme().filter_map(|drive| {
         let path = tree.ancestry(drive.node?).map(|at| tree.node(at)).filter(|node| node.link.is_some());
-        let known: Vec<_> = path.map(|node| Some((node, node.express.value()?))).collect::<Option<_>>()?;
+        let known: Vec<_> = path.map(|node| Some((node, payloads(node)?))).collect::<Option<_>>()?;
         // A text may not say which port the drive is below: then nothing is known of the path.
         let is_path = known.len() > 1;
-        let set = known.iter().map(|(_, express)| express.payload).min().filter(|_| is_path)?;
-        let could = known.iter().map(|(_, express)| express.payload_supported).min()?;
-        let proofs = known.iter().map(|(node, express)| {
-            let value = format!("MaxPayload {} of {} bytes", express.payload, express.payload_supported);
+        let set = known.iter().map(|(_, (set, _))| *set).min().filter(|_| is_path)?;
+        let could = known.iter().map(|(_, (_, could))| *could).min()?;
+        let proofs = known.iter().map(|(node, (set, could))| {
+            let value = format!("MaxPayload {set} of {could} bytes");
             Evidence::new(format!("{}/config DevCtl", node.path), value)
         });
         (set > 0 && set < could).then(|| ((set, could), (drive, proofs.collect::<Vec<_>>())))
@@ -130,8 +140,10 @@ fn with_payload(machine: &Machine, functions: impl Iterator<Item = NodeIndex>, p
     let mut then = machine.clone();
     for at in functions.flat_map(|function| machine.pci.whole_ancestry(function)) {
         let node = &mut then.pci.nodes[at.0];
-        node.express =
-            node.express.clone().map(|express| Express { payload: payload.max(express.payload), ..express });
+        node.express = node
+            .express
+            .clone()
+            .map(|express| Express { payload: express.payload.map(|set| set.max(payload)), ..express });
     }
     then
 }

@@ -37,6 +37,7 @@ pub(super) const SLOT_LIMITED: Row = Row {
     wrong_if: "The port's capability register does not describe the slot (some boards report x16 for a slot wired x4), or the free \
                port leads to no socket.",
     of_machine: true,
+    names_limit: true,
     check: Check::Many(slot_limited),
     ..Row::PLAIN
 };

@@ -35,6 +35,7 @@ pub(super) const SHARED_ROOT_COMPLEX: Row = Row {
     wrong_if: "The drives are never busy at the same time, or the root complex carries more than assumed: run all \
                its drives at once to measure it.",
     of_machine: true,
+    names_limit: true,
     check: Check::Many(shared_root_complex),
     ..Row::PLAIN
 };
@@ -51,6 +52,7 @@ pub(super) const OVERSUBSCRIBED_HOP: Row = Row {
     risk: Risk::Hardware,
     wrong_if: "The drives are never busy at the same time.",
     of_machine: true,
+    names_limit: true,
     check: Check::Many(oversubscribed_hop),
     ..Row::PLAIN
 };
@@ -369,7 +371,7 @@ fn wide_slot(tree: &PciTree, drive: &Drive) -> Option<Detection> {
     let port = tree.node(node.parent?);
     let (own, slot) = (node.link.as_ref()?.max_width.get()?, port.link.as_ref()?.max_width.get()?);
     // Without configuration space it is unknown whether it is a slot.
-    let is_slot = port.kind == NodeKind::RootPort && port.express.value()?.slot_implemented;
+    let is_slot = port.kind == NodeKind::RootPort && port.express.value()?.slot_implemented?;
     let title = format!("{}: one {own} drive in the {slot} slot {}", drive.name, port.address);
     (is_slot && slot.0 >= 8 && own.0 == 4 && port.children.len() == 1).then(|| {
         Detection::new(Severity::Info, title).about([Subject::drive(drive)]).with_evidence([

@@ -128,35 +128,36 @@ pub struct Link {
     pub max_width: Reading<Lanes>,
 }
 
-/// Registers of the PCI Express capability (PCI Express Base Specification, section 7.5.3).
+/// Registers of the PCI Express capability (PCI Express Base Specification, section 7.5.3). `None`: an opened text does not state
+/// it; configuration space has all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Express {
     /// Device/port type of PCI Express Capabilities, bits 7:4.
-    pub port_type: u8,
+    pub port_type: Option<u8>,
     /// Slot Implemented, bit 8 of the same; clear means an internal link whose speed and width may be fakes.
-    pub slot_implemented: bool,
+    pub slot_implemented: Option<bool>,
     /// Max Payload Size Supported of Device Capabilities, bytes.
-    pub payload_supported: u16,
+    pub payload_supported: Option<u16>,
     /// Max Payload Size of Device Control, bytes.
-    pub payload: u16,
+    pub payload: Option<u16>,
     /// Max Read Request Size of Device Control, bytes.
-    pub read_request: u16,
+    pub read_request: Option<u16>,
     /// Enable Relaxed Ordering of Device Control.
-    pub relaxed_ordering: bool,
+    pub relaxed_ordering: Option<bool>,
     /// Extended Tag Field Enable of Device Control.
-    pub extended_tags: bool,
+    pub extended_tags: Option<bool>,
     /// Extended Tag Field Supported of Device Capabilities.
-    pub extended_tags_supported: bool,
+    pub extended_tags_supported: Option<bool>,
     /// Max Link Speed of Link Capabilities; `None` for a reserved code or no link.
     pub max_speed: Option<TransferRate>,
     /// Maximum Link Width of Link Capabilities, raw.
-    pub max_width: u8,
+    pub max_width: Option<u8>,
     /// Current Link Speed of Link Status.
     pub speed: Option<TransferRate>,
     /// Negotiated Link Width of Link Status, raw.
-    pub width: u8,
+    pub width: Option<u8>,
     /// ASPM Control of Link Control: bit 0 L0s, bit 1 L1.
-    pub aspm_enabled: u8,
+    pub aspm_enabled: Option<u8>,
     /// Target Link Speed of Link Control 2.
     pub target_speed: Option<TransferRate>,
 }

@@ -144,13 +144,14 @@ fn point(out: &mut Toned, document: &CheckDocument, width: usize) {
         labelled(out, (tone(finding.severity), lead), (Tone::Heading, &words), width);
     } else {
         let what = document.machine.pasted.as_ref();
-        let what = what.map_or_else(String::new, |pasted| format!(" in what {} shows", pasted.kind()));
+        let what = what.map_or_else(String::new, |pasted| format!(" with this text ({})", pasted.kind()));
+        let found = quiet(document.findings).unwrap_or_else(|| "none found a loss".to_owned());
         let words = if checks == 0 {
             format!("no check could be made{what}")
         } else if of_all.is_empty() {
-            format!("{}, none found a loss{what}", counted(checks, "check"))
+            format!("{}{what}: {found}", counted(checks, "check"))
         } else {
-            format!("{checks}{of_all} checks could be made, none found a loss{what}")
+            format!("{checks}{of_all} checks could be made{what}: {found}")
         };
         let tone = document.tone_of_nothing();
         labelled(out, (tone, ""), (tone, &words), width);
@@ -245,13 +246,22 @@ fn unread_of_all(machine: &Machine, problems: &[Problem]) -> (usize, usize) {
     (machine.pci.unread_functions().count() + lost, machine.pci.functions().count() + lost)
 }
 
-/// `no limiting findings`, with the number of checks that lack data.
-pub(super) fn no_findings(lacking: usize) -> String {
+/// `no limiting findings`, or the limits that are information, with the number of checks that lack data.
+pub(super) fn no_findings(findings: &[Finding], lacking: usize) -> String {
     let all = FINDINGS.len();
+    let found = quiet(findings).unwrap_or_else(|| "no limiting findings".to_owned());
     match lacking {
-        0 => "no limiting findings".to_owned(),
-        not => format!("no limiting findings; {not} of {all} checks could not be made"),
+        0 => found,
+        not => format!("{found}; {not} of {all} checks could not be made"),
     }
+}
+
+/// `no warning, limits as information: slot-limited`, where no finding is more than information.
+fn quiet(findings: &[Finding]) -> Option<String> {
+    let limits = findings::quiet_limits(findings);
+    let as_information = if limits.len() == 1 { "a limit" } else { "limits" };
+    (!limits.is_empty())
+        .then(|| format!("no warning, {as_information} as information ({})", limits.join(", ")))
 }
 
 fn summary(loud: &[&Finding], document: &CheckDocument) -> String {
@@ -259,7 +269,7 @@ fn summary(loud: &[&Finding], document: &CheckDocument) -> String {
     match (number(Severity::High), number(Severity::Warning)) {
         (0, 0) => {
             let lacking = if document.lacks_data() { document.not_judged.len() } else { 0 };
-            no_findings(lacking) + "\n"
+            no_findings(document.findings, lacking) + "\n"
         }
         (high, 0) => format!("{high} high\n"),
         (0, warnings) => format!("{}\n", counted(warnings, "warning")),

@@ -218,7 +218,7 @@ fn counts(findings: &[Finding], marks: &BTreeMap<String, Vec<Mark>>, not_made: u
     }
     if line.plain().is_empty() {
         let tone = if not_made == 0 { Tone::Good } else { Tone::Warning };
-        line.push_toned(tone, &super::check::no_findings(not_made));
+        line.push_toned(tone, &super::check::no_findings(findings, not_made));
     }
     line.push("; details: iodyno check\n");
     line

@@ -112,19 +112,19 @@ impl<'a> ConfigSpace<'a> {
         let control = u32::from(device_control);
         let status = u32::from(link_status);
         Some(Express {
-            port_type: bits(capabilities.into(), 4, 4),
-            slot_implemented: capabilities & (1 << 8) != 0,
-            payload_supported: size(bits(device_capabilities, 0, 3)),
-            payload: size(bits(control, 5, 3)),
-            read_request: size(bits(control, 12, 3)),
-            relaxed_ordering: control & (1 << 4) != 0,
-            extended_tags: control & (1 << 8) != 0,
-            extended_tags_supported: device_capabilities & (1 << 5) != 0,
+            port_type: Some(bits(capabilities.into(), 4, 4)),
+            slot_implemented: Some(capabilities & (1 << 8) != 0),
+            payload_supported: Some(size(bits(device_capabilities, 0, 3))),
+            payload: Some(size(bits(control, 5, 3))),
+            read_request: Some(size(bits(control, 12, 3))),
+            relaxed_ordering: Some(control & (1 << 4) != 0),
+            extended_tags: Some(control & (1 << 8) != 0),
+            extended_tags_supported: Some(device_capabilities & (1 << 5) != 0),
             max_speed: TransferRate::from_code(bits(link_capabilities, 0, 4)),
-            max_width: bits(link_capabilities, 4, 6),
+            max_width: Some(bits(link_capabilities, 4, 6)),
             speed: TransferRate::from_code(bits(status, 0, 4)),
-            width: bits(status, 4, 6),
-            aspm_enabled: bits(link_control.into(), 0, 2),
+            width: Some(bits(status, 4, 6)),
+            aspm_enabled: Some(bits(link_control.into(), 0, 2)),
             target_speed: TransferRate::from_code(bits(link_control_2.into(), 0, 4)),
         })
     }

@@ -194,6 +194,11 @@ pub(super) fn port_type(words: &[u8]) -> Option<u8> {
     answered(words, "port-type ")?.as_str().parse().ok()
 }
 
+/// The registers of the PCI Express capability that a text states, where it lacks some.
+pub(super) fn registers(words: &[u8]) -> Option<Label> {
+    answered(words, "registers ")
+}
+
 /// Ids by the names of the built-in list. `Device a80a` behind a vendor's name is an id itself; a name that several ids have gives none.
 pub(super) fn of_name(text: &str) -> (Option<u16>, Option<u16>) {
     let index = &*BY_NAME;

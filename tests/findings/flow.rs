@@ -95,7 +95,7 @@ fn namespaces_of_one_controller_are_one_drive() {
     let small = alone.with(|machine| {
         let node = machine.drives[0].node.unwrap();
         let mut express = *machine.pci.node(node).express.value().unwrap();
-        express.read_request = 128;
+        express.read_request = Some(128);
         machine.pci.nodes[node.0].express = Reading::known("/config", express);
     });
     assert_eq!(small.one("read-request").title, "1 drive fetches less than 512 B at once");
@@ -196,7 +196,10 @@ fn switch_with_packets(sizes: &[u16]) -> (Machine, NodeIndex, Vec<NodeIndex>) {
         machine.drives.iter().filter_map(|drive| drive.node).filter(|at| below.contains(at)).collect();
     let mut set = |at: NodeIndex, payload: u16| {
         let node = &mut machine.pci.nodes[at.0];
-        node.express = node.express.clone().map(|express| iodyno::machine::Express { payload, ..express });
+        node.express = node
+            .express
+            .clone()
+            .map(|express| iodyno::machine::Express { payload: Some(payload), ..express });
     };
     for at in below.iter().filter(|at| !drives.contains(at)) {
         set(*at, 512);
@@ -206,7 +209,8 @@ fn switch_with_packets(sizes: &[u16]) -> (Machine, NodeIndex, Vec<NodeIndex>) {
     }
     let port = machine.pci.node(uplink).parent.unwrap();
     let node = &mut machine.pci.nodes[port.0];
-    node.express = node.express.clone().map(|express| iodyno::machine::Express { payload: 512, ..express });
+    node.express =
+        node.express.clone().map(|express| iodyno::machine::Express { payload: Some(512), ..express });
     (machine, uplink, drives)
 }
 

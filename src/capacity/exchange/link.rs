@@ -32,7 +32,7 @@ impl PortCan {
         Self {
             speed: lower(link.and_then(|link| link.max_speed.get()), target),
             width: link.and_then(|link| link.max_width.get()),
-            payload: express.map(|express| express.payload_supported),
+            payload: express.and_then(|express| express.payload_supported),
         }
     }
 }
@@ -41,7 +41,7 @@ impl Today {
     /// Of the link between a port and a device.
     pub fn of(port: &PciNode, device: &PciNode) -> Self {
         let (above, below) = (port.link.as_ref(), device.link.as_ref());
-        let payload = |node: &PciNode| node.express.value().map(|express| express.payload);
+        let payload = |node: &PciNode| node.express.value().and_then(|express| express.payload);
         Self {
             speed: lower(above.and_then(|l| l.speed.get()), below.and_then(|l| l.speed.get())),
             width: lower(above.and_then(|l| l.width.get()), below.and_then(|l| l.width.get())),
@@ -73,11 +73,11 @@ pub(super) fn settle(port: &mut PciNode, device: &mut PciNode, before: &Today) {
             write(&mut link.width, width, is_port);
         }
     }
-    let own_payload = device.express.value().map(|express| express.payload_supported);
+    let own_payload = device.express.value().and_then(|express| express.payload_supported);
     let payload = settled(before.payload, own_payload, before.port.payload, can.payload);
     for node in [port, device] {
         if let (Some(mut express), Some(payload)) = (node.express.get(), payload) {
-            express.payload = payload;
+            express.payload = express.payload.and(Some(payload));
             node.express = Reading::known(node.express.path().clone(), express);
         }
     }

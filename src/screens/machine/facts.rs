@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     machine::{
-        Drive, PciNode, Temperature, hop,
+        Drive, Express, PciNode, Temperature, hop,
         pci::{NOT_EXPRESS, NodeKind},
     },
     model::{Basis, DriveName, Limit, NodeIndex},
@@ -383,7 +383,7 @@ fn about_link(figures: &Figures<'_>, facts: &mut Vec<Fact>) {
 /// The speed that software allows, where it is below the capability of both ends, or the reason it is not known.
 fn target(port: &PciNode, most: Option<(TransferRate, Lanes)>) -> Option<Fact> {
     port.link.as_ref()?;
-    let path = Some(Arc::clone(port.express.path()));
+    let path = Some(Arc::from(format!("{} LnkCtl2", port.express.path())));
     if let Some(problem) = port.express.problem() {
         let value = format!("not known: {}", problem.reason);
         return Some(Fact { path, meaning: Meaning::Quiet, ..fact("cap", value) });
@@ -392,6 +392,41 @@ fn target(port: &PciNode, most: Option<(TransferRate, Lanes)>) -> Option<Fact> {
     let is_capped = most.is_some_and(|(speed, _)| target < speed);
     let value = format!("{} by LnkCtl2 of port {}", hop::speed_sentence(target), port.address);
     is_capped.then(|| Fact { path, meaning: Meaning::Warning, ..fact("cap", value) })
+}
+
+/// Packet sizes, by Device Control.
+fn packets(node: &PciNode) -> Option<Fact> {
+    of_register("payload", node, "DevCtl", |express| {
+        let of = |size: Option<u16>| size.map_or_else(|| "?".to_owned(), |size| size.to_string());
+        let sizes = [express.payload, express.payload_supported, express.read_request];
+        let [set, supported, request] = sizes.map(of);
+        sizes.iter().any(Option::is_some).then(|| format!("MPS {set} of {supported} B, MRRS {request} B"))
+    })
+}
+
+fn aspm(node: &PciNode) -> Option<Fact> {
+    of_register("ASPM", node, "LnkCtl", |express| {
+        let state = match express.aspm_enabled? {
+            0 => "off",
+            1 => "L0s",
+            2 => "L1",
+            _ => "L0s and L1",
+        };
+        Some(state.to_owned())
+    })
+}
+
+/// A fact from a register of the PCI Express capability; `show` gives nothing for one that a text does not state.
+fn of_register(
+    label: &'static str,
+    node: &PciNode,
+    register: &str,
+    show: impl Fn(&Express) -> Option<String>,
+) -> Option<Fact> {
+    let value = node.express.value().map(&show);
+    let fact = read(label, &node.express, |_| value.clone().flatten().unwrap_or_default())?;
+    let path = Some(Arc::from(format!("{} {register}", node.express.path())));
+    (value != Some(None)).then_some(Fact { path, ..fact })
 }
 
 /// Facts of every function: address, driver, IOMMU, configuration space.
@@ -410,15 +445,8 @@ fn about_function(shared: &Shared, index: NodeIndex, facts: &mut Vec<Fact>) {
     facts.extend(read("driver", &node.driver, ToString::to_string));
     let domain = node.iommu_type.value().map(|kind| format!(", {kind}")).unwrap_or_default();
     facts.extend(read("IOMMU", &node.iommu_group, |group| format!("group {group}{domain}")));
-    facts.extend(read("payload", &node.express, |express| {
-        format!("MPS {} of {} B, MRRS {} B", express.payload, express.payload_supported, express.read_request)
-    }));
-    facts.extend(read("ASPM", &node.express, |express| match express.aspm_enabled {
-        0 => "off".to_owned(),
-        1 => "L0s".to_owned(),
-        2 => "L1".to_owned(),
-        _ => "L0s and L1".to_owned(),
-    }));
+    facts.extend(packets(node));
+    facts.extend(aspm(node));
     facts.extend(read("AER", &node.aer_correctable, |counters| {
         let total = counters.get("TOTAL_ERR_COR").copied().unwrap_or(0);
         format!("{total} corrected errors")

@@ -111,13 +111,16 @@ pub(super) struct ExpressWords {
     pub version: u8,
     /// Device/port type, as the register codes it.
     pub port_type: Option<u8>,
-    pub slot: bool,
-    /// `DevCap`: Max Payload Size Supported and Extended Tag Field Supported.
-    pub device_capabilities: Option<Known<(u16, bool)>>,
+    /// Slot Implemented.
+    pub slot: Option<bool>,
+    /// `DevCap`: Max Payload Size Supported.
+    pub payload_supported: Option<Known<u16>>,
+    /// `DevCap`: Extended Tag Field Supported.
+    pub tags_supported: Option<Known<bool>>,
     /// `DevCtl`: Max Payload Size, Max Read Request Size.
     pub sizes: Option<Known<(u16, u16)>>,
-    pub relaxed_ordering: bool,
-    pub extended_tags: bool,
+    /// `DevCtl`: relaxed ordering and extended tags on.
+    pub control: Option<Known<(bool, bool)>>,
     pub link_capabilities: Option<Known<LinkWords>>,
     pub link_status: Option<Known<LinkWords>>,
     /// `LnkCtl`: ASPM Control, bit 0 L0s, bit 1 L1.

@@ -9,17 +9,27 @@ const HEADER: usize = 64;
 /// Configuration space up to the end of the PCI Express capability.
 const SPACE: usize = 256;
 
+/// Where a capability stands whose offset the text does not show.
+const ANYWHERE: u8 = 0x40;
+
 /// The configuration space of a function, or the reason why its words do not make one.
 pub(super) fn config(function: &Function) -> Result<Vec<u8>, String> {
+    // `lspci -x` shows the header alone: the capability may stand in words.
+    let header = function.config.as_ref().map(|dump| &dump.value);
+    if header.is_some_and(|dump| dump.len() != HEADER) || header.is_some() && function.express.is_none() {
+        return Err("the hex dump has it".to_owned());
+    }
     if function.silent.is_some() {
         return Ok(vec![0xff; HEADER]);
     }
-    let mut bytes = vec![0; HEADER];
-    put(&mut bytes, 0, &function.vendor.map_or(0, |it| it.value).to_le_bytes());
-    put(&mut bytes, 2, &function.device.map_or(0, |it| it.value).to_le_bytes());
-    if let Some(buses) = function.buses {
-        bytes[0x0e] = 1;
-        (bytes[0x19], bytes[0x1a]) = buses.value;
+    let mut bytes = header.cloned().unwrap_or_else(|| vec![0; HEADER]);
+    if header.is_none() {
+        put(&mut bytes, 0, &function.vendor.map_or(0, |it| it.value).to_le_bytes());
+        put(&mut bytes, 2, &function.device.map_or(0, |it| it.value).to_le_bytes());
+        if let Some(buses) = function.buses {
+            bytes[0x0e] = 1;
+            (bytes[0x19], bytes[0x1a]) = buses.value;
+        }
     }
     let Some(express) = &function.express else {
         return match (function.denied, function.has_body) {
@@ -32,17 +42,50 @@ pub(super) fn config(function: &Function) -> Result<Vec<u8>, String> {
             (None, false) => Err("the text has no registers; `lspci -vv` as root shows them".to_owned()),
         };
     };
-    let at = usize::from(express.at);
-    if at == 0 {
+    if !states_registers(express) {
         return Err("the text shows links, not the whole capability; `lspci -vv` as root shows it".to_owned());
     }
+    let offset = if express.at == 0 { ANYWHERE } else { express.at };
+    let at = usize::from(offset);
     if at < HEADER || at % 4 != 0 || at + 0x34 > SPACE {
         return Err(format!("the text has the capability at {at:#x}, which no device has"));
     }
     bytes.resize(SPACE, 0);
-    (bytes[0x06], bytes[0x34]) = (0x10, express.at);
-    capability(express, &mut bytes[at..])?;
+    (bytes[0x06], bytes[0x34]) = (bytes[0x06] | 0x10, offset);
+    capability(express, &mut bytes[at..]);
     Ok(bytes)
+}
+
+/// Whether a text has registers of the capability beside the links.
+fn states_registers(words: &ExpressWords) -> bool {
+    let ExpressWords { payload_supported, tags_supported, sizes, control, target_speed, .. } = words;
+    payload_supported.is_some()
+        || tags_supported.is_some()
+        || sizes.is_some()
+        || control.is_some()
+        || target_speed.is_some()
+}
+
+/// The registers that the words state, by names of which `source::pci` takes the values; `None` if they state all.
+pub(super) fn stated(function: &Function) -> Option<String> {
+    let words = function.express.as_ref()?;
+    let is_integrated = matches!(words.port_type, Some(9 | 10));
+    let all = [
+        ("type", words.port_type.is_some()),
+        ("slot", words.slot.is_some()),
+        ("DevCap", words.payload_supported.is_some()),
+        ("DevCap-tags", words.tags_supported.is_some()),
+        ("DevCtl-sizes", words.sizes.is_some()),
+        ("DevCtl", words.control.is_some()),
+        ("LnkCap", is_integrated || words.link_capabilities.is_some()),
+        ("LnkCtl", is_integrated || words.aspm.is_some()),
+        ("LnkSta", is_integrated || words.link_status.is_some()),
+    ];
+    let is_whole = all.iter().all(|(_, is_stated)| *is_stated);
+    let has_dump = function.config.as_ref().is_some_and(|dump| dump.value.len() > HEADER);
+    let names: Vec<&str> =
+        all.into_iter().filter(|(_, is_stated)| *is_stated).map(|(name, _)| name).collect();
+    (!is_whole && !has_dump).then(|| names.join(" "))
 }
 
 /// Takes ids, class and bus numbers from a hex dump, where the words do not have them.
@@ -78,23 +121,22 @@ pub(super) fn complete(function: &mut Function) {
     function.config = Some(dump);
 }
 
-fn capability(words: &ExpressWords, bytes: &mut [u8]) -> Result<(), String> {
-    let lacks = |register: &str| format!("the text has no {register}; `lspci -vv` as root shows it");
-    let port_type = words.port_type.ok_or("the text does not name the type of this port")?;
-    let (supported, tags) = words.device_capabilities.ok_or_else(|| lacks("DevCap"))?.value;
-    let (payload, request) = words.sizes.ok_or_else(|| lacks("DevCtl"))?.value;
-    let is_integrated = matches!(port_type, 9 | 10);
-    if !is_integrated && (words.link_capabilities.is_none() || words.link_status.is_none()) {
-        return Err(lacks("LnkCap or LnkSta"));
-    }
-    let flags = u16::from(words.version) | (u16::from(port_type) << 4) | (u16::from(words.slot) << 8);
+fn capability(words: &ExpressWords, bytes: &mut [u8]) {
+    let value = |known: Option<Known<u16>>| known.map_or(128, |it| it.value);
+    let (payload, request) = words.sizes.map_or((128, 128), |it| it.value);
+    let (relaxed, tags) = words.control.map_or((false, false), |it| it.value);
+    let has_slot = words.slot == Some(true);
+    let port_type = words.port_type.unwrap_or(0);
+    let flags = u16::from(words.version) | (u16::from(port_type) << 4) | (u16::from(has_slot) << 8);
     put(bytes, 0x00, &[0x10, 0]);
     put(bytes, 0x02, &flags.to_le_bytes());
-    put(bytes, 0x04, &(size_code(supported) | (u32::from(tags) << 5)).to_le_bytes());
+    let tags_supported = words.tags_supported.is_some_and(|it| it.value);
+    let supported = size_code(value(words.payload_supported)) | (u32::from(tags_supported) << 5);
+    put(bytes, 0x04, &supported.to_le_bytes());
     let control = (size_code(payload) << 5)
         | (size_code(request) << 12)
-        | (u32::from(words.relaxed_ordering) << 4)
-        | (u32::from(words.extended_tags) << 8);
+        | (u32::from(relaxed) << 4)
+        | (u32::from(tags) << 8);
     put(bytes, 0x08, &control.to_le_bytes()[..2]);
     if let Some(link) = words.link_capabilities {
         put(bytes, 0x0c, &link_bits(link.value).to_le_bytes());
@@ -104,7 +146,6 @@ fn capability(words: &ExpressWords, bytes: &mut [u8]) -> Result<(), String> {
         put(bytes, 0x12, &link_bits(link.value).to_le_bytes()[..2]);
     }
     put(bytes, 0x30, &[words.target_speed.map_or(0, |it| speed_code(it.value)), 0]);
-    Ok(())
 }
 
 fn put(bytes: &mut [u8], at: usize, value: &[u8]) {
@@ -139,11 +180,11 @@ mod tests {
             at: 0x70,
             version: 2,
             port_type: Some(4),
-            slot: true,
-            device_capabilities: Some(Known::new((512, true), 1)),
+            slot: Some(true),
+            payload_supported: Some(Known::new(512, 1)),
+            tags_supported: Some(Known::new(true, 1)),
             sizes: Some(Known::new((256, 4096), 1)),
-            relaxed_ordering: true,
-            extended_tags: false,
+            control: Some(Known::new((true, false), 1)),
             link_capabilities: link(speed, 16),
             link_status: link(TransferRate::from_mega(8_000), 4),
             aspm: Some(Known::new(2, 1)),
@@ -154,16 +195,24 @@ mod tests {
             |words: &ExpressWords| Function { express: Some(words.clone()), ..Function::default() };
         let bytes = config(&function(&words)).unwrap();
         let express = ConfigSpace::new(&bytes).unwrap().express().unwrap();
-        assert_eq!((express.port_type, express.slot_implemented), (4, true));
-        assert_eq!((express.payload_supported, express.payload, express.read_request), (512, 256, 4096));
+        assert_eq!((express.port_type, express.slot_implemented), (Some(4), Some(true)));
+        assert_eq!(
+            (express.payload_supported, express.payload, express.read_request),
+            (Some(512), Some(256), Some(4096))
+        );
         assert_eq!(
             (express.relaxed_ordering, express.extended_tags, express.extended_tags_supported),
-            (true, false, true)
+            (Some(true), Some(false), Some(true))
         );
-        assert_eq!((express.max_speed, express.max_width), (speed, 16));
-        assert_eq!((express.speed, express.width), (TransferRate::from_mega(8_000), 4));
-        assert_eq!((express.aspm_enabled, express.target_speed), (2, speed));
+        assert_eq!((express.max_speed, express.max_width), (speed, Some(16)));
+        assert_eq!((express.speed, express.width), (TransferRate::from_mega(8_000), Some(4)));
+        assert_eq!((express.aspm_enabled, express.target_speed), (Some(2), speed));
+        assert_eq!(stated(&function(&words)), None, "all of them");
         words.sizes = None;
-        assert!(config(&function(&words)).unwrap_err().contains("DevCtl"), "a missing register is no zero");
+        let names = stated(&function(&words)).unwrap();
+        assert!(
+            !names.contains("DevCtl-sizes") && names.contains("LnkCap"),
+            "a missing register is no zero: {names}"
+        );
     }
 }

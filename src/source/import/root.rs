@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{
     answers::{Answers, PastedRoot},
     blocks,
-    facts::{DriveFacts, ExpressWords, Facts, Function, Known, LinkWords},
+    facts::{DriveFacts, Facts, Function, Known, LinkWords},
     registers,
     tree::{self, Tree},
 };
@@ -115,6 +115,7 @@ impl Files {
             line("device", name(&function.name)),
             line("class", name(&function.class_name)),
             line("port-type", port_type.map(|code| code.to_string())),
+            line("registers", registers::stated(function)),
         ];
         let words: String = words.into_iter().flatten().collect();
         self.put(&ids::words_path(address), words.into_bytes(), function.line);
@@ -145,22 +146,21 @@ impl Files {
                 self.answers.line(&format!("{path} {register}"), line);
             }
         };
-        if let Some(ExpressWords { device_capabilities, sizes, link_capabilities, link_status, .. }) =
-            &function.express
-        {
-            line("DevCap", device_capabilities.map(|known| known.line));
-            line("DevCtl", sizes.map(|known| known.line));
-            line("LnkCap", link_capabilities.map(|known| known.line));
-            line("LnkSta", link_status.map(|known| known.line));
-        }
-        if let Some(dump) = &function.config {
-            self.put(&path, dump.value.clone(), dump.line);
-            return;
+        if let Some(words) = &function.express {
+            let supported =
+                words.payload_supported.map(|it| it.line).or(words.tags_supported.map(|it| it.line));
+            line("DevCap", supported);
+            line("DevCtl", words.sizes.map(|it| it.line).or(words.control.map(|it| it.line)));
+            line("LnkCap", words.link_capabilities.map(|it| it.line));
+            line("LnkCtl", words.aspm.map(|it| it.line));
+            line("LnkSta", words.link_status.map(|it| it.line));
+            line("LnkCtl2", words.target_speed.map(|it| it.line));
         }
         let line = function.silent.or(function.denied).or(function.express.as_ref().map(|it| it.line));
-        match registers::config(function) {
-            Ok(bytes) => self.put(&path, bytes, line.unwrap_or(function.line)),
-            Err(why) => self.lack(&path, why),
+        match (registers::config(function), &function.config) {
+            (Ok(bytes), _) => self.put(&path, bytes, line.unwrap_or(function.line)),
+            (Err(_), Some(dump)) => self.put(&path, dump.value.clone(), dump.line),
+            (Err(why), None) => self.lack(&path, why),
         }
     }
 

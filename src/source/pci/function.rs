@@ -93,14 +93,14 @@ pub(super) fn read(root: &dyn SysRoot, shared: &Shared, address: PciAddress, pat
     let subsystem = id(root, &file("subsystem_vendor"))
         .and_then(|vendor| Ok((vendor, subsystem_device.get().ok_or("its device id cannot be read")?)));
     let config = configuration(root, shared, path);
-    let express = express(&config);
+    let words = ids::words(root, address);
+    let express = stated(express(&config), &words);
     let iommu_group = iommu_group(root, &file("iommu_group"));
     let cooling_path = shared.cooling.get(&address).cloned();
     let link = link::read(root, path, &express);
-    let words = ids::words(root, address);
     let mut names = ids::names(root, &vendor, &device, &class);
     ids::complete(&mut names, &words);
-    let port_type = express.value().map(|express| express.port_type).or_else(|| ids::port_type(&words));
+    let port_type = express.value().and_then(|express| express.port_type).or_else(|| ids::port_type(&words));
     Some(PciNode {
         address: NodeAddress::Device(address),
         kind: kind::of(&class, port_type),
@@ -164,6 +164,26 @@ fn express(config: &Reading<Vec<u8>>) -> Reading<Express> {
         Err(error @ ConfigError::NotExpress) => Reading::absent(path, error.to_string()),
         Err(error) => Reading::malformed(path, error.to_string()),
     }
+}
+
+/// Without the registers that an opened text does not state.
+fn stated(express: Reading<Express>, words: &[u8]) -> Reading<Express> {
+    let Some(registers) = ids::registers(words) else { return express };
+    let has = |name: &str| registers.as_str().split(' ').any(|stated| stated == name);
+    express.map(|it| Express {
+        port_type: it.port_type.filter(|_| has("type")),
+        slot_implemented: it.slot_implemented.filter(|_| has("slot")),
+        payload_supported: it.payload_supported.filter(|_| has("DevCap")),
+        extended_tags_supported: it.extended_tags_supported.filter(|_| has("DevCap-tags")),
+        payload: it.payload.filter(|_| has("DevCtl-sizes")),
+        read_request: it.read_request.filter(|_| has("DevCtl-sizes")),
+        relaxed_ordering: it.relaxed_ordering.filter(|_| has("DevCtl")),
+        extended_tags: it.extended_tags.filter(|_| has("DevCtl")),
+        max_width: it.max_width.filter(|_| has("LnkCap")),
+        width: it.width.filter(|_| has("LnkSta")),
+        aspm_enabled: it.aspm_enabled.filter(|_| has("LnkCtl")),
+        ..it
+    })
 }
 
 fn iommu_group(root: &dyn SysRoot, path: &str) -> Reading<u32> {

@@ -1,7 +1,7 @@
 //! The kind of a function: by its PCI Express registers, else by its position.
 
 use crate::{
-    machine::{NodeKind, PciTree},
+    machine::{NodeKind, PciNode, PciTree},
     model::{NodeIndex, Reading},
 };
 
@@ -23,13 +23,18 @@ pub(super) fn of(class: &Reading<u32>, port_type: Option<u8>) -> NodeKind {
     }
 }
 
+/// Its registers' device/port type.
+fn port_type(node: &PciNode) -> Option<u8> {
+    node.express.value()?.port_type
+}
+
 /// Infers the kind of bridges with unreadable registers: on a root bus with a link it is a root port; below a
 /// root port or a switch's downstream port, with bridges below, the upstream port of a switch; below that, its
 /// downstream ports. Nodes follow their parents, so one pass suffices.
 pub(super) fn infer(tree: &mut PciTree) {
     for at in 0..tree.nodes.len() {
         let node = &tree.nodes[at];
-        if node.kind != NodeKind::Bridge || node.express.is_known() || node.link.is_none() {
+        if node.kind != NodeKind::Bridge || port_type(node).is_some() || node.link.is_none() {
             continue;
         }
         let above = node.parent.map(|NodeIndex(parent)| tree.nodes[parent].kind);

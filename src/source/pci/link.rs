@@ -19,41 +19,47 @@ const INTEGRATED: [u8; 2] = [9, 10];
 /// The link of the function at `path`, if it has one.
 pub(super) fn read(root: &dyn SysRoot, path: &str, express: &Reading<Express>) -> Option<Link> {
     let registers = express.value();
-    if registers.is_some_and(|express| INTEGRATED.contains(&express.port_type)) {
+    if registers.and_then(|express| express.port_type).is_some_and(|port| INTEGRATED.contains(&port)) {
         return None;
     }
-    let speed = |file: &str, register: &str, of: fn(&Express) -> Option<TransferRate>| {
-        let second =
-            || second(express, register, |it| of(it).ok_or_else(|| "a reserved link speed".to_owned()));
+    // A text may state other registers alone.
+    let has_link = registers.is_some_and(|express| express.max_width.or(express.width).is_some());
+    let speed = |file: &str, register: &str, of: fn(&Express) -> Option<(u8, Option<TransferRate>)>| {
+        let second = || {
+            second(express, register, of, |(_, speed)| {
+                speed.ok_or_else(|| "a reserved link speed".to_owned())
+            })
+        };
         speed(root, &format!("{path}/{file}")).or(second)
     };
-    let width = |file: &str, register: &str, of: fn(&Express) -> u8| {
-        let second = || second(express, register, |it| lanes(of(it).into()));
+    let width = |file: &str, register: &str, of: fn(&Express) -> Option<u8>| {
+        let second = || second(express, register, of, |width| lanes(width.into()));
         let of_file = width(root, &format!("{path}/{file}"));
         // A register with 0 lanes is an answer, a missing file is none.
-        if of_file.is_absent() && registers.is_some() { second() } else { of_file.or(second) }
+        if of_file.is_absent() && has_link { second() } else { of_file.or(second) }
     };
     let link = Link {
-        speed: speed("current_link_speed", "LnkSta", |it| it.speed),
+        speed: speed("current_link_speed", "LnkSta", |it| Some((it.width?, it.speed))),
         width: width("current_link_width", "LnkSta", |it| it.width),
-        max_speed: speed("max_link_speed", "LnkCap", |it| it.max_speed),
+        max_speed: speed("max_link_speed", "LnkCap", |it| Some((it.max_width?, it.max_speed))),
         max_width: width("max_link_width", "LnkCap", |it| it.max_width),
     };
     let nothing = link.speed.is_absent()
         && link.width.is_absent()
         && link.max_speed.is_absent()
         && link.max_width.is_absent();
-    (!nothing || registers.is_some()).then_some(link)
+    (!nothing || has_link).then_some(link)
 }
 
 /// A register's value as a reading, the register's name appended to the path.
-fn second<T>(
+fn second<T, R>(
     express: &Reading<Express>,
     register: &str,
-    of: impl FnOnce(&Express) -> Result<T, String>,
+    of: fn(&Express) -> Option<R>,
+    value: impl FnOnce(R) -> Result<T, String>,
 ) -> Reading<T> {
     let path = format!("{} {register}", express.path());
-    match express.value().map(of) {
+    match express.value().and_then(of).map(value) {
         Some(Ok(value)) => Reading::known(path, value),
         Some(Err(wrong)) => Reading::malformed(path, wrong),
         None => Reading::absent(path, "no PCI Express registers"),

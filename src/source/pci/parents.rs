@@ -132,7 +132,11 @@ fn is_root_bus(bus: Bus, node: &PciNode, names: &Names) -> bool {
     bus.1 == 0
         || names.nested.contains_key(&bus)
         || node.class.get().is_some_and(|class| class >> 8 == HOST_BRIDGE)
-        || node.express.value().is_some_and(|express| ON_ROOT_BUS.contains(&express.port_type))
+        || node
+            .express
+            .value()
+            .and_then(|express| express.port_type)
+            .is_some_and(|port| ON_ROOT_BUS.contains(&port))
 }
 
 /// The bridge with the fewest buses among those whose range has this function's bus: the copy lacks a bridge between.

@@ -39,7 +39,7 @@ pub(super) fn capability(text: &str, line: usize) -> Option<ExpressWords> {
             .filter(|version| *version < 16)
             .unwrap_or(2),
         port_type: port_type(rest),
-        slot: rest.contains("(Slot+)"),
+        slot: Some(rest.contains("(Slot+)")),
         ..ExpressWords::default()
     })
 }
@@ -49,15 +49,19 @@ pub(super) fn register(express: &mut ExpressWords, name: &str, text: &str, line:
     match name {
         "DevCap" => {
             if let Some(payload) = size(text, "MaxPayload ") {
-                learn(&mut express.device_capabilities, (payload, text.contains("ExtTag+")), line);
+                learn(&mut express.payload_supported, payload, line);
+            }
+            if text.contains("ExtTag") {
+                learn(&mut express.tags_supported, text.contains("ExtTag+"), line);
             }
         }
         "DevCtl" => {
             if let Some(sizes) = size(text, "MaxPayload ").zip(size(text, "MaxReadReq ")) {
                 learn(&mut express.sizes, sizes, line);
             }
-            express.relaxed_ordering |= text.contains("RlxdOrd+");
-            express.extended_tags |= text.contains("ExtTag+");
+            if text.contains("RlxdOrd") {
+                learn(&mut express.control, (text.contains("RlxdOrd+"), text.contains("ExtTag+")), line);
+            }
         }
         "LnkCap" if text.contains("Width") => learn(&mut express.link_capabilities, link(text), line),
         "LnkCtl" => {
@@ -163,7 +167,7 @@ mod tests {
         let control =
             read("DevCtl", "Report errors: + RlxdOrd+ ExtTag+ MaxPayload 256 bytes, MaxReadReq 512 bytes").0;
         assert_eq!(control.sizes.unwrap().value, (256, 512));
-        assert!(control.relaxed_ordering && control.extended_tags);
+        assert_eq!(control.control.unwrap().value, (true, true));
         assert_eq!(read("DevCtl", "MaxPayload 300 bytes, MaxReadReq 512 bytes").0.sizes, None);
         for (text, bits) in
             [("ASPM Disabled; RCB 64 bytes", 0), ("ASPM L1 Enabled; RCB", 2), ("ASPM L0s L1 Enabled;", 3)]
@@ -184,7 +188,7 @@ mod tests {
             ("[48] Express (v2) Root Complex Integrated Endpoint, MSI 00", Some(9), false),
         ] {
             let express = capability(text, 1).unwrap();
-            assert_eq!((express.port_type, express.slot), (code, slot), "{text}");
+            assert_eq!((express.port_type, express.slot), (code, Some(slot)), "{text}");
         }
         assert_eq!(capability("[50] Power Management version 3", 1), None);
     }
