@@ -35,6 +35,7 @@ pub(crate) use measured::{learned, refutations};
 pub(crate) use potential::{Potential, potentials};
 pub(crate) use read_cost::SystemActivity;
 pub use slots::Slot;
+use tables::RootComplex;
 pub use total::{Total, total, total_in};
 pub(crate) use total::{is_known, outermost_roots, total_of};
 
@@ -128,13 +129,29 @@ fn root_complex(machine: &Machine, index: NodeIndex) -> Option<Limit> {
         });
     }
     let (vendor, device) = (node.vendor.get()?, node.device.get()?);
-    let row = tables::root_complexes().iter().find(|row| row.vendor == vendor && row.device == device)?;
+    let is_same = |row: &&RootComplex| row.vendor == vendor && row.device == device;
+    let row = tables::root_complexes().iter().filter(is_same).find(|row| is_measured_on(row, machine))?;
     Some(Limit {
         bytes_per_second: BytesPerSecond(row.bytes_per_second),
         basis: Basis::Published,
         because: format!("{}, {} ({})", row.name, row.because, row.source),
         node: Some(index),
     })
+}
+
+/// Whether a published figure was measured on this platform, by its CPU. Texts do not name the CPU, and QEMU names none of a
+/// platform's: there by the number of root complexes.
+fn is_measured_on(row: &RootComplex, machine: &Machine) -> bool {
+    let tree = &machine.pci;
+    let model = machine.processors.model.value().filter(|model| !model.as_str().contains("QEMU"));
+    match model {
+        Some(model) => model.as_str().contains(&row.processor),
+        None => {
+            let ids = (Some(row.vendor), Some(row.device));
+            let roots = tree.roots().map(|root| tree.node(root));
+            roots.filter(|root| (root.vendor.get(), root.device.get()) == ids).count() == row.root_complexes
+        }
+    }
 }
 
 /// The lowest hop from each node up to its root complex, without the root complex's own limit. Of equal hops the

@@ -33,6 +33,10 @@ pub(super) struct RootComplex {
     pub vendor: u16,
     pub device: u16,
     pub name: String,
+    /// Part of the model name of the CPU it was measured with.
+    pub processor: String,
+    /// Root complexes with this host bridge, where the CPU is not known.
+    pub root_complexes: usize,
     pub bytes_per_second: f64,
     pub because: String,
     pub source: String,
