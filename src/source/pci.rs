@@ -241,7 +241,9 @@ fn root_complex(root: &dyn SysRoot, domain: u32, bus: u8, path: &Arc<str>, child
     let device = device.unwrap_or_else(|| Reading::absent(path.clone(), none("device id")));
     let absent = |why: &str| Reading::absent(path.clone(), why);
     let class = Reading::absent(path.clone(), "a root complex is not a function and has no class");
-    let names = super::ids::names(root, &vendor, &device, &class);
+    // A text names the host bridge, also where the id list has no such name.
+    let of_list = || super::ids::names(root, &vendor, &device, &class);
+    let names = host_bridge.map_or_else(of_list, |bridge| bridge.names.clone());
     PciNode {
         address: NodeAddress::Root { domain, bus },
         kind: NodeKind::RootComplex,
