@@ -234,9 +234,7 @@ pub(crate) fn check_with(of_machine: &MachineFindings, inputs: &Inputs) -> Vec<F
     sort(&mut findings);
     if let Some(pasted) = &inputs.machine.pasted {
         let evidence = findings.iter_mut().flat_map(|finding| &mut finding.evidence);
-        evidence.for_each(|evidence| {
-            evidence.path = pasted.place(&evidence.path).unwrap_or_else(|| evidence.path.clone());
-        });
+        evidence.for_each(|it| (it.path, it.value) = pasted.evidence(&it.path, &it.value));
     }
     findings
 }

@@ -27,6 +27,8 @@ pub struct Pasted {
     pub without_bridge: BTreeSet<(u32, u8)>,
     /// Line of the text by sysfs path, also by a register's path (`.../config LnkSta`).
     pub lines: Lines,
+    /// The words of these lines, cut to [`Pasted::MOST_OF_LINE`] bytes.
+    pub words: HashMap<u32, Box<str>>,
 }
 
 /// Lines of a text by path. A text has several for each function: they are kept by folder.
@@ -103,6 +105,9 @@ impl Pasted {
     /// Maximum of [`Pasted::unused`].
     pub const MOST_UNUSED: usize = 1000;
 
+    /// Bytes kept of a line.
+    pub const MOST_OF_LINE: usize = 160;
+
     /// The commands whose texts were recognised: `lspci -vv and nvme list`.
     pub fn kind(&self) -> String {
         match self.commands().as_slice() {
@@ -132,11 +137,43 @@ impl Pasted {
         commands
     }
 
-    /// The line that states a value: `line 123`. `None` for a value that the text does not state.
+    /// The line that states a value, with its words: `line 123: LnkSta: Speed 8GT/s, Width x4`. `None` for a value that the text
+    /// does not state.
     pub(crate) fn stated_at(&self, path: &str) -> Option<String> {
         let file = path.split(' ').next().unwrap_or(path);
         let line = self.lines.get(path).or_else(|| self.lines.get(file))?;
-        Some(format!("line {line}"))
+        let words = self.words.get(&line).map(|words| format!(": {}", Label::new(words)));
+        Some(format!("line {line}{}", words.unwrap_or_default()))
+    }
+
+    /// Place and value of evidence: the line, and the register of a link's value.
+    pub(crate) fn evidence(&self, path: &str, value: &str) -> (String, String) {
+        const FILES: [(&str, &str); 4] = [
+            ("/current_link_speed", "LnkSta: Speed "),
+            ("/current_link_width", "LnkSta: Width "),
+            ("/max_link_speed", "LnkCap: Speed "),
+            ("/max_link_width", "LnkCap: Width "),
+        ];
+        let register =
+            FILES.iter().find(|(file, _)| path.ends_with(file)).map_or("", |(_, register)| register);
+        let of_sizes = ["MaxPayload", "MaxReadReq"].iter().any(|word| value.contains(word));
+        let of_sizes = of_sizes.then(|| self.lines.get(&format!("{path} MaxPayload"))).flatten();
+        let place = of_sizes.map(|line| format!("line {line}")).or_else(|| self.place(path));
+        // A root bus that no line states.
+        let place = place.unwrap_or_else(|| path.rsplit("/pci").next().unwrap_or(path).to_owned());
+        (place, format!("{register}{value}"))
+    }
+
+    /// Takes the words of the lines from the text.
+    pub(crate) fn quote(&mut self, text: &str) {
+        let stated: BTreeSet<usize> = self.lines.values().collect();
+        let numbered = text.split('\n').enumerate().map(|(at, line)| (at + 1, line));
+        let stated = numbered.filter(|(number, _)| stated.contains(number)).filter_map(|(number, line)| {
+            let line = line.trim();
+            let words = &line[..line.floor_char_boundary(Self::MOST_OF_LINE)];
+            Some((u32::try_from(number).ok()?, words.into()))
+        });
+        self.words = stated.collect();
     }
 
     /// The place of a reading in the text: `line 123`. Of the nearest folder if the path itself has no line.

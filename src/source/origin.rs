@@ -179,6 +179,11 @@ fn recognise(content: &[u8]) -> (Cow<'static, str>, &'static str) {
             Some(wrong) => (format!("is no valid JSON: {wrong}").into(), "correct that line"),
             None => ("looks like JSON results, which cannot be opened".into(), MAKE_ONE),
         }
+    } else if ["LnkCap:", "LnkSta:"].iter().any(|word| String::from_utf8_lossy(content).contains(word)) {
+        (
+            "has links without the functions they belong to".into(),
+            "keep the functions' lines too: `sudo lspci -vv | grep -E '^[0-9a-f]|Lnk'`",
+        )
     } else {
         ("contains no iodyno capture and no listing of lspci".into(), MAKE_ONE)
     }
@@ -236,6 +241,7 @@ mod tests {
             (b"{\"schema\": 1}", "looks like JSON"),
             (b"[    1.863361] usb 1-1.1: new device\n", "contains no iodyno capture"),
             (b"[3\xee\xe8\0\xdd", "is a binary file"),
+            (b"\t\tLnkSta: Speed 8GT/s, Width x4\n", "has links without the functions they belong to; keep"),
             (b"hello", "contains no iodyno capture and no listing of lspci; make"),
             (b"iodyno capture 9\n", "line 1: format \"9\""),
             (b"iodyno capture 1\n\nfile /a \xff\n", "line 3: not UTF-8"),

@@ -396,7 +396,7 @@ fn target(port: &PciNode, most: Option<(TransferRate, Lanes)>) -> Option<Fact> {
 
 /// Packet sizes, by Device Control.
 fn packets(node: &PciNode) -> Option<Fact> {
-    of_register("payload", node, "DevCtl", |express| {
+    of_register("payload", node, "DevCtl MaxPayload", |express| {
         let of = |size: Option<u16>| size.map_or_else(|| "?".to_owned(), |size| size.to_string());
         let sizes = [express.payload, express.payload_supported, express.read_request];
         let [set, supported, request] = sizes.map(of);

@@ -104,9 +104,15 @@ fn two_columns(paths: bool, brush: &mut Brush<'_>, inner: Rect, facts: &[Fact], 
         let y = (inner.y..inner.bottom()).nth(row).unwrap_or(inner.y);
         let label = label(fact.label, LABEL);
         let room = wide.saturating_sub(cells(&label.0));
-        let value = if paths { fit_end(&text(fact), room) } else { fit(&text(fact), room) };
+        let is_path = paths && fact.path.as_ref().is_some_and(|path| !is_line(path));
+        let value = if is_path { fit_end(&text(fact), room) } else { fit(&text(fact), room) };
         brush.write(inner.x + x, y, wide, &[label, piece(value, fact.meaning)]);
     }
+}
+
+/// Whether a value stands in a line of an opened text, not in a file.
+fn is_line(path: &str) -> bool {
+    path.starts_with("line ")
 }
 
 /// Facts as lines of at most `width` cells, with the path under each when `paths`, and all there is to say when `whole`.
@@ -124,7 +130,11 @@ fn lines(facts: &[Fact], width: u16, paths: bool, whole: bool) -> Vec<Vec<Piece>
             out.extend(hanging(label("", LABEL), more, Meaning::Quiet, width));
         }
         if let Some(path) = fact.path.as_ref().filter(|_| paths) {
-            out.push(vec![piece(format!("  {}", fit_end(path, width - 2)), Meaning::Quiet)]);
+            if is_line(path) {
+                out.extend(hanging(piece("  ", Meaning::Quiet), path, Meaning::Quiet, width));
+            } else {
+                out.push(vec![piece(format!("  {}", fit_end(path, width - 2)), Meaning::Quiet)]);
+            }
         }
     }
     out

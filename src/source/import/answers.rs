@@ -65,9 +65,12 @@ impl Answers {
         self.lines.entry(folder).or_default().push((name, line));
     }
 
-    pub(super) fn finish(self, pasted: Pasted) -> PastedRoot {
+    /// The root, with the words of the lines that the text states values in.
+    pub(super) fn finish(self, pasted: Pasted, text: &str) -> PastedRoot {
         let folders = self.folders.into_iter().map(|(folder, files)| (folder, joined(files))).collect();
-        PastedRoot { folders, pasted: Arc::new(Pasted { lines: Lines::new(self.lines), ..pasted }) }
+        let mut pasted = Pasted { lines: Lines::new(self.lines), ..pasted };
+        pasted.quote(text);
+        PastedRoot { folders, pasted: Arc::new(pasted) }
     }
 
     fn put(&mut self, path: &str, answer: Answer) {
@@ -178,7 +181,7 @@ mod tests {
         answers.lack("/sys/devices/a/config", "no registers".to_owned());
         answers.line("/sys/devices/a/size", 3);
         answers.line("/sys/devices/a/size", 4);
-        let root = answers.finish(Pasted::default());
+        let root = answers.finish(Pasted::default(), "a\nb\n");
         assert_eq!(root.list("/sys/block").unwrap(), ["a", "b", "c"]);
         assert_eq!(root.link("/sys/block/a").unwrap(), "/sys/devices/a");
         assert_eq!(root.read("/sys/devices/a/size").unwrap(), b"2");

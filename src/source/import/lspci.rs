@@ -4,6 +4,8 @@ mod drawing;
 mod functions;
 mod machine;
 mod names;
+mod register;
+mod selection;
 mod words;
 
 use super::sections::Kind;

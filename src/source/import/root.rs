@@ -12,7 +12,7 @@ use super::{
 use crate::{machine::Pasted, model::PciAddress, source::ids, text::Label};
 
 /// A root with the files of these facts.
-pub(super) fn build(facts: Facts, tree: &Tree, pasted: Pasted) -> PastedRoot {
+pub(super) fn build(facts: Facts, tree: &Tree, pasted: Pasted, text: &str) -> PastedRoot {
     let mut files = Files { answers: Answers::default() };
     files.folder("/sys/bus/pci/devices", tree.folders.keys().map(ToString::to_string).collect());
     let mut roots: Vec<String> = tree
@@ -38,7 +38,7 @@ pub(super) fn build(facts: Facts, tree: &Tree, pasted: Pasted) -> PastedRoot {
     for (path, content) in facts.files {
         files.put(&path, content.value, content.line);
     }
-    files.answers.finish(pasted)
+    files.answers.finish(pasted, text)
 }
 
 struct Files {
@@ -150,7 +150,8 @@ impl Files {
             let supported =
                 words.payload_supported.map(|it| it.line).or(words.tags_supported.map(|it| it.line));
             line("DevCap", supported);
-            line("DevCtl", words.sizes.map(|it| it.line).or(words.control.map(|it| it.line)));
+            line("DevCtl", words.control.map(|it| it.line).or(words.sizes.map(|it| it.line)));
+            line("DevCtl MaxPayload", words.sizes.map(|it| it.line));
             line("LnkCap", words.link_capabilities.map(|it| it.line));
             line("LnkCtl", words.aspm.map(|it| it.line));
             line("LnkSta", words.link_status.map(|it| it.line));

@@ -1,6 +1,6 @@
 //! `lspci`, plain or with `-v`, `-vv`, `-vvv`, `-n`, `-nn`, `-D`, `-k`, `-x`, `-xxx`, `-xxxx`: functions one after another.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, collections::VecDeque};
 
 use super::{
     super::{
@@ -9,6 +9,8 @@ use super::{
     },
     machine,
     names::{self, First, Name, address, learn_number},
+    register::Register,
+    selection::{alone, is_loop, is_of_nvme, looped, selected},
     words,
 };
 use crate::{machine::pasted::Downgraded, model::PciAddress, source::root::quoted, text::Label};
@@ -27,20 +29,14 @@ pub(super) fn is_first(line: &str) -> bool {
     header(line).is_some()
 }
 
-/// The function that a command selects, whose output may be cut to lines of its body: `$ sudo lspci -vvs 03:00.0 | grep Lnk`.
-fn selected(line: &str) -> Option<PciAddress> {
-    if !line.contains("lspci") || !is_prompt(line) {
-        return None;
-    }
-    let mut words = line.split_whitespace().skip_while(|word| !word.ends_with("lspci"));
-    words.find(|word| word.starts_with('-') && !word.starts_with("--") && word.ends_with('s'))?;
-    address(words.next()?)
-}
-
-/// Whether a listing without first lines begins: a command that selects a function, and a line of a body.
+/// Whether a listing without first lines begins: a command that selects a function, an address alone, or a loop over addresses,
+/// and a line of a body.
 pub(super) fn is_selection(line: &str, next: Option<&str>) -> bool {
-    next.is_some_and(|next| word(next.trim_start()).is_some() && header(next).is_none())
-        && selected(line).is_some()
+    let is_body = |next: &str| word(next.trim_start()).is_some() && header(next).is_none();
+    next.is_some_and(|next| {
+        is_body(next) && (selected(line).is_some() || alone(line).is_some() || !looped(line).is_empty())
+            || alone(next).is_some() && is_loop(line)
+    })
 }
 
 /// Whether a line belongs to the body of a function.
@@ -204,8 +200,17 @@ fn without_ids(text: &str) -> &str {
 
 /// Reads a listing.
 pub(super) fn read(lines: &[Line], facts: &mut Facts) -> Cow<'static, str> {
-    let mut list =
-        List { facts, current: None, wrapped: None, register: None, selected: None, seen: Seen::default() };
+    let mut list = List {
+        facts,
+        current: None,
+        wrapped: None,
+        register: None,
+        selected: None,
+        of_nvme: false,
+        looped: VecDeque::new(),
+        first_word: None,
+        seen: Seen::default(),
+    };
     for line in lines {
         if line.text.trim().is_empty() {
             list.wrapped = None;
@@ -263,16 +268,28 @@ struct List<'a> {
     current: Option<PciAddress>,
     /// A first line that a mail program may have wrapped, its number, and whether a line was joined to it.
     wrapped: Option<(PciAddress, String, usize, bool)>,
-    /// The register whose words are collected: its name, them, and its line.
-    register: Option<(&'static str, String, usize)>,
+    /// The register whose words are collected.
+    register: Option<Register>,
     /// A function that a command names, until a line of its body shows it.
     selected: Option<PciAddress>,
+    /// Whether a loop over NVMe controllers selects the functions.
+    of_nvme: bool,
+    /// Further addresses of a loop, whose output does not name them.
+    looped: VecDeque<PciAddress>,
+    /// The word that began the output of the loop's command.
+    first_word: Option<&'static str>,
     seen: Seen,
 }
 
 impl List<'_> {
     fn line(&mut self, line: &Line) {
-        if let Some(address) = selected(&line.text) {
+        if is_loop(&line.text) {
+            self.finish();
+            (self.of_nvme, self.looped, self.first_word) = (is_of_nvme(&line.text), looped(&line.text), None);
+            (self.current, self.wrapped, self.selected) = (None, None, self.looped.pop_front());
+            return;
+        }
+        if let Some(address) = selected(&line.text).or_else(|| alone(&line.text)) {
             self.finish();
             (self.current, self.wrapped, self.selected) = (None, None, Some(address));
             return;
@@ -309,9 +326,16 @@ impl List<'_> {
             self.seen.body |= word == "Flags" || word == "Control";
             self.seen.registers |= word == "Control";
             self.seen.drivers |= word.starts_with("Kernel");
+            if self.first_word == Some(word) && !self.looped.is_empty() {
+                self.selected = self.looped.pop_front();
+            }
             if let Some(address) = self.selected.take() {
-                self.facts.function(address, line.number);
+                let function = self.facts.function(address, line.number);
+                if self.of_nvme {
+                    learn(&mut function.class, 0x01_08_02, line.number);
+                }
                 self.current = Some(address);
+                self.first_word = Some(word);
             }
             self.fact(word, value, line);
         } else if text.contains("Unknown header type") {
@@ -321,12 +345,11 @@ impl List<'_> {
             }
         } else if let Some((word, value)) = old_register(text) {
             self.finish();
-            self.register = Some((word, value.to_owned(), line.number));
-        } else if let Some((_, words, _)) = &mut self.register
-            && words.len() < MOST_OF_REGISTER
+            self.register = Some(Register::new(word, value, line.number));
+        } else if let Some(register) = &mut self.register
+            && register.words.len() < MOST_OF_REGISTER
         {
-            words.push(' ');
-            words.push_str(text);
+            register.push(text, line.number);
         } else if !line.text.starts_with([' ', '\t']) {
             self.facts.notes.unused_text(line, "not a line of lspci");
         }
@@ -456,13 +479,14 @@ impl List<'_> {
                 // Wrapped words of a capability belong to no register.
                 self.register = None;
             }
-            _ => self.register = Some((word, value.to_owned(), number)),
+            _ => self.register = Some(Register::new(word, value, number)),
         }
     }
 
     /// Takes the collected words of a register.
     fn finish(&mut self) {
-        let Some((name, words, line)) = self.register.take() else { return };
+        let Some(register) = self.register.take() else { return };
+        let (name, words, line) = (register.name, register.words.as_str(), register.line());
         let Some(address) = self.current else { return };
         let Some(function) = self.facts.functions.get_mut(&address) else { return };
         if name == "Bus" {
@@ -472,19 +496,24 @@ impl List<'_> {
             };
             match bus("secondary=").zip(bus("subordinate=")) {
                 Some(buses) => learn(&mut function.buses, buses, line),
-                None => self.facts.notes.unused(line, &quoted(&words, "no bus numbers")),
+                None => self.facts.notes.unused(line, &quoted(words, "no bus numbers")),
             }
             return;
         }
-        // Texts are often cut to their links: `lspci -vv | grep -E '^[0-9]|Lnk'`.
-        let is_link =
-            (name == "LnkCap" || name == "LnkSta") && (words.contains("Width x") || words.contains("GT/s x"));
-        if function.express.is_none() && !is_link {
+        // Texts are often cut to some registers: `lspci -vv | grep -E '^[0-9]|Lnk'`.
+        let has = |word: &str| words.contains(word);
+        let is_register = match name {
+            "LnkCap" | "LnkSta" => has("Width x") || has("GT/s x"),
+            "DevCap" | "DevCtl" => has("MaxPayload ") || has("RlxdOrd"),
+            "LnkCtl2" => has("Target Link Speed"),
+            _ => false,
+        };
+        if function.express.is_none() && !is_register {
             return;
         }
         let express = function.express.get_or_insert_with(|| words::without_capability(line));
         self.seen.registers |= name == "LnkCap" || name == "DevCap";
-        let (speed, width) = words::register(express, name, &words, line);
+        let (speed, width) = words::register(express, &register);
         if speed || width {
             self.facts.downgraded.push(Downgraded { address, line, speed, width });
         }

@@ -1,6 +1,9 @@
 //! Registers of the PCI Express capability in lspci's words.
 
-use super::super::facts::{ExpressWords, LinkWords, learn};
+use super::{
+    super::facts::{ExpressWords, LinkWords, learn},
+    register::Register,
+};
 use crate::units::TransferRate;
 
 /// Registers of a text that does not show the capability itself.
@@ -45,44 +48,49 @@ pub(super) fn capability(text: &str, line: usize) -> Option<ExpressWords> {
 }
 
 /// Takes a register's words into the capability. Whether the link is marked "(downgraded)", by speed and by width.
-pub(super) fn register(express: &mut ExpressWords, name: &str, text: &str, line: usize) -> (bool, bool) {
-    match name {
+pub(super) fn register(express: &mut ExpressWords, register: &Register) -> (bool, bool) {
+    let (text, at) = (register.words.as_str(), |word: &str| register.line_of(word));
+    match register.name {
         "DevCap" => {
             if let Some(payload) = size(text, "MaxPayload ") {
-                learn(&mut express.payload_supported, payload, line);
+                learn(&mut express.payload_supported, payload, at("MaxPayload"));
             }
             if text.contains("ExtTag") {
-                learn(&mut express.tags_supported, text.contains("ExtTag+"), line);
+                learn(&mut express.tags_supported, text.contains("ExtTag+"), at("ExtTag"));
             }
         }
         "DevCtl" => {
             if let Some(sizes) = size(text, "MaxPayload ").zip(size(text, "MaxReadReq ")) {
-                learn(&mut express.sizes, sizes, line);
+                learn(&mut express.sizes, sizes, at("MaxPayload"));
             }
             if text.contains("RlxdOrd") {
-                learn(&mut express.control, (text.contains("RlxdOrd+"), text.contains("ExtTag+")), line);
+                learn(
+                    &mut express.control,
+                    (text.contains("RlxdOrd+"), text.contains("ExtTag+")),
+                    at("RlxdOrd"),
+                );
             }
         }
-        "LnkCap" if text.contains("Width") => learn(&mut express.link_capabilities, link(text), line),
+        "LnkCap" if text.contains("Width") => learn(&mut express.link_capabilities, link(text), at("Speed")),
         "LnkCtl" => {
             let aspm = text.split(';').next().unwrap_or_default();
             let is_on = aspm.contains("Enabled");
             let bits =
                 u8::from(is_on && aspm.contains("L0s")) | (u8::from(is_on && aspm.contains("L1")) << 1);
             if aspm.contains("ASPM") {
-                learn(&mut express.aspm, bits, line);
+                learn(&mut express.aspm, bits, at("ASPM"));
             }
         }
         "LnkSta" if text.contains("Width") => {
             let is_new = express.link_status.is_none();
-            learn(&mut express.link_status, link(text), line);
+            learn(&mut express.link_status, link(text), at("Speed"));
             let (speed, width) = text.split_once("Width").unwrap_or((text, ""));
             let width = width.split(',').next().unwrap_or_default();
             return (is_new && speed.contains("(downgraded)"), is_new && width.contains("(downgraded)"));
         }
         "LnkCtl2" => {
             if let Some(speed) = text.split_once("Target Link Speed: ").and_then(|(_, rest)| rate(rest)) {
-                learn(&mut express.target_speed, speed, line);
+                learn(&mut express.target_speed, speed, at("Target Link Speed"));
             }
         }
         // Windows' programs: `8GT/s x4 (max 16GT/s x16)`.
@@ -90,7 +98,7 @@ pub(super) fn register(express: &mut ExpressWords, name: &str, text: &str, line:
             let (now, most) = text.split_once("(max ").unwrap_or((text, ""));
             for (slot, words) in [(&mut express.link_status, now), (&mut express.link_capabilities, most)] {
                 if let Some(link) = link_state(words) {
-                    learn(slot, link, line);
+                    learn(slot, link, at("GT/s"));
                 }
             }
         }
@@ -137,9 +145,9 @@ fn number(text: &str) -> Option<u32> {
 mod tests {
     use super::*;
 
-    fn read(name: &str, text: &str) -> (ExpressWords, (bool, bool)) {
+    fn read(name: &'static str, text: &str) -> (ExpressWords, (bool, bool)) {
         let mut express = ExpressWords::default();
-        let marks = register(&mut express, name, text, 1);
+        let marks = register(&mut express, &Register::new(name, text, 1));
         (express, marks)
     }
 
