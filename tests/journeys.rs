@@ -435,7 +435,11 @@ fn a_finding_leads_to_the_experiment_that_would_prove_it() {
     assert!(picture.contains("8 under 0000:40 is worse"), "{picture}");
     let mut headless = open("x570", (120, 40));
     press(&mut headless, "2w");
+    assert_eq!(headless.app.screen, ScreenId("findings"), "no experiment tests another LBA format");
+    press(&mut headless, "jw");
     assert_eq!(headless.app.screen, ScreenId("what-if"), "what no card changes is measured");
+    let entry = headless.app.screens.whatif.entry().map(|entry| entry.row.id.0);
+    assert_eq!(entry, Some("max-sectors"));
 }
 
 #[test]

@@ -147,3 +147,154 @@ fn the_verdict_names_limits_that_are_information() {
     }
     assert!(quiet_limits > 2, "{quiet_limits}");
 }
+
+/// What a screen shows of a text, after keys.
+fn screen(content: &str, name: &str, keys: &str) -> String {
+    let (file, state) = (tempfile::NamedTempFile::new().unwrap(), tempfile::tempdir().unwrap());
+    fs::write(file.path(), content).unwrap();
+    let open = file.path().to_str().unwrap();
+    let arguments = ["render", name, "--open", open, "--size", "130x60", "--format", "text", "--keys", keys];
+    let output = iodyno(state.path(), &arguments);
+    assert!(output.status.success(), "{}", text(&output));
+    text(&output)
+}
+
+/// A port of the first generation and a drive that can do more.
+const SLOW_SLOT: &str = "00:1d.0 PCI bridge: Intel Corporation Device 9a04 (prog-if 00 [Normal decode])
+\tBus: primary=00, secondary=01, subordinate=01, sec-latency=0
+\tCapabilities: [40] Express (v2) Root Port (Slot+), MSI 00
+\t\tDevCap:\tMaxPayload 256 bytes, PhantFunc 0
+\t\t\tExtTag- RBE+
+\t\tDevCtl:\tCorrErr+ NonFatalErr+ FatalErr+ UnsupReq+
+\t\t\tRlxdOrd- ExtTag- PhantFunc- AuxPwr- NoSnoop-
+\t\t\tMaxPayload 256 bytes, MaxReadReq 512 bytes
+\t\tLnkCap:\tPort #0, Speed 2.5GT/s, Width x4, ASPM L1
+\t\tLnkCtl:\tASPM L1 Enabled; RCB 64 bytes, Disabled- CommClk+
+\t\tLnkSta:\tSpeed 2.5GT/s, Width x4
+\t\tLnkCtl2: Target Link Speed: 2.5GT/s, EnterCompliance-
+01:00.0 Non-Volatile memory controller: Sandisk Corp Device 5009 (prog-if 02 [NVM Express])
+\tCapabilities: [40] Express (v2) Endpoint, MSI 00
+\t\tDevCap:\tMaxPayload 512 bytes, PhantFunc 0
+\t\t\tExtTag+ RBE+
+\t\tDevCtl:\tCorrErr+ NonFatalErr+ FatalErr+ UnsupReq+
+\t\t\tRlxdOrd+ ExtTag+ PhantFunc- AuxPwr- NoSnoop+
+\t\t\tMaxPayload 256 bytes, MaxReadReq 512 bytes
+\t\tLnkCap:\tPort #0, Speed 8GT/s, Width x4, ASPM L1
+\t\tLnkCtl:\tASPM L1 Enabled; RCB 64 bytes, Disabled- CommClk+
+\t\tLnkSta:\tSpeed 2.5GT/s (downgraded), Width x4
+";
+
+#[test]
+fn evidence_of_a_text_names_line_register_and_value() {
+    let mut proofs = 0;
+    for (name, content) in texts() {
+        let Some((found, _)) = judged(&content) else { continue };
+        for proof in found.iter().flat_map(|finding| &finding.evidence) {
+            assert!(!proof.path.contains("/sys/"), "{name}: {proof:?}");
+            let is_link = ["GT/s", "x"].iter().any(|word| proof.value.ends_with(word));
+            assert!(!is_link || proof.value.contains("Lnk"), "{name}: {proof:?}");
+            proofs += 1;
+        }
+        for finding in &found {
+            let words = format!("{} {} {}", finding.title, finding.remedy.text, finding.gain.text);
+            assert!(
+                !words.contains("of this machine") && !words.contains("on this machine"),
+                "{name}: {words}"
+            );
+        }
+    }
+    assert!(proofs > 20, "{proofs}");
+    let (found, _) = judged(SLOW_SLOT.as_bytes()).unwrap();
+    let slot = found.iter().find(|finding| finding.id.0 == "slot-limited").unwrap();
+    let proofs: Vec<String> = slot.evidence.iter().map(|it| format!("{}: {}", it.path, it.value)).collect();
+    assert!(proofs.contains(&"line 20: LnkCap: Speed 8 GT/s".to_owned()), "{proofs:?}");
+    assert!(slot.remedy.text.starts_with("No slot in this text is faster"), "{}", slot.remedy.text);
+    let shown = screen(SLOW_SLOT, "findings", "");
+    assert!(shown.contains("line 20: LnkCap: Speed 8 GT/s"), "{shown}");
+    // There is no slot to move to, and no test to run.
+    assert!(!shown.contains("what if") && !shown.contains("while a test runs"), "{shown}");
+    assert!(
+        screen(SLOW_SLOT, "findings", "w").contains("No slot move and no experiment here tests slot-limited")
+    );
+}
+
+#[test]
+fn paths_of_a_text_are_its_own_lines() {
+    let shown = screen(SLOW_SLOT, "machine", "np<Enter>");
+    for line in [
+        "line 22: LnkSta:",
+        "line 19: MaxPayload 256 bytes, MaxReadReq 512 bytes",
+        "line 21: LnkCtl:",
+        "line 13: 01:00.0 Non-Volatile memory controller",
+    ] {
+        assert!(shown.contains(line), "{line}:\n{shown}");
+    }
+    assert!(!shown.contains("Express (v2)"), "{shown}");
+}
+
+#[test]
+fn no_test_of_a_text_is_offered() {
+    for name in ["machine", "findings", "pull", "dyno", "what-if", "slots", "why"] {
+        let shown = screen(SLOW_SLOT, name, "");
+        assert!(!shown.contains("starts it") && !shown.contains("press r"), "{name}: {shown}");
+        assert!(!shown.contains("r pull"), "{name}: {shown}");
+    }
+    assert!(screen(SLOW_SLOT, "pull", "").contains("A text's drives cannot be tested"));
+}
+
+#[test]
+fn a_measured_ceiling_counts_for_its_platform_alone() {
+    let ceilings = |content: &[u8]| {
+        let root = import::read(content).unwrap().unwrap();
+        let machine = read_machine(&root).0;
+        let limits = capacity::limits(&machine);
+        machine.pci.roots().filter(|root| limits.hop(*root).is_some()).count()
+    };
+    for (name, content) in texts() {
+        let measured =
+            ["threadripper-before.txt", "threadripper-after.txt"].iter().any(|it| name.ends_with(it));
+        if judged(&content).is_some() {
+            assert_eq!(ceilings(&content), if measured { 4 } else { 0 }, "{name}");
+        }
+    }
+}
+
+#[test]
+fn a_root_complex_has_its_host_bridge_s_name() {
+    let line = "00:00.0 Host bridge: Advanced Micro Devices, Inc. [AMD] Renoir Root Complex\n";
+    let root = import::read(line.as_bytes()).unwrap().unwrap();
+    let machine = read_machine(&root).0;
+    let roots: Vec<String> = machine.pci.roots().map(|at| machine.pci.node(at).product().unwrap()).collect();
+    assert_eq!(roots, ["AMD Renoir Root Complex"]);
+}
+
+#[test]
+fn links_of_a_shell_loop_belong_to_its_functions() {
+    let links = "\t\tLnkCap:\tPort #0, Speed 16GT/s, Width x4, ASPM L1\n\t\tLnkSta:\tSpeed 8GT/s (downgraded), Width x4\n";
+    let fast = links.replace("8GT/s (downgraded)", "16GT/s");
+    let grep = "sudo lspci -s $d -vv | grep -E 'LnkCap:|LnkSta:'; done";
+    let heads = ["01:00.0", "=== 0000:01:00.0 ===", "-- 01:00.0"];
+    let echoed = heads.map(|head| {
+        let other = head.replace("01:", "02:");
+        format!("$ for d in $(lspci | grep -i nvme | cut -d' ' -f1); do echo $d; {grep}\n{head}\n{links}{other}\n{fast}")
+    });
+    let named = format!("$ for d in 01:00.0 02:00.0; do # nvme\n{links}{fast}")
+        .replace("# nvme", &format!("{grep} # nvme"));
+    let drive = |bus: u8| {
+        format!("0{bus}:00.0 Non-Volatile memory controller: Samsung Electronics Co Ltd Device a80a\n")
+    };
+    let filtered = format!("{}{links}{}{fast}", drive(1), drive(2));
+    for text in echoed.into_iter().chain([named, filtered]) {
+        for text in [text.replace("\t\t", ""), text.replace("\t\t", "    "), text] {
+            let root = import::read(text.as_bytes()).unwrap().unwrap();
+            let machine = read_machine(&root).0;
+            let speeds: Vec<_> = machine
+                .hardware_drives()
+                .map(|drive| {
+                    machine.pci.node(drive.node.unwrap()).link.as_ref().unwrap().speed.get().unwrap().gts()
+                })
+                .collect();
+            assert_eq!(speeds, [8.0, 16.0], "{text}");
+        }
+    }
+}

@@ -129,7 +129,6 @@ pub static EXPERIMENTS: &[Experiment] = &[
         if_worse: "{arm} has lower throughput than {baseline}.",
         if_same: "{arm} and {baseline} have the same throughput.",
         workload: || Workload { depth: 128, ..Workload::default() },
-        proves: &["lba-512"],
         ladder: "block size",
         make: arms::blocks,
         ..row("block-size", "Which block size saturates the drive?", "4k, 8k, ... 1m")

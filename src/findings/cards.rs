@@ -114,7 +114,14 @@ pub(super) fn slot_limited(inputs: &Inputs, link: &Judged) -> Option<Detection> 
             .fill("what", "the card")
             .fill("target", target),
         None => detection
-            .with_gain(Gain::words("none: no free slot gives the card more", SOURCE))
+            .with_gain(Gain::words(
+                if inputs.machine.pasted.is_some() {
+                    "none in this text: no free slot there gives the card more"
+                } else {
+                    "none: no free slot gives the card more"
+                },
+                SOURCE,
+            ))
             .with_remedy("Nothing to do, unless the card needs more than the slot gives.", Risk::None),
     })
 }

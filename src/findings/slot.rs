@@ -119,15 +119,22 @@ fn detection(inputs: &Inputs, narrow: &Narrow, held: &[Judged]) -> Detection {
         .map(|port| (port, self::loss(inputs, narrow, held, Some(port))))
         .filter(|(_, gain)| *gain > NOTHING);
     let source = SLOT_LIMITED.source;
+    // A text may be an excerpt.
+    let is_text = inputs.machine.pasted.is_some();
+    let here = if is_text { "in this text" } else { "on this machine" };
     let (gain, remedy, risk) = match faster {
         Some((_, gain)) => (
             inputs.gain(gain, source),
-            "No free slot is faster. A port of this machine can do {port}: swap {what} with the device there.",
+            if is_text {
+                "No free slot in this text is faster. A port of it can do {port}: swap {what} with the device there."
+            } else {
+                "No free slot is faster. A port of this machine can do {port}: swap {what} with the device there."
+            },
             Risk::Hardware,
         ),
         None if loss > NOTHING => {
-            let text = format!("none on this machine; a faster slot would bring {}", inputs.rate(loss));
-            let remedy = "No slot of this machine is faster; nothing is wrong.";
+            let text = format!("none {here}; a faster slot would bring {}", inputs.rate(loss));
+            let remedy = "No slot {here} is faster: nothing to do.";
             (Gain::words(text, source), remedy, Risk::None)
         }
         None => (
@@ -137,7 +144,7 @@ fn detection(inputs: &Inputs, narrow: &Narrow, held: &[Judged]) -> Detection {
         ),
     };
     let port = faster.map_or_else(String::new, |(port, _)| sentence(port));
-    detection.with_gain(gain).with_remedy(remedy, risk).fill("port", port)
+    detection.with_gain(gain).with_remedy(remedy, risk).fill("port", port).fill("here", here)
 }
 
 /// The fastest port of this machine that a drive could use.

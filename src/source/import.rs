@@ -28,7 +28,7 @@ mod sections;
 mod tree;
 mod wrapped;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 pub use answers::PastedRoot;
 
@@ -95,8 +95,9 @@ pub fn read(content: &[u8]) -> Result<Option<PastedRoot>, String> {
             .copied()
             .collect(),
         lines: Lines::default(),
+        words: HashMap::new(),
     };
-    Ok(Some(root::build(facts, &tree, pasted)))
+    Ok(Some(root::build(facts, &tree, pasted, &text)))
 }
 
 /// Data that no listing of the text states, one sentence each.

@@ -108,7 +108,8 @@ fn line(dossier: &Dossier, row: &Row) -> [String; 3] {
         (RowKind::Root, _) => {
             let under = at.parent.map_or_else(String::new, |at| format!(", under {}", tree.node(at).address));
             let drives = if below == 0 { "no drives".to_owned() } else { counted(below, "drive") };
-            (format!("{} root complex{under}, {drives}", at.address), limits.hop(node))
+            let kind = machine.kind_of_root(node);
+            (format!("{} {kind}{under}, {drives}", at.address), limits.hop(node))
         }
         (RowKind::Drive, Some(drive)) => {
             return columns(&format!("{guides}{}", named(drive)), None, limits.drive(&drive.name), "");

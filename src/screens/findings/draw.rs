@@ -85,8 +85,12 @@ pub(super) fn detail_lines(shared: &Shared, finding: &Finding, width: u16) -> Ve
             continue;
         }
         let label = if seen.is_empty() { "evidence" } else { "" };
-        field(&mut lines, label, &proof.value, Meaning::Text, width);
-        field(&mut lines, "", &proof.path, Meaning::Quiet, width);
+        if shared.machine.pasted.is_some() {
+            field(&mut lines, label, &format!("{}: {}", proof.path, proof.value), Meaning::Text, width);
+        } else {
+            field(&mut lines, label, &proof.value, Meaning::Text, width);
+            field(&mut lines, "", &proof.path, Meaning::Quiet, width);
+        }
         seen.push(pair);
     }
     if let Some(cut) = shared.cut() {
@@ -96,7 +100,12 @@ pub(super) fn detail_lines(shared: &Shared, finding: &Finding, width: u16) -> Ve
     if !shared.findings.need_test.is_empty() {
         let ids: Vec<_> = shared.findings.need_test.iter().map(|id| id.0).collect();
         lines.push(Vec::new());
-        let text = format!("Checked only while a test runs: {}.", ids.join(", "));
+        let when = if shared.can_test() {
+            "Checked only while a test runs"
+        } else {
+            "Only a test on that machine checks"
+        };
+        let text = format!("{when}: {}.", ids.join(", "));
         lines.extend(paragraph(&text, Meaning::Quiet, width));
     }
     lines

@@ -83,7 +83,7 @@ impl Screen for Findings {
             "show in tree" => self.place(shared).is_some(),
             "prove" => Self::finding(self, shared).is_some_and(|finding| {
                 let needs_none = MOVES.contains(&finding.id.0) || shared.experiments.running().is_none();
-                needs_none && opens_what_if(finding.id)
+                needs_none && opens_what_if(shared, finding)
             }),
             "up" => shared.findings.list.len() > 1,
             _ => true,
@@ -139,8 +139,12 @@ impl Findings {
 
     /// Opens what would prove the selected finding: the slots page with its card, or the experiment.
     pub(super) fn prove(&mut self, shared: &Shared) -> Asks {
-        let Some(finding) = self.finding(shared).map(|finding| finding.id) else { return Asks::new() };
+        let Some(found) = self.finding(shared) else { return Asks::new() };
+        let (finding, leads_on) = (found.id, opens_what_if(shared, found));
         let experiments = ScreenId("what-if");
+        if !leads_on {
+            return vec![tell(format!("No slot move and no experiment here tests {}", finding.0))];
+        }
         if MOVES.contains(&finding.0) {
             let subject = self.place(shared).map(|(subject, node)| match subject.kind {
                 SubjectKind::RootComplex => Subject::Crowded(node),
@@ -154,9 +158,6 @@ impl Findings {
         }
         if shared.experiments.running().is_some() {
             return vec![tell("An experiment is running: {stop} stops it")];
-        }
-        if !opens_what_if(finding) {
-            return vec![tell(format!("No experiment on this machine tests {}", finding.0))];
         }
         vec![
             Ask::Change(SharedChange::CloseExperiment),

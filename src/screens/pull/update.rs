@@ -108,9 +108,9 @@ impl Screen for Pull {
         let pulls = &shared.pulls;
         let is_idle = pulls.asked.is_none() && pulls.running.is_none();
         match command {
-            "pull again" => is_idle,
+            "pull again" => is_idle && shared.can_test(),
             "finding" => pulls.asked.is_some() || is_idle && finding(shared).is_some(),
-            "slot move" => is_idle && finding(shared).is_some_and(opens_what_if),
+            "slot move" => is_idle && finding(shared).is_some_and(|id| leads_on(shared, id)),
             "runs" => pulls.asked.is_none() && has_runs(shared),
             "other pull" => is_idle && pulls.former.is_some(),
             "to sheet" => is_idle && pulls.ended.is_some(),
@@ -205,7 +205,7 @@ pub(super) fn details(_: &mut Pull, shared: &Shared) -> Asks {
 /// Opens what would undo the greatest loss.
 pub(super) fn remedy(_: &mut Pull, shared: &Shared) -> Asks {
     match finding(shared) {
-        Some(id) if opens_what_if(id) => {
+        Some(id) if leads_on(shared, id) => {
             vec![Ask::Show(FINDINGS, Some(Subject::Finding(id))), Ask::Command("prove")]
         }
         Some(_) => vec![tell("No slot move and no experiment would tell more: {finding} shows the remedy")],
@@ -216,6 +216,11 @@ pub(super) fn remedy(_: &mut Pull, shared: &Shared) -> Asks {
 /// Shows the sheet.
 pub(super) fn sheet(_: &mut Pull, _shared: &Shared) -> Asks {
     vec![Ask::Show(ScreenId("sheet"), None)]
+}
+
+/// Whether a finding of the machine has a slot move or an experiment.
+fn leads_on(shared: &Shared, id: FindingId) -> bool {
+    shared.findings.list.iter().any(|finding| finding.id == id && opens_what_if(shared, finding))
 }
 
 /// The finding that names the greatest loss of the last pull.

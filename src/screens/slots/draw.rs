@@ -223,7 +223,8 @@ const fn mark(mark: Mark, is_today: bool) -> (&'static str, Meaning) {
 fn label(machine: &Machine, row: &Row, wide: u16, room: u16) -> Vec<Piece> {
     if row.depth == 0 {
         let address = piece(row.place.clone(), Meaning::Figure);
-        let whole = [piece(" root complex", Meaning::Text), piece(format!(", {}", row.name), Meaning::Quiet)];
+        let kind = format!(" {}", machine.kind_of_root(row.node));
+        let whole = [piece(kind, Meaning::Text), piece(format!(", {}", row.name), Meaning::Quiet)];
         let short = piece(format!("  {}", row.name), Meaning::Quiet);
         return if cells(&row.place) + width(&whole) <= room {
             [vec![address], whole.to_vec()].concat()
@@ -339,7 +340,14 @@ fn total(
         _ => {}
     }
     let basis = total.basis.map_or_else(
-        || format!("  at most {} by links and drives", rate(shared.units, total.at_most_bytes_per_second.0)),
+        || {
+            let most = rate(shared.units, total.at_most_bytes_per_second.0);
+            if total.shares.is_empty() {
+                String::new()
+            } else {
+                format!("  at most {most} by links and drives")
+            }
+        },
         |basis| format!("  {}", basis.name()),
     );
     if width(&pieces) + cells(&basis) <= area.right().saturating_sub(x + bar) {

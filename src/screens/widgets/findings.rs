@@ -8,8 +8,8 @@ use super::{
 };
 use crate::{
     experiment::EXPERIMENTS,
-    findings::{Finding, Gain},
-    model::{FindingId, Severity},
+    findings::{Finding, Gain, Risk},
+    model::Severity,
     ui::{Shared, theme::Meaning},
     units::{UnitSystem, counted},
 };
@@ -17,9 +17,12 @@ use crate::{
 /// Findings that a card in another slot would do away with: whether it would is seen on the slots page.
 pub const MOVES: [&str; 2] = ["shared-root-complex", "slot-limited"];
 
-/// Whether a finding has a slot move or an experiment.
-pub fn opens_what_if(id: FindingId) -> bool {
-    MOVES.contains(&id.0) || EXPERIMENTS.iter().any(|row| row.proves.contains(&id.0))
+/// Whether a finding has a slot to move to, or an experiment that can run here.
+pub fn opens_what_if(shared: &Shared, finding: &Finding) -> bool {
+    if MOVES.contains(&finding.id.0) {
+        return finding.remedy.risk != Risk::None;
+    }
+    shared.can_test() && EXPERIMENTS.iter().any(|row| row.proves.contains(&finding.id.0))
 }
 
 /// The mark of a severity: a shape, as colour alone is not enough.
