@@ -119,7 +119,10 @@ pub(super) fn method(effective: &Effective, batch: &str) -> String {
         Completion::Interrupts => "interrupts",
         Completion::Polled => "polled",
     };
-    let parts = [effective.engine.name(), completion, &effective.ring_flags.join(" "), batch];
+    let engine = effective.engine.name();
+    // A simulated run has no batches.
+    let batch = if batch == engine { "" } else { batch };
+    let parts = [engine, completion, &effective.ring_flags.join(" "), batch];
     let known: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
     known.join(", ")
 }

@@ -210,6 +210,8 @@ fn doubts(summary: &RunSummary) -> Option<String> {
 fn result_line(shared: &Shared, test: &Test, summary: &RunSummary) -> String {
     let stopped = if summary.interrupted { ", stopped early" } else { "" };
     let (rate, iops) = (rate(shared.units, summary.bytes_per_second()), count(summary.iops()));
-    let (engine, batch) = (summary.effective.engine.name(), &summary.effective.batch);
-    format!("{rate}, {iops} IOPS: {}{stopped}; {engine}, {batch}", test.workload.title())
+    let (engine, batch) = (summary.effective.engine.name(), summary.effective.batch.as_str());
+    // A simulated run has no batches.
+    let batch = if batch == engine || batch.is_empty() { String::new() } else { format!(", {batch}") };
+    format!("{rate}, {iops} IOPS: {}{stopped}; {engine}{batch}", test.workload.title())
 }
