@@ -298,3 +298,29 @@ fn links_of_a_shell_loop_belong_to_its_functions() {
         }
     }
 }
+
+#[test]
+fn one_end_of_a_link_is_not_said_to_be_judged() {
+    let because = |text: &str, id: &str| {
+        let (_, not_made) = judged(text.as_bytes()).unwrap();
+        not_made.into_iter().find(|known| known.id.0 == id).map(|known| known.because.into_owned())
+    };
+    let device = "5d:00.0 3D controller: NVIDIA Corporation Device 2330\n";
+    let (cap, state) =
+        ("LnkCap: Port #0, Speed 32GT/s, Width x16", "LnkSta: Speed 32GT/s, Width x4 (downgraded)");
+    let of = |text: &str| because(text, "link-downtrained").unwrap();
+    assert!(of(&format!("{device}\t{cap}\n\t{state}\n")).contains("one end of links"));
+    assert!(of(&format!("{device}\t{state}\n")).contains("LnkSta or LnkCap"));
+    assert!(of(device).contains("no speed and width of links"));
+    let drive = "01:00.0 Non-Volatile memory controller: Sandisk Corp Device 5009\n";
+    let both = format!("{drive}{device}\t{cap}\n\t{state}\n");
+    assert!(because(&both, "link-below-drive").unwrap().contains("above drives"), "{both}");
+    for (name, content) in texts() {
+        let Some((found, not_made)) = judged(&content) else { continue };
+        let says = |word: &str| not_made.iter().any(|known| known.because.contains(word));
+        let words = String::from_utf8_lossy(&content);
+        let is_whole = ["LnkSta:", "LnkCap:"].iter().all(|word| words.contains(word)) && found.is_empty();
+        let is_denied = says("the text has no speed and width of links:") && is_whole;
+        assert!(!is_denied, "{name}");
+    }
+}

@@ -64,10 +64,13 @@ fn detection(inputs: &Inputs, now: Pair, most: Pair, nodes: &[NodeIndex]) -> Det
         short(most),
         unknown_end(inputs, nodes)
     );
+    let (is_slow, is_narrow) = (now.0 < most.0, now.1 < most.1);
     let evidence = nodes.iter().flat_map(|node| {
         let link = inputs.machine.pci.node(*node).link.iter();
-        link.flat_map(|link: &Link| {
-            [shown(&link.speed), shown(&link.max_speed), shown(&link.width), shown(&link.max_width)]
+        link.flat_map(move |link: &Link| {
+            let speed = [shown(&link.speed), shown(&link.max_speed)].map(|proof| proof.filter(|_| is_slow));
+            let width = [shown(&link.width), shown(&link.max_width)].map(|proof| proof.filter(|_| is_narrow));
+            speed.into_iter().chain(width)
         })
     });
     Detection::new(severity, title).about(about).with_evidence(evidence.flatten()).with_gain(gain)

@@ -1,16 +1,21 @@
 //! [`NotMade`]: checks without the data they read. A text or a copy of /sys has a part of a machine's data; a check of the rest
 //! finds nothing, which is no good news.
 
+mod known;
 mod of_drives;
 
 use std::borrow::Cow;
 
 use serde::Serialize;
 
-use super::{FINDINGS, Finding, Inputs, not_judged, packets};
+use self::known::{
+    above_drives, any, drive_states, functions, has_array, has_both_ends, has_crypt, has_half_link, has_link,
+    has_links, has_lsblk, has_payloads, nvme, nvme_functions, states,
+};
+use super::{FINDINGS, Finding, Inputs, not_judged};
 use crate::{
-    machine::{Drive, Express, LayerKind, Link, Machine, NodeKind, PciNode, pci::NOT_EXPRESS},
-    model::{FindingId, Reading},
+    machine::{Link, Machine, PciNode, pci::NOT_EXPRESS},
+    model::FindingId,
     units::Lanes,
 };
 
@@ -50,7 +55,10 @@ const COPY_WITHOUT_DRIVES: &str =
     "the copy has no block devices: copy /sys/block with what its links lead to";
 const COPY_WITHOUT_HOST: &str = "the copy has nothing about CPUs and kernel: copy /proc too";
 /// What lacks of a machine's data beside the needs of rows.
-const OF_DATA: [&str; 11] = [
+const OF_DATA: [&str; 14] = [
+    HALF_LINKS,
+    NO_PORT,
+    NO_DRIVE_LINKS,
     NO_REGISTERS,
     NO_NVME,
     NO_BLOCK_DEVICES,
@@ -68,6 +76,9 @@ const MORE_RULES: &str = "boot rules have more names or bytes than iodyno reads"
 const NO_BLOCK_DEVICES: &str = "NVMe controllers, but no block devices are listed";
 const NO_DRIVES: &str = "the text has no block devices and their settings: `lsblk -O -J`";
 const NO_LINKS: &str = "the text has no speed and width of links: `sudo lspci -vv`";
+const HALF_LINKS: &str = "the text has LnkSta or LnkCap of links, not both: `sudo lspci -vv`";
+const NO_PORT: &str = "the text has one end of links: `sudo lspci -vv` of all devices shows both";
+const NO_DRIVE_LINKS: &str = "the text has no speed and width of links above drives: `sudo lspci -vv`";
 const NO_LINK_UP: &str = "links above drives have width x0 in the text: none is up";
 const NO_REGISTERS: &str = "the text has no DevCap, DevCtl and LnkCtl2 registers: `sudo lspci -vv`";
 const NO_TARGET: &str = "the text has no target link speed of ports (LnkCtl2): `sudo lspci -vv`";
@@ -93,7 +104,13 @@ const NEEDS: &[Need] = &[
         because: NO_LINKS,
         is_met: has_links,
         of_drives: true,
-        rows: &["link-downtrained", "slot-limited", "link-below-drive", "oversubscribed-hop"],
+        rows: &["link-below-drive", "oversubscribed-hop"],
+    },
+    Need {
+        because: NO_LINKS,
+        is_met: has_both_ends,
+        of_drives: true,
+        rows: &["link-downtrained", "slot-limited"],
     },
     Need {
         because: NO_TARGET,
@@ -352,7 +369,8 @@ pub fn not_made(inputs: &Inputs, found: &[Finding]) -> Vec<NotMade> {
 
 /// Whether a text shows no drive to check. Links of cards are checked too, and `lsblk` names the drives that have settings.
 fn lacks_drive(machine: &Machine, need: &Need) -> bool {
-    let is_of_others = [NO_LINKS, NO_TARGET, NO_ERROR_COUNTERS, NO_DRIVES].contains(&need.because);
+    let is_of_others = need.rows.contains(&"link-downtrained")
+        || [NO_TARGET, NO_ERROR_COUNTERS, NO_DRIVES].contains(&need.because);
     let has_drive = machine.hardware_drives().next().is_some() || functions(machine).any(PciNode::is_nvme);
     need.of_drives && !is_of_others && !has_drive
 }
@@ -381,6 +399,15 @@ fn lacking_in_text(machine: &Machine, need: &Need) -> &'static str {
     if need.because == NO_LINKS && above_drives(machine, |node| node.link.as_ref().is_some_and(has_no_width))
     {
         return NO_LINK_UP;
+    }
+    if need.because == NO_LINKS {
+        let is_of_ends = need.rows.contains(&"link-downtrained");
+        return match (functions(machine).any(has_link), functions(machine).any(has_half_link)) {
+            (true, _) if is_of_ends => NO_PORT,
+            (true, _) => NO_DRIVE_LINKS,
+            (false, true) => HALF_LINKS,
+            (false, false) => NO_LINKS,
+        };
     }
     if need.because == NO_FORMATS
         && nvme(machine, |drive| drive.nvme.as_ref().is_some_and(|nvme| nvme.namespace.is_known()))
@@ -425,78 +452,6 @@ pub(crate) fn untestable(not_made: &mut [NotMade]) {
     for known in not_made.iter_mut().filter(|known| known.because == NO_TEST) {
         known.because = NO_TEST_HERE.into();
     }
-}
-
-fn functions(machine: &Machine) -> impl Iterator<Item = &PciNode> {
-    machine.pci.functions()
-}
-
-fn any(machine: &Machine, is: impl Fn(&Drive) -> bool) -> bool {
-    machine.hardware_drives().any(is)
-}
-
-fn nvme(machine: &Machine, is: impl Fn(&Drive) -> bool) -> bool {
-    machine.hardware_drives().filter(|drive| drive.nvme.is_some()).any(is)
-}
-
-/// Whether a function's PCI Express capability states something.
-fn states(machine: &Machine, is: impl Fn(&Express) -> bool) -> bool {
-    functions(machine).any(|node| node.express.value().is_some_and(&is))
-}
-
-/// The same of NVMe controllers.
-fn drive_states(machine: &Machine, is: impl Fn(&Express) -> bool) -> bool {
-    nvme_functions(machine).any(|node| node.express.value().is_some_and(&is))
-}
-
-fn nvme_functions(machine: &Machine) -> impl Iterator<Item = &PciNode> {
-    functions(machine).filter(|node| node.is_nvme())
-}
-
-/// Whether a drive and the port above it state their payload sizes.
-fn has_payloads(machine: &Machine) -> bool {
-    nvme_functions(machine).any(|node| {
-        let port = node.parent.map(|port| machine.pci.node(port));
-        packets::payloads(node).is_some() && port.is_some_and(|port| packets::payloads(port).is_some())
-    })
-}
-
-/// Whether the state and the capability of a link is known: above a drive, or where there is none anywhere.
-fn has_links(machine: &Machine) -> bool {
-    let known = |speed: &Reading<_>, width: &Reading<_>| speed.is_known() && width.is_known();
-    above_drives(machine, |node| {
-        node.link
-            .as_ref()
-            .is_some_and(|link| known(&link.speed, &link.width) && known(&link.max_speed, &link.max_width))
-    })
-}
-
-/// Whether a function from a drive to its root complex is one; where no drive has a function, any of the machine's.
-fn above_drives(machine: &Machine, is: impl Fn(&PciNode) -> bool) -> bool {
-    let mut at_drives = machine.hardware_drives().filter_map(|drive| drive.node).peekable();
-    if at_drives.peek().is_none() {
-        return functions(machine).any(is);
-    }
-    at_drives.any(|node| {
-        let above = machine.pci.whole_ancestry(node).map(|at| machine.pci.node(at));
-        above.filter(|node| node.kind != NodeKind::RootComplex).any(&is)
-    })
-}
-
-/// Whether partitions and layers are listed; a machine that was read has them.
-fn has_lsblk(machine: &Machine) -> bool {
-    machine
-        .pasted
-        .as_ref()
-        .is_none_or(|pasted| pasted.listings.iter().any(|listing| listing.command.starts_with("lsblk")))
-}
-
-fn has_array(machine: &Machine) -> bool {
-    machine.layers.devices.values().any(|layer| matches!(layer.kind, LayerKind::Md(_)))
-}
-
-fn has_crypt(machine: &Machine) -> bool {
-    machine.layers.devices.values().any(|layer| layer.dm().is_some())
 }
 
 #[cfg(test)]

@@ -155,8 +155,12 @@ fn others(machine: &Machine) -> String {
 /// Whether a node has a drive, a card or a mark below it: mass storage, network, display and accelerators are cards.
 fn matters(node: &NodeRow, marks: &BTreeMap<String, Vec<Mark>>) -> bool {
     const CARDS: [&str; 4] = ["0x01", "0x02", "0x03", "0x12"];
+    // A text may have a device's link without its class.
     let is_card = node.kind == "endpoint"
-        && node.class.as_ref().is_some_and(|class| CARDS.iter().any(|card| class.starts_with(card)));
+        && node
+            .class
+            .as_ref()
+            .map_or(node.link.is_some(), |class| CARDS.iter().any(|card| class.starts_with(card)));
     let has_drive = !node.drives.is_empty() || !node.paths.is_empty();
     has_drive
         || is_card

@@ -183,7 +183,7 @@ fn a_link_below_an_unknown_port_is_judged_by_its_drive() {
     );
     assert!(finding.severity >= Severity::Warning, "{finding:#?}");
     assert!(finding.gain.bytes_per_second.unwrap() > 3e9, "{finding:#?}");
-    assert_eq!(finding.evidence.len(), 4);
+    assert_eq!(finding.evidence.len(), 2);
 }
 
 #[test]

@@ -512,7 +512,7 @@ impl List<'_> {
             return;
         }
         let express = function.express.get_or_insert_with(|| words::without_capability(line));
-        self.seen.registers |= name == "LnkCap" || name == "DevCap";
+        self.seen.registers |= ["LnkCap", "LnkSta", "DevCap"].contains(&name);
         let (speed, width) = words::register(express, &register);
         if speed || width {
             self.facts.downgraded.push(Downgraded { address, line, speed, width });

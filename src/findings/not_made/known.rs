@@ -1,0 +1,96 @@
+//! What is known of a machine, for the needs of checks.
+
+use super::super::packets;
+use crate::machine::{Drive, Express, LayerKind, Link, Machine, NodeKind, PciNode};
+
+pub(super) fn functions(machine: &Machine) -> impl Iterator<Item = &PciNode> {
+    machine.pci.functions()
+}
+
+pub(super) fn any(machine: &Machine, is: impl Fn(&Drive) -> bool) -> bool {
+    machine.hardware_drives().any(is)
+}
+
+pub(super) fn nvme(machine: &Machine, is: impl Fn(&Drive) -> bool) -> bool {
+    machine.hardware_drives().filter(|drive| drive.nvme.is_some()).any(is)
+}
+
+/// Whether a function's PCI Express capability states something.
+pub(super) fn states(machine: &Machine, is: impl Fn(&Express) -> bool) -> bool {
+    functions(machine).any(|node| node.express.value().is_some_and(&is))
+}
+
+/// The same of NVMe controllers.
+pub(super) fn drive_states(machine: &Machine, is: impl Fn(&Express) -> bool) -> bool {
+    nvme_functions(machine).any(|node| node.express.value().is_some_and(&is))
+}
+
+pub(super) fn nvme_functions(machine: &Machine) -> impl Iterator<Item = &PciNode> {
+    functions(machine).filter(|node| node.is_nvme())
+}
+
+/// Whether a drive and the port above it state their payload sizes.
+pub(super) fn has_payloads(machine: &Machine) -> bool {
+    nvme_functions(machine).any(|node| {
+        let port = node.parent.map(|port| machine.pci.node(port));
+        packets::payloads(node).is_some() && port.is_some_and(|port| packets::payloads(port).is_some())
+    })
+}
+
+/// Whether the state and the capability of a link is known: above a drive, or where there is none anywhere.
+pub(super) fn has_links(machine: &Machine) -> bool {
+    above_drives(machine, has_link)
+}
+
+/// Whether state and capability of a function's link are known.
+pub(super) fn has_link(node: &PciNode) -> bool {
+    let is_whole = |link: &Link| link.speed.is_known() && link.width.is_known() && has_capability(link);
+    node.link.as_ref().is_some_and(is_whole)
+}
+
+fn has_capability(link: &Link) -> bool {
+    link.max_speed.is_known() && link.max_width.is_known()
+}
+
+/// Whether something of its link is known.
+pub(super) fn has_half_link(node: &PciNode) -> bool {
+    node.link
+        .as_ref()
+        .is_some_and(|link| link.speed.is_known() || link.width.is_known() || has_capability(link))
+}
+
+/// Whether a link is known with the capability of both ends.
+pub(super) fn has_both_ends(machine: &Machine) -> bool {
+    functions(machine).any(|node| {
+        let port = node.parent.and_then(|port| machine.pci.node(port).link.as_ref());
+        has_link(node) && port.is_some_and(has_capability)
+    })
+}
+
+/// Whether a function from a drive to its root complex is one; where no drive has a function, any of the machine's.
+pub(super) fn above_drives(machine: &Machine, is: impl Fn(&PciNode) -> bool) -> bool {
+    let mut at_drives = machine.hardware_drives().filter_map(|drive| drive.node).peekable();
+    if at_drives.peek().is_none() {
+        return functions(machine).any(is);
+    }
+    at_drives.any(|node| {
+        let above = machine.pci.whole_ancestry(node).map(|at| machine.pci.node(at));
+        above.filter(|node| node.kind != NodeKind::RootComplex).any(&is)
+    })
+}
+
+/// Whether partitions and layers are listed; a machine that was read has them.
+pub(super) fn has_lsblk(machine: &Machine) -> bool {
+    machine
+        .pasted
+        .as_ref()
+        .is_none_or(|pasted| pasted.listings.iter().any(|listing| listing.command.starts_with("lsblk")))
+}
+
+pub(super) fn has_array(machine: &Machine) -> bool {
+    machine.layers.devices.values().any(|layer| matches!(layer.kind, LayerKind::Md(_)))
+}
+
+pub(super) fn has_crypt(machine: &Machine) -> bool {
+    machine.layers.devices.values().any(|layer| layer.dm().is_some())
+}
