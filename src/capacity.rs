@@ -144,14 +144,12 @@ fn root_complex(machine: &Machine, index: NodeIndex) -> Option<Limit> {
 fn is_measured_on(row: &RootComplex, machine: &Machine) -> bool {
     let tree = &machine.pci;
     let model = machine.processors.model.value().filter(|model| !model.as_str().contains("QEMU"));
-    match model {
-        Some(model) => model.as_str().contains(&row.processor),
-        None => {
-            let ids = (Some(row.vendor), Some(row.device));
-            let roots = tree.roots().map(|root| tree.node(root));
-            roots.filter(|root| (root.vendor.get(), root.device.get()) == ids).count() == row.root_complexes
-        }
+    if let Some(model) = model {
+        return model.as_str().contains(&row.processor);
     }
+    let ids = (Some(row.vendor), Some(row.device));
+    let roots = tree.roots().map(|root| tree.node(root));
+    roots.filter(|root| (root.vendor.get(), root.device.get()) == ids).count() == row.root_complexes
 }
 
 /// The lowest hop from each node up to its root complex, without the root complex's own limit. Of equal hops the

@@ -4,7 +4,7 @@
 #[path = "common/program.rs"]
 mod program;
 
-use std::{fs, path::Path};
+use std::{fs, io::Write, path::Path};
 
 use iodyno::{
     capacity,
@@ -21,8 +21,8 @@ fn texts() -> Vec<(String, Vec<u8>)> {
     let files =
         folders.iter().flat_map(|folder| fs::read_dir(folder).unwrap()).map(|file| file.unwrap().path());
     let is_text = |path: &std::path::PathBuf| {
-        let name = path.file_name().unwrap().to_str().unwrap();
-        path.is_file() && !name.starts_with("README") && (name.ends_with(".txt") || name.ends_with(".md"))
+        let is_listing = path.extension().is_some_and(|ending| ending == "txt" || ending == "md");
+        path.is_file() && is_listing && !path.ends_with("README.md")
     };
     let mut files: Vec<_> = files.filter(is_text).collect();
     files.sort();
@@ -150,8 +150,8 @@ fn the_verdict_names_limits_that_are_information() {
 
 /// What a screen shows of a text, after keys.
 fn screen(content: &str, name: &str, keys: &str) -> String {
-    let (file, state) = (tempfile::NamedTempFile::new().unwrap(), tempfile::tempdir().unwrap());
-    fs::write(file.path(), content).unwrap();
+    let (mut file, state) = (tempfile::NamedTempFile::new().unwrap(), tempfile::tempdir().unwrap());
+    file.write_all(content.as_bytes()).unwrap();
     let open = file.path().to_str().unwrap();
     let arguments = ["render", name, "--open", open, "--size", "130x60", "--format", "text", "--keys", keys];
     let output = iodyno(state.path(), &arguments);

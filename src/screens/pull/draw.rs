@@ -68,8 +68,8 @@ pub(super) fn head(shared: &Shared, width: u16) -> Vec<Vec<Piece>> {
             lines
         }
         None => paragraph(
-            &shared.untestable().map(str::to_owned).unwrap_or_else(|| shared.keys.fill("A pull reads each drive alone, then all together, and names the limit between them: one sentence with figure, \
-             loss, cause, remedy and gain. It reads only. {pull again} starts it.")),
+            &shared.untestable().map_or_else(|| shared.keys.fill("A pull reads each drive alone, then all together, and names the limit between them: one sentence with figure, \
+             loss, cause, remedy and gain. It reads only. {pull again} starts it."), str::to_owned),
             Meaning::Quiet,
             width,
         ),

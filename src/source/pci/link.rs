@@ -16,6 +16,9 @@ use crate::{
 /// Root complex integrated endpoint and event collector: on the root bus itself, without a link.
 const INTEGRATED: [u8; 2] = [9, 10];
 
+/// A speed field, `None` for a reserved code, beside the width that the same register has.
+type Speed = (u8, Option<TransferRate>);
+
 /// The link of the function at `path`, if it has one.
 pub(super) fn read(root: &dyn SysRoot, path: &str, express: &Reading<Express>) -> Option<Link> {
     let registers = express.value();
@@ -24,7 +27,7 @@ pub(super) fn read(root: &dyn SysRoot, path: &str, express: &Reading<Express>) -
     }
     // A text may state other registers alone.
     let has_link = registers.is_some_and(|express| express.max_width.or(express.width).is_some());
-    let speed = |file: &str, register: &str, of: fn(&Express) -> Option<(u8, Option<TransferRate>)>| {
+    let speed = |file: &str, register: &str, of: fn(&Express) -> Option<Speed>| {
         let second = || {
             second(express, register, of, |(_, speed)| {
                 speed.ok_or_else(|| "a reserved link speed".to_owned())
