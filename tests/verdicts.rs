@@ -324,3 +324,14 @@ fn one_end_of_a_link_is_not_said_to_be_judged() {
         assert!(!is_denied, "{name}");
     }
 }
+
+#[test]
+fn a_bus_without_its_bridge_is_no_root_complex_on_any_page() {
+    let alone = &SLOW_SLOT[SLOW_SLOT.find("01:00.0").unwrap()..];
+    let slots = screen(alone, "slots", "");
+    assert!(slots.contains("0000:01 bus, bridge unknown"), "{slots}");
+    // Without a port no link has a limit.
+    assert!(!slots.contains("at most 0.00"), "{slots}");
+    let sheet = screen(alone, "sheet", "");
+    assert!(sheet.contains("0000:01 bus, bridge unknown, 1 drive"), "{sheet}");
+}
