@@ -8,6 +8,7 @@ mod cpu_panel;
 mod notice;
 mod overlay;
 mod over;
+mod search;
 mod pull;
 pub mod draw;
 pub(crate) mod layout;
@@ -23,6 +24,7 @@ use std::{path::PathBuf, time::Duration};
 use self::{
     layout::Layout,
     overlay::Overlay,
+    search::Search,
     stats_bar::{StatsBar, StatsRow},
 };
 pub use crate::ui::{Effect, MachineRead, Message, Mode, Opened, ScreenId, key as keymap, message};
@@ -30,7 +32,7 @@ use crate::{
     capacity,
     counters::Rates,
     findings::validity::RunMonitor,
-    model::{DriveName, Failed, RunSample, RunSummary, Seconds, Target},
+    model::{Choice, DriveName, Failed, RunSample, RunSummary, Seconds, Target},
     screens::{News, Screens, widgets::words::as_fields},
     ui::{
         Ask, Asks, Notice, Shared, SharedChange, Subject, answer::Answer, command::Row,
@@ -69,6 +71,8 @@ pub struct App {
     pub screens: Screens,
     /// What lies over the screen.
     pub(crate) overlay: Option<Overlay>,
+    /// What is looked for in a text over the screen.
+    search: Search,
     /// The line above the footer.
     pub notice: Option<Notice>,
     /// When a notice that is no problem goes by itself.
@@ -77,6 +81,10 @@ pub struct App {
     pub(crate) stats_bar: StatsBar,
     /// The files that tests read before those of now.
     files_before: Option<Vec<PathBuf>>,
+    /// Whether a theme chosen by key is kept for the next start.
+    keeps_theme: bool,
+    /// Whether the user chose the theme, now or before.
+    has_own_theme: bool,
 }
 
 impl App {
@@ -88,10 +96,13 @@ impl App {
             trail: Vec::new(),
             screens: Screens::default(),
             overlay: None,
+            search: Search::default(),
             notice: None,
             notice_until: Duration::ZERO,
             stats_bar: StatsBar::default(),
             files_before: None,
+            keeps_theme: false,
+            has_own_theme: false,
         };
         app.shared.keys = commands::key_names();
         for news in [News::Machine, News::Findings] {
@@ -119,9 +130,19 @@ impl App {
         self.note(&text.into(), true);
     }
 
+    /// Shows the path of a saved file, as it is, and what shows it.
+    fn tell_saved(&mut self, path: &str) {
+        let with =
+            if path.ends_with(".svg") { "Saved. A browser shows it:" } else { "Saved. To show it: less" };
+        self.put(format!("{with} {path}"), false);
+    }
+
     /// Shows a notice with keys in place of commands.
     fn note(&mut self, text: &str, problem: bool) {
-        let text = self.shared.keys.fill(&as_fields(text));
+        self.put(self.shared.keys.fill(&as_fields(text)), problem);
+    }
+
+    fn put(&mut self, text: String, problem: bool) {
         self.notice_until = self.shared.now + notice::reading_time(&text);
         self.notice = Some(Notice { text, problem });
     }
@@ -152,7 +173,7 @@ impl App {
 
     /// Lays something over the screen.
     fn lay(&mut self, overlay: Overlay) -> Vec<Effect> {
-        self.overlay = Some(overlay);
+        (self.overlay, self.search) = (Some(overlay), Search::default());
         Vec::new()
     }
 
@@ -175,7 +196,7 @@ impl App {
                 Ask::Notice(notice) => self.note(&notice.text, notice.problem),
                 Ask::Show(screen, subject) => effects.extend(self.open(screen, subject)),
                 Ask::Hand(screen, subject) => effects.extend(self.hand(screen, &subject)),
-                Ask::Open(screen) => self.overlay = Some(Overlay::Screen(screen, 0)),
+                Ask::Open(screen) => effects.extend(self.lay(Overlay::Screen(screen, 0))),
                 Ask::Close => self.overlay = None,
                 Ask::Agree(reads) => self.overlay = Some(Overlay::Confirm(reads, 0)),
                 Ask::Command(name) => effects.extend(commands::run(self, name)),
@@ -232,8 +253,9 @@ impl App {
         }
         let boot = self.shared.machine.host.boot_id.value();
         let Some(record) = self.shared.experiments.take(progress, boot) else { return Vec::new() };
-        // A line about the experiment in progress is over with it.
+        // A line or a question about the experiment in progress is over with it.
         self.notice = None;
+        self.overlay.take_if(|overlay| matches!(overlay, Overlay::Quit));
         self.hear(News::Record);
         let live = self.shared.mode == Mode::Live;
         live.then(|| Effect::KeepExperiment(Box::new(record))).into_iter().collect()
@@ -523,7 +545,7 @@ pub fn update(app: &mut App, message: Message) -> Vec<Effect> {
             }
         }
         Message::Remembered(Ok(())) => effects.push(Effect::ReadMachine),
-        Message::Saved(Ok(name)) => app.tell(format!("Saved as {name}")),
+        Message::Saved(Ok(path)) => app.tell_saved(&path),
         Message::Copied(Ok(line)) => app.tell(line),
         Message::Remembered(Err(why)) | Message::Saved(Err(why)) | Message::Copied(Err(why)) => {
             app.warn(why.to_string());
@@ -532,7 +554,8 @@ pub fn update(app: &mut App, message: Message) -> Vec<Effect> {
             Ok(kept) => app.take_kept(kept),
             Err(why) => app.warn(why.to_string()),
         },
-        Message::Columns(line) => effects = app.hand(MACHINE, &Subject::Columns(line)),
+        Message::Chosen(Choice::Columns, line) => effects = app.hand(MACHINE, &Subject::Columns(line)),
+        Message::Chosen(Choice::Theme, name) => app.take_theme(&name),
         Message::Found(files, missing) => effects = app.take_found(files, missing),
         Message::Refused(why) => {
             app.shared.pulls.refuse(&app.shared.machine, &why);

@@ -284,7 +284,8 @@ fn screen(origin: &Origin, display: &DisplayOptions) -> Result<ExitCode, Failure
     }
     let config = display::configuration()?.1;
     let theme = display.of_terminal(&config)?;
-    Ok(runtime::run(origin, &config, theme, display.asks_terminal(&config))?)
+    let follows = (display.asks_terminal(&config), display.keeps_theme(&config));
+    Ok(runtime::run(origin, &config, theme, follows)?)
 }
 
 fn tree(origin: &Origin, args: TreeArgs) -> Result<Status, Failure> {

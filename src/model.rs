@@ -1,5 +1,6 @@
 //! Plain data of all modules: readings, names, workloads, runs, limits, records.
 
+pub mod choice;
 pub mod errno;
 pub mod failed;
 pub mod locked_memory;
@@ -16,6 +17,7 @@ pub mod verdict;
 pub mod record;
 pub mod experiment;
 
+pub use choice::Choice;
 pub use errno::{errno_name, errno_number, errno_words, error_words};
 pub use experiment::{ArmRecord, EffectRecord, ExperimentRecord, KneeRecord, SettingRecord};
 pub use failed::Failed;

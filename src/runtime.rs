@@ -60,11 +60,17 @@ const FRAME: Duration = Duration::from_millis(33);
 
 /// Shows a machine full screen until the user quits. The exit status is 0, or 128 + the signal.
 ///
-/// The theme follows the terminal's background where `asks` is set and the terminal answers.
+/// The theme follows the terminal's background where `asks` is set and the terminal answers; one chosen by key is kept where
+/// `keeps` is.
 ///
 /// # Errors
 /// The machine cannot be read, or the terminal not be used.
-pub(crate) fn run(origin: &Origin, config: &Config, theme: Theme, asks: bool) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(
+    origin: &Origin,
+    config: &Config,
+    theme: Theme,
+    (asks, keeps): (bool, bool),
+) -> anyhow::Result<ExitCode> {
     let clock = Clock::real();
     let root = origin.open()?;
     let read = startup::read_or_refuse(&*root)?;
@@ -74,7 +80,7 @@ pub(crate) fn run(origin: &Origin, config: &Config, theme: Theme, asks: bool) ->
     let mut screen = Screen::open()?;
     app::bind(&config.keys);
     let mut app = App::new(startup::mode(origin), read, terminal::size()?);
-    app.configure(config, theme);
+    app.configure(config, theme, keeps);
     screen.draw(&app)?;
     if asks {
         screen.ask_background()?;

@@ -14,7 +14,7 @@ use serde::{Serialize, de::DeserializeOwned};
 
 use crate::{
     machine::Measured,
-    model::{ExperimentRecord, RunRecord},
+    model::{Choice, ExperimentRecord, RunRecord},
     text::Label,
 };
 
@@ -155,25 +155,22 @@ pub fn remember(folder: &Path, limits: &[Measured]) -> io::Result<()> {
     file.sync_data()
 }
 
-/// The file of the tree's columns in a state folder.
-pub(crate) const COLUMNS: &str = "columns";
-
-/// The columns of the tree as the user chose them, one line; `None` if never chosen.
-pub(crate) fn columns(folder: &Path) -> io::Result<Option<String>> {
-    let bytes = content(StateFolder::open(folder)?.as_ref(), COLUMNS, 4096)?;
+/// A choice of the user, one line; `None` if never made.
+pub(crate) fn choice(folder: &Path, choice: Choice) -> io::Result<Option<String>> {
+    let bytes = content(StateFolder::open(folder)?.as_ref(), choice.word(), 4096)?;
     Ok(bytes.map(|bytes| String::from_utf8_lossy(&bytes).lines().next().unwrap_or_default().to_owned()))
 }
 
-/// Stores them, in place of an earlier choice: the file is written beside its name and renamed.
-pub(crate) fn keep_columns(folder: &Path, line: &str) -> io::Result<()> {
+/// Stores it in place of an earlier one: the file is written beside its name and renamed.
+pub(crate) fn keep_choice(folder: &Path, choice: Choice, line: &str) -> io::Result<()> {
     let folder = StateFolder::make(folder)?;
-    let new = format!("{COLUMNS}.{}", std::process::id());
+    let new = format!("{}.{}", choice.word(), std::process::id());
     // Of a start that was killed while it wrote.
     let _ = folder.remove(&new);
     let mut file = folder.new_file(&new)?;
     writeln!(file, "{line}")?;
     file.sync_data()?;
-    folder.rename(&new, COLUMNS)
+    folder.rename(&new, choice.word())
 }
 
 /// A file of the folder, its first `most` bytes.
@@ -304,14 +301,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn columns_are_replaced_whole_and_a_folder_without_them_has_none() {
+    fn a_choice_is_replaced_whole_and_a_folder_without_one_has_none() {
         let held = tempfile::tempdir().unwrap();
         let folder = held.path().join("state");
-        assert_eq!(columns(&folder).unwrap(), None);
-        keep_columns(&folder, "link +read -write and a longer line").unwrap();
-        keep_columns(&folder, "read").unwrap();
-        assert_eq!(columns(&folder).unwrap().as_deref(), Some("read"));
+        assert_eq!(choice(&folder, Choice::Columns).unwrap(), None);
+        keep_choice(&folder, Choice::Columns, "link +read -write and a longer line").unwrap();
+        keep_choice(&folder, Choice::Columns, "read").unwrap();
+        assert_eq!(choice(&folder, Choice::Columns).unwrap().as_deref(), Some("read"));
         assert_eq!(fs::read_dir(&folder).unwrap().count(), 1, "nothing is left beside it");
+        assert_eq!(choice(&folder, Choice::Theme).unwrap(), None);
+        keep_choice(&folder, Choice::Theme, "light").unwrap();
+        let kept = [Choice::Columns, Choice::Theme].map(|one| choice(&folder, one).unwrap().unwrap());
+        assert_eq!(kept, ["read", "light"]);
     }
     use crate::model::{
         Metric, Seconds, Workload,

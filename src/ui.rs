@@ -22,6 +22,7 @@ pub(crate) mod pull;
 pub(crate) mod inquiry;
 pub(crate) mod settings;
 pub(crate) mod shared;
+pub(crate) mod marks;
 
 pub use self::text_field::TextField;
 pub use self::{

@@ -32,13 +32,16 @@ fn picture(app: &App) -> String {
 fn hints(footer: &str) -> Vec<(Vec<Key>, String)> {
     let mut found = Vec::new();
     for hint in footer.split("  ").map(str::trim).filter(|hint| !hint.is_empty()) {
-        let pair = ["+ -", "[ ]"].into_iter().find(|pair| hint.starts_with(pair));
+        let pair = ["+ -", "[ ]", "< >", "n N"].into_iter().find(|pair| hint.starts_with(pair));
         let Some(keys) = pair.or_else(|| hint.split(' ').next()) else { continue };
         let keys = match keys {
             "↑↓" => vec![Key::Up, Key::Down],
             "←→" => vec![Key::Left, Key::Right],
             "+ -" => vec![Key::Char('+'), Key::Char('-')],
             "[ ]" => vec![Key::Char('['), Key::Char(']')],
+            "< >" => vec![Key::Char('<'), Key::Char('>')],
+            "n N" => vec![Key::Char('n'), Key::Char('N')],
+            "a-z" => vec![Key::Char('t'), Key::Char('w')],
             "Enter" => vec![Key::Enter],
             "Esc" => vec![Key::Esc],
             "Tab" => vec![Key::Tab],
@@ -135,13 +138,25 @@ const STATES: &[&[(&str, u64)]] = &[
     &[("r", 90), ("r", 3), ("x", 3)],
     &[("r", 90), ("d", 0)],
     &[("y", 0)],
+    &[("<Space>", 0)],
+    &[("<Space>/nvme<Enter>", 0)],
+    &[("3<Space>", 0)],
+    &[("4r", 3), ("x", 2), ("r", 3), ("x", 2), ("[", 0)],
     &[("?", 0)],
+    &[("?/drive", 0)],
+    &[("?/drive<Enter>", 0)],
     &[("??", 0)],
+    &[("??/pcie", 0)],
+    &[("??/pcie<Enter>", 0)],
     &[(":", 0)],
     &[(":open /tmp", 0)],
     &[("c", 0)],
     &[("g<Enter>", 0)],
     &[("r", 3), ("q", 0)],
+    &[("4r", 3), ("q", 0)],
+    &[("5<Enter>", 2), ("q", 0)],
+    &[("3l+q", 0)],
+    &[("3l+a<Enter>j+q", 0)],
 ];
 
 /// What runs meanwhile: each screen is looked at.

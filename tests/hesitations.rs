@@ -5,7 +5,11 @@ mod screen;
 
 use std::time::Duration;
 
-use iodyno::{app::ScreenId, runtime::headless::Headless, source::origin::Origin};
+use iodyno::{
+    app::{Message, ScreenId, update},
+    runtime::headless::Headless,
+    source::origin::Origin,
+};
 use screen::{open, press, shown};
 
 fn line(headless: &Headless, at: usize) -> String {
@@ -141,6 +145,7 @@ fn axes_of_gib_have_round_ticks() {
 fn a_card_put_down_where_it_is_does_not_move() {
     let mut headless = open("threadripper-before", (80, 24));
     press(&mut headless, "8jj<Space>");
+    headless.app.notice = None;
     assert!(footer(&headless).contains("Space put back"), "{}", footer(&headless));
     let mut headless = open("threadripper-before", (80, 24));
     press(&mut headless, "8jj<Space>k<Space>");
@@ -205,7 +210,7 @@ fn a_profile_s_title_names_the_drives_it_will_read() {
     press(&mut headless, "4P");
     assert!(line(&headless, 2).contains("SEQ1M Q8T1  all 10"), "{}", shown(&headless));
     press(&mut headless, "1n<Space><Space>4");
-    assert!(line(&headless, 2).contains("SEQ1M Q8T1  2 marked"), "{}", shown(&headless));
+    assert!(line(&headless, 2).contains("SEQ1M Q8T1  nvme0n1 +1"), "{}", shown(&headless));
 }
 
 #[test]
@@ -241,7 +246,7 @@ fn texts_that_go_on_are_marked_on_the_smallest_terminal() {
     press(&mut headless, "<PageDown>");
     assert!(preview(&headless).contains(" 9-17 of "), "{}", shown(&headless));
     press(&mut headless, "4");
-    assert!(shown(&headless).contains("only read."), "{}", shown(&headless));
+    assert!(shown(&headless).contains("read.  "), "{}", shown(&headless));
 }
 
 #[test]
@@ -251,4 +256,250 @@ fn the_help_names_the_mouse_and_where_settings_are() {
     for text in ["Mouse", "wheel", "drag", "`iodyno config`"] {
         assert!(shown(&headless).contains(text), "{text} {}", shown(&headless));
     }
+}
+
+#[test]
+fn the_notice_of_a_saved_file_has_its_whole_path_and_what_shows_it() {
+    for (ending, with) in [("md", "Saved. To show it: less"), ("svg", "Saved. A browser shows it:")] {
+        let path = format!(
+            "/home/user/{{stop}}/--bs/a-folder-with-a-long-name/another/iodyno-sheet-20261121-101112.{ending}"
+        );
+        let mut headless = open("laptop", (60, 20));
+        let _ = update(&mut headless.app, Message::Saved(Ok(path.clone())));
+        let picture = shown(&headless);
+        let rows: String = picture.lines().map(str::trim).collect();
+        assert!(picture.contains(with) && rows.contains(&path), "{picture}");
+    }
+}
+
+#[test]
+fn a_mark_says_what_is_marked_what_it_is_for_and_how_to_unmark() {
+    for size in [(60, 20), (80, 24), (120, 40)] {
+        let mut headless = open("threadripper-before", size);
+        press(&mut headless, "<Space>");
+        let notice = headless.app.notice.clone().expect("a notice").text;
+        let one = "1 drive marked: nvme8n1. r pulls it, 4 tests it, 3 changes its settings; Esc unmarks it";
+        assert_eq!(notice, one);
+        press(&mut headless, "<Space>");
+        let notice = headless.app.notice.clone().expect("a notice").text;
+        let two = "2 drives marked: nvme8n1, nvme9n1. r pulls them together, 4 tests them, 3 changes their settings; Esc unmarks them";
+        assert_eq!(notice, two);
+        press(&mut headless, "j");
+        assert!(footer(&headless).contains("Esc unmark"), "{}", shown(&headless));
+        press(&mut headless, "<Esc>");
+        assert!(headless.app.shared.marks.is_empty() && headless.app.screen == ScreenId("machine"));
+        press(&mut headless, "j");
+        assert!(!footer(&headless).contains("Esc"), "{}", shown(&headless));
+        press(&mut headless, "4*");
+        let notice = headless.app.notice.clone().expect("a notice").text;
+        assert!(
+            notice.starts_with("10 drives marked: nvme0n1, ") && notice.ends_with("* unmarks them"),
+            "{notice}"
+        );
+    }
+}
+
+#[test]
+fn the_form_names_the_marked_drives_at_every_width() {
+    for width in 60..=200 {
+        let mut headless = open("threadripper-before", (width, 24));
+        press(&mut headless, "<Space>4");
+        assert!(
+            shown(&headless).contains("filename nvme8n1")
+                || shown(&headless).contains("filename      nvme8n1"),
+            "{width}: {}",
+            shown(&headless)
+        );
+        assert!(
+            width < 70 || line(&headless, 2).contains("workload  nvme8n1 "),
+            "{width}: {}",
+            shown(&headless)
+        );
+        press(&mut headless, "1<Space>4");
+        let named = ["nvme8n1, nvme9n1", "nvme8n1 +1"].iter().any(|names| shown(&headless).contains(names));
+        assert!(named, "{width}: {}", shown(&headless));
+    }
+}
+
+#[test]
+fn esc_takes_one_step_back_before_it_leaves_a_screen() {
+    let screen = |headless: &Headless| headless.app.screen.0;
+    // The keys of steps, and the screen; each step takes one Esc, and one more leaves.
+    for (keys, steps, on) in [
+        ("/nvme<Enter>", 1, "machine"),
+        ("<Space>/nvme<Enter>", 2, "machine"),
+        ("3<Space>", 1, "tune"),
+        ("3<Space><Enter>", 2, "tune"),
+        ("3a", 0, "tune"),
+        ("4<Enter>", 1, "dyno"),
+        ("8<Space>", 1, "slots"),
+        ("8<Space>j<Enter>", 2, "slots"),
+        ("2?", 1, "findings"),
+        ("7:", 1, "sheet"),
+        ("5e", 1, "what-if"),
+    ] {
+        let mut headless = open("threadripper-before", (120, 40));
+        press(&mut headless, keys);
+        for step in 0..steps {
+            let before = shown(&headless);
+            press(&mut headless, "<Esc>");
+            assert_eq!(screen(&headless), on, "{keys} after {step}");
+            assert_ne!(shown(&headless), before, "{keys} after {step}");
+        }
+        press(&mut headless, "<Esc>");
+        let left = if on == "slots" { "what-if" } else { "machine" };
+        assert_eq!(screen(&headless), left, "{keys}");
+    }
+    let mut headless = open("laptop", (120, 40));
+    press(&mut headless, "4r");
+    headless.wait(Duration::from_secs(12));
+    press(&mut headless, "r");
+    headless.wait(Duration::from_secs(12));
+    press(&mut headless, "[");
+    assert!(footer(&headless).contains("Esc newest test"), "{}", shown(&headless));
+    press(&mut headless, "<Esc>");
+    assert_eq!(screen(&headless), "dyno");
+    press(&mut headless, "<Esc>");
+    assert_eq!(screen(&headless), "machine");
+}
+
+#[test]
+fn a_column_is_sorted_by_in_a_few_keys() {
+    for size in [(60, 20), (80, 24), (120, 40)] {
+        let mut headless = open("threadripper-before", size);
+        press(&mut headless, "c");
+        assert!(
+            footer(&headless).contains("Enter sort  Space show/hide  < > move  a-z jump"),
+            "{}",
+            shown(&headless)
+        );
+        press(&mut headless, "t");
+        assert!(
+            shown(&headless).lines().any(|line| line.contains('›') && line.contains("temp")),
+            "{}",
+            shown(&headless)
+        );
+        press(&mut headless, "<Enter>");
+        let notice = headless.app.notice.clone().expect("a notice").text;
+        assert_eq!(notice, "Siblings sorted by temp, largest first; c sorts by any column");
+        let at = |headless: &Headless, name: &str| shown(headless).find(name).unwrap_or(usize::MAX);
+        assert!(
+            at(&headless, "01.2 nvme9n1") < at(&headless, "01.1 nvme8n1"),
+            "49 before 46 degrees: {}",
+            shown(&headless)
+        );
+        assert!(size.0 < 80 || shown(&headless).contains("49 °C"), "{}", shown(&headless));
+        press(&mut headless, "ct<Enter>");
+        assert!(
+            at(&headless, "01.1 nvme8n1") < at(&headless, "01.2 nvme9n1"),
+            "reversed: {}",
+            shown(&headless)
+        );
+    }
+}
+
+#[test]
+fn words_of_the_help_and_the_glossary_are_found() {
+    let mut headless = open("threadripper-before", (80, 24));
+    press(&mut headless, "??");
+    assert!(footer(&headless).contains("/ find"), "{}", shown(&headless));
+    press(&mut headless, "/DEPTH");
+    assert!(footer(&headless).contains("find DEPTH▏   1 of 1"), "{}", shown(&headless));
+    assert!(shown(&headless).contains("queue depth"), "it is scrolled to: {}", shown(&headless));
+    press(&mut headless, "<BS><BS><BS><BS><BS>nosuchword");
+    assert!(footer(&headless).contains("no match"), "{}", shown(&headless));
+    press(&mut headless, "<C-u>kernel<Enter>");
+    assert!(shown(&headless).contains("Glossary  find kernel: "), "{}", shown(&headless));
+    let first = shown(&headless);
+    press(&mut headless, "n");
+    assert_ne!(shown(&headless), first);
+    press(&mut headless, "N");
+    assert_eq!(shown(&headless), first);
+    press(&mut headless, "<Esc>");
+    assert!(shown(&headless).contains("Glossary ─"), "{}", shown(&headless));
+    press(&mut headless, "<Esc>");
+    assert!(footer(&headless).contains("q quit"));
+    // Digits are letters of the word while it is written; facts of a drive are found too.
+    press(&mut headless, "?/2");
+    assert_eq!(headless.app.screen, ScreenId("machine"));
+    press(&mut headless, "<Esc><Esc><Enter>/serial");
+    assert!(footer(&headless).contains("find serial▏   1 of "), "{}", shown(&headless));
+}
+
+#[test]
+fn a_card_in_the_hand_offers_what_works_and_says_how_to_end() {
+    for size in [(60, 20), (80, 24), (120, 40)] {
+        let mut headless = open("threadripper-before", size);
+        press(&mut headless, "8jj<Space>");
+        let notice = headless.app.notice.clone().expect("a notice").text;
+        assert_eq!(notice, "Moving nvme8n1: ↑ ↓ choose a slot, Space drops it there, Esc cancels");
+        press(&mut headless, "kk");
+        let hints = footer(&headless);
+        assert!(hints.contains("↑↓ choose slot  Space drop here"), "{hints}");
+        assert!(
+            hints.contains("Esc cancel") && !hints.contains("pull") && !hints.contains("Enter"),
+            "{hints}"
+        );
+        press(&mut headless, "<Esc>");
+        assert!(!headless.app.screens.slots.is_carrying() && headless.app.screen == ScreenId("slots"));
+    }
+}
+
+#[test]
+fn what_if_and_slots_say_what_they_are_for() {
+    for size in [(80, 24), (120, 40), (200, 60)] {
+        let mut headless = open("threadripper-before", size);
+        press(&mut headless, "5");
+        assert!(
+            line(&headless, 2).contains("Experiments: what is faster?  12 of 19 here"),
+            "{}",
+            shown(&headless)
+        );
+        assert!(footer(&headless).contains("w card moves"), "{}", shown(&headless));
+        press(&mut headless, "8");
+        let title = line(&headless, 2);
+        assert!(title.contains("Slots  as they are") && title.contains("After  a move, on paper"), "{title}");
+    }
+}
+
+#[test]
+fn two_tests_are_compared_on_the_screen_and_files_by_a_command_that_is_named() {
+    let mut headless = open("laptop", (120, 40));
+    press(&mut headless, ":compare<Enter>");
+    let notice = headless.app.notice.clone().expect("a notice").text;
+    assert!(notice.starts_with("Two tests that have ended are needed: r runs one."), "{notice}");
+    assert!(notice.contains("`iodyno compare A B`"), "{notice}");
+    for keys in ["4r", "jj<Enter>64k<Enter>r"] {
+        press(&mut headless, keys);
+        headless.wait(Duration::from_secs(12));
+    }
+    press(&mut headless, "j");
+    assert!(footer(&headless).contains("= compare"), "{}", shown(&headless));
+    press(&mut headless, "1:compare<Enter>");
+    let picture = shown(&headless);
+    for words in [
+        "Two tests compared",
+        "4k randread, depth",
+        "64k randread, depth",
+        "Workload or drives differ",
+        "iodyno compare A B",
+    ] {
+        assert!(picture.contains(words), "{words}: {picture}");
+    }
+    let iops = picture.lines().find(|line| line.contains("IOPS")).unwrap_or_default().to_owned();
+    assert!(iops.contains("-") && iops.contains(" %"), "64k has fewer IOPS: {iops}");
+    press(&mut headless, "<Esc>");
+    assert!(footer(&headless).contains("q quit"), "{}", shown(&headless));
+}
+
+#[test]
+fn an_undo_goes_to_all_marked_drives_as_the_change_did() {
+    let mut headless = open("threadripper-before", (120, 40));
+    press(&mut headless, "<Space><Space>3l+a<Enter>");
+    assert_eq!(headless.app.shared.standing(), 2, "{}", shown(&headless));
+    press(&mut headless, "<BS>");
+    assert_eq!(headless.app.shared.standing(), 0, "{}", shown(&headless));
+    // Unmarked, it goes to the drive under the cursor alone.
+    press(&mut headless, "+a<Enter><Esc><BS>");
+    assert_eq!(headless.app.shared.standing(), 1, "{}", shown(&headless));
 }

@@ -32,7 +32,7 @@ fn summary(headless: &Headless) -> &RunSummary {
 fn from_the_tree_to_a_finished_test_of_two_marked_drives() {
     let mut headless = open("threadripper-before", (120, 40));
     press(&mut headless, "n<Space><Space>4");
-    assert!(shown(&headless).contains("2 drives marked"), "{}", shown(&headless));
+    assert!(shown(&headless).contains("workload  nvme0n1, nvme9n1"), "{}", shown(&headless));
     press(&mut headless, "r");
     headless.wait(Duration::from_secs(3));
     assert!(shown(&headless).contains("● running"));
@@ -172,8 +172,7 @@ fn quitting_asks_while_a_test_runs() {
     assert!(!headless.has_left() && shown(&headless).contains("A test is running"));
     press(&mut headless, "<Esc>");
     assert!(!shown(&headless).contains("A test is running"));
-    press(&mut headless, "q");
-    press(&mut headless, "q");
+    press(&mut headless, "qy");
     assert!(headless.has_left());
 }
 
@@ -354,7 +353,7 @@ fn a_capture_turns_staged_changes_into_commands() {
     press(&mut headless, "3l+a");
     let picture = shown(&headless);
     assert!(picture.contains("not this machine: the commands"), "{picture}");
-    press(&mut headless, "<Enter>");
+    press(&mut headless, "p");
     assert!(headless.has_left());
     let commands = headless.last_words();
     assert!(commands.starts_with("echo '") && commands.contains("| sudo tee '/sys/"), "{commands}");
@@ -393,8 +392,12 @@ fn the_winner_of_an_experiment_is_kept_and_undone() {
     headless.wait(Duration::from_secs(10));
     assert!(rounds(&headless) > before, "{} rounds after {before}", rounds(&headless));
     press(&mut headless, "<Esc>");
+    let notice = headless.app.notice.clone().expect("a notice").text;
+    assert_eq!(notice, "The experiment goes on: 5 shows it, x stops it and restores settings");
+    assert!(headless.app.shared.experiments.running().is_some());
+    press(&mut headless, "5x");
     headless.wait(Duration::from_secs(1));
-    assert!(headless.app.shared.experiments.running().is_none(), "Esc ends it");
+    assert!(headless.app.shared.experiments.running().is_none(), "x ends it");
     press(&mut headless, "<Esc><Esc>");
     assert_eq!(headless.app.screen, ScreenId("machine"));
 }

@@ -246,7 +246,7 @@ fn the_list_of_columns_keeps_its_cursor_in_sight() {
     let picture = shown(&headless);
     assert!(picture.contains("› [ ] minute"), "{picture}");
     press(&mut headless, "g");
-    assert!(shown(&headless).contains("Space show or hide"), "{}", shown(&headless));
+    assert!(shown(&headless).contains("A letter goes to the next column"), "{}", shown(&headless));
 }
 
 #[test]

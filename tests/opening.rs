@@ -147,7 +147,7 @@ fn a_test_goes_on_while_another_machine_is_shown() {
     paste(&mut headless, LSPCI);
     press(&mut headless, "q");
     assert!(!headless.has_left() && shown(&headless).contains("A test is running"), "{}", shown(&headless));
-    press(&mut headless, "q");
+    press(&mut headless, "y");
     assert!(headless.has_left());
 }
 

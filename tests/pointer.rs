@@ -161,7 +161,7 @@ fn clicks_show_tabs_and_run_what_the_footer_offers() {
             ("5 What-if", "Experiments"),
             ("6 Why", "CPUs"),
             ("7 Sheet", "In the sheet"),
-            ("8 Slots", "Before"),
+            ("8 Slots", "Slots  as they are"),
             ("1 Machine", "PCIe tree"),
         ] {
             let at = place(&terminal, tab);

@@ -495,7 +495,7 @@ fn a_pull_is_not_left_without_asking() {
     assert!(!headless.has_left() && shown(&headless).contains("A pull is running"), "{}", shown(&headless));
     headless.wait(Duration::from_mins(1));
     assert!(!shown(&headless).contains("A pull is running"), "nothing is left to ask");
-    press(&mut headless, "rqq");
+    press(&mut headless, "rqy");
     assert!(headless.has_left());
 }
 

@@ -3,7 +3,9 @@
 #[path = "common/screen.rs"]
 mod screen;
 
-use iodyno::app::ScreenId;
+use std::time::Duration;
+
+use iodyno::{app::ScreenId, runtime::headless::Headless, source::origin::Origin};
 use screen::{open, press, shown};
 
 #[test]
@@ -47,6 +49,51 @@ fn quitting_with_staged_and_changed_settings_asks_about_both() {
     }
 }
 
+/// Every question before leaving, by the keys that raise it and seconds before the last of them.
+const QUESTIONS: &[(&str, u64)] =
+    &[("4r", 1), ("r", 2), ("5<Enter>", 2), ("3l+", 0), ("3l+a<Enter>", 0), ("3l+a<Enter>j+", 0)];
+
+#[test]
+fn neither_a_second_q_nor_enter_leaves_or_loses_anything() {
+    let lost = |headless: &Headless| {
+        let shared = &headless.app.shared;
+        let runs = shared.tests.running().is_some() || shared.experiments.running().is_some();
+        (headless.has_left(), runs, shared.settings.staged.len(), shared.standing())
+    };
+    for size in [(60, 20), (80, 24), (120, 40)] {
+        for (keys, seconds) in QUESTIONS {
+            let mut headless = open("threadripper-before", size);
+            press(&mut headless, keys);
+            headless.wait(Duration::from_secs(*seconds));
+            let before = lost(&headless);
+            for answer in ["qqq", "q<Enter>", "qq<Enter>"] {
+                press(&mut headless, answer);
+                assert_eq!(lost(&headless), before, "{keys} {answer}: {}", shown(&headless));
+                press(&mut headless, "<Esc>");
+            }
+            press(&mut headless, "q");
+            let picture = shown(&headless);
+            assert!(picture.contains("or Enter") || picture.contains("Enter review"), "{keys}: {picture}");
+        }
+    }
+}
+
+#[test]
+fn enter_in_the_review_of_a_machine_that_is_not_here_leaves_nothing() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/lab-desktop.capture");
+    let mut headless = Headless::open(&Origin::Capture(path.into()), (80, 24)).expect("it opens");
+    press(&mut headless, "3l+a");
+    assert!(shown(&headless).contains("p     quit, and print them"), "{}", shown(&headless));
+    press(&mut headless, "<Enter>");
+    assert!(!headless.has_left() && headless.app.shared.settings.staged.len() == 1);
+    press(&mut headless, "ap");
+    assert!(
+        headless.has_left() && headless.last_words().contains("read_ahead_kb"),
+        "{}",
+        headless.last_words()
+    );
+}
+
 #[test]
 fn a_question_at_the_smallest_size_loses_no_word() {
     let mut headless = open("threadripper-before", (60, 20));
@@ -57,7 +104,8 @@ fn a_question_at_the_smallest_size_loses_no_word() {
     }
     press(&mut headless, "<Enter>q");
     let picture = shown(&headless);
-    for words in ["udev rules that would set them", "restore the values before iodyno, then", "Esc   cancel"]
+    for words in
+        ["udev rules that would set them", "restore the values before iodyno, then", "Esc   or Enter"]
     {
         assert!(picture.contains(words), "{words}: {picture}");
     }
@@ -72,8 +120,8 @@ fn the_footer_of_a_question_has_its_keys_and_no_others() {
         ("E", "w save  y copy  Esc close", "<Esc>"),
         ("a<Enter>q", "u undo  k keep  e print rules  Esc cancel", "<Esc>"),
         (":", "↑↓ select  Enter run  Esc cancel", "<Esc>"),
-        ("?", "↑↓ scroll  ? glossary  Esc close", "<Esc>"),
-        ("4rq", "q stop and quit  Esc cancel", "<Esc>"),
+        ("?", "↑↓ scroll  / find  ? glossary  Esc close", "<Esc>"),
+        ("4rq", "y stop and quit  Esc cancel", "<Esc>"),
     ] {
         press(&mut headless, keys);
         let footer = shown(&headless).lines().last().expect("a row").trim().to_owned();

@@ -104,7 +104,7 @@ fn small_panels_keep_names_and_figures() {
 #[test]
 fn the_experiments_lead_to_the_page_and_it_leads_back() {
     let mut headless = open("5");
-    assert!(shown(&headless).contains("w slots"), "{}", shown(&headless));
+    assert!(shown(&headless).contains("w card moves"), "{}", shown(&headless));
     press(&mut headless, "w");
     assert_eq!((headless.app.screen, headless.app.screens.slots.is_carrying()), (ScreenId("slots"), false));
     press(&mut headless, "b<Esc><Esc>");

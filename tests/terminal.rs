@@ -34,7 +34,7 @@ fn a_test_runs_the_size_changes_and_the_terminal_comes_back() {
     terminal.wait_for_text("throughput");
     terminal.press("q");
     terminal.wait_for_text("A test is running");
-    terminal.press("q");
+    terminal.press("y");
     terminal.ends_with(0);
 }
 
@@ -337,7 +337,7 @@ fn without_privilege_staged_changes_become_the_commands_to_run() {
     terminal.wait_for_text("1 staged");
     terminal.press("a");
     terminal.wait_for_text("needs root: the commands for 1 write");
-    terminal.press("\r");
+    terminal.press("p");
     let terminal = terminal.ends_with(0);
     terminal.wait_for_text("echo 'mq-deadline' | sudo tee '/sys/");
     assert_eq!(device.setting("scheduler").as_deref(), Some("none"));

@@ -39,11 +39,14 @@ pub(super) fn stop(app: &mut App) -> Vec<Effect> {
 /// Goes back: the screen by a step of its own, else to the screen that opened it, else to the one it is a page of, else to the
 /// first one. Slots belong to the experiments.
 pub(super) fn back(app: &mut App) -> Vec<Effect> {
+    if app.stats_bar.selection.span.take().is_some() {
+        return Vec::new();
+    }
     if let Some(asks) = app.screens.get_mut(app.screen).and_then(|screen| screen.back(&app.shared)) {
         return app.grant(asks);
     }
-    if app.stats_bar.selection.span.take().is_some() {
-        return Vec::new();
+    if app.screen == WHAT_IF && app.shared.experiments.running().is_some() {
+        app.tell("The experiment goes on: {what-if} shows it, {stop} stops it and restores settings");
     }
     if let Some(from) = app.trail.pop() {
         app.screen = from;
@@ -112,7 +115,6 @@ fn folders(app: &App, drive: &Drive) -> Vec<PathBuf> {
 /// Marks every drive, or none when all are marked.
 pub(super) fn mark_all(app: &mut App) -> Vec<Effect> {
     let drives: Vec<_> = app.shared.machine.hardware_drives().map(|drive| drive.name.clone()).collect();
-    app.shared.mark_all_of(&drives);
-    app.tell(format!("{} of {} drives marked for the test", app.shared.marks.len(), drives.len()));
-    Vec::new()
+    let asks = app.shared.mark_and_tell(drives, "mark all");
+    app.grant(asks)
 }

@@ -3,6 +3,7 @@
 use super::{App, Effect};
 use crate::{
     config::{Config, Names},
+    model::Choice,
     screens,
     ui::theme::{Palette, Theme},
 };
@@ -17,8 +18,10 @@ pub(crate) fn names() -> Names {
 }
 
 impl App {
-    /// Applies a configuration; the theme is that of the terminal or of an option, which wins.
-    pub(crate) fn configure(&mut self, config: &Config, theme: Theme) {
+    /// Applies a configuration; the theme is that of the terminal or of an option, which wins. `keeps` is whether one chosen by key
+    /// is there again at the next start.
+    pub(crate) fn configure(&mut self, config: &Config, theme: Theme, keeps: bool) {
+        self.keeps_theme = keeps;
         let glyphs = theme.glyphs;
         let themes = config.theme_names().into_iter().filter_map(|name| {
             let theme = config.theme_named(&name)?;
@@ -37,6 +40,7 @@ impl App {
     /// Takes from the machine before what is the user's and not the machine's.
     pub(super) fn inherit(&mut self, before: Self) {
         (self.shared.themes, self.shared.theme) = (before.shared.themes, before.shared.theme);
+        (self.keeps_theme, self.has_own_theme) = (before.keeps_theme, before.has_own_theme);
         self.screens.machine.inherit(before.screens.machine);
         let (form, old) = (&mut self.screens.dyno.form, before.screens.dyno.form);
         (form.workload, form.profiles) = (old.workload, old.profiles);
@@ -46,7 +50,7 @@ impl App {
     /// Takes the colours for this background in place of the terminal's own sixteen; a theme that the user chose stays.
     pub(super) fn follow_background(&mut self, is_light: bool) {
         let now = self.shared.theme;
-        if now == Theme::COLOUR.with_glyphs(now.glyphs) {
+        if !self.has_own_theme && now == Theme::COLOUR.with_glyphs(now.glyphs) {
             let palette = if is_light { Palette::Light } else { Palette::Dark };
             self.shared.theme = Theme::new(palette).with_glyphs(now.glyphs);
         }
@@ -61,11 +65,25 @@ impl App {
         let next = themes.get(at.map_or(0, |at| (at + 1) % themes.len().max(1)));
         if let Some((name, theme)) = next.cloned() {
             self.shared.theme = theme.with_glyphs(glyphs);
+            self.has_own_theme = true;
+            if self.keeps_theme {
+                self.tell(format!("Theme {name}, also at the next start"));
+                return vec![Effect::KeepChoice(Choice::Theme, name)];
+            }
             self.tell(format!(
                 "Theme {name}. To keep it: theme = \"{name}\" in the file that `iodyno config` names"
             ));
         }
         Vec::new()
+    }
+
+    /// Takes the theme that was chosen by key at an earlier start; what this start was asked for wins.
+    pub(super) fn take_theme(&mut self, name: &str) {
+        let glyphs = self.shared.theme.glyphs;
+        let kept = self.shared.themes.iter().find(|(known, _)| known == name).map(|(_, theme)| *theme);
+        if let Some(theme) = kept.filter(|_| self.keeps_theme && !self.has_own_theme) {
+            (self.shared.theme, self.has_own_theme) = (theme.with_glyphs(glyphs), true);
+        }
     }
 }
 
@@ -88,7 +106,7 @@ mod tests {
         let text = "columns = [\"+temp\"]\nsort = \"-temp\"\n[workload]\nbs = \"64k\"\n[profiles.one]\niodepth = 1\n";
         let config = config::read(text, &names()).unwrap();
         let theme = Theme::new(Palette::Console).with_glyphs(GlyphSet::Blocks);
-        app.configure(&config, theme);
+        app.configure(&config, theme, true);
         let read = self::app().shared;
         let read = MachineRead { machine: read.machine, problems: Vec::new(), limits: read.limits };
         let opened = crate::ui::message::Opened { name: "a text".to_owned(), mode: Mode::Capture, read };
@@ -113,6 +131,32 @@ mod tests {
         assert_eq!(app.shared.theme.palette, Palette::HighContrast);
     }
 
+    #[test]
+    fn a_theme_chosen_by_key_is_there_again_at_the_next_start() {
+        let mut first = app();
+        first.configure(&Config::default(), Theme::COLOUR, true);
+        let effects = update(&mut first, Message::Key(Key::Ctrl('t')));
+        let [Effect::KeepChoice(Choice::Theme, name)] = &effects[..] else { panic!("{effects:?}") };
+        assert_eq!(
+            first.notice.map(|notice| notice.text).unwrap(),
+            format!("Theme {name}, also at the next start")
+        );
+        let kept = || Message::Chosen(Choice::Theme, name.clone());
+        let mut next = app();
+        next.configure(&Config::default(), Theme::COLOUR, true);
+        update(&mut next, kept());
+        assert_eq!(next.shared.theme, first.shared.theme);
+        update(&mut next, Message::Background { is_light: true });
+        assert_eq!(next.shared.theme, first.shared.theme, "the user chose it");
+        // An option or the file wins, and the notice says where to keep another one.
+        let mut named = app();
+        named.configure(&Config::default(), Theme::new(Palette::Light), false);
+        update(&mut named, kept());
+        assert_eq!(named.shared.theme, Theme::new(Palette::Light));
+        assert_eq!(update(&mut named, Message::Key(Key::Ctrl('t'))), []);
+        assert!(named.notice.is_some_and(|notice| notice.text.contains("`iodyno config`")));
+    }
+
     fn app() -> App {
         let (machine, problems) = source::read_machine(&*Origin::Demo("laptop".to_owned()).open().unwrap());
         let limits = Arc::new(capacity::limits(&machine));
@@ -126,13 +170,13 @@ mod tests {
                     [workload]\nbs = \"64k\"\n[profiles.one]\niodepth = 1\n[themes.a]\nbase = \"dark\"\n";
         let config = config::read(text, &names()).unwrap();
         let mut app = app();
-        app.configure(&config, config.theme_named("a").unwrap());
+        app.configure(&config, config.theme_named("a").unwrap(), false);
         assert_eq!(app.shared.units, config.units);
         assert_eq!(app.screens.machine.sort, Sort::Reversed("temp"));
         assert!(app.screens.machine.kept_line().starts_with("+temp "));
         assert_eq!(app.screens.dyno.form.workload, config.workload);
         assert_eq!(app.screens.dyno.form.next_profile(), "one");
-        update(&mut app, Message::Columns("-temp sort=load".to_owned()));
+        update(&mut app, Message::Chosen(Choice::Columns, "-temp sort=load".to_owned()));
         assert!(app.screens.machine.kept_line().starts_with("+temp "), "the file wins");
         for _ in 0..app.shared.themes.len() {
             let before = app.shared.theme;

@@ -107,12 +107,12 @@ pub(crate) fn tabs(app: &App, brush: &mut Brush<'_>) {
         let name = if shown { Meaning::Brand } else { Meaning::Quiet };
         let digit = if shown { Meaning::Brand } else { Meaning::Key };
         let own = app.screens.get(screen).and_then(|screen| screen.mark(&app.shared));
-        let mark = own.unwrap_or_else(|| " ".to_owned());
+        let gap = usize::from(layout::mark_gap(tab, app.layout().tabs));
+        let mark = own.map_or_else(String::new, |mark| " ".repeat(gap) + &mark);
         let pieces = [
             piece(&*key, digit),
             piece(" ", Meaning::Text),
             piece(layout::tab_name(&app.shared.keys, app.layout().tabs, tab, app.screen), name),
-            piece(" ", Meaning::Text),
             piece(mark, Meaning::Warning),
         ];
         brush.write(area.x, area.y, area.width, &pieces);
@@ -134,7 +134,7 @@ pub(crate) fn tabs(app: &App, brush: &mut Brush<'_>) {
     let room = app.layout().tabs.right().saturating_sub(end + 2);
     // Narrow screens show the state and the time, the narrowest the state alone, or its mark.
     let lines = [vec![subject, time.clone()], vec![time], Vec::new()];
-    let word = vec![state[1].clone()];
+    let word = vec![piece("  ", Meaning::Text), state[1].clone()];
     let lines: Vec<Vec<Piece>> = lines
         .into_iter()
         .map(|rest| [&state[..], &rest].concat())

@@ -5,6 +5,7 @@ use std::ops::ControlFlow;
 use super::{
     App, Effect, act, commands, over,
     overlay::{Overlay, Palette},
+    search,
     tabs::tabs,
 };
 use crate::{
@@ -48,8 +49,9 @@ fn open(app: &mut App, opening: Opening) -> Vec<Effect> {
 
 /// Puts pasted text into the open field; without one, a file name or a listing opens as a machine.
 pub fn paste(app: &mut App, text: &str) -> Vec<Effect> {
-    let is_field =
-        matches!(app.overlay, Some(Overlay::Palette(_))) || app.overlay.is_none() && field(app).is_some();
+    let is_field = matches!(app.overlay, Some(Overlay::Palette(_)))
+        || app.search.field.is_some()
+        || app.overlay.is_none() && field(app).is_some();
     // After `open` the text itself can be pasted instead of its path.
     let is_listing = match &app.overlay {
         Some(Overlay::Palette(palette)) => {
@@ -68,7 +70,7 @@ pub fn paste(app: &mut App, text: &str) -> Vec<Effect> {
     let over = app.overlay.is_some();
     let open = match &mut app.overlay {
         Some(Overlay::Palette(palette)) => Some(&mut palette.input),
-        Some(_) => None,
+        Some(_) => app.search.field.as_mut(),
         None => field(app),
     };
     let Some(open) = open else {
@@ -77,6 +79,9 @@ pub fn paste(app: &mut App, text: &str) -> Vec<Effect> {
     };
     for c in line.chars().take(4096) {
         open.insert(c);
+    }
+    if app.search.field.is_some() {
+        search::typed(app);
     }
     if over { Vec::new() } else { field_key(app, None) }
 }
@@ -95,6 +100,9 @@ fn movement(command: &str) -> Option<Step> {
 }
 
 fn overlay_key(app: &mut App, key: Key) -> Vec<Effect> {
+    if let Some(effects) = search::key(app, key) {
+        return effects;
+    }
     let (end, height) = (over::end(app), app.layout().overlay.height.saturating_sub(2));
     let Some(overlay) = app.overlay.as_mut() else { return Vec::new() };
     let can_test = app.shared.can_test();
@@ -121,7 +129,7 @@ fn overlay_key(app: &mut App, key: Key) -> Vec<Effect> {
         return Vec::new();
     }
     match overlay {
-        Overlay::Help(_) if meant == Some("help") => *overlay = Overlay::Glossary(0),
+        Overlay::Help(_) if meant == Some("help") => return app.lay(Overlay::Glossary(0)),
         Overlay::Help(_) | Overlay::Glossary(_) => match meant {
             Some(name @ ("paths" | "units")) => return commands::run(app, name),
             // A key of a tab leads there from the help too.
@@ -158,9 +166,9 @@ fn overlay_key(app: &mut App, key: Key) -> Vec<Effect> {
             _ => {}
         },
         Overlay::Quit => match key {
-            Key::Char('y') | Key::Enter => return act::leave(app),
-            _ if meant == Some("quit") => return act::leave(app),
-            Key::Esc | Key::Char('n') => app.overlay = None,
+            Key::Char('y') => return act::leave(app),
+            // The key that raised the question does not answer it: pressed twice it loses nothing.
+            Key::Esc | Key::Enter | Key::Char('n') => app.overlay = None,
             _ => {}
         },
         Overlay::Screen(..) => {}

@@ -127,20 +127,24 @@ impl Layout {
     }
 }
 
+/// From this width on tabs have marks.
+const MARKS: u16 = 80;
+
+/// Cells between a tab's name and its mark: none before a count in parentheses.
+pub(super) fn mark_gap(tab: &About, area: Rect) -> u16 {
+    u16::from(area.width >= 100 && tab.mark == 1)
+}
+
 /// The tabs' places in their row.
 pub(super) fn tabs(keys: &KeyNames, area: Rect, shown: ScreenId) -> Vec<(Rect, ScreenId)> {
-    let (gap, marks) = match area.width {
-        ..80 => (1, 0),
-        80..100 => (1, 2),
-        _ => (2, 2),
-    };
+    let gap = if area.width < 100 { 1 } else { 2 };
     let mut x = area.x + 1;
     let mut places = Vec::new();
     for tab in tabs::tabs() {
         let width = cells(&keys.of(tab.id.0))
             + 1
             + cells(tab_name(keys, area, tab, shown))
-            + if tab.has_mark { marks } else { 0 };
+            + if area.width < MARKS || tab.mark == 0 { 0 } else { tab.mark + mark_gap(tab, area) };
         places.push((Rect::new(x, area.y, width, area.height), tab.id));
         x += width + gap;
     }

@@ -9,9 +9,13 @@ use super::{
 };
 use crate::{
     findings,
-    screens::widgets::{
-        paint::{self, Brush, Piece, fit, hanging, open_field, paragraph, piece},
-        scroll::{self, kept_in_sight, out_of_sight},
+    screens::{
+        Screen,
+        widgets::{
+            find,
+            paint::{self, Brush, Piece, fit, hanging, open_field, paragraph, piece},
+            scroll::{self, kept_in_sight, out_of_sight},
+        },
     },
     ui::{ask::Reads, theme::Meaning},
     units::counted,
@@ -61,6 +65,28 @@ fn text(app: &App, area: Rect) -> Option<(String, Vec<Vec<Piece>>, Option<usize>
     Some((title, lines, None))
 }
 
+/// Whether what lies over the screen is a text to read, in which a word can be found.
+pub(super) fn is_text(app: &App) -> bool {
+    match app.overlay {
+        Some(Overlay::Help(_) | Overlay::Glossary(_)) => true,
+        Some(Overlay::Screen(id, _)) => {
+            let screen = app.screens.get(id);
+            let takes_keys = |screen: &dyn Screen| {
+                let over = screen.over(&app.shared, app.shared.size.0);
+                over.is_none_or(|over| over.cursor.is_some()) || !screen.over_hints(&app.shared).is_empty()
+            };
+            screen.is_some_and(|screen| !takes_keys(screen))
+        }
+        _ => false,
+    }
+}
+
+/// The lines of the text over the screen that have a match of the word looked for.
+pub(super) fn matches(app: &App) -> Vec<usize> {
+    let lines = text(app, app.layout().overlay).map(|(_, lines, _)| lines);
+    find::highlighted(lines.unwrap_or_default(), app.search.text()).1
+}
+
 /// The last line that the text over the screen can begin with.
 pub(super) fn end(app: &App) -> usize {
     let area = app.layout().overlay;
@@ -71,25 +97,40 @@ pub(super) fn end(app: &App) -> usize {
 /// The keys of what lies over the screen, for the footer: those of the screen below mean nothing then.
 pub(super) fn hints(app: &App) -> Option<Vec<Piece>> {
     let keys = &app.shared.keys;
+    let matches = matches(app).len();
+    if let Some(hints) = app.search.field_hints(matches) {
+        return Some(hints);
+    }
+    if !app.search.text().is_empty() && is_text(app) {
+        let others = (matches > 1).then_some(("n N", "other matches"));
+        return Some(paint::hints(
+            &others.into_iter().chain([("/", "find"), ("Esc", "end find")]).collect::<Vec<_>>(),
+        ));
+    }
+    let find = ("/", "find");
     let scroll = (end(app) > 0).then_some(("↑↓", "scroll"));
     Some(match app.overlay.as_ref()? {
         Overlay::Help(_) => {
             let help = keys.of("help");
-            let keys = scroll.into_iter().chain([(help.as_str(), "glossary"), ("Esc", "close")]);
+            let keys = scroll.into_iter().chain([find, (help.as_str(), "glossary"), ("Esc", "close")]);
             paint::hints(&keys.collect::<Vec<_>>())
         }
         Overlay::Glossary(_) => {
-            paint::hints(&scroll.into_iter().chain([("Esc", "close")]).collect::<Vec<_>>())
+            paint::hints(&scroll.into_iter().chain([find, ("Esc", "close")]).collect::<Vec<_>>())
         }
         Overlay::Palette(palette) if commands::argument_of_open(palette.input.value()).is_some() => {
             paint::hints(&[("Enter", "open"), ("Esc", "cancel")])
         }
         Overlay::Palette(_) => paint::hints(&[("↑↓", "select"), ("Enter", "run"), ("Esc", "cancel")]),
-        Overlay::Quit => paint::hints(&[(&keys.of("quit"), "stop and quit"), ("Esc", "cancel")]),
+        Overlay::Quit => paint::hints(&[("y", "stop and quit"), ("Esc", "cancel")]),
         Overlay::Confirm(..) => paint::hints(&[("Enter", "start"), ("Esc", "cancel")]),
         Overlay::Screen(id, _) => {
             let own = app.screens.get(*id).map(|screen| screen.over_hints(&app.shared));
-            own.filter(|own| !own.is_empty()).unwrap_or_else(|| paint::hints(&[("Esc", "close")]))
+            let read = || {
+                let find = is_text(app).then_some(find);
+                paint::hints(&find.into_iter().chain([("Esc", "close")]).collect::<Vec<_>>())
+            };
+            own.filter(|own| !own.is_empty()).unwrap_or_else(read)
         }
     })
 }
@@ -120,15 +161,21 @@ pub(super) fn draw(app: &App, brush: &mut Brush<'_>) {
                     _ if is_question(app) => "",
                     _ => "Esc closes",
                 };
+                let (lines, matches) = find::highlighted(lines, app.search.text());
+                let title = title + &app.search.words(matches.len());
                 scrolled(brush, area, &title, &lines, top, &app.shared.keys.fill(keys));
             }
         }
         Some(Overlay::Palette(palette)) => draw_palette(app, brush, area, palette),
         Some(Overlay::Quit) => {
-            let pulls = app.shared.pulls.running.is_some();
-            let inner = open(brush, area, if pulls { "A pull is running" } else { "A test is running" });
-            let quit = app.shared.keys.of("quit");
-            let line = paint::hints(&[(&quit, "stop it and quit"), ("Esc", "cancel")]);
+            let shared = &app.shared;
+            let what = match (shared.pulls.running.is_some(), shared.experiments.running().is_some()) {
+                (true, _) => "A pull is running",
+                (_, true) => "An experiment is running",
+                _ => "A test is running",
+            };
+            let inner = open(brush, area, what);
+            let line = paint::hints(&[("y", "stop it and quit"), ("Esc", "or Enter: go on")]);
             brush.write(inner.x, inner.y + 1, inner.width, &line);
         }
     }

@@ -19,6 +19,16 @@ pub enum Overlay {
     Confirm(Reads, usize),
 }
 
+impl Overlay {
+    /// The first line shown of a text.
+    pub(crate) fn top(&mut self) -> Option<&mut usize> {
+        match self {
+            Self::Help(top) | Self::Glossary(top) | Self::Screen(_, top) | Self::Confirm(_, top) => Some(top),
+            Self::Palette(_) | Self::Quit => None,
+        }
+    }
+}
+
 /// The palette: a field and the commands that match it.
 #[derive(Debug, Clone, Default)]
 pub struct Palette {

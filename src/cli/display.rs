@@ -46,10 +46,20 @@ impl DisplayOptions {
 
     /// Whether neither an option nor the file nor the environment says which theme: the terminal is asked for its background.
     pub(super) fn asks_terminal(&self, config: &Config) -> bool {
+        !self.is_chosen(config) && Palette::asks_terminal(&variable)
+    }
+
+    /// Whether a theme chosen by key is kept: neither an option nor the file names one. It would be unreadable where a terminal
+    /// has few colours or none.
+    pub(super) fn keeps_theme(&self, config: &Config) -> bool {
+        let few = [Palette::Plain, Palette::Console];
+        self.theme.is_none() && !self.is_chosen(config) && !few.contains(&Palette::of_terminal(&variable))
+    }
+
+    /// Whether an option or the file names a theme.
+    fn is_chosen(&self, config: &Config) -> bool {
         let is_named = |name: &String| name != AUTO;
-        let option = self.theme.as_ref();
-        let chosen = option.map_or_else(|| config.theme.as_ref().is_some_and(is_named), is_named);
-        !chosen && Palette::asks_terminal(&variable)
+        self.theme.as_ref().map_or_else(|| config.theme.as_ref().is_some_and(is_named), is_named)
     }
 
     /// Refuses a theme that nobody has, whether the command shows colours or not.

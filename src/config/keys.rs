@@ -33,7 +33,7 @@ pub struct ConfigKey {
 /// Every key, in the order of `iodyno config`; plain keys come before tables, as TOML has it.
 #[rustfmt::skip]
 pub const KEYS: &[ConfigKey] = &[
-    ConfigKey { name: "theme", help: "Colours.", values: "auto (by TERM and background), 16, dark, light, console, high-contrast, plain, or the name of a table [themes.NAME]", read: theme, print: |config| plain("theme", config.theme.as_deref().unwrap_or(AUTO)) },
+    ConfigKey { name: "theme", help: "Colours.", values: "auto (chosen on the screen, else by TERM and background), 16, dark, light, console, high-contrast, plain, or the name of a table [themes.NAME]", read: theme, print: |config| plain("theme", config.theme.as_deref().unwrap_or(AUTO)) },
     ConfigKey { name: "glyphs", help: "Characters that curves, bars and boxes are drawn with.", values: "auto (by locale and TERM), braille, blocks, ascii", read: glyphs, print: |config| plain("glyphs", &config.glyphs.map_or_else(|| AUTO.to_owned(), |set| set.to_string())) },
     ConfigKey { name: "units", help: "Unit of rates.", values: "GB/s (powers of ten), GiB/s (powers of two)", read: units, print: |config| plain("units", config.units.giga_per_second()) },
     ConfigKey { name: "columns", help: "Columns of the tree in their order.", values: "names; +NAME is always shown, -NAME never, the others by width; [] is the choice made on the screen", read: columns, print: |config| format!("columns = [{}]\n", config.columns.iter().flat_map(|line| line.split_whitespace()).map(quoted).collect::<Vec<_>>().join(", ")) },

@@ -33,7 +33,7 @@ use super::{
 use crate::{
     app::{App, Effect, MachineRead, Message, draw, keymap::Key, update},
     engine::simulated,
-    model::{Failed, Workload},
+    model::{Choice, Failed, Workload},
     source::{SysRoot, origin::Origin},
     store,
     ui::{Opening, answer::Undoing, inquiry::FileRequest, picture},
@@ -142,8 +142,11 @@ impl Effects {
             });
         }
         if !inline {
-            // A choice that cannot be read is the default one.
-            effects.beside(|| Some(Message::Columns(store::columns(&store::folder()).ok()??)));
+            for choice in [Choice::Columns, Choice::Theme] {
+                // One that cannot be read is the default one.
+                let kept = move || store::choice(&store::folder(), choice).ok()?;
+                effects.beside(move || Some(Message::Chosen(choice, kept()?)));
+            }
             effects.tune(settings_thread::Request::Look);
         }
         effects
@@ -373,8 +376,8 @@ impl Effects {
             }),
             Effect::KeepRun(record) => self.keep(record),
             Effect::KeepExperiment(record) => self.keep(record),
-            Effect::KeepColumns(line) => self.beside_on_disk(move || {
-                let failed = run_history::keep_columns(&line).err()?;
+            Effect::KeepChoice(choice, line) => self.beside_on_disk(move || {
+                let failed = run_history::keep_choice(choice, &line).err()?;
                 Some(Message::Remembered(Err(failed.into())))
             }),
             Effect::Copy(text, format) => {

@@ -1,11 +1,11 @@
-//! Stored runs and experiments for sheets, stored measured limits, the chosen columns of the tree.
+//! Stored runs and experiments for sheets, stored measured limits, the columns and the theme that the user chose.
 
 use std::{io, path::PathBuf};
 
 use crate::{
     app::message::Kept,
     machine::{Machine, Measured},
-    model::{ExperimentRecord, Failed, RunRecord},
+    model::{Choice, ExperimentRecord, Failed, RunRecord},
     store,
 };
 
@@ -56,13 +56,16 @@ pub(crate) fn keep<T: store::Kept>(record: &T) -> Result<(), HistoryError> {
     })
 }
 
-/// Stores the columns of the tree.
-pub(crate) fn keep_columns(line: &str) -> Result<(), HistoryError> {
+/// Stores a choice of the user.
+pub(crate) fn keep_choice(choice: Choice, line: &str) -> Result<(), HistoryError> {
     let folder = store::folder();
-    store::keep_columns(&folder, line).map_err(|error| HistoryError {
-        path: folder.join(store::COLUMNS),
+    store::keep_choice(&folder, choice, line).map_err(|error| HistoryError {
+        path: folder.join(choice.word()),
         error,
-        lost: "; the next start has other columns",
+        lost: match choice {
+            Choice::Columns => "; the next start has other columns",
+            Choice::Theme => "; the next start has another theme",
+        },
     })
 }
 

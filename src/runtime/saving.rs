@@ -7,9 +7,9 @@ use std::{
     path::Path,
 };
 
-use crate::model::Failed;
+use crate::{model::Failed, text::Label};
 
-/// Writes `text` to a new file `iodyno-WORD-DATE-TIME.ENDING` in `folder`; its name. Existing files stay.
+/// Writes `text` to a new file `iodyno-WORD-DATE-TIME.ENDING` in `folder`; its absolute path. Existing files stay.
 pub(super) fn save(folder: &Path, word: &str, ending: &str, text: &str) -> Result<String, Failed> {
     save_at(folder, word, ending, text, &jiff::Zoned::now().strftime("%Y%m%d-%H%M%S").to_string())
 }
@@ -22,7 +22,10 @@ fn save_at(folder: &Path, word: &str, ending: &str, text: &str, time: &str) -> R
             Ok(mut file) => {
                 let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_all());
                 return match written {
-                    Ok(()) => Ok(name),
+                    Ok(()) => {
+                        let path = std::path::absolute(&path).unwrap_or(path);
+                        Ok(Label::new(&path.to_string_lossy()).to_string())
+                    }
                     Err(error) => {
                         // A partial file is useless; the error is reported in any case.
                         let _ = std::fs::remove_file(&path);
@@ -53,8 +56,9 @@ mod tests {
     fn what_is_there_stays_and_the_next_one_gets_a_number() {
         let folder = tempfile::tempdir().unwrap();
         let save = |text: &str| save_at(folder.path(), "dyno", "svg", text, "20261121-101112");
-        assert_eq!(save("one").unwrap(), "iodyno-dyno-20261121-101112.svg");
-        assert_eq!(save("two").unwrap(), "iodyno-dyno-20261121-101112-2.svg");
+        let path = |name: &str| folder.path().join(name).display().to_string();
+        assert_eq!(save("one").unwrap(), path("iodyno-dyno-20261121-101112.svg"));
+        assert_eq!(save("two").unwrap(), path("iodyno-dyno-20261121-101112-2.svg"));
         let read = |name: &str| fs::read_to_string(folder.path().join(name)).unwrap();
         assert_eq!(read("iodyno-dyno-20261121-101112.svg"), "one");
         assert_eq!(read("iodyno-dyno-20261121-101112-2.svg"), "two");

@@ -8,7 +8,7 @@ use super::{answer::Undoing, inquiry::FileRequest, opening::Opening};
 use crate::{
     experiment::Plan,
     machine::Measured,
-    model::{ExperimentRecord, RunRecord, Target, Workload},
+    model::{Choice, ExperimentRecord, RunRecord, Target, Workload},
     tune::Change,
     units::Bytes,
 };
@@ -55,8 +55,8 @@ pub enum Effect {
     KeepRun(Box<RunRecord>),
     /// Keep an experiment likewise.
     KeepExperiment(Box<ExperimentRecord>),
-    /// Keep the columns of the tree, one line.
-    KeepColumns(String),
+    /// Keep a choice for the next start, one line.
+    KeepChoice(Choice, String),
     /// Put a text into the terminal's clipboard; its format, for the line that answers ([`Message::Copied`](super::Message::Copied)).
     Copy(String, &'static str),
     /// Save a text to a new file with that extension; answered by [`Message::Saved`](super::Message::Saved).

@@ -6,7 +6,9 @@ use super::{answer::Answer, experiments::Progress, inquiry::FileNews, key::Key};
 use crate::{
     counters::{Rates, activity::Activity},
     machine::Machine,
-    model::{ExperimentRecord, Failed, Limits, Problem, RunRecord, RunSample, RunSummary, Seconds, Target},
+    model::{
+        Choice, ExperimentRecord, Failed, Limits, Problem, RunRecord, RunSample, RunSummary, Seconds, Target,
+    },
     report::dossier::Mode,
 };
 
@@ -46,14 +48,14 @@ pub enum Message {
     File(Box<FileNews>),
     /// Measurements are stored, or why not.
     Remembered(Result<(), Failed>),
-    /// The name of a saved file, or why it was not saved.
+    /// The absolute path of a saved file, or why it was not saved.
     Saved(Result<String, Failed>),
     /// A line about the text sent to the clipboard, or why none was.
     Copied(Result<String, Failed>),
     /// Stored runs and experiments, or why they cannot be read.
     Recalled(Box<Result<Kept, Failed>>),
-    /// The columns of the tree as they were chosen before this start.
-    Columns(String),
+    /// A choice that was kept before this start.
+    Chosen(Choice, String),
     /// Files, each with the drive it lies on where that is known, and why one of them cannot be read.
     Found(Vec<Target>, Option<Failed>),
     /// Drives of the pull that waits may not be read, or are not there.

@@ -19,8 +19,8 @@ pub struct About {
     pub help: &'static str,
     /// Purpose of the screen, one sentence.
     pub purpose: &'static str,
-    /// Whether its tab has room for a mark behind its name.
-    pub has_mark: bool,
+    /// Cells of the longest mark behind its name in the tab.
+    pub mark: u16,
     /// The marks that its help explains.
     pub marks: &'static [(&'static str, Meaning, &'static str)],
 }

@@ -364,13 +364,7 @@ impl Shared {
 
     /// Marks all of `drives`, or unmarks them when they are all marked.
     pub fn mark_all_of(&mut self, drives: &[DriveName]) {
-        if drives.iter().all(|drive| self.marks.contains(drive)) {
-            for drive in drives {
-                self.marks.remove(drive);
-            }
-        } else {
-            self.marks.extend(drives.iter().cloned());
-        }
+        mark_all(&mut self.marks, drives);
     }
 
     /// Makes a change that a screen asked for.
@@ -412,6 +406,15 @@ impl Shared {
 pub(crate) fn flip<T: Ord>(set: &mut BTreeSet<T>, member: T) {
     if !set.remove(&member) {
         set.insert(member);
+    }
+}
+
+/// Marks all of `drives`, or unmarks them when they are all marked.
+pub(super) fn mark_all(marks: &mut BTreeSet<DriveName>, drives: &[DriveName]) {
+    if drives.iter().all(|drive| marks.contains(drive)) {
+        marks.retain(|drive| !drives.contains(drive));
+    } else {
+        marks.extend(drives.iter().cloned());
     }
 }
 

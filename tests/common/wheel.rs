@@ -11,7 +11,7 @@ pub const LISTS: [(&str, &str); 12] = [
     ("5", "known "),
     ("7", "In the sheet"),
     ("7", "Preview"),
-    ("8", "Before"),
+    ("8", "Slots  as they are"),
     ("?", "marked for the test"),
     (":", "commands"),
 ];

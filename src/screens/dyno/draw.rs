@@ -20,11 +20,12 @@ use crate::{
     },
     ui::{
         Shared,
+        marks::names,
         series::Series,
         test::{Curves, Test},
         theme::Meaning,
     },
-    units::count,
+    units::{count, counted},
 };
 
 pub(super) fn draw(state: &Dyno, shared: &Shared, area: Rect, brush: &mut Brush<'_>) {
@@ -110,11 +111,22 @@ fn curve_title(shared: &Shared, curve: Curve, test: &Test) -> Vec<Piece> {
 }
 
 fn empty(shared: &Shared, brush: &mut Brush<'_>, inner: Rect) {
-    let text = shared.untestable().unwrap_or(
-        "Here {run} runs the workload on the left, on the drives that {mark} marks on the machine screen; there {pull} runs the pull. \
-         Tests only read.",
+    let drives = || match names(&shared.marks, usize::MAX) {
+        _ if !shared.files.is_empty() => "the form's files".to_owned(),
+        Some(names) => format!("the marked drives ({names})"),
+        None => {
+            let all = counted(shared.tested_drives().count(), "drive");
+            format!("{all}; {{mark}} on Machine marks some")
+        }
+    };
+    let text = shared.untestable().map_or_else(
+        || {
+            let drives = drives();
+            format!("{{run}} runs the workload on the left, on {drives}. On Machine {{pull}} runs the pull. Tests only read.")
+        },
+        str::to_owned,
     );
-    brush.lines(inner, &paragraph(&shared.keys.fill(text), Meaning::Quiet, inner.width), 0);
+    brush.lines(inner, &paragraph(&shared.keys.fill(&text), Meaning::Quiet, inner.width), 0);
 }
 
 fn draw_curve(shared: &Shared, brush: &mut Brush<'_>, curve: Curve, test: &Test, inner: Rect, now: Duration) {

@@ -10,22 +10,25 @@ use crate::{
         scroll::{self, kept_in_sight, out_of_sight},
         words::rate,
     },
-    ui::{Shared, theme::Meaning},
+    ui::{Shared, marks::names, theme::Meaning},
     units::{UnitSystem, block_size, count, counted},
 };
 
 const LABEL: u16 = 14;
+/// Cells of the names of marked drives in the title.
+const MOST_NAMES: usize = 80;
 
 pub(super) fn draw(state: &Dyno, shared: &Shared, areas: &Areas, brush: &mut Brush<'_>) {
     let form = &state.form;
     let chosen = state.targets(shared).len();
+    // The longest first.
     let what = match (form.files.len(), shared.marks.is_empty()) {
-        _ if shared.pulls.running.is_some() => "the pull runs".to_owned(),
-        (1, _) => "a file".to_owned(),
-        (2.., _) => counted(chosen, "file"),
-        (0, true) if chosen == 1 => counted(chosen, "drive"),
-        (0, true) => format!("all {}", counted(chosen, "drive")),
-        (0, false) => format!("{} marked", counted(chosen, "drive")),
+        _ if shared.pulls.running.is_some() => vec!["the pull runs".to_owned()],
+        (1, _) => vec!["a file".to_owned()],
+        (2.., _) => vec![counted(chosen, "file")],
+        (0, true) if chosen == 1 => vec![counted(chosen, "drive")],
+        (0, true) => vec![format!("all {}", counted(chosen, "drive")), format!("all {chosen}")],
+        (0, false) => marked(shared),
     };
     let rows = areas.form_rows;
     let top = form_top(state, rows);
@@ -51,10 +54,16 @@ pub(super) fn draw(state: &Dyno, shared: &Shared, areas: &Areas, brush: &mut Bru
             continue;
         }
         let value = field.show(form);
+        let label = cells(field.name) + 1;
         let shown = match value.as_str() {
+            // Where the title has no room for names, they are here.
+            "" if field.name == "filename" && !shared.marks.is_empty() => {
+                let names = names(&shared.marks, usize::from(room + LABEL - label));
+                names.unwrap_or_else(|| format!("{} marked", shared.marks.len()))
+            }
             "" => field.empty.to_owned(),
             // A path takes the free cells behind its field's name; of a longer one the end tells most.
-            path if field.name == "filename" => fit_end(path, room + LABEL - cells(field.name) - 1),
+            path if field.name == "filename" => fit_end(path, room + LABEL - label),
             value => fit(value, room),
         };
         let meaning = if value.is_empty() { Meaning::Quiet } else { Meaning::Figure };
@@ -78,26 +87,34 @@ fn mark_in_rule(brush: &Brush<'_>, hidden: (usize, usize)) -> u16 {
     }
 }
 
-/// The profile's name and what is read behind the heading, in whole parts: the drives count most, then the name.
-fn title(profile: Option<&str>, what: &str, room: u16) -> Vec<Piece> {
+/// Names of the marked drives, from all of them to the first one, then their count.
+fn marked(shared: &Shared) -> Vec<String> {
+    let mut forms = Vec::new();
+    for room in (0..MOST_NAMES).rev() {
+        let Some(text) = names(&shared.marks, room) else { break };
+        if forms.last() != Some(&text) {
+            forms.push(text);
+        }
+    }
+    forms.push(format!("{} marked", shared.marks.len()));
+    forms
+}
+
+/// The profile's name and what is read behind the heading, in whole parts: the drives count most, then the name. `what` has
+/// forms of the drives, the longest first.
+fn title(profile: Option<&str>, what: &[String], room: u16) -> Vec<Piece> {
     let heading = piece("workload", Meaning::Heading);
     let quiet = |text: &str| piece(format!("  {text}"), Meaning::Quiet);
-    // `2 drives marked` as `2 marked`, `all 10 drives` as `all 10`.
-    let short = quiet(&what.replace(" drives", ""));
-    let mut titles =
-        vec![vec![heading.clone(), quiet(what)], vec![heading.clone(), short.clone()], vec![heading.clone()]];
+    let mut titles: Vec<Vec<Piece>> = Vec::new();
     if let Some(name) = profile {
-        let name = piece(name, Meaning::Heading);
-        titles.splice(
-            0..0,
-            [
-                vec![heading, quiet(&name.0), quiet(what)],
-                vec![name.clone(), quiet(what)],
-                vec![name.clone(), short],
-                vec![name],
-            ],
-        );
+        for what in what {
+            titles.push(vec![heading.clone(), quiet(name), quiet(what)]);
+            titles.push(vec![piece(name, Meaning::Heading), quiet(what)]);
+        }
+        titles.push(vec![piece(name, Meaning::Heading)]);
     }
+    titles.extend(what.iter().map(|what| vec![heading.clone(), quiet(what)]));
+    titles.push(vec![heading]);
     let fits = |title: &&Vec<Piece>| width(title) <= room;
     titles.iter().find(fits).or(titles.last()).cloned().unwrap_or_default()
 }

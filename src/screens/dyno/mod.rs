@@ -1,5 +1,6 @@
 //! The dyno screen: the workload's form, the test that is shown, its curves, its targets, what came of it.
 
+mod compared;
 mod draw;
 pub mod form;
 mod form_panel;
@@ -35,7 +36,7 @@ pub(super) const ABOUT: About = About {
     name: "Dyno",
     help: "Show the dyno: read tests and their curves",
     purpose: "Read tests: set a workload, run it on the marked drives, watch the curves.",
-    has_mark: true,
+    mark: 1,
     marks: &[
         ("──", Meaning::Brand, "all targets together; each target has the color of its name"),
         ("┈┈", Meaning::Lines, "the limit of the bottleneck"),
@@ -56,6 +57,7 @@ pub(super) const COMMANDS: &[Command<Run<Dyno>>] = &[
     command(465, &[Char('P')], "profile", "profile", "Next profile: those of the configuration file, then CrystalDiskMark's SEQ1M Q8T1 to RND4K Q1T1", |dyno, _| dyno.next_profile()),
     pair("[ ]", command(510, &[Char('[')], "older run", "older run", "Show the previous run", |dyno, shared| dyno.step_history(1, shared))),
     command(520, &[Char(']')], "", "newer run", "Show the next run", |dyno, shared| dyno.step_history(-1, shared)),
+    command(525, &[Char('=')], "compare", "compare", "Compare the test shown with the one before; `iodyno compare A B` compares two sheets or captures", Dyno::compare),
 ];
 
 /// Quantity of a curve.

@@ -2,12 +2,12 @@
 
 use ratatui::layout::{Position, Rect};
 
-use super::{Areas, Curve, Dyno, Plot, draw, form::FIELDS, form_panel, span, targets_panel};
+use super::{Areas, Curve, Dyno, Plot, compared, draw, form::FIELDS, form_panel, span, targets_panel};
 use crate::{
     model::{RunState, Workload},
     pull::FILE_SIZE,
     screens::{
-        Screen, Step,
+        Over, Screen, Step,
         widgets::{
             bottleneck_panel,
             paint::{Brush, Piece, hints, inner},
@@ -105,9 +105,15 @@ impl Screen for Dyno {
         Asks::new()
     }
 
-    /// Clears the span that is selected on a curve.
+    /// Clears the span that is selected on a curve, else goes from an older test to the newest.
     fn back(&mut self, _shared: &Shared) -> Option<Asks> {
-        self.selection.span.take().map(|_| Asks::new())
+        if self.selection.span.take().is_none() {
+            if self.back == 0 {
+                return None;
+            }
+            self.show_run(0);
+        }
+        Some(Asks::new())
     }
 
     /// Where drives may not be read, files on their file systems are offered in the form, to be taken or left.
@@ -148,6 +154,7 @@ impl Screen for Dyno {
             "previous choice" => !self.form.field().choices.is_empty(),
             "edit" => shared.can_test(),
             "older run" => shared.tests.all.len() > 1,
+            "compare" => compared::pair(&shared.tests, self.back).is_some(),
             "curve" => self.shown(&shared.tests).is_some(),
             _ => true,
         }
@@ -163,12 +170,21 @@ impl Screen for Dyno {
         match command {
             "pause" if is_paused() => Some("resume"),
             "back" if self.selection.span.is_some() => Some("clear span"),
+            "back" if self.back > 0 => Some("newest test"),
             _ => None,
         }
     }
 
     fn mark(&self, shared: &Shared) -> Option<String> {
         shared.tests.running().map(|_| "●".to_owned())
+    }
+
+    fn over(&self, shared: &Shared, width: u16) -> Option<Over> {
+        Some(compared::over(shared, compared::pair(&shared.tests, self.back)?, width))
+    }
+
+    fn over_key(&mut self, _key: Key, command: Option<&str>, _shared: &Shared) -> Option<Asks> {
+        matches!(command?, "back" | "compare" | "quit").then(|| vec![Ask::Close])
     }
 
     fn field(&mut self) -> Option<&mut TextField> {
@@ -284,6 +300,14 @@ impl Dyno {
             Ask::Change(SharedChange::BeginTest(Box::new(test))),
             Ask::Effect(Effect::StartRun(Box::new(workload))),
         ]
+    }
+
+    /// Shows the test on the screen beside the one before.
+    pub(super) fn compare(&mut self, shared: &Shared) -> Asks {
+        if compared::pair(&shared.tests, self.back).is_some() {
+            return vec![Ask::Open(super::ABOUT.id)];
+        }
+        vec![tell(format!("Two tests that have ended are needed: {{run}} runs one. {}", compared::FILES))]
     }
 
     /// Goes to the next (1) or previous (-1) choice of the field.

@@ -27,7 +27,7 @@ pub(super) const ABOUT: About = About {
     name: "Findings",
     help: "Show the findings: what limits this machine, and how to fix it",
     purpose: "What limits this machine, most costly first: evidence, cost, remedy and risk.",
-    has_mark: true,
+    mark: 4,
     marks: &[
         ("▲", Meaning::Problem, "high: costs at least 15 % of what the machine could do, or data is at risk"),
         ("!", Meaning::Warning, "warning: has a cost on this machine"),

@@ -101,8 +101,8 @@ impl Screen for Findings {
     fn mark(&self, shared: &Shared) -> Option<String> {
         match shared.findings.loud().count() {
             0 => None,
-            loud @ 1..=9 => Some(loud.to_string()),
-            _ => Some("+".to_owned()),
+            loud @ 1..=9 => Some(format!("({loud})")),
+            _ => Some("(9+)".to_owned()),
         }
     }
 }

@@ -104,6 +104,16 @@ impl Choice {
         };
     }
 
+    /// The next column from `index` on whose name begins with a letter, around the corner.
+    pub fn named_from(&self, index: usize, letter: char) -> Option<usize> {
+        let begins = |at: &usize| {
+            let first = self.order[*at].0.chars().find(|c| c.is_alphanumeric());
+            first.is_some_and(|first| first.eq_ignore_ascii_case(&letter))
+        };
+        let count = self.order.len();
+        (1..=count).map(|step| (index + step) % count).find(begins)
+    }
+
     /// Moves the column at `index` by one place; its new place.
     pub fn shift(&mut self, index: usize, step: isize) -> usize {
         let to = index.saturating_add_signed(step).min(self.order.len().saturating_sub(1));

@@ -7,7 +7,7 @@ use super::{
 use crate::{
     screens::{
         Over,
-        widgets::paint::{Piece, fit, hints, piece},
+        widgets::paint::{Piece, fit, hints, paragraph, piece},
     },
     ui::{Shared, theme::Meaning},
 };
@@ -15,20 +15,23 @@ use crate::{
 /// The list over the tree, in lines of at most `width` cells. `from` has the terminal whose rows have so many cells.
 pub(super) fn over(
     (choice, shared): (&Choice, &Shared),
-    cursor: usize,
+    (cursor, sorted): (usize, Option<&str>),
     room: Room,
     from: &dyn Fn(u16) -> Option<u16>,
     width: u16,
 ) -> Over {
     let shown = choice.shown(room);
-    let keys = hints(&[("Space", "show or hide"), ("< >", "move"), ("Del", "defaults"), ("Esc", "close")]);
-    let mut lines: Vec<Vec<Piece>> = vec![keys, Vec::new()];
+    let words = "A letter goes to the next column that begins with it; Del restores the defaults.";
+    let mut lines: Vec<Vec<Piece>> = paragraph(words, Meaning::Quiet, width);
+    lines.push(Vec::new());
+    let head = lines.len();
     for (index, (column, show)) in choice.all().enumerate() {
         let is_shown = shown.iter().any(|own| own.name == column.name);
         let (sign, name) = if is_shown { ("[x]", Meaning::Text) } else { ("[ ]", Meaning::Quiet) };
         // The terminal's width from which it is there without being asked for.
         let absent = column.absent(room);
         let why = match show {
+            _ if sorted == Some(column.name) => "sorted by".to_owned(),
             Show::ByWidth if let Some(Absent::Narrow(cells)) = absent => {
                 from(cells).map_or_else(String::new, |width| format!("from {width}"))
             }
@@ -48,6 +51,11 @@ pub(super) fn over(
             piece(format!(" {help}"), Meaning::Quiet),
         ]);
     }
-    let cursor = Some(cursor + 2);
+    let cursor = Some(cursor + head);
     Over { title: "columns of the tree".to_owned(), lines, size: (110, 24), cursor }
+}
+
+/// Its keys, for the footer.
+pub(super) fn keys() -> Vec<Piece> {
+    hints(&[("Enter", "sort"), ("Space", "show/hide"), ("< >", "move"), ("a-z", "jump"), ("Esc", "close")])
 }

@@ -2,22 +2,20 @@
 
 use ratatui::layout::{Position, Rect};
 
-use super::{ABOUT, Areas, Tree, choice::Choice, column_list, curves, draw, facts_pane, tree_rows};
+use super::{ABOUT, Areas, Tree, choice, column_list, curves, draw, facts_pane, tree_rows};
 use crate::{
     findings::Finding,
-    model::FindingId,
+    model::{Choice, FindingId},
     report::flatten::{Row, Sort},
     screens::{
         Over, Screen, Step,
         widgets::{
-            bottleneck_panel,
-            paint::{Brush, Piece, hints, inner, piece},
+            bottleneck_panel, find,
+            paint::{Brush, Piece, inner},
             scroll::scrolled,
         },
     },
-    ui::{
-        Ask, Asks, Effect, Key, ScreenId, Shared, SharedChange, Subject, TextField, ask::tell, theme::Meaning,
-    },
+    ui::{Ask, Asks, Effect, Key, ScreenId, Shared, SharedChange, Subject, TextField, ask::tell},
 };
 
 impl Screen for Tree {
@@ -110,9 +108,17 @@ impl Screen for Tree {
         shared.findings.loud().find(is_here).map(|finding| finding.id)
     }
 
-    /// Ends a find whose matches are kept.
-    fn back(&mut self, _shared: &Shared) -> Option<Asks> {
-        std::mem::take(&mut self.is_kept).then(Asks::new)
+    /// Ends a find whose matches are kept, else unmarks all drives.
+    fn back(&mut self, shared: &Shared) -> Option<Asks> {
+        if std::mem::take(&mut self.is_kept) { Some(Asks::new()) } else { shared.clear_marks() }
+    }
+
+    fn hint(&self, command: &str, shared: &Shared) -> Option<&'static str> {
+        match command {
+            "back" if self.is_kept => Some("end find"),
+            "back" if !shared.marks.is_empty() => Some("unmark"),
+            _ => None,
+        }
     }
 
     fn offers(&self, command: &str, _shared: &Shared) -> bool {
@@ -147,24 +153,7 @@ impl Screen for Tree {
     }
 
     fn field_hints(&self) -> Vec<Piece> {
-        let Some(input) = &self.find else { return Vec::new() };
-        let (at, all) = self.matches;
-        let count = match (input.value().is_empty(), all) {
-            (true, _) => String::new(),
-            (_, 0) => "no match   ".to_owned(),
-            _ => format!("{at} of {all}   "),
-        };
-        let mut pieces = vec![
-            piece("find ", Meaning::Quiet),
-            piece(format!("{}▏", input.value()), Meaning::Field),
-            piece("   ", Meaning::Text),
-            piece(count, Meaning::Figure),
-        ];
-        let keep = (all > 0).then_some(("Enter", "keep"));
-        let others = (all > 1).then_some(("↑↓", "other matches"));
-        let keys = keep.into_iter().chain(others).chain([("Esc", "cancel")]);
-        pieces.extend(hints(&keys.collect::<Vec<_>>()));
-        pieces
+        self.find.as_ref().map_or_else(Vec::new, |input| find::field_hints(input, self.matches))
     }
 
     fn over(&self, shared: &Shared, width: u16) -> Option<Over> {
@@ -173,10 +162,20 @@ impl Screen for Tree {
                 let rows =
                     |width| Areas::new(self.rest, shared, Rect::new(0, 0, width, shared.size.1)).rows.width;
                 let from = |cells: u16| (shared.size.0..WIDEST).find(|width| rows(*width) >= cells);
-                Some(column_list::over((&self.choice, shared), cursor, self.room, &from, width))
+                Some(column_list::over(
+                    (&self.choice, shared),
+                    (cursor, self.sort.column()),
+                    self.room,
+                    &from,
+                    width,
+                ))
             }
             None => facts_pane::over(self, shared, width),
         }
+    }
+
+    fn over_hints(&self, _shared: &Shared) -> Vec<Piece> {
+        self.choosing.map_or_else(Vec::new, |_| column_list::keys())
     }
 
     fn over_key(&mut self, key: Key, command: Option<&str>, _shared: &Shared) -> Option<Asks> {
@@ -205,19 +204,10 @@ impl Tree {
         if drives.is_empty() {
             return vec![tell("No drive at or below this row")];
         }
-        let marked = match drives.iter().filter(|drive| !shared.marks.contains(*drive)).count() {
-            0 => shared.marks.len() - drives.len(),
-            new => shared.marks.len() + new,
-        };
-        let text = match marked {
-            0 => "No drive is marked: a test runs on every hardware drive".to_owned(),
-            1 => "1 drive marked for the test".to_owned(),
-            n => format!("{n} drives marked for the test"),
-        };
         if self.row().is_some_and(Row::is_drive) {
             self.step_drive(1);
         }
-        vec![Ask::Change(SharedChange::Mark(drives)), tell(text)]
+        shared.mark_and_tell(drives, "back")
     }
 
     /// Opens a row that is closed, else all facts of it.
@@ -251,8 +241,8 @@ impl Tree {
 
     /// Says the new order, and keeps it for the next start.
     fn sorted(&self) -> Asks {
-        let told = tell(format!("Siblings sorted {}", self.sort.name()));
-        vec![told, Ask::Effect(Effect::KeepColumns(self.kept_line()))]
+        let told = tell(format!("Siblings sorted {}; {{columns}} sorts by any column", self.sort.name()));
+        vec![told, Ask::Effect(Effect::KeepChoice(Choice::Columns, self.kept_line()))]
     }
 
     pub(super) fn reverse(&mut self, _shared: &Shared) -> Asks {
@@ -277,22 +267,42 @@ impl Tree {
         let last = self.choice.all().count().saturating_sub(1);
         let mut at = cursor;
         match (key, command) {
-            (Key::Char(' ') | Key::Enter, _) => self.choice.turn(cursor, self.room),
+            (Key::Enter, _) => return self.sort_by_chosen(cursor),
+            (Key::Char(' '), _) => self.choice.turn(cursor, self.room),
             (Key::Char('<') | Key::Left, _) => at = self.choice.shift(cursor, -1),
             (Key::Char('>') | Key::Right, _) => at = self.choice.shift(cursor, 1),
-            (Key::Delete, _) => self.choice = Choice::default(),
+            (Key::Delete, _) => self.choice = choice::Choice::default(),
             (Key::Up, _) | (_, Some("up")) => at = cursor.saturating_sub(1),
             (Key::Down, _) | (_, Some("down")) => at = (cursor + 1).min(last),
             (_, Some("first" | "page up")) => at = 0,
             (_, Some("last" | "page down")) => at = last,
             (_, Some("back" | "quit" | "columns")) => {
                 self.choosing = None;
-                return vec![Ask::Close, Ask::Effect(Effect::KeepColumns(self.kept_line()))];
+                return vec![Ask::Close, Ask::Effect(Effect::KeepChoice(Choice::Columns, self.kept_line()))];
             }
+            (Key::Char(letter), _) => at = self.choice.named_from(cursor, letter).unwrap_or(cursor),
             _ => {}
         }
         self.choosing = Some(at);
         Asks::new()
+    }
+
+    /// Sorts by the column at `index` of the list, which is shown then, and closes the list.
+    fn sort_by_chosen(&mut self, index: usize) -> Asks {
+        let Some(name) = self.choice.all().nth(index).map(|(column, _)| column.name) else {
+            return Asks::new();
+        };
+        if !self.choice.shown(self.room).iter().any(|column| column.name == name) {
+            self.choice.turn(index, self.room);
+        }
+        self.sort = match self.sort {
+            Sort::Column(now) if now == name => Sort::Reversed(name),
+            _ => Sort::Column(name),
+        };
+        self.choosing = None;
+        let mut asks = self.sorted();
+        asks.insert(0, Ask::Close);
+        asks
     }
 
     /// Opens the slots page with the card of the row.

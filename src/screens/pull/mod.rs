@@ -24,7 +24,7 @@ pub(super) const ABOUT: About = About {
     name: "Pull",
     help: "",
     purpose: "The pull: each drive alone, all together, random reads, latency; one headline names the limit. It only reads.",
-    has_mark: false,
+    mark: 0,
     marks: &[
         ("▆▆", Meaning::Good, "at least 95 % of what the drive could read"),
         (

@@ -33,7 +33,7 @@ pub(super) const ABOUT: About = About {
     name: "Sheet",
     help: "Show the sheet: the summary for a forum post, to copy or save",
     purpose: "The summary for a forum post: choose its parts and format, then copy or save it.",
-    has_mark: false,
+    mark: 0,
     marks: &[
         ("[x] [ ]", Meaning::Key, "in the sheet, left out; each run has its own box"),
         ("names", Meaning::Text, "left out with serials, mount paths and addresses unless checked"),

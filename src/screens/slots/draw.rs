@@ -80,6 +80,9 @@ fn unit(
 }
 
 fn today_title(state: &Slots, shared: &Shared) -> Vec<Piece> {
+    if state.picked.is_none() {
+        return vec![piece("Slots", Meaning::Heading), piece("  as they are", Meaning::Quiet)];
+    }
     let mut title = vec![piece("Before", Meaning::Heading)];
     if let Some(picked) = &state.picked {
         let word = if picked.dropped { "moved" } else { "moving" };
@@ -94,15 +97,18 @@ fn today_title(state: &Slots, shared: &Shared) -> Vec<Piece> {
 fn then_title(state: &Slots, shared: &Shared) -> Vec<Piece> {
     let mut title = vec![piece("After", Meaning::Heading)];
     let picked = state.picked.as_ref();
+    if picked.is_none() {
+        title.push(piece("  a move, on paper", Meaning::Quiet));
+    }
     let place = picked.and_then(|picked| picked.under).map(|under| shared.machine.pci.node(under).address);
-    let mut words = String::new();
-    if let Some(place) = place {
-        words = format!("  under {place}");
-    }
-    if let Some(speed) = picked.and_then(|picked| picked.speed) {
-        words = format!("{words}  in a {} slot", hop::speed_sentence(speed));
-    }
-    title.push(piece(words, Meaning::Marked));
+    let speed = picked.and_then(|picked| picked.speed);
+    // A part that has no room is left out, the last one first: the place stands in the rows too.
+    title.extend(speed.map(|speed| {
+        let words =
+            if place.is_some() { format!("Gen{}", speed.generation()) } else { hop::speed_sentence(speed) };
+        piece(format!("  in a {words} slot"), Meaning::Marked)
+    }));
+    title.extend(place.map(|place| piece(format!("  under {place}"), Meaning::Marked)));
     title
 }
 
@@ -121,7 +127,7 @@ fn guide(state: &Slots, shared: &Shared, brush: &mut Brush<'_>, area: Rect) {
         ]
     } else {
         &[
-            ("What if a card were in another slot?", Meaning::Heading),
+            ("What would a card reach in another slot?", Meaning::Heading),
             (
                 if state.is_on_card(shared) {
                     "{move card} selects the card under the cursor; this side then shows the machine with the card at the cursor."

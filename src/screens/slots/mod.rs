@@ -30,7 +30,7 @@ pub(super) const ABOUT: About = About {
     name: "Slots",
     help: "Show the slots: what a card or drive would reach in another slot",
     purpose: "Hypothetical moves: select a card, see the effect of another slot, drop it there. No hardware is changed.",
-    has_mark: false,
+    mark: 0,
     marks: &[
         ("▸ ●", Meaning::Marked, "the moved card: where it is, where it would be"),
         ("◂", Meaning::Warning, "the card that swaps places with it"),

@@ -88,11 +88,14 @@ impl Screen for Slots {
             Subject::Crowded(root) => self.user_step(shared, |slots, shared| slots.best(root, shared)),
             Subject::Node(node, _) => {
                 let is_device = shared.machine.pci.node(node).kind != NodeKind::RootComplex;
-                let asks = if is_device {
+                let mut asks = if is_device {
                     self.user_step(shared, |slots, shared| slots.lift(node, shared))
                 } else {
                     Asks::new()
                 };
+                if is_device && asks.is_empty() {
+                    asks = self.tell_carrying(shared);
+                }
                 self.select(node);
                 asks
             }
@@ -112,10 +115,16 @@ impl Screen for Slots {
 
     fn offers(&self, command: &str, shared: &Shared) -> bool {
         match command {
-            "drop here" => self.can_drop(shared),
+            // One hint for both keys: Space drops there too.
+            "drop here" => false,
+            "pull" | "units" | "best move" if self.is_carrying() => false,
             // Where nothing can be dropped, it selects the one drive of a card, or nothing any more.
-            "move card" if self.is_carrying() => self.can_drop(shared) || self.is_on_picked(),
+            "move card" if self.is_carrying() => {
+                self.can_drop(shared) && !self.is_impossible() || self.is_on_picked()
+            }
             "move card" => self.is_carrying() || self.is_on_card(shared),
+            // An impossible move stays impossible at any speed.
+            "slower slot" if self.is_impossible() => false,
             "slower slot" => self.picked.is_some() || self.is_on_card(shared),
             "try live" => {
                 let picked = self.picked.as_ref().filter(|picked| picked.speed.is_some());
@@ -133,6 +142,7 @@ impl Screen for Slots {
             "move card" if self.is_carrying() && !self.is_on_picked() => Some("drop here"),
             "move card" if self.is_carrying() && !self.is_alone() => Some("this drive alone"),
             "move card" if self.is_carrying() => Some("put back"),
+            "up" if self.is_carrying() => Some("choose slot"),
             "back" if self.is_carrying() => Some("cancel"),
             "back" if !self.steps.is_empty() => Some("undo move"),
             _ => None,
@@ -144,6 +154,11 @@ impl Slots {
     /// Whether one function is in the hand, without others of its card.
     fn is_alone(&self) -> bool {
         self.picked.as_ref().is_some_and(|picked| picked.functions.len() == 1)
+    }
+
+    /// Whether what is asked for cannot be.
+    fn is_impossible(&self) -> bool {
+        matches!(self.prediction, Some(Err(_)))
     }
 
     /// Moves the carried card to the cursor.
@@ -179,7 +194,8 @@ impl Slots {
     pub(super) fn pick_up(&mut self, shared: &Shared) -> Asks {
         let Some(device) = self.row().map(|row| row.node) else { return Asks::new() };
         let carried = self.picked.as_ref().filter(|picked| !picked.dropped);
-        match carried.map(|picked| (picked.functions.contains(&device), picked.functions.len())) {
+        let is_new = carried.is_none();
+        let asks = match carried.map(|picked| (picked.functions.contains(&device), picked.functions.len())) {
             None => self.lift(device, shared),
             Some((false, _)) => self.put_down(shared),
             Some((true, 1)) => {
@@ -191,7 +207,17 @@ impl Slots {
                 let port = shared.machine.pci.node(device).parent;
                 self.lift(port.unwrap_or(device), shared)
             }
-        }
+        };
+        if is_new && asks.is_empty() { self.tell_carrying(shared) } else { asks }
+    }
+
+    /// Says what is in the hand, how to put it down and how to cancel.
+    fn tell_carrying(&self, shared: &Shared) -> Asks {
+        let functions = self.picked.as_ref().map_or(&[][..], |picked| &picked.functions);
+        let names = whatif::assumption::names(&shared.machine, functions);
+        vec![tell(format!(
+            "Moving {names}: {{up}} {{down}} choose a slot, {{move card}} drops it there, {{back}} cancels"
+        ))]
     }
 
     fn lift(&mut self, node: NodeIndex, shared: &Shared) -> Asks {
@@ -211,6 +237,9 @@ impl Slots {
         match self.picked.as_mut().filter(|picked| !picked.dropped) {
             Some(picked) if picked.speed.is_none() && picked.is_at(tree) => {
                 vec![tell("Nothing moved: the card is here already. Go to another slot")]
+            }
+            Some(_) if matches!(self.prediction, Some(Err(_))) => {
+                vec![tell("The card does not work here: the right side says why. Go to another slot")]
             }
             Some(picked) if picked.under.is_some() || picked.speed.is_some() => {
                 picked.dropped = true;

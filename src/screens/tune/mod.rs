@@ -34,7 +34,7 @@ pub(super) const ABOUT: About = About {
     name: "Tune",
     help: "Show the settings of each drive: change them live, undo changes",
     purpose: "Settings by drive: stage values, review the writes, apply them, check the results, undo them.",
-    has_mark: true,
+    mark: 1,
     marks: &[
         ("*", Meaning::Warning, "changed by iodyno since boot"),
         ("~", Meaning::Drive, "not the kernel's default, where that is known"),
@@ -218,11 +218,14 @@ impl Tune {
         cell.choices.get(next).cloned()
     }
 
-    /// The files to restore when the cell under the cursor is.
-    fn files_of_cell(&self, settings: &Settings) -> Vec<String> {
-        let mut files = self.cell(settings).map(|cell| cell.files.clone()).unwrap_or_default();
-        files.retain(|file| settings.change_log.found(file).is_some());
-        files
+    /// The files to restore when the cell under the cursor is, with those of all marked drives where its drive is one.
+    fn changed_files(&self, shared: &Shared) -> Vec<String> {
+        let settings = &shared.settings;
+        let (targets, devices) = (self.targets(shared), settings.matrix.devices.iter());
+        let rows = devices.enumerate().filter(|(_, device)| targets.contains(device));
+        let cells = rows.filter_map(|(row, _)| settings.cell_at(row, self.column));
+        let files = cells.flat_map(|cell| cell.files.iter());
+        files.filter(|file| settings.change_log.found(file).is_some()).cloned().collect()
     }
 }
 

@@ -25,8 +25,12 @@ pub(super) fn review(shared: &Shared, width: u16) -> Over {
         (false, Some(why)) => format!("{}: the commands for {}", why, counted(writes.len(), "write")),
         _ => format!("{} to make{simulated}", counted(writes.len(), "write")),
     };
-    let what = if can { "write them, in this order" } else { "quit, and print them" };
-    let mut lines = choices(&[("Enter", what), ("Esc", "cancel: nothing is written")], width);
+    let keys: &[(&str, &str)] = if can {
+        &[("Enter", "write them, in this order"), ("Esc", "cancel: nothing is written")]
+    } else {
+        &[("p", "quit, and print them"), ("y", "copy them"), ("Esc", "or Enter: cancel")]
+    };
+    let mut lines = choices(keys, width);
     lines.push(Vec::new());
     for (change, more) in grouped(&writes) {
         let more = if more > 0 { format!(" and {} like it", counted(more, "file")) } else { String::new() };
@@ -52,7 +56,7 @@ pub(super) fn standing(shared: &Shared, width: u16) -> Over {
             ("u", "undo: restore the values before iodyno, then quit"),
             ("k", "keep: they stay until the next boot"),
             ("e", "keep, and print udev rules that would set them at every boot"),
-            ("Esc", "cancel"),
+            ("Esc", "or Enter: cancel"),
         ],
         width,
     );
@@ -109,7 +113,7 @@ pub(super) fn left_behind(shared: &Shared, width: u16) -> Over {
         &[
             ("u", "undo: restore the values before it"),
             ("k", "keep: they stay until the next boot"),
-            ("Esc", "later; asked again at the next start"),
+            ("Esc", "or Enter: later; asked again at the next start"),
         ],
         width,
     );
@@ -120,9 +124,9 @@ pub(super) fn left_behind(shared: &Shared, width: u16) -> Over {
 
 /// The keys of each for the footer.
 pub(super) fn keys(laid: Laid, shared: &Shared) -> Vec<Piece> {
-    let review = if shared.can_tune() { "write" } else { "quit, print" };
     hints(match laid {
-        Laid::Review => return hints(&[("Enter", review), ("Esc", "cancel")]),
+        Laid::Review if shared.can_tune() => &[("Enter", "write"), ("Esc", "cancel")],
+        Laid::Review => &[("p", "quit, print"), ("y", "copy"), ("Esc", "cancel")],
         Laid::Staged if shared.standing() == 0 => {
             &[("Enter", "review"), ("d", "drop, quit"), ("Esc", "cancel")]
         }

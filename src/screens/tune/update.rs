@@ -15,7 +15,7 @@ use crate::{
     tune::{Device, persist},
     ui::{
         Ask, Asks, Effect, Key, ScreenId, Shared,
-        SharedChange::{AwaitSettings, LeaveWhenBack, Mark, Stage, Unstage, UnstageAll},
+        SharedChange::{AwaitSettings, LeaveWhenBack, Stage, Unstage, UnstageAll},
         Subject, TextField,
         answer::Undoing,
         ask::{tell, warn},
@@ -115,6 +115,15 @@ impl Screen for Tune {
         }
     }
 
+    /// Unmarks all drives.
+    fn back(&mut self, shared: &Shared) -> Option<Asks> {
+        shared.clear_marks()
+    }
+
+    fn hint(&self, command: &str, shared: &Shared) -> Option<&'static str> {
+        (command == "back" && !shared.marks.is_empty()).then_some("unmark")
+    }
+
     fn offers(&self, command: &str, shared: &Shared) -> bool {
         let settings = &shared.settings;
         let is_free = shared.experiments.running().is_none();
@@ -184,19 +193,25 @@ impl Screen for Tune {
     fn over_key(&mut self, key: Key, command: Option<&str>, shared: &Shared) -> Option<Asks> {
         match self.laid {
             Laid::Review => match (key, command) {
-                (Key::Enter, _) => Some(apply(shared)),
-                (_, Some("back" | "quit" | "apply")) => Some(vec![Ask::Close]),
+                (Key::Enter, _) if shared.can_tune() => Some(apply(shared)),
+                (Key::Char('p'), _) if !shared.can_tune() => {
+                    Some(vec![Ask::Close, Ask::Effect(Effect::QuitWith(commands(shared)))])
+                }
+                (Key::Char('y'), _) if !shared.can_tune() => {
+                    Some(vec![Ask::Close, Ask::Effect(Effect::Copy(commands(shared), "commands"))])
+                }
+                (Key::Enter, _) | (_, Some("back" | "quit" | "apply")) => Some(vec![Ask::Close]),
                 _ => None,
             },
-            Laid::Standing if command == Some("quit") => Some(vec![Ask::Close]),
+            // The key that raised the question does not answer it: pressed twice it loses nothing.
+            Laid::Standing | Laid::Staged if command == Some("quit") => Some(Asks::new()),
             Laid::Standing => standing_key(key, shared),
             Laid::Staged => match key {
                 Key::Char('a') | Key::Enter => {
                     Some(vec![Ask::Close, Ask::Show(TUNE, None), Ask::Command("apply")])
                 }
-                _ if command == Some("quit") && shared.standing() > 0 => Some(vec![Ask::Close]),
                 Key::Char('u' | 'k' | 'e') if shared.standing() > 0 => standing_key(key, shared),
-                _ if shared.standing() == 0 && (key == Key::Char('d') || command == Some("quit")) => {
+                Key::Char('d') if shared.standing() == 0 => {
                     Some(vec![Ask::Close, Ask::Change(UnstageAll), Ask::Command("quit")])
                 }
                 Key::Esc | Key::Char('n') => Some(vec![Ask::Close]),
@@ -307,7 +322,7 @@ impl Tune {
             return vec![tell("CPU settings apply to all CPUs: there is nothing to mark")];
         };
         self.move_by(&shared.settings, 1, 0);
-        vec![Ask::Change(Mark(vec![name]))]
+        shared.mark_and_tell(vec![name], "back")
     }
 
     /// Whether the cell has a staged value, or one that iodyno changed.
@@ -315,7 +330,7 @@ impl Tune {
         let (settings, targets) = (&shared.settings, self.targets(shared));
         let is_staged = |id| targets.iter().any(|device| settings.staged_for(device, id).is_some());
         self.setting(settings).is_some_and(|setting| is_staged(setting.id))
-            || !self.files_of_cell(settings).is_empty()
+            || !self.changed_files(shared).is_empty()
     }
 
     /// Whether the next or previous choice of the cell is another value than the one shown.
@@ -330,7 +345,7 @@ impl Tune {
         if targets.iter().any(|device| shared.settings.staged_for(device, setting.id).is_some()) {
             return vec![Ask::Change(Unstage(setting.id, targets))];
         }
-        let files = self.files_of_cell(&shared.settings);
+        let files = self.changed_files(shared);
         if files.is_empty() {
             return vec![tell("Nothing is staged here or changed by iodyno")];
         }
@@ -367,7 +382,7 @@ fn standing_key(key: Key, shared: &Shared) -> Option<Asks> {
             asks
         }
         Key::Char('e') => leave_with(Effect::QuitWith(export(shared))),
-        Key::Esc | Key::Char('n') => vec![Ask::Close],
+        Key::Esc | Key::Enter | Key::Char('n') => vec![Ask::Close],
         _ => return None,
     })
 }
@@ -382,13 +397,14 @@ pub(super) fn undo_all(shared: &Shared) -> Asks {
     vec![unstage, Ask::Change(AwaitSettings), Ask::Effect(Effect::UndoChanges(Undoing::Own))]
 }
 
-/// Carries out what is staged; without the right to, leaves and prints the commands.
+/// The commands that make the staged writes, a line each.
+fn commands(shared: &Shared) -> String {
+    shared.settings.writes().iter().map(|change| change.command() + "\n").collect()
+}
+
+/// Carries out what is staged.
 fn apply(shared: &Shared) -> Asks {
     let writes = shared.settings.writes();
-    if !shared.can_tune() {
-        let commands = writes.iter().map(|change| change.command() + "\n").collect();
-        return vec![Ask::Close, Ask::Effect(Effect::QuitWith(commands))];
-    }
     vec![
         Ask::Close,
         Ask::Change(AwaitSettings),
@@ -401,14 +417,14 @@ fn apply(shared: &Shared) -> Asks {
 fn offer_key(key: Key, shared: &Shared) -> Option<Asks> {
     let sessions = shared.settings.dead.clone();
     Some(match key {
-        Key::Char('u') | Key::Enter => vec![
+        Key::Char('u') => vec![
             Ask::Close,
             Ask::Change(AwaitSettings),
             Ask::Show(TUNE, None),
             Ask::Effect(Effect::UndoChanges(Undoing::Sessions(sessions))),
         ],
         Key::Char('k') => vec![Ask::Close, Ask::Effect(Effect::KeepDead(sessions))],
-        Key::Esc => vec![Ask::Close],
+        Key::Esc | Key::Enter => vec![Ask::Close],
         _ => return None,
     })
 }

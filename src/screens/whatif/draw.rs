@@ -55,8 +55,16 @@ fn list(state: &WhatIf, shared: &Shared, panel: Rect, brush: &mut Brush<'_>) {
     let word = if on.is_empty() { "available here" } else { "here" };
     let available = format!("  {here} of {} {word} ", state.list.len());
     let room = inner(panel, brush.boxed).width.saturating_sub(cells(&available) + 22);
+    // What the screen is for, where the title has room for it beside the marks of the panel.
+    let purpose = ": what is faster?";
+    let brief = format!("  {here} of {} here ", state.list.len());
+    let marks = if brush.boxed { 14 } else { 24 };
+    let whole = cells("Experiments") + cells(purpose) + cells(&brief) + marks;
+    let has_room = on.is_empty() && whole <= panel.width;
+    let available = if has_room { brief } else { available };
     let title = [
         piece("Experiments", Meaning::Heading),
+        piece(if has_room { purpose } else { "" }, Meaning::Heading),
         piece(available, Meaning::Quiet),
         piece(fit_end(&on, room), Meaning::Figure),
     ];

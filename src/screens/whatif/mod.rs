@@ -37,7 +37,7 @@ pub(super) const ABOUT: About = About {
     name: "What-if",
     help: "Show what-if: experiments that compare settings and end in a verdict",
     purpose: "Experiments: one question, arms in interleaved rounds, a verdict; every setting is restored.",
-    has_mark: true,
+    mark: 1,
     marks: &[
         ("▁▄█", Meaning::Brand, "the result of a round; all arms share one scale from 0"),
         ("┣━●━┫", Meaning::Brand, "interval of the difference to the baseline, dot in its middle"),
@@ -49,7 +49,7 @@ pub(super) const ABOUT: About = About {
 #[rustfmt::skip]
 pub(super) const COMMANDS: &[Command<Run<WhatIf>>] = &[
     command(530, &[Key::Enter, Char('r')], "start", "start", "Start the selected experiment; it restores every setting it changes", WhatIf::begin),
-    command(540, &[Char('w')], "slots", "slot moves", "Show the slots: hypothetical moves of cards", |_, _| vec![Ask::Show(ScreenId("slots"), None)]),
+    command(540, &[Char('w')], "card moves", "slot moves", "Show the slots: hypothetical moves of cards", |_, _| vec![Ask::Show(ScreenId("slots"), None)]),
     command(550, &[Char('e')], "edit arms", "custom arms", "Edit the custom experiment's arms: A: scheduler=none bs=4k; filename=FILE reads a file", WhatIf::write_arms),
     command(560, &[Char('m')], "more rounds", "more rounds", "Add rounds to an experiment that has ended", |_, shared| update::longer(shared)),
     command(570, &[Char('K')], "keep winner", "keep winner", "Apply the winner's settings and keep them until undone", WhatIf::keep),

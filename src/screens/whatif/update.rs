@@ -102,10 +102,10 @@ impl Screen for WhatIf {
         Asks::new()
     }
 
-    /// Ends what runs, else leaves the verdict for the list.
+    /// Leaves the verdict for the list. An experiment in progress goes on.
     fn back(&mut self, shared: &Shared) -> Option<Asks> {
         if shared.experiments.running().is_some() {
-            return Some(vec![Ask::Command("stop"), tell("It stops once every setting is restored")]);
+            return None;
         }
         shared.experiments.shown.as_ref().map(|_| vec![Ask::Change(SharedChange::CloseExperiment)])
     }
@@ -152,6 +152,7 @@ impl Screen for WhatIf {
         };
         match command {
             "add to sheet" if is_posted() => Some("remove from sheet"),
+            "back" if shared.experiments.running().is_some() => Some("back"),
             // The key leaves the selected experiment for the custom one.
             "custom arms" if !self.entry().is_some_and(is_own) => Some("custom arms"),
             _ => None,

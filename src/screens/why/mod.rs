@@ -29,7 +29,7 @@ pub(super) const ABOUT: About = About {
     name: "Why",
     help: "Show why it is not faster: CPUs, interrupts, profile, threads, processes, pressure",
     purpose: "Where the time goes during a test or any other load; the first line names the limit.",
-    has_mark: false,
+    mark: 0,
     marks: &[
         ("u n s", Meaning::Load, "CPU time of programs (usr), at low priority (nice), of the kernel (sys)"),
         ("h x", Meaning::Warning, "in hard interrupts (irq) and in soft ones (softirq)"),

@@ -15,7 +15,7 @@ pub(super) const ABOUT: About = About {
     name: "Why FILE",
     help: "",
     purpose: "Measures each step between a drive and a program that reads a file, and names the step that loses most. It only reads.",
-    has_mark: false,
+    mark: 0,
     marks: &[
         ("▆▆ !", Meaning::Problem, "the step that loses most: 15 % or more of what the step below reads"),
         ("▆▆", Meaning::Load, "what a step reads, of the fastest step"),

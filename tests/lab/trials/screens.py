@@ -103,7 +103,7 @@ def a_test_runs_on_the_screen_and_leaving_asks(guest: Guest) -> None:
             screen.press("q")
             screen.shows("A test is running")
             look(guest, screen, "quit__desktop_with_a_test", snapshots.busy)
-            screen.press("q")
+            screen.press("y")
             screen.shows("left with 0")
         readers = guest.run("pidof iodyno").out.strip()
         same("processes left behind", readers, "")
