@@ -19,7 +19,10 @@ mod configured;
 mod wanted;
 pub mod glossary;
 
-use std::{path::PathBuf, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use self::{
     layout::Layout,
@@ -132,8 +135,8 @@ impl App {
 
     /// Shows the path of a saved file, as it is, and what shows it.
     fn tell_saved(&mut self, path: &str) {
-        let with =
-            if path.ends_with(".svg") { "Saved. A browser shows it:" } else { "Saved. To show it: less" };
+        let is_picture = Path::new(path).extension().is_some_and(|ending| ending == "svg");
+        let with = if is_picture { "Saved. A browser shows it:" } else { "Saved. To show it: less" };
         self.put(format!("{with} {path}"), false);
     }
 

@@ -246,7 +246,7 @@ fn texts_that_go_on_are_marked_on_the_smallest_terminal() {
     press(&mut headless, "<PageDown>");
     assert!(preview(&headless).contains(" 9-17 of "), "{}", shown(&headless));
     press(&mut headless, "4");
-    assert!(shown(&headless).contains("read.  "), "{}", shown(&headless));
+    assert!(shown(&headless).contains(" read."), "{}", shown(&headless));
 }
 
 #[test]
@@ -487,7 +487,7 @@ fn two_tests_are_compared_on_the_screen_and_files_by_a_command_that_is_named() {
         assert!(picture.contains(words), "{words}: {picture}");
     }
     let iops = picture.lines().find(|line| line.contains("IOPS")).unwrap_or_default().to_owned();
-    assert!(iops.contains("-") && iops.contains(" %"), "64k has fewer IOPS: {iops}");
+    assert!(iops.contains('-') && iops.contains(" %"), "64k has fewer IOPS: {iops}");
     press(&mut headless, "<Esc>");
     assert!(footer(&headless).contains("q quit"), "{}", shown(&headless));
 }
@@ -502,4 +502,15 @@ fn an_undo_goes_to_all_marked_drives_as_the_change_did() {
     // Unmarked, it goes to the drive under the cursor alone.
     press(&mut headless, "+a<Enter><Esc><BS>");
     assert_eq!(headless.app.shared.standing(), 1, "{}", shown(&headless));
+}
+
+#[test]
+fn the_last_of_the_usual_values_says_that_it_is() {
+    let mut headless = open("threadripper-before", (80, 24));
+    press(&mut headless, "3l++++++++++++");
+    let notice = headless.app.notice.clone().expect("a notice").text;
+    assert_eq!(notice, "8192 is the last of the usual values: - goes back, Enter takes another");
+    press(&mut headless, "------------");
+    let notice = headless.app.notice.clone().expect("a notice").text;
+    assert_eq!(notice, "0 is the first of the usual values: + goes back, Enter takes another");
 }

@@ -504,7 +504,7 @@ fn the_form_says_that_it_waits_for_the_pull_and_the_tabs_keep_their_distance() {
     let mut headless = open("laptop", (80, 24));
     press(&mut headless, "r");
     headless.wait(Duration::from_secs(2));
-    assert!(shown(&headless).lines().nth(1).unwrap().ends_with("8 Slots   ●"), "{}", shown(&headless));
+    assert!(shown(&headless).lines().nth(1).unwrap().ends_with("8 Slots    ●"), "{}", shown(&headless));
     press(&mut headless, "d");
     assert!(shown(&headless).contains("workload  the pull runs"), "{}", shown(&headless));
 }

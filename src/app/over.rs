@@ -101,13 +101,15 @@ pub(super) fn hints(app: &App) -> Option<Vec<Piece>> {
     if let Some(hints) = app.search.field_hints(matches) {
         return Some(hints);
     }
+    let [find, next, previous] = ["find", "next drive", "previous drive"].map(|command| keys.of(command));
+    let find = (find.as_str(), "find");
     if !app.search.text().is_empty() && is_text(app) {
-        let others = (matches > 1).then_some(("n N", "other matches"));
+        let both = format!("{next} {previous}");
+        let others = (matches > 1).then_some((both.as_str(), "other matches"));
         return Some(paint::hints(
-            &others.into_iter().chain([("/", "find"), ("Esc", "end find")]).collect::<Vec<_>>(),
+            &others.into_iter().chain([find, ("Esc", "end find")]).collect::<Vec<_>>(),
         ));
     }
-    let find = ("/", "find");
     let scroll = (end(app) > 0).then_some(("↑↓", "scroll"));
     Some(match app.overlay.as_ref()? {
         Overlay::Help(_) => {

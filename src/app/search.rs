@@ -48,22 +48,28 @@ pub(super) fn key(app: &mut App, key: Key) -> Option<Vec<Effect>> {
     if !over::is_text(app) {
         return None;
     }
+    // The tree's own keys, which the configuration file may name.
+    let is = |command: &str| key.to_string() == app.shared.keys.of(command);
+    let (finds, next, previous) = (is("find"), is("next drive"), is("previous drive"));
     let search = &mut app.search;
     let is_open = search.field.is_some();
+    let is_kept = !is_open && !search.kept.is_empty();
     match key {
-        Key::Char('/') if !is_open => search.field = Some(TextField::default()),
-        Key::Esc if is_open || !search.kept.is_empty() => *search = Search::default(),
+        Key::Esc if is_open || is_kept => *search = Search::default(),
         Key::Enter if is_open => {
-            search.kept = search.field.take().map_or_else(String::new, |field| field.value().to_owned())
+            let word = search.field.take().map(|field| field.value().to_owned());
+            search.kept = word.unwrap_or_default();
         }
         Key::Down | Key::Tab if is_open => step(app, 1),
         Key::Up | Key::BackTab if is_open => step(app, -1),
-        Key::Char('n') if !search.kept.is_empty() && !is_open => step(app, 1),
-        Key::Char('N') if !search.kept.is_empty() && !is_open => step(app, -1),
-        key => {
+        key if is_open => {
             search.field.as_mut()?.press(key);
             typed(app);
         }
+        _ if finds => search.field = Some(TextField::default()),
+        _ if is_kept && next => step(app, 1),
+        _ if is_kept && previous => step(app, -1),
+        _ => return None,
     }
     Some(Vec::new())
 }

@@ -50,7 +50,7 @@ def busy(screen: str) -> str:
     """A screen while a test runs: figures, curves, and what is concluded from them, vary too."""
     text = idle(screen)
     text = re.sub(r"(?ms)^(.*Bottleneck[^\n]*\n)(.*?)(?=^[^\n]*\bdstat )", lambda found: found[1] + blank(found[2]), text)
-    text = re.sub(r"(2 Findings)( \d+)? *", r"\1 ", text)
+    text = re.sub(r"(2 Findings)(\(\d\+?\))? *", r"\1 ", text)
     text = flat(text)
     text = re.sub(r"(?<![\w.])[\d.]+( ?(k|M|G)\b)?( (ns|us|ms|s)\b)?(?![\w.])", "#", text)
     # Which way of making calls wins is the machine's affair.

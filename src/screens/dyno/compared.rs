@@ -27,7 +27,7 @@ pub(super) fn pair(tests: &Tests, back: usize) -> Option<[&RunSummary; 2]> {
     let ended = || tests.all.iter().rev().enumerate().filter_map(|(at, test)| Some((at, test.summary()?)));
     let shown = ended().find(|(at, _)| *at == back)?;
     let older = ended().find(|(at, _)| *at > back);
-    let newer = ended().filter(|(at, _)| *at < back).last();
+    let newer = ended().rfind(|(at, _)| *at < back);
     older.map(|older| [older.1, shown.1]).or(newer.map(|newer| [shown.1, newer.1]))
 }
 

@@ -307,7 +307,9 @@ impl Dyno {
         if compared::pair(&shared.tests, self.back).is_some() {
             return vec![Ask::Open(super::ABOUT.id)];
         }
-        vec![tell(format!("Two tests that have ended are needed: {{run}} runs one. {}", compared::FILES))]
+        let lead =
+            if shared.can_test() { "Two tests that have ended are needed: {run} runs one. " } else { "" };
+        vec![tell(format!("{lead}{}", compared::FILES))]
     }
 
     /// Goes to the next (1) or previous (-1) choice of the field.

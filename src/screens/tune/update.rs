@@ -276,6 +276,13 @@ impl Tune {
     /// Goes to the next or previous choice of the cell.
     pub(super) fn choose(&mut self, step: isize, shared: &Shared) -> Asks {
         match self.choice(&shared.settings, step) {
+            Some(value) if self.text(shared).is_some_and(|now| now == value) => {
+                let (end, other) =
+                    if step > 0 { ("last", "{previous value}") } else { ("first", "{next value}") };
+                vec![tell(format!(
+                    "{value} is the {end} of the usual values: {other} goes back, {{edit value}} takes another"
+                ))]
+            }
             Some(value) => self.staging(&value, shared).unwrap_or_else(|why| vec![warn(why)]),
             None => vec![tell("No choices here: {edit value} opens the cell for text")],
         }

@@ -74,7 +74,7 @@ mod tests {
         let (lines, found) = highlighted(vec![line("GT/s and gt/S"), line("none"), line("xGT/s")], "gt/s");
         assert_eq!(found, [0, 2]);
         let of = |line: &[Piece]| -> Vec<(String, bool)> {
-            line.iter().map(|(text, meaning)| (text.to_string(), *meaning == Meaning::Field)).collect()
+            line.iter().map(|(text, meaning)| (text.clone(), *meaning == Meaning::Field)).collect()
         };
         let own = |text: &str, is_match| (text.to_owned(), is_match);
         assert_eq!(of(&lines[0]), [own("GT/s", true), own(" and ", false), own("gt/S", true)]);
