@@ -9,6 +9,7 @@ use iodyno::{
     app::{Message, ScreenId, update},
     runtime::headless::Headless,
     source::origin::Origin,
+    ui::{glyphs::GlyphSet, picture::text, theme::Theme},
 };
 use screen::{open, press, shown};
 
@@ -513,4 +514,16 @@ fn the_last_of_the_usual_values_says_that_it_is() {
     press(&mut headless, "------------");
     let notice = headless.app.notice.clone().expect("a notice").text;
     assert_eq!(notice, "0 is the first of the usual values: + goes back, Enter takes another");
+}
+
+#[test]
+fn a_count_in_the_tabs_is_no_digit_of_the_next_one() {
+    for width in 80..=200 {
+        let headless = open("threadripper-before", (width, 24));
+        for glyphs in [GlyphSet::Braille, GlyphSet::Ascii] {
+            let picture = text(&headless.picture(Theme::PLAIN.with_glyphs(glyphs)));
+            let tabs = picture.lines().nth(1).unwrap_or_default();
+            assert!(tabs.contains("2 Findings(1) ") && tabs.contains(" 3 Tune"), "{width}: {tabs}");
+        }
+    }
 }

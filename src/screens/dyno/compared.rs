@@ -6,10 +6,11 @@ use crate::{
         Over,
         widgets::{
             paint::{Piece, cells, fit, paragraph, piece},
-            words::{iops, nanoseconds, rate},
+            words::{nanoseconds, rate},
         },
     },
     ui::{Shared, test::Tests, theme::Meaning},
+    units::count,
 };
 
 /// Where files are compared.
@@ -65,7 +66,7 @@ pub(super) fn over(shared: &Shared, pair: [&RunSummary; 2], width: u16) -> Over 
         words("workload", pair.map(|run| run.workload.title())),
         words("reads", pair.map(targets)),
         figure("rate", |run| Some(run.bytes_per_second()), &|value| rate(units, value)),
-        figure("IOPS", |run| Some(run.iops()), &iops),
+        figure("IOPS", |run| Some(run.iops()), &count),
         figure("median", |run| highest(run, 50.0), &nanoseconds),
         figure("p99", |run| highest(run, 99.0), &nanoseconds),
         figure("CPU/read", cpu, &nanoseconds),
