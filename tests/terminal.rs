@@ -210,6 +210,10 @@ fn settings_of_a_real_device_are_changed_undone_and_put_back_after_every_end() {
     assert_ne!(device.read_settings(), before, "nobody put it back");
     let mut terminal = Terminal::start_with(&[], state.path());
     terminal.wait_for_text("left changed by an iodyno that was killed");
+    // Enter is "later".
+    terminal.press("\r");
+    terminal.wait_for("no question", |screen| !screen.contents().contains("left changed"));
+    assert_ne!(device.read_settings(), before, "Enter undoes nothing");
     terminal.press("q");
     terminal.ends_with(0);
     let mut terminal = Terminal::start_with(&[], state.path());

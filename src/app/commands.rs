@@ -218,7 +218,7 @@ const FOUND_BY: &[(&str, &str)] = &[
     ("what-if", "experiment experiments faster"),
     ("why", "slow irq irqs busy cpu process"),
     ("compare", "difference diff delta baseline two runs sheets captures"),
-    ("sheet", "serial serials pseudonyms names"),
+    ("sheet", "compare two sheets; serial serials pseudonyms names"),
     ("pull", "benchmark bench test speed slow measure crystaldiskmark"),
     ("run", "benchmark bench fio test"),
     ("stop", "abort cancel kill interrupt"),
@@ -333,7 +333,9 @@ mod tests {
                 let found = matching(screen.id, true, text);
                 assert!(found.iter().any(|(_, row)| row.name == name), "{} {text}: {found:?}", screen.id.0);
             }
-            assert_eq!(matching(screen.id, true, "export")[0].1.name, "export");
+            for name in ["export", "compare"] {
+                assert_eq!(matching(screen.id, true, name)[0].1.name, name);
+            }
         }
     }
 
