@@ -33,7 +33,7 @@ use self::{
 pub use crate::ui::{Effect, MachineRead, Message, Mode, Opened, ScreenId, key as keymap, message};
 use crate::{
     capacity,
-    counters::Rates,
+    counters::{Rates, activity::Activity},
     findings::validity::RunMonitor,
     model::{Choice, DriveName, Failed, RunSample, RunSummary, Seconds, Target},
     screens::{News, Screens, widgets::words::as_fields},
@@ -436,6 +436,10 @@ impl App {
         self.shared.take_cpu(rates, at);
         self.stats_bar.push_row(row);
         self.shared.rates = Some(rates.clone());
+        if self.shared.mode == Mode::Live && !self.asks_for_activity() {
+            // It is of another time than these rates.
+            self.shared.activity = Activity::default();
+        }
         self.judge();
     }
 

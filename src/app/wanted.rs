@@ -54,9 +54,9 @@ mod tests {
 
     use super::*;
     use crate::{
-        app::{MachineRead, Mode},
+        app::{MachineRead, Message, Mode, update},
         capacity,
-        counters::{DiskRates, Rates},
+        counters::{DiskRates, Rates, activity::Activity},
         model::DriveName,
         source::{self, origin::Origin},
         ui::ScreenId,
@@ -105,5 +105,19 @@ mod tests {
             app.shared.tests.begin(test);
             assert_eq!(app.asks_for_idle_states(), asks, "depth {depth}");
         }
+    }
+
+    #[test]
+    fn threads_of_another_time_do_not_stand_beside_the_rates_of_now() {
+        let mut app = reading(DiskRates::default());
+        app.screen = ScreenId("why");
+        let now = std::time::Duration::from_secs;
+        let activity = Activity { hidden: 3, ..Activity::default() };
+        update(&mut app, Message::Activity(Box::new(activity)));
+        update(&mut app, Message::Rates(Box::default(), now(1)));
+        assert_eq!(app.shared.activity.hidden, 3);
+        app.screen = ScreenId("machine");
+        update(&mut app, Message::Rates(Box::default(), now(2)));
+        assert_eq!(app.shared.activity, Activity::default(), "they are not sampled there");
     }
 }

@@ -77,19 +77,8 @@ pub struct Sentence {
     pub text: String,
     /// The panels with the evidence.
     pub panels: [Panel; 2],
-    /// When another one takes its place.
-    pub stays: Stays,
-}
-
-/// How long a rule stays under one load.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stays {
-    /// Until counters clearly contradict it.
-    Counted,
-    /// Until two looks at threads clearly contradict it: a look sees a moment.
-    Sampled,
-    /// Until another rule fires.
-    Fallback,
+    /// Whether any other rule takes its place at once; others stay under one load until looks clearly contradict them.
+    pub is_fallback: bool,
 }
 
 /// What one look finds.
@@ -106,7 +95,7 @@ struct Rule {
     /// When it fires, for docs/why.md.
     fires: &'static str,
     panels: [Panel; 2],
-    stays: Stays,
+    is_fallback: bool,
     says: fn(&Facts<'_>) -> Option<String>,
 }
 
@@ -116,133 +105,133 @@ const RULES: &[Rule] = &[
         id: "interrupts",
         fires: "a CPU spends at least 80 % of its time in hard and soft interrupts",
         panels: [Panel::Interrupts, Panel::Cpus],
-        stays: Stays::Counted,
+        is_fallback: false,
         says: interrupts,
     },
     Rule {
         id: "steal",
         fires: "the hypervisor takes at least 20 % of all CPU time and less than 10 % is idle",
         panels: [Panel::Cpus, Panel::Threads],
-        stays: Stays::Counted,
+        is_fallback: false,
         says: steal,
     },
     Rule {
         id: "polling",
         fires: "a test with polled completions runs",
         panels: [Panel::Cpus, Panel::Threads],
-        stays: Stays::Counted,
+        is_fallback: false,
         says: polling,
     },
     Rule {
         id: "reclaim",
         fires: "kswapd scans at least 25 000 pages/s, or tasks at least 5 000 themselves, while drives read or write",
         panels: [Panel::Pressure, Panel::Threads],
-        stays: Stays::Counted,
+        is_fallback: false,
         says: reclaim,
     },
     Rule {
         id: "other-programs",
         fires: "less than 5 % of all CPU time is idle or iowait while drives read or write, and programs that hardly read or write use more than half of it",
         panels: [Panel::Cpus, Panel::Processes],
-        stays: Stays::Counted,
+        is_fallback: false,
         says: other_programs,
     },
     Rule {
         id: "cpus",
         fires: "less than 5 % of all CPU time is idle or iowait while drives read or write",
         panels: [Panel::Cpus, Panel::Profile],
-        stays: Stays::Counted,
+        is_fallback: false,
         says: all_cpus,
     },
     Rule {
         id: "page-cache",
         fires: "at least half of a command's active threads wait for a page of the page cache",
         panels: [Panel::Threads, Panel::Pressure],
-        stays: Stays::Sampled,
+        is_fallback: false,
         says: page_cache,
     },
     Rule {
         id: "writeback",
         fires: "at least half of a command's active threads wait for writeback",
         panels: [Panel::Threads, Panel::Pressure],
-        stays: Stays::Sampled,
+        is_fallback: false,
         says: writeback,
     },
     Rule {
         id: "throttling",
         fires: "at least half of a command's active threads wait in `rq_qos_wait`: writeback throttling (`wbt_lat_usec`) or a latency target of a control group",
         panels: [Panel::Threads, Panel::Pressure],
-        stays: Stays::Sampled,
+        is_fallback: false,
         says: throttling,
     },
     Rule {
         id: "latency",
         fires: "at least half of a command's active threads wait for completions while no drive has 1.5 I/Os in flight on average",
         panels: [Panel::Threads, Panel::Cpus],
-        stays: Stays::Sampled,
+        is_fallback: false,
         says: latency,
     },
     Rule {
         id: "drives",
         fires: "at least half of a command's active threads wait for completions while drives read or write",
         panels: [Panel::Threads, Panel::Cpus],
-        stays: Stays::Sampled,
+        is_fallback: false,
         says: drives,
     },
     Rule {
         id: "threads",
         fires: "threads of a test, or of the process that moves most, run at least 90 % of the time and fill as many CPUs",
         panels: [Panel::Threads, Panel::Cpus],
-        stays: Stays::Sampled,
+        is_fallback: false,
         says: threads,
     },
     Rule {
         id: "expected",
         fires: "a test reads at least 95 % of what the capacity model expects of it",
         panels: [Panel::Threads, Panel::Cpus],
-        stays: Stays::Sampled,
+        is_fallback: false,
         says: expected,
     },
     Rule {
         id: "cached-writes",
         fires: "a process writes 5 times what all drives write, and at least 20 MB/s more",
         panels: [Panel::Processes, Panel::Pressure],
-        stays: Stays::Sampled,
+        is_fallback: false,
         says: cached_writes,
     },
     Rule {
         id: "cached",
         fires: "read calls of a process return 5 times what all drives read, and at least 200 MB/s more",
         panels: [Panel::Processes, Panel::Pressure],
-        stays: Stays::Sampled,
+        is_fallback: false,
         says: cached,
     },
     Rule {
         id: "turns",
         fires: "threads of the process that moves most run and wait for I/O by turns, each at least a fifth of the time",
         panels: [Panel::Threads, Panel::Profile],
-        stays: Stays::Sampled,
+        is_fallback: false,
         says: turns,
     },
     Rule {
         id: "queue",
         fires: "a drive has at least one I/O in flight on average, where threads are not known",
         panels: [Panel::Processes, Panel::Interrupts],
-        stays: Stays::Fallback,
+        is_fallback: true,
         says: queue,
     },
     Rule {
         id: "moving",
         fires: "drives read or write",
         panels: [Panel::Processes, Panel::Cpus],
-        stays: Stays::Fallback,
+        is_fallback: true,
         says: moving,
     },
     Rule {
         id: "idle",
         fires: "always",
         panels: [Panel::Cpus, Panel::Processes],
-        stays: Stays::Fallback,
+        is_fallback: true,
         says: |facts| Some(idle(facts)),
     },
 ];
@@ -265,13 +254,13 @@ pub fn sentence(inputs: &Inputs<'_>) -> Sentence {
 pub fn look(inputs: &Inputs<'_>, shown: Option<&str>) -> Found {
     let mut facts = Facts::new(inputs);
     let said = |rule: &Rule, text: String| {
-        let Rule { id, panels, stays, .. } = *rule;
-        Sentence { rule: id, text, panels, stays }
+        let Rule { id, panels, is_fallback, .. } = *rule;
+        Sentence { rule: id, text, panels, is_fallback }
     };
     let first = RULES.iter().find_map(|rule| Some(said(rule, (rule.says)(&facts)?)));
     let first = first.unwrap_or_else(|| said(&RULES[RULES.len() - 1], String::new()));
     facts.is_shown = true;
-    let held = RULES.iter().find(|rule| Some(rule.id) == shown && rule.stays != Stays::Fallback);
+    let held = RULES.iter().find(|rule| Some(rule.id) == shown && !rule.is_fallback);
     let shown = held.and_then(|rule| Some(said(rule, (rule.says)(&facts)?)));
     Found { first, shown }
 }

@@ -19,11 +19,11 @@ use crate::{
 
 /// Least interval of passes over the threads.
 const PASS: Duration = Duration::from_millis(100);
-/// Greatest interval of passes.
-const LONGEST: Duration = Duration::from_secs(1);
+/// Greatest interval of passes: a mean over a second needs several.
+const LONGEST: Duration = Duration::from_millis(250);
 /// CPU time of one pass; the next one goes on with the other threads.
-const BUDGET: Duration = Duration::from_millis(5);
-/// A pass is followed by this many times its own length: passes take 0.4 % of a CPU.
+const BUDGET: Duration = Duration::from_millis(1);
+/// A pass is followed by this many times its own CPU time: passes take 0.4 % of a CPU.
 const PAUSE: u32 = 250;
 
 /// The rings of CPU samples hold a few seconds.
@@ -191,7 +191,7 @@ impl ActivitySampler {
         let has_time = || clock.cpu_time().saturating_sub(cpu_began) < BUDGET;
         self.reader.threads(root, &mut { has_time }, &mut self.pass);
         self.counts.add(&self.pass);
-        let took = clock.elapsed().saturating_sub(began);
+        let took = clock.cpu_time().saturating_sub(cpu_began);
         self.next_pass = began + (took * PAUSE).clamp(PASS, LONGEST);
     }
 }
@@ -237,6 +237,21 @@ mod tests {
             ActivitySampler::begin(Wanted { threads: true, ..Wanted::default() }, &root, &clock);
         sampler.pass_if_due(&root, &clock);
         assert_eq!((sampler.pass.sampled, sampler.pass.total), (8, 8));
+    }
+
+    #[test]
+    fn passes_that_wait_for_a_cpu_are_as_frequent_as_others() {
+        let mut capture = Capture::default();
+        let stat = "1 (dd) R 1 1 1 0 -1 0 0 0 0 0 3 0 0 0 20 0 1 0 77 0\n";
+        capture.answers.entry("/proc".to_owned()).or_default().list = Some(Ok(vec!["1".to_owned()]));
+        capture.answers.entry("/proc/1/stat".to_owned()).or_default().read = Some(Ok(stat.into()));
+        let (root, clock) = (Busy(TextRoot::from(capture)), Clock::real());
+        let mut sampler =
+            ActivitySampler::begin(Wanted { threads: true, ..Wanted::default() }, &root, &clock);
+        let began = clock.elapsed();
+        sampler.pass_if_due(&root, &clock);
+        let next = sampler.next_pass().unwrap().saturating_sub(began);
+        assert!(next < LONGEST, "its waits are no CPU time: {next:?}");
     }
 
     #[test]

@@ -294,8 +294,8 @@ impl Effects {
             effects.rest_at = Some(now + SECOND);
             let memory = effects.testbed.as_ref().and_then(Testbed::memory);
             let (rates, activity) = simulated::at_rest(&app.shared.machine, memory);
-            effects.send(app, Message::Rates(Box::new(rates), effects.clock.elapsed()))?;
             effects.send(app, Message::Activity(Box::new(activity)))?;
+            effects.send(app, Message::Rates(Box::new(rates), effects.clock.elapsed()))?;
             Ok(true)
         })
     }
@@ -458,10 +458,10 @@ impl Effects {
         if let Some(Row::Rates(rates)) = look.row {
             let test = app.shared.tests.running().filter(|test| test.simulated);
             let activity = test.map(|test| simulated::activity(&app.shared.machine, &test.workload, &rates));
-            self.send(app, Message::Rates(rates, at))?;
             if let Some(activity) = activity {
                 self.send(app, Message::Activity(Box::new(activity)))?;
             }
+            self.send(app, Message::Rates(rates, at))?;
         }
         if look.ends
             && let Some(run) = self.run.take()

@@ -155,10 +155,10 @@ impl Watch {
             next_look = now + self.interval;
             let rates = self.count(&mut counted);
             let whole = if moved(&rates) > REST { WHOLE } else { WHOLE_AT_REST };
-            // Both arrive together: one frame shows them.
+            // Both arrive together: one frame shows them, and what follows the rates is made from both.
             let due = seen.as_mut().filter(|seen| seen.is_due(now));
             let activity = due.map(|seen| Message::Activity(Box::new(seen.look(&*self.root, &self.clock))));
-            let messages = [Some(Message::Rates(Box::new(rates), counted.at)), activity];
+            let messages = [activity, Some(Message::Rates(Box::new(rates), counted.at))];
             if !messages.into_iter().flatten().all(|message| self.send(message)) {
                 return;
             }
@@ -218,7 +218,12 @@ mod tests {
         let root = Origin::Live.open().unwrap();
         let sampler = Sampler::start(root, sender, Clock::real(), Arc::clone(&over), Duration::from_secs(1));
         sampler.watch(false, true, (false, false));
-        let mut activities = told.iter().filter_map(|outside| match outside {
+        let first = told.recv().unwrap();
+        assert!(
+            matches!(first, Outside::Message(Message::Activity(_))),
+            "rates of a look are judged beside its activity"
+        );
+        let mut activities = std::iter::once(first).chain(told.iter()).filter_map(|outside| match outside {
             Outside::Message(Message::Activity(activity)) => Some(*activity),
             _ => None,
         });

@@ -7,7 +7,7 @@ use super::{
     tables::{self, Split},
     waits,
 };
-use crate::counters::activity::ThreadKind;
+use crate::counters::activity::{ProcessRates, ThreadKind};
 
 pub(super) fn interrupts(facts: &Facts<'_>) -> Option<String> {
     let most = facts.least(80.0, 65.0);
@@ -52,10 +52,29 @@ pub(super) fn other_programs(facts: &Facts<'_>) -> Option<String> {
 
 pub(super) fn all_cpus(facts: &Facts<'_>) -> Option<String> {
     let (all, which) = full(facts)?;
-    if others(facts, all, 0.5).is_some() && facts.mover_waits() {
+    // Neither the program that waits nor the kernel, which may work for it, uses most of the time.
+    let busy = all.busy() / 100.0 * facts.inputs.rates.cpus.len() as f64;
+    if facts.mover_waits() && strangers(facts) > 0.5 * busy {
         return None;
     }
     Some(format!("{which} busy ({}): the CPUs are the limit", shares(all)))
+}
+
+/// CPUs that programs other than the one that moves most keep busy.
+fn strangers(facts: &Facts<'_>) -> f64 {
+    let all = facts.inputs.activity.processes.iter().flatten();
+    let is_other = |process: &&ProcessRates| {
+        let command = waits::starred(process.command.as_str());
+        Some(&command) != facts.mover.as_ref() && !is_kernel(facts, &command)
+    };
+    all.filter(is_other).map(|process| process.cpus).sum()
+}
+
+/// The kernel's threads have no I/O of their own, but encrypt, reclaim and write back for others.
+fn is_kernel(facts: &Facts<'_>, command: &str) -> bool {
+    let is = |kind: &ThreadKind| kind.is_kernel && kind.command.as_str() == command;
+    let kinds = facts.inputs.activity.threads.iter().flat_map(|threads| &threads.kinds);
+    command.starts_with("kworker") || { kinds }.any(|(kind, _)| is(kind))
 }
 
 /// Programs that hardly read or write, where they use more than this part of what is busy.
@@ -63,20 +82,14 @@ pub(super) fn others(facts: &Facts<'_>, all: Split, part: f64) -> Option<String>
     /// Bytes per second of CPU time: gzip reads more, a compiler less.
     const LEAST: f64 = 5e6;
     let busy = all.busy() / 100.0 * facts.inputs.rates.cpus.len() as f64;
-    let Activity { processes, threads, .. } = facts.inputs.activity;
-    // The kernel's threads have no I/O of their own, but encrypt, reclaim and write back for others.
-    let kernel = |command: &str| {
-        let is = |kind: &ThreadKind| kind.is_kernel && kind.command.as_str() == command;
-        command.starts_with("kworker")
-            || threads.iter().flat_map(|threads| &threads.kinds).any(|(kind, _)| is(kind))
-    };
+    let Activity { processes, .. } = facts.inputs.activity;
     let mut sums: BTreeMap<String, (String, f64)> = BTreeMap::new();
     for process in processes.as_ref()? {
         let (Some(read), Some(written)) = (process.read_bytes, process.written_bytes) else { continue };
         let called = process.called_read.unwrap_or(0.0) + process.called_write.unwrap_or(0.0);
         let moves_little = (read + written).max(called) < LEAST * process.cpus;
         let command = waits::starred(process.command.as_str());
-        if moves_little && !kernel(&command) {
+        if moves_little && !is_kernel(facts, &command) {
             let own = process.command.as_str();
             let (name, cpus) = sums.entry(command.clone()).or_insert_with(|| (own.to_owned(), 0.0));
             // Numbered ones share a name; cc1 keeps its own.

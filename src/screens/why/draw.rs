@@ -61,6 +61,9 @@ fn now(state: &Why, shared: &Shared, area: Rect, sentence: &Sentence, brush: &mu
     if shared.is_simulated() && shared.load.source == LoadSource::Nothing {
         title.push(piece("  as the last test ended", Meaning::Quiet));
     }
+    if let Some(time) = state.evidence.time() {
+        title.push(piece(format!("  means of {:.0} s", time.as_secs_f64()), Meaning::Quiet));
+    }
     if !places.hidden.is_empty() {
         let names: Vec<&str> = places.hidden.iter().map(|panel| name(*panel)).collect();
         title.push(piece(shared.keys.fill("  {previous panel}{next panel}"), Meaning::Key));
@@ -129,7 +132,9 @@ impl Contents {
     }
 
     pub(super) fn new(state: &Why, shared: &Shared) -> Self {
-        let (machine, activity, is_large) = (&shared.machine, &shared.activity, state.is_large);
+        let (machine, is_large) = (&shared.machine, state.is_large);
+        let (rates, activity) = state.evidence.shown(shared).unzip();
+        let activity = activity.unwrap_or(&shared.activity);
         let (unit, names) = match shared.units {
             UnitSystem::Decimal => (1e6, ["read MB/s", "write MB/s"]),
             UnitSystem::Binary => (1_048_576.0, ["read MiB/s", "write MiB/s"]),
@@ -142,12 +147,12 @@ impl Contents {
             tables::threads(activity, false, room).rows.len()
         };
         let mut processes = tables::processes(activity, unit, names);
-        let rates = activity.processes.iter().flatten();
-        let mut matters = rates.map(|rates| rates.moved() >= LEAST_MOVED || rates.cpus >= LEAST_CPU);
+        let moving = activity.processes.iter().flatten();
+        let mut matters = moving.map(|rates| rates.moved() >= LEAST_MOVED || rates.cpus >= LEAST_CPU);
         processes.rows.retain(|_| matters.next().unwrap_or(true));
-        let (profile, matter) = profile::functions(activity);
+        let (profile, matter) = profile::functions(&shared.activity);
         let sorts = &state.sorts;
-        let Some(rates) = &shared.rates else {
+        let Some(rates) = rates else {
             let interrupts = Grid { columns: Vec::new(), rows: Vec::new() };
             let cpus = Cpus::new(std::iter::empty(), &BTreeMap::new());
             let lines = Vec::new();
@@ -159,7 +164,7 @@ impl Contents {
         add(Panel::Cpus, lines::cpus(machine, rates));
         add(Panel::Interrupts, lines::interrupts(machine, rates));
         add(Panel::Threads, lines::threads(machine, activity));
-        add(Panel::Profile, profile::lines(activity));
+        add(Panel::Profile, profile::lines(&shared.activity));
         add(Panel::Processes, lines::processes(machine, activity));
         // First what the running test costs, for a low panel cuts the end.
         let running = shared.tests.running();

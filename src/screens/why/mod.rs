@@ -1,6 +1,7 @@
 //! The Why screen: where the time goes, with the reason in one sentence above the evidence.
 
 mod draw;
+mod evidence;
 mod history;
 mod steady;
 mod update;
@@ -89,7 +90,9 @@ pub struct Why {
     sorts: BTreeMap<Panel, (usize, bool)>,
     /// Curves of the last minute.
     history: history::History,
-    /// The sentence that the last looks agree on.
+    /// Means of the last looks.
+    evidence: evidence::Evidence,
+    /// The sentence that they agree on.
     steady: steady::Steady,
 }
 
@@ -104,11 +107,40 @@ enum Source<T = Sentence> {
 impl Why {
     /// What there is to show: the sentence that looks agree on, above figures of now, or of the end of a demo's test.
     fn source(&self, shared: &Shared) -> Source {
-        match (source(shared, sentence), self.steady.last()) {
+        match (self.found(shared, sentence), self.steady.last()) {
             (Source::Now(now), _) => Source::Now(self.steady.of(now, shared.tests.running().is_some())),
             (Source::Nothing(_), Some(last)) => Source::Now(last.clone()),
             (nothing, None) => nothing,
         }
+    }
+
+    /// What `of` finds in this state.
+    fn found<T>(&self, shared: &Shared, of: impl FnOnce(&Inputs<'_>) -> T) -> Source<T> {
+        let test = shared.tests.running();
+        let is_at_rest = test.is_none();
+        match shared.mode {
+            Mode::Capture | Mode::Folder => {
+                return Source::Nothing(
+                    "A capture has no counters over time. `iodyno` alone shows this machine.",
+                );
+            }
+            Mode::Demo(_) if is_at_rest && shared.load.source == LoadSource::Nothing => {
+                return Source::Nothing(
+                    "A demo has no load of its own. {pull} runs the pull on its simulated drives; this screen then shows where the time goes.",
+                );
+            }
+            Mode::Demo(_) | Mode::Live => {}
+        }
+        let Some((rates, activity)) = self.evidence.shown(shared) else {
+            return Source::Nothing("Counting; first figures after one second.");
+        };
+        let test = test.map(|test| TestNow {
+            workers: test.workload.targets.len() * usize::try_from(test.workload.jobs).unwrap_or(1),
+            is_polled: test.workload.hipri,
+            reached: reached(test),
+        });
+        let inputs = Inputs { machine: &shared.machine, rates, activity, test, units: shared.units };
+        Source::Now(of(&inputs))
     }
 
     /// The panel that keys scroll.
@@ -134,36 +166,6 @@ impl Why {
         shown.sort_unstable();
         shown
     }
-}
-
-/// What `of` finds in this state.
-fn source<T>(shared: &Shared, of: impl FnOnce(&Inputs<'_>) -> T) -> Source<T> {
-    let test = shared.tests.running();
-    let is_at_rest = test.is_none();
-    match shared.mode {
-        Mode::Capture | Mode::Folder => {
-            return Source::Nothing(
-                "A capture has no counters over time. `iodyno` alone shows this machine.",
-            );
-        }
-        Mode::Demo(_) if is_at_rest && shared.load.source == LoadSource::Nothing => {
-            return Source::Nothing(
-                "A demo has no load of its own. {pull} runs the pull on its simulated drives; this screen then shows where the time goes.",
-            );
-        }
-        Mode::Demo(_) | Mode::Live => {}
-    }
-    let Some(rates) = &shared.rates else {
-        return Source::Nothing("Counting; first figures after one second.");
-    };
-    let test = test.map(|test| TestNow {
-        workers: test.workload.targets.len() * usize::try_from(test.workload.jobs).unwrap_or(1),
-        is_polled: test.workload.hipri,
-        reached: reached(test),
-    });
-    let inputs =
-        Inputs { machine: &shared.machine, rates, activity: &shared.activity, test, units: shared.units };
-    Source::Now(of(&inputs))
 }
 
 /// The limit that most targets of a test are expected to reach, if together they read at least 95 % of that.

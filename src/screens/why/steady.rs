@@ -1,8 +1,8 @@
 //! The sentence under a steady load: a rule that is shown stays until looks clearly contradict it.
 
-use crate::report::why::{Found, Sentence, Stays};
+use crate::report::why::{Found, Sentence};
 
-/// Looks in a row that find another rule, or that clearly contradict a sampled one, before the shown one goes.
+/// Looks in a row that find another rule, or that clearly contradict the shown one, before that goes.
 const LOOKS: u8 = 2;
 /// Looks in a row that find the same other rule before the shown one goes although it is not contradicted.
 const PATIENCE: u8 = 5;
@@ -26,27 +26,27 @@ impl Steady {
     }
 
     /// Takes what a look at the counters found.
-    pub(super) fn take(&mut self, found: Found, with_test: bool) {
+    pub(super) fn take(&mut self, found: Found, with_test: bool, is_other_load: bool) {
         let Found { first, shown: held } = found;
         let in_row = match self.last {
             Some((rule, looks)) if rule == first.rule => looks.saturating_add(1),
             _ => 1,
         };
         self.last = Some((first.rule, in_row));
-        let is_other_load = self.shown.is_none() || self.with_test != with_test;
+        let is_other_load = is_other_load || self.shown.is_none() || self.with_test != with_test;
         let shown = self.shown.as_ref().filter(|shown| !is_other_load && shown.rule != first.rule);
         let Some(shown) = shown else {
             // The same rule with figures of now, or another load.
             *self = Self { shown: Some(first), with_test, missed: 0, last: self.last };
             return;
         };
-        let (goes, missed) = match (held, shown.stays) {
+        let (goes, missed) = match (held, shown.is_fallback) {
             (Some(held), _) => {
                 self.shown = Some(held);
                 (in_row >= PATIENCE, 0)
             }
-            (None, Stays::Counted) => (true, 0),
-            (None, Stays::Sampled | Stays::Fallback) => {
+            (None, true) => (true, 0),
+            (None, false) => {
                 let missed = self.missed.saturating_add(1);
                 (in_row >= LOOKS || missed >= LOOKS, missed)
             }
@@ -76,10 +76,10 @@ mod tests {
     use super::*;
     use crate::report::why::Panel;
 
-    /// A look that finds this rule; one in capitals is of counters.
+    /// A look that finds this rule; one in capitals is a fallback.
     fn found(rule: &'static str) -> Sentence {
-        let stays = if rule == rule.to_uppercase() { Stays::Counted } else { Stays::Sampled };
-        Sentence { rule, text: rule.to_owned(), panels: [Panel::Cpus, Panel::Threads], stays }
+        let is_fallback = rule == rule.to_uppercase();
+        Sentence { rule, text: rule.to_owned(), panels: [Panel::Cpus, Panel::Threads], is_fallback }
     }
 
     fn look(rule: &'static str, held: bool, steady: &Steady) -> Found {
@@ -93,36 +93,38 @@ mod tests {
         looks
             .iter()
             .map(|rule| {
-                steady.take(look(rule, held, &steady), false);
+                steady.take(look(rule, held, &steady), false, false);
                 steady.of(found("?"), false).text
             })
             .collect()
     }
 
     #[test]
-    fn a_rule_of_samples_goes_when_two_looks_contradict_it() {
+    fn a_rule_goes_when_two_looks_contradict_it() {
         assert_eq!(shown(&["a", "b", "a", "b", "a"], false), "aaaaa");
         assert_eq!(shown(&["a", "b", "b", "b", "a"], false), "aabbb");
         assert_eq!(shown(&["a", "b", "c", "b", "c"], false), "aaccc", "a rule that no longer fires goes");
     }
 
     #[test]
-    fn a_rule_of_counters_goes_when_they_contradict_it() {
-        assert_eq!(shown(&["A", "b", "b", "A"], false), "Abbb");
+    fn a_fallback_goes_at_once() {
+        assert_eq!(shown(&["A", "b", "A", "b", "b"], false), "Abbbb");
     }
 
     #[test]
     fn a_rule_that_holds_stays_until_another_one_is_found_again_and_again() {
-        assert_eq!(shown(&["A", "B", "c", "B", "c", "B", "B"], true), "AAAAAAA");
-        assert_eq!(shown(&["A", "B", "B", "B", "B", "B", "A"], true), "AAAAABB");
+        assert_eq!(shown(&["a", "b", "c", "b", "c", "b", "b"], true), "aaaaaaa");
+        assert_eq!(shown(&["a", "b", "b", "b", "b", "b", "a"], true), "aaaaabb");
     }
 
     #[test]
     fn another_load_has_its_sentence_at_once() {
         let mut steady = Steady::default();
-        steady.take(look("a", false, &steady), false);
+        steady.take(look("a", false, &steady), false, false);
         assert_eq!(steady.of(found("b"), true).text, "b");
-        steady.take(look("c", false, &steady), true);
+        steady.take(look("c", false, &steady), true, false);
         assert_eq!(steady.of(found("b"), true).text, "c");
+        steady.take(look("d", true, &steady), true, true);
+        assert_eq!(steady.of(found("b"), true).text, "d", "the load ended or another began");
     }
 }

@@ -12,7 +12,7 @@ use crate::{
         activity::{Activity, ThreadActivity},
     },
     model::{Problem, ProblemKind},
-    screens::Screen,
+    screens::{News, Screen},
     source::{self, origin::Origin},
     ui::message::MachineRead,
 };
@@ -62,7 +62,9 @@ fn shared(size: (u16, u16)) -> Shared {
 fn every_panel_has_a_place_or_is_named_as_hidden() {
     for (width, height) in [(80, 17), (100, 24), (120, 29), (200, 49), (300, 89)] {
         let shared = shared((width, height + 12));
-        let Source::Now(sentence) = source(&shared, sentence) else { panic!("there are rates") };
+        let Source::Now(sentence) = Why::default().found(&shared, sentence) else {
+            panic!("there are rates")
+        };
         for chosen in PANELS.map(Some).into_iter().chain([None]) {
             let state = Why { chosen, ..Why::default() };
             let area = Rect::new(0, 2, width, height);
@@ -87,7 +89,7 @@ fn every_panel_has_a_place_or_is_named_as_hidden() {
 fn the_sentence_chooses_the_panels_until_the_user_does() {
     let shared = shared((80, 24));
     let mut state = Why::default();
-    let Source::Now(sentence) = source(&shared, sentence) else { panic!("there are rates") };
+    let Source::Now(sentence) = Why::default().found(&shared, sentence) else { panic!("there are rates") };
     assert_eq!(state.focus(&sentence), sentence.panels[0]);
     state.sideways(1, &shared);
     assert_eq!(state.focus(&sentence), Panel::Threads);
@@ -153,4 +155,99 @@ fn what_a_table_lacks_has_one_row_where_the_table_needs_the_others() {
         ],
         "files of one reason are one line"
     );
+}
+
+/// A look of a live screen at fio, which waits for its reads, beside a CPU hog that keeps it from its CPU in some looks.
+fn look_at(shared: &mut Shared, second: u64, waits: f64) {
+    use crate::{
+        counters::{
+            CpuShares, DiskRates,
+            activity::{ProcessRates, ThreadKind},
+        },
+        text::Label,
+    };
+    let drive = shared.machine.hardware_drives().next().unwrap().name.clone();
+    let busy = CpuShares { usr: 98.0, idl: 2.0, ..CpuShares::default() };
+    let disk = DiskRates { reads: 20e3, read_bytes: 80e6, queue_depth: 12.0, ..DiskRates::default() };
+    shared.now = std::time::Duration::from_secs(second);
+    shared.rates = Some(Rates {
+        elapsed: std::time::Duration::from_secs(1),
+        cpu: Some(busy),
+        cpus: (0..2).map(|cpu| (cpu, busy)).collect(),
+        disks: std::iter::once((drive, disk)).collect(),
+        ..Rates::default()
+    });
+    let process = |pid, name, read, cpus| ProcessRates {
+        pid,
+        command: Label::new(name),
+        read_bytes: Some(read),
+        written_bytes: Some(0.0),
+        called_read: Some(read),
+        called_write: Some(0.0),
+        cpus,
+        drives: None,
+    };
+    let kind = |state, wchan: Option<&str>| ThreadKind {
+        state,
+        command: Label::new("fio"),
+        is_kernel: false,
+        syscall: None,
+        wchan: wchan.map(Label::new),
+        stack: None,
+    };
+    let kinds = vec![(kind('S', Some("io_cqring_wait")), waits), (kind('R', None), 1.0 - waits)];
+    let threads = ThreadActivity { kinds, samples: 4, seen: 2, total: 2, ..ThreadActivity::default() };
+    let processes = vec![process(1, "fio", 80e6, 0.2), process(2, "yes", 0.0, 1.7)];
+    shared.activity = Activity { threads: Some(threads), processes: Some(processes), ..Activity::default() };
+}
+
+#[test]
+fn a_hog_beside_reads_that_wait_now_and_then_does_not_alternate_with_the_drives() {
+    let mut shared = shared((120, 40));
+    let mut state = Why::default();
+    let mut rules = Vec::new();
+    // Looks of few samples: fio is found waiting in all of them, in none, or in half.
+    for (second, waits) in
+        [0.5, 1.0, 0.0, 1.0, 0.25, 0.75, 0.0, 1.0, 0.5, 0.0, 1.0, 0.25].into_iter().enumerate()
+    {
+        look_at(&mut shared, second as u64, waits);
+        state.hear(News::Findings, &shared);
+        let Source::Now(sentence) = state.source(&shared) else { panic!("there are rates") };
+        rules.push(sentence.rule);
+    }
+    let changes = rules.windows(2).filter(|pair| pair[0] != pair[1]).count();
+    assert!(changes <= 1, "{rules:?}");
+    // fio always waits now: the hog is not in its way.
+    for second in 12..18 {
+        look_at(&mut shared, second, 1.0);
+        state.hear(News::Findings, &shared);
+    }
+    let Source::Now(sentence) = state.source(&shared) else { panic!("there are rates") };
+    assert_eq!(sentence.rule, "drives");
+    assert!(sentence.text.starts_with("fio waits in io_cqring_wait"), "{}", sentence.text);
+}
+
+#[test]
+fn a_load_that_ends_takes_its_sentence_along_and_panels_show_what_the_sentence_is_made_of() {
+    let mut shared = shared((120, 40));
+    let mut state = Why::default();
+    for second in 0..6 {
+        look_at(&mut shared, second, if second == 5 { 0.0 } else { 1.0 });
+        state.hear(News::Findings, &shared);
+    }
+    let Source::Now(sentence) = state.source(&shared) else { panic!("there are rates") };
+    let contents = Contents::new(&state, &shared);
+    let (_, activity) = state.evidence.shown(&shared).unwrap();
+    let waits = &activity.threads.as_ref().unwrap().kinds;
+    assert_eq!(sentence.rule, "drives", "{}", sentence.text);
+    assert!(waits.iter().any(|(kind, mean)| kind.state == 'S' && *mean == 0.75), "{waits:?}");
+    assert!(contents.rows(Panel::Threads, &shared, 60).needed > 4, "both kinds have a row");
+    for second in 6..8 {
+        look_at(&mut shared, second, 0.0);
+        shared.rates.as_mut().unwrap().disks.clear();
+        shared.activity.processes = Some(Vec::new());
+        state.hear(News::Findings, &shared);
+    }
+    let Source::Now(sentence) = state.source(&shared) else { panic!("there are rates") };
+    assert_eq!(sentence.rule, "idle", "{}", sentence.text);
 }

@@ -2,7 +2,7 @@
 
 use ratatui::layout::{Position, Rect};
 
-use super::{COMMANDS, Places, SLEEPING, STACKS, Source, Why, draw, draw::Contents, source};
+use super::{COMMANDS, Places, SLEEPING, STACKS, Source, Why, draw, draw::Contents};
 use crate::{
     report::why::{PANELS, Panel, Sentence, look},
     screens::{
@@ -52,11 +52,11 @@ impl Screen for Why {
 
     fn hear(&mut self, news: News, shared: &Shared) {
         // Findings follow every look at the counters.
-        if news == News::Findings
-            && self.history.take(shared)
-            && let Source::Now(found) = source(shared, |inputs| look(inputs, self.steady.rule()))
-        {
-            self.steady.take(found, shared.tests.running().is_some());
+        if news == News::Findings && self.history.take(shared) {
+            let is_other_load = self.evidence.take(shared);
+            if let Source::Now(found) = self.found(shared, |inputs| look(inputs, self.steady.rule())) {
+                self.steady.take(found, shared.tests.running().is_some(), is_other_load);
+            }
         }
     }
 
