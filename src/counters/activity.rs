@@ -101,6 +101,13 @@ pub struct ProcessCounters {
     pub called_write: Option<u64>,
     /// Ticks of CPU time, user and system; ended children are not contained.
     pub cpu: u64,
+    /// The four I/O counters without those of children that it has waited for, where they are known apart: a single thread's own
+    /// (`/proc/PID/task/PID/io`).
+    pub own: Option<[Option<u64>; 4]>,
+    /// Ticks of CPU time of children that it has waited for.
+    pub child_cpu: u64,
+    /// Command of the children that were seen reading, writing or running.
+    pub child: Option<Label>,
     /// Drives that its control group's `io.stat` or its open files name; `None` where that cannot be known.
     pub drives: Option<Vec<DriveName>>,
 }
@@ -114,11 +121,13 @@ pub struct ProcessSample {
     pub problems: Vec<Problem>,
 }
 
-/// Rates of one process.
+/// Rates of one process, or of short ones that a process has waited for.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ProcessRates {
-    /// Its number.
+    /// Its number; of ended processes that of their parent.
     pub pid: u32,
+    /// Whether these are children of `pid` that ended, as far as no sample saw them.
+    pub has_ended: bool,
     /// `comm`.
     pub command: Label,
     /// Bytes read from storage per second; `None` where it cannot be known.
@@ -195,6 +204,21 @@ impl ProcessCounters {
     /// Those of `/proc/PID/io`. They contain those of children that the process has waited for (`wait_task_zombie` in kernel/exit.c).
     const fn io(&self) -> [Option<u64>; 4] {
         [self.read_bytes, self.written_bytes, self.called_read, self.called_write]
+    }
+
+    /// What its parent gets when it ends: I/O counters and ticks.
+    const fn left(&self) -> [u64; 5] {
+        let [read, written, called_read, called_write] = self.io();
+        let io = [read, written, called_read, called_write];
+        let mut left = [0, 0, 0, 0, self.cpu.saturating_add(self.child_cpu)];
+        let mut at = 0;
+        while at < io.len() {
+            if let Some(count) = io[at] {
+                left[at] = count;
+            }
+            at += 1;
+        }
+        left
     }
 }
 
@@ -288,53 +312,72 @@ pub fn process_rates(
     let of = |(pid, now): (&u32, &ProcessCounters)| {
         let then = before.processes.get(pid).filter(|then| then.started == now.started);
         let children = ended.get(pid).copied().unwrap_or_default();
-        let grown = then.map_or(now.io(), |then| growth(then, now));
-        let rate = |at: usize| Some(grown[at]?.saturating_sub(children[at]) as f64 / seconds);
-        let [read_bytes, written_bytes, called_read, called_write] = std::array::from_fn(rate);
-        let rates = ProcessRates {
-            pid: *pid,
-            command: now.command.clone(),
-            read_bytes,
-            written_bytes,
-            called_read,
-            called_write,
-            cpus: now.cpu.saturating_sub(then.map_or(0, |then| then.cpu)) as f64 / ticks / seconds,
-            drives: now.drives.clone(),
+        let grown = then.map_or(now.io(), |then| growth(then.io(), now.io()));
+        let own = then.and_then(|then| Some(growth(then.own?, now.own?)));
+        let ticks_since = |now: u64, then: Option<u64>| now.saturating_sub(then.unwrap_or(0));
+        let rates = |counts: [Option<u64>; 4], cpu: u64| {
+            let [read_bytes, written_bytes, called_read, called_write] =
+                counts.map(|count| Some(count? as f64 / seconds));
+            ProcessRates {
+                pid: *pid,
+                has_ended: false,
+                command: now.command.clone(),
+                read_bytes,
+                written_bytes,
+                called_read,
+                called_write,
+                cpus: cpu as f64 / ticks / seconds,
+                drives: now.drives.clone(),
+            }
         };
-        let moved = [rates.read_bytes, rates.written_bytes, rates.called_read, rates.called_write];
-        (rates.cpus > 0.0 || moved.iter().flatten().any(|bytes| *bytes > 0.0)).then_some(rates)
+        let less = |from: [Option<u64>; 4], of: &dyn Fn(usize) -> u64| {
+            std::array::from_fn(|at| Some(from[at]?.saturating_sub(of(at))))
+        };
+        // What no sample saw of its children is its own where the two cannot be told apart.
+        let unseen = less(grown, &|at| children[at]);
+        let cpu = ticks_since(now.cpu, then.map(|then| then.cpu));
+        let Some((own, child)) = own.zip(now.child.as_ref()) else { return [Some(rates(unseen, cpu)), None] };
+        let child_cpu =
+            ticks_since(now.child_cpu, then.map(|then| then.child_cpu)).saturating_sub(children[4]);
+        let of_children = rates(less(unseen, &|at| own[at].unwrap_or(0)), child_cpu);
+        [Some(rates(own, cpu)), Some(ProcessRates { has_ended: true, command: child.clone(), ..of_children })]
     };
-    let mut all: Vec<ProcessRates> = after.processes.iter().filter_map(of).collect();
+    let did = |rates: &ProcessRates| {
+        let moved = [rates.read_bytes, rates.written_bytes, rates.called_read, rates.called_write];
+        rates.cpus > 0.0 || moved.iter().flatten().any(|bytes| *bytes > 0.0)
+    };
+    let mut all: Vec<ProcessRates> = after.processes.iter().flat_map(of).flatten().filter(did).collect();
     all.sort_by(ProcessRates::order);
     all
 }
 
 /// What the counters of `/proc/PID/io` grew by; `None` where one is unknown or decreased.
-fn growth(before: &ProcessCounters, after: &ProcessCounters) -> [Option<u64>; 4] {
-    let (before, after) = (before.io(), after.io());
+fn growth(before: [Option<u64>; 4], after: [Option<u64>; 4]) -> [Option<u64>; 4] {
     std::array::from_fn(|at| after[at]?.checked_sub(before[at]?))
 }
 
 /// What processes got from children that ended since the earlier sample, as far as that sample has it: the last counters of each,
 /// under its nearest ancestor that lives on. An ancestor that grew by less in any counter has not waited for the child.
-fn ended_children(before: &ProcessSample, after: &ProcessSample) -> HashMap<u32, [u64; 4]> {
+fn ended_children(before: &ProcessSample, after: &ProcessSample) -> HashMap<u32, [u64; 5]> {
     // Numbers are used again: parents that seem to go in a circle end here.
     const GENERATIONS: usize = 64;
     let lives = |pid: u32, then: &ProcessCounters| {
         after.processes.get(&pid).filter(|now| now.started == then.started)
     };
-    let mut ended: HashMap<u32, [u64; 4]> = HashMap::new();
+    let mut ended: HashMap<u32, [u64; 5]> = HashMap::new();
     for (pid, last) in &before.processes {
         if lives(*pid, last).is_some() {
             continue;
         }
         let parent = |child: &ProcessCounters| Some((child.parent, before.processes.get(&child.parent)?));
         let ancestors = std::iter::successors(parent(last), |(_, child)| parent(child)).take(GENERATIONS);
-        let living = |(pid, then): (u32, &ProcessCounters)| Some((pid, growth(then, lives(pid, then)?)));
+        let living =
+            |(pid, then): (u32, &ProcessCounters)| Some((pid, growth(then.io(), lives(pid, then)?.io())));
         let Some((ancestor, grown)) = { ancestors }.find_map(living) else { continue };
         let sum = ended.entry(ancestor).or_default();
-        let last = last.io();
-        let with: [u64; 4] = std::array::from_fn(|at| sum[at].saturating_add(last[at].unwrap_or(0)));
+        let left = last.left();
+        let with: [u64; 5] = std::array::from_fn(|at| sum[at].saturating_add(left[at]));
+        // Ticks are rounded: they prove nothing.
         if with.iter().zip(grown).all(|(sum, grown)| grown.is_none_or(|grown| *sum <= grown)) {
             *sum = with;
         }
@@ -357,6 +400,9 @@ mod tests {
             called_read: None,
             called_write: None,
             cpu: read / 100,
+            own: None,
+            child_cpu: 0,
+            child: None,
             drives: None,
         };
         let sample = |all: &[(u32, ProcessCounters)]| ProcessSample {
@@ -398,6 +444,9 @@ mod tests {
             called_read: Some(moved[1]),
             called_write: Some(0),
             cpu: 0,
+            own: None,
+            child_cpu: 0,
+            child: None,
             drives: None,
         };
         let read = |before: &[(u32, ProcessCounters)], after: &[(u32, ProcessCounters)]| {
@@ -430,5 +479,57 @@ mod tests {
         assert_eq!(read(&before, &[shell([1100, 1302])]), [(2, Some(0.0), Some(2.0))]);
         let circle = [(6, process(1, 7, [1, 1])), (7, process(1, 6, [1, 1])), shell([0, 0])];
         assert_eq!(read(&circle, &[shell([1, 1])]), [(2, Some(1.0), Some(1.0))]);
+    }
+
+    #[test]
+    fn short_children_are_named_and_their_shell_keeps_its_own() {
+        let shell = |own: u64, of_children: u64, child_cpu| ProcessCounters {
+            started: 1,
+            parent: 0,
+            command: Label::new("bash"),
+            read_bytes: Some(0),
+            written_bytes: Some(of_children),
+            called_read: Some(own + of_children),
+            called_write: Some(of_children),
+            cpu: 2,
+            own: Some([Some(0), Some(0), Some(own), Some(0)]),
+            child_cpu,
+            child: Some(Label::new("dd")),
+            drives: None,
+        };
+        let dd = ProcessCounters {
+            parent: 7,
+            command: Label::new("dd"),
+            own: None,
+            child: None,
+            cpu: 10,
+            ..shell(300, 300, 0)
+        };
+        let sample = |all: &[(u32, &ProcessCounters)]| ProcessSample {
+            processes: all.iter().map(|(pid, process)| (*pid, (*process).clone())).collect(),
+            problems: Vec::new(),
+        };
+        // A child that the first sample saw ended, and others that no sample saw.
+        let before = sample(&[(7, &shell(10, 1000, 5)), (8, &dd)]);
+        let after = sample(&[(7, &shell(15, 6000, 75))]);
+        let rates = process_rates(&before, &after, Duration::from_secs(1), 100.0);
+        let of: Vec<_> = rates
+            .iter()
+            .map(|one| (one.command.as_str(), one.pid, one.has_ended, one.written_bytes))
+            .collect();
+        assert_eq!(of, [("dd", 7, true, Some(4700.0)), ("bash", 7, false, Some(0.0))]);
+        assert_eq!((rates[0].cpus, rates[1].called_read), (0.6, Some(5.0)));
+        // Without counters of its own they stay with the shell.
+        let whole = |mut shell: ProcessCounters| {
+            shell.own = None;
+            shell
+        };
+        let (before, after) =
+            (sample(&[(7, &whole(shell(10, 1000, 5)))]), sample(&[(7, &whole(shell(15, 6000, 75)))]));
+        let rates = process_rates(&before, &after, Duration::from_secs(1), 100.0);
+        assert_eq!(
+            (rates.len(), rates[0].command.as_str(), rates[0].written_bytes),
+            (1, "bash", Some(5000.0))
+        );
     }
 }

@@ -5,22 +5,21 @@ mod by_threads;
 pub(crate) mod grid;
 pub(crate) mod lines;
 pub(crate) mod profile;
+mod programs;
 pub(crate) mod tables;
 pub(crate) mod waits;
 
-use std::{collections::BTreeMap, fmt::Write as _};
+use std::fmt::Write as _;
 
 use self::{
     busy::{all_cpus, interrupts, other_programs, shares, steal},
     by_threads::{drives, latency, page_cache, threads, throttling, turns, writeback},
+    programs::{Program, programs},
     tables::{Split, nearest_limit},
     waits::{Wait, Waiters},
 };
 use crate::{
-    counters::{
-        DiskRates, Rates,
-        activity::{Activity, ProcessRates},
-    },
+    counters::{DiskRates, Rates, activity::Activity},
     machine::Machine,
     model::DriveName,
     units::{BytesPerSecond, UnitSystem, count, counted},
@@ -166,7 +165,7 @@ const RULES: &[Rule] = &[
     },
     Rule {
         id: "latency",
-        fires: "at least half of a command's active threads wait for completions while no drive has 1.5 I/Os in flight on average",
+        fires: "at least half of a command's active threads wait for completions while no drive has 1.5 I/Os in flight on average, or its one thread waits for one I/O after the other and a drive has that in flight half of the time",
         panels: [Panel::Threads, Panel::Cpus],
         is_fallback: false,
         says: latency,
@@ -278,6 +277,8 @@ struct Facts<'a> {
     written: f64,
     /// I/Os per second.
     ios: f64,
+    /// Processes by command, a command's ended processes among them.
+    programs: Vec<Program>,
     /// The command that moves more than half of what all processes move, as threads have it.
     mover: Option<String>,
     /// The drive with most I/Os in flight.
@@ -298,13 +299,18 @@ impl<'a> Facts<'a> {
         let disks = || of(software > SERVED_FROM_MEMORY * hardware);
         // A sum of nothing is -0.0.
         let sum = |value: fn(&DiskRates) -> f64| disks().fold(0.0, |sum, (_, disk)| sum + value(disk));
+        let programs = programs(inputs.activity);
+        let all: f64 = programs.iter().map(Program::moved).sum();
+        let mover = programs.iter().find(|program| 2.0 * program.moved() > all);
+        let mover = mover.map(|program| program.command.clone());
         Self {
             inputs,
             is_shown: false,
             read: sum(|disk| disk.read_bytes),
             written: sum(|disk| disk.written_bytes),
             ios: sum(|disk| disk.reads + disk.writes),
-            mover: mover(inputs.activity),
+            programs,
+            mover,
             deepest: disks().max_by(|(_, a), (_, b)| a.queue_depth.total_cmp(&b.queue_depth)),
         }
     }
@@ -377,6 +383,15 @@ impl<'a> Facts<'a> {
         found.filter(is_of)
     }
 
+    /// The one thread that waits for one I/O after the other, by the time in which a drive has that in flight: a thread that waits for
+    /// 50 us at a time is seldom found waiting.
+    fn one_at_a_time(&self) -> Option<Waiters<'a>> {
+        let (_, disk) = self.deepest?;
+        let is_one = (self.least(0.5, 0.4)..self.most(1.2, 1.5)).contains(&disk.queue_depth);
+        let waiters = self.waiters_of(Wait::Completion, 0.1).filter(|_| is_one)?;
+        (waiters.is_one_each() && waiters.is_one_thread()).then_some(waiters)
+    }
+
     /// Whether the threads of the program that moves most wait for I/O most of the time, where no test runs.
     fn mover_waits(&self) -> bool {
         let waits = [Wait::Completion, Wait::PageCache, Wait::Writeback, Wait::Throttle];
@@ -384,17 +399,9 @@ impl<'a> Facts<'a> {
         let part = self.most(0.5, 0.75);
         self.inputs.test.is_none()
             && self.mover.is_some()
-            && waits.into_iter().any(|wait| self.waiters_of(wait, part).is_some())
+            && (self.one_at_a_time().is_some()
+                || waits.into_iter().any(|wait| self.waiters_of(wait, part).is_some()))
     }
-}
-
-fn mover(activity: &Activity) -> Option<String> {
-    let mut sums: BTreeMap<String, f64> = BTreeMap::new();
-    for process in activity.processes.iter().flatten() {
-        *sums.entry(waits::starred(process.command.as_str())).or_default() += process.moved();
-    }
-    let all: f64 = sums.values().sum();
-    sums.into_iter().find(|(_, moved)| 2.0 * moved > all).map(|(command, _)| command)
 }
 
 fn polling(facts: &Facts<'_>) -> Option<String> {
@@ -441,46 +448,34 @@ fn expected(facts: &Facts<'_>) -> Option<String> {
 
 fn cached_writes(facts: &Facts<'_>) -> Option<String> {
     let (times, more) = (facts.least(5.0, 3.0), facts.least(20e6, 10e6));
-    let processes = facts.inputs.activity.processes.as_ref()?;
-    let bytes = |process: &ProcessRates| process.written_bytes.unwrap_or(0.0);
-    let most = processes.iter().max_by(|a, b| bytes(a).total_cmp(&bytes(b)))?;
-    let written = bytes(most);
+    let most = facts.programs.iter().max_by(|a, b| a.written.total_cmp(&b.written))?;
+    let written = most.written;
     (written >= times * facts.written && written >= facts.written + more).then(|| {
         let (rate, drives) = (facts.rate(written), facts.rate_or_nothing(facts.written));
-        match one_busy_cpu(most) {
+        match facts.one_busy_cpu(most) {
             Some(busy) => format!("{busy}; it writes {rate} to the page cache, the drives write {drives}"),
-            None => format!("{} writes {rate} to the page cache; the drives write {drives}", most.command),
+            None => format!("{} writes {rate} to the page cache; the drives write {drives}", most.name),
         }
     })
 }
 
 fn cached(facts: &Facts<'_>) -> Option<String> {
     let (times, more) = (facts.least(5.0, 3.0), facts.least(200e6, 100e6));
-    let processes = facts.inputs.activity.processes.as_ref()?;
-    let most = processes
-        .iter()
-        .max_by(|a, b| a.called_read.unwrap_or(0.0).total_cmp(&b.called_read.unwrap_or(0.0)))?;
-    let called = most.called_read?;
+    let most = facts.programs.iter().max_by(|a, b| a.called_read.total_cmp(&b.called_read))?;
+    let called = most.called_read;
     // What it reads it writes to a drive: the writes are its work, and its source need not be one.
-    let writes = most.written_bytes.unwrap_or(0.0) >= 0.5 * called;
+    let writes = most.written >= 0.5 * called;
     (!writes && called >= times * facts.read && called >= facts.read + more).then(|| {
         let (rate, drives) = (facts.rate(called), facts.rate_or_nothing(facts.read));
-        match one_busy_cpu(most) {
+        match facts.one_busy_cpu(most) {
             Some(busy) => format!("{busy}; its read calls return {rate}, the drives read {drives}"),
             None => format!(
                 "Read calls of {} return {rate}, the drives read {drives}: the page cache, a pipe or a device \
                  file such as /dev/urandom answers",
-                most.command
+                most.name
             ),
         }
     })
-}
-
-/// `dd keeps one CPU busy: one thread is the limit`; more than one CPU says nothing of threads.
-fn one_busy_cpu(process: &ProcessRates) -> Option<String> {
-    (0.9..1.1)
-        .contains(&process.cpus)
-        .then(|| format!("{} keeps one CPU busy: one thread is the limit", process.command))
 }
 
 fn queue(facts: &Facts<'_>) -> Option<String> {
@@ -525,20 +520,19 @@ fn idle(facts: &Facts<'_>) -> String {
     }
 }
 
-/// The process that keeps one CPU busy, where others do little.
+/// The program that keeps one CPU busy, where others do little.
 fn one_busy_cpu_of(facts: &Facts<'_>) -> Option<String> {
-    let processes = facts.inputs.activity.processes.as_ref()?;
-    let first = processes.iter().max_by(|a, b| a.cpus.total_cmp(&b.cpus))?;
-    let all: f64 = processes.iter().map(|process| process.cpus).sum();
+    let first = facts.programs.iter().max_by(|a, b| a.cpus.total_cmp(&b.cpus))?;
+    let all: f64 = facts.programs.iter().map(|program| program.cpus).sum();
     let is_alone = all - first.cpus < 0.3;
-    let called = first.called_read.unwrap_or(0.0) + first.called_write.unwrap_or(0.0);
+    let called = first.called_read + first.called_write;
     let moves = if called >= 1e6 {
         format!(" for {} of read and write calls", facts.rate(called))
     } else {
         String::new()
     };
     (is_alone && (0.9..1.1).contains(&first.cpus))
-        .then(|| format!("{} keeps one CPU busy{moves}", first.command))
+        .then(|| format!("{} keeps one CPU busy{moves}", first.name))
 }
 
 #[cfg(test)]

@@ -214,6 +214,7 @@ pub fn activity(machine: &Machine, workload: &Workload, rates: &Rates) -> Activi
     let process = ProcessRates {
         // No process reads; the number is that of none.
         pid: 0,
+        has_ended: false,
         command: Label::new("iodyno"),
         read_bytes: Some(rates.disks.values().map(|disk| disk.read_bytes).sum()),
         written_bytes: Some(0.0),

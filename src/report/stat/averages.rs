@@ -17,7 +17,7 @@ pub(crate) struct Averages {
     rates: Rates,
     levels: Levels,
     threads: Option<Threads>,
-    processes: Option<BTreeMap<(u32, Label), Process>>,
+    processes: Option<BTreeMap<(u32, Label, bool), Process>>,
     profile: Option<Profile>,
     /// Cycles, instructions, and the seconds in which they were counted.
     hardware: Option<(Hardware, f64)>,
@@ -107,7 +107,7 @@ impl Averages {
             let seconds = rates.elapsed.as_secs_f64();
             let all = self.processes.get_or_insert_default();
             for process in processes {
-                all.entry((process.pid, process.command.clone()))
+                all.entry((process.pid, process.command.clone(), process.has_ended))
                     .and_modify(|sum| sum.add(process, seconds))
                     .or_insert_with(|| Process::new(process, seconds));
             }

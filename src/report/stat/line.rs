@@ -129,6 +129,9 @@ struct Thread {
 struct Process {
     pid: u32,
     command: String,
+    /// Children of `pid` that ended.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    ended: bool,
     read_bytes_per_second: Option<f64>,
     write_bytes_per_second: Option<f64>,
     cpus: f64,
@@ -270,6 +273,7 @@ impl Line {
                 let process = |rates: &crate::counters::activity::ProcessRates| Process {
                     pid: rates.pid,
                     command: rates.command.to_string(),
+                    ended: rates.has_ended,
                     read_bytes_per_second: rates.read_bytes,
                     write_bytes_per_second: rates.written_bytes,
                     cpus: rates.cpus,

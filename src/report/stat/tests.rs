@@ -74,6 +74,7 @@ fn second(machine: &Machine) -> (Rates, Activity) {
     ];
     let process = ProcessRates {
         pid: 42,
+        has_ended: false,
         command: Label::new("dd"),
         read_bytes: Some(4_194_304.0),
         written_bytes: None,

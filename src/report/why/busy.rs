@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 
 use super::{
     Activity, Facts,
+    programs::Program,
     tables::{self, Split},
     waits,
 };
-use crate::counters::activity::{ProcessRates, ThreadKind};
+use crate::counters::activity::ThreadKind;
 
 pub(super) fn interrupts(facts: &Facts<'_>) -> Option<String> {
     let most = facts.least(80.0, 65.0);
@@ -42,8 +43,8 @@ fn full(facts: &Facts<'_>) -> Option<(Split, String)> {
 pub(super) fn other_programs(facts: &Facts<'_>) -> Option<String> {
     let (all, which) = full(facts)?;
     let commands = others(facts, all, facts.least(0.5, 0.35))?;
-    // Busy CPUs do not slow down what waits for something else.
-    (!facts.mover_waits()).then(|| {
+    // Busy CPUs do not slow down what waits for something else, or a thread that has a CPU.
+    (!facts.mover_waits() && !facts.one_thread_is_full()).then(|| {
         format!(
             "{which} busy, most of the time with {commands}: other programs are the limit, not the drives"
         )
@@ -57,17 +58,19 @@ pub(super) fn all_cpus(facts: &Facts<'_>) -> Option<String> {
     if facts.mover_waits() && strangers(facts) > 0.5 * busy {
         return None;
     }
+    // More CPUs would not help a thread that has one.
+    if facts.one_thread_is_full() && facts.inputs.rates.cpus.len() > 1 {
+        return None;
+    }
     Some(format!("{which} busy ({}): the CPUs are the limit", shares(all)))
 }
 
 /// CPUs that programs other than the one that moves most keep busy.
 fn strangers(facts: &Facts<'_>) -> f64 {
-    let all = facts.inputs.activity.processes.iter().flatten();
-    let is_other = |process: &&ProcessRates| {
-        let command = waits::starred(process.command.as_str());
-        Some(&command) != facts.mover.as_ref() && !is_kernel(facts, &command)
+    let is_other = |program: &&Program| {
+        Some(&program.command) != facts.mover.as_ref() && !is_kernel(facts, &program.command)
     };
-    all.filter(is_other).map(|process| process.cpus).sum()
+    facts.programs.iter().filter(is_other).map(|program| program.cpus).sum()
 }
 
 /// The kernel's threads have no I/O of their own, but encrypt, reclaim and write back for others.

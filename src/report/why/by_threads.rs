@@ -5,7 +5,7 @@ use super::{
     tables::{self, Split},
     waits::{self, Wait},
 };
-use crate::machine::Drive;
+use crate::{machine::Drive, units::Micros};
 
 pub(super) fn page_cache(facts: &Facts<'_>) -> Option<String> {
     let waiters = facts.waiters(Wait::PageCache)?;
@@ -48,11 +48,19 @@ pub(super) fn latency(facts: &Facts<'_>) -> Option<String> {
     }
     let most = facts.most(1.5, 2.5);
     let (name, disk) = facts.deepest.filter(|(_, disk)| disk.queue_depth < most && disk.queue_depth > 0.0)?;
-    let words = completions(facts)?;
+    let waiters = facts.one_at_a_time().or_else(|| facts.waiters(Wait::Completion));
+    let waiters = waiters.filter(|_| facts.is_moving())?;
+    let words = waiters.words(facts.inputs.test);
     let depth = disk.queue_depth.max(0.1);
     // All alike: none of them is the slow one.
     let of = if facts.alike(disk.queue_depth) > 1 { "the drives" } else { name.as_str() };
-    Some(format!("{words}: the latency of {of} at queue depth {depth:.1} is the limit"))
+    if !waiters.is_one_each() {
+        return Some(format!("{words}: the latency of {of} at queue depth {depth:.1} is the limit"));
+    }
+    let at_a_time = if waiters.is_one_thread() { "one I/O at a time" } else { "each for one I/O at a time" };
+    let await_ms = if disk.reads >= disk.writes { disk.read_await_ms } else { disk.write_await_ms };
+    let time = await_ms.map_or_else(String::new, |ms| format!(", {},", Micros(1e3 * ms)));
+    Some(format!("{words}, {at_a_time} (queue depth {depth:.1}): the latency of {of}{time} is the limit"))
 }
 
 pub(super) fn drives(facts: &Facts<'_>) -> Option<String> {
@@ -91,15 +99,17 @@ pub(super) fn threads(facts: &Facts<'_>) -> Option<String> {
     let (name, command, spent) = if test.is_some() {
         ("Workers".to_owned(), waits::WORKERS, f64::INFINITY)
     } else {
-        let first = activity.processes.as_ref()?.first()?;
+        let command = facts.mover.as_ref()?;
+        let first = facts.programs.iter().find(|program| program.command == *command)?;
         (2.0 * first.moved() >= facts.read + facts.written)
-            .then(|| (format!("Threads of {}", first.command), first.command.as_str(), first.cpus))?
+            .then(|| (format!("Threads of {}", first.name), first.command.as_str(), first.cpus))?
     };
     let (running, active) = waits::running(threads, command);
     let full =
         rates.cpus.values().filter(|shares| Split::from(**shares).busy() >= tables::BUSY).count() as f64;
     let least = facts.least(0.9, 0.75);
-    let is_busy = running >= least && running >= least * active && spent >= 0.8 * running;
+    // Between short processes there is none for moments.
+    let is_busy = running >= least - 0.15 && running >= least * active && spent >= 0.8 * running;
     (is_busy && full >= running.round()).then(|| match running.round() {
         one if one < 2.0 => {
             let who = if test.is_some() { "The only worker" } else { command };

@@ -379,7 +379,11 @@ pub(crate) fn processes(activity: &Activity, unit: f64, unit_names: [&'static st
             .map(|drives| drives.iter().map(DriveName::as_str).collect::<Vec<_>>().join(" "));
         let cells = vec![
             Cell::Number(f64::from(rates.pid), 0),
-            Cell::text(&rates.command),
+            if rates.has_ended {
+                Cell::Text(format!("{} (ended)", rates.command))
+            } else {
+                Cell::text(&rates.command)
+            },
             Cell::number(rates.read_bytes.map(|bytes| bytes / unit), 2),
             Cell::number(rates.written_bytes.map(|bytes| bytes / unit), 2),
             Cell::number((is_known && total > 0.0).then(|| 100.0 * moved / total), 1),

@@ -50,6 +50,9 @@ const WAITS: &[(&str, Wait)] = &[
     ("xlog_", Wait::Writeback),
 ];
 
+/// Beginnings of wait channels of threads that may have submitted more than one I/O.
+const OF_SEVERAL: &[&str] = &["io_cqring_wait", "read_events", "do_io_getevents"];
+
 /// System calls in which a wait for a page is one for writeback.
 const WRITES: &[&str] = &[
     "fsync",
@@ -141,6 +144,16 @@ impl<'a> Waiters<'a> {
     /// Whether they are at least half of a test's workers.
     pub(super) fn is_most_of(&self, test: TestNow<'_>) -> bool {
         !self.is_of(WORKERS) || self.waiting * 2.0 >= test.workers as f64
+    }
+
+    /// Whether each of them has at most one I/O in flight: it waits in the call that submitted it.
+    pub(super) fn is_one_each(&self) -> bool {
+        OF_SEVERAL.iter().all(|beginning| !self.wchan.as_str().starts_with(beginning))
+    }
+
+    /// Whether it is one thread that waits or runs.
+    pub(super) fn is_one_thread(&self) -> bool {
+        self.active < 1.5
     }
 
     /// At least this part of them waits, and one at least this part of the time.

@@ -59,6 +59,11 @@ impl Evidence {
         let mut averages = Averages::default();
         self.looks.iter().for_each(|look| averages.add(&look.rates, &look.activity));
         self.means = averages.means();
+        if let (Some((_, Activity { processes: Some(means), .. })), Some(now)) =
+            (&mut self.means, &shared.activity.processes)
+        {
+            fold_ended(means, now);
+        }
         is_other
     }
 
@@ -77,6 +82,28 @@ impl Evidence {
     }
 }
 
+/// Adds short processes that are gone by now to the row of those that ended.
+fn fold_ended(means: &mut Vec<ProcessRates>, now: &[ProcessRates]) {
+    let sum = |a: Option<f64>, b: Option<f64>| a.zip(b).map(|(a, b)| a + b).or(a).or(b);
+    let (gone, mut stay): (Vec<_>, Vec<_>) = std::mem::take(means).into_iter().partition(|process| {
+        !process.has_ended && now.iter().all(|one| (one.pid, one.has_ended) != (process.pid, false))
+    });
+    for process in gone {
+        match stay.iter_mut().find(|one| one.has_ended && one.command == process.command) {
+            Some(ended) => {
+                ended.read_bytes = sum(ended.read_bytes, process.read_bytes);
+                ended.written_bytes = sum(ended.written_bytes, process.written_bytes);
+                ended.called_read = sum(ended.called_read, process.called_read);
+                ended.called_write = sum(ended.called_write, process.called_write);
+                ended.cpus += process.cpus;
+            }
+            None => stay.push(process),
+        }
+    }
+    stay.sort_by(ProcessRates::order);
+    *means = stay;
+}
+
 /// Whether hardly any bytes move.
 fn is_quiet(shared: &Shared, rates: &Rates) -> bool {
     let disks = shared.machine.drives.iter().filter_map(|drive| rates.disks.get(&drive.name));
@@ -86,4 +113,39 @@ fn is_quiet(shared: &Shared, rates: &Rates) -> bool {
     };
     let calls: f64 = shared.activity.processes.iter().flatten().map(called).sum();
     drives < QUIET && calls < QUIET_CALLS
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::text::Label;
+
+    #[test]
+    fn short_processes_that_are_gone_are_in_the_row_of_those_that_ended() {
+        let process = |pid, name, has_ended, written| ProcessRates {
+            pid,
+            has_ended,
+            command: Label::new(name),
+            read_bytes: None,
+            written_bytes: Some(written),
+            called_read: None,
+            called_write: None,
+            cpus: 0.25,
+            drives: None,
+        };
+        let now = [process(7, "dd", true, 50.0), process(9, "dd", false, 10.0)];
+        let mut means = vec![
+            process(7, "dd", true, 40.0),
+            process(8, "dd", false, 5.0),
+            process(9, "dd", false, 10.0),
+            process(6, "cp", false, 1.0),
+        ];
+        fold_ended(&mut means, &now);
+        let rows: Vec<_> =
+            means.iter().map(|one| (one.pid, one.has_ended, one.written_bytes, one.cpus)).collect();
+        assert_eq!(
+            rows,
+            [(7, true, Some(45.0), 0.5), (9, false, Some(10.0), 0.25), (6, false, Some(1.0), 0.25)]
+        );
+    }
 }

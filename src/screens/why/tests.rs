@@ -179,6 +179,7 @@ fn look_at(shared: &mut Shared, second: u64, waits: f64) {
     });
     let process = |pid, name, read, cpus| ProcessRates {
         pid,
+        has_ended: false,
         command: Label::new(name),
         read_bytes: Some(read),
         written_bytes: Some(0.0),

@@ -1,6 +1,9 @@
 //! [`Processes`]: I/O and CPU counters of all processes, and the drives of those that moved bytes.
 
-use std::{collections::HashMap, fmt::Write as _};
+use std::{
+    collections::{BTreeMap, HashMap},
+    fmt::Write as _,
+};
 
 use super::{
     names::Names,
@@ -12,16 +15,22 @@ use crate::{
     counters::activity::{ProcessCounters, ProcessSample},
     model::DriveName,
     source::{RootError, SysRoot, fields::value_of},
+    text::Label,
 };
 
 /// Samples after which the drives of a process are looked up again.
 const SAME_DRIVES: u64 = 5;
+
+/// Bytes of its calls from which a child may be what its parent's counters come from.
+const MOVES: u64 = 1 << 20;
 
 /// What is remembered from sample to sample.
 #[derive(Debug, Default)]
 pub(super) struct Processes {
     known: HashMap<u32, Known>,
     used: UsedDrives,
+    /// Commands that were seen running or moving bytes since the last sample, by their parents, with how often.
+    children: BTreeMap<(u32, Label), u32>,
     sample: u64,
     pids: Vec<u32>,
     /// Processes whose CPU time or bytes grew since the last sample, with their threads.
@@ -38,6 +47,8 @@ struct Known {
     cpu: u64,
     /// Bytes; `None` where they cannot be read.
     moved: Option<u64>,
+    /// The child that was seen last.
+    child: Option<Label>,
     drives: Option<Vec<DriveName>>,
     /// The sample in which its drives were looked up.
     looked: u64,
@@ -63,6 +74,10 @@ impl Io {
             called_read: value(b"rchar:"),
             called_write: value(b"wchar:"),
         }
+    }
+
+    const fn all(self) -> [Option<u64>; 4] {
+        [self.read_bytes, self.written_bytes, self.called_read, self.called_write]
     }
 
     fn moved(self) -> Option<u64> {
@@ -93,6 +108,7 @@ impl Processes {
             let Ok(length) = self.read(root, pid, "stat", &mut text) else { continue };
             let Some(stat) = Stat::parse(&text[..length]) else { continue };
             let (started, parent, cpu, threads) = (stat.started, stat.parent, stat.cpu, stat.threads);
+            let (child_cpu, has_waited) = (stat.child_cpu, threads == 1 && stat.child_faults > 0);
             let command = names.label(stat.command);
             let io = match self.read(root, pid, "io", &mut text) {
                 Ok(length) => Io::parse(&text[..length]),
@@ -103,6 +119,11 @@ impl Processes {
                     Io::default()
                 }
             };
+            if io.all().iter().flatten().any(|bytes| *bytes >= MOVES) {
+                self.saw(parent, command.clone());
+            }
+            // The counters of a process with one thread contain those of children that it waited for, the thread's own do not.
+            let own = if has_waited { self.own(root, pid) } else { None };
             let used = self.drives(root, (pid, threads), (started, cpu), io);
             // The list of before is written over.
             let mut drives = processes.get_mut(&pid).and_then(|before| before.drives.take());
@@ -119,6 +140,9 @@ impl Processes {
                 called_read: io.called_read,
                 called_write: io.called_write,
                 cpu,
+                own,
+                child_cpu,
+                child: None,
                 drives,
             };
             processes.insert(pid, counters);
@@ -130,6 +154,7 @@ impl Processes {
             processes.retain(|pid, _| pids.binary_search(pid).is_ok());
         }
         self.pids = pids;
+        self.name_children(processes);
         let sample = self.sample;
         self.known.retain(|_, known| known.seen == sample);
         self.used.end_sample(&self.known);
@@ -149,6 +174,37 @@ impl Processes {
         root.read_short(&self.path, text)
     }
 
+    /// Notes a child that runs or has moved bytes.
+    pub(super) fn saw(&mut self, parent: u32, command: Label) {
+        *self.children.entry((parent, command)).or_default() += 1;
+    }
+
+    /// Names the children of processes that have counters of their own by those that were seen most since the last sample.
+    fn name_children(&mut self, processes: &mut BTreeMap<u32, ProcessCounters>) {
+        let mut most: HashMap<u32, (Label, u32)> = HashMap::new();
+        for ((parent, command), count) in std::mem::take(&mut self.children) {
+            if most.get(&parent).is_none_or(|(_, most)| count > *most) {
+                most.insert(parent, (command, count));
+            }
+        }
+        for (pid, process) in processes.iter_mut().filter(|(_, process)| process.own.is_some()) {
+            let Some(known) = self.known.get_mut(pid) else { continue };
+            if let Some((command, _)) = most.remove(pid) {
+                known.child = Some(command);
+            }
+            process.child.clone_from(&known.child);
+        }
+    }
+
+    /// The counters of its only thread.
+    fn own(&mut self, root: &dyn SysRoot, pid: u32) -> Option<[Option<u64>; 4]> {
+        let mut text = [0; 1024];
+        self.path.clear();
+        let _infallible = write!(self.path, "/proc/{pid}/task/{pid}/io");
+        let length = root.read_short(&self.path, &mut text).ok()?;
+        Some(Io::parse(&text[..length]).all())
+    }
+
     /// Those of the last sample, in ascending order; none in the first one.
     pub(super) fn moved(&self) -> &[(u32, u64)] {
         &self.moved
@@ -163,7 +219,15 @@ impl Processes {
         io: Io,
     ) -> Option<&[DriveName]> {
         let moved = io.moved();
-        let fresh = |cpu, moved| Known { started, cpu, moved, drives: None, looked: 0, seen: self.sample };
+        let fresh = |cpu, moved| Known {
+            started,
+            cpu,
+            moved,
+            child: None,
+            drives: None,
+            looked: 0,
+            seen: self.sample,
+        };
         // A process that the last sample lacked has moved everything since.
         let is_first = self.sample == 1;
         let since = if is_first { fresh(cpu, moved) } else { fresh(0, moved.map(|_| 0)) };

@@ -17,6 +17,10 @@ pub(super) struct Stat<'a> {
     pub(super) user: u64,
     /// `utime` and `stime`, ticks.
     pub(super) cpu: u64,
+    /// `cminflt`: page faults of children that it has waited for; 0 as long as there were none.
+    pub(super) child_faults: u64,
+    /// `cutime` and `cstime` of these, ticks.
+    pub(super) child_cpu: u64,
     pub(super) threads: u64,
     /// Ticks after boot.
     pub(super) started: u64,
@@ -32,10 +36,12 @@ impl<'a> Stat<'a> {
         let mut skip = |count: usize| number(fields.nth(count)?);
         let parent = u32::try_from(skip(0)?).ok()?;
         let flags = skip(4)?;
-        let user = skip(4)?;
+        let child_faults = skip(1)?;
+        let user = skip(2)?;
         let cpu = user.checked_add(skip(0)?)?;
+        let child_cpu = skip(0)?.saturating_add(skip(0)?);
         // Priority and nice may be negative.
-        let (threads, started) = (skip(4)?, skip(1)?);
+        let (threads, started) = (skip(2)?, skip(1)?);
         Some(Self {
             command,
             state: char::from(*state),
@@ -43,6 +49,8 @@ impl<'a> Stat<'a> {
             is_kernel: flags & KERNEL_THREAD != 0,
             user,
             cpu,
+            child_faults,
+            child_cpu,
             threads,
             started,
         })
@@ -88,6 +96,7 @@ mod tests {
             let stat = Stat::parse(text.as_bytes()).unwrap();
             prop_assert_eq!(stat.command, command.as_bytes());
             prop_assert_eq!((stat.user, stat.cpu), (u64::from(user), u64::from(user) + u64::from(system)));
+            prop_assert_eq!((stat.child_faults, stat.child_cpu), (u64::from(f2), u64::from(c1) + u64::from(c2)));
             prop_assert_eq!((stat.threads, stat.started), (u64::from(threads), u64::from(started)));
             prop_assert_eq!(stat.parent, ppid);
             prop_assert_eq!(stat.is_kernel, flags & 0x0020_0000 != 0);

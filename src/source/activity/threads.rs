@@ -64,6 +64,8 @@ pub(super) struct Threads {
     stacks: Refusal,
     with_stacks: bool,
     numbering: Option<Numbering>,
+    /// Processes of this pass that run or wait for a device, by their parents.
+    working: Vec<(u32, Label)>,
     path: String,
 }
 
@@ -81,6 +83,7 @@ impl Default for Threads {
             stacks: Refusal::default(),
             with_stacks: false,
             numbering: None,
+            working: Vec::new(),
             path: String::new(),
         }
     }
@@ -100,6 +103,11 @@ impl Threads {
         if std::mem::replace(&mut self.with_stacks, wanted) != wanted {
             self.stacks = Refusal::default();
         }
+    }
+
+    /// Processes of the last pass that run or wait for a device, with their parents.
+    pub(super) fn working(&mut self) -> impl Iterator<Item = (u32, Label)> {
+        self.working.drain(..)
     }
 
     /// Takes the processes whose counters moved, each with its number of threads, in ascending order: the next passes see their
@@ -124,6 +132,7 @@ impl Threads {
         threads.clear();
         ended.clear();
         self.looks.clear();
+        self.working.clear();
         self.rounds.iter_mut().for_each(Round::begin);
         let mut queued = self.active.len();
         let (mut way, mut without) = (0, 0);
@@ -235,6 +244,9 @@ impl Threads {
             return Found::Several;
         }
         let (state, is_kernel, command) = (stat.state, stat.is_kernel, names.generalised(stat.command));
+        if matches!(state, 'R' | 'D') && !is_kernel && tid.is_none_or(|tid| tid == pid) {
+            self.working.push((stat.parent, names.label(stat.command)));
+        }
         // Kernel threads make no calls; a thread that runs, is idle or has ended waits nowhere.
         let waits = !matches!(state, 'R' | 'I' | 'Z' | 'X');
         let mut denied = false;

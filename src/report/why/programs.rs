@@ -1,0 +1,90 @@
+//! [`Program`]: the processes of one command together, and whether one thread is all that it runs.
+
+use std::collections::BTreeMap;
+
+use super::{Facts, waits};
+use crate::counters::activity::Activity;
+
+/// The processes of one command.
+#[derive(Debug, Default)]
+pub(super) struct Program {
+    /// As threads have it.
+    pub(super) command: String,
+    /// The name of the one process, or the command of several.
+    pub(super) name: String,
+    /// Processes that live.
+    living: usize,
+    pub(super) read: f64,
+    pub(super) written: f64,
+    pub(super) called_read: f64,
+    pub(super) called_write: f64,
+    pub(super) cpus: f64,
+}
+
+impl Program {
+    pub(super) fn moved(&self) -> f64 {
+        self.read + self.written
+    }
+}
+
+pub(super) fn programs(activity: &Activity) -> Vec<Program> {
+    let mut sums: BTreeMap<String, Program> = BTreeMap::new();
+    for process in activity.processes.iter().flatten() {
+        let own = process.command.as_str();
+        let command = waits::starred(own);
+        let sum = sums.entry(command.clone()).or_insert_with(|| Program {
+            command: command.clone(),
+            name: own.to_owned(),
+            ..Program::default()
+        });
+        if sum.name != own {
+            sum.name = command;
+        }
+        sum.living += usize::from(!process.has_ended);
+        sum.read += process.read_bytes.unwrap_or(0.0);
+        sum.written += process.written_bytes.unwrap_or(0.0);
+        sum.called_read += process.called_read.unwrap_or(0.0);
+        sum.called_write += process.called_write.unwrap_or(0.0);
+        sum.cpus += process.cpus;
+    }
+    sums.into_values().collect()
+}
+
+impl Facts<'_> {
+    /// The CPU time of a program that has one thread to run, in CPUs: one at most.
+    fn one_thread(&self, program: &Program) -> Option<f64> {
+        const ONE: f64 = 1.5;
+        // Short processes follow each other: their threads tell how many there are at a time.
+        let active = self.inputs.activity.threads.as_ref().map_or(0.0, |threads| {
+            let (_, active) = waits::running(threads, &program.command);
+            active
+        });
+        let is_one = if active > 0.0 { active < ONE } else { program.living <= 1 };
+        (is_one && program.cpus < 1.1).then_some(program.cpus)
+    }
+
+    /// `dd keeps one CPU busy: one thread is the limit`; more than one CPU says nothing of threads.
+    pub(super) fn one_busy_cpu(&self, program: &Program) -> Option<String> {
+        let cpus = self.one_thread(program)?;
+        (cpus >= self.least(0.85, 0.7))
+            .then(|| format!("{} keeps one CPU busy: one thread is the limit", program.name))
+    }
+
+    /// Whether the one thread of the program that moves most, or whose calls do, fills a CPU: others leave it that.
+    pub(super) fn one_thread_is_full(&self) -> bool {
+        // It speaks against the rule that asks.
+        let least = self.most(0.85, 0.95);
+        let moves = |program: &&Program| {
+            let calls = program.called_read.max(program.called_write);
+            Some(&program.command) == self.mover.as_ref()
+                && program.moved() >= 0.5 * (self.read + self.written)
+                || calls >= 200e6
+        };
+        self.inputs.test.is_none()
+            && self
+                .programs
+                .iter()
+                .filter(moves)
+                .any(|program| self.one_thread(program).is_some_and(|cpus| cpus >= least))
+    }
+}
