@@ -159,18 +159,18 @@ fn disks<'a>(machine: &'a Machine, rates: &'a Rates) -> impl Iterator<Item = (&'
 /// The columns of `iostat -xm`, with its units: MB is 2^20 bytes, kB 2^10, waits are milliseconds.
 fn iostat(machine: &Machine, rates: &Rates) -> Grid {
     let columns = vec![
-        word("Device", 10, 0),
-        number("r/s", 9, 0),
-        number("rMB/s", 9, 0),
+        word("Device", 8, 0).up_to(16),
+        number("r/s", 8, 0).up_to(9),
+        number("rMB/s", 7, 0).up_to(9),
         number("rrqm/s", 8, 3),
         number("%rrqm", 6, 3),
-        number("r_await", 7, 1),
+        number("r_await", 7, 0),
         number("rareq-sz", 8, 2),
-        number("w/s", 9, 0),
-        number("wMB/s", 9, 0),
+        number("w/s", 8, 0).up_to(9),
+        number("wMB/s", 7, 0).up_to(9),
         number("wrqm/s", 8, 3),
         number("%wrqm", 6, 3),
-        number("w_await", 7, 1),
+        number("w_await", 7, 0),
         number("wareq-sz", 8, 2),
         number("d/s", 8, 5),
         number("dMB/s", 9, 5),
@@ -180,8 +180,8 @@ fn iostat(machine: &Machine, rates: &Rates) -> Grid {
         number("dareq-sz", 8, 5),
         number("f/s", 8, 4),
         number("f_await", 7, 4),
-        number("aqu-sz", 7, 0),
-        number("%util", 6, 0),
+        number("aqu-sz", 6, 0).up_to(7),
+        number("%util", 5, 0).up_to(6),
     ];
     let row = |(drive, disk): (&Drive, &DiskRates)| {
         let DiskRates { reads, read_bytes, writes, written_bytes, reads_merged, writes_merged, .. } = *disk;

@@ -15,7 +15,7 @@ pub(crate) struct Col {
     /// Its width where there is room for more.
     pub(crate) most: usize,
     pub(crate) is_number: bool,
-    /// Where there is no room, columns with the highest value go first; 0 stays.
+    /// Where there is no room, all columns with the highest value go first; 0 stays.
     pub(crate) drop: u8,
 }
 
@@ -102,10 +102,15 @@ impl Cell {
         }
     }
 
-    fn shown(&self) -> String {
+    /// In so many cells; a number that needs more has fewer decimals.
+    fn shown(&self, width: usize) -> String {
         match self {
             Self::Text(text) => text.clone(),
-            Self::Number(value, decimals) => format!("{value:.decimals$}"),
+            Self::Number(value, decimals) => {
+                let with = |decimals: usize| format!("{value:.decimals$}");
+                let fits = (1..=*decimals).rev().map(with).find(|text| text.len() <= width);
+                fits.unwrap_or_else(|| with(0))
+            }
             // A blank would end the column for awk and cut.
             Self::Count(value) => units::count(*value).replace(' ', ""),
             Self::Unknown => "-".to_owned(),
@@ -133,25 +138,24 @@ impl Grid {
     pub(crate) fn fitting(&self, room: usize) -> Vec<usize> {
         let mut shown: Vec<usize> = (0..self.columns.len()).collect();
         let wide = |shown: &[usize]| shown.iter().map(|at| self.columns[*at].width + GAP).sum::<usize>();
-        while wide(&shown) > room + GAP
-            && let Some(at) = (0..shown.len())
-                .rev()
-                .max_by_key(|at| self.columns[shown[*at]].drop)
-                .filter(|at| self.columns[shown[*at]].drop > 0)
+        while wide(&shown) > room.saturating_add(GAP)
+            && let Some(drop) = shown.iter().map(|at| self.columns[*at].drop).max().filter(|drop| *drop > 0)
         {
-            shown.remove(at);
+            shown.retain(|at| self.columns[*at].drop != drop);
         }
         shown
     }
 
     /// The heading of these columns in `room` cells.
     pub(crate) fn heading(&self, shown: &[usize], room: usize) -> String {
-        self.line(shown, room, |at| self.columns[at].name.to_owned())
+        self.line(shown, room, |at, _| self.columns[at].name.to_owned())
     }
 
     /// A row of these columns in `room` cells; the last column takes what is left.
     pub(crate) fn row(&self, row: &Row, shown: &[usize], room: usize) -> String {
-        self.line(shown, room, |at| row.cells.get(at).map_or_else(String::new, Cell::shown))
+        self.line(shown, room, |at, width| {
+            row.cells.get(at).map_or_else(String::new, |cell| cell.shown(width))
+        })
     }
 
     /// Widths of these columns: what `room` leaves goes in equal parts to those that may be wider, whatever the rows hold.
@@ -207,10 +211,10 @@ impl Grid {
         others.sort_by(order);
     }
 
-    fn line(&self, shown: &[usize], room: usize, text: impl Fn(usize) -> String) -> String {
+    fn line(&self, shown: &[usize], room: usize, text: impl Fn(usize, usize) -> String) -> String {
         let mut line = String::new();
         for (at, (column, width)) in shown.iter().zip(self.widths(shown, room)).enumerate() {
-            let (text, is_number) = (text(*column), self.columns[*column].is_number);
+            let (text, is_number) = (text(*column, width), self.columns[*column].is_number);
             let is_last = at + 1 == shown.len();
             // A number is never cut: it would be another number.
             let text = match (is_number, is_last) {
@@ -284,6 +288,19 @@ mod tests {
     }
 
     #[test]
+    fn columns_of_one_group_go_together_and_large_numbers_leave_decimals_out() {
+        let mut grid = grid();
+        grid.columns =
+            vec![word("name", 4, 0), number("merged", 6, 3), number("r/s", 8, 0), number("%", 6, 3)];
+        assert_eq!(grid.fitting(27), [0, 1, 2, 3]);
+        assert_eq!(grid.fitting(26), [0, 2], "no half of a group");
+        for (value, text) in [(99_999.994, "99999.99"), (999_999.9, "999999.9"), (1_150_000.4, "1150000")] {
+            grid.rows[0].cells[2] = Cell::Number(value, 2);
+            assert_eq!(grid.row(&grid.rows[0], &[2], 8), format!("{text:>8}"));
+        }
+    }
+
+    #[test]
     fn csv_quotes_what_holds_commas_and_leaves_out_what_is_not_known() {
         let grid = grid();
         assert_eq!(grid.csv_heading(), "name,r/s,%util,why");
@@ -306,7 +323,7 @@ mod tests {
         {
             grid.rows.clone_from(&rows);
             grid.sort(column, is_reversed, 3);
-            let names: String = grid.rows.iter().map(|row| row.cells[0].shown()).collect();
+            let names: String = grid.rows.iter().map(|row| row.cells[0].shown(9)).collect();
             assert_eq!(names, expected, "{column} {is_reversed}");
         }
     }

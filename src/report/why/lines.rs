@@ -194,7 +194,7 @@ const fn are_few(refused: usize, all: usize) -> bool {
     refused * 20 < all
 }
 
-/// What could not be read of threads.
+/// What could not be read of threads, and of how many where others are known.
 pub(crate) fn threads(machine: &Machine, activity: &Activity) -> Vec<Line> {
     let unread = |problem: &Problem| refused(machine, problem);
     let Some(threads) = &activity.threads else {
@@ -204,18 +204,28 @@ pub(crate) fn threads(machine: &Machine, activity: &Activity) -> Vec<Line> {
     if are_few(threads.refused, threads.seen) {
         return Vec::new();
     }
-    // One reason for all, with what it keeps away.
+    // One reason for all, with what it keeps away. A wait channel that the kernel keeps back is kept back with the system call.
     let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
+    let is_refused = |file: &str| threads.problems.iter().any(|problem| problem.path.ends_with(file));
     for problem in &threads.problems {
         let file = problem.path.rsplit('/').next().unwrap_or_default();
+        let file = match file {
+            "wchan" if is_refused("/syscall") => continue,
+            "syscall" if is_refused("/wchan") => "syscall and wchan",
+            file => file,
+        };
         match reasons.iter_mut().find(|(reason, _)| **reason == *problem.reason) {
             Some((_, files)) => files.push(file),
             None => reasons.push((&problem.reason, vec![file])),
         }
     }
+    let of = match threads.seen.saturating_sub(threads.refused) {
+        0 => String::new(),
+        _ => format!(" of {} of {} threads", threads.refused, threads.seen),
+    };
     let line = |(reason, files): (&str, Vec<&str>)| {
         // The errno stays where a panel has no room for the reason.
-        let files = files.join(", ");
+        let files = format!("{}{of}", files.join(", "));
         let text = match reason.split_once(": ") {
             Some((errno, words)) if errno.chars().all(|sign| sign.is_ascii_uppercase()) => {
                 format!("{files}, {errno} ({words})")

@@ -136,7 +136,7 @@ mod tests {
     use super::{super::columns::Filled, *};
 
     fn room(rows: u16) -> Room {
-        Room { rows, has_load: true, is_counted: true, filled: Filled::ALL }
+        Room { rows, has_load: true, is_counted: true, has_counters: true, filled: Filled::ALL }
     }
 
     fn names(choice: &Choice, width: u16) -> Vec<&'static str> {
@@ -167,6 +167,9 @@ mod tests {
             ]
         );
         assert_eq!(names(&choice, 232).len(), COLUMNS.len());
+        let capture = Room { has_load: false, is_counted: false, has_counters: false, ..room(300) };
+        let shown: Vec<_> = choice.shown(capture).iter().map(|column| column.name).collect();
+        assert_eq!(shown, ["link", "limit", "potential", "temp", "AER", "slot"], "a capture has no rates");
         for column in COLUMNS {
             assert!(
                 names(&choice, column.from.max(78)).contains(&column.name),

@@ -18,6 +18,8 @@ pub(super) struct Room {
     pub has_load: bool,
     /// Whether drives were counted since the start.
     pub is_counted: bool,
+    /// Whether this machine has counters: a capture has none.
+    pub has_counters: bool,
     /// The columns in which a row has shown something since the start.
     pub filled: Filled,
 }
@@ -118,6 +120,9 @@ impl Column {
     /// Why rows of any width do not show it.
     fn cause(&self, room: Room) -> Option<Absent> {
         let is_wide = room.rows >= IDLE_BARS;
+        if self.is_counted && !room.has_counters {
+            return Some(Absent::NoValue);
+        }
         match self.name {
             "read" | "write" => (!room.is_counted && !is_wide).then_some(Absent::NotCounted),
             // Bars are of a limit.

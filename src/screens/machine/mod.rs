@@ -207,7 +207,8 @@ impl Tree {
             if self.room.has_load { findings } else { findings::detailed_rows(shared, panel.width) };
         let rows_of = |count: usize| u16::try_from(count).unwrap_or(u16::MAX).saturating_sub(panel.height);
         let spare = if spare >= rows_of(detailed) { rows_of(detailed) } else { spare.min(rows_of(findings)) };
-        self.rest = Rest { stacked, spare, below: below.min(wanted.saturating_sub(LOW)) };
+        let when_wide = (fits && shared.is_boxed()).then_some(rows);
+        self.rest = Rest { stacked, when_wide, spare, below: below.min(wanted.saturating_sub(LOW)) };
         if stacked.is_some() {
             self.make(shared, Areas::new(self.rest, shared, area).rows);
         }
@@ -217,6 +218,7 @@ impl Tree {
     fn make(&mut self, shared: &Shared, rows: Rect) {
         let height = rows.height;
         self.room.rows = rows.width;
+        self.room.has_counters = shared.can_test();
         self.list(shared, height);
         if let Some((node, drive)) = self.wanted.take()
             && !self.reveal(&shared.machine, node, drive.as_ref())
@@ -240,7 +242,7 @@ impl Tree {
             machine: &shared.machine,
             toggled: &self.toggled,
             everything: self.everything,
-            sort: self.sort,
+            sort: self.order(),
             value: &|row| self.value(shared, row),
             height: usize::from(height),
         }
@@ -252,6 +254,15 @@ impl Tree {
             (None, Some(_)) => self.selected,
         };
         self.select(self.selected);
+    }
+
+    /// The order of siblings: that of the bus where it goes by rates and there are none.
+    fn order(&self) -> Sort {
+        let is_counted = match self.sort {
+            Sort::Load => true,
+            sort => sort.column().and_then(column).is_some_and(|column| column.is_counted),
+        };
+        if is_counted && !self.room.has_counters { Sort::Bus } else { self.sort }
     }
 
     /// What rows are sorted by.
@@ -442,6 +453,8 @@ const LOW: u16 = 4;
 struct Rest {
     /// Rows of the tree where the facts stand below it.
     stacked: Option<u16>,
+    /// The same on a wide terminal.
+    when_wide: Option<u16>,
     /// Empty rows that findings fill.
     spare: u16,
     /// Empty rows above facts on narrow terminals, which facts fill.

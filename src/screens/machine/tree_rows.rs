@@ -97,8 +97,8 @@ pub(super) fn draw(state: &Tree, shared: &Shared, areas: &Areas, brush: &mut Bru
 fn title(state: &Tree, shared: &Shared, room: u16) -> Vec<Piece> {
     let mut pieces = vec![piece("PCIe tree", Meaning::Heading)];
     pieces.push(piece(format!("  {}", shared.units.giga_per_second()), Meaning::Quiet));
-    if state.sort != Sort::Bus {
-        let order = match state.sort {
+    if state.order() != Sort::Bus {
+        let order = match state.order() {
             Sort::Column(name) if room < 60 => format!(", by {name}"),
             Sort::Reversed(name) if room < 60 => format!(", by {name}, reversed"),
             other => format!(", siblings {}", other.name()),
@@ -119,7 +119,7 @@ fn title(state: &Tree, shared: &Shared, room: u16) -> Vec<Piece> {
 
 fn heading(state: &Tree, brush: &mut Brush<'_>, head: Rect, columns: &[Placed]) {
     for Placed { column, x, width } in columns {
-        let is_sorted = state.sort.column() == Some(column.name);
+        let is_sorted = state.order().column() == Some(column.name);
         let meaning = if is_sorted { Meaning::Brand } else { Meaning::Quiet };
         let (x, wide) = (head.x + x, usize::from(*width));
         let text = match column.name {

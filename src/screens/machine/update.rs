@@ -2,7 +2,7 @@
 
 use ratatui::layout::{Position, Rect};
 
-use super::{ABOUT, Areas, Tree, choice, column_list, curves, draw, facts_pane, tree_rows};
+use super::{ABOUT, Areas, Rest, Tree, choice, column_list, curves, draw, facts_pane, tree_rows};
 use crate::{
     findings::Finding,
     model::{Choice, FindingId},
@@ -159,8 +159,8 @@ impl Screen for Tree {
     fn over(&self, shared: &Shared, width: u16) -> Option<Over> {
         match self.choosing {
             Some(cursor) => {
-                let rows =
-                    |width| Areas::new(self.rest, shared, Rect::new(0, 0, width, shared.size.1)).rows.width;
+                let rest = Rest { stacked: self.rest.when_wide, ..self.rest };
+                let rows = |width| Areas::new(rest, shared, Rect::new(0, 0, width, shared.size.1)).rows.width;
                 let from = |cells: u16| (shared.size.0..WIDEST).find(|width| rows(*width) >= cells);
                 Some(column_list::over(
                     (&self.choice, shared),
@@ -220,6 +220,10 @@ impl Tree {
 
     pub(super) fn next_sort(&mut self, _shared: &Shared) -> Asks {
         self.sort = self.sort.next();
+        if self.order() != self.sort {
+            // Nothing is counted that siblings could be sorted by.
+            self.sort = self.sort.next();
+        }
         self.sorted()
     }
 
@@ -271,7 +275,7 @@ impl Tree {
             (Key::Char(' '), _) => self.choice.turn(cursor, self.room),
             (Key::Char('<') | Key::Left, _) => at = self.choice.shift(cursor, -1),
             (Key::Char('>') | Key::Right, _) => at = self.choice.shift(cursor, 1),
-            (Key::Delete, _) => self.choice = choice::Choice::default(),
+            (Key::Delete, _) => (self.choice, self.sort) = (choice::Choice::default(), Sort::Bus),
             (Key::Up, _) | (_, Some("up")) => at = cursor.saturating_sub(1),
             (Key::Down, _) | (_, Some("down")) => at = (cursor + 1).min(last),
             (_, Some("first" | "page up")) => at = 0,

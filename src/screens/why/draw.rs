@@ -25,8 +25,8 @@ use crate::{
 pub(super) struct Contents {
     cpus: Cpus,
     threads: Grid,
-    /// Threads that do not sleep.
-    active: usize,
+    /// Whether there are threads that sleep.
+    has_sleeping: bool,
     interrupts: Grid,
     profile: Grid,
     /// Functions that are more than noise.
@@ -126,9 +126,9 @@ fn note(panel: Panel, shared: &Shared) -> String {
 }
 
 impl Contents {
-    /// Whether threads that sleep are left out.
-    pub(super) fn has_sleeping(&self) -> bool {
-        self.active < self.threads.rows.len()
+    /// Whether there are threads that sleep.
+    pub(super) const fn has_sleeping(&self) -> bool {
+        self.has_sleeping
     }
 
     pub(super) fn new(state: &Why, shared: &Shared) -> Self {
@@ -140,12 +140,9 @@ impl Contents {
             UnitSystem::Binary => (1_048_576.0, ["read MiB/s", "write MiB/s"]),
         };
         let room = room(state, shared);
-        let threads = tables::threads(activity, true, room);
-        let active = if state.with_sleeping {
-            threads.rows.len()
-        } else {
-            tables::threads(activity, false, room).rows.len()
-        };
+        let [threads, others] =
+            [state.with_sleeping, !state.with_sleeping].map(|all| tables::threads(activity, all, room));
+        let has_sleeping = threads.rows.len() != others.rows.len();
         let mut processes = tables::processes(activity, unit, names);
         let moving = activity.processes.iter().flatten();
         let mut matters = moving.map(|rates| rates.moved() >= LEAST_MOVED || rates.cpus >= LEAST_CPU);
@@ -156,8 +153,18 @@ impl Contents {
             let interrupts = Grid { columns: Vec::new(), rows: Vec::new() };
             let cpus = Cpus::new(std::iter::empty(), &BTreeMap::new());
             let lines = Vec::new();
-            return Self { cpus, threads, active, interrupts, profile, matter, processes, lines, is_large }
-                .sorted(sorts);
+            return Self {
+                cpus,
+                threads,
+                has_sleeping,
+                interrupts,
+                profile,
+                matter,
+                processes,
+                lines,
+                is_large,
+            }
+            .sorted(sorts);
         };
         let mut lines = Vec::new();
         let mut add = |panel, more: Vec<Line>| lines.extend(more.into_iter().map(|line| (panel, line)));
@@ -188,7 +195,7 @@ impl Contents {
         Self {
             cpus: Cpus::new(cpus, &tables::nodes(machine)),
             threads,
-            active,
+            has_sleeping,
             interrupts: tables::interrupts(machine, rates),
             profile,
             matter,
@@ -203,7 +210,7 @@ impl Contents {
     fn sorted(mut self, sorts: &BTreeMap<Panel, (usize, bool)>) -> Self {
         for (panel, (column, is_reversed)) in sorts {
             let (grid, rows) = match panel {
-                Panel::Threads => (&mut self.threads, self.active),
+                Panel::Threads => (&mut self.threads, usize::MAX),
                 Panel::Interrupts => (&mut self.interrupts, usize::MAX),
                 Panel::Profile => (&mut self.profile, self.matter),
                 Panel::Processes => (&mut self.processes, usize::MAX),
@@ -244,7 +251,7 @@ impl Contents {
     /// The table of a panel, and the rows that matter.
     fn grid(&self, panel: Panel) -> Option<(&Grid, usize)> {
         match panel {
-            Panel::Threads => Some((&self.threads, self.active)),
+            Panel::Threads => Some((&self.threads, self.threads.rows.len())),
             Panel::Interrupts => Some((&self.interrupts, self.interrupts.rows.len())),
             Panel::Profile => Some((&self.profile, self.matter)),
             Panel::Processes => Some((&self.processes, self.processes.rows.len())),

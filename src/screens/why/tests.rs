@@ -131,7 +131,7 @@ fn what_a_table_lacks_has_one_row_where_the_table_needs_the_others() {
     let threads = ThreadActivity {
         problems: vec![problem("syscall", refused), problem("wchan", refused), problem("stack", hidden)],
         seen: 9,
-        refused: 5,
+        refused: 9,
         ..ThreadActivity::default()
     };
     shared.activity = Activity { threads: Some(threads), ..Activity::default() };
@@ -142,7 +142,7 @@ fn what_a_table_lacks_has_one_row_where_the_table_needs_the_others() {
     assert_eq!([lines(false, 6), lines(false, 5), lines(true, 5)], [4, 1, 4]);
     let [short] = &contents(false).lines(Panel::Threads, 70, 3)[..] else { panic!("one line") };
     let short: String = short.iter().map(|(text, _)| text.as_str()).collect();
-    assert_eq!(short, "unread    not available here: syscall, wchan, EPERM; stack, EACCES");
+    assert_eq!(short, "unread    not available here: syscall and wchan, EPERM; stack, EACCES");
     let said: Vec<String> = crate::report::why::lines::threads(&shared.machine, &shared.activity)
         .into_iter()
         .map(|line| line.text)
@@ -150,10 +150,24 @@ fn what_a_table_lacks_has_one_row_where_the_table_needs_the_others() {
     assert_eq!(
         said,
         [
-            "not available here: syscall, wchan, EPERM (operation not permitted, by privilege)",
+            "not available here: syscall and wchan, EPERM (operation not permitted, by privilege)",
             "not available here: stack, EACCES (permission denied, by a security policy)"
         ],
         "files of one reason are one line"
+    );
+    let threads = shared.activity.threads.as_mut().unwrap();
+    threads.refused = 5;
+    threads.problems.truncate(2);
+    // As it is where the kernel shows 0 for the wait channel because the system call is refused.
+    threads.problems[1] = problem("wchan", "the kernel shows 0, as /proc/1/task/1/syscall is refused: EPERM");
+    let lines = crate::report::why::lines::threads(&shared.machine, &shared.activity);
+    let said: Vec<&str> = lines.iter().map(|line| &*line.text).collect();
+    assert_eq!(
+        said,
+        [
+            "not available here: syscall and wchan of 5 of 9 threads, EPERM (operation not permitted, by privilege)"
+        ],
+        "wait channels of the others are shown"
     );
 }
 
@@ -251,4 +265,37 @@ fn a_load_that_ends_takes_its_sentence_along_and_panels_show_what_the_sentence_i
     }
     let Source::Now(sentence) = state.source(&shared) else { panic!("there are rates") };
     assert_eq!(sentence.rule, "idle", "{}", sentence.text);
+}
+
+#[test]
+fn threads_that_sleep_are_hidden_until_they_are_asked_for_whatever_room_there_is() {
+    use crate::{counters::activity::ThreadKind, text::Label};
+    let mut shared = shared((200, 60));
+    let kind = |state, command, wchan| ThreadKind {
+        state,
+        command: Label::new(command),
+        is_kernel: false,
+        syscall: None,
+        wchan: Some(Label::new(wchan)),
+        stack: None,
+    };
+    let kinds = vec![
+        (kind('R', "gzip", "-"), 1.0),
+        (kind('S', "fio", "io_cqring_wait"), 1.0),
+        (kind('S', "bash", "do_wait"), 3.0),
+    ];
+    let threads = ThreadActivity { kinds, samples: 1, ..ThreadActivity::default() };
+    shared.activity = Activity { threads: Some(threads), ..Activity::default() };
+    let drawn = |with_sleeping| {
+        let state = Why { with_sleeping, ..Why::default() };
+        let area = Rect::new(0, 0, 200, 49);
+        let mut buffer = ratatui::buffer::Buffer::empty(area);
+        let mut brush =
+            crate::screens::widgets::paint::Brush::new(&mut buffer, crate::ui::theme::Theme::PLAIN, true);
+        state.draw(&shared, area, &mut brush);
+        let text: String = buffer.content().iter().map(ratatui::buffer::Cell::symbol).collect();
+        ["gzip", "io_cqring_wait", "do_wait"].map(|word| text.contains(word))
+    };
+    assert_eq!(drawn(false), [true, true, false], "one that waits for I/O does not sleep");
+    assert_eq!(drawn(true), [true; 3]);
 }

@@ -89,10 +89,7 @@ impl Screen for Why {
                 let focus = self.focus(&sentence);
                 place_of(focus).is_some_and(|place| contents.scrolls(focus, shared, place) > 0)
             }
-            _ => {
-                let state = Self { with_sleeping: false, ..self.clone() };
-                place_of(Panel::Threads).is_some() && Contents::new(&state, shared).has_sleeping()
-            }
+            _ => place_of(Panel::Threads).is_some() && contents.has_sleeping(),
         }
     }
 

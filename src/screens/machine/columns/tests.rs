@@ -2,15 +2,21 @@
 
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
-use super::*;
+use ratatui::layout::Rect;
+
+use super::{
+    super::{Tree, choice::Choice},
+    *,
+};
 use crate::{
     capacity,
     counters::{DiskRates, Rates},
     machine::Machine,
     model::{DriveName, Reading},
     report::flatten::{self, Row, Sort},
+    screens::Screen,
     source::{self, origin::Origin},
-    ui::{MachineRead, Mode, Shared},
+    ui::{Key, MachineRead, Mode, Shared},
 };
 
 /// The laptop: nvme0n1 has a downtrained link, nvme1n1 hangs on the chipset.
@@ -163,4 +169,80 @@ fn an_idle_display_is_asleep_and_a_narrow_one_is_not() {
     let (cell, _) = of(&narrow, "link", |row| is_display(&narrow, row));
     let Cell::Text(mark, text, Meaning::Warning) = cell else { panic!("{cell:?}") };
     assert_eq!((mark, text.as_str()), (Some(SLOW_MARK), "Gen1 x8 < Gen4 x16"));
+}
+
+fn tree(shared: &Shared, sort: Sort) -> Tree {
+    let mut tree = Tree { sort, ..Tree::default() };
+    refresh(&mut tree, shared);
+    tree
+}
+
+fn refresh(tree: &mut Tree, shared: &Shared) {
+    let area = Rect::new(0, 2, shared.size.0, shared.size.1 - 4);
+    Screen::refresh(tree, shared, area);
+}
+
+#[test]
+fn a_capture_is_in_bus_order_where_the_kept_order_goes_by_rates() {
+    let mut shared = shared(|_| {});
+    assert_eq!(tree(&shared, Sort::Column("read")).order(), Sort::Column("read"));
+    shared.mode = Mode::Capture;
+    for (kept, order) in [
+        (Sort::Column("read"), Sort::Bus),
+        (Sort::Load, Sort::Bus),
+        (Sort::Reversed("temp"), Sort::Reversed("temp")),
+        (Sort::Name, Sort::Name),
+    ] {
+        let tree = tree(&shared, kept);
+        assert_eq!(tree.order(), order);
+        let of_kept = tree.kept_line();
+        assert_eq!(
+            super::super::sort_of(of_kept.split("sort=").nth(1).unwrap()),
+            kept,
+            "it is kept for live starts"
+        );
+    }
+    let mut tree = tree(&shared, Sort::Bus);
+    tree.next_sort(&shared);
+    assert_eq!(tree.sort, Sort::Name, "nothing is counted that it could be sorted by");
+}
+
+#[test]
+fn delete_in_the_list_restores_columns_and_order() {
+    let shared = shared(|_| {});
+    let mut tree = tree(&shared, Sort::Reversed("read"));
+    tree.choose(&shared);
+    tree.over_key(Key::Char(' '), None, &shared);
+    assert_ne!(tree.choice, Choice::default());
+    tree.over_key(Key::Delete, None, &shared);
+    assert_eq!((&tree.choice, tree.sort), (&Choice::default(), Sort::Bus));
+}
+
+#[test]
+fn the_width_from_which_the_list_says_a_column_is_shown_is_the_terminals() {
+    let mut shared = shared(|_| {});
+    for size in [(100, 50), (120, 40), (140, 30), (170, 60)] {
+        shared.size = size;
+        let mut open = tree(&shared, Sort::Bus);
+        open.choose(&shared);
+        let over = Screen::over(&open, &shared, size.0).unwrap();
+        let lines =
+            over.lines.iter().map(|line| line.iter().map(|(text, _)| text.as_str()).collect::<String>());
+        let mut count = 0;
+        for line in lines.filter(|line| line.contains(" from ")) {
+            let words: Vec<&str> = line.split_whitespace().skip_while(|word| *word != "]").skip(1).collect();
+            let (name, width) = (words[0], words[2].parse::<u16>().unwrap());
+            let has = |shared: &Shared| {
+                let tree = tree(shared, Sort::Bus);
+                tree.choice.shown(tree.room).iter().any(|column| column.name == name)
+            };
+            shared.size.0 = width;
+            assert!(has(&shared), "{size:?}: {line}");
+            shared.size.0 = width - 1;
+            assert!(!has(&shared), "{size:?}: {line}");
+            shared.size.0 = size.0;
+            count += 1;
+        }
+        assert!(count > 0 || size.0 >= 170, "{size:?}");
+    }
 }
