@@ -2,6 +2,7 @@
 
 mod busy;
 mod by_threads;
+pub(crate) mod evidence;
 pub(crate) mod grid;
 pub(crate) mod lines;
 pub(crate) mod profile;

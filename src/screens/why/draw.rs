@@ -133,7 +133,7 @@ impl Contents {
 
     pub(super) fn new(state: &Why, shared: &Shared) -> Self {
         let (machine, is_large) = (&shared.machine, state.is_large);
-        let (rates, activity) = state.evidence.shown(shared).unzip();
+        let (rates, activity) = state.shown_of(shared).unzip();
         let activity = activity.unwrap_or(&shared.activity);
         let (unit, names) = match shared.units {
             UnitSystem::Decimal => (1e6, ["read MB/s", "write MB/s"]),

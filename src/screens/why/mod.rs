@@ -1,7 +1,6 @@
 //! The Why screen: where the time goes, with the reason in one sentence above the evidence.
 
 mod draw;
-mod evidence;
 mod history;
 mod steady;
 mod update;
@@ -12,7 +11,11 @@ use ratatui::layout::{Constraint, Layout, Rect};
 
 use super::{Run, widgets::paint::wrap};
 use crate::{
-    report::why::{Inputs, PANELS, Panel, Sentence, TestNow, sentence},
+    report::why::{
+        Inputs, PANELS, Panel, Sentence, TestNow,
+        evidence::{Evidence, Shown},
+        sentence,
+    },
     ui::{
         About, Asks, Command,
         Key::{self, Char},
@@ -91,7 +94,7 @@ pub struct Why {
     /// Curves of the last minute.
     history: history::History,
     /// Means of the last looks.
-    evidence: evidence::Evidence,
+    evidence: Evidence,
     /// The sentence that they agree on.
     steady: steady::Steady,
 }
@@ -131,7 +134,7 @@ impl Why {
             }
             Mode::Demo(_) | Mode::Live => {}
         }
-        let Some((rates, activity)) = self.evidence.shown(shared) else {
+        let Some((rates, activity)) = self.shown_of(shared) else {
             return Source::Nothing("Counting; first figures after one second.");
         };
         let test = test.map(|test| TestNow {
@@ -141,6 +144,12 @@ impl Why {
         });
         let inputs = Inputs { machine: &shared.machine, rates, activity, test, units: shared.units };
         Source::Now(of(&inputs))
+    }
+
+    /// Rates and activity that sentence and panels show: means of the last looks at a live machine. A demo's figures are means already.
+    fn shown_of<'a>(&'a self, shared: &'a Shared) -> Option<Shown<'a>> {
+        let means = self.evidence.means().filter(|_| shared.mode == Mode::Live);
+        means.or_else(|| Some((shared.rates.as_ref()?, &shared.activity)))
     }
 
     /// The panel that keys scroll.

@@ -53,9 +53,13 @@ impl Screen for Why {
     fn hear(&mut self, news: News, shared: &Shared) {
         // Findings follow every look at the counters.
         if news == News::Findings && self.history.take(shared) {
-            let is_other_load = self.evidence.take(shared);
+            let with_test = shared.tests.running().is_some();
+            let rates = shared.rates.as_ref().filter(|_| shared.mode == Mode::Live);
+            let is_other_load = rates.is_some_and(|rates| {
+                self.evidence.take(&shared.machine, (rates, &shared.activity), with_test)
+            });
             if let Source::Now(found) = self.found(shared, |inputs| look(inputs, self.steady.rule())) {
-                self.steady.take(found, shared.tests.running().is_some(), is_other_load);
+                self.steady.take(found, with_test, is_other_load);
             }
         }
     }

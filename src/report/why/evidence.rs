@@ -7,9 +7,12 @@ use crate::{
         Rates,
         activity::{Activity, ProcessRates},
     },
+    machine::Machine,
     report::stat::Averages,
-    ui::{Mode, Shared},
 };
+
+/// Rates and activity of one time.
+pub(crate) type Shown<'a> = (&'a Rates, &'a Activity);
 
 /// Looks behind the means, a second each.
 const LOOKS: usize = 4;
@@ -21,7 +24,7 @@ const QUIET_CALLS: f64 = 20e6;
 
 /// The last looks at a live machine under one load, and their means.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Evidence {
+pub(crate) struct Evidence {
     looks: VecDeque<Look>,
     means: Option<(Rates, Activity)>,
     with_test: bool,
@@ -35,18 +38,15 @@ struct Look {
 }
 
 impl Evidence {
-    /// Takes the look of now; whether it is the first under another load.
-    pub(super) fn take(&mut self, shared: &Shared) -> bool {
-        let with_test = shared.tests.running().is_some();
-        let (Some(rates), Some(_), Mode::Live) = (&shared.rates, &shared.activity.threads, &shared.mode)
-        else {
-            // A demo's figures are means already; what was not sampled is no evidence.
+    /// Takes the look of now; whether it is the first under another load. Without sampled threads it is no evidence.
+    pub(crate) fn take(&mut self, machine: &Machine, (rates, now): Shown<'_>, with_test: bool) -> bool {
+        if now.threads.is_none() {
             *self = Self::default();
             return false;
-        };
-        let is_quiet = is_quiet(shared, rates);
+        }
+        let is_quiet = is_quiet(machine, rates, now);
         // The profile has looks of its own.
-        let activity = Activity { profile: None, ..shared.activity.clone() };
+        let activity = Activity { profile: None, ..now.clone() };
         self.looks.push_back(Look { rates: rates.clone(), activity, is_quiet });
         let last = |count: usize| self.looks.iter().rev().take(count);
         let ends =
@@ -60,7 +60,7 @@ impl Evidence {
         self.looks.iter().for_each(|look| averages.add(&look.rates, &look.activity));
         self.means = averages.means();
         if let (Some((_, Activity { processes: Some(means), .. })), Some(now)) =
-            (&mut self.means, &shared.activity.processes)
+            (&mut self.means, &now.processes)
         {
             fold_ended(means, now);
         }
@@ -68,17 +68,14 @@ impl Evidence {
     }
 
     /// The time that the means are of, where they are of several looks.
-    pub(super) fn time(&self) -> Option<Duration> {
+    pub(crate) fn time(&self) -> Option<Duration> {
         let (rates, _) = self.means.as_ref()?;
         (self.looks.len() > 1).then_some(rates.elapsed)
     }
 
-    /// Rates and activity that sentence and panels show; `None` before the first rates.
-    pub(super) fn shown<'a>(&'a self, shared: &'a Shared) -> Option<(&'a Rates, &'a Activity)> {
-        match (&self.means, &shared.mode) {
-            (Some((rates, activity)), Mode::Live) => Some((rates, activity)),
-            _ => Some((shared.rates.as_ref()?, &shared.activity)),
-        }
+    /// The means; `None` before the first look.
+    pub(crate) fn means(&self) -> Option<Shown<'_>> {
+        self.means.as_ref().map(|(rates, activity)| (rates, activity))
     }
 }
 
@@ -105,13 +102,13 @@ fn fold_ended(means: &mut Vec<ProcessRates>, now: &[ProcessRates]) {
 }
 
 /// Whether hardly any bytes move.
-fn is_quiet(shared: &Shared, rates: &Rates) -> bool {
-    let disks = shared.machine.drives.iter().filter_map(|drive| rates.disks.get(&drive.name));
+fn is_quiet(machine: &Machine, rates: &Rates, activity: &Activity) -> bool {
+    let disks = machine.drives.iter().filter_map(|drive| rates.disks.get(&drive.name));
     let drives: f64 = disks.map(|disk| disk.read_bytes + disk.written_bytes).sum();
     let called = |process: &ProcessRates| {
         process.called_read.unwrap_or_default() + process.called_write.unwrap_or_default()
     };
-    let calls: f64 = shared.activity.processes.iter().flatten().map(called).sum();
+    let calls: f64 = activity.processes.iter().flatten().map(called).sum();
     drives < QUIET && calls < QUIET_CALLS
 }
 
