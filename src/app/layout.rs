@@ -83,6 +83,8 @@ impl Layout {
             (false, ..24) => 3,
             (false, _) => 4,
             (true, ..50) => 7,
+            // Without counters the bar says only that.
+            _ if !app.shared.can_test() => 7,
             (true, 50..60) => 9,
             (true, _) => (height / 5).min(20),
         };
@@ -262,5 +264,15 @@ mod tests {
             "{names:?}"
         );
         assert!(!names.contains(&"export"), "{names:?}");
+    }
+
+    #[test]
+    fn the_stats_bar_of_a_capture_leaves_its_rows_to_the_screen() {
+        let origin = crate::source::origin::Origin::Demo("laptop".to_owned());
+        let (machine, problems) = crate::source::read_machine(&*origin.open().unwrap());
+        let limits = crate::capacity::limits(&machine).into();
+        let read = crate::ui::MachineRead { machine: machine.into(), problems, limits };
+        let bar = |mode| Layout::new(&App::new(mode, read.clone(), (300, 100))).dstat.height;
+        assert_eq!((bar(crate::ui::Mode::Live), bar(crate::ui::Mode::Capture)), (20, 7));
     }
 }
