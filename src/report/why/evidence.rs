@@ -57,7 +57,10 @@ impl Evidence {
         self.looks.drain(..self.looks.len().saturating_sub(kept));
         self.with_test = with_test;
         let mut averages = Averages::default();
-        self.looks.iter().for_each(|look| averages.add(&look.rates, &look.activity));
+        // Until a load has clearly ended, looks without it would only dilute it.
+        let is_idle = self.looks.iter().all(|look| look.is_quiet);
+        let counted = self.looks.iter().filter(|look| is_idle || !look.is_quiet);
+        counted.for_each(|look| averages.add(&look.rates, &look.activity));
         self.means = averages.means();
         if let (Some((_, Activity { processes: Some(means), .. })), Some(now)) =
             (&mut self.means, &now.processes)

@@ -257,14 +257,19 @@ fn a_load_that_ends_takes_its_sentence_along_and_panels_show_what_the_sentence_i
     assert_eq!(sentence.rule, "drives", "{}", sentence.text);
     assert!(waits.iter().any(|(kind, mean)| kind.state == 'S' && (*mean - 0.75).abs() < 1e-9), "{waits:?}");
     assert!(contents.rows(Panel::Threads, &shared, 60).needed > 4, "both kinds have a row");
-    for second in 6..8 {
+    for (second, rule) in [(6, "drives"), (7, "idle")] {
         look_at(&mut shared, second, 0.0);
         shared.rates.as_mut().unwrap().disks.clear();
         shared.activity.processes = Some(Vec::new());
         state.hear(News::Findings, &shared);
+        let Source::Now(now) = state.source(&shared) else { panic!("there are rates") };
+        assert_eq!(now.rule, rule, "{}", now.text);
+        assert!(
+            rule == "idle" || now.text == sentence.text,
+            "its last second does not dilute it: {}",
+            now.text
+        );
     }
-    let Source::Now(sentence) = state.source(&shared) else { panic!("there are rates") };
-    assert_eq!(sentence.rule, "idle", "{}", sentence.text);
 }
 
 #[test]
