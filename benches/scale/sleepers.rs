@@ -19,9 +19,9 @@ use super::Report;
 /// The option with which this program starts itself.
 pub const SLEEP: &str = "--sleep";
 /// The time of a pass, as in `runtime/activity_sampler.rs`.
-const BUDGET: Duration = Duration::from_millis(5);
+const BUDGET: Duration = Duration::from_millis(1);
 /// Longer than the budget by the thread that was being read, and what the scheduler took.
-const LONGEST: Duration = Duration::from_millis(6);
+const LONGEST: Duration = Duration::from_millis(2);
 const PASSES: usize = 200;
 const STACK: usize = 16 << 10;
 
