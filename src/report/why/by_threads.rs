@@ -57,10 +57,14 @@ pub(super) fn latency(facts: &Facts<'_>) -> Option<String> {
     if !waiters.is_one_each() {
         return Some(format!("{words}: the latency of {of} at queue depth {depth:.1} is the limit"));
     }
-    let at_a_time = if waiters.is_one_thread() { "one I/O at a time" } else { "each for one I/O at a time" };
+    // The kernel splits a large call into several I/Os.
+    let what = if depth < 1.15 { "I/O" } else { "call" };
+    let each = if waiters.is_one_thread() { "" } else { "each for " };
     let await_ms = if disk.reads >= disk.writes { disk.read_await_ms } else { disk.write_await_ms };
     let time = await_ms.map_or_else(String::new, |ms| format!(", {},", Micros(1e3 * ms)));
-    Some(format!("{words}, {at_a_time} (queue depth {depth:.1}): the latency of {of}{time} is the limit"))
+    Some(format!(
+        "{words}, {each}one {what} at a time (queue depth {depth:.1}): the latency of {of}{time} is the limit"
+    ))
 }
 
 pub(super) fn drives(facts: &Facts<'_>) -> Option<String> {

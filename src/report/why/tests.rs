@@ -240,6 +240,10 @@ fn one_io_at_a_time_is_limited_by_latency() {
         "latency",
         &format!("fio waits in __blkdev_direct_IO_simple, {one} {name}, 78.0 us, is the limit"),
     );
+    scene.rates.disks.values_mut().next().unwrap().queue_depth = 1.4;
+    let split = scene.sentence().text;
+    assert!(split.contains(", one call at a time (queue depth 1.4): the latency of"), "{split}");
+    scene.rates.disks.values_mut().next().unwrap().queue_depth = 0.94;
     // Few samples find it waiting, beside busy CPUs: the drive has its read in flight nearly always.
     let all = CpuShares { usr: 99.0, idl: 1.0, ..CpuShares::default() };
     let kinds = [('D', "fio", "pread64", "__iomap_dio_rw", 0.2), ('R', "fio", "", "", 0.8)];
