@@ -374,6 +374,10 @@ impl<'a> Facts<'a> {
     fn waiters_of(&self, wait: Wait, part: f64) -> Option<Waiters<'a>> {
         let threads = self.inputs.activity.threads.as_ref()?;
         let found = Waiters::most(threads, wait, self.mover.as_deref());
+        let found = found.map(|waiters| {
+            let share = self.waiting_share(waiters.command());
+            waiters.by_share(threads, share)
+        });
         let found = found.filter(|waiters| waiters.is_most_of_them(part));
         // Others wait for pages as well while one program moves most.
         let is_of = |waiters: &Waiters<'_>| match (self.inputs.test, &self.mover) {

@@ -79,7 +79,10 @@ pub(super) fn turns(facts: &Facts<'_>) -> Option<String> {
     let least = facts.least(0.2, 0.12);
     let command = facts.mover.as_deref().filter(|_| facts.inputs.test.is_none() && facts.is_moving())?;
     let (running, active) = waits::running(facts.inputs.activity.threads.as_ref()?, command);
-    let waiting = active - running;
+    let (running, waiting) = match facts.waiting_share(command) {
+        Some(share) => (active * (1.0 - share), active * share),
+        None => (running, active - running),
+    };
     if running < least || waiting < least || running < least * active || waiting < least * active {
         return None;
     }

@@ -63,6 +63,17 @@ impl Facts<'_> {
         (is_one && program.cpus < 1.1).then_some(program.cpus)
     }
 
+    /// The share of time in which the one thread of a command does not run, by its CPU time: samples are few. Where CPUs are full it may
+    /// wait for one of them.
+    pub(super) fn waiting_share(&self, command: &str) -> Option<f64> {
+        let all = self.all().filter(|all| all.idle + all.iowait >= 20.0 && self.inputs.test.is_none())?;
+        let program =
+            self.programs.iter().find(|program| program.command == command && program.cpus > 0.0)?;
+        let (_, active) = waits::running(self.inputs.activity.threads.as_ref()?, command);
+        let cpus = self.one_thread(program).filter(|_| active >= 0.8 && all.steal < 5.0)?;
+        Some((1.0 - cpus / active).clamp(0.0, 1.0))
+    }
+
     /// `dd keeps one CPU busy: one thread is the limit`; more than one CPU says nothing of threads.
     pub(super) fn one_busy_cpu(&self, program: &Program) -> Option<String> {
         let cpus = self.one_thread(program)?;

@@ -282,6 +282,15 @@ fn a_thread_that_runs_and_waits_by_turns_is_named() {
         "3 threads of cp wait for I/O 40 % of the time and run the rest: their number is the limit",
     );
     assert_eq!(copies(0.1, 0.9).sentence().rule, "moving", "it hardly waits");
+    // Few samples: the CPU time of the process tells how much of its time the one thread runs.
+    let sampled = |waiting: f64| {
+        let threads =
+            [('S', "fio", "io_uring_enter", "io_cqring_wait", waiting), ('R', "fio", "", "", 1.0 - waiting)];
+        Scene::reading().threads(&threads).process("fio", 1.2e9, 1.2e9, 0.4)
+    };
+    for waiting in [0.25, 0.5, 0.75] {
+        assert_eq!(sampled(waiting).sentence().rule, "drives", "{waiting}");
+    }
     assert_eq!(held(&copies(0.15, 0.85), "turns"), Some("turns"));
 }
 

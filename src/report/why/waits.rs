@@ -136,6 +136,17 @@ impl<'a> Waiters<'a> {
         })
     }
 
+    /// The same of one thread that waits for I/O this share of its time, whatever samples found; they tell for what it waits.
+    pub(super) fn by_share(self, threads: &ThreadActivity, share: Option<f64>) -> Self {
+        let (running, active) = running(threads, self.command.as_str());
+        let Some(share) = share.filter(|_| active > running) else { return self };
+        Self { waiting: active * share * self.waiting / (active - running), ..self }
+    }
+
+    pub(super) fn command(&self) -> &str {
+        self.command.as_str()
+    }
+
     /// Whether they are threads of that command.
     pub(super) fn is_of(&self, command: &str) -> bool {
         self.command.as_str() == command
