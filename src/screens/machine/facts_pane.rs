@@ -133,7 +133,10 @@ fn lines(facts: &[Fact], width: u16, paths: bool, whole: bool) -> Vec<Vec<Piece>
             if is_line(path) {
                 out.extend(hanging(piece("  ", Meaning::Quiet), path, Meaning::Quiet, width));
             } else {
-                out.push(vec![piece(format!("  {}", fit_end(path, width - 2)), Meaning::Quiet)]);
+                out.push(vec![piece(
+                    format!("  {}", fit_end(path, width.saturating_sub(2))),
+                    Meaning::Quiet,
+                )]);
             }
         }
     }
