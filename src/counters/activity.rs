@@ -101,6 +101,8 @@ pub struct ProcessCounters {
     pub called_write: Option<u64>,
     /// Ticks of CPU time, user and system; ended children are not contained.
     pub cpu: u64,
+    /// Whether its nice value is above 0: it yields to others.
+    pub is_nice: bool,
     /// The four I/O counters without those of children that it has waited for, where they are known apart: a single thread's own
     /// (`/proc/PID/task/PID/io`).
     pub own: Option<[Option<u64>; 4]>,
@@ -140,6 +142,8 @@ pub struct ProcessRates {
     pub called_write: Option<f64>,
     /// CPUs it kept busy (1.0 is one CPU).
     pub cpus: f64,
+    /// Whether its nice value is above 0; of ended processes, their parent's.
+    pub is_nice: bool,
     /// Drives it uses; `None`: not known.
     pub drives: Option<Vec<DriveName>>,
 }
@@ -327,6 +331,7 @@ pub fn process_rates(
                 called_read,
                 called_write,
                 cpus: cpu as f64 / ticks / seconds,
+                is_nice: now.is_nice,
                 drives: now.drives.clone(),
             }
         };
@@ -400,6 +405,7 @@ mod tests {
             called_read: None,
             called_write: None,
             cpu: read / 100,
+            is_nice: false,
             own: None,
             child_cpu: 0,
             child: None,
@@ -444,6 +450,7 @@ mod tests {
             called_read: Some(moved[1]),
             called_write: Some(0),
             cpu: 0,
+            is_nice: false,
             own: None,
             child_cpu: 0,
             child: None,
@@ -492,6 +499,7 @@ mod tests {
             called_read: Some(own + of_children),
             called_write: Some(of_children),
             cpu: 2,
+            is_nice: false,
             own: Some([Some(0), Some(0), Some(own), Some(0)]),
             child_cpu,
             child: Some(Label::new("dd")),

@@ -13,7 +13,7 @@ pub(crate) mod waits;
 use std::fmt::Write as _;
 
 use self::{
-    busy::{all_cpus, interrupts, other_programs, shares, steal},
+    busy::{all_cpus, full, interrupts, other_programs, shares, steal},
     by_threads::{drives, latency, page_cache, threads, throttling, turns, writeback},
     programs::{Program, programs},
     tables::{Split, nearest_limit},
@@ -131,14 +131,14 @@ const RULES: &[Rule] = &[
     },
     Rule {
         id: "other-programs",
-        fires: "less than 5 % of all CPU time is idle or iowait while drives read or write, and programs that hardly read or write use more than half of it",
+        fires: "less than 5 % of all CPU time is idle, iowait or of nice programs while drives read or write, programs that hardly read or write use more than half of the rest, and threads of the process that moves most wait for I/O less than 30 % of the time",
         panels: [Panel::Cpus, Panel::Processes],
         is_fallback: false,
         says: other_programs,
     },
     Rule {
         id: "cpus",
-        fires: "less than 5 % of all CPU time is idle or iowait while drives read or write",
+        fires: "less than 5 % of all CPU time is idle, iowait or of nice programs while drives read or write, and not the page cache answers read calls",
         panels: [Panel::Cpus, Panel::Profile],
         is_fallback: false,
         says: all_cpus,
@@ -180,7 +180,7 @@ const RULES: &[Rule] = &[
     },
     Rule {
         id: "threads",
-        fires: "threads of a test, or of the process that moves most, run at least 90 % of the time and fill as many CPUs",
+        fires: "threads of a test, or of the process that moves most, run at least 90 % of the time and fill as many CPUs; without an idle CPU these are the limit",
         panels: [Panel::Threads, Panel::Cpus],
         is_fallback: false,
         says: threads,
@@ -367,7 +367,9 @@ impl<'a> Facts<'a> {
     }
 
     fn waiters(&self, wait: Wait) -> Option<Waiters<'a>> {
-        self.waiters_of(wait, self.least(0.5, 0.35))
+        // Busy CPUs are found running while they wait for a CPU.
+        let part = if full(self).is_some() { self.least(0.3, 0.2) } else { self.least(0.5, 0.35) };
+        self.waiters_of(wait, part)
     }
 
     /// Threads of a command of which at least this part waits so.
@@ -399,13 +401,19 @@ impl<'a> Facts<'a> {
 
     /// Whether the threads of the program that moves most wait for I/O most of the time, where no test runs.
     fn mover_waits(&self) -> bool {
-        let waits = [Wait::Completion, Wait::PageCache, Wait::Writeback, Wait::Throttle];
         // It speaks against the rule that asks.
-        let part = self.most(0.5, 0.75);
+        let part = self.most(0.3, 0.5);
+        let waits_on_io = || {
+            let (command, threads) = self.mover.as_deref().zip(self.inputs.activity.threads.as_ref())?;
+            let (running, active) = waits::running(threads, command);
+            let waiting = active - running;
+            Some(waiting >= part && waiting >= part * active)
+        };
         self.inputs.test.is_none()
             && self.mover.is_some()
             && (self.one_at_a_time().is_some()
-                || waits.into_iter().any(|wait| self.waiters_of(wait, part).is_some()))
+                || self.one_in_flight().is_some()
+                || waits_on_io() == Some(true))
     }
 }
 

@@ -221,6 +221,7 @@ pub fn activity(machine: &Machine, workload: &Workload, rates: &Rates) -> Activi
         called_read: None,
         called_write: None,
         cpus,
+        is_nice: false,
         drives: Some(rates.disks.keys().cloned().collect()),
     };
     Activity {

@@ -81,6 +81,7 @@ fn second(machine: &Machine) -> (Rates, Activity) {
         called_read: None,
         called_write: None,
         cpus: 0.25,
+        is_nice: false,
         drives: None,
     };
     let activity = Activity {

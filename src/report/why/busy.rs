@@ -27,10 +27,15 @@ pub(super) fn steal(facts: &Facts<'_>) -> Option<String> {
     })
 }
 
+/// What waits for I/O, with the CPUs as a second fact where they are busy.
+pub(super) fn beside(facts: &Facts<'_>, words: String) -> String {
+    if full(facts).is_some() { format!("{words}; CPUs are busy too") } else { words }
+}
+
 /// All CPUs together where hardly any time is left while drives move data, and `Both CPUs are`.
-fn full(facts: &Facts<'_>) -> Option<(Split, String)> {
+pub(super) fn full(facts: &Facts<'_>) -> Option<(Split, String)> {
     let left = facts.most(5.0, 12.0);
-    let all = facts.all().filter(|all| all.idle + all.iowait < left && facts.is_moving())?;
+    let all = facts.all().filter(|all| facts.left(*all) < left && facts.is_moving())?;
     let which = match facts.inputs.rates.cpus.len() {
         0 => "All CPUs are".to_owned(),
         1 => "The only CPU is".to_owned(),
@@ -41,18 +46,28 @@ fn full(facts: &Facts<'_>) -> Option<(Split, String)> {
 }
 
 pub(super) fn other_programs(facts: &Facts<'_>) -> Option<String> {
-    let (all, which) = full(facts)?;
+    let (all, which) = full(facts).filter(|_| !facts.is_cached())?;
     let commands = others(facts, all, facts.least(0.5, 0.35))?;
     // Busy CPUs do not slow down what waits for something else, or a thread that has a CPU.
     (!facts.mover_waits() && !facts.one_thread_is_full()).then(|| {
-        format!(
-            "{which} busy, most of the time with {commands}: other programs are the limit, not the drives"
-        )
+        let drive = facts.deepest.filter(|(_, disk)| disk.utilisation >= 80.0);
+        let limit = match drive {
+            Some((name, disk)) => format!(
+                "; {} has I/O in flight {:.0} % of the time: one of the two is the limit",
+                name.as_str(),
+                disk.utilisation
+            ),
+            None => ": other programs are the limit".to_owned(),
+        };
+        format!("{which} busy, most of the time with {commands}{limit}")
     })
 }
 
 pub(super) fn all_cpus(facts: &Facts<'_>) -> Option<String> {
-    let (all, which) = full(facts)?;
+    let (all, which) = full(facts).filter(|_| !facts.is_cached())?;
+    if facts.one_in_flight().is_some() {
+        return None;
+    }
     // Neither the program that waits nor the kernel, which may work for it, uses most of the time.
     let busy = all.busy() / 100.0 * facts.inputs.rates.cpus.len() as f64;
     if facts.mover_waits() && strangers(facts) > 0.5 * busy {
@@ -84,7 +99,8 @@ fn is_kernel(facts: &Facts<'_>, command: &str) -> bool {
 pub(super) fn others(facts: &Facts<'_>, all: Split, part: f64) -> Option<String> {
     /// Bytes per second of CPU time: gzip reads more, a compiler less.
     const LEAST: f64 = 5e6;
-    let busy = all.busy() / 100.0 * facts.inputs.rates.cpus.len() as f64;
+    let yielded = if facts.is_moving() { facts.yielded(all) } else { 0.0 };
+    let busy = (all.busy() - yielded) / 100.0 * facts.inputs.rates.cpus.len() as f64;
     let Activity { processes, .. } = facts.inputs.activity;
     let mut sums: BTreeMap<String, (String, f64)> = BTreeMap::new();
     for process in processes.as_ref()? {
@@ -92,7 +108,9 @@ pub(super) fn others(facts: &Facts<'_>, all: Split, part: f64) -> Option<String>
         let called = process.called_read.unwrap_or(0.0) + process.called_write.unwrap_or(0.0);
         let moves_little = (read + written).max(called) < LEAST * process.cpus;
         let command = waits::starred(process.command.as_str());
-        if moves_little && !is_kernel(facts, &command) {
+        // Nice programs leave the CPU to others, unless these are nice too.
+        let yields = process.is_nice && yielded > 0.0;
+        if moves_little && !yields && !is_kernel(facts, &command) {
             let own = process.command.as_str();
             let (name, cpus) = sums.entry(command.clone()).or_insert_with(|| (own.to_owned(), 0.0));
             // Numbered ones share a name; cc1 keeps its own.

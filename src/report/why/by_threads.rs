@@ -2,6 +2,7 @@
 
 use super::{
     Facts, Inputs,
+    busy::{beside, full},
     tables::{self, Split},
     waits::{self, Wait},
 };
@@ -9,15 +10,14 @@ use crate::{machine::Drive, units::Micros};
 
 pub(super) fn page_cache(facts: &Facts<'_>) -> Option<String> {
     let waiters = facts.waiters(Wait::PageCache)?;
-    Some(format!(
-        "{}: buffered reads are the limit, they wait for the page cache to fill",
-        waiters.words(None)
-    ))
+    let words = waiters.words(None);
+    let limit = "buffered reads are the limit, they wait for the page cache to fill";
+    Some(beside(facts, format!("{words}: {limit}")))
 }
 
 pub(super) fn writeback(facts: &Facts<'_>) -> Option<String> {
     let waiters = facts.waiters(Wait::Writeback)?;
-    Some(format!("{}: buffered writes wait for writeback to the drives", waiters.words(None)))
+    Some(beside(facts, format!("{}: buffered writes wait for writeback to the drives", waiters.words(None))))
 }
 
 pub(super) fn throttling(facts: &Facts<'_>) -> Option<String> {
@@ -27,13 +27,14 @@ pub(super) fn throttling(facts: &Facts<'_>) -> Option<String> {
     let written = |drive: &&Drive| rates.disks.get(&drive.name).map_or(0.0, |disk| disk.written_bytes);
     let drive = machine.hardware_drives().max_by(|a, b| written(a).total_cmp(&written(b)));
     let limit = drive.and_then(|drive| Some((drive, drive.queue.wbt_lat_usec.get().filter(|us| *us > 0)?)));
-    Some(match limit {
+    let words = match limit {
         Some((drive, us)) => {
             let name = drive.name.as_str();
             format!("{words}: writeback throttling is the limit (wbt_lat_usec {us} of {name})")
         }
         None => format!("{words}: a latency target throttles them (wbt or io.latency)"),
-    })
+    };
+    Some(beside(facts, words))
 }
 
 /// Waiting for completions: in words, where no test is at its expected limit.
@@ -49,21 +50,35 @@ pub(super) fn latency(facts: &Facts<'_>) -> Option<String> {
     let most = facts.most(1.5, 2.5);
     let (name, disk) = facts.deepest.filter(|(_, disk)| disk.queue_depth < most && disk.queue_depth > 0.0)?;
     let waiters = facts.one_at_a_time().or_else(|| facts.waiters(Wait::Completion));
-    let waiters = waiters.filter(|_| facts.is_moving())?;
-    let words = waiters.words(facts.inputs.test);
     let depth = disk.queue_depth.max(0.1);
+    let await_ms = if disk.reads >= disk.writes { disk.read_await_ms } else { disk.write_await_ms };
+    let time = await_ms.map_or_else(String::new, |ms| format!(", {},", Micros(1e3 * ms)));
+    let Some(waiters) = waiters.filter(|_| facts.is_moving()) else {
+        let reader = facts.one_in_flight().filter(|_| facts.is_moving())?;
+        return Some(beside(
+            facts,
+            format!(
+                "{} has one I/O in flight at a time (queue depth {depth:.1}): the latency of {}{time} is the limit",
+                reader.name,
+                name.as_str()
+            ),
+        ));
+    };
+    let words = waiters.words(facts.inputs.test);
     // All alike: none of them is the slow one.
     let of = if facts.alike(disk.queue_depth) > 1 { "the drives" } else { name.as_str() };
     if !waiters.is_one_each() {
-        return Some(format!("{words}: the latency of {of} at queue depth {depth:.1} is the limit"));
+        let words = format!("{words}: the latency of {of} at queue depth {depth:.1} is the limit");
+        return Some(beside(facts, words));
     }
     // The kernel splits a large call into several I/Os.
     let what = if depth < 1.15 { "I/O" } else { "call" };
     let each = if waiters.is_one_thread() { "" } else { "each for " };
-    let await_ms = if disk.reads >= disk.writes { disk.read_await_ms } else { disk.write_await_ms };
-    let time = await_ms.map_or_else(String::new, |ms| format!(", {},", Micros(1e3 * ms)));
-    Some(format!(
-        "{words}, {each}one {what} at a time (queue depth {depth:.1}): the latency of {of}{time} is the limit"
+    Some(beside(
+        facts,
+        format!(
+            "{words}, {each}one {what} at a time (queue depth {depth:.1}): the latency of {of}{time} is the limit"
+        ),
     ))
 }
 
@@ -71,7 +86,7 @@ pub(super) fn drives(facts: &Facts<'_>) -> Option<String> {
     let words = completions(facts)?;
     Some(match facts.inputs.test.and_then(|test| test.reached) {
         Some(because) => format!("{words}; the limit: {because}"),
-        None => format!("{words}: the drives or their links are the limit"),
+        None => beside(facts, format!("{words}: the drives or their links are the limit")),
     })
 }
 
@@ -87,6 +102,11 @@ pub(super) fn turns(facts: &Facts<'_>) -> Option<String> {
         return None;
     }
     let part = 100.0 * waiting / active;
+    if full(facts).is_some() {
+        return Some(format!(
+            "{command} waits for I/O {part:.0} % of the time and runs or waits for a CPU the rest; CPUs are busy too"
+        ));
+    }
     Some(if active < 1.5 {
         format!(
             "{command} waits for I/O {part:.0} % of the time and runs the rest: its one thread is the limit"
@@ -101,7 +121,7 @@ pub(super) fn turns(facts: &Facts<'_>) -> Option<String> {
 
 pub(super) fn threads(facts: &Facts<'_>) -> Option<String> {
     let Inputs { rates, activity, test, .. } = *facts.inputs;
-    let threads = activity.threads.as_ref().filter(|_| facts.is_moving())?;
+    let threads = activity.threads.as_ref().filter(|_| facts.is_moving() && !facts.is_cached())?;
     // A thread found running a few times is no proof that it keeps a CPU busy; the process's CPU time is.
     let (name, command, spent) = if test.is_some() {
         ("Workers".to_owned(), waits::WORKERS, f64::INFINITY)
@@ -124,6 +144,10 @@ pub(super) fn threads(facts: &Facts<'_>) -> Option<String> {
                 "{who} keeps one CPU busy for {}: one thread is the limit",
                 facts.rate(facts.read + facts.written)
             )
+        }
+        // More threads would not help.
+        _ if full >= rates.cpus.len() as f64 => {
+            format!("{name} keep all {} CPUs busy and hardly wait: the CPUs are the limit", rates.cpus.len())
         }
         many => format!(
             "{name} keep {many:.0} of {} CPUs busy and hardly wait: their number is the limit",

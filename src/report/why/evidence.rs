@@ -131,6 +131,7 @@ mod tests {
             called_read: None,
             called_write: None,
             cpus: 0.25,
+            is_nice: false,
             drives: None,
         };
         let now = [process(7, "dd", true, 50.0), process(9, "dd", false, 10.0)];

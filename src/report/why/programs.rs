@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Facts, waits};
+use super::{Facts, tables::Split, waits};
 use crate::counters::activity::Activity;
 
 /// The processes of one command.
@@ -19,6 +19,8 @@ pub(super) struct Program {
     pub(super) called_read: f64,
     pub(super) called_write: f64,
     pub(super) cpus: f64,
+    /// CPUs of its nice processes.
+    nice: f64,
 }
 
 impl Program {
@@ -46,11 +48,51 @@ pub(super) fn programs(activity: &Activity) -> Vec<Program> {
         sum.called_read += process.called_read.unwrap_or(0.0);
         sum.called_write += process.called_write.unwrap_or(0.0);
         sum.cpus += process.cpus;
+        sum.nice += if process.is_nice { process.cpus } else { 0.0 };
     }
     sums.into_values().collect()
 }
 
 impl Facts<'_> {
+    /// CPU time that the program which moves most can have, percent of all CPUs: nice programs yield to it unless it is nice too.
+    pub(super) fn left(&self, all: Split) -> f64 {
+        all.idle + all.iowait + self.yielded(all)
+    }
+
+    /// Time of nice programs, percent of all CPUs: `/proc/stat` has only what they spend in user mode.
+    pub(super) fn yielded(&self, all: Split) -> f64 {
+        let is_mover = |program: &&Program| Some(&program.command) == self.mover.as_ref();
+        if self.programs.iter().find(is_mover).is_some_and(|mover| 2.0 * mover.nice > mover.cpus) {
+            return 0.0;
+        }
+        let nice: f64 = self.programs.iter().map(|program| program.nice).sum();
+        let cpus = self.inputs.rates.cpus.len().max(1) as f64;
+        (100.0 * nice / cpus).max(all.nice).min(all.busy())
+    }
+
+    /// The program that reads with one I/O in flight nearly always and hardly uses a CPU, by the drive's figures: beside busy CPUs
+    /// samples seldom find its thread waiting.
+    pub(super) fn one_in_flight(&self) -> Option<&Program> {
+        let (_, disk) = self.deepest?;
+        let depths = self.least(0.65, 0.5)..self.most(1.2, 1.5);
+        let is_one = depths.contains(&disk.queue_depth) && disk.utilisation >= self.least(65.0, 50.0);
+        let program = self.programs.iter().find(|program| Some(&program.command) == self.mover.as_ref())?;
+        let is_alone = 2.0 * program.moved() >= self.read + self.written;
+        let waits = self.one_thread(program).is_some_and(|cpus| cpus < 0.5);
+        (is_one && is_alone && waits && disk.reads > disk.writes && self.inputs.test.is_none())
+            .then_some(program)
+    }
+
+    /// Whether a program's read calls return much more than all drives move: then these are not its limit.
+    pub(super) fn is_cached(&self) -> bool {
+        let moved = self.read + self.written;
+        let reads = |program: &Program| {
+            let called = program.called_read;
+            called >= 5.0 * moved && called >= moved + 200e6 && program.written < 0.5 * called
+        };
+        self.inputs.test.is_none() && self.programs.iter().any(reads)
+    }
+
     /// The CPU time of a program that has one thread to run, in CPUs: one at most.
     fn one_thread(&self, program: &Program) -> Option<f64> {
         const ONE: f64 = 1.5;
@@ -66,7 +108,7 @@ impl Facts<'_> {
     /// The share of time in which the one thread of a command does not run, by its CPU time: samples are few. Where CPUs are full it may
     /// wait for one of them.
     pub(super) fn waiting_share(&self, command: &str) -> Option<f64> {
-        let all = self.all().filter(|all| all.idle + all.iowait >= 20.0 && self.inputs.test.is_none())?;
+        let all = self.all().filter(|all| self.left(*all) >= 20.0 && self.inputs.test.is_none())?;
         let program =
             self.programs.iter().find(|program| program.command == command && program.cpus > 0.0)?;
         let (_, active) = waits::running(self.inputs.activity.threads.as_ref()?, command);

@@ -83,6 +83,7 @@ impl Scene {
             called_read: Some(called),
             called_write: Some(0.0),
             cpus,
+            is_nice: false,
             drives: None,
         });
         self
@@ -159,9 +160,9 @@ fn a_shown_rule_stays_until_it_fails_clearly() {
         let threads = [('D', "fio", "io_getevents", "read_events", waits), ('R', "fio", "", "", 1.0 - waits)];
         rustc(2.2).process("fio", 1.2e9, 1.2e9, 0.3).threads(&threads)
     };
-    assert_eq!(with_fio(0.4).sentence().rule, "other-programs");
+    assert_eq!(with_fio(0.2).sentence().rule, "other-programs");
     assert_eq!(
-        held(with_fio(0.6), "other-programs"),
+        held(with_fio(0.4), "other-programs"),
         Some("other-programs"),
         "fio is found waiting now and then"
     );
@@ -249,7 +250,8 @@ fn one_io_at_a_time_is_limited_by_latency() {
     let kinds = [('D', "fio", "pread64", "__iomap_dio_rw", 0.2), ('R', "fio", "", "", 0.8)];
     let seldom =
         scene.threads(&kinds).all(all).process("fio", 1.2e9, 1.2e9, 0.3).process("yes", 0.0, 0.0, 3.0);
-    seldom.says("latency", &format!("fio waits in __iomap_dio_rw, {one} {name}, 78.0 us, is the limit"));
+    let busy = "is the limit; CPUs are busy too";
+    seldom.says("latency", &format!("fio waits in __iomap_dio_rw, {one} {name}, 78.0 us, {busy}"));
     let several = [('S', "fio", "io_uring_enter", "io_cqring_wait", 0.2), ('R', "fio", "", "", 0.8)];
     let several = seldom.threads(&several);
     assert_eq!(several.sentence().rule, "other-programs", "it has submitted more, which wait for it");
@@ -389,6 +391,9 @@ fn threads_that_fill_their_cpus_and_one_that_reads_the_cache_are_named() {
     test(Scene::reading())
         .cpu(2, full)
         .says("threads", "Workers keep 2 of 4 CPUs busy and hardly wait: their number is the limit");
+    let mut all = test(Scene::reading().cpu(0, full));
+    all.rates.cpus.retain(|cpu, _| *cpu < 2);
+    all.says("threads", "Workers keep all 2 CPUs busy and hardly wait: the CPUs are the limit");
     assert_eq!(test(Scene::reading()).sentence().rule, "moving", "only one CPU is full");
     Scene::idle().threads(&running).process("dd", 0.0, 3.2e9, 0.99).says(
         "cached",

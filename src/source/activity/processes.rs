@@ -109,7 +109,7 @@ impl Processes {
             let Some(stat) = Stat::parse(&text[..length]) else { continue };
             let (started, parent, cpu, threads) = (stat.started, stat.parent, stat.cpu, stat.threads);
             let (child_cpu, has_waited) = (stat.child_cpu, threads == 1 && stat.child_faults > 0);
-            let command = names.label(stat.command);
+            let (command, is_nice) = (names.label(stat.command), stat.nice > 0);
             let io = match self.read(root, pid, "io", &mut text) {
                 Ok(length) => Io::parse(&text[..length]),
                 Err(RootError::Errno(libc::ESRCH | libc::ENOENT)) => continue,
@@ -140,6 +140,7 @@ impl Processes {
                 called_read: io.called_read,
                 called_write: io.called_write,
                 cpu,
+                is_nice,
                 own,
                 child_cpu,
                 child: None,

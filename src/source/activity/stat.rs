@@ -21,6 +21,8 @@ pub(super) struct Stat<'a> {
     pub(super) child_faults: u64,
     /// `cutime` and `cstime` of these, ticks.
     pub(super) child_cpu: u64,
+    /// `nice`, -20 to 19.
+    pub(super) nice: i64,
     pub(super) threads: u64,
     /// Ticks after boot.
     pub(super) started: u64,
@@ -41,7 +43,9 @@ impl<'a> Stat<'a> {
         let cpu = user.checked_add(skip(0)?)?;
         let child_cpu = skip(0)?.saturating_add(skip(0)?);
         // Priority and nice may be negative.
-        let (threads, started) = (skip(2)?, skip(1)?);
+        let nice = str::from_utf8(fields.nth(1)?).ok()?.parse().ok()?;
+        let mut skip = |count: usize| number(fields.nth(count)?);
+        let (threads, started) = (skip(0)?, skip(1)?);
         Some(Self {
             command,
             state: char::from(*state),
@@ -51,6 +55,7 @@ impl<'a> Stat<'a> {
             cpu,
             child_faults,
             child_cpu,
+            nice,
             threads,
             started,
         })
@@ -68,7 +73,7 @@ mod tests {
         let text = b"42 (a) R (b) c) D 1 42 42 0 -1 4194304 9 0 0 0 120 30 0 0 20 -5 7 0 5555 16 1 2\n";
         let stat = Stat::parse(text).unwrap();
         assert_eq!((stat.command, stat.state, stat.is_kernel), (&b"a) R (b) c"[..], 'D', false));
-        assert_eq!((stat.parent, stat.cpu, stat.threads, stat.started), (1, 150, 7, 5555));
+        assert_eq!((stat.parent, stat.cpu, stat.nice, stat.threads, stat.started), (1, 150, -5, 7, 5555));
     }
 
     #[test]

@@ -11,7 +11,7 @@ fn other_programs_that_keep_the_cpus_busy_are_named() {
     };
     let fio = || two(Scene::reading()).process("fio", 1.2e9, 1.2e9, 0.3);
     fio().says("cpus", "Both CPUs are busy (usr 95 %, sys 4 %): the CPUs are the limit");
-    let limit = "other programs are the limit, not the drives";
+    let limit = "other programs are the limit";
     let says = |scene: Scene, who: &str| {
         scene.says("other-programs", &format!("Both CPUs are busy, most of the time with {who}: {limit}"));
     };
@@ -31,7 +31,7 @@ fn other_programs_that_keep_the_cpus_busy_are_named() {
     let waits = |command: &str| {
         fio().process("rustc", 0.0, 1e6, 1.6).threads(&[('D', command, "read", "folio_wait_bit_common", 0.9)])
     };
-    let words = "fio waits in folio_wait_bit_common: buffered reads are the limit, they wait for the page cache to fill";
+    let words = "fio waits in folio_wait_bit_common: buffered reads are the limit, they wait for the page cache to fill; CPUs are busy too";
     waits("fio").says("page-cache", words);
     says(waits("tmux"), "rustc");
     // rustc writes what it makes: it is no program that hardly writes, and no limit of fio's.
@@ -61,4 +61,84 @@ fn a_thread_that_has_a_cpu_is_its_own_limit_beside_other_programs() {
     };
     copies(0.92).says("threads", "dd keeps one CPU busy for 1.20 GB/s: one thread is the limit");
     assert_eq!(copies(0.6).sentence().rule, "other-programs", "yes keeps it from its CPU");
+}
+
+/// Both CPUs are busy with hogs while fio reads.
+fn beside_hogs(threads: &[(char, &str, &str, &str, f64)]) -> Scene {
+    let all = CpuShares { usr: 90.0, sys: 9.0, idl: 1.0, ..CpuShares::default() };
+    let mut scene = Scene::reading().all(all).cpu(0, all).cpu(1, all).threads(threads);
+    scene.rates.cpus.retain(|cpu, _| *cpu < 2);
+    scene.process("fio", 1.2e9, 1.2e9, 0.3).process("hog", 0.0, 0.0, 1.6)
+}
+
+#[test]
+fn a_large_share_of_waits_for_io_is_the_limit_beside_busy_cpus() {
+    let mixed = |page: f64, throttled: f64| {
+        beside_hogs(&[
+            ('D', "fio", "pread64", "folio_wait_bit_common", page),
+            ('D', "fio", "pwrite64", "rq_qos_wait", throttled),
+            ('R', "fio", "", "", 2.0 - page - throttled),
+        ])
+    };
+    let reads = "buffered reads are the limit, they wait for the page cache to fill; CPUs are busy too";
+    mixed(0.69, 0.44)
+        .says("page-cache", &format!("1 of 2 threads of fio wait in folio_wait_bit_common: {reads}"));
+    let words = "fio waits for I/O 40 % of the time and runs or waits for a CPU the rest; CPUs are busy too";
+    mixed(0.4, 0.4).says("turns", words);
+    let busy = "Both CPUs are busy, most of the time with hog";
+    mixed(0.2, 0.2).says("other-programs", &format!("{busy}: other programs are the limit"));
+    let mut deep = mixed(0.2, 0.2);
+    deep.rates.disks.values_mut().for_each(|disk| disk.utilisation = 97.0);
+    let name = deep.rates.disks.keys().next().unwrap().clone();
+    let limit = "has I/O in flight 97 % of the time: one of the two is the limit";
+    deep.says("other-programs", &format!("{busy}; {} {limit}", name.as_str()));
+}
+
+#[test]
+fn one_read_at_a_time_is_limited_by_latency_although_no_sample_finds_it_waiting() {
+    let mut scene = beside_hogs(&[('R', "fio", "", "", 0.9)]);
+    let name = scene.rates.disks.keys().next().unwrap().clone();
+    let disk = scene.rates.disks.values_mut().next().unwrap();
+    (disk.queue_depth, disk.utilisation, disk.read_await_ms) = (0.85, 86.0, Some(0.09));
+    // Their calls move much: they are no programs that hardly read or write.
+    scene.activity.processes.as_mut().unwrap()[1].called_write = Some(9e9);
+    let limit = "has one I/O in flight at a time (queue depth 0.8): the latency of";
+    let words = format!("fio {limit} {}, 90.0 us, is the limit; CPUs are busy too", name.as_str());
+    scene.says("latency", &words);
+    scene.rates.disks.values_mut().next().unwrap().utilisation = 20.0;
+    assert_eq!(scene.sentence().rule, "cpus");
+}
+
+#[test]
+fn nice_programs_leave_the_cpus_to_others() {
+    let nice = |fio_is_nice: bool| {
+        let mut scene =
+            beside_hogs(&[('D', "fio", "pread64", "__iomap_dio_rw", 0.25), ('R', "fio", "", "", 0.75)]);
+        for process in scene.activity.processes.as_mut().unwrap() {
+            process.is_nice = fio_is_nice || process.command.as_str() == "hog";
+        }
+        scene
+    };
+    let sentence = nice(false).sentence();
+    assert!(!["cpus", "other-programs"].contains(&sentence.rule), "{sentence:?}");
+    assert_eq!(nice(true).sentence().rule, "other-programs");
+    let all = CpuShares { usr: 90.0, nice: 80.0, sys: 9.0, idl: 1.0, ..CpuShares::default() };
+    assert_eq!(Scene::reading().all(all).sentence().rule, "queue", "processes are not known");
+}
+
+#[test]
+fn the_page_cache_is_named_while_calls_return_much_more_than_drives_read() {
+    let cached = |read: f64| {
+        let mut scene = beside_hogs(&[('R', "dd", "", "", 0.5)]).process("dd", read, 6.4e9, 0.5);
+        scene.activity.processes.as_mut().unwrap().remove(0);
+        scene.rates.disks.values_mut().for_each(|disk| disk.read_bytes = read);
+        scene
+    };
+    let words = "Read calls of dd return 6.40 GB/s, the drives read 3.00 MB/s: the page cache, a pipe or a device file \
+                 such as /dev/urandom answers";
+    cached(3e6).says("cached", words);
+    assert_eq!(cached(2e9).sentence().rule, "other-programs");
+    let mut alone = cached(3e6);
+    alone.activity.processes.as_mut().unwrap().remove(0);
+    alone.says("cached", words);
 }
