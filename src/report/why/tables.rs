@@ -148,7 +148,7 @@ pub(crate) struct Controller {
     pub(crate) drives: Vec<DriveName>,
     /// Interrupts per second.
     pub(crate) interrupts: f64,
-    /// Reads and writes per second of its drives.
+    /// Reads, writes, discards and flushes per second of its drives.
     pub(crate) ios: f64,
 }
 
@@ -208,7 +208,7 @@ pub(crate) fn controllers(machine: &Machine, rates: &Rates) -> Vec<Controller> {
     let of = |(name, interrupts): (&str, f64)| {
         let drives: Vec<DriveName> = drives_of(machine, name).map(|drive| drive.name.clone()).collect();
         let disks = drives.iter().filter_map(|drive| rates.disks.get(drive));
-        let ios = disks.map(|disk| disk.reads + disk.writes).sum();
+        let ios = disks.map(|disk| disk.reads + disk.writes + disk.discards.ios + disk.flushes.ios).sum();
         Controller { name: name.to_owned(), drives, interrupts, ios }
     };
     let mut all: Vec<Controller> = sums.into_iter().map(of).collect();

@@ -535,6 +535,11 @@ fn an_io_costs_as_many_interrupts_as_its_table_says() {
     let Scene { machine, rates, activity, .. } = &scene;
     let table = lines::interrupts(machine, rates);
     assert!(table[0].text.ends_with("150 k interrupts/s, 2.0 I/Os each"), "{}", table[0].text);
+    let mut others = scene.rates.clone();
+    let disk = others.disks.values_mut().next().unwrap();
+    (disk.reads, disk.discards.ios, disk.flushes.ios) = (30e3, 90e3, 30e3);
+    let table = lines::interrupts(machine, &others);
+    assert!(table[0].text.ends_with("150 k interrupts/s, 1.0 I/Os each"), "{}", table[0].text);
     let costs = lines::per_io_now(machine, rates, activity, 100e3);
     // What other programs use is not in it.
     let own = "user 1.00 us, system 5.00 us of the workers' CPU, 0.20 context switches";

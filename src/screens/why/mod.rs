@@ -51,7 +51,11 @@ pub(super) const ABOUT: About = About {
         ),
         ("[kswapd]", Meaning::Marked, "a thread of the kernel"),
         ("wchan", Meaning::Text, "the kernel function in which a thread waits; * stands for a number"),
-        ("I/O/intr", Meaning::Text, "reads and writes that one interrupt reports; more is cheaper"),
+        (
+            "I/O/intr",
+            Meaning::Text,
+            "reads, writes, discards and flushes that one interrupt reports; more is cheaper",
+        ),
         (
             "irqs disabled",
             Meaning::Text,
