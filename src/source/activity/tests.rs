@@ -495,3 +495,26 @@ fn short_children_leave_their_name_and_their_shell_its_own_counters() {
     fs::remove_file(machine.place("proc/12/stat")).unwrap();
     assert_eq!(of(&processes(&mut reader, &machine), 10), (own, 45, Some("dd".to_owned())));
 }
+
+#[test]
+fn the_thread_that_samples_does_not_see_itself() {
+    let machine = Machine::new();
+    machine.put("proc/loadavg", "0.50 0.40 0.30 2/5 999");
+    machine.process(&[20, 21, 22], "iodyno", 'R', 0);
+    machine.process(&[30], "dd", 'R', 0);
+    machine.process(&[40], "sh", 'S', 0);
+    machine.put("proc/thread-self/stat", "21 (iodyno) R 1 1 1 0 -1 0 0 0 0 0 5 0 0 0 20 0 3 0 77 0");
+    let mut reader = ActivityReader::default();
+    let first = threads(&mut reader, &machine, &mut time_for(1));
+    assert_eq!((first.sampled, first.total), (1, 4), "{first:?}");
+    for _ in 0..3 {
+        let sample = threads(&mut reader, &machine, &mut time_for(100));
+        let mut all = tids(&sample);
+        all.sort_unstable();
+        assert_eq!((all, sample.total), (vec![20, 22, 30, 40], 4));
+    }
+    machine.put("proc/thread-self/stat", "40 (sh) R 1 1 1 0 -1 0 0 0 0 0 5 0 0 0 20 0 1 0 77 0");
+    let mut alone = tids(&threads(&mut ActivityReader::default(), &machine, &mut time_for(100)));
+    alone.sort_unstable();
+    assert_eq!(alone, [20, 21, 22, 30], "the only thread of its process");
+}

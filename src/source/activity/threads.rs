@@ -129,6 +129,7 @@ impl Threads {
         sample: &mut ThreadSample,
     ) {
         let ThreadSample { threads, ended, sampled, total, rounds, problems } = sample;
+        let own = own(root);
         threads.clear();
         ended.clear();
         self.looks.clear();
@@ -151,6 +152,12 @@ impl Threads {
                     if way > 0 {
                         self.rounds[way - 1].note(pid, thread.tid);
                     }
+                    // It sees itself running in every pass.
+                    if own == Some(thread.tid) {
+                        self.looks.insert(thread.tid, Look { is_single, is_active: false });
+                        way = (way + 1) % WAYS;
+                        continue;
+                    }
                     self.take(&thread, is_single);
                     threads.push(thread);
                     if !more() {
@@ -166,7 +173,8 @@ impl Threads {
         *total = if self.rounds[ALL - 1].is_complete() {
             *sampled
         } else {
-            self::total(root).saturating_sub(self.hidden).max(*sampled)
+            let others = self::total(root).saturating_sub(self.hidden + usize::from(own.is_some()));
+            others.max(*sampled)
         };
         refusal::list(&[&self.syscalls, &self.wchans, &self.stacks], problems);
     }
@@ -358,6 +366,13 @@ fn functions(stack: &[u8]) -> String {
         (!is_entry).then_some(name)
     });
     names.collect::<Vec<_>>().join(" <- ")
+}
+
+/// The number of the thread that samples; `None` in a copy of another machine's files.
+fn own(root: &dyn SysRoot) -> Option<u32> {
+    let mut text = [0; 16];
+    let length = root.read_short("/proc/thread-self/stat", &mut text).ok()?;
+    u32::try_from(number(words(&text[..length]).next()?)?).ok()
 }
 
 /// The second figure of `/proc/loadavg` counts all threads: `2/91`.
