@@ -17,7 +17,7 @@ pub(crate) struct Averages {
     rates: Rates,
     levels: Levels,
     threads: Option<Threads>,
-    processes: Option<BTreeMap<(u32, Label, bool), Process>>,
+    processes: Option<BTreeMap<(u32, String, bool), Process>>,
     profile: Option<Profile>,
     /// Cycles, instructions, and the seconds in which they were counted.
     hardware: Option<(Hardware, f64)>,
@@ -107,7 +107,7 @@ impl Averages {
             let seconds = rates.elapsed.as_secs_f64();
             let all = self.processes.get_or_insert_default();
             for process in processes {
-                all.entry((process.pid, process.command.clone(), process.has_ended))
+                all.entry((process.pid, worker(&process.command).to_owned(), process.has_ended))
                     .and_modify(|sum| sum.add(process, seconds))
                     .or_insert_with(|| Process::new(process, seconds));
             }
@@ -158,6 +158,16 @@ impl Averages {
     }
 }
 
+/// `kworker/u8:5` of `kworker/u8:5-kvfree_rcu`: it is called after its work, `+` while it works and `-` afterwards (`wq_worker_comm`
+/// in kernel/workqueue.c).
+fn worker(command: &Label) -> &str {
+    let name = command.as_str();
+    match name.find(['+', '-']) {
+        Some(end) if name.starts_with("kworker/") => &name[..end],
+        _ => name,
+    }
+}
+
 impl Process {
     fn new(rates: &ProcessRates, seconds: f64) -> Self {
         let sum = |rate: Option<f64>| rate.map(|rate| rate * seconds);
@@ -174,13 +184,16 @@ impl Process {
     fn add(&mut self, rates: &ProcessRates, seconds: f64) {
         let new = Self::new(rates, seconds);
         let sum = |a: Option<f64>, b: Option<f64>| a.zip(b).map(|(a, b)| a + b).or(a).or(b);
+        // What it did for several kinds of work has the name of none.
+        let is_same = self.last.command == rates.command;
+        let command = if is_same { new.last.command } else { Label::new(worker(&rates.command)) };
         *self = Self {
             read: sum(self.read, new.read),
             written: sum(self.written, new.written),
             called_read: sum(self.called_read, new.called_read),
             called_write: sum(self.called_write, new.called_write),
             cpus: self.cpus + new.cpus,
-            last: new.last,
+            last: ProcessRates { command, ..new.last },
         };
     }
 

@@ -288,3 +288,40 @@ fn profiles_are_joined_and_cycles_weigh_by_time() {
         profile.words().into_iter().map(|(word, count)| (word.name(), profile.share(count))).collect();
     assert_eq!(words, [("programs", 60.0), ("kernel", 40.0)]);
 }
+
+#[test]
+fn cpus_and_processes_fit_into_80_columns() {
+    let (mut rates, mut activity) = second(&machine());
+    for shares in rates.cpus.values_mut() {
+        shares.idl = 100.0;
+    }
+    for process in activity.processes.as_mut().unwrap() {
+        (process.pid, process.cpus) = (4_194_303, 12.5);
+        process.command = Label::new("kworker/u512:300-nvme-wq");
+    }
+    let machine = machine();
+    let (time, is_average) = (Timestamp::UNIX_EPOCH, false);
+    let interval = Interval { machine: &machine, rates: &rates, activity: &activity, time, is_average };
+    for table in [Table::Cpu, Table::Processes] {
+        let mut lines = interval.text(table, 80);
+        lines.push(interval.heading(table, 80));
+        assert!(lines.iter().all(|line| line.chars().count() <= 80), "{lines:#?}");
+        assert!(lines.last().unwrap().contains(if table == Table::Cpu { "%idle" } else { "%CPU" }));
+    }
+}
+
+#[test]
+fn a_kernel_worker_is_one_process_whatever_it_works_on() {
+    let (rates, activity) = second(&machine());
+    let mut averages = Averages::default();
+    for name in ["kworker/u8:5-iou_exit", "kworker/u8:5+kvfree_rcu"] {
+        let mut now = activity.clone();
+        now.processes.as_mut().unwrap()[0].command = Label::new(name);
+        averages.add(&rates, &now);
+        let same = now.processes.as_ref().unwrap()[0].clone();
+        assert_eq!(same.command.as_str(), name);
+    }
+    let (_, mean) = averages.means().unwrap();
+    let all = mean.processes.unwrap();
+    assert_eq!((all.len(), all[0].command.as_str(), all[0].cpus), (1, "kworker/u8:5", 0.25));
+}

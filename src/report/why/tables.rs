@@ -108,7 +108,8 @@ pub(crate) fn nodes(machine: &Machine) -> BTreeMap<u32, u32> {
 
 /// mpstat's columns, all CPUs first; interrupts per second of each where they are counted.
 pub(crate) fn cpus(machine: &Machine, rates: &Rates) -> Grid {
-    let percent = |name| number(name, 7, 0);
+    // `100.00`.
+    let percent = |name: &'static str| number(name, name.len().max(6), 0).up_to(7);
     let nodes = nodes(machine);
     let mut columns = vec![word("CPU", 5, 0)];
     columns.extend(
