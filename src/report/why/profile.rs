@@ -2,7 +2,7 @@
 
 use super::{
     grid::{Cell, Grid, Mark, Row, number, word},
-    lines::{Line, known, missing, pending, unread},
+    lines::{Line, known, missing, unread},
 };
 use crate::{
     counters::{
@@ -38,7 +38,10 @@ pub(crate) fn lines(activity: &Activity) -> Vec<Line> {
         Some(Err(problem)) => {
             return vec![missing("profile", &unread(problem))];
         }
-        None => return vec![pending("profile")],
+        None => {
+            let text = "sampling; first figures after 2 s".to_owned();
+            return vec![Line { name: "profile", text, is_known: false, is_hot: false }];
+        }
     };
     let mut lines = Vec::new();
     let words: Vec<String> =
@@ -135,6 +138,12 @@ mod tests {
     fn texts(grid: &Grid) -> Vec<String> {
         let shown = grid.fitting(56);
         grid.rows.iter().map(|row| grid.row(row, &shown, 56)).collect()
+    }
+
+    #[test]
+    fn a_profile_that_is_being_sampled_tells_how_long_that_takes() {
+        let lines = lines(&Activity::default());
+        assert_eq!((lines.len(), lines[0].text.as_str()), (1, "sampling; first figures after 2 s"));
     }
 
     #[test]

@@ -344,7 +344,10 @@ impl Contents {
         };
         let taken = match self.grid(panel) {
             Some((grid, rows)) => {
-                table(grid, rows, above, (top, sort.map(|(column, _)| *column)), place, brush);
+                // Its line tells that it is being sampled.
+                if panel != Panel::Profile || shared.activity.profile.is_some() {
+                    table(grid, rows, above, (top, sort.map(|(column, _)| *column)), place, brush);
+                }
                 return state.history.draw(panel, shared, curves, brush);
             }
             None if panel == Panel::Cpus => self.cpus.draw(brush, body),
