@@ -11,6 +11,7 @@ use ratatui::layout::{Constraint, Layout, Rect};
 
 use super::{Run, widgets::paint::wrap};
 use crate::{
+    model::Workload,
     report::why::{
         Inputs, PANELS, Panel, Sentence, TestNow,
         evidence::{Evidence, Shown},
@@ -97,6 +98,8 @@ pub struct Why {
     sorts: BTreeMap<Panel, (usize, bool)>,
     /// Curves of the last minute.
     history: history::History,
+    /// What the test of the last look reads; `None` without a test.
+    load: Option<Workload>,
     /// Means of the last looks.
     evidence: Evidence,
     /// The sentence that they agree on.
@@ -115,10 +118,16 @@ impl Why {
     /// What there is to show: the sentence that looks agree on, above figures of now, or of the end of a demo's test.
     fn source(&self, shared: &Shared) -> Source {
         match (self.found(shared, sentence), self.steady.last()) {
+            (Source::Now(now), _) if !self.is_looked_at(shared) => Source::Now(now),
             (Source::Now(now), _) => Source::Now(self.steady.of(now, shared.tests.running().is_some())),
             (Source::Nothing(_), Some(last)) => Source::Now(last.clone()),
             (nothing, None) => nothing,
         }
+    }
+
+    /// Whether the test of now, or none, is that of the last look: phases of a pull follow each other at once.
+    fn is_looked_at(&self, shared: &Shared) -> bool {
+        shared.tests.running().map(|test| &test.workload) == self.load.as_ref()
     }
 
     /// What `of` finds in this state.
@@ -152,7 +161,7 @@ impl Why {
 
     /// Rates and activity that sentence and panels show: means of the last looks at a live machine. A demo's figures are means already.
     fn shown_of<'a>(&'a self, shared: &'a Shared) -> Option<Shown<'a>> {
-        let means = self.evidence.means().filter(|_| shared.mode == Mode::Live);
+        let means = self.evidence.means().filter(|_| shared.mode == Mode::Live && self.is_looked_at(shared));
         means.or_else(|| Some((shared.rates.as_ref()?, &shared.activity)))
     }
 

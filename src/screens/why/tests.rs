@@ -305,3 +305,32 @@ fn threads_that_sleep_are_hidden_until_they_are_asked_for_whatever_room_there_is
     assert_eq!(drawn(false), [true, true, false], "one that waits for I/O does not sleep");
     assert_eq!(drawn(true), [true; 3]);
 }
+
+#[test]
+fn each_test_of_a_pull_has_its_own_sentence_at_once() {
+    use crate::{findings::validity::RunMonitor, model::Workload, ui::test::Test};
+    let mut shared = shared((120, 40));
+    let mut state = Why::default();
+    let begin = |shared: &mut Shared, jobs| {
+        let workload = Workload { jobs, ..Workload::default() };
+        shared.tests.begin(Test::new(workload, Vec::new(), RunMonitor::default()));
+        assert!(shared.tests.running().is_some());
+    };
+    let rule = |state: &Why, shared: &Shared| {
+        let Source::Now(sentence) = state.source(shared) else { panic!("there are rates") };
+        sentence.rule
+    };
+    begin(&mut shared, 1);
+    for second in 0..3 {
+        look_at(&mut shared, second, 0.0);
+        state.hear(News::Findings, &shared);
+    }
+    assert_eq!(rule(&state, &shared), "other-programs");
+    begin(&mut shared, 8);
+    look_at(&mut shared, 3, 0.0);
+    let rates = shared.rates.as_mut().unwrap();
+    rates.cpu = rates.cpu.map(|shares| crate::counters::CpuShares { usr: 18.0, idl: 82.0, ..shares });
+    assert_ne!(rule(&state, &shared), "other-programs", "before the first look at it");
+    state.hear(News::Findings, &shared);
+    assert_ne!(rule(&state, &shared), "other-programs", "the first look");
+}

@@ -4,7 +4,7 @@ use ratatui::layout::{Position, Rect};
 
 use super::{COMMANDS, Places, SLEEPING, STACKS, Source, Why, draw, draw::Contents};
 use crate::{
-    report::why::{PANELS, Panel, Sentence, look},
+    report::why::{PANELS, Panel, Sentence, evidence::Evidence, look},
     screens::{
         News, Screen, Step,
         widgets::{paint::Brush, scroll::scrolled},
@@ -54,12 +54,17 @@ impl Screen for Why {
         // Findings follow every look at the counters.
         if news == News::Findings && self.history.take(shared) {
             let with_test = shared.tests.running().is_some();
+            let load = shared.tests.running().map(|test| test.workload.clone());
+            let is_other_test = self.load != load;
+            if is_other_test {
+                (self.load, self.evidence) = (load, Evidence::default());
+            }
             let rates = shared.rates.as_ref().filter(|_| shared.mode == Mode::Live);
             let is_other_load = rates.is_some_and(|rates| {
                 self.evidence.take(&shared.machine, (rates, &shared.activity), with_test)
             });
             if let Source::Now(found) = self.found(shared, |inputs| look(inputs, self.steady.rule())) {
-                self.steady.take(found, with_test, is_other_load);
+                self.steady.take(found, with_test, is_other_load || is_other_test);
             }
         }
     }
