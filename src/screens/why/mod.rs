@@ -118,16 +118,10 @@ impl Why {
     /// What there is to show: the sentence that looks agree on, above figures of now, or of the end of a demo's test.
     fn source(&self, shared: &Shared) -> Source {
         match (self.found(shared, sentence), self.steady.last()) {
-            (Source::Now(now), _) if !self.is_looked_at(shared) => Source::Now(now),
             (Source::Now(now), _) => Source::Now(self.steady.of(now, shared.tests.running().is_some())),
             (Source::Nothing(_), Some(last)) => Source::Now(last.clone()),
             (nothing, None) => nothing,
         }
-    }
-
-    /// Whether the test of now, or none, is that of the last look: phases of a pull follow each other at once.
-    fn is_looked_at(&self, shared: &Shared) -> bool {
-        shared.tests.running().map(|test| &test.workload) == self.load.as_ref()
     }
 
     /// What `of` finds in this state.
@@ -161,7 +155,7 @@ impl Why {
 
     /// Rates and activity that sentence and panels show: means of the last looks at a live machine. A demo's figures are means already.
     fn shown_of<'a>(&'a self, shared: &'a Shared) -> Option<Shown<'a>> {
-        let means = self.evidence.means().filter(|_| shared.mode == Mode::Live && self.is_looked_at(shared));
+        let means = self.evidence.means().filter(|_| shared.mode == Mode::Live);
         means.or_else(|| Some((shared.rates.as_ref()?, &shared.activity)))
     }
 
