@@ -25,7 +25,7 @@ use std::{
 };
 
 use crate::{
-    machine::{Drive, Machine, ReadSize, pci::NodeKind},
+    machine::{Drive, DriveKind, Machine, ReadSize, pci::NodeKind},
     model::{Basis, Limit, Limits, NodeIndex},
     units::BytesPerSecond,
 };
@@ -58,6 +58,7 @@ pub fn limits_without(machine: &Machine, without: &[NodeIndex]) -> Limits {
     for drive in machine.hardware_drives() {
         let own = own_limit(machine, drive);
         let path = drive.node.and_then(|node| limits.path(node));
+        let path = path.filter(|_| own.is_some() || has_link(machine, &limits, drive));
         let lowest = path.into_iter().chain(&own).min_by(|a, b| by_rate(a, b)).cloned();
         limits.drives.extend(lowest.map(|limit| (drive.name.clone(), limit)));
         limits.own.extend(own.map(|limit| (drive.name.clone(), limit)));
@@ -175,6 +176,16 @@ fn paths(machine: &Machine, limits: &Limits) -> BTreeMap<NodeIndex, Limit> {
         on_the_way.filter_map(hop).min_by(by_rate)
     };
     tree.iter().filter_map(|(index, _)| Some((index, lowest(index)?))).collect()
+}
+
+/// Whether the limit of a link is known on the path of an NVMe drive: a chipset's uplink alone is shared. Other disks are
+/// bounded by their adapter.
+fn has_link(machine: &Machine, limits: &Limits, drive: &Drive) -> bool {
+    let is_link = |at: NodeIndex| {
+        let is_root = machine.pci.node(at).kind == NodeKind::RootComplex;
+        !is_root && limits.hop(at).is_some_and(|hop| hop.basis != Basis::Table)
+    };
+    drive.kind != DriveKind::Nvme || drive.node.is_some_and(|at| machine.pci.whole_ancestry(at).any(is_link))
 }
 
 fn by_rate(one: &Limit, other: &Limit) -> Ordering {

@@ -340,3 +340,49 @@ proptest! {
         }
     }
 }
+
+/// Texts of the tests: drawings without links among them.
+fn texts() -> Vec<(String, Machine)> {
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures");
+    let entries =
+        [root.to_owned(), format!("{root}/listings")].map(|folder| std::fs::read_dir(folder).unwrap());
+    let paths = entries.into_iter().flatten().map(|entry| entry.unwrap().path());
+    let read = |path: std::path::PathBuf| {
+        let text = std::fs::read(&path).ok().filter(|_| path.extension().is_some_and(|end| end == "txt"))?;
+        let text = source::import::read(&text).ok()??;
+        Some((path.display().to_string(), source::read_machine(&text).0))
+    };
+    paths.filter_map(read).collect()
+}
+
+#[test]
+fn no_drive_without_a_known_link_or_rate_has_a_share_of_a_root_complex() {
+    let mut unrated = 0;
+    for (name, machine) in texts() {
+        let limits = capacity::limits(&machine);
+        let total = capacity::total(&machine, &limits);
+        let targets = machine.drives.iter().map(|drive| drive.target()).collect();
+        let expected = capacity::expected(&machine, &limits, &Workload { targets, ..Workload::default() });
+        for (drive, expected) in machine.drives.iter().zip(expected) {
+            let Some(node) = drive.node else { continue };
+            let link = |at| machine.pci.node(at).link.as_ref();
+            let has_link = |at| link(at).is_some_and(|it| it.speed.is_known() && it.width.is_known());
+            let has_rate =
+                limits.own.contains_key(&drive.name) || limits.drive_iops.contains_key(&drive.name);
+            if !has_rate && !machine.pci.ancestry(node).any(has_link) {
+                assert!(
+                    !total.shares.contains_key(&drive.name) && expected.is_none(),
+                    "{name} {}",
+                    drive.name
+                );
+                assert!(limits.drive(&drive.name).is_none() && total.bytes_per_second.is_none(), "{name}");
+                unrated += 1;
+            }
+        }
+        if name.ends_with("threadripper-before.txt") {
+            assert_eq!(total.at_most_by, Some("root complexes"));
+            assert!((total.at_most_bytes_per_second.0 / 78.8e9 - 1.0).abs() < 1e-2, "{total:?}");
+        }
+    }
+    assert!(unrated >= 20, "{unrated}");
+}

@@ -10,7 +10,7 @@ use super::{
     sharing::{self, Bound, Shared},
 };
 use crate::{
-    machine::{Drive, Machine, NodeKind, drive},
+    machine::{Drive, DriveKind, Machine, NodeKind, drive},
     model::{Basis, Expectation, Limit, Limits, NodeIndex, PageCache, Workload},
     units::{Bytes, BytesPerSecond, counted},
 };
@@ -74,7 +74,7 @@ pub fn expected_under(
 }
 
 /// Expected rate of each target by links and drives alone, whatever the CPUs; `hops` are limits of root complexes
-/// without one.
+/// without one. A drive that [`is_unrated`] has its share of the limits above it, which is no rate of its own.
 pub(super) fn expected_of_links(
     machine: &Machine,
     limits: &Limits,
@@ -162,6 +162,11 @@ fn expected_in(scope: &Scope, workload: &Workload, further: &[f64]) -> Vec<Optio
             if ceiling.is_infinite() && node.is_none() && workload.direct {
                 return None;
             }
+            // Nor does a limit that it shares with others.
+            let is_bound = matches!(bound, Bound::Shared(_)) && node.is_some();
+            if processors && is_bound && targets[flow].is_some_and(|drive| is_unrated(limits, drive)) {
+                return None;
+            }
             let unknown =
                 cost.as_ref().and_then(|cost| cost.as_ref().err()).filter(|_| limits.processors.is_some());
             because.extend(unknown.into_iter().flat_map(|words| [", at most: ", words.as_str()]));
@@ -188,6 +193,11 @@ fn expected_in(scope: &Scope, workload: &Workload, further: &[f64]) -> Vec<Optio
 /// Expected rate of each target by the machine's limits, in the workload's order; `None` without a known limit.
 pub fn expected(machine: &Machine, limits: &Limits, workload: &Workload) -> Vec<Option<Expected>> {
     expected_under(machine, limits, workload, &[])
+}
+
+/// Whether nothing but limits that it shares bounds an NVMe drive.
+pub(super) fn is_unrated(limits: &Limits, drive: &Drive) -> bool {
+    drive.kind == DriveKind::Nvme && !limits.is_rated(&drive.name)
 }
 
 /// Mean bytes of a read.

@@ -8,7 +8,7 @@ use super::expected::{self, Expected};
 use crate::{
     machine::{Drive, Machine, NodeKind, PciTree, drive},
     model::{Basis, DriveName, Limit, Limits, NodeIndex, Workload},
-    units::{Bytes, BytesPerSecond, UnitSystem},
+    units::{Bytes, BytesPerSecond, UnitSystem, counted},
 };
 
 /// Large reads, so that IOPS limit no drive.
@@ -17,15 +17,21 @@ const BLOCK: Bytes = Bytes(1 << 20);
 /// All drives at once.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Total {
-    /// Payload bytes per second; `None` if the limit of a root complex with drives is unknown.
+    /// Payload bytes per second; `None` if the limit of a root complex with drives or the rate of an NVMe drive is unknown.
     pub bytes_per_second: Option<BytesPerSecond>,
     /// The weakest basis of the limits; `None` without a rate.
     pub basis: Option<Basis>,
     /// The limits, or why the rate is unknown.
     pub because: String,
-    /// Rate by links and drives alone, without the root complexes of unknown limit.
+    /// Upper bound by the limits that are known, without the root complexes of unknown limit.
     pub at_most_bytes_per_second: BytesPerSecond,
-    /// Each drive's part of [`Self::at_most_bytes_per_second`], with its limit.
+    /// The limits of the bound, where it is one and the rate is unknown: `links and drives`.
+    #[serde(skip)]
+    pub at_most_by: Option<&'static str>,
+    /// Whether a drive has neither a known link nor a known rate.
+    #[serde(skip)]
+    pub lacks_rates: bool,
+    /// Each drive's part of [`Self::at_most_bytes_per_second`], with its limit; without drives of unknown rate.
     #[serde(skip)]
     pub shares: BTreeMap<DriveName, Expected>,
 }
@@ -51,33 +57,57 @@ pub(crate) fn total_of<'a>(
     units: UnitSystem,
 ) -> Total {
     let sisters = with_sisters(machine, limits);
-    let (drives, targets): (Vec<DriveName>, _) =
-        drives.map(|drive| (drive.name.clone(), drive.target())).unzip();
+    let drives: Vec<&Drive> = drives.collect();
+    let targets = drives.iter().map(|drive| drive.target()).collect();
     let workload = Workload { targets, block_size: BLOCK, ..Workload::default() };
-    let shares: BTreeMap<DriveName, Expected> = drives
-        .into_iter()
-        .zip(expected::expected_of_links(machine, limits, &sisters, &workload))
-        .filter_map(|(name, share)| Some((name, share?)))
-        .collect();
-    let sum = BytesPerSecond(shares.values().map(|share| share.bytes_per_second.0).sum());
+    let parts = expected::expected_of_links(machine, limits, &sisters, &workload);
+    let is_unrated = |drive: &Drive| expected::is_unrated(limits, drive) && !is_emulated(machine, drive);
+    let unrated: Vec<&Drive> = drives.iter().copied().filter(|drive| is_unrated(drive)).collect();
+    let is_bound = drives.iter().zip(&parts).all(|(drive, part)| part.is_some() || !is_unrated(drive));
+    let parts = drives.iter().zip(parts).filter_map(|(drive, part)| Some((drive.name.clone(), part?)));
+    let parts: BTreeMap<DriveName, Expected> = parts.collect();
+    let sum = BytesPerSecond(parts.values().map(|part| part.bytes_per_second.0).sum());
     let unknown = unknown_roots(machine, limits, &sisters);
-    let because = match (unknown.as_slice(), shares.is_empty()) {
-        (_, true) => "no drive has a known limit".to_owned(),
-        ([], false) => reasons(machine, &shares, units),
-        (roots, false) => format!(
+    let at_most_by = match (unknown.is_empty(), unrated.is_empty()) {
+        _ if parts.is_empty() || !is_bound => None,
+        (true, true) => None,
+        (false, _) => Some("links and drives"),
+        _ if parts.values().any(|part| part.basis == Basis::Table) => Some("root complexes and chipsets"),
+        (true, false) => Some("root complexes"),
+    };
+    let because = match (unknown.as_slice(), at_most_by) {
+        _ if parts.is_empty() && unrated.is_empty() => "no drive has a known limit".to_owned(),
+        (_, by) if !unrated.is_empty() => {
+            let unknown = counted(drive::count(unrated.iter().copied()), "drive");
+            let of_all = by.map_or_else(String::new, |by| {
+                format!("; at most {} by {by}: {}", units.rate(sum), reasons(machine, &parts, units))
+            });
+            format!("neither link nor rate of {unknown} is known{of_all}")
+        }
+        ([], _) => reasons(machine, &parts, units),
+        (roots, _) => format!(
             "no measured or published limit of root complex {}; links and drives alone would allow {}",
             roots.join(", "),
             units.rate(sum)
         ),
     };
-    let is_known = unknown.is_empty() && !shares.is_empty();
+    let mut shares = parts;
+    shares.retain(|name, _| unrated.iter().all(|drive| drive.name != *name));
+    let is_known = unknown.is_empty() && unrated.is_empty() && !shares.is_empty();
     Total {
         bytes_per_second: is_known.then_some(sum),
         basis: shares.values().map(|share| share.basis).max().filter(|_| is_known),
         because,
         at_most_bytes_per_second: sum,
+        at_most_by,
+        lacks_rates: !unrated.is_empty(),
         shares,
     }
+}
+
+/// An emulated drive crosses no link and no root complex.
+fn is_emulated(machine: &Machine, drive: &Drive) -> bool {
+    drive.node.is_none_or(|node| machine.pci.node(node).is_emulated())
 }
 
 /// Whether the limits of all root complexes with drives are known, so that [`Total::bytes_per_second`] can be.

@@ -265,7 +265,12 @@ fn bunched(inputs: &Inputs, bunch: &Bunch, now: impl FnOnce() -> Option<f64>) ->
             (inputs.weigh(gain), inputs.gain(gain, SHARED_ROOT_COMPLEX.source.replace("{basis}", &carries)))
         }
         (Some(_), None) => {
-            (Severity::Warning, Gain::words("unknown", "no link speed of these drives is known"))
+            let which = if wanted > 0.0 {
+                "not every drive has a known link or rate"
+            } else {
+                "no link speed of these drives is known"
+            };
+            (Severity::Warning, Gain::words("unknown", which))
         }
         (None, _) => (
             Severity::Warning,

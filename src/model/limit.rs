@@ -141,7 +141,8 @@ pub struct Limits {
     pub hops: BTreeMap<NodeIndex, Limit>,
     /// Of the whole path from each node to its root complex: the lowest hop.
     pub paths: BTreeMap<NodeIndex, Limit>,
-    /// Of each drive: the lower of its path's and its own limit.
+    /// Of each drive: the lower of its path's and its own limit. An NVMe drive without a known link on its path and without
+    /// an own limit has no entry.
     pub drives: BTreeMap<DriveName, Limit>,
     /// Of each drive itself (published or measured), whatever its slot.
     pub own: BTreeMap<DriveName, Limit>,
@@ -188,6 +189,12 @@ impl Limits {
     /// Share of the limit of the hop above `node` per byte of the drives of `function`.
     pub fn byte_share(&self, node: NodeIndex, function: NodeIndex) -> f64 {
         self.byte_shares.get(&(node, function)).copied().unwrap_or(1.0)
+    }
+
+    /// Whether a rate of `drive` is known, by its own figures or by a link on its path. Limits that it shares with other
+    /// drives, a root complex's or a chipset's, are upper bounds and no rate.
+    pub fn is_rated(&self, drive: &DriveName) -> bool {
+        self.drives.contains_key(drive) || self.drive_iops.contains_key(drive)
     }
 
     /// The limit of `drive`.

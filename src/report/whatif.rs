@@ -192,6 +192,7 @@ fn lines(machine: &Machine, rows: &[Row], models: bool, units: UnitSystem) -> Ve
             let busy = match (row.busy, row.limit) {
                 (Some(busy), Some(limit)) => format!("{:>5} of {:>4}", giga(busy), giga(limit)),
                 (Some(busy), None) => format!("{:>5} of    ?", giga(busy)),
+                (None, _) if row.drive.is_some() => "    ?".to_owned(),
                 (None, Some(limit)) if row.depth == 0 => format!("{:>5} of {:>4}", "", giga(limit)),
                 _ => String::new(),
             };
@@ -231,7 +232,7 @@ fn totals(answer: &Answer, width: usize) -> String {
         Some(gain) if gain.abs() < 1e6 => "nothing with all drives busy".to_owned(),
         Some(gain) if gain < 0.0 => format!("-{}", units.rate(BytesPerSecond(-gain))),
         Some(gain) => format!("+{}", units.rate(BytesPerSecond(gain))),
-        None => "unknown; run all drives at once to measure their root complex".to_owned(),
+        None => prediction.unknown_gain().to_owned(),
     };
     field(&mut out, "gain", &gain, width);
     out

@@ -133,6 +133,15 @@ impl Prediction {
     pub fn gain(&self) -> Option<f64> {
         Some(self.after.bytes_per_second?.0 - self.before.bytes_per_second?.0)
     }
+
+    /// Why the gain is unknown, in words.
+    pub fn unknown_gain(&self) -> &'static str {
+        if self.before.lacks_rates || self.after.lacks_rates {
+            "unknown; not all drives have a known link or rate"
+        } else {
+            "unknown; run all drives at once to measure their root complex"
+        }
+    }
 }
 
 /// Identity of a finding on both machines.
@@ -166,7 +175,7 @@ impl<'a> Side<'a> {
     fn drive_to(&self, then: &Self, name: &DriveName) -> Change {
         let path = |side: &Self| {
             let limit = side.limits.path(side.drives.get(name)?.node?)?;
-            Some(limit.bytes_per_second)
+            side.limits.is_rated(name).then_some(limit.bytes_per_second)
         };
         let busy = |side: &Self| side.total.shares.get(name).map(|share| share.bytes_per_second);
         Change {

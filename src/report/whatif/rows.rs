@@ -151,13 +151,16 @@ impl Side<'_> {
                     ..row
                 }
             }
-            Some(drive) => Row {
-                name: drive.to_string(),
-                busy: self.total.shares.get(drive).map(|share| share.bytes_per_second),
-                limit: drives.get(drive).and_then(|drive| self.potential(drive)).or(row.limit),
-                mark: row.mark.max(self.changed(drive.as_str())),
-                ..row
-            },
+            Some(drive) => {
+                let path = row.limit.filter(|_| self.limits.is_rated(drive));
+                Row {
+                    name: drive.to_string(),
+                    busy: self.total.shares.get(drive).map(|share| share.bytes_per_second),
+                    limit: drives.get(drive).and_then(|drive| self.potential(drive)).or(path),
+                    mark: row.mark.max(self.changed(drive.as_str())),
+                    ..row
+                }
+            }
             None if at.kind == NodeKind::Endpoint || !at.children.is_empty() => {
                 Row { name: assumption::product(self.machine, node), ..row }
             }

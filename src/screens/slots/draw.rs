@@ -210,9 +210,9 @@ fn side(state: &Slots, shared: &Shared, brush: &mut Brush<'_>, area: Rect, side:
     }
 }
 
-/// Whether a row has a rate: a drive, or a root complex with its limit.
+/// Whether a row has a rate, which may be unknown: a drive, or a root complex with its limit.
 fn has_figures(row: &Row) -> bool {
-    row.busy.is_some() || row.limit.is_some() && row.depth == 0
+    row.busy.is_some() || row.drive.is_some() || row.limit.is_some() && row.depth == 0
 }
 
 /// Marks of the moved card and its swap; arrows point to the other side.
@@ -275,7 +275,8 @@ impl Figures<'_> {
             _ if full && row.depth == 0 => Meaning::Warning,
             _ => Meaning::Figure,
         };
-        let left = busy.map_or_else(String::new, |busy| giga(shared.units, busy));
+        let unknown = || if row.drive.is_some() { "?".to_owned() } else { String::new() };
+        let left = busy.map_or_else(unknown, |busy| giga(shared.units, busy));
         let limit_text = limit.map_or_else(|| "   ?".to_owned(), |limit| giga(shared.units, limit));
         let x = brush.text(x, y, 4, &format!("{left:>4}"), meaning);
         if self.wide < BUSY {
@@ -348,11 +349,7 @@ fn total(
     let basis = total.basis.map_or_else(
         || {
             let most = rate(shared.units, total.at_most_bytes_per_second.0);
-            if total.shares.is_empty() {
-                String::new()
-            } else {
-                format!("  at most {most} by links and drives")
-            }
+            total.at_most_by.map_or_else(String::new, |by| format!("  at most {most} by {by}"))
         },
         |basis| format!("  {}", basis.name()),
     );
