@@ -47,6 +47,8 @@ pub(super) struct RootComplex {
 #[serde(deny_unknown_fields)]
 pub(super) struct DriveModel {
     pub models: Vec<String>,
+    /// The end of the names of models with the measured capacity, where others are in the row.
+    pub capacity: Option<String>,
     pub bytes_per_second: Option<f64>,
     pub iops: Option<f64>,
     pub because: String,
@@ -54,9 +56,11 @@ pub(super) struct DriveModel {
 }
 
 impl DriveModel {
-    /// The measurement and its source.
-    pub fn words(&self) -> String {
-        format!("{} ({})", self.because, self.source)
+    /// The measurement and its source; of a model with another capacity that it is another's.
+    pub fn words(&self, model: &str) -> String {
+        let other = self.capacity.as_ref().filter(|capacity| !model.ends_with(capacity.as_str()));
+        let of_other = other.map_or_else(String::new, |capacity| format!("figure of the {capacity} model, "));
+        format!("{of_other}{} ({})", self.because, self.source)
     }
 }
 
