@@ -36,7 +36,7 @@ use crate::{
 pub(super) struct CaptureArgs {
     /// Output file; default or `-` is standard output
     file: Option<PathBuf>,
-    /// Keep serials, host and user names, mount paths and addresses; FILE is then readable by its owner only
+    /// Keep serials, host and user names, mount paths and network addresses; FILE is then readable by its owner only
     #[arg(long)]
     with_serials: bool,
 }

@@ -45,7 +45,7 @@ pub(super) struct SheetArgs {
     /// Add simulated tests of all drives and the experiment for the first finding; demos only
     #[arg(long)]
     simulate: bool,
-    /// Keep serials, host and user names, mount paths and addresses
+    /// Keep serials, host and user names, mount paths and network addresses
     #[arg(long)]
     with_serials: bool,
 }

@@ -38,7 +38,7 @@ pub(super) fn versions(dossier: &Dossier, _: &Choice) -> Vec<Block> {
     line("arguments", known(&host.command_line));
     line("io_uring", host.io_uring.value().map(|ring| format!("flags {}", ring.flags.join(" "))));
     line("made with", Some(made_with(dossier)));
-    let left_out = "Serials, host and user names, mount paths and addresses are omitted or replaced.";
+    let left_out = "Serials, host and user names, mount paths and network addresses are omitted or replaced.";
     let mut blocks = vec![Block::Heading("Kernel and versions".to_owned()), Block::Box(lines)];
     if dossier.is_redacted() {
         blocks.push(Block::Text(vec![Span::Plain(left_out.to_owned())]));

@@ -41,7 +41,15 @@ fn spans(spans: &[Span]) -> String {
 
 /// Whether a forum turns it into a link or a mention.
 fn is_link(text: &str) -> bool {
-    text.contains("://") || text.contains('@') || text.to_ascii_lowercase().contains("www.")
+    let is_address = |at: usize| {
+        let is_part = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.');
+        let word = text[at + 1..].split(|c| !is_part(c)).next().unwrap_or_default();
+        let is_mention = !text[..at].ends_with(is_part) && !word.is_empty();
+        // `nvme@07:00.0` is neither: a dot of an address is in the word behind the `@`.
+        is_mention || word.trim_end_matches('.').contains('.')
+    };
+    let is_any = text.match_indices('@').any(|(at, _)| is_address(at));
+    text.contains("://") || is_any || text.to_ascii_lowercase().contains("www.")
 }
 
 /// With a backslash before every special character.
@@ -89,6 +97,8 @@ mod tests {
         assert_eq!(line("10 drives"), "10 drives");
         assert_eq!(line("see http://x"), "`see http://x`");
         assert_eq!(line("hi @bob"), "`hi @bob`");
+        assert_eq!(line("to bob@example.org."), "`to bob@example.org.`");
+        assert_eq!(line("nvme@07:00.0, nvme@0000:41:00.0: *"), "nvme@07:00.0, nvme@0000:41:00.0: \\*");
         assert_eq!(code("a`b"), "``a`b``");
         assert_eq!(fenced(&["```".to_owned()]), "````text\n```\n````\n");
     }

@@ -129,6 +129,11 @@ impl Why {
         let test = shared.tests.running();
         let is_at_rest = test.is_none();
         match shared.mode {
+            Mode::Capture if shared.machine.pasted.is_some() => {
+                return Source::Nothing(
+                    "A text has no counters over time. `iodyno` alone shows this machine.",
+                );
+            }
             Mode::Capture | Mode::Folder => {
                 return Source::Nothing(
                     "A capture has no counters over time. `iodyno` alone shows this machine.",
