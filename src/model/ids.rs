@@ -141,6 +141,15 @@ pub enum Severity {
 }
 
 impl Severity {
+    /// Its mark on every screen and in every text: a shape, as colour alone is not enough. ASCII output has `^` for `▲`.
+    pub const fn mark(self) -> &'static str {
+        match self {
+            Self::High => "▲",
+            Self::Warning => "!",
+            Self::Info => "·",
+        }
+    }
+
     /// CONTRACT's word for it.
     pub const fn name(self) -> &'static str {
         match self {

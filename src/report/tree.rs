@@ -45,12 +45,12 @@ enum Mark {
 impl Mark {
     const ALL: [Self; 4] = [Self::High, Self::Warning, Self::SlowLink, Self::Slot];
 
-    const fn symbol(self) -> char {
+    const fn symbol(self) -> &'static str {
         match self {
-            Self::High => '▲',
-            Self::Warning => '!',
-            Self::SlowLink => '▼',
-            Self::Slot => '▽',
+            Self::High => Severity::High.mark(),
+            Self::Warning => Severity::Warning.mark(),
+            Self::SlowLink => "▼",
+            Self::Slot => "▽",
         }
     }
 

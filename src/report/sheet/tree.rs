@@ -7,7 +7,7 @@ use unicode_width::UnicodeWidthStr;
 use super::{BOX, Block, Choice, Dossier, boxed};
 use crate::{
     capacity::link_state::{self, LinkState},
-    findings::SubjectKind,
+    findings::{Subject, SubjectKind},
     machine::{HopLink, NodeKind, drive, hop},
     model::{DriveName, Limit, NodeIndex, Severity},
     report::{
@@ -21,8 +21,6 @@ use crate::{
 /// Columns behind the link: `39.4 ▲ published`.
 const BEHIND_LINK: usize = 18;
 
-/// Subject of a finding.
-const HELD: &str = "▲";
 /// A link below the maximum of both its ends.
 const SLOW: &str = "▼";
 /// A slot below the maximum of its device.
@@ -53,12 +51,12 @@ pub(super) fn blocks(dossier: &Dossier, _: &Choice) -> Vec<Block> {
         lines.push(String::new());
         lines.extend(stacked);
     }
-    let used = |mark: &str| lines.iter().any(|line| line.contains(mark));
-    let legend: Vec<&str> =
-        [(HELD, "▲ finding"), (SLOW, "▼ link downtrained"), (SLOT, "▽ limited by the slot")]
-            .into_iter()
-            .filter_map(|(mark, meaning)| used(mark).then_some(meaning))
-            .collect();
+    let used = |mark: &str| lines.iter().any(|line| line.contains(&format!(" {mark}")));
+    let of_findings =
+        [Severity::High, Severity::Warning].map(|it| (it.mark(), format!("{} finding", it.name())));
+    let of_links = [(SLOW, "link downtrained".to_owned()), (SLOT, "limited by the slot".to_owned())];
+    let legend = of_findings.into_iter().chain(of_links).filter(|(mark, _)| used(mark));
+    let legend: Vec<String> = legend.map(|(mark, meaning)| format!("{mark} {meaning}")).collect();
     if !legend.is_empty() {
         lines.extend([String::new(), legend.join("   ")]);
     }
@@ -154,14 +152,15 @@ fn columns(name: &str, link: Option<String>, limit: Option<&Limit>, mark: &str) 
 /// The most important mark of a row.
 fn mark(dossier: &Dossier, node: NodeIndex, head: NodeIndex) -> &'static str {
     let pointed = dossier.findings.iter().filter(|finding| finding.severity > Severity::Info);
-    let is_pointed = pointed.flat_map(|finding| finding.subjects.iter()).any(|subject| {
+    let points = |subject: &Subject| {
         subject.kind != SubjectKind::Drive
             && subject.node(&dossier.machine).is_some_and(|at| at == node || at == head)
-    });
+    };
+    let pointed = pointed.filter(|finding| finding.subjects.iter().any(points));
+    let worst = pointed.map(|finding| finding.severity).max();
     match link_state::state(&dossier.machine, node) {
         LinkState::Slow => SLOW,
         LinkState::SlotLimited => SLOT,
-        _ if is_pointed => HELD,
-        _ => "",
+        _ => worst.map_or("", Severity::mark),
     }
 }

@@ -97,7 +97,11 @@ fn styled(line: &str, in_box: bool, fence: bool) -> Vec<Piece> {
     if is_heading {
         return vec![piece(line, Meaning::Heading)];
     }
-    let Some((at, mark)) = line.char_indices().find(|(_, c)| ['▲', '▼', '▽'].contains(c)) else {
+    let mut marks = line.char_indices().filter(|(_, c)| ['▲', '▼', '▽', '!'].contains(c));
+    // In running text it is a mark of punctuation.
+    let is_mark =
+        |(at, c): &(usize, char)| *c != '!' || line[..*at].ends_with(' ') && line[at + 1..].starts_with(' ');
+    let Some((at, mark)) = marks.find(is_mark) else {
         return vec![piece(line, Meaning::Text)];
     };
     let behind = at + mark.len_utf8();
