@@ -98,7 +98,7 @@ enum Command {
     Tree(TreeArgs),
     /// List drives with formats, queues, temperatures, settings and users
     Drives(Format),
-    /// List what limits this machine, most costly first
+    /// List what limits this machine, most severe first
     Check(check::CheckArgs),
     /// Run the guided test: each drive alone, all together, random reads, latency; one headline
     Pull(pull::PullArgs),

@@ -198,9 +198,12 @@ pub(crate) fn row(id: &str) -> Option<&'static Row> {
 }
 
 /// Ids of findings that are information and name a limit, each once.
-pub(crate) fn quiet_limits(found: &[Finding]) -> Vec<&'static str> {
+pub(crate) fn quiet_limits(found: &[Finding], of_drives: bool) -> Vec<&'static str> {
+    // A card without drives is the only subject that is a device alone.
+    let is_card = |it: &Finding| it.subjects.iter().all(|subject| subject.kind == SubjectKind::Device);
     let is_quiet = |row: &&Row| {
-        row.names_limit && found.iter().any(|it| it.id == row.id && it.severity == Severity::Info)
+        let mut found = found.iter().filter(|it| it.id == row.id && it.severity == Severity::Info);
+        row.names_limit && found.any(|it| is_card(it) != of_drives)
     };
     FINDINGS.iter().filter(is_quiet).map(|row| row.id.0).collect()
 }
@@ -214,7 +217,7 @@ pub fn markdown() -> String {
     text
 }
 
-/// All findings, by gain, then severity, then id; unknown gains after known ones. Defaults of every machine are folded
+/// All findings, by severity, then gain, then id; unknown gains after known ones. Defaults of every machine are folded
 /// into one finding, `defaults`, at the end.
 pub fn check(inputs: &Inputs) -> Vec<Finding> {
     check_with(&MachineFindings::new(inputs), inputs)
@@ -239,7 +242,7 @@ pub(crate) fn check_with(of_machine: &MachineFindings, inputs: &Inputs) -> Vec<F
     findings
 }
 
-/// Most costly first, the folded defaults at the end.
+/// Most severe first, then the largest gain; the folded defaults at the end.
 pub(crate) fn sort(findings: &mut [Finding]) {
     findings.sort_by(|one, other| {
         let is_fold = |finding: &Finding| !finding.folds.is_empty();

@@ -10,6 +10,7 @@ use super::{
     chipset, free_slots,
     inputs::place,
     judged::{Judged, error_counts, judged, raw},
+    links,
 };
 use crate::{
     capacity::link_state,
@@ -80,18 +81,14 @@ pub(super) fn downtrained(inputs: &Inputs, link: &Judged) -> Option<Detection> {
     } else {
         (format!("{name}: its link runs at {}, could be {}", sentence(link.now), short(link.most)), link.now)
     };
-    let blame = format!(
-        "The device can do {} and port {} can do {}: neither is the cause.",
-        short(link.device_most),
-        place(link.port),
-        short(link.port_most)
-    );
+    let errors = error_counts(&[link.device, link.port]);
+    let blame = links::blame("The device", link, !errors.is_empty());
     let proofs = link.shortfall().into_iter().filter(|proof| !sleeps || proof.path.ends_with("_width"));
     Some(
         Detection::new(Severity::Warning, title)
             .about([Subject::of_node(inputs.machine, link.child)])
             .with_evidence(proofs)
-            .with_evidence(error_counts(&[link.device, link.port]))
+            .with_evidence(errors)
             .with_gain(carried(inputs, raw(now), raw(link.most)))
             .fill("blame", blame),
     )

@@ -77,6 +77,9 @@ pub struct Gain {
     pub bytes_per_second: Option<f64>,
     /// Reads per second, if known for this machine.
     pub iops: Option<f64>,
+    /// Bytes per second that the remedy cannot reach here: those of a faster slot, where there is none.
+    #[serde(skip)]
+    pub out_of_reach: Option<f64>,
 }
 
 /// The remedy.
@@ -225,12 +228,12 @@ impl Detection {
 }
 
 impl Finding {
-    /// Most costly first: known gains before unknown ones, then severity, then id.
+    /// Most severe first, then the largest gain: known gains before unknown ones; then id.
     pub(super) fn cost_order(&self, other: &Self) -> Ordering {
         let sort_key = |finding: &Self| finding.gain.sort_key().unwrap_or(-1.0);
-        sort_key(other)
-            .total_cmp(&sort_key(self))
-            .then(other.severity.cmp(&self.severity))
+        let by_severity = other.severity.cmp(&self.severity);
+        by_severity
+            .then(sort_key(other).total_cmp(&sort_key(self)))
             .then(self.id.cmp(&other.id))
             .then_with(|| self.subjects.cmp(&other.subjects))
     }
@@ -262,7 +265,19 @@ impl Gain {
     }
 
     pub(crate) fn words(text: impl Into<String>, source: &str) -> Self {
-        Self { text: text.into(), source: source.into(), estimate: false, bytes_per_second: None, iops: None }
+        Self {
+            text: text.into(),
+            source: source.into(),
+            estimate: false,
+            bytes_per_second: None,
+            iops: None,
+            out_of_reach: None,
+        }
+    }
+
+    /// What the finding costs, whether the remedy can reach it or not; `None` if unknown.
+    pub(crate) fn cost(&self) -> Option<f64> {
+        self.sort_key().into_iter().chain(self.out_of_reach).reduce(f64::max)
     }
 
     /// Sort key: bytes per second, reads counted as 4 KiB each.

@@ -90,6 +90,7 @@ impl<'a> Inputs<'a> {
             estimate: true,
             bytes_per_second: Some(rate),
             iops: None,
+            out_of_reach: None,
         }
     }
 

@@ -171,25 +171,31 @@ fn downtrained(inputs: &Inputs, now: Pair, most: Pair, links: &[Judged]) -> Dete
     let then = retrained(inputs, &links.iter().map(|link| (link.child, most)).collect::<Vec<_>>());
     let about = subjects(inputs, links);
     let (severity, gain) = weighed_alone(inputs, then.as_ref(), LINK_DOWNTRAINED.source);
-    let ends = links.first().map(|link| {
-        format!(
-            "The drive's side can do {} and port {} can do {}: neither is the cause.",
-            short(link.device_most),
-            place(link.port),
-            short(link.port_most)
-        )
-    });
+    let errors: Vec<Evidence> =
+        links.iter().flat_map(|link| error_counts(&[link.device, link.port])).collect();
+    let ends = links.first().map(|link| blame("The drive's end", link, !errors.is_empty()));
     let which = if links.len() == 1 { "its link runs" } else { "their links run" };
     let title = format!("{}: {which} at {}, could be {}", subject_words(&about), sentence(now), short(most));
     Detection::new(severity, title)
         .about(about)
         .with_evidence(links.iter().flat_map(Judged::shortfall))
-        .with_evidence(links.iter().flat_map(|link| error_counts(&[link.device, link.port])))
+        .with_evidence(errors)
         .with_evidence(links.iter().filter(|link| is_awake(inputs, link)).map(|link| {
             Evidence::new(&*link.device.path, "read during a test on the drive: the link was active")
         }))
         .with_gain(gain)
         .fill("blame", ends.unwrap_or_default())
+}
+
+/// What the registers of both ends show, and that a fault shows in none of them.
+pub(super) fn blame(end: &str, link: &Judged, has_errors: bool) -> String {
+    let errors = if has_errors { "; its corrected errors point to a bad signal" } else { "" };
+    format!(
+        "{end} reports {} and port {} {}: registers do not show a fault of drive, contacts or cable{errors}.",
+        short(link.device_most),
+        place(link.port),
+        short(link.port_most)
+    )
 }
 
 /// Whether a test runs on a drive behind a link, which keeps the link out of low-power states.

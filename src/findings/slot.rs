@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use super::{
-    Check, Detection, Gain, Inputs, Risk, Row, Subject, cards, chipset,
+    Check, Detection, Gain, Inputs, Risk, Row, Subject, SubjectKind, cards, chipset,
     free_slots::{free_slots, most_of},
     inputs::{grouped, place, total},
     judged::{Judged, judged, raw},
@@ -114,28 +114,26 @@ fn detection(inputs: &Inputs, narrow: &Narrow, held: &[Judged]) -> Detection {
             .with_gain(gain)
             .fill("target", offer.target);
     }
-    let loss = loss(inputs, narrow, held, None);
-    let faster = fastest_port(inputs.machine)
-        .map(|port| (port, self::loss(inputs, narrow, held, Some(port))))
-        .filter(|(_, gain)| *gain > NOTHING);
+    let loss = loss(inputs, narrow, held);
+    let swap = match narrow {
+        Narrow::Slot { .. } => best_swap(inputs, held),
+        // The link above a switch moves with its card.
+        Narrow::Uplink { .. } => None,
+    };
     let source = SLOT_LIMITED.source;
     // A text may be an excerpt.
     let is_text = inputs.machine.pasted.is_some();
     let here = if is_text { "in this text" } else { "on this machine" };
-    let (gain, remedy, risk) = match faster {
-        Some((_, gain)) => (
-            inputs.gain(gain, source),
-            if is_text {
-                "No free slot in this text is faster. A port of it can do {port}: swap {what} with the device there."
-            } else {
-                "No free slot is faster. A port of this machine can do {port}: swap {what} with the device there."
-            },
+    let (gain, remedy, risk) = match &swap {
+        Some(swap) => (
+            inputs.gain(swap.gain, source),
+            "No free slot {here} is faster. {port} can do {speed}: swap {mover} with {other} there.",
             Risk::Hardware,
         ),
         None if loss > NOTHING => {
             let text = format!("none {here}; a faster slot would bring {}", inputs.rate(loss));
-            let remedy = "No slot {here} is faster: nothing to do.";
-            (Gain::words(text, source), remedy, Risk::None)
+            let remedy = "No free slot {here} is faster, and no swap gains: nothing to do.";
+            (Gain { out_of_reach: Some(loss), ..Gain::words(text, source) }, remedy, Risk::None)
         }
         None => (
             Gain::words("none: another limit is lower", source),
@@ -143,29 +141,84 @@ fn detection(inputs: &Inputs, narrow: &Narrow, held: &[Judged]) -> Detection {
             Risk::None,
         ),
     };
-    let port = faster.map_or_else(String::new, |(port, _)| sentence(port));
-    detection.with_gain(gain).with_remedy(remedy, risk).fill("port", port).fill("here", here)
+    let detection = detection.with_gain(gain).with_remedy(remedy, risk).fill("here", here);
+    match swap {
+        Some(Swap { port, speed, what, other, .. }) => {
+            detection.fill("port", port).fill("speed", speed).fill("mover", what).fill("other", other)
+        }
+        None => detection,
+    }
 }
 
-/// The fastest port of this machine that a drive could use.
-fn fastest_port(machine: &Machine) -> Option<Pair> {
-    let ports = machine.pci.iter().filter(|(index, _)| slots::is_slot(&machine.pci, *index));
-    let most = ports.filter_map(|(index, _)| most_of(machine, index));
-    most.map(|(speed, width)| (speed, width.min(Lanes(4)))).max_by(|a, b| raw(*a).total_cmp(&raw(*b)))
+/// An exchange with the device in a faster slot.
+struct Swap {
+    /// Gain of all drives together.
+    gain: f64,
+    /// `Slot 3 (0000:00:01.2)`.
+    port: String,
+    speed: String,
+    /// The drive that moves.
+    what: String,
+    /// The device that makes room.
+    other: String,
 }
 
-/// Gain of all drives together if the hop had the capability of the drives' own links, or of a slot in its place.
-fn loss(inputs: &Inputs, narrow: &Narrow, held: &[Judged], slot: Option<Pair>) -> f64 {
+/// The exchange of one of these drives with a device in a faster slot that gains most; `None` if none gains. A link
+/// that trained below both its ends may have a bad slot, and a graphics card would lose by it.
+fn best_swap(inputs: &Inputs, held: &[Judged]) -> Option<Swap> {
+    const DISPLAY: u32 = 0x03;
+    let (machine, tree, now) = (inputs.machine, &inputs.machine.pci, inputs.total());
+    let candidates = tree.iter().filter(|(port, node)| {
+        let sound = |child: &NodeIndex| judged(inputs, *child).is_none_or(|link| !link.is_below());
+        let is_display =
+            |child: &NodeIndex| tree.node(*child).class.get().is_some_and(|it| it >> 16 == DISPLAY);
+        !node.children.is_empty()
+            && node.children.iter().all(sound)
+            && !node.children.iter().any(is_display)
+            && slots::is_slot(tree, *port)
+    });
+    let mut faster: Vec<(Pair, NodeIndex)> =
+        candidates.filter_map(|(port, _)| Some((most_of(machine, port)?, port))).collect();
+    faster.sort_by(|a, b| raw((b.0.0, b.0.1.min(Lanes(4)))).total_cmp(&raw((a.0.0, a.0.1.min(Lanes(4))))));
+    let swaps = held.iter().take(MOST).filter_map(|link| {
+        let (own, from) = (port_of(machine, link.child)?, Slot::of([port_of(machine, link.child)?]));
+        let could =
+            |(speed, width): Pair| raw((speed.min(link.device_most.0), width.min(link.device_most.1)));
+        let faster = faster.iter().filter(|(pair, port)| *port != own && could(*pair) > could(link.most));
+        let tried = faster.take(MOST).filter_map(|(pair, port)| {
+            let to = Slot::of([*port]);
+            slots::can_change_places(tree, &from, &to).then_some(())?;
+            let then = exchange(machine, &from, &to).machine;
+            let gain = total(&then, &capacity::limits(&then)) - now;
+            (gain > NOTHING).then_some((gain, *pair, *port))
+        });
+        let best = tried.reduce(|best, next| if next.0 > best.0 + NOTHING { next } else { best });
+        best.map(|best| (best, link))
+    });
+    let best = swaps.reduce(|best, next| if next.0.0 > best.0.0 + NOTHING { next } else { best });
+    let ((gain, pair, port), link) = best?;
+    let child = *tree.node(port).children.first()?;
+    let drives = links::subjects_at(inputs, &[child]);
+    let is_drive = drives.iter().any(|subject| subject.kind == SubjectKind::Drive);
+    let product = tree.node(child).product().unwrap_or_else(|| tree.node(child).name());
+    Some(Swap {
+        gain,
+        port: format!("Port {}", place(tree.node(port))),
+        speed: short(pair),
+        what: subject_words(&subjects(inputs, std::slice::from_ref(link))),
+        other: if is_drive { subject_words(&drives) } else { product },
+    })
+}
+
+/// Gain of all drives together if the hop had the capability of the drives' own links.
+fn loss(inputs: &Inputs, narrow: &Narrow, held: &[Judged]) -> f64 {
     let rate = |machine: &Machine| total(machine, &capacity::limits(machine));
     let run_at = |pairs: Vec<(NodeIndex, Pair)>| links::retrained(inputs, &pairs);
     let difference = match narrow {
         Narrow::Slot { device, most } => {
             let at = |pair: Pair| run_at(held.iter().map(|link| (link.child, pair)).collect());
-            let could = slot.map_or(*device, |slot| (slot.0.min(device.0), slot.1.min(device.1)));
-            at(could).zip(at(*most)).map(|(then, now)| rate(&then) - rate(&now))
+            at(*device).zip(at(*most)).map(|(then, now)| rate(&then) - rate(&now))
         }
-        // The link above a switch moves with its card: only a free slot can replace it.
-        Narrow::Uplink { .. } if slot.is_some() => None,
         Narrow::Uplink { switch, .. } => judged(inputs, *switch)
             .and_then(|hop| run_at(vec![(*switch, hop.most)]))
             .map(|now| total(&now, &capacity::limits_without(&now, &[*switch])) - rate(&now)),

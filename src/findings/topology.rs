@@ -61,9 +61,11 @@ pub(super) const BIFURCATION_MISSING: Row = Row {
     id: FindingId("bifurcation-missing"),
     title: "a wide slot shows one narrow drive",
     fires: "a port with a slot of at least x8 has a single x4 drive behind it",
-    why: "A card for several drives without a switch needs the slot split (x4x4x4x4); otherwise only its first drive appears.",
-    remedy: "How many drives does the card in that slot hold? If more than one, set the slot's bifurcation to x4x4x4x4 in the \
+    why: "A card for several drives without a switch needs the slot split into x4 links; otherwise only its first drive appears.",
+    remedy: "How many drives does the card in that slot hold? If more than one, set the slot's bifurcation to {split} in the \
              BIOS (some call it PCIe RAID mode).",
+    generally: "If the card in that slot holds several drives, set the slot's bifurcation in the BIOS: x4x4 of a x8 slot, \
+                x4x4x4x4 of a x16 slot.",
     risk: Risk::Firmware,
     wrong_if: "The card holds one drive.",
     of_machine: true,
@@ -227,7 +229,9 @@ fn bunched(inputs: &Inputs, bunch: &Bunch, now: impl FnOnce() -> Option<f64>) ->
     let ports: Vec<_> =
         offer.card.slot.ports.iter().map(|port| tree.node(*port).address.to_string()).collect();
     let moved = format!(
-        "the card that holds {} ({} behind {})",
+        "the {} that holds {} ({} behind {})",
+        // A drawing shows ports and no card.
+        if inputs.machine.pasted.is_some() { "card or slot" } else { "card" },
         first_to_last(&offer.card.drives),
         count_drives(&offer.card.drives),
         range(&ports)
@@ -379,10 +383,13 @@ fn wide_slot(tree: &PciTree, drive: &Drive) -> Option<Detection> {
     let is_slot = port.kind == NodeKind::RootPort && port.express.value()?.slot_implemented?;
     let title = format!("{}: one {own} drive in the {slot} slot {}", drive.name, port.address);
     (is_slot && slot.0 >= 8 && own.0 == 4 && port.children.len() == 1).then(|| {
-        Detection::new(Severity::Info, title).about([Subject::drive(drive)]).with_evidence([
-            Evidence::new(format!("{}/max_link_width", port.path), slot.to_string()),
-            Evidence::new(format!("{}/max_link_width", node.path), own.to_string()),
-        ])
+        Detection::new(Severity::Info, title)
+            .about([Subject::drive(drive)])
+            .with_evidence([
+                Evidence::new(format!("{}/max_link_width", port.path), slot.to_string()),
+                Evidence::new(format!("{}/max_link_width", node.path), own.to_string()),
+            ])
+            .fill("split", "x4".repeat(usize::from(slot.0 / 4)))
     })
 }
 

@@ -47,7 +47,7 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// Judges a pull by the machine's limits, in these units; findings are most costly first.
+    /// Judges a pull by the machine's limits, in these units; findings are most severe first.
     pub fn new(
         machine: &Machine,
         limits: &Limits,

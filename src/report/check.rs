@@ -130,13 +130,15 @@ const fn tone(severity: Severity) -> Tone {
     }
 }
 
-/// The last line: the most costly finding with gain and remedy, or the number of checks that found nothing.
+/// The last line: the first finding with gain and remedy, or the number of checks that found nothing.
 fn point(out: &mut Toned, document: &CheckDocument, width: usize) {
     let is_loud = |finding: &&Finding| finding.severity > Severity::Info;
     let checks = FINDINGS.len() - document.not_judged.len();
     let of_all = if document.lacks_data() { format!(" of {}", FINDINGS.len()) } else { String::new() };
     if let Some(finding) = document.findings.iter().find(is_loud) {
-        let lead = "most costly: ";
+        let cost = finding.gain.cost().unwrap_or(0.0);
+        let is_largest = document.findings.iter().all(|other| other.gain.cost().unwrap_or(0.0) <= cost);
+        let lead = if is_largest { "most costly: " } else { "most severe: " };
         let Gain { bytes_per_second, iops, .. } = finding.gain;
         let has_gain = bytes_per_second.is_some() || iops.is_some();
         let gain = if has_gain { finding.gain.text.as_str() } else { "gain unknown" };
@@ -258,10 +260,21 @@ pub(super) fn no_findings(findings: &[Finding], lacking: usize) -> String {
 
 /// `no warning, limits as information: slot-limited`, where no finding is more than information.
 fn quiet(findings: &[Finding]) -> Option<String> {
-    let limits = findings::quiet_limits(findings);
-    let as_information = if limits.len() == 1 { "a limit" } else { "limits" };
-    (!limits.is_empty())
-        .then(|| format!("no warning, {as_information} as information ({})", limits.join(", ")))
+    let [drives, cards] = [true, false].map(|of_drives| findings::quiet_limits(findings, of_drives));
+    let words = |limits: &[&str]| {
+        let limit = if limits.len() == 1 { "a limit" } else { "limits" };
+        (limit, limits.join(", "))
+    };
+    match (words(&drives), words(&cards)) {
+        _ if drives.is_empty() && cards.is_empty() => None,
+        ((limit, ids), _) if cards.is_empty() => Some(format!("no warning, {limit} as information ({ids})")),
+        (_, (limit, ids)) if drives.is_empty() => {
+            Some(format!("no limit of drives, {limit} of other cards as information ({ids})"))
+        }
+        ((limit, ids), (_, others)) => {
+            Some(format!("no warning, {limit} as information ({ids}; of other cards {others})"))
+        }
+    }
 }
 
 fn summary(loud: &[&Finding], document: &CheckDocument) -> String {
@@ -288,7 +301,7 @@ const MOST_PROOFS: usize = 6;
 
 fn full(out: &mut Toned, finding: &Finding, width: usize) {
     let mark = match finding.severity {
-        Severity::High => "!! high     ",
+        Severity::High => "▲  high     ",
         Severity::Warning => "!  warning  ",
         Severity::Info => "   info     ",
     };
@@ -325,11 +338,7 @@ fn full(out: &mut Toned, finding: &Finding, width: usize) {
 }
 
 fn brief(out: &mut Toned, finding: &Finding, width: usize) {
-    let won = if finding.gain.bytes_per_second.is_some() || finding.gain.iops.is_some() {
-        format!("; {}", finding.gain.text)
-    } else {
-        String::new()
-    };
+    let won = if finding.gain.cost().is_some() { format!("; {}", finding.gain.text) } else { String::new() };
     let label = format!("  {:<22}", finding.id.0);
     labelled(out, (Tone::Quiet, &label), (Tone::Plain, &format!("{}{won}", finding.title)), width);
 }

@@ -64,7 +64,7 @@ pub struct Dossier {
     pub limits: Limits,
     /// Its values that could not be read.
     pub problems: Vec<Problem>,
-    /// Its findings, most costly first.
+    /// Its findings, most severe first.
     pub findings: Vec<Finding>,
     /// The headline of the last pull with its further lines, else of the last run; empty without either.
     pub headline: Vec<String>,

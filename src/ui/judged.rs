@@ -8,7 +8,7 @@ use crate::{
     model::{FindingId, NodeIndex, Severity},
 };
 
-/// List what limits this machine, most costly first.
+/// List what limits this machine, most severe first.
 #[derive(Debug, Clone, Default)]
 pub struct Judged {
     /// All findings, in order.

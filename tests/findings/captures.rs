@@ -73,9 +73,10 @@ fn a_narrow_switch_with_a_narrow_link_behind_it() {
     assert!(narrow.title.contains("Gen4 x2 (16 GT/s)"), "{}", narrow.title);
     assert_eq!(narrow.gain.bytes_per_second, None, "with all busy, the uplink is what holds it back");
     assert!(narrow.gain.text.ends_with("for one busy drive; none with all busy"), "{}", narrow.gain.text);
-    let limited: Vec<_> = Scene::of(&found, "slot-limited")
+    let mut limited: Vec<_> = Scene::of(&found, "slot-limited")
         .iter()
         .map(|finding| (finding.subjects[0].name.as_str(), finding.severity))
         .collect();
+    limited.sort_unstable();
     assert_eq!(limited, [("nvme2n1", Severity::Info), ("nvme3n1", Severity::Info)]);
 }

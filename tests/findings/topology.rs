@@ -46,6 +46,15 @@ fn wide_slot() -> Scene {
 }
 
 #[test]
+fn the_split_of_a_slot_has_its_lanes() {
+    for (lanes, split) in [("8", "x4x4"), ("16", "x4x4x4x4")] {
+        let scene = x570().file("/sys/devices/pci0000:00/0000:00:03.1/max_link_width", lanes);
+        let text = scene.one("bifurcation-missing").remedy.text;
+        assert!(text.contains(&format!("bifurcation to {split} in")), "{text}");
+    }
+}
+
+#[test]
 fn the_shared_root_complex_names_card_target_and_gain() {
     let finding = demo("threadripper-before").one("shared-root-complex");
     assert_eq!(finding.severity, Severity::High);

@@ -113,7 +113,11 @@ pub(super) fn detail_lines(shared: &Shared, finding: &Finding, width: u16) -> Ve
 
 fn gain_words(units: UnitSystem, gain: &Gain) -> String {
     let figure = short_gain(units, gain);
-    let said = if figure.is_empty() { gain.text.clone() } else { format!("about {figure}") };
+    let said = if figure.is_empty() || gain.out_of_reach.is_some() {
+        gain.text.clone()
+    } else {
+        format!("about {figure}")
+    };
     match (gain.estimate, gain.source.is_empty()) {
         (_, true) => said,
         (true, false) => format!("{said}, an estimate: {}", gain.source),

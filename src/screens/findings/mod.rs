@@ -26,7 +26,7 @@ pub(super) const ABOUT: About = About {
     digit: '2',
     name: "Findings",
     help: "Show the findings: what limits this machine, and how to fix it",
-    purpose: "What limits this machine, most costly first: evidence, cost, remedy and risk.",
+    purpose: "What limits this machine, most severe first: evidence, cost, remedy and risk.",
     mark: 4,
     marks: &[
         ("▲", Meaning::Problem, "high: costs at least 15 % of what the machine could do, or data is at risk"),

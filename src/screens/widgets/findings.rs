@@ -27,11 +27,12 @@ pub fn opens_what_if(shared: &Shared, finding: &Finding) -> bool {
 
 /// The mark of a severity: a shape, as colour alone is not enough.
 pub const fn mark(severity: Severity) -> (&'static str, Meaning) {
-    match severity {
-        Severity::High => ("▲", Meaning::Problem),
-        Severity::Warning => ("!", Meaning::Warning),
-        Severity::Info => ("·", Meaning::Quiet),
-    }
+    let meaning = match severity {
+        Severity::High => Meaning::Problem,
+        Severity::Warning => Meaning::Warning,
+        Severity::Info => Meaning::Quiet,
+    };
+    (severity.mark(), meaning)
 }
 
 /// `3 found, 1 high` beside the title.
@@ -60,12 +61,14 @@ pub fn line_of(brush: &mut Brush<'_>, row: Rect, finding: &Finding, selected: bo
     }
 }
 
-/// `+17.7 GB/s`; nothing where it is unknown.
+/// `+17.7 GB/s`; `(3.32 GB/s)` where nothing here reaches it; nothing where it is unknown.
 pub fn short_gain(units: UnitSystem, gain: &Gain) -> String {
     match (gain.bytes_per_second, gain.iops) {
         (Some(bytes), _) => format!("+{}", rate(units, bytes)),
         (None, Some(count)) => format!("+{}", iops(count)),
-        (None, None) => String::new(),
+        (None, None) => {
+            gain.out_of_reach.map_or_else(String::new, |bytes| format!("({})", rate(units, bytes)))
+        }
     }
 }
 
@@ -83,7 +86,7 @@ pub fn leader(brush: &mut Brush<'_>, from: u16, to: u16, y: u16) {
     }
 }
 
-/// All findings, the most costly first and those that are for information last.
+/// All findings, the most severe first and those that are for information last.
 fn ordered(shared: &Shared) -> impl Iterator<Item = &Finding> {
     let quiet = shared.findings.list.iter().filter(|finding| finding.severity == Severity::Info);
     shared.findings.loud().chain(quiet)
@@ -129,7 +132,7 @@ pub fn detailed(shared: &Shared, brush: &mut Brush<'_>, area: Rect) {
     }
 }
 
-/// The panel of findings on the machine screen: as many as there are rows, the most costly first, from the `top`th on.
+/// The panel of findings on the machine screen: as many as there are rows, the most severe first, from the `top`th on.
 pub fn strip(shared: &Shared, brush: &mut Brush<'_>, area: Rect, top: usize) {
     let shown = ordered(shared).skip(top);
     for (y, finding) in (area.y..area.bottom()).zip(shown) {
