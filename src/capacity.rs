@@ -210,7 +210,7 @@ fn published_limit(machine: &Machine, drive: &Drive) -> Option<Limit> {
     Some(Limit {
         bytes_per_second: BytesPerSecond(row.bytes_per_second.filter(|rate| !is_exceeded(*rate))?),
         basis: Basis::Published,
-        because: format!("the drive: {}", row.words(model_of(drive))),
+        because: format!("the drive: {}", row.words_of(model_of(drive))),
         node: drive.node,
     })
 }
@@ -224,7 +224,7 @@ fn drive_iops(machine: &Machine, drive: &Drive) -> Option<(f64, Basis, String)> 
 fn published_iops(machine: &Machine, drive: &Drive) -> Option<(f64, Basis, String)> {
     let row = published(drive)?;
     let is_exceeded = |iops| measured::is_exceeded(machine, drive, |beyond| beyond.iops > iops);
-    Some((row.iops.filter(|iops| !is_exceeded(*iops))?, Basis::Published, row.words(model_of(drive))))
+    Some((row.iops.filter(|iops| !is_exceeded(*iops))?, Basis::Published, row.words()))
 }
 
 fn model_of(drive: &Drive) -> &str {

@@ -56,11 +56,16 @@ pub(super) struct DriveModel {
 }
 
 impl DriveModel {
-    /// The measurement and its source; of a model with another capacity that it is another's.
-    pub fn words(&self, model: &str) -> String {
+    /// The measurement and its source.
+    pub fn words(&self) -> String {
+        format!("{} ({})", self.because, self.source)
+    }
+
+    /// The same of a model; of one with another capacity that the figure is not its own.
+    pub fn words_of(&self, model: &str) -> String {
         let other = self.capacity.as_ref().filter(|capacity| !model.ends_with(capacity.as_str()));
         let of_other = other.map_or_else(String::new, |capacity| format!("figure of the {capacity} model, "));
-        format!("{of_other}{} ({})", self.because, self.source)
+        of_other + &self.words()
     }
 }
 

@@ -36,9 +36,7 @@ fn every_finding_of_every_demo_is_complete_and_in_order_of_its_cost() {
     for name in iodyno::source::demo::DEMOS.iter().map(|demo| demo.name) {
         let found = demo(name).look();
         found.iter().for_each(is_complete);
-        let order = |finding: &Finding| {
-            (finding.severity, finding.gain.bytes_per_second.unwrap_or(-1.0))
-        };
+        let order = |finding: &Finding| (finding.severity, finding.gain.bytes_per_second.unwrap_or(-1.0));
         let order: Vec<_> = found.iter().filter(|finding| finding.folds.is_empty()).map(order).collect();
         assert!(order.windows(2).all(|pair| pair[0] >= pair[1]), "{name}: {order:?}");
     }
