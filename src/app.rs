@@ -136,6 +136,9 @@ impl App {
     /// Shows the path of a saved file, as it is, and what shows it.
     fn tell_saved(&mut self, path: &str) {
         let is_picture = Path::new(path).extension().is_some_and(|ending| ending == "svg");
+        if Path::new(path).extension().is_some_and(|ending| ending == "rules") {
+            return self.put(format!("Saved {path}. To install: sudo cp {path} /etc/udev/rules.d/"), false);
+        }
         let with = if is_picture { "Saved. A browser shows it:" } else { "Saved. To show it: less" };
         self.put(format!("{with} {path}"), false);
     }
@@ -152,6 +155,9 @@ impl App {
 
     /// Shows another screen, with what it should show.
     pub(crate) fn show(&mut self, screen: ScreenId, subject: Option<Subject>) -> Vec<Effect> {
+        let shows_pull = screen == DYNO && subject.is_none() && self.shared.pulls.is_unseen;
+        let screen = if shows_pull { PULL } else { screen };
+        self.shared.pulls.is_unseen &= screen != PULL;
         (self.screen, self.trail) = (screen, Vec::new());
         subject.map_or_else(Vec::new, |subject| self.hand(screen, &subject))
     }
@@ -401,7 +407,7 @@ impl App {
             // While one is in progress the command shows it.
             "pull" => self.shared.can_test() && (!is_running || pulls.running.is_some()),
             // Below this width no curve has the unit on other screens.
-            "units" => self.shared.size.0 >= layout::CURVES || HAS_RATES.contains(&self.screen),
+            "units" => self.shared.can_test() && self.shared.size.0 >= layout::CURVES || HAS_RATES.contains(&self.screen),
             name => self.shared.can_test() || !commands::needs_machine(name),
         };
         let body = self.layout().body;
@@ -412,9 +418,15 @@ impl App {
 
     /// A command with the footer's word for it in this state, if it does something now.
     pub(crate) fn offered(&self, row: Row) -> Option<Row> {
-        let pulls = row.name == "pull" && self.shared.pulls.running.is_some();
+        let pulls =
+            row.name == "pull" && (self.shared.pulls.running.is_some() || self.shared.pulls.is_unseen);
         let own = || self.screens.get(self.screen)?.hint(row.name, &self.shared);
-        let hint = if pulls { "show pull" } else { own().unwrap_or(row.hint) };
+        let hint = match row.name {
+            _ if pulls => "show pull",
+            // The machine that is here needs no other.
+            "open" if self.shared.can_test() => "",
+            _ => own().unwrap_or(row.hint),
+        };
         self.offers(&row).then_some(Row { hint, ..row })
     }
 

@@ -69,7 +69,7 @@ pub struct Row {
     /// Whether it names a limit of a drive or card also as information.
     names_limit: bool,
     /// Whether machine and limits alone decide it: its check sees neither rates nor a test.
-    of_machine: bool,
+    pub(crate) of_machine: bool,
     check: Check,
 }
 

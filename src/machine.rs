@@ -64,6 +64,14 @@ pub struct Machine {
 }
 
 impl Machine {
+    /// A drive's model as a row shows it; where a text lists no drives, from the name of its function.
+    pub(crate) fn model_of(&self, drive: &Drive) -> String {
+        let node = drive.node.filter(|_| self.pasted.is_some() && drive.model.value().is_none());
+        let name = node.and_then(|node| self.pci.node(node).names.device.as_ref());
+        let model = name.and_then(|name| Drive::model_in_name(name.as_str()));
+        model.map_or_else(|| drive.short_model(), str::to_owned)
+    }
+
     /// A copy with an empty tree, to which another one is given.
     pub(crate) fn without_tree(&self) -> Self {
         Self {

@@ -10,10 +10,10 @@ mod steadiness;
 
 use std::time::Duration;
 
-pub use compared::{DriveResult, Figures, is_small};
+pub use compared::{AS_EXPECTED, DriveResult, Figures, is_small};
 pub use conditions::{Condition, State, Thermal};
 pub use file_offer::{FILE_SIZE, FileSystem, file_systems, joined};
-pub use headline::{Headline, Loss, of_run};
+pub use headline::{Headline, Loss, latency_bound, of_run};
 pub use outcome::{Latency, Outcome};
 pub use steadiness::{Fall, Steadiness, steadiness};
 
@@ -144,6 +144,8 @@ pub struct Pull {
     stopped_before: Option<&'static str>,
     /// Counts the pulls of a start.
     number: u32,
+    /// Drives that would be read without marks; `None` where no marks left any out.
+    marked_of: Option<usize>,
 }
 
 impl Pull {
@@ -169,7 +171,20 @@ impl Pull {
             stopped: false,
             stopped_before: None,
             number: 0,
+            marked_of: None,
         }
+    }
+
+    /// The same of marked drives alone, of so many.
+    #[must_use]
+    pub fn marked_of(self, all: Option<usize>) -> Self {
+        Self { marked_of: all, ..self }
+    }
+
+    /// What is read where marks leave drives out: `2 of 10 drives, marked`.
+    pub fn selection(&self) -> Option<String> {
+        let all = self.marked_of?;
+        Some(format!("{} of {}, marked", self.targets.len(), counted(all, "drive")))
     }
 
     /// The same with files laid out that are this big.

@@ -382,7 +382,7 @@ fn a_column_is_sorted_by_in_a_few_keys() {
         );
         press(&mut headless, "<Enter>");
         let notice = headless.app.notice.clone().expect("a notice").text;
-        assert_eq!(notice, "Siblings sorted by temp, largest first; c sorts by any column");
+        assert_eq!(notice, "Sorted by temp, largest first, within each root complex; c sorts by any column");
         let at = |headless: &Headless, name: &str| shown(headless).find(name).unwrap_or(usize::MAX);
         assert!(
             at(&headless, "01.2 nvme9n1") < at(&headless, "01.1 nvme8n1"),
@@ -482,7 +482,8 @@ fn two_tests_are_compared_on_the_screen_and_files_by_a_command_that_is_named() {
         "Two tests compared",
         "4k randread, depth",
         "64k randread, depth",
-        "Workload or drives differ",
+        "the workload differs.",
+        "Compared: the test shown, and the one that ended before it.",
         "iodyno compare A B",
     ] {
         assert!(picture.contains(words), "{words}: {picture}");
@@ -526,4 +527,28 @@ fn a_count_in_the_tabs_is_no_digit_of_the_next_one() {
             assert!(tabs.contains("2 Findings(1) ") && tabs.contains(" 3 Tune"), "{width}: {tabs}");
         }
     }
+}
+
+#[test]
+fn the_list_of_columns_names_widths_and_a_hidden_column_sorts_nothing() {
+    let mut headless = open("threadripper-before", (80, 24));
+    press(&mut headless, "c");
+    let picture = shown(&headless);
+    assert!(picture.contains("columns ") && !picture.contains("if counted"), "{picture}");
+    press(&mut headless, "t<Enter>");
+    assert!(headless.app.screens.machine.sort.column().is_some());
+    press(&mut headless, "ct ");
+    press(&mut headless, "<Esc>");
+    assert!(headless.app.screens.machine.sort.column().is_none(), "{}", shown(&headless));
+}
+
+#[test]
+fn a_test_at_depth_1_is_compared_with_no_bandwidth() {
+    let mut headless = open("x570", (120, 40));
+    press(&mut headless, "r");
+    headless.wait(Duration::from_mins(3));
+    press(&mut headless, "4");
+    let picture = shown(&headless);
+    assert!(picture.contains("Latency-bound: 1 I/O in flight per drive."), "{picture}");
+    assert!(!picture.contains("expected: all") && !picture.contains("workers busy"), "{picture}");
 }

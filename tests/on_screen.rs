@@ -383,3 +383,16 @@ fn a_find_counts_every_drive_that_a_row_stands_for() {
     press(&mut headless, "g/980<Enter>");
     assert!(shown(&headless).contains("find 980: 1 of 10"), "{}", shown(&headless));
 }
+
+#[test]
+fn a_text_shows_its_models_and_leaves_the_rows_of_counters_to_the_tree() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/listings/x570-regalis.txt");
+    let mut headless = Headless::open(&Origin::Capture(path.into()), (120, 40)).expect("it opens");
+    let picture = shown(&headless);
+    assert!(picture.contains("FireCuda 530 SSD") && !picture.contains("no live counters"), "{picture}");
+    assert!(picture.contains("Ctrl-O open"), "{picture}");
+    press(&mut headless, "3+");
+    let picture = shown(&headless);
+    assert!(picture.contains("nothing can be tuned here") && !picture.contains("+ - change"), "{picture}");
+    assert!(!shown(&open("laptop", (200, 40))).contains("Ctrl-O"), "a machine needs no other");
+}

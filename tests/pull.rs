@@ -517,3 +517,32 @@ fn the_pull_and_the_slots_have_one_potential() {
     let picture = shown(&headless);
     assert!(picture.contains("4.92 of 7.14") && !picture.contains("7.20"), "{picture}");
 }
+
+#[test]
+fn a_pull_that_ended_elsewhere_is_shown_before_another_begins() {
+    for keys in ["r", "4"] {
+        let mut headless = open("laptop", (80, 24));
+        press(&mut headless, "r3");
+        headless.wait(Duration::from_mins(3));
+        assert!(shown(&headless).contains("The pull has ended"), "{}", shown(&headless));
+        press(&mut headless, keys);
+        assert_eq!(headless.app.screen, ScreenId("pull"), "{keys}");
+        assert!(headless.app.shared.tests.running().is_none() && headless.app.shared.pulls.running.is_none());
+        press(&mut headless, "4");
+        assert_eq!(headless.app.screen, ScreenId("dyno"), "seen, its runs have their tab again");
+    }
+}
+
+#[test]
+fn a_pull_of_marked_drives_says_so() {
+    let mut headless = open("threadripper-before", (120, 40));
+    press(&mut headless, "3<Space><Space>r");
+    headless.wait(Duration::from_secs(1));
+    assert!(shown(&headless).contains("Pull  2 of 10 drives, marked"), "{}", shown(&headless));
+    headless.wait(Duration::from_mins(3));
+    let (_, outcome) = headless.app.shared.pulls.ended.as_ref().expect("it ended");
+    let text = &outcome.headline.text;
+    assert!(text.contains("Read: 2 of 10 drives, marked."), "{text}");
+    press(&mut headless, "1<Esc>r");
+    assert!(!shown(&headless).contains("marked"), "{}", shown(&headless));
+}

@@ -117,11 +117,11 @@ fn the_footer_of_a_question_has_its_keys_and_no_others() {
     for (keys, has, leave) in [
         ("3l+a", "Enter write  Esc cancel", "<Esc>"),
         ("q", "Enter review  d drop, quit  Esc cancel", "<Esc>"),
-        ("E", "w save  y copy  Esc close", "<Esc>"),
-        ("a<Enter>q", "u undo  k keep  e print rules  Esc cancel", "<Esc>"),
+        ("a<Enter>E", "w save  y copy  Esc close", "<Esc>"),
+        ("q", "u undo  k keep  e print rules  Esc cancel", "<Esc>"),
         (":", "↑↓ select  Enter run  Esc cancel", "<Esc>"),
         ("?", "↑↓ scroll  / find  ? glossary  Esc close", "<Esc>"),
-        ("4rq", "y stop and quit  Esc cancel", "<Esc>"),
+        ("4rq", "y stop it and quit  Esc or Enter: go on", "<Esc>"),
     ] {
         press(&mut headless, keys);
         let footer = shown(&headless).lines().last().expect("a row").trim().to_owned();
@@ -132,9 +132,57 @@ fn the_footer_of_a_question_has_its_keys_and_no_others() {
 }
 
 #[test]
+fn the_first_answer_stops_the_test_before_another_question_comes() {
+    let mut headless = open("threadripper-before", (80, 24));
+    press(&mut headless, "3l+4r");
+    headless.wait(Duration::from_secs(1));
+    press(&mut headless, "q");
+    assert!(shown(&headless).contains("The next question: 1 write staged"), "{}", shown(&headless));
+    press(&mut headless, "y");
+    assert!(shown(&headless).contains("1 write staged and not applied"), "{}", shown(&headless));
+    assert!(headless.app.shared.tests.running().is_none_or(|test| test.stopping));
+    press(&mut headless, "d");
+    assert!(headless.has_left(), "it does not ask about the test again: {}", shown(&headless));
+}
+
+#[test]
+fn a_change_goes_to_the_marked_drives_wherever_the_cursor_is() {
+    let mut headless = open("threadripper-before", (60, 20));
+    press(&mut headless, "3l<Space><Space>++");
+    let staged = &headless.app.shared.settings.staged;
+    let marked = &headless.app.shared.marks;
+    let devices: Vec<String> = staged.iter().map(|one| one.device.to_string()).collect();
+    let marked: Vec<String> = marked.iter().map(ToString::to_string).collect();
+    assert!(staged.len() == 2 && devices == marked, "{staged:?}");
+    assert!(staged[0].value == staged[1].value && staged[0].changes[0].from != staged[0].value, "{staged:?}");
+}
+
+#[test]
+fn nothing_changed_since_boot_opens_no_rules() {
+    let mut headless = open("threadripper-before", (120, 40));
+    press(&mut headless, "3E");
+    let picture = shown(&headless);
+    assert!(
+        picture.contains("No setting was changed since boot") && !picture.contains("w save"),
+        "{picture}"
+    );
+    press(&mut headless, "l+a<Enter>E");
+    assert!(shown(&headless).contains("From a demo: its drives are simulated"), "{}", shown(&headless));
+}
+
+#[test]
+fn the_tab_of_settings_is_marked_while_values_are_staged() {
+    let mut headless = open("threadripper-before", (120, 40));
+    press(&mut headless, "3l+");
+    assert!(shown(&headless).contains("Tune *"), "{}", shown(&headless));
+    press(&mut headless, "a<Enter>");
+    assert!(!shown(&headless).contains("Tune *"), "{}", shown(&headless));
+}
+
+#[test]
 fn the_palette_goes_to_the_screen_of_a_command() {
     let mut headless = open("threadripper-before", (120, 40));
-    press(&mut headless, ":export<Enter>");
+    press(&mut headless, "3l+a<Enter>1:export<Enter>");
     assert_eq!(headless.app.screen, ScreenId("tune"));
     assert!(shown(&headless).contains("udev rules for the changed settings"), "{}", shown(&headless));
     press(&mut headless, "<Esc>:slots<Enter>");

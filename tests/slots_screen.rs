@@ -197,3 +197,20 @@ fn a_slower_slot_is_tried_live_where_the_kernel_has_a_cooling_device() {
     let speed = headless.app.screens.slots.picked.as_ref().and_then(|picked| picked.speed);
     assert_eq!(speed, TransferRate::from_code(2));
 }
+
+#[test]
+fn a_drop_is_confirmed_and_esc_leads_to_where_the_page_was_opened_from() {
+    let mut headless = open("8");
+    press(&mut headless, "b<Enter>");
+    let picture = shown(&headless);
+    assert!(
+        picture.contains("choose a drive or a card with ↑ ↓") && !picture.contains("name a drive"),
+        "{picture}"
+    );
+    press(&mut headless, "<Esc><Esc>");
+    assert_eq!(headless.app.screen, ScreenId("machine"), "as from every other tab");
+    let headless = open("nnw<End><Up><Space>");
+    let picture = shown(&headless);
+    assert!(picture.contains("on paper: +17.7 GB/s with all drives busy. Esc undoes it"), "{picture}");
+    assert_eq!(gain(&headless), Some(17.7));
+}

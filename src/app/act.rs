@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{App, DYNO, Effect, MACHINE, SLOTS, TUNE, WHAT_IF, WHY_FILE, overlay::Overlay, tabs::home};
+use super::{App, DYNO, Effect, MACHINE, TUNE, WHAT_IF, WHY_FILE, overlay::Overlay, tabs::home};
 use crate::{
     machine::Drive,
     pull,
@@ -37,7 +37,7 @@ pub(super) fn stop(app: &mut App) -> Vec<Effect> {
 }
 
 /// Goes back: the screen by a step of its own, else to the screen that opened it, else to the one it is a page of, else to the
-/// first one. Slots belong to the experiments.
+/// first one.
 pub(super) fn back(app: &mut App) -> Vec<Effect> {
     if app.stats_bar.selection.span.take().is_some() {
         return Vec::new();
@@ -52,19 +52,30 @@ pub(super) fn back(app: &mut App) -> Vec<Effect> {
         app.screen = from;
         return Vec::new();
     }
-    let home = if app.screen == SLOTS { WHAT_IF } else { home(app.screen) };
+    let home = home(app.screen);
     app.screen = if app.screen == home { MACHINE } else { home };
     Vec::new()
 }
 
 /// Leaves, or asks first.
 pub(super) fn quit(app: &mut App) -> Vec<Effect> {
-    let Shared { tests, experiments, pulls, .. } = &app.shared;
-    let reads = tests.running().is_some() || app.shared.measures_file();
-    if reads || experiments.running().is_some() || pulls.running.is_some() {
-        return app.lay(Overlay::Quit);
-    }
-    leave(app)
+    if is_running(&app.shared) { app.lay(Overlay::Quit) } else { leave(app) }
+}
+
+/// Whether anything runs that nobody has stopped yet.
+fn is_running(shared: &Shared) -> bool {
+    let Shared { tests, experiments, pulls, inquiry, .. } = shared;
+    let test = tests.running();
+    test.is_some_and(|test| !test.stopping)
+        || inquiry.as_ref().is_some_and(|inquiry| inquiry.is_running() && !inquiry.stopping)
+        || experiments.running().is_some() && !experiments.stopping
+        || pulls.running.is_some() && test.is_none()
+}
+
+/// Leaves after the answer that what runs may be stopped; where another question follows, it is stopped before that.
+pub(super) fn stop_and_leave(app: &mut App) -> Vec<Effect> {
+    let effects = leave(app);
+    if effects.contains(&Effect::Quit) { effects } else { [stop(app), effects].concat() }
 }
 
 /// Leaves, unless changes to settings stand: then the screen that made them asks first.

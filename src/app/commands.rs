@@ -8,7 +8,7 @@ use std::{
 };
 
 use super::{
-    App, Effect, PULL, act,
+    App, Effect, act,
     overlay::{Overlay, Palette},
     tabs::{about, neighbour, tabs},
 };
@@ -19,7 +19,7 @@ use crate::{
     ui::{
         Command,
         Key::{self, Char, Ctrl},
-        ScreenId, Subject,
+        ScreenId,
         command::{Row, command, pair},
         key_names::KeyNames,
     },
@@ -32,7 +32,7 @@ type Run = fn(&mut App) -> Vec<Effect>;
 const EVERYWHERE: &[Command<Run>] = &[
     command(80, &[Key::Tab], "", "next screen", "Go to the screen on the right", |app| app.show(neighbour(app.screen, 1), None)),
     command(90, &[Key::BackTab], "", "previous screen", "Go to the screen on the left", |app| app.show(neighbour(app.screen, -1), None)),
-    command(100, &[Char('r')], "pull", "pull", "Run the pull: each drive alone, all together, random reads, latency; one headline", |app| app.open(PULL, Some(Subject::Pull))),
+    command(100, &[Char('r')], "pull", "pull", "Run the pull: each drive alone, all together, random reads, latency; one headline", App::ask_pull),
     command(120, &[Char('x')], "stop", "stop", "Stop the running test; its result so far counts", act::stop),
     pair("↑↓", command(130, &[Key::Up, Char('k')], "move", "up", "Move up", |app| act::step(app, Step::Rows(-1)))),
     command(140, &[Key::Down, Char('j')], "", "down", "Move down", |app| act::step(app, Step::Rows(1))),
@@ -46,7 +46,7 @@ const EVERYWHERE: &[Command<Run>] = &[
     command(665, &[Ctrl('g')], "", "glossary", "Explain terms: GT/s, root complex, MPS, MDTS, await and others; {help} in the help shows it too", |app| app.lay(Overlay::Glossary(0))),
     command(670, &[Char(':')], "palette", "palette", "Find a command by its name", |app| app.lay(Overlay::Palette(Palette::default()))),
     command(672, &[Char('y')], "why file", "why file", "Measure each step from the drive to a program that reads a file; name the slowest", act::why_file),
-    command(675, &[Ctrl('o')], "", "open", "Open a capture or a text of lspci: open PATH, or paste it; without a path goes back", |app| app.lay(Overlay::Palette(Palette::open()))),
+    command(675, &[Ctrl('o')], "open", "open", "Open a capture or a text of lspci: open PATH, or paste it; without a path goes back", |app| app.lay(Overlay::Palette(Palette::open()))),
     command(680, &[Key::Esc], "", "back", "Close the overlay or field, or go back", act::back),
     command(685, &[Ctrl('t')], "", "theme", "Show the next theme: 16 colours, dark, light, console, high contrast, plain, your own", App::next_theme),
     command(690, &[Ctrl('l')], "", "redraw", "Redraw the screen and read the machine again", |_| vec![Effect::Redraw, Effect::ReadMachine]),

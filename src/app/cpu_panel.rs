@@ -17,7 +17,7 @@ use crate::{
 };
 
 pub(super) fn draw(app: &App, brush: &mut Brush<'_>, area: Rect) {
-    if area.width == 0 {
+    if area.is_empty() {
         return;
     }
     let inside = inner(area, brush.boxed);

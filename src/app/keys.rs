@@ -166,7 +166,7 @@ fn overlay_key(app: &mut App, key: Key) -> Vec<Effect> {
             _ => {}
         },
         Overlay::Quit => match key {
-            Key::Char('y') => return act::leave(app),
+            Key::Char('y') => return act::stop_and_leave(app),
             // The key that raised the question does not answer it: pressed twice it loses nothing.
             Key::Esc | Key::Enter | Key::Char('n') => app.overlay = None,
             _ => {}

@@ -80,11 +80,11 @@ impl Layout {
         let boxed = app.shared.is_boxed();
         let all = Rect::new(0, 0, width, height);
         let bar = match (boxed, height) {
+            // Without counters it would say only that.
+            _ if !app.shared.can_test() => 0,
             (false, ..24) => 3,
             (false, _) => 4,
             (true, ..50) => 7,
-            // Without counters the bar says only that.
-            _ if !app.shared.can_test() => 7,
             (true, 50..60) => 9,
             (true, _) => (height / 5).min(20),
         };
@@ -273,6 +273,6 @@ mod tests {
         let limits = crate::capacity::limits(&machine).into();
         let read = crate::ui::MachineRead { machine: machine.into(), problems, limits };
         let bar = |mode| Layout::new(&App::new(mode, read.clone(), (300, 100))).dstat.height;
-        assert_eq!((bar(crate::ui::Mode::Live), bar(crate::ui::Mode::Capture)), (20, 7));
+        assert_eq!((bar(crate::ui::Mode::Live), bar(crate::ui::Mode::Capture)), (20, 0));
     }
 }

@@ -39,6 +39,9 @@ const MOUSE: &[(&str, &str)] = &[
     ("Shift", "With it most terminals select text, as in other programs"),
 ];
 
+/// The answers to the question before leaving what runs, in its box and in the footer.
+const QUIT: [(&str, &str); 2] = [("y", "stop it and quit"), ("Esc", "or Enter: go on")];
+
 /// Where things are kept, for the help.
 const FILES: &[(&str, &str)] = &[
     ("settings", "`iodyno config` prints keys, colours and units with the path of their file"),
@@ -124,7 +127,7 @@ pub(super) fn hints(app: &App) -> Option<Vec<Piece>> {
             paint::hints(&[("Enter", "open"), ("Esc", "cancel")])
         }
         Overlay::Palette(_) => paint::hints(&[("↑↓", "select"), ("Enter", "run"), ("Esc", "cancel")]),
-        Overlay::Quit => paint::hints(&[("y", "stop and quit"), ("Esc", "cancel")]),
+        Overlay::Quit => paint::hints(&QUIT),
         Overlay::Confirm(..) => paint::hints(&[("Enter", "start"), ("Esc", "cancel")]),
         Overlay::Screen(id, _) => {
             let own = app.screens.get(*id).map(|screen| screen.over_hints(&app.shared));
@@ -177,8 +180,14 @@ pub(super) fn draw(app: &App, brush: &mut Brush<'_>) {
                 _ => "A test is running",
             };
             let inner = open(brush, area, what);
-            let line = paint::hints(&[("y", "stop it and quit"), ("Esc", "or Enter: go on")]);
-            brush.write(inner.x, inner.y + 1, inner.width, &line);
+            brush.write(inner.x, inner.y + 1, inner.width, &paint::hints(&QUIT));
+            let writes = shared.settings.writes().len();
+            let next = match (writes, shared.standing()) {
+                (0, 0) => String::new(),
+                (0, changed) => format!("The next question: {} changed", counted(changed, "setting")),
+                _ => format!("The next question: {} staged", counted(writes, "write")),
+            };
+            brush.text(inner.x, inner.y + 2, inner.width, &next, Meaning::Quiet);
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::{App, Effect, PULL, overlay::Overlay};
-use crate::ui::{Ask, SharedChange};
+use crate::ui::{Ask, SharedChange, Subject};
 
 impl App {
     /// Begins the next run of the pull in progress; after the last one, judges it.
@@ -16,6 +16,7 @@ impl App {
             if !self.shared.end_pull() {
                 self.tell("Stopped before anything was measured: this is the pull before it");
             } else if self.screen != PULL {
+                self.shared.pulls.is_unseen = true;
                 self.tell(self.ended_pull());
                 // Until a key: who waits for it looks at something else meanwhile.
                 self.notice_until = Duration::MAX;
@@ -29,6 +30,12 @@ impl App {
         effects
     }
 
+    /// Asks for a pull; one that ended unseen is shown first.
+    pub(super) fn ask_pull(&mut self) -> Vec<Effect> {
+        let subject = (!self.shared.pulls.is_unseen).then_some(Subject::Pull);
+        self.open(PULL, subject)
+    }
+
     /// The figure of the pull that ended while another screen was shown.
     fn ended_pull(&self) -> String {
         let ended = self.shared.pulls.ended.as_ref();
@@ -36,6 +43,6 @@ impl App {
             "" => ".".to_owned(),
             figure => format!(": {figure}"),
         };
-        format!("The pull has ended{end} {{dyno}} {{pull page}} shows its headline")
+        format!("The pull has ended{end} {{dyno}} shows its headline")
     }
 }

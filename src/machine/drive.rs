@@ -278,6 +278,25 @@ impl Drive {
         }
     }
 
+    /// The model in a text's name of its function: `FireCuda 530 SSD` of `Seagate Technology PLC FireCuda 530 SSD`.
+    pub(super) fn model_in_name(name: &str) -> Option<&str> {
+        const MAKERS: [&str; 9] = [
+            " PLC ",
+            " Ltd ",
+            " Ltd. ",
+            " Corporation ",
+            " Corp ",
+            " Inc ",
+            " Inc. ",
+            " Electronics ",
+            " LLC ",
+        ];
+        let end = |maker: &&str| name.rfind(*maker).map(|at| at + maker.len());
+        let model = &name[MAKERS.iter().filter_map(|maker| end(&maker)).max()?..];
+        let model = model.strip_prefix("NVMe SSD Controller ").unwrap_or(model).trim();
+        (!model.is_empty() && !model.starts_with("Device")).then_some(model)
+    }
+
     /// The format in use and the one to format to instead: 4096 B in place of 512 B blocks, with the same metadata, that the
     /// drive rates no worse.
     pub(crate) fn better_format(&self) -> Option<(LbaFormat, LbaFormat)> {

@@ -13,7 +13,7 @@ use crate::{
 /// A smaller part of the potential is noise.
 const LEAST_LOSS: f64 = 0.01;
 /// A result from this share of what was expected on has nothing that needs a cause.
-pub(super) const AS_EXPECTED: f64 = 0.95;
+pub const AS_EXPECTED: f64 = 0.95;
 /// Smaller blocks are counted, not weighed: bytes.
 const SMALL: f64 = 65_536.0;
 /// A worker this busy is what limits its reads.

@@ -10,7 +10,7 @@ use crate::{
     capacity::{Expected, Potential},
     findings::{FINDINGS, Finding, SubjectKind},
     machine::Machine,
-    model::{Basis, DriveName, FindingId, Limits, NodeIndex, RunSummary, Severity},
+    model::{Basis, DriveName, FindingId, Limits, NodeIndex, RunSummary, Severity, Workload},
     units::{BytesPerSecond, UnitSystem, counted},
 };
 
@@ -18,6 +18,12 @@ use crate::{
 const DEEP: u32 = 16;
 /// The subject of a loss to the CPUs.
 const CPU: &str = "CPU";
+
+/// `1 I/O`, in flight per drive, where they are too few for anything but latency to set a rate below what was expected.
+pub fn latency_bound(work: &Workload) -> Option<String> {
+    let in_flight = work.depth.saturating_mul(work.jobs);
+    (in_flight < DEEP).then(|| counted(usize::try_from(in_flight).unwrap_or(usize::MAX), "I/O"))
+}
 
 /// What a limit takes away.
 #[derive(Debug, Clone, PartialEq)]
@@ -75,6 +81,18 @@ impl Headline {
     pub fn parts(&self) -> (&str, &str) {
         let end = self.text.find(").").filter(|_| self.figures.is_some()).map_or(0, |end| end + 2);
         self.text.split_at(end)
+    }
+
+    /// The same, which says behind its figure that marks left drives out.
+    pub(super) fn of_selection(mut self, pull: &Pull) -> Self {
+        if let Some(selection) = pull.selection() {
+            let end = match self.parts().0.len() {
+                0 => self.text.len(),
+                end => end,
+            };
+            self.text.insert_str(end, &format!(" Read: {selection}."));
+        }
+        self
     }
 
     /// What was measured as a share of what it is compared with.
@@ -170,19 +188,17 @@ fn sentences(
     units: UnitSystem,
 ) -> Vec<String> {
     let by_cpus = compared.cpu_words();
-    let work = &compared.run.workload;
-    let in_flight = work.depth.saturating_mul(work.jobs);
     let is_short = figures.expected.is_some_and(|expected| figures.measured < AS_EXPECTED * expected);
     // The expected rate knows nothing of depth.
-    let is_latency_bound = is_short && in_flight < DEEP;
+    let latency_bound = latency_bound(&compared.run.workload).filter(|_| is_short);
+    let is_latency_bound = latency_bound.is_some();
     let known = lost_to.iter().filter(|loss| loss.subject != CPU || (by_cpus.is_none() && !is_latency_bound));
     let mut sentences: Vec<String> = known.take(2).map(|loss| cause(loss, findings, units)).collect();
     let is_bound_by_link = |one: &Option<Potential>| one.as_ref().is_none_or(|one| one.basis == Basis::Link);
     if let Some(by_cpus) = by_cpus {
         sentences.push(by_cpus);
-    } else if is_latency_bound {
-        let count = counted(usize::try_from(in_flight).unwrap_or(usize::MAX), "I/O");
-        sentences.push(format!("Latency-bound: {count} in flight per drive."));
+    } else if let Some(in_flight) = latency_bound {
+        sentences.push(format!("Latency-bound: {in_flight} in flight per drive."));
     } else if is_short && !compared.potentials.iter().all(is_bound_by_link) {
         let short = figures.expected.map_or(0.0, |expected| expected - figures.measured);
         let short = units.rate(BytesPerSecond(short));

@@ -97,7 +97,7 @@ impl Outcome {
         }
         doubts.extend(drives.iter().filter_map(|drive| drive.condition.as_ref()?.link_words()));
         Self {
-            headline: headline.unwrap_or_else(|| Headline::partial(pull, &drives, units)),
+            headline: headline.unwrap_or_else(|| Headline::partial(pull, &drives, units)).of_selection(pull),
             lines,
             doubts,
             iops,

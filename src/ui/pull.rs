@@ -21,6 +21,8 @@ pub struct Pulls {
     pub ended: Option<(Pull, Outcome)>,
     /// Beside a stopped one, the last one that was finished; in its place, the stopped one.
     pub former: Option<(Pull, Outcome)>,
+    /// The last one ended while another screen was shown, and its page was not shown since.
+    pub is_unseen: bool,
     /// Pulls begun.
     count: u32,
     /// The sets of drives that the user agreed to read in this start.
@@ -49,6 +51,7 @@ impl Pulls {
     pub fn begin(&mut self) {
         let Some(pull) = self.asked.take() else { return };
         self.agree(pull.targets().to_vec());
+        self.is_unseen = false;
         self.count += 1;
         self.running = Some(pull.numbered(self.count));
         let kept = [self.ended.take(), self.former.take()];

@@ -1,11 +1,13 @@
 //! Two tests beside each other: the one shown and the one before it.
 
+use std::collections::BTreeSet;
+
 use crate::{
     model::{LatencySummary, RunSummary},
     screens::{
         Over,
         widgets::{
-            paint::{Piece, cells, fit, paragraph, piece},
+            paint::{cells, fit, paragraph, piece},
             words::{nanoseconds, rate},
         },
     },
@@ -23,18 +25,68 @@ type Figure = fn(&RunSummary) -> Option<f64>;
 const LABEL: usize = 10;
 const CHANGE: u16 = 10;
 
+/// Two tests and how they were chosen.
+pub(super) struct Pair<'a> {
+    runs: [&'a RunSummary; 2],
+    chosen: &'static str,
+}
+
 /// The test before and the test shown, `back` from the newest; for the oldest one, it and the next.
-pub(super) fn pair(tests: &Tests, back: usize) -> Option<[&RunSummary; 2]> {
+pub(super) fn pair(tests: &Tests, back: usize) -> Option<Pair<'_>> {
     let ended = || tests.all.iter().rev().enumerate().filter_map(|(at, test)| Some((at, test.summary()?)));
     let shown = ended().find(|(at, _)| *at == back)?;
     let older = ended().find(|(at, _)| *at > back);
     let newer = ended().rfind(|(at, _)| *at < back);
-    older.map(|older| [older.1, shown.1]).or(newer.map(|newer| [shown.1, newer.1]))
+    let older = older.map(|older| Pair {
+        runs: [older.1, shown.1],
+        chosen: "Compared: the test shown, and the one that ended before it. {older run} {newer run} choose another.",
+    });
+    older.or(newer.map(|newer| Pair {
+        runs: [shown.1, newer.1],
+        chosen: "Compared: the test shown, which is the oldest, and the one after it. {older run} {newer run} choose another.",
+    }))
+}
+
+/// The reasons why a test is no measure of its drives, each once.
+fn doubts(run: &RunSummary) -> Vec<&str> {
+    let reasons = run.targets.iter().flat_map(|target| &target.invalid_because);
+    reasons.map(String::as_str).collect::<BTreeSet<_>>().into_iter().collect()
+}
+
+/// What follows from both, in one sentence.
+fn verdict([before, after]: [&RunSummary; 2]) -> (String, Meaning) {
+    let is_doubtful = [before, after].map(|run| !doubts(run).is_empty());
+    let differs = [before.workload.title() != after.workload.title(), targets(before) != targets(after)];
+    let doubtful = match is_doubtful {
+        [true, true] => Some("neither test measures the drives"),
+        [true, false] => Some("the test before does not measure the drives"),
+        [false, true] => Some("the test after does not measure the drives"),
+        [false, false] => None,
+    };
+    let differing = match differs {
+        [true, true] => Some("workload and drives differ"),
+        [true, false] => Some("the workload differs"),
+        [false, true] => Some("the drives differ"),
+        [false, false] => None,
+    };
+    let reasons: Vec<&str> = doubtful.into_iter().chain(differing).collect();
+    if !reasons.is_empty() {
+        return (format!("Not comparable: {}.", reasons.join("; ")), Meaning::Warning);
+    }
+    let percent = (after.bytes_per_second() / before.bytes_per_second().max(1.0) - 1.0) * 100.0;
+    let way = if percent < 0.0 { "less" } else { "more" };
+    (format!("The test after reads {:.1} % {way} than the test before.", percent.abs()), Meaning::Figure)
+}
+
+fn targets(run: &RunSummary) -> String {
+    let names: Vec<&str> = run.targets.iter().map(|target| target.name.as_str()).collect();
+    names.join(" ")
 }
 
 /// The figures of both in lines of at most `width` cells, with the difference of the later one.
-pub(super) fn over(shared: &Shared, pair: [&RunSummary; 2], width: u16) -> Over {
+pub(super) fn over(shared: &Shared, pair: &Pair<'_>, width: u16) -> Over {
     let units = shared.units;
+    let Pair { runs: pair, chosen } = *pair;
     let room = usize::from(width.saturating_sub(CHANGE)).saturating_sub(LABEL) / 2;
     let line = |label: &str, texts: [String; 2], change: String, meaning| {
         let [before, after] = texts.map(|text| {
@@ -56,12 +108,17 @@ pub(super) fn over(shared: &Shared, pair: [&RunSummary; 2], width: u16) -> Over 
         let texts = [before, after].map(|value| value.map_or_else(|| "-".to_owned(), word));
         line(label, texts, change.unwrap_or_default(), Meaning::Text)
     };
-    let targets = |run: &RunSummary| {
-        let names: Vec<&str> = run.targets.iter().map(|target| target.name.as_str()).collect();
-        names.join(" ")
-    };
     let words = |label: &str, texts: [String; 2]| line(label, texts, String::new(), Meaning::Text);
-    let mut lines: Vec<Vec<Piece>> = vec![
+    let (verdict, meaning) = verdict(pair);
+    let mut lines = paragraph(&verdict, meaning, width);
+    for (which, run) in ["before", "after"].iter().zip(pair) {
+        let doubts = doubts(run);
+        if !doubts.is_empty() {
+            let text = format!("{which}: not a measure of the drive: {}", doubts.join("; "));
+            lines.extend(paragraph(&text, Meaning::Warning, width));
+        }
+    }
+    lines.extend(vec![
         line("", ["before".to_owned(), "after".to_owned()], String::new(), Meaning::Heading),
         words("workload", pair.map(|run| run.workload.title())),
         words("reads", pair.map(targets)),
@@ -71,15 +128,12 @@ pub(super) fn over(shared: &Shared, pair: [&RunSummary; 2], width: u16) -> Over 
         figure("p99", |run| highest(run, 99.0), &nanoseconds),
         figure("CPU/read", cpu, &nanoseconds),
         Vec::new(),
-    ];
-    if pair[0].workload.title() != pair[1].workload.title() || targets(pair[0]) != targets(pair[1]) {
-        let text = "Workload or drives differ: the difference is not that of a setting.";
-        lines.extend(paragraph(text, Meaning::Warning, width));
-    }
+    ]);
+    lines.extend(paragraph(&shared.keys.fill(chosen), Meaning::Quiet, width));
     let latency = "Latencies are those of the slowest drive. One test each proves little: an experiment ({what-if}) repeats both.";
     lines.extend(paragraph(&shared.keys.fill(latency), Meaning::Quiet, width));
     lines.extend(paragraph(FILES, Meaning::Quiet, width));
-    Over { title: "Two tests compared".to_owned(), lines, size: (100, 18), cursor: None }
+    Over { title: "Two tests compared".to_owned(), lines, size: (100, 22), cursor: None }
 }
 
 /// The highest latency of a percentile among the targets, in ns.

@@ -91,14 +91,17 @@ fn curve_title(shared: &Shared, curve: Curve, test: &Test) -> Vec<Piece> {
     if test.is_paused() && test.is_running() {
         pieces.push(piece("  paused", Meaning::Warning));
     }
+    let upper = (test.targets.len() > 1).then(|| quiet("upper line: all together".to_owned()));
     match curve {
         Curve::Throughput => {
             pieces.push(figure(rate(shared.units, test.bytes_per_second())));
             pieces.push(quiet(format!("max {}", giga(shared.units, test.total.bytes.most()))));
+            pieces.extend(upper);
         }
         Curve::Iops => {
             pieces.push(figure(count(test.iops())));
             pieces.push(quiet(format!("max {}", count(test.total.iops.most()))));
+            pieces.extend(upper);
         }
         Curve::Latency => {
             if let (Some(p50), Some(p99)) = (test.total.p50.last(), test.total.p99.last()) {

@@ -180,7 +180,7 @@ impl Screen for Dyno {
     }
 
     fn over(&self, shared: &Shared, width: u16) -> Option<Over> {
-        Some(compared::over(shared, compared::pair(&shared.tests, self.back)?, width))
+        Some(compared::over(shared, &compared::pair(&shared.tests, self.back)?, width))
     }
 
     fn over_key(&mut self, _key: Key, command: Option<&str>, _shared: &Shared) -> Option<Asks> {
@@ -282,6 +282,10 @@ impl Dyno {
         }
         if shared.tests.running().is_some() {
             return vec![tell("A test is running: {stop} stops it")];
+        }
+        // A key meant for the pull that has just ended starts nothing.
+        if shared.pulls.is_unseen {
+            return vec![Ask::Show(crate::ui::ScreenId("pull"), None)];
         }
         let workload = Workload { targets: self.targets(shared), ..self.form.workload.clone() };
         if let Err(wrong) = workload.validate() {

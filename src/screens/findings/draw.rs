@@ -6,7 +6,7 @@ use super::{Areas, Findings};
 use crate::{
     findings::{Finding, Gain, Risk},
     screens::widgets::{
-        findings::{line_of, mark, short_gain, summary},
+        findings::{line_of, mark, short_gain, title},
         paint::{Brush, Piece, hanging, label, paragraph, piece, width},
         scroll::{self, out_of_sight},
     },
@@ -22,10 +22,13 @@ pub(super) fn draw(state: &Findings, shared: &Shared, area: Rect, brush: &mut Br
 
 fn list(state: &Findings, shared: &Shared, areas: &Areas, brush: &mut Brush<'_>) {
     let panel = areas.list;
-    let note = if panel.width >= 100 { vec![piece("expected gain", Meaning::Quiet)] } else { Vec::new() };
-    let title =
-        vec![piece("Findings", Meaning::Heading), piece(format!("  {}", summary(shared)), Meaning::Quiet)];
-    brush.panel(panel, &title, &note);
+    let has_gain = shared.findings.list.iter().any(|one| !short_gain(shared.units, &one.gain).is_empty());
+    let note = if has_gain && panel.width >= 100 {
+        vec![piece("expected gain", Meaning::Quiet)]
+    } else {
+        Vec::new()
+    };
+    brush.panel(panel, &title(shared), &note);
     let area = areas.rows;
     for (y, (index, finding)) in
         (area.y..area.bottom()).zip(shared.findings.list.iter().enumerate().skip(state.top))

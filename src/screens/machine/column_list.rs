@@ -33,21 +33,21 @@ pub(super) fn over(
         let why = match show {
             _ if sorted == Some(column.name) => "sorted by".to_owned(),
             Show::ByWidth if let Some(Absent::Narrow(cells)) = absent => {
-                from(cells).map_or_else(String::new, |width| format!("from {width}"))
+                from(cells).map_or_else(String::new, |width| format!("from {width} columns"))
             }
-            Show::ByWidth if absent == Some(Absent::NotCounted) => "if counted".to_owned(),
+            Show::ByWidth if absent == Some(Absent::NotCounted) => "with counters".to_owned(),
             Show::ByWidth if absent == Some(Absent::NoValue) => "no value".to_owned(),
             Show::ByWidth | Show::Always if !is_shown => "no room".to_owned(),
             _ => String::new(),
         };
         let lead = if index == cursor { "› " } else { "  " };
-        let help = fit(&shared.keys.fill(column.help), width.saturating_sub(31));
+        let help = fit(&shared.keys.fill(column.help), width.saturating_sub(38));
         let selected = if index == cursor { Meaning::Selected } else { name };
         lines.push(vec![
             piece(lead, Meaning::Brand),
             piece(format!("{sign} "), name),
             piece(format!("{:<10}", column.name), selected),
-            piece(format!(" {why:<9}"), Meaning::Brand),
+            piece(format!(" {why:<16}"), Meaning::Brand),
             piece(format!(" {help}"), Meaning::Quiet),
         ]);
     }

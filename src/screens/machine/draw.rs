@@ -6,10 +6,10 @@ use super::{Areas, Tree, curves, facts_pane, tree_rows};
 use crate::{
     screens::widgets::{
         bottleneck_panel, findings,
-        paint::{Brush, piece},
+        paint::Brush,
         scroll,
     },
-    ui::{Shared, theme::Meaning},
+    ui::Shared,
 };
 
 pub(super) fn draw(state: &Tree, shared: &Shared, area: Rect, brush: &mut Brush<'_>) {
@@ -46,10 +46,7 @@ pub(super) fn below(shared: &Shared, verdict: Rect) -> (Option<Rect>, Option<Rec
 }
 
 fn found(state: &Tree, shared: &Shared, panel: Rect, brush: &mut Brush<'_>) {
-    let heading = [
-        piece("Findings", Meaning::Heading),
-        piece(format!("  {}", findings::summary(shared)), Meaning::Quiet),
-    ];
+    let heading = findings::title(shared);
     let inside = brush.panel(panel, &heading, &[]);
     let room = usize::from(inside.height);
     if state.found_top == 0 && findings::detailed_rows(shared, inside.width) <= room {

@@ -17,7 +17,7 @@ use crate::{
 pub(super) fn title(machine: &Machine, drive: &Drive) -> String {
     match machine.layer(drive.name.as_str()) {
         Some(layer) if layer.is_stacked() => layer.words(),
-        _ => drive.short_model(),
+        _ => machine.model_of(drive),
     }
 }
 

@@ -245,7 +245,8 @@ impl Tree {
 
     /// Says the new order, and keeps it for the next start.
     fn sorted(&self) -> Asks {
-        let told = tell(format!("Siblings sorted {}; {{columns}} sorts by any column", self.sort.name()));
+        let within = if self.sort == Sort::Bus { "" } else { ", within each root complex" };
+        let told = tell(format!("Sorted {}{within}; {{columns}} sorts by any column", self.sort.name()));
         vec![told, Ask::Effect(Effect::KeepChoice(Choice::Columns, self.kept_line()))]
     }
 
@@ -272,7 +273,14 @@ impl Tree {
         let mut at = cursor;
         match (key, command) {
             (Key::Enter, _) => return self.sort_by_chosen(cursor),
-            (Key::Char(' '), _) => self.choice.turn(cursor, self.room),
+            (Key::Char(' '), _) => {
+                self.choice.turn(cursor, self.room);
+                let shown = self.choice.shown(self.room);
+                // Nobody would see what rows are sorted by.
+                if self.sort.column().is_some_and(|name| shown.iter().all(|column| column.name != name)) {
+                    self.sort = Sort::Bus;
+                }
+            }
             (Key::Char('<') | Key::Left, _) => at = self.choice.shift(cursor, -1),
             (Key::Char('>') | Key::Right, _) => at = self.choice.shift(cursor, 1),
             (Key::Delete, _) => (self.choice, self.sort) = (choice::Choice::default(), Sort::Bus),

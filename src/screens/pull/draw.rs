@@ -6,7 +6,7 @@ use ratatui::layout::Rect;
 
 use super::{Areas, Pull, has_runs, latency, rows, runs};
 use crate::{
-    pull::Outcome,
+    pull::{self, Outcome},
     screens::widgets::{
         file_offer,
         paint::{Brush, Piece, cells, fit, fit_end, hanging, key_hints, paragraph, piece, simulated},
@@ -20,7 +20,7 @@ use crate::{
 pub(super) fn draw(state: &Pull, shared: &Shared, area: Rect, brush: &mut Brush<'_>) {
     let areas = Areas::new(shared, area);
     let note = simulated(shared.is_simulated());
-    let inner = brush.panel(areas.head, &[piece("Pull", Meaning::Heading)], note);
+    let inner = brush.panel(areas.head, &title(shared), note);
     let lines = head(shared, inner.width);
     let hidden = brush.lines(inner, &lines, state.head_top);
     scroll::mark(brush, areas.head, scroll::PAGES, hidden);
@@ -41,6 +41,16 @@ pub(super) fn draw(state: &Pull, shared: &Shared, area: Rect, brush: &mut Brush<
     if let Some(area) = areas.small {
         runs::small_curve(shared, area, brush);
     }
+}
+
+/// `Pull  2 of 10 drives, marked`.
+fn title(shared: &Shared) -> Vec<Piece> {
+    let pulls = &shared.pulls;
+    let ended = pulls.ended.as_ref().map(|(pull, _)| pull);
+    let shown = pulls.asked.as_ref().or(pulls.running.as_ref()).or(ended);
+    let selection =
+        shown.and_then(pull::Pull::selection).map(|text| piece(format!("  {text}"), Meaning::Marked));
+    std::iter::once(piece("Pull", Meaning::Heading)).chain(selection).collect()
 }
 
 /// Consent, progress, headline, or what a pull is: lines of at most `width` cells.
@@ -83,7 +93,8 @@ fn question(shared: &Shared, width: u16) -> Vec<Vec<Piece>> {
     let seconds = pull.time_left().as_secs();
     let (question, files) = match pull.size() {
         None => {
-            let drives = counted(pull.targets().len(), "drive");
+            let all = || counted(pull.targets().len(), "drive");
+            let drives = pull.selection().map_or_else(all, |selection| selection + ",");
             let ask = format!("Read {drives} for at most {seconds} s? It reads only and changes no setting.");
             (ask, &[][..])
         }

@@ -79,7 +79,8 @@ impl Screen for Pull {
             return vec![tell("No drive to read: mark one with {mark}, or read a file on the dyno screen")];
         }
         let agreed = shared.is_simulated() || shared.pulls.is_agreed(&targets);
-        let pull = pull::Pull::new(&shared.machine, targets.clone(), Series::Guided, None);
+        let pull = pull::Pull::new(&shared.machine, targets.clone(), Series::Guided, None)
+            .marked_of(left_out(shared, targets.len()));
         let mut asks = vec![Ask::Change(SharedChange::AskPull(Box::new(pull)))];
         if agreed {
             asks.push(Ask::Change(SharedChange::BeginPull));
@@ -183,6 +184,12 @@ pub(super) fn enter(_: &mut Pull, shared: &Shared) -> Asks {
         Some(id) => vec![Ask::Show(FINDINGS, Some(Subject::Finding(id)))],
         None => vec![tell(unexplained(shared))],
     }
+}
+
+/// The drives that would be read without marks, where marks leave some out.
+fn left_out(shared: &Shared, marked: usize) -> Option<usize> {
+    let all = shared.machine.drives.iter().filter(|drive| drive.is_fixed()).count();
+    (!shared.marks.is_empty() && marked < all).then_some(all)
 }
 
 /// Why no finding is named.

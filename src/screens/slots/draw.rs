@@ -121,7 +121,7 @@ fn guide(state: &Slots, shared: &Shared, brush: &mut Brush<'_>, area: Rect) {
         &[
             ("Go to its new place: a root complex, a slot, or a card to swap with.", Meaning::Text),
             (
-                "{drop here} drops it there. {move card} selects this drive alone from its card. {slower slot} and {faster slot} change the slot's generation. {back} cancels.",
+                "{move card} drops it there; on the card itself {move card} selects this drive alone. {slower slot} and {faster slot} change the slot's generation. {back} cancels.",
                 Meaning::Quiet,
             ),
         ]
@@ -239,8 +239,7 @@ fn label(machine: &Machine, row: &Row, wide: u16, room: u16) -> Vec<Piece> {
         };
     }
     let place = piece(format!("{} ", row.place), Meaning::Quiet);
-    let model =
-        row.drive.as_ref().and_then(|name| machine.drive(name)).map(crate::machine::Drive::short_model);
+    let model = row.drive.as_ref().and_then(|name| machine.drive(name)).map(|drive| machine.model_of(drive));
     match (&row.drive, model) {
         (Some(_), Some(model)) => {
             let name = format!("{:<wide$}", row.name, wide = usize::from(wide));

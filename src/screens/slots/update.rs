@@ -19,9 +19,12 @@ use crate::{
         ask::{tell, warn},
         settings::staged,
     },
-    units::TransferRate,
+    units::{BytesPerSecond, TransferRate},
     whatif,
 };
+
+/// Bytes per second below which a move changes nothing worth a figure.
+const LEAST_GAIN: f64 = 5e6;
 
 impl Screen for Slots {
     fn draw(&self, shared: &Shared, area: Rect, brush: &mut Brush<'_>) {
@@ -220,6 +223,23 @@ impl Slots {
         ))]
     }
 
+    /// Confirms that a card was put down, with what that changes.
+    fn tell_dropped(&self, shared: &Shared) -> Asks {
+        let Some(picked) = &self.picked else { return Asks::new() };
+        let names = whatif::assumption::names(&shared.machine, &picked.functions);
+        let place = picked.under.map(|under| shared.machine.pci.node(under).address);
+        let place = place.map_or_else(String::new, |place| format!(" to {place}"));
+        let gain = self.prediction.as_ref().and_then(|one| one.as_ref().ok()?.gain());
+        let gain = match gain {
+            Some(gain) if gain.abs() >= LEAST_GAIN => {
+                let sign = if gain < 0.0 { "-" } else { "+" };
+                format!("{sign}{} with all drives busy", shared.units.rate(BytesPerSecond(gain.abs())))
+            }
+            _ => "no other rate".to_owned(),
+        };
+        vec![tell(format!("Moved {names}{place} on paper: {gain}. {{back}} undoes it"))]
+    }
+
     fn lift(&mut self, node: NodeIndex, shared: &Shared) -> Asks {
         match whatif::what_moves(&shared.machine, node) {
             Ok(functions) => {
@@ -227,7 +247,7 @@ impl Slots {
                 self.renew(shared);
                 Asks::new()
             }
-            Err(why) => vec![warn(format!("{}; {}", why.wrong, why.fix))],
+            Err(why) => vec![warn(format!("{}: choose a drive or a card with {{up}} {{down}}", why.wrong))],
         }
     }
 
@@ -243,7 +263,7 @@ impl Slots {
             }
             Some(picked) if picked.under.is_some() || picked.speed.is_some() => {
                 picked.dropped = true;
-                Asks::new()
+                self.tell_dropped(shared)
             }
             Some(_) => vec![tell("Go to its new root complex or slot first")],
             None => self.pick_up(shared),

@@ -175,7 +175,9 @@ pub(super) fn words(tune: &Tune, shared: &Shared, panel: Rect) -> Vec<Vec<Piece>
     if differ(cell) {
         field(&mut lines, "", "its files differ; a change sets all of them", Meaning::Warning, width);
     }
-    lines.push(takes(row, cell, width));
+    if shared.machine.pasted.is_none() {
+        lines.push(takes(row, cell, width));
+    }
     field(&mut lines, "does", row.help, Meaning::Text, width);
     if !row.also.is_empty() {
         let labels = SETTINGS.iter().filter(|other| row.also.contains(&other.id)).map(|other| other.label);
@@ -184,7 +186,10 @@ pub(super) fn words(tune: &Tune, shared: &Shared, panel: Rect) -> Vec<Vec<Piece>
     }
     match &cell.set_by {
         Some(rule) => field(&mut lines, "at boot", rule, Meaning::Warning, width),
-        None => field(&mut lines, "at boot", "no rule found", Meaning::Quiet, width),
+        None => {
+            let text = shared.keys.fill("no rule found; {export} writes one for changed settings");
+            field(&mut lines, "at boot", &text, Meaning::Quiet, width);
+        }
     }
     if let Some(file) = cell.files.first() {
         let more =
@@ -283,6 +288,13 @@ pub(super) fn changes(shared: &Shared, room: u16) -> Vec<Vec<Piece>> {
     if shared.standing() > 0 {
         let text = format!("undoes the {} this run changed", counted(shared.standing(), "setting"));
         lines.push(key_hints(&shared.keys, &[("undo all", &text)]));
+    }
+    if lines.is_empty() && shared.machine.pasted.is_some() {
+        return paragraph(
+            "A text has no values of settings: nothing can be tuned here.",
+            Meaning::Quiet,
+            room,
+        );
     }
     if lines.is_empty() {
         let texts = [

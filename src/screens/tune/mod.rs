@@ -55,10 +55,10 @@ pub(super) const COMMANDS: &[Command<Run<Tune>>] = &[
     pair("+ -", command(170, &[Char('+'), Char('=')], "change", "next value", "Stage the next of the cell's usual values", |tune, shared| tune.choose(1, shared))),
     command(180, &[Char('-')], "", "previous value", "Stage the previous usual value", |tune, shared| tune.choose(-1, shared)),
     command(190, &[Key::Enter], "edit", "edit value", "Edit the cell's value; Enter stages it, Esc cancels", Tune::open),
-    command(200, &[Char(' ')], "mark", "mark row", "Mark the drive: a change to one marked drive applies to all", Tune::mark_row),
+    command(200, &[Char(' ')], "mark", "mark row", "Mark the drive: a change applies to all marked drives", Tune::mark_row),
     command(210, &[Char('a')], "apply", "apply", "Review the staged writes, then apply them", |tune, shared| tune.unless_held(shared, Tune::review)),
     command(220, &[Key::Backspace, Key::Delete], "undo", "undo one", "Drop the staged value, or restore the value before iodyno", |tune, shared| tune.unless_held(shared, Tune::take_back)),
-    command(225, &[Char('E')], "export", "export", "Show udev rules that set the changed settings at every boot; w saves them", |tune, _| tune.show_export()),
+    command(225, &[Char('E')], "keep at boot", "export", "Show udev rules that set the changed settings at every boot; w saves them", Tune::show_export),
     command(230, &[Char('U')], "undo all", "undo all", "Undo all changes of this run, the scheduler first, and verify each", |tune, shared| tune.unless_held(shared, |_, shared| update::undo_all(shared))),
 ];
 
@@ -121,15 +121,31 @@ impl Tune {
         self.remember(settings);
     }
 
-    /// Where a change at the cursor goes: to all marked drives when the cursor is on one of them, else to its row.
+    /// Where a change at the cursor goes: from the row of a drive to all marked drives, if any is marked, else to its row.
     fn targets(&self, shared: &Shared) -> Vec<Device> {
+        let devices = &shared.settings.matrix.devices;
+        self.target_rows(shared).into_iter().filter_map(|row| devices.get(row).cloned()).collect()
+    }
+
+    /// The rows of these.
+    fn target_rows(&self, shared: &Shared) -> Vec<usize> {
         let settings = &shared.settings;
-        let Some(device) = self.device(settings) else { return Vec::new() };
-        let marked = |device: &&Device| matches!(device, Device::Drive(name) if shared.marks.contains(name));
-        if marked(&device) {
-            return settings.matrix.devices.iter().filter(marked).cloned().collect();
+        let is_marked =
+            |device: &Device| matches!(device, Device::Drive(name) if shared.marks.contains(name));
+        let devices = settings.matrix.devices.iter().enumerate();
+        let marked: Vec<usize> =
+            devices.filter(|(_, device)| is_marked(device)).map(|(row, _)| row).collect();
+        match self.device(settings) {
+            Some(Device::Drive(_)) if !marked.is_empty() => marked,
+            Some(_) => vec![self.row],
+            None => Vec::new(),
         }
-        vec![device.clone()]
+    }
+
+    /// The row whose value a change starts from: that of the cursor where the change goes there, else the first one it goes to.
+    fn first_target(&self, shared: &Shared) -> usize {
+        let rows = self.target_rows(shared);
+        if rows.contains(&self.row) { self.row } else { rows.first().copied().unwrap_or(self.row) }
     }
 
     /// The device under the cursor.
@@ -203,9 +219,11 @@ impl Tune {
     }
 
     /// The choice `step` places from the one staged or there now; `None` where there are no choices.
-    fn choice(&self, settings: &Settings, step: isize) -> Option<String> {
-        let cell = self.cell(settings)?;
-        let now = match settings.staged_for(self.device(settings)?, self.setting(settings)?.id) {
+    fn choice(&self, shared: &Shared, step: isize) -> Option<String> {
+        let settings = &shared.settings;
+        let row = self.first_target(shared);
+        let cell = settings.cell_at(row, self.column)?;
+        let now = match settings.staged_for(settings.matrix.devices.get(row)?, self.setting(settings)?.id) {
             Some(staged) => staged.value.clone(),
             None => cell.value.as_ref().map(ToString::to_string)?,
         };
@@ -218,7 +236,7 @@ impl Tune {
         cell.choices.get(next).cloned()
     }
 
-    /// The files to restore when the cell under the cursor is, with those of all marked drives where its drive is one.
+    /// The files to restore when the cell under the cursor is: those of all devices that a change goes to.
     fn changed_files(&self, shared: &Shared) -> Vec<String> {
         let settings = &shared.settings;
         let (targets, devices) = (self.targets(shared), settings.matrix.devices.iter());

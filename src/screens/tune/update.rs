@@ -23,6 +23,9 @@ use crate::{
     },
 };
 
+/// What a text answers to a key that would change a value.
+const NO_VALUES: &str = "A text has no values of settings: nothing can be tuned here";
+
 const TUNE: ScreenId = super::ABOUT.id;
 
 impl Screen for Tune {
@@ -130,7 +133,10 @@ impl Screen for Tune {
         match command {
             "apply" => is_free && !settings.staged.is_empty(),
             "undo one" => is_free && self.can_take_back(shared),
-            "next value" => self.changes_by(1, shared) || self.changes_by(-1, shared),
+            "next value" if shared.machine.pasted.is_none() => {
+                self.changes_by(1, shared) || self.changes_by(-1, shared)
+            }
+            "next value" | "edit value" | "mark row" if shared.machine.pasted.is_some() => false,
             "edit value" => self.text(shared).is_some(),
             "mark row" => matches!(self.device(settings), Some(Device::Drive(_))),
             "undo all" => is_free && shared.standing() > 0,
@@ -140,7 +146,7 @@ impl Screen for Tune {
     }
 
     fn mark(&self, shared: &Shared) -> Option<String> {
-        (shared.standing() + shared.settings.staged.len() > 0).then(|| "*".to_owned())
+        (!shared.settings.staged.is_empty()).then(|| "*".to_owned())
     }
 
     fn field(&mut self) -> Option<&mut TextField> {
@@ -275,7 +281,10 @@ impl Tune {
 
     /// Goes to the next or previous choice of the cell.
     pub(super) fn choose(&mut self, step: isize, shared: &Shared) -> Asks {
-        match self.choice(&shared.settings, step) {
+        if shared.machine.pasted.is_some() {
+            return vec![tell(NO_VALUES)];
+        }
+        match self.choice(shared, step) {
             Some(value) if self.text(shared).is_some_and(|now| now == value) => {
                 let (end, other) =
                     if step > 0 { ("last", "{previous value}") } else { ("first", "{next value}") };
@@ -284,13 +293,14 @@ impl Tune {
                 ))]
             }
             Some(value) => self.staging(&value, shared).unwrap_or_else(|why| vec![warn(why)]),
-            None => vec![tell("No choices here: {edit value} opens the cell for text")],
+            None if self.text(shared).is_none() => vec![tell("This device has no such setting")],
+            None => vec![tell("No usual values here: {edit value} opens the cell for text")],
         }
     }
 
     /// The same while the cell is open, which then has that choice for text.
     fn choose_in_field(&mut self, step: isize, shared: &Shared) -> Asks {
-        let choice = self.choice(&shared.settings, step);
+        let choice = self.choice(shared, step);
         let asks = self.choose(step, shared);
         let is_staged = asks.iter().any(|ask| matches!(ask, Ask::Change(_)));
         self.edit = choice.filter(|_| is_staged).or_else(|| self.text(shared)).map(TextField::new);
@@ -308,14 +318,19 @@ impl Tune {
     /// What the cell under the cursor is opened with: the value that is staged, else the one there now.
     fn text(&self, shared: &Shared) -> Option<String> {
         let settings = &shared.settings;
-        let (cell, setting) = self.cell(settings).zip(self.setting(settings))?;
-        let staged = self.device(settings).and_then(|device| settings.staged_for(device, setting.id));
+        let row = self.first_target(shared);
+        let (cell, setting) = settings.cell_at(row, self.column).zip(self.setting(settings))?;
+        let device = settings.matrix.devices.get(row);
+        let staged = device.and_then(|device| settings.staged_for(device, setting.id));
         let text = staged.map(|staged| staged.value.clone()).or(cell.value.as_ref().map(ToString::to_string));
         Some(text.unwrap_or_default())
     }
 
     /// Opens the cell for text.
     pub(super) fn open(&mut self, shared: &Shared) -> Asks {
+        if shared.machine.pasted.is_some() {
+            return vec![tell(NO_VALUES)];
+        }
         match self.text(shared) {
             Some(text) => self.edit = Some(TextField::new(text)),
             None => return vec![tell("This device has no such setting")],
@@ -342,7 +357,7 @@ impl Tune {
 
     /// Whether the next or previous choice of the cell is another value than the one shown.
     fn changes_by(&self, step: isize, shared: &Shared) -> bool {
-        self.choice(&shared.settings, step).is_some_and(|value| self.text(shared) != Some(value))
+        self.choice(shared, step).is_some_and(|value| self.text(shared) != Some(value))
     }
 
     /// Drops what is staged in the cell; where nothing is, restores what iodyno found there.
@@ -363,7 +378,11 @@ impl Tune {
     }
 
     /// Shows the rules for what stands changed.
-    pub(super) fn show_export(&mut self) -> Asks {
+    pub(super) fn show_export(&mut self, shared: &Shared) -> Asks {
+        let log = &shared.settings.change_log;
+        if log.entries.is_empty() && log.unread == 0 {
+            return vec![tell("No setting was changed since boot: there is nothing to keep")];
+        }
         self.lay(Laid::Export)
     }
 
@@ -447,7 +466,7 @@ fn export(shared: &Shared) -> String {
     let export = persist::udev_rules(&shared.machine, &settings.change_log, |entry| now(&entry.file));
     let text = report::tune::export(&export, settings.change_log.unread);
     if shared.is_simulated() && !export.is_empty() {
-        return format!("# of a demo, whose drives are simulated\n{text}");
+        return format!("# From a demo: its drives are simulated, so do not install this file.\n{text}");
     }
     text
 }

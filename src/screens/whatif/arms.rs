@@ -100,7 +100,9 @@ fn arm(
         brush.text(x, y, area.right().saturating_sub(x), &text, Meaning::Warning);
         return;
     }
-    let now = shown.now.filter(|_| is_now && matches!(account.phase, Phase::Running(_)));
+    // The runs that warm up are in no round.
+    let is_counted = is_now && account.round > 0 && matches!(account.phase, Phase::Running(_));
+    let now = shown.now.filter(|_| is_counted);
     let curve = Rect { x, y: area.y, width: columns.curve.saturating_sub(1), height: area.height };
     bars(brush, curve, &account.arms[index].runs, now, most, Meaning::Curve(index));
     x += columns.curve;

@@ -9,6 +9,7 @@ use super::{
 };
 use crate::{
     capacity::bottleneck::{Bottleneck, Direction},
+    pull,
     ui::{Shared, load::LoadSource, test::Test, theme::Meaning},
     units::counted,
 };
@@ -98,6 +99,15 @@ pub fn expectations(shared: &Shared, test: &Test, width: u16) -> Vec<Vec<Piece>>
             many => counted(many.len(), "drive"),
         };
         let verb = if targets.len() == 1 { "reads" } else { "read" };
+        let in_flight = pull::latency_bound(&test.workload);
+        if let Some(in_flight) = in_flight.filter(|_| reads < pull::AS_EXPECTED * expected) {
+            let text = format!(
+                "{who} {verb} {}: latency-bound, {in_flight} in flight per drive.",
+                rate(shared.units, reads)
+            );
+            lines.extend(paragraph(&text, Meaning::Text, width));
+            continue;
+        }
         let (reads, expected) = (giga(shared.units, reads), rate(shared.units, expected));
         let text = format!("{who} {verb} {reads} of {expected} expected: {because}");
         lines.extend(paragraph(&text, Meaning::Text, width));

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     experiment::EXPERIMENTS,
-    findings::{Finding, Gain, Risk},
+    findings::{self, Finding, Gain, Risk},
     model::Severity,
     ui::{Shared, theme::Meaning},
     units::{UnitSystem, counted},
@@ -36,7 +36,7 @@ pub const fn mark(severity: Severity) -> (&'static str, Meaning) {
 }
 
 /// `3 found, 1 high` beside the title.
-pub fn summary(shared: &Shared) -> String {
+fn summary(shared: &Shared) -> String {
     let number =
         |severity| shared.findings.list.iter().filter(|finding| finding.severity == severity).count();
     let words = [
@@ -47,6 +47,21 @@ pub fn summary(shared: &Shared) -> String {
     let parts: Vec<_> =
         words.iter().filter(|(count, _)| *count > 0).map(|(count, word)| format!("{count} {word}")).collect();
     parts.join(", ")
+}
+
+/// `Findings  2 high, 1 info`.
+pub fn title(shared: &Shared) -> Vec<Piece> {
+    let summary = summary(shared);
+    let summary =
+        (!summary.is_empty()).then(|| piece(format!("  {summary}{}", under_load(shared)), Meaning::Quiet));
+    std::iter::once(piece("Findings", Meaning::Heading)).chain(summary).collect()
+}
+
+/// `, 3 under load`: those that come and go with a test or what is counted now.
+fn under_load(shared: &Shared) -> String {
+    let by_load = |finding: &&Finding| findings::row(finding.id.0).is_some_and(|row| !row.of_machine);
+    let count = shared.findings.list.iter().filter(by_load).count();
+    if shared.tests.all.is_empty() || count == 0 { String::new() } else { format!(", {count} under load") }
 }
 
 /// Mark and title in one row.
@@ -100,7 +115,7 @@ pub fn worst(shared: &Shared) -> Vec<Piece> {
     let (symbol, meaning) = mark(first.severity);
     vec![
         piece(format!("{symbol} "), meaning),
-        piece(counted(shared.findings.list.len(), "finding"), Meaning::Text),
+        piece(counted(shared.findings.list.len(), "finding") + &under_load(shared), Meaning::Text),
         piece(format!(": {}", first.title), Meaning::Quiet),
     ]
 }

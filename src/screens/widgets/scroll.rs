@@ -46,7 +46,7 @@ pub fn words((up, down): Ways<'_>, (above, below): (usize, usize)) -> String {
 }
 
 /// Writes on a panel how many lines are above and below: on the lower edge of a box, else in the rule of its title, without words where
-/// these have no room, else at the end of the last row. A word there that the mark would cut goes whole: half a figure is a wrong one.
+/// these have no room, else over the end of the title: never over a row. A word that the mark would cut goes whole.
 pub fn mark(brush: &mut Brush<'_>, panel: Rect, ways: Ways<'_>, hidden: (usize, usize)) {
     let text = words(ways, hidden);
     let text = brush.fill(&text);
@@ -66,12 +66,22 @@ pub fn mark(brush: &mut Brush<'_>, panel: Rect, ways: Ways<'_>, hidden: (usize, 
             return;
         }
     }
-    let mut x = right.saturating_sub(cells(&text));
-    while x > panel.x && brush.buffer.cell((x - 1, bottom)).is_some_and(|cell| cell.symbol() != " ") {
-        x -= 1;
-        brush.text(x, bottom, 1, " ", Meaning::Text);
+    // Behind the title's rule stand headings of columns, or a note.
+    let is_rule = |x: &u16| brush.buffer.cell((*x, panel.y)).is_some_and(|cell| cell.symbol() == "─");
+    let rule = (panel.x..panel.right()).skip_while(|x| !is_rule(x)).take_while(is_rule).last();
+    let end = rule.map_or(panel.right(), |x| x + 1);
+    let mut x = end.saturating_sub(cells(&short) + 1);
+    if x <= panel.x {
+        return;
     }
-    brush.write_right(right, bottom, &[piece(text, Meaning::Quiet)]);
+    brush.write_right(end - 1, panel.y, &[piece(short, Meaning::Quiet)]);
+    brush.text(end - 1, panel.y, 1, "─", Meaning::Lines);
+    while x > panel.x
+        && brush.buffer.cell((x - 1, panel.y)).is_some_and(|cell| ![" ", "─"].contains(&cell.symbol()))
+    {
+        x -= 1;
+        brush.text(x, panel.y, 1, "─", Meaning::Lines);
+    }
 }
 
 /// Where `wide` cells of a panel's rule end that nothing is written on, the rightmost ones.
@@ -122,7 +132,8 @@ mod tests {
         assert_eq!(marked(false, "t", "row", (1, 2))[0], " t ───── ↑ 1  ↓ 2 more ─");
         assert_eq!(marked(false, "a title", "row", (1, 2))[0], " a title ──── ↑ 1  ↓ 2 ─");
         let full = marked(false, "a title of many cells", "name   7.14 GB/s", (0, 2));
-        assert_eq!(full[2], " name   7.14  ↓ 2 more  ");
+        assert_eq!(full[0], " a title of many ─ ↓ 2 ─");
+        assert_eq!(full[2], " name   7.14 GB/s       ", "no figure of a row is covered");
         assert_eq!(marked(false, "t", "row", (0, 0))[0], " t ─────────────────────");
     }
 }
