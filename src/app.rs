@@ -407,7 +407,10 @@ impl App {
             // While one is in progress the command shows it.
             "pull" => self.shared.can_test() && (!is_running || pulls.running.is_some()),
             // Below this width no curve has the unit on other screens.
-            "units" => self.shared.can_test() && self.shared.size.0 >= layout::CURVES || HAS_RATES.contains(&self.screen),
+            "units" => {
+                self.shared.can_test() && self.shared.size.0 >= layout::CURVES
+                    || HAS_RATES.contains(&self.screen)
+            }
             name => self.shared.can_test() || !commands::needs_machine(name),
         };
         let body = self.layout().body;

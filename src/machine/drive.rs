@@ -292,7 +292,7 @@ impl Drive {
             " LLC ",
         ];
         let end = |maker: &&str| name.rfind(*maker).map(|at| at + maker.len());
-        let model = &name[MAKERS.iter().filter_map(|maker| end(&maker)).max()?..];
+        let model = &name[MAKERS.iter().filter_map(|maker| end(&maker)).max().unwrap_or(0)..];
         let model = model.strip_prefix("NVMe SSD Controller ").unwrap_or(model).trim();
         (!model.is_empty() && !model.starts_with("Device")).then_some(model)
     }

@@ -4,11 +4,7 @@ use ratatui::layout::{Constraint, Layout, Rect};
 
 use super::{Areas, Tree, curves, facts_pane, tree_rows};
 use crate::{
-    screens::widgets::{
-        bottleneck_panel, findings,
-        paint::Brush,
-        scroll,
-    },
+    screens::widgets::{bottleneck_panel, findings, paint::Brush, scroll},
     ui::Shared,
 };
 
