@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use iodyno::{
     capacity::{self, Expected, chipset},
-    machine::{Machine, Measured, MeasuredLimit, pci::NodeAddress},
+    machine::{Drive, Machine, Measured, MeasuredLimit, pci::NodeAddress},
     model::{Basis, DriveName, Limit, Limits, NodeIndex, PageCache, Reading, Target, Workload},
     source::{self, capture::TextRoot, demo},
     units::{Bytes, BytesPerSecond, TransferRate},
@@ -361,7 +361,7 @@ fn no_drive_without_a_known_link_or_rate_has_a_share_of_a_root_complex() {
     for (name, machine) in texts() {
         let limits = capacity::limits(&machine);
         let total = capacity::total(&machine, &limits);
-        let targets = machine.drives.iter().map(|drive| drive.target()).collect();
+        let targets = machine.drives.iter().map(Drive::target).collect();
         let expected = capacity::expected(&machine, &limits, &Workload { targets, ..Workload::default() });
         for (drive, expected) in machine.drives.iter().zip(expected) {
             let Some(node) = drive.node else { continue };

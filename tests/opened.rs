@@ -4,7 +4,7 @@
 #[path = "common/program.rs"]
 mod program;
 
-use std::fs;
+use std::io::Write;
 
 use program::{iodyno, text};
 
@@ -44,9 +44,10 @@ fn two(width: &str) -> String {
 
 fn printed(content: &str, arguments: &[&str]) -> String {
     let state = tempfile::tempdir().unwrap();
-    let file = state.path().join("text.txt");
-    fs::write(&file, content).unwrap();
-    let arguments: Vec<&str> = arguments.iter().copied().chain(["--open", file.to_str().unwrap()]).collect();
+    let mut file = tempfile::NamedTempFile::new().unwrap();
+    file.write_all(content.as_bytes()).unwrap();
+    let arguments: Vec<&str> =
+        arguments.iter().copied().chain(["--open", file.path().to_str().unwrap()]).collect();
     text(&iodyno(state.path(), &arguments))
 }
 

@@ -9,8 +9,7 @@ use super::{
     capped::blamed,
     chipset, free_slots,
     inputs::place,
-    judged::{Judged, error_counts, judged, raw},
-    links,
+    judged::{Judged, blame, error_counts, judged, raw},
 };
 use crate::{
     capacity::link_state,
@@ -82,7 +81,7 @@ pub(super) fn downtrained(inputs: &Inputs, link: &Judged) -> Option<Detection> {
         (format!("{name}: its link runs at {}, could be {}", sentence(link.now), short(link.most)), link.now)
     };
     let errors = error_counts(&[link.device, link.port]);
-    let blame = links::blame("The device", link, !errors.is_empty());
+    let blame = blame("The device", link, !errors.is_empty());
     let proofs = link.shortfall().into_iter().filter(|proof| !sleeps || proof.path.ends_with("_width"));
     Some(
         Detection::new(Severity::Warning, title)

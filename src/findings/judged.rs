@@ -1,9 +1,12 @@
 //! [`Judged`]: a link with true registers and what both of its ends report.
 
-use super::{Evidence, Inputs};
+use super::{Evidence, Inputs, inputs::place};
 use crate::{
     capacity::link,
-    machine::{HopLink, Link, PciNode, hop::Pair},
+    machine::{
+        HopLink, Link, PciNode,
+        hop::{Pair, short},
+    },
     model::NodeIndex,
     units::TransferRate,
 };
@@ -83,6 +86,17 @@ pub(super) fn judged<'a>(inputs: &Inputs<'a>, child: NodeIndex) -> Option<Judged
         device_most: link.device_most?,
         port_most: link.port_most?,
     })
+}
+
+/// What the registers of both ends show, and that a fault shows in none of them.
+pub(super) fn blame(end: &str, link: &Judged, has_errors: bool) -> String {
+    let errors = if has_errors { "; its corrected errors point to a bad signal" } else { "" };
+    format!(
+        "{end} reports {} and port {} {}: registers do not show a fault of drive, contacts or cable{errors}.",
+        short(link.device_most),
+        place(link.port),
+        short(link.port_most)
+    )
 }
 
 /// Correctable errors since boot of each end that counted any.

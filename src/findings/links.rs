@@ -10,7 +10,7 @@ use super::{
     capped::blamed,
     cards,
     inputs::{grouped, place, total},
-    judged::{Judged, error_counts, judged},
+    judged::{Judged, blame, error_counts, judged},
 };
 use crate::{
     capacity,
@@ -185,17 +185,6 @@ fn downtrained(inputs: &Inputs, now: Pair, most: Pair, links: &[Judged]) -> Dete
         }))
         .with_gain(gain)
         .fill("blame", ends.unwrap_or_default())
-}
-
-/// What the registers of both ends show, and that a fault shows in none of them.
-pub(super) fn blame(end: &str, link: &Judged, has_errors: bool) -> String {
-    let errors = if has_errors { "; its corrected errors point to a bad signal" } else { "" };
-    format!(
-        "{end} reports {} and port {} {}: registers do not show a fault of drive, contacts or cable{errors}.",
-        short(link.device_most),
-        place(link.port),
-        short(link.port_most)
-    )
 }
 
 /// Whether a test runs on a drive behind a link, which keeps the link out of low-power states.
