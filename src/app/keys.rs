@@ -367,10 +367,10 @@ mod tests {
         key(&mut app, Key::Char('4'));
         assert!(!starts(&key(&mut app, Key::Char('r'))) || app.overlay.is_some());
         assert!(!starts(&key(&mut app, Key::Enter)), "drives in use were agreed to, and are not read");
-        assert_eq!(key(&mut app, Key::Char('x')), [Effect::StopFile]);
         let mut quits = app.clone();
         key(&mut quits, Key::Char('q'));
         assert!(matches!(quits.overlay, Some(Overlay::Quit)));
+        assert_eq!(key(&mut app, Key::Char('x')), [Effect::StopFile]);
     }
 
     #[test]

@@ -291,8 +291,8 @@ impl Drive {
             " Electronics ",
             " LLC ",
         ];
-        let end = |maker: &&str| name.rfind(*maker).map(|at| at + maker.len());
-        let model = &name[MAKERS.iter().filter_map(|maker| end(&maker)).max().unwrap_or(0)..];
+        let end = |maker: &&str| Some(name.rfind(*maker)? + maker.len());
+        let model = &name[MAKERS.iter().filter_map(end).max().unwrap_or(0)..];
         let model = model.strip_prefix("NVMe SSD Controller ").unwrap_or(model).trim();
         (!model.is_empty() && !model.starts_with("Device")).then_some(model)
     }

@@ -184,12 +184,11 @@ pub(super) fn words(tune: &Tune, shared: &Shared, panel: Rect) -> Vec<Vec<Piece>
         let text = format!("also changes {}", labels.collect::<Vec<_>>().join(" and "));
         field(&mut lines, "", &text, Meaning::Warning, width);
     }
-    match &cell.set_by {
-        Some(rule) => field(&mut lines, "at boot", rule, Meaning::Warning, width),
-        None => {
-            let text = shared.keys.fill("no rule found; {export} writes one for changed settings");
-            field(&mut lines, "at boot", &text, Meaning::Quiet, width);
-        }
+    if let Some(rule) = &cell.set_by {
+        field(&mut lines, "at boot", rule, Meaning::Warning, width);
+    } else {
+        let text = shared.keys.fill("no rule found; {export} writes one for changed settings");
+        field(&mut lines, "at boot", &text, Meaning::Quiet, width);
     }
     if let Some(file) = cell.files.first() {
         let more =
