@@ -208,7 +208,7 @@ fn evidence_of_a_text_names_line_register_and_value() {
     let slot = found.iter().find(|finding| finding.id.0 == "slot-limited").unwrap();
     let proofs: Vec<String> = slot.evidence.iter().map(|it| format!("{}: {}", it.path, it.value)).collect();
     assert!(proofs.contains(&"line 20: LnkCap: Speed 8 GT/s".to_owned()), "{proofs:?}");
-    assert!(slot.remedy.text.starts_with("No slot in this text is faster"), "{}", slot.remedy.text);
+    assert!(slot.remedy.text.starts_with("No free slot in this text is faster"), "{}", slot.remedy.text);
     let shown = screen(SLOW_SLOT, "findings", "");
     assert!(shown.contains("line 20: LnkCap: Speed 8 GT/s"), "{shown}");
     // There is no slot to move to, and no test to run.
