@@ -127,7 +127,11 @@ fn told(document: &str) -> Vec<[serde_json::Value; 3]> {
     let findings = listed("findings");
     let judged = findings.iter().map(|found| ["severity", "id", "subjects"].map(|key| found[key].clone()));
     let open = listed("not_judged");
-    judged.chain(open.iter().map(|left| ["", "id", "because"].map(|key| left[key].clone()))).collect()
+    let mut told: Vec<_> =
+        judged.chain(open.iter().map(|left| ["", "id", "because"].map(|key| left[key].clone()))).collect();
+    // The order is that of severity and gain, and the recorded one may be an older program's.
+    told.sort_by_key(|one| one.each_ref().map(ToString::to_string));
+    told
 }
 
 /// `tests/lab/run --fixtures` makes them: `check --json` was run inside, the capture has pseudonyms.

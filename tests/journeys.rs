@@ -336,7 +336,7 @@ fn leaving_with_changes_asks_and_exports_rules() {
     assert!(headless.has_left());
     let rules = headless.last_words();
     assert!(
-        rules.contains("ATTR{queue/scheduler}=\"mq-deadline\"") && rules.contains("of a demo"),
+        rules.contains("ATTR{queue/scheduler}=\"mq-deadline\"") && rules.contains("From a demo"),
         "{rules}"
     );
 

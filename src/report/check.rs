@@ -137,7 +137,8 @@ fn point(out: &mut Toned, document: &CheckDocument, width: usize) {
     let of_all = if document.lacks_data() { format!(" of {}", FINDINGS.len()) } else { String::new() };
     if let Some(finding) = document.findings.iter().find(is_loud) {
         let cost = finding.gain.cost().unwrap_or(0.0);
-        let is_largest = document.findings.iter().all(|other| other.gain.cost().unwrap_or(0.0) <= cost);
+        let is_largest =
+            cost > 0.0 && document.findings.iter().all(|other| other.gain.cost().unwrap_or(0.0) <= cost);
         let lead = if is_largest { "most costly: " } else { "most severe: " };
         let Gain { bytes_per_second, iops, .. } = finding.gain;
         let has_gain = bytes_per_second.is_some() || iops.is_some();
