@@ -131,6 +131,9 @@ pub(crate) fn is_harmless(c: char) -> bool {
         | '\u{2060}'..='\u{206f}' | '\u{feff}'              // invisible operators, isolates, byte order mark
         | '\u{e000}'..='\u{f8ff}'                           // private use
         | '\u{fff0}'..='\u{fffb}'
+        // The rest of Unicode's Default_Ignorable_Code_Point: fillers, joiners, vowel separators, variation selectors.
+        | '\u{34f}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}' | '\u{3164}'
+        | '\u{fe00}'..='\u{fe0f}' | '\u{ffa0}' | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}'
         | '\u{e0000}'..='\u{10ffff}')
 }
 
@@ -208,6 +211,7 @@ mod tests {
         for (text, expected) in [
             ("a\u{1b}[2Jb", "a\u{fffd}[2Jb"),
             ("\u{9b}31m\u{202e}\u{200b}\u{2028}", "\u{fffd}31m\u{fffd}\u{fffd}\u{fffd}"),
+            ("a\u{180e}b\u{3164}\u{ffa0}\u{fe0f}", "a\u{fffd}b\u{fffd}\u{fffd}\u{fffd}"),
             ("\u{1b}", "\u{fffd}"),
             ("\u{1b}[", "\u{fffd}["),
             ("a\rb", "a\u{fffd}b"),
