@@ -62,7 +62,7 @@ pub(super) fn quit(app: &mut App) -> Vec<Effect> {
     if is_running(&app.shared) { app.lay(Overlay::Quit) } else { leave(app) }
 }
 
-/// Whether anything runs that nobody has stopped yet.
+/// Whether anything runs that was not stopped yet.
 fn is_running(shared: &Shared) -> bool {
     let Shared { tests, experiments, pulls, inquiry, .. } = shared;
     let test = tests.running();

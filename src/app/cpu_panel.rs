@@ -34,9 +34,8 @@ pub(super) fn draw(app: &App, brush: &mut Brush<'_>, area: Rect) {
     brush.panel(area, &title, &[]);
     if all.is_empty() {
         let text = match app.shared.mode {
-            Mode::Capture | Mode::Folder => "Captures and texts have no live counters.",
             Mode::Demo(_) => "No counters until a test runs.",
-            Mode::Live => "Counting; first bars after one second.",
+            _ => "Counting; first bars after one second.",
         };
         brush.text(inside.x, inside.y, inside.width, text, Meaning::Quiet);
         return;

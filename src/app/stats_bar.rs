@@ -180,6 +180,10 @@ const GROUPS: &[Group] = &[
 
 pub(crate) fn draw(app: &App, brush: &mut Brush<'_>) {
     let (left, right) = (app.layout().dstat, app.layout().reads);
+    // Captures and texts have no live counters, and no bar.
+    if left.is_empty() {
+        return;
+    }
     let width = inner(left, brush.boxed).width;
     let shown: Vec<&Group> = GROUPS.iter().filter(|group| width >= group.from).collect();
     let note = unit_note(shown.len());
@@ -207,14 +211,13 @@ fn table(app: &App, brush: &mut Brush<'_>, inner: Rect, shown: &[&Group]) {
     if app.stats_bar.rows.is_empty() {
         let shared = &app.shared;
         let text = match shared.mode {
-            Mode::Capture | Mode::Folder => "Captures and texts have no live counters.",
             Mode::Demo(_) if shared.experiments.running().is_some() => {
                 "A demo counts nothing during an experiment."
             }
             Mode::Demo(_) if shared.tests.running().is_none() => {
                 "No counters until a test runs: press {pull}"
             }
-            Mode::Demo(_) | Mode::Live => "Counting; first row after one second.",
+            _ => "Counting; first row after one second.",
         };
         brush.text(body.x, body.y, body.width, &app.shared.keys.fill(text), Meaning::Quiet);
         return;

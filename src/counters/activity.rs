@@ -211,18 +211,9 @@ impl ProcessCounters {
     }
 
     /// What its parent gets when it ends: I/O counters and ticks.
-    const fn left(&self) -> [u64; 5] {
-        let [read, written, called_read, called_write] = self.io();
-        let io = [read, written, called_read, called_write];
-        let mut left = [0, 0, 0, 0, self.cpu.saturating_add(self.child_cpu)];
-        let mut at = 0;
-        while at < io.len() {
-            if let Some(count) = io[at] {
-                left[at] = count;
-            }
-            at += 1;
-        }
-        left
+    fn left(&self) -> [u64; 5] {
+        let [read, written, called_read, called_write] = self.io().map(Option::unwrap_or_default);
+        [read, written, called_read, called_write, self.cpu.saturating_add(self.child_cpu)]
     }
 }
 

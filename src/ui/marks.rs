@@ -50,12 +50,17 @@ impl Shared {
 
 /// As many names as have room, and how many more there are: `nvme0n1, nvme1n1 +6`; `None` where not even the first has.
 pub(crate) fn names(drives: &BTreeSet<DriveName>, room: usize) -> Option<String> {
+    fitting(drives, room).pop()
+}
+
+/// The same from the first name alone to as many as have room. Another name takes no fewer cells than the count gives back.
+pub(crate) fn fitting(drives: &BTreeSet<DriveName>, room: usize) -> Vec<String> {
     let all: Vec<&str> = drives.iter().map(DriveName::as_str).collect();
     let first = |count: usize| {
         let more = if count < all.len() { format!(" +{}", all.len() - count) } else { String::new() };
         all[..count].join(", ") + &more
     };
-    (1..=all.len()).rev().map(first).find(|text| text.width() <= room)
+    (1..=all.len()).map(first).take_while(|text| text.width() <= room).collect()
 }
 
 #[cfg(test)]

@@ -10,13 +10,17 @@ use crate::{
         scroll::{self, kept_in_sight, out_of_sight},
         words::rate,
     },
-    ui::{Shared, marks::names, theme::Meaning},
+    ui::{
+        Shared,
+        marks::{fitting, names},
+        theme::Meaning,
+    },
     units::{UnitSystem, block_size, count, counted},
 };
 
 const LABEL: u16 = 14;
 /// Cells of the names of marked drives in the title.
-const MOST_NAMES: usize = 80;
+const MOST_NAMES: usize = 79;
 
 pub(super) fn draw(state: &Dyno, shared: &Shared, areas: &Areas, brush: &mut Brush<'_>) {
     let form = &state.form;
@@ -89,13 +93,8 @@ fn mark_in_rule(brush: &Brush<'_>, hidden: (usize, usize)) -> u16 {
 
 /// Names of the marked drives, from all of them to the first one, then their count.
 fn marked(shared: &Shared) -> Vec<String> {
-    let mut forms = Vec::new();
-    for room in (0..MOST_NAMES).rev() {
-        let Some(text) = names(&shared.marks, room) else { break };
-        if forms.last() != Some(&text) {
-            forms.push(text);
-        }
-    }
+    let mut forms = fitting(&shared.marks, MOST_NAMES);
+    forms.reverse();
     forms.push(format!("{} marked", shared.marks.len()));
     forms
 }

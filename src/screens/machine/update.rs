@@ -275,9 +275,8 @@ impl Tree {
             (Key::Enter, _) => return self.sort_by_chosen(cursor),
             (Key::Char(' '), _) => {
                 self.choice.turn(cursor, self.room);
-                let shown = self.choice.shown(self.room);
-                // Nobody would see what rows are sorted by.
-                if self.sort.column().is_some_and(|name| shown.iter().all(|column| column.name != name)) {
+                // Without its column the order could not be told from the rows.
+                if self.sort.column().is_some_and(|name| !self.shows(name)) {
                     self.sort = Sort::Bus;
                 }
             }
@@ -299,12 +298,17 @@ impl Tree {
         Asks::new()
     }
 
+    /// Whether the column of that name is among those shown.
+    fn shows(&self, name: &str) -> bool {
+        self.choice.shown(self.room).iter().any(|column| column.name == name)
+    }
+
     /// Sorts by the column at `index` of the list, which is shown then, and closes the list.
     fn sort_by_chosen(&mut self, index: usize) -> Asks {
         let Some(name) = self.choice.all().nth(index).map(|(column, _)| column.name) else {
             return Asks::new();
         };
-        if !self.choice.shown(self.room).iter().any(|column| column.name == name) {
+        if !self.shows(name) {
             self.choice.turn(index, self.room);
         }
         self.sort = match self.sort {

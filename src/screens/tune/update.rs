@@ -133,10 +133,8 @@ impl Screen for Tune {
         match command {
             "apply" => is_free && !settings.staged.is_empty(),
             "undo one" => is_free && self.can_take_back(shared),
-            "next value" if shared.machine.pasted.is_none() => {
-                self.changes_by(1, shared) || self.changes_by(-1, shared)
-            }
             "next value" | "edit value" | "mark row" if shared.machine.pasted.is_some() => false,
+            "next value" => self.changes_by(1, shared) || self.changes_by(-1, shared),
             "edit value" => self.text(shared).is_some(),
             "mark row" => matches!(self.device(settings), Some(Device::Drive(_))),
             "undo all" => is_free && shared.standing() > 0,
