@@ -29,8 +29,8 @@ const MOVES: u64 = 1 << 20;
 pub(super) struct Processes {
     known: HashMap<u32, Known>,
     used: UsedDrives,
-    /// Commands that were seen running or moving bytes since the last sample, by their parents, with how often.
-    children: BTreeMap<(u32, Label), u32>,
+    /// Commands that were seen running or moving bytes since the last sample, behind their parents: one each time.
+    children: Vec<(u32, Label)>,
     sample: u64,
     pids: Vec<u32>,
     /// Processes whose CPU time or bytes grew since the last sample, with their threads.
@@ -177,24 +177,24 @@ impl Processes {
 
     /// Notes a child that runs or has moved bytes.
     pub(super) fn saw(&mut self, parent: u32, command: Label) {
-        *self.children.entry((parent, command)).or_default() += 1;
+        self.children.push((parent, command));
     }
 
     /// Names the children of processes that have counters of their own by those that were seen most since the last sample.
     fn name_children(&mut self, processes: &mut BTreeMap<u32, ProcessCounters>) {
-        let mut most: HashMap<u32, (Label, u32)> = HashMap::new();
-        for ((parent, command), count) in std::mem::take(&mut self.children) {
-            if most.get(&parent).is_none_or(|(_, most)| count > *most) {
-                most.insert(parent, (command, count));
-            }
-        }
+        self.children.sort_unstable();
         for (pid, process) in processes.iter_mut().filter(|(_, process)| process.own.is_some()) {
             let Some(known) = self.known.get_mut(pid) else { continue };
-            if let Some((command, _)) = most.remove(pid) {
-                known.child = Some(command);
+            let first = self.children.partition_point(|(parent, _)| parent < pid);
+            let after = self.children.partition_point(|(parent, _)| parent <= pid);
+            let times = self.children[first..after].chunk_by(|one, next| one == next);
+            // Of those seen equally often, the first by name.
+            if let Some((_, command)) = times.rev().max_by_key(|times| times.len()).and_then(<[_]>::first) {
+                known.child = Some(command.clone());
             }
             process.child.clone_from(&known.child);
         }
+        self.children.clear();
     }
 
     /// The counters of its only thread.
