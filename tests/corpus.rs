@@ -1,12 +1,18 @@
 //! The fuzz targets over their seeds, and over damaged copies of them: what needs no nightly toolchain.
 //!
-//! `cargo +nightly fuzz run NAME` and `.ci/long` run the same bodies with inputs that libFuzzer makes.
+//! `cargo test --test corpus -- --ignored --nocapture` fuzzes each for ten seconds (`IODYNO_FUZZ_SECONDS`). `cargo +nightly fuzz
+//! run NAME` and `.ci/long` run the same bodies with inputs that libFuzzer makes.
 
 #![expect(clippy::unwrap_used, reason = "a test ends where something is not there")]
 
 extern crate self as libfuzzer_sys;
 
-use std::{fs, path::Path};
+use std::{
+    borrow::Cow,
+    fs, panic,
+    path::Path,
+    time::{Duration, Instant, SystemTime},
+};
 
 /// In place of libFuzzer's macro: a function with the target's body.
 #[macro_export]
@@ -49,16 +55,84 @@ targets! {
     "../fuzz/fuzz_targets/smbios.rs" smbios,
 }
 
+/// A target: its name, how many damaged copies of each seed are tried, and its body.
+type Target = (&'static str, usize, fn(&[u8]));
+
+const TARGETS: [Target; 20] = [
+    ("activity", 100, |input| {
+        let part = |at: usize| &input[input.len() * at / 24..input.len() * (at + 1) / 24];
+        activity::run([std::array::from_fn(part), std::array::from_fn(|at| part(at + 12))]);
+        activity::run([[input; 12], [input; 12]]);
+    }),
+    ("arm", 500, |input| arm::run(&text(input))),
+    ("capture", 20, |input| capture::run(&text(input))),
+    ("config", 200, |input| config::run(&text(input))),
+    ("config_space", 300, |input| config_space::run(input)),
+    ("counters", 100, |input| {
+        let text = text(input);
+        let (before, after) = halves(&text);
+        counters::run((before.as_bytes(), after.as_bytes(), 1000));
+    }),
+    ("groups", 100, |input| {
+        groups::run(std::array::from_fn(|at| &input[input.len() * at / 12..input.len() * (at + 1) / 12]));
+        groups::run([input; 12]);
+    }),
+    ("jobfile", 300, |input| jobfile::run(&text(input))),
+    ("journal", 50, |input| journal::run(input)),
+    ("listing", 20, |input| listing::run(input)),
+    ("measured", 500, |input| measured::run(&text(input))),
+    ("moves", 40, |input| moves::run(halves(&text(input)))),
+    ("names", 300, |input| names::run(input)),
+    ("paste", 300, |input| paste::run(&text(input))),
+    ("profile", 300, |input| {
+        profile::run((input, input, 0x5581_2000_1000));
+        profile::run((&input[input.len() / 2..], &input[..input.len() / 2], 0xffff_ffff_8100_0100));
+    }),
+    ("records", 300, |input| records::run(input)),
+    ("redact", 100, |input| {
+        let text = text(input);
+        let (path, content) = halves(&text);
+        redact::run((path, content.as_bytes()));
+        for path in
+            ["/proc/cmdline", "/etc/udev/rules.d/60-io.rules", "/proc/1/mountinfo", "/proc/interrupts"]
+        {
+            redact::run((path, text.as_bytes()));
+        }
+    }),
+    ("rules", 200, |input| rules::run(&text(input))),
+    ("run", 200, |input| run::run(input)),
+    ("smbios", 300, |input| smbios::run(input)),
+];
+
+/// An input as text: what is no UTF-8 is none.
+fn text(input: &[u8]) -> Cow<'_, str> {
+    String::from_utf8_lossy(input)
+}
+
+/// The first part of a pair ends at the middle.
+fn halves(text: &str) -> (&str, &str) {
+    let middle = text.char_indices().map(|(at, _)| at).nth(text.chars().count() / 2).unwrap_or(0);
+    text.split_at(middle)
+}
+
+/// The seeds of a target, by name.
+fn seeds(target: &str) -> Vec<Vec<u8>> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/corpus").join(target);
+    let mut paths: Vec<_> = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    paths.sort();
+    assert!(!paths.is_empty(), "{}", folder.display());
+    paths.into_iter().map(|path| fs::read(path).unwrap()).collect()
+}
+
 /// Every target has its row above and its seeds.
 #[test]
 fn all_targets_are_here() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let own = fs::read_to_string(root.join("tests/corpus.rs")).unwrap();
     let manifest = fs::read_to_string(root.join("fuzz/Cargo.toml")).unwrap();
     for target in fs::read_dir(root.join("fuzz/fuzz_targets")).unwrap() {
         let target = target.unwrap().path();
         let name = target.file_stem().unwrap().to_str().unwrap();
-        assert!(own.contains(&format!("{name}::run")), "{name} is not replayed");
+        assert!(TARGETS.iter().any(|(row, ..)| *row == name), "{name} is not replayed");
         assert!(root.join("fuzz/corpus").join(name).is_dir(), "{name} has no seeds");
         assert_eq!(manifest.matches(&format!("name = \"{name}\"")).count(), 1, "{name} in fuzz/Cargo.toml");
     }
@@ -94,84 +168,63 @@ fn damaged(seed: &[u8], state: &mut u64) -> Vec<u8> {
     copy
 }
 
-/// Seeds of a target, whole and with one to four damages each.
-fn each_input(target: &str, copies: usize, mut run: impl FnMut(&[u8])) {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/corpus").join(target);
-    let mut seeds: Vec<_> = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect();
-    seeds.sort();
-    assert!(!seeds.is_empty(), "{}", folder.display());
+/// Seeds of these targets, whole and with one to four damages each.
+fn replay(targets: &[Target]) {
     let mut state = 0x10d_1770;
-    for path in seeds {
-        let seed = fs::read(path).unwrap();
-        run(&seed);
-        for copy in 0..copies {
-            let mut input = seed.clone();
-            (0..=copy % 4).for_each(|_| input = damaged(&input, &mut state));
-            run(&input);
+    for (name, copies, run) in targets {
+        for seed in seeds(name) {
+            run(&seed);
+            for copy in 0..*copies {
+                let mut input = seed.clone();
+                (0..=copy % 4).for_each(|_| input = damaged(&input, &mut state));
+                run(&input);
+            }
         }
     }
 }
 
-/// Text inputs: what is no UTF-8 is none.
-fn each_text(target: &str, copies: usize, mut run: impl FnMut(&str)) {
-    each_input(target, copies, |input| run(&String::from_utf8_lossy(input)));
+#[test]
+fn first_half_of_the_targets() {
+    replay(&TARGETS[..10]);
 }
 
 #[test]
-fn texts() {
-    each_text("capture", 20, capture::run);
-    each_text("arm", 500, arm::run);
-    each_text("jobfile", 300, jobfile::run);
-    each_text("measured", 500, measured::run);
-    each_text("rules", 200, rules::run);
-    each_text("config", 200, config::run);
-    each_text("paste", 300, paste::run);
+fn second_half_of_the_targets() {
+    replay(&TARGETS[10..]);
 }
 
-#[test]
-fn bytes() {
-    each_input("records", 300, records::run);
-    each_input("run", 200, run::run);
-    each_input("journal", 50, journal::run);
-    each_input("smbios", 300, smbios::run);
-    each_input("config_space", 300, config_space::run);
-    each_input("listing", 20, listing::run);
-    each_input("names", 300, names::run);
-}
-
-/// The first part of a pair ends at its last line end or at the middle.
-fn halves(text: &str) -> (&str, &str) {
-    let middle = text.char_indices().map(|(at, _)| at).nth(text.chars().count() / 2).unwrap_or(0);
-    text.split_at(middle)
-}
-
-#[test]
-fn several_parts() {
-    each_text("moves", 40, |text| moves::run(halves(text)));
-    each_text("redact", 100, |text| {
-        let (path, content) = halves(text);
-        redact::run((path, content.as_bytes()));
-        for path in
-            ["/proc/cmdline", "/etc/udev/rules.d/60-io.rules", "/proc/1/mountinfo", "/proc/interrupts"]
-        {
-            redact::run((path, text.as_bytes()));
+/// Damages inputs anew until the time is over: an input comes from a seed or from the input before. The number of inputs.
+fn fuzz((name, _, run): Target, time: Duration) -> u64 {
+    let seeds = seeds(name);
+    let mut state = SystemTime::UNIX_EPOCH.elapsed().unwrap().subsec_nanos().into();
+    let (mut input, mut inputs, began) = (Vec::new(), 0, Instant::now());
+    while began.elapsed() < time {
+        if next(&mut state) % 8 == 0 || input.is_empty() {
+            input.clone_from(&seeds[below(&mut state, seeds.len())]);
         }
-    });
-    each_text("counters", 100, |text| {
-        let (before, after) = halves(text);
-        counters::run((before.as_bytes(), after.as_bytes(), 1000));
-    });
-    each_input("groups", 100, |input| {
-        groups::run(std::array::from_fn(|at| &input[input.len() * at / 12..input.len() * (at + 1) / 12]));
-        groups::run([input; 12]);
-    });
-    each_input("profile", 300, |input| {
-        profile::run((input, input, 0x5581_2000_1000));
-        profile::run((&input[input.len() / 2..], &input[..input.len() / 2], 0xffff_ffff_8100_0100));
-    });
-    each_input("activity", 100, |input| {
-        let part = |at: usize| &input[input.len() * at / 24..input.len() * (at + 1) / 24];
-        activity::run([std::array::from_fn(part), std::array::from_fn(|at| part(at + 12))]);
-        activity::run([[input; 12], [input; 12]]);
-    });
+        input = damaged(&input, &mut state);
+        input.truncate(LONGEST);
+        if let Err(panic) = panic::catch_unwind(|| run(&input)) {
+            let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{inputs}"));
+            fs::write(&path, &input).unwrap();
+            println!("{name}: this input fails: {}", path.display());
+            panic::resume_unwind(panic);
+        }
+        inputs += 1;
+    }
+    inputs
+}
+
+/// Inputs are no longer, so that a slow one does not take the time of all others.
+const LONGEST: usize = 1 << 16;
+
+#[test]
+#[ignore = "takes as many seconds as it is told, for each target"]
+fn for_a_time() {
+    let seconds = std::env::var("IODYNO_FUZZ_SECONDS").map_or(10, |seconds| seconds.parse().unwrap());
+    for target in TARGETS {
+        let inputs = fuzz(target, Duration::from_secs(seconds));
+        println!("{}: {inputs} inputs in {seconds} s", target.0);
+        assert!(inputs > 0);
+    }
 }
