@@ -439,8 +439,7 @@ impl App {
         // A loop device or an md array would count what the drive below it counts already.
         let hardware = |name: &DriveName| drives.get(name).is_some_and(|drive| !drive.kind.is_software());
         let row = StatsRow::from_rates(rates, hardware);
-        let is_counted =
-            |name: &DriveName| drives.get(name).is_none_or(|drive| drive.queue.iostats.get() != Some(0));
+        let is_counted = |name: &DriveName| drives.get(name).is_none_or(|drive| drive.is_counted());
         load.take_rates(rates, is_counted, at);
         if self.shared.tests.running().is_none() {
             self.push_curve(at, 0.0);

@@ -10,12 +10,15 @@ mod program;
 use std::{
     io::{BufRead, BufReader, Read},
     process::Stdio,
+    sync::atomic::{AtomicBool, Ordering},
 };
 
 use loop_device::{LoopDevice, ZramDevice};
 use program::{command, iodyno, text};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
+
+const SIZE: u64 = 64 << 20;
 
 fn stat(arguments: &[&str]) -> String {
     let state = tempfile::tempdir().unwrap();
@@ -114,7 +117,6 @@ fn numbers(value: &Value, path: &str, each: &mut dyn FnMut(&str, f64)) {
 
 #[test]
 fn devices_that_come_and_go_have_rates_only_while_they_are_there() {
-    const SIZE: u64 = 64 << 20;
     let state = tempfile::tempdir().unwrap();
     let mut child = command(state.path(), &["stat", "--json", "--interval", "0.1"])
         .stdout(Stdio::piped())
@@ -145,6 +147,34 @@ fn devices_that_come_and_go_have_rates_only_while_they_are_there() {
         let most = if path.ends_with("bytes_per_second") { 1e12 } else { 1e19 };
         assert!((0.0..most).contains(&number), "{path} {number}");
     });
+}
+
+/// zram counts although its `iostats` is 0.
+#[test]
+fn the_screen_shows_what_is_read_from_zram() {
+    let Some(zram) = ZramDevice::new(SIZE) else { return };
+    assert_eq!(zram.setting("iostats").as_deref(), Some("0"));
+    let is_over = AtomicBool::new(false);
+    let picture = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !is_over.load(Ordering::Relaxed) {
+                std::io::copy(&mut std::fs::File::open(zram.device()).unwrap(), &mut std::io::sink())
+                    .unwrap();
+            }
+        });
+        let state = tempfile::tempdir().unwrap();
+        let arguments = ["render", "machine", "--size", "120x40", "--format", "text", "--seconds", "4"];
+        let output = iodyno(state.path(), &arguments);
+        is_over.store(true, Ordering::Relaxed);
+        text(&output)
+    });
+    let row = picture.lines().find(|line| line.contains("software drives")).unwrap();
+    let rates: Vec<&str> =
+        row.split_whitespace().skip_while(|word| !word.starts_with("device")).skip(1).collect();
+    assert!(
+        rates.first().is_some_and(|read| *read != "0.00" && read.starts_with(|c: char| c.is_ascii_digit())),
+        "{picture}"
+    );
 }
 
 #[test]

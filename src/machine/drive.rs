@@ -255,6 +255,12 @@ impl Drive {
         !self.kind.is_software() && self.removable.get() != Some(true)
     }
 
+    /// Whether diskstats show what it does: `queue/iostats` is not 0, or its driver counts all the same, as that of zram does
+    /// (`bio_start_io_acct`).
+    pub(crate) fn is_counted(&self) -> bool {
+        self.kind == DriveKind::Zram || self.queue.iostats.get() != Some(0)
+    }
+
     /// The whole drive as a target.
     pub fn target(&self) -> Target {
         Target { path: self.name.device_file().into(), drive: Some(self.name.clone()) }

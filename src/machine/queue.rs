@@ -32,7 +32,7 @@ pub struct Queue {
     pub rq_affinity: Reading<u64>,
     /// `wbt_lat_usec`, microseconds; 0 is off.
     pub wbt_lat_usec: Reading<i64>,
-    /// `iostats`: 0 blinds diskstats.
+    /// `iostats`: 0 blinds diskstats ([`Drive::is_counted`](super::Drive::is_counted)).
     pub iostats: Reading<u64>,
     /// `add_random`.
     pub add_random: Reading<u64>,
