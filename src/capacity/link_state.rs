@@ -105,6 +105,29 @@ pub(crate) fn is_inside_card(tree: &PciTree, device: NodeIndex) -> bool {
     switch.is_some_and(|switch| lowers_speed(tree, switch))
 }
 
+/// From `node` up to `head`, or to the root complex where a row has no head.
+pub(crate) fn chain(tree: &PciTree, head: Option<NodeIndex>, node: NodeIndex) -> Vec<NodeIndex> {
+    let mut nodes = Vec::new();
+    for at in tree.ancestry(node) {
+        nodes.push(at);
+        if Some(at) == head {
+            break;
+        }
+    }
+    nodes
+}
+
+/// Of the links of a card's chain of bridges, the one that carries least: a graphics card's own switch has links inside it.
+pub(crate) fn slowest(machine: &Machine, head: Option<NodeIndex>, node: NodeIndex) -> NodeIndex {
+    let rate = |at: &NodeIndex| {
+        let (speed, width) = HopLink::above(machine, *at)?.now?;
+        link::is_real(&machine.pci, *at).then(|| speed.lane_bytes_per_second().0 * f64::from(width.0))
+    };
+    let chain = chain(&machine.pci, head, node);
+    let real = chain.iter().filter_map(|at| Some((*at, rate(at)?)));
+    real.min_by(|a, b| a.1.total_cmp(&b.1)).map_or(node, |(at, _)| at)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -52,11 +52,17 @@ fn is_link(text: &str) -> bool {
     text.contains("://") || is_any || text.to_ascii_lowercase().contains("www.")
 }
 
-/// With a backslash before every special character.
+/// With a backslash before every special character. An underscore within a word marks nothing (CommonMark), and people read it so.
 fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    for c in text.trim_start_matches('\n').chars() {
-        if matches!(c, '\\' | '`' | '*' | '_' | '[' | ']' | '<' | '>' | '|' | '~' | '&' | '$' | '#' | '!') {
+    let mut chars = text.trim_start_matches('\n').chars().peekable();
+    while let Some(c) = chars.next() {
+        let is_within = c == '_'
+            && out.ends_with(char::is_alphanumeric)
+            && chars.peek().is_some_and(|next| next.is_alphanumeric());
+        if !is_within
+            && matches!(c, '\\' | '`' | '*' | '_' | '[' | ']' | '<' | '>' | '|' | '~' | '&' | '$' | '#' | '!')
+        {
             out.push('\\');
         }
         out.push(c);
@@ -90,7 +96,7 @@ mod tests {
     #[test]
     fn what_could_be_markup_is_none() {
         let line = |text: &str| spans(&[Span::Plain(text.to_owned())]);
-        assert_eq!(line("a_b *c* [d](e) <b>"), "a\\_b \\*c\\* \\[d\\](e) \\<b\\>");
+        assert_eq!(line("a_b _c_ *c* [d](e) <b>"), "a_b \\_c\\_ \\*c\\* \\[d\\](e) \\<b\\>");
         assert_eq!(line("# no heading"), "\\# no heading");
         assert_eq!(line("1. no list"), "1\\. no list");
         assert_eq!(line("- no list"), "\\- no list");
@@ -110,7 +116,9 @@ mod tests {
             let mut chars = out.chars();
             let mut back = String::new();
             while let Some(c) = chars.next() {
-                prop_assert!(!"`*_[]<>".contains(c), "{}", out);
+                // An underscore between letters is none.
+                let is_within = c == '_' && back.ends_with(char::is_alphanumeric);
+                prop_assert!(is_within || !"`*_[]<>".contains(c), "{}", out);
                 back.push(if c == '\\' { chars.next().unwrap() } else { c });
             }
             prop_assert_eq!(back, text);

@@ -132,13 +132,15 @@ fn line(dossier: &Dossier, row: &Row) -> [String; 3] {
     };
     let slot = tree.node(head).slot.as_ref().or(at.slot.as_ref());
     let slot = slot.map_or_else(String::new, |slot| format!(" in {slot}"));
-    let idles = link_state::state(machine, node) == LinkState::Idle;
-    let link = HopLink::above(machine, node);
+    // A card without drives is judged at its slot, as on the screen.
+    let end = if row.drives.is_empty() { link_state::slowest(machine, Some(head), node) } else { node };
+    let idles = link_state::state(machine, end) == LinkState::Idle;
+    let link = HopLink::above(machine, end);
     let link = link.map(|link| match link.now {
         Some(now) if idles => format!("{}, idle", hop::short(now)),
         _ => link.column(),
     });
-    columns(&format!("{guides}{name}{slot}"), link, limit, mark(dossier, node, head))
+    columns(&format!("{guides}{name}{slot}"), link, limit, mark(dossier, end, head))
 }
 
 fn columns(name: &str, link: Option<String>, limit: Option<&Limit>, mark: &str) -> [String; 3] {

@@ -2,7 +2,7 @@
 
 use super::layers;
 use crate::{
-    capacity::{Potential, link, link_state, potential},
+    capacity::{Potential, link_state, potential},
     machine::{Drive, HopLink, Machine},
     model::{DriveName, Limits, NodeIndex},
     report::flatten::{Group, Row, RowKind},
@@ -92,7 +92,8 @@ impl<'a> Figures<'a> {
 
     fn link_of(&self, node: NodeIndex) -> Option<(NodeIndex, HopLink, LinkState)> {
         let machine = &self.shared.machine;
-        let place = if self.row.drives.is_empty() { slowest(machine, self.row.head, node) } else { node };
+        let place =
+            if self.row.drives.is_empty() { link_state::slowest(machine, self.row.head, node) } else { node };
         let found = HopLink::above(machine, place)?;
         Some((place, found, link_state::state(machine, place)))
     }
@@ -100,7 +101,7 @@ impl<'a> Figures<'a> {
     /// Nodes that the row stands for, from its device up to the port at its head.
     pub fn nodes(&self) -> Vec<NodeIndex> {
         let Some(node) = self.row.node.filter(|_| self.row.kind != RowKind::Drive) else { return Vec::new() };
-        chain(&self.shared.machine, self.row.head, node)
+        link_state::chain(&self.shared.machine.pci, self.row.head, node)
     }
 
     /// Firmware's name of the slot that the row's device is in.
@@ -116,31 +117,8 @@ pub(super) fn path<'a>(machine: &'a Machine, row: &Row) -> Option<&'a Drive> {
     machine.path_through(machine.drive(name)?, row.node?)
 }
 
-/// From `node` up to `head`, or to the root complex where a row has no head.
-fn chain(machine: &Machine, head: Option<NodeIndex>, node: NodeIndex) -> Vec<NodeIndex> {
-    let mut nodes = Vec::new();
-    for at in machine.pci.ancestry(node) {
-        nodes.push(at);
-        if Some(at) == head {
-            break;
-        }
-    }
-    nodes
-}
-
-/// Of the links of a card's chain of bridges, the one that carries least: a graphics card's own switch has links inside it.
-fn slowest(machine: &Machine, head: Option<NodeIndex>, node: NodeIndex) -> NodeIndex {
-    let rate = |at: &NodeIndex| {
-        let (speed, width) = HopLink::above(machine, *at)?.now?;
-        link::is_real(&machine.pci, *at).then(|| speed.lane_bytes_per_second().0 * f64::from(width.0))
-    };
-    let chain = chain(machine, head, node);
-    let real = chain.iter().filter_map(|at| Some((*at, rate(at)?)));
-    real.min_by(|a, b| a.1.total_cmp(&b.1)).map_or(node, |(at, _)| at)
-}
-
 /// The lowest limit of the hops that one row stands for, from the port at its head down to its device.
 fn narrowest(machine: &Machine, limits: &Limits, head: Option<NodeIndex>, node: NodeIndex) -> Option<f64> {
-    let hops = chain(machine, head, node);
+    let hops = link_state::chain(&machine.pci, head, node);
     hops.into_iter().filter_map(|at| hop_limit(limits, at)).reduce(f64::min)
 }

@@ -218,6 +218,8 @@ fn time(started: i64, is_stored: bool) -> String {
 
 /// Columns that the lines of a sheet's boxes take.
 const WIDTH: u16 = 78;
+/// Columns of check boxes beside the preview.
+const LEAST_BOXES: u16 = 32;
 /// Columns of check boxes over the preview.
 const BOX_COLUMNS: usize = 3;
 
@@ -237,12 +239,13 @@ impl Areas {
     /// Check boxes beside the preview; over it, in columns, where there is no room for its lines beside them.
     fn new(state: &Sheet, shared: &Shared, area: Rect) -> Self {
         let boxed = shared.is_boxed();
-        let [boxes, preview] = if boxed {
-            let width = (area.width - WIDTH - 4).clamp(32, 52);
+        let width = area.width.saturating_sub(WIDTH + 4).min(52);
+        let [boxes, preview] = if width >= LEAST_BOXES {
             Layout::horizontal([Constraint::Length(width), Constraint::Fill(1)]).areas(area)
         } else {
             let rows = u16::try_from(state.boxes().len().div_ceil(BOX_COLUMNS)).unwrap_or(u16::MAX);
-            let height = rows.saturating_add(1).min(area.height / 2);
+            let frame = if boxed { 2 } else { 1 };
+            let height = rows.saturating_add(frame).min(area.height / 2);
             Layout::vertical([Constraint::Length(height), Constraint::Fill(1)]).areas(area)
         };
         Self { boxes, box_rows: inner(boxes, boxed), preview, preview_rows: inner(preview, boxed) }
