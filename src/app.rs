@@ -84,8 +84,10 @@ pub struct App {
     pub(crate) stats_bar: StatsBar,
     /// The files that tests read before those of now.
     files_before: Option<Vec<PathBuf>>,
-    /// Whether a theme chosen by key is kept for the next start.
-    keeps_theme: bool,
+    /// Where a theme chosen by key is kept for the next start; nowhere if it was asked for otherwise.
+    keeps_theme: Option<Choice>,
+    /// What kind of machine the program began with, while another one is shown.
+    began: Option<Mode>,
     /// Whether the user chose the theme, now or before.
     has_own_theme: bool,
 }
@@ -104,7 +106,8 @@ impl App {
             notice_until: Duration::ZERO,
             stats_bar: StatsBar::default(),
             files_before: None,
-            keeps_theme: false,
+            keeps_theme: None,
+            began: None,
             has_own_theme: false,
         };
         app.shared.keys = commands::key_names();
@@ -315,7 +318,7 @@ impl App {
         } else {
             String::new()
         };
-        self.tell(format!("Opened {}; `:open` without a path goes back{unused}", opened.name));
+        self.tell(format!("Opened {}; {{close}} goes back{unused}", opened.name));
     }
 
     /// Takes the drives of files. A missing one is refused; where an arm named it, the files before it stay.
@@ -405,6 +408,7 @@ impl App {
                 self.shared.mode == Mode::Live && !is_running && act::HAS_FILES.contains(&self.screen.0)
             }
             // While one is in progress the command shows it.
+            "close" => self.began.is_some(),
             "pull" => self.shared.can_test() && (!is_running || pulls.running.is_some()),
             // Below this width no curve has the unit on other screens.
             "units" => {
@@ -428,6 +432,7 @@ impl App {
             _ if pulls => "show pull",
             // The machine that is here needs no other.
             "open" if self.shared.can_test() => "",
+            "close" if self.began == Some(Mode::Live) => "live machine",
             _ => own().unwrap_or(row.hint),
         };
         self.offers(&row).then_some(Row { hint, ..row })
@@ -576,7 +581,7 @@ pub fn update(app: &mut App, message: Message) -> Vec<Effect> {
             Err(why) => app.warn(why.to_string()),
         },
         Message::Chosen(Choice::Columns, line) => effects = app.hand(MACHINE, &Subject::Columns(line)),
-        Message::Chosen(Choice::Theme, name) => app.take_theme(&name),
+        Message::Chosen(choice, name) => app.take_theme(choice, &name),
         Message::Found(files, missing) => effects = app.take_found(files, missing),
         Message::Refused(why) => {
             app.shared.pulls.refuse(&app.shared.machine, &why);

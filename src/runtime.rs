@@ -51,6 +51,7 @@ use self::{
 use crate::{
     app::{self, App},
     config::Config,
+    model::Choice,
     source::origin::Origin,
     ui::theme::Theme,
 };
@@ -61,7 +62,7 @@ const FRAME: Duration = Duration::from_millis(33);
 /// Shows a machine full screen until the user quits. The exit status is 0, or 128 + the signal.
 ///
 /// The theme follows the terminal's background where `asks` is set and the terminal answers; one chosen by key is kept where
-/// `keeps` is.
+/// `keeps` says.
 ///
 /// # Errors
 /// The machine cannot be read, or the terminal not be used.
@@ -69,7 +70,7 @@ pub(crate) fn run(
     origin: &Origin,
     config: &Config,
     theme: Theme,
-    (asks, keeps): (bool, bool),
+    (asks, keeps): (bool, Option<Choice>),
 ) -> anyhow::Result<ExitCode> {
     let clock = Clock::real();
     let root = origin.open()?;

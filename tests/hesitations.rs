@@ -381,7 +381,7 @@ fn a_column_is_sorted_by_in_a_few_keys() {
         );
         press(&mut headless, "<Enter>");
         let notice = headless.app.notice.clone().expect("a notice").text;
-        assert_eq!(notice, "Sorted by temp, largest first, within each root complex; c sorts by any column");
+        assert_eq!(notice, "Sorted by temp, largest first, in one list; c sorts by any column");
         let at = |headless: &Headless, name: &str| shown(headless).find(name).unwrap_or(usize::MAX);
         assert!(
             at(&headless, "01.2 nvme9n1") < at(&headless, "01.1 nvme8n1"),

@@ -19,7 +19,7 @@ use crate::{
     ui::{
         Command,
         Key::{self, Char, Ctrl},
-        ScreenId,
+        Opening, ScreenId,
         command::{Row, command, pair},
         key_names::KeyNames,
     },
@@ -47,6 +47,7 @@ const EVERYWHERE: &[Command<Run>] = &[
     command(670, &[Char(':')], "palette", "palette", "Find a command by its name", |app| app.lay(Overlay::Palette(Palette::default()))),
     command(672, &[Char('y')], "why file", "why file", "Measure each step from the drive to a program that reads a file; name the slowest", act::why_file),
     command(675, &[Ctrl('o')], "open", "open", "Open a capture or a text of lspci: open PATH, or paste it; without a path goes back", |app| app.lay(Overlay::Palette(Palette::open()))),
+    command(677, &[Ctrl('r')], "close", "close", "Close the opened text or capture: go back to the machine that the program began with", |_| vec![Effect::Open(Opening::First)]),
     command(680, &[Key::Esc], "", "back", "Close the overlay or field, or go back", act::back),
     command(685, &[Ctrl('t')], "", "theme", "Show the next theme: 16 colours, dark, light, console, high contrast, plain, your own", App::next_theme),
     command(690, &[Ctrl('l')], "", "redraw", "Redraw the screen and read the machine again", |_| vec![Effect::Redraw, Effect::ReadMachine]),
@@ -224,19 +225,21 @@ const FOUND_BY: &[(&str, &str)] = &[
     ("stop", "abort cancel kill interrupt"),
     ("undo all", "revert restore reset original"),
     ("undo one", "revert restore reset original"),
-    ("columns", "temperature temp latency iops queue error errors aer hide"),
-    ("next column", "temperature temp order"),
-    ("details", "serial serials firmware health wear smart temperature"),
+    ("columns", "latency iops queue error errors aer hide"),
+    ("hottest", "temperature temperatures temp hot thermal sensor"),
+    ("next column", "order"),
+    ("details", "serial serials firmware health wear smart"),
     ("find", "search filter"),
     ("help", "mouse wheel click manual shortcut config configuration options files"),
     ("glossary", "words meaning definition"),
     ("theme", "color colors background contrast"),
     ("screenshot", "picture image export"),
     ("open", "load lspci pasted"),
+    ("close", "live back return first this machine leave"),
     ("redraw", "refresh reload rescan"),
     ("mark", "select choose"),
     ("older run", "earlier history"),
-    ("quit", "exit leave close"),
+    ("quit", "exit leave"),
     ("units", "gib gb binary decimal"),
     ("suspend", "background"),
 ];
@@ -284,7 +287,7 @@ pub(super) fn run(app: &mut App, name: &str) -> Vec<Effect> {
 pub fn markdown() -> String {
     let mut text = String::from("| key | where | what it does |\n|---|---|---|\n");
     for (on, row) in ALL.iter() {
-        let keys: Vec<String> = row.keys.iter().map(|key| format!("`{key}`")).collect();
+        let keys: Vec<String> = row.key_words().iter().map(|key| format!("`{key}`")).collect();
         let place = on.map_or("everywhere", |screen| about(screen).name);
         let _ = writeln!(text, "| {} | {place} | {} |", keys.join(" "), row.help);
     }

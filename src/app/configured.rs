@@ -18,9 +18,9 @@ pub(crate) fn names() -> Names {
 }
 
 impl App {
-    /// Applies a configuration; the theme is that of the terminal or of an option, which wins. `keeps` is whether one chosen by key
-    /// is there again at the next start.
-    pub(crate) fn configure(&mut self, config: &Config, theme: Theme, keeps: bool) {
+    /// Applies a configuration; the theme is that of the terminal or of an option, which wins. `keeps` is where one chosen by
+    /// key is kept for the next start.
+    pub(crate) fn configure(&mut self, config: &Config, theme: Theme, keeps: Option<Choice>) {
         self.keeps_theme = keeps;
         let glyphs = theme.glyphs;
         let themes = config.theme_names().into_iter().filter_map(|name| {
@@ -41,6 +41,7 @@ impl App {
     pub(super) fn inherit(&mut self, before: Self) {
         (self.shared.themes, self.shared.theme) = (before.shared.themes, before.shared.theme);
         (self.keeps_theme, self.has_own_theme) = (before.keeps_theme, before.has_own_theme);
+        self.began = before.began.or(Some(before.shared.mode));
         self.screens.machine.inherit(before.screens.machine);
         let (form, old) = (&mut self.screens.dyno.form, before.screens.dyno.form);
         (form.workload, form.profiles) = (old.workload, old.profiles);
@@ -66,9 +67,9 @@ impl App {
         if let Some((name, theme)) = next.cloned() {
             self.shared.theme = theme.with_glyphs(glyphs);
             self.has_own_theme = true;
-            if self.keeps_theme {
+            if let Some(choice) = self.keeps_theme {
                 self.tell(format!("Theme {name}, also at the next start"));
-                return vec![Effect::KeepChoice(Choice::Theme, name)];
+                return vec![Effect::KeepChoice(choice, name)];
             }
             self.tell(format!(
                 "Theme {name}. To keep it: theme = \"{name}\" in the file that `iodyno config` names"
@@ -78,10 +79,10 @@ impl App {
     }
 
     /// Takes the theme that was chosen by key at an earlier start; what this start was asked for wins.
-    pub(super) fn take_theme(&mut self, name: &str) {
+    pub(super) fn take_theme(&mut self, choice: Choice, name: &str) {
         let glyphs = self.shared.theme.glyphs;
         let kept = self.shared.themes.iter().find(|(known, _)| known == name).map(|(_, theme)| *theme);
-        if let Some(theme) = kept.filter(|_| self.keeps_theme && !self.has_own_theme) {
+        if let Some(theme) = kept.filter(|_| self.keeps_theme == Some(choice) && !self.has_own_theme) {
             (self.shared.theme, self.has_own_theme) = (theme.with_glyphs(glyphs), true);
         }
     }
@@ -106,7 +107,7 @@ mod tests {
         let text = "columns = [\"+temp\"]\nsort = \"-temp\"\n[workload]\nbs = \"64k\"\n[profiles.one]\niodepth = 1\n";
         let config = config::read(text, &names()).unwrap();
         let theme = Theme::new(Palette::Console).with_glyphs(GlyphSet::Blocks);
-        app.configure(&config, theme, true);
+        app.configure(&config, theme, Some(Choice::Theme));
         let read = self::app().shared;
         let read = MachineRead { machine: read.machine, problems: Vec::new(), limits: read.limits };
         let opened = crate::ui::message::Opened { name: "a text".to_owned(), mode: Mode::Capture, read };
@@ -134,7 +135,7 @@ mod tests {
     #[test]
     fn a_theme_chosen_by_key_is_there_again_at_the_next_start() {
         let mut first = app();
-        first.configure(&Config::default(), Theme::COLOUR, true);
+        first.configure(&Config::default(), Theme::COLOUR, Some(Choice::Theme));
         let effects = update(&mut first, Message::Key(Key::Ctrl('t')));
         let [Effect::KeepChoice(Choice::Theme, name)] = &effects[..] else { panic!("{effects:?}") };
         assert_eq!(
@@ -143,14 +144,21 @@ mod tests {
         );
         let kept = || Message::Chosen(Choice::Theme, name.clone());
         let mut next = app();
-        next.configure(&Config::default(), Theme::COLOUR, true);
+        next.configure(&Config::default(), Theme::COLOUR, Some(Choice::Theme));
         update(&mut next, kept());
         assert_eq!(next.shared.theme, first.shared.theme);
         update(&mut next, Message::Background { is_light: true });
         assert_eq!(next.shared.theme, first.shared.theme, "the user chose it");
+        // The Linux console has a theme of its own.
+        let mut console = app();
+        console.configure(&Config::default(), Theme::new(Palette::Console), Some(Choice::ConsoleTheme));
+        update(&mut console, kept());
+        assert_eq!(console.shared.theme, Theme::new(Palette::Console));
+        update(&mut console, Message::Chosen(Choice::ConsoleTheme, "light".to_owned()));
+        assert_eq!(console.shared.theme, Theme::new(Palette::Light));
         // An option or the file wins, and the notice says where to keep another one.
         let mut named = app();
-        named.configure(&Config::default(), Theme::new(Palette::Light), false);
+        named.configure(&Config::default(), Theme::new(Palette::Light), None);
         update(&mut named, kept());
         assert_eq!(named.shared.theme, Theme::new(Palette::Light));
         assert_eq!(update(&mut named, Message::Key(Key::Ctrl('t'))), []);
@@ -170,7 +178,7 @@ mod tests {
                     [workload]\nbs = \"64k\"\n[profiles.one]\niodepth = 1\n[themes.a]\nbase = \"dark\"\n";
         let config = config::read(text, &names()).unwrap();
         let mut app = app();
-        app.configure(&config, config.theme_named("a").unwrap(), false);
+        app.configure(&config, config.theme_named("a").unwrap(), None);
         assert_eq!(app.shared.units, config.units);
         assert_eq!(app.screens.machine.sort, Sort::Reversed("temp"));
         assert!(app.screens.machine.kept_line().starts_with("+temp "));

@@ -39,8 +39,16 @@ pub const TERMS: &[(&str, &str)] = &[
     ("O_DIRECT", "Reads that bypass the page cache."),
     ("p99, p99.9", "Latency that 99 % or 99.9 % of the I/Os do not exceed."),
     (
+        "Poder 2021",
+        "Tanel Poder: Achieving 11M IOPS & 66 GiB/s IO on a Single ThreadRipper Workstation, 2021.",
+    ),
+    (
         "poll queues",
         "Queues of an NVMe drive without interrupts: a CPU polls for completions. The driver's parameter makes them.",
+    ),
+    (
+        "posted MSI",
+        "Linux patch set of Jacob Pan, 2024: the CPU collects interrupts of devices; its measurements are quoted.",
     ),
     (
         "potential",
@@ -52,6 +60,7 @@ pub const TERMS: &[(&str, &str)] = &[
     ),
     ("queue depth", "I/Os in flight at the same time; iodepth counts them per job and drive."),
     ("readahead", "KiB that the kernel reads ahead of sequential buffered reads."),
+    ("Regalis 2023", "Regalis Technologies log: an X570 workstation with four FireCuda 530, 2023."),
     (
         "root complex",
         "Host bridge of a group of PCIe ports in the CPU; its devices share its path to memory.",

@@ -85,6 +85,8 @@ impl Layout {
             (false, ..24) => 3,
             (false, _) => 4,
             (true, ..50) => 7,
+            // A demo counts nothing before its first test.
+            _ if app.shared.is_simulated() && app.stats_bar.reads.last().is_none() => 7,
             (true, 50..60) => 9,
             (true, _) => (height / 5).min(20),
         };
@@ -174,7 +176,8 @@ pub(super) fn tab_name(keys: &KeyNames, area: Rect, tab: &About, shown: ScreenId
 }
 
 /// Commands that end, make, take back or keep something: on narrow terminals their hints are the last to go.
-const KEPT: [&str; 9] = ["quit", "stop", "back", "apply", "undo all", "undo one", "export", "save", "open"];
+const KEPT: [&str; 10] =
+    ["quit", "stop", "close", "back", "apply", "undo all", "undo one", "export", "save", "open"];
 
 /// The hints' places in the footer, as many as fit, each with its command as it is offered now. The way out keeps its place at
 /// the end.

@@ -28,7 +28,7 @@ const MOST_UNUSED: usize = 20;
 const OPEN: [&str; 3] = [
     "The path of a capture, of a text of lspci, nvme-cli or lsblk, or of a folder with sys and proc.",
     "A text can be pasted here instead. Enter opens the path, Esc cancels.",
-    "Enter without a path goes back to the machine before.",
+    "Enter without a path, or {close}, goes back to the machine that the program began with.",
 ];
 
 /// What the mouse does, for the help.
@@ -242,10 +242,7 @@ fn help_lines(app: &App, width: u16) -> Vec<Vec<Piece>> {
     let keys = |on| {
         let makes_sense = |name| app.shared.can_test() || !commands::needs_machine(name);
         let rows = commands::ALL.iter().filter(move |(own, row)| *own == on && makes_sense(row.name));
-        rows.flat_map(|(_, row)| {
-            let keys: Vec<String> = row.keys.iter().map(ToString::to_string).collect();
-            explained(&keys.join(" "), Meaning::Key, row.help)
-        })
+        rows.flat_map(|(_, row)| explained(&row.key_words().join(" "), Meaning::Key, row.help))
     };
     let mut lines = Vec::new();
     let finding = app.screens.get(app.screen).and_then(|screen| screen.finding(&app.shared));
@@ -275,7 +272,8 @@ fn help_lines(app: &App, width: u16) -> Vec<Vec<Piece>> {
     }
     lines.push(Vec::new());
     lines.extend(about.marks.iter().flat_map(|(mark, meaning, text)| {
-        explained(&app.shared.keys.fill(mark), *meaning, &app.shared.keys.fill(text))
+        let mark = mark.replace('▆', &app.shared.theme.bar(*meaning).to_string());
+        explained(&app.shared.keys.fill(&mark), *meaning, &app.shared.keys.fill(text))
     }));
     lines.push(Vec::new());
     lines.extend(keys(Some(about.id)));

@@ -5,7 +5,7 @@ use std::{collections::VecDeque, time::Duration};
 
 use ratatui::layout::Rect;
 
-use super::{App, Mode, cpu_panel};
+use super::{App, Mode, WHY, cpu_panel};
 use crate::{
     counters::{CpuShares, Memory, Rates},
     screens::widgets::{
@@ -268,10 +268,17 @@ fn curve(app: &App, brush: &mut Brush<'_>, area: Rect) {
     };
     // Short words keep whole figures on narrow terminals.
     let frame = if brush.boxed { 5 } else { 3 };
-    let mut title = in_words(["reads", "  ", "writes"]);
-    if width(&title) + frame > area.width {
-        title = in_words(["rd", " ", "wr"]);
-    }
+    // Figures of other panels of that screen may be means of a longer time.
+    let is_beside_means = app.screen == WHY && is_counted;
+    let seconds = app.shared.rates.as_ref().map_or(1.0, |rates| rates.elapsed.as_secs_f64());
+    let leads = [format!("last {seconds:.0} s: "), format!("{seconds:.0} s: "), String::new()];
+    let titles = leads.iter().filter(|lead| is_beside_means || lead.is_empty()).flat_map(|lead| {
+        let words = [["reads", "  ", "writes"], ["rd", " ", "wr"]];
+        words.map(|words| [vec![piece(lead, Meaning::Quiet)], in_words(words)].concat())
+    });
+    let titles: Vec<Vec<Piece>> = titles.collect();
+    let fits = |title: &&Vec<Piece>| width(title) + frame <= area.width;
+    let mut title = titles.iter().find(fits).or(titles.last()).cloned().unwrap_or_default();
     let most = bar.reads.most().max(bar.writes.most());
     let max = piece(format!("  max {}", giga_before_unit(units, most)), Meaning::Quiet);
     if is_counted && width(&title) + width(std::slice::from_ref(&max)) + 4 < area.width {

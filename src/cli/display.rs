@@ -11,6 +11,7 @@ use super::{Complaint, Failure, Status, failure::words, print};
 use crate::{
     app,
     config::{self, AUTO, Config, Place},
+    model::Choice,
     ui::{
         glyphs::GlyphSet,
         theme::{Palette, Theme},
@@ -49,11 +50,16 @@ impl DisplayOptions {
         !self.is_chosen(config) && Palette::asks_terminal(&variable)
     }
 
-    /// Whether a theme chosen by key is kept: neither an option nor the file names one. It would be unreadable where a terminal
-    /// has few colours or none.
-    pub(super) fn keeps_theme(&self, config: &Config) -> bool {
-        let few = [Palette::Plain, Palette::Console];
-        self.theme.is_none() && !self.is_chosen(config) && !few.contains(&Palette::of_terminal(&variable))
+    /// The terminal for which a theme chosen by key is kept: one of another terminal may be unreadable on the Linux console.
+    /// `None` where an option, the file or the environment names the theme.
+    pub(super) fn keeps_theme(&self, config: &Config) -> Option<Choice> {
+        let is_free = self.theme.is_none() && !self.is_chosen(config);
+        match Palette::of_terminal(&variable) {
+            _ if !is_free => None,
+            Palette::Plain => None,
+            Palette::Console => Some(Choice::ConsoleTheme),
+            _ => Some(Choice::Theme),
+        }
     }
 
     /// Whether an option or the file names a theme.

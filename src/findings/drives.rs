@@ -18,8 +18,8 @@ pub(super) const LBA_512: Row = Row {
     title: "512 B blocks, 4096 B available",
     fires: "an NVMe namespace uses 512 B blocks and offers a format with 4096 B data, the same metadata and no worse relative \
             performance: a warning when the drive itself rates it better, information when equal",
-    why: "Many drives process 4096 B blocks with less internal work. The drive's relative performance (0 best to 3 \
-          degraded) is the only figure before a test.",
+    why: "Many drives process 4096 B blocks with less internal work. The drive rates each format: best, better, good or \
+          degraded (relative performance 0 to 3). Before a test there is no other figure.",
     source: "the drive's own relative performance (Identify Namespace, LBAF)",
     remedy: "{remedy}",
     generally: "Format the namespace with 4096 B blocks (nvme format), which destroys all its data, after a backup.",
@@ -141,14 +141,13 @@ const PERFORMANCE: [&str; 4] = ["best", "better", "good", "degraded"];
 fn lba_group(machine: &Machine, found: &[Formats]) -> Detection {
     let drives = drives(found);
     let word = |format: &LbaFormat| PERFORMANCE[usize::from(format.relative_performance.min(3))];
-    let (now, other) = found.first().map_or(("", ""), |(_, (now, other))| (word(now), word(other)));
+    let its = verb(&drives, "its", "their");
     let is_better =
         found.iter().any(|(_, (now, other))| other.relative_performance < now.relative_performance);
     let (severity, verdict) = if is_better {
-        let its = verb(&drives, "its", "their");
-        (Severity::Warning, format!("{its} rating is {now:?}, for 4096 B {other:?}"))
+        (Severity::Warning, format!("by {its} own rating 4096 B are faster"))
     } else {
-        (Severity::Info, format!("both it and 4096 B are rated {now:?}"))
+        (Severity::Info, format!("by {its} own rating 4096 B are as fast"))
     };
     let title = format!("{} {} 512 B blocks; {verdict}", names(&drives), verb(&drives, "uses", "use"));
     let proofs = found.iter().flat_map(|(drive, (now, other))| {

@@ -7,6 +7,8 @@ pub enum Choice {
     Columns,
     /// Name of the theme.
     Theme,
+    /// Name of the theme on the Linux console, where one of another terminal may be unreadable.
+    ConsoleTheme,
 }
 
 impl Choice {
@@ -15,6 +17,7 @@ impl Choice {
         match self {
             Self::Columns => "columns",
             Self::Theme => "theme",
+            Self::ConsoleTheme => "console-theme",
         }
     }
 }

@@ -121,10 +121,10 @@ impl Row {
     }
 }
 
-/// The order of siblings.
+/// The order of rows: the tree in bus order, or drives and devices of all root complexes in one list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Sort {
-    /// In bus order.
+    /// The tree in bus order.
     #[default]
     Bus,
     /// The busiest first.
@@ -186,41 +186,56 @@ impl Screen<'_> {
     /// All rows, top to bottom.
     pub fn rows(&self) -> Vec<Row> {
         let tree = &self.machine.pci;
-        let order = |a: &Item, b: &Item| self.order(a, b);
         let mut flattener = Flattener::new(self.machine, Merge::Chain);
-        (flattener.is_nested, flattener.folds, flattener.order) = (true, !self.everything, &order);
+        (flattener.is_nested, flattener.folds) = (true, !self.everything);
         flattener.shown = flattener.mattering();
         if self.everything {
             flattener.shown.fill(true);
         }
         let mut items = flattener.roots(tree.roots().filter(|root| tree.node(*root).parent.is_none()));
         items.extend(flattener.groups());
+        if self.sort != Sort::Bus {
+            let mut leaves = Vec::new();
+            self.leaves(items, &mut leaves);
+            leaves.sort_by(|a, b| self.order(a, b));
+            return leaves;
+        }
         // As many of each kind of drive as fit.
         let mut rows = Vec::new();
         for keep in [usize::MAX, 6, 5, 4, 3, 2, 1] {
             let gathering = Gathering { most: keep.saturating_add(1), shown: keep };
             rows = printed(self.machine, &items, self.toggled, gathering);
-            // Sorted by a column, alike drives are compared: each has its row.
-            if self.everything || self.sort.column().is_some() || rows.len() <= self.height {
+            if self.everything || rows.len() <= self.height {
                 break;
             }
         }
         rows
     }
 
-    fn order(&self, a: &Item, b: &Item) -> Ordering {
-        let first = |item: &Item| item.row.drives.first().map(ToString::to_string);
-        let device = |item: &Item| item.row.node.map(|node| self.machine.pci.node(node).name());
+    /// The rows of drives, devices and arrays alone, without what is folded by itself.
+    fn leaves(&self, items: Vec<Item>, rows: &mut Vec<Row>) {
+        for Item { row, below } in items {
+            match row.kind {
+                RowKind::Folded { .. } | RowKind::Group(Group::Software) if !self.everything => {}
+                // The members of an array have rows of their own.
+                RowKind::Drive => rows.push(row),
+                RowKind::Device if below.is_empty() => rows.push(row),
+                _ => self.leaves(below, rows),
+            }
+        }
+    }
+
+    fn order(&self, a: &Row, b: &Row) -> Ordering {
+        let first = |row: &Row| row.drives.first().map(ToString::to_string);
+        let device = |row: &Row| row.node.map(|node| self.machine.pci.node(node).name());
         match self.sort {
             Sort::Bus => Ordering::Equal,
             // A row without a value comes last either way.
-            Sort::Load | Sort::Column(_) | Sort::Reversed(_) => {
-                match ((self.value)(&a.row), (self.value)(&b.row)) {
-                    (Some(a), Some(b)) if matches!(self.sort, Sort::Reversed(_)) => a.total_cmp(&b),
-                    (Some(a), Some(b)) => b.total_cmp(&a),
-                    (a, b) => a.is_none().cmp(&b.is_none()),
-                }
-            }
+            Sort::Load | Sort::Column(_) | Sort::Reversed(_) => match ((self.value)(a), (self.value)(b)) {
+                (Some(a), Some(b)) if matches!(self.sort, Sort::Reversed(_)) => a.total_cmp(&b),
+                (Some(a), Some(b)) => b.total_cmp(&a),
+                (a, b) => a.is_none().cmp(&b.is_none()),
+            },
             Sort::Name => match (first(a), first(b)) {
                 (Some(a), Some(b)) => natural(&a, &b),
                 (None, None) => device(a).cmp(&device(b)),
@@ -358,7 +373,6 @@ struct Flattener<'a> {
     folds: bool,
     /// Nodes that have rows, by index.
     shown: Vec<bool>,
-    order: &'a dyn Fn(&Item, &Item) -> Ordering,
     drives: BTreeMap<NodeIndex, Vec<&'a Drive>>,
     nested: Vec<NodeIndex>,
 }
@@ -374,8 +388,7 @@ impl<'a> Flattener<'a> {
         let tree = &machine.pci;
         let nested = tree.roots().filter(|root| tree.node(*root).parent.is_some()).collect();
         let (is_nested, folds, shown) = (false, false, Vec::new());
-        let order = &|_: &Item, _: &Item| Ordering::Equal;
-        Self { machine, merge, is_nested, folds, shown, order, drives, nested }
+        Self { machine, merge, is_nested, folds, shown, drives, nested }
     }
 
     fn node(&self, index: NodeIndex) -> &'a PciNode {
@@ -401,16 +414,14 @@ impl<'a> Flattener<'a> {
     }
 
     fn roots(&self, roots: impl Iterator<Item = NodeIndex>) -> Vec<Item> {
-        let mut items: Vec<Item> = roots.map(|root| self.item(root, root)).collect();
-        items.sort_by(self.order);
-        items
+        roots.map(|root| self.item(root, root)).collect()
     }
 
     fn groups(&self) -> Vec<Item> {
         let group = |group: Group| {
             let is_in = |drive: &&Drive| drive.node.is_none() && self.group_of(drive) == group;
             let drives = self.machine.drives.iter().filter(is_in);
-            let mut below: Vec<Item> = match group {
+            let below: Vec<Item> = match group {
                 Group::Arrays => drives
                     .filter(|drive| self.is_topmost(drive))
                     .map(|drive| self.array_item(drive, RowKey::Drive(drive.name.clone()), &mut Vec::new()))
@@ -418,7 +429,6 @@ impl<'a> Flattener<'a> {
                 _ => drives.map(|drive| drive_item(drive, [None; 2])).collect(),
             };
             let drives = below.iter().flat_map(|item| item.row.drives.clone()).collect();
-            below.sort_by(self.order);
             let row = Row::new(RowKey::Group(group), RowKind::Group(group), [None; 2], drives);
             Item { row, below }
         };
@@ -455,7 +465,6 @@ impl<'a> Flattener<'a> {
             }
             open.pop();
         }
-        below.sort_by(self.order);
         Item { row, below }
     }
 
@@ -536,7 +545,6 @@ impl<'a> Flattener<'a> {
             self.below(tail).partition(|child| self.shown[child.0]);
         below.extend(shown.into_iter().flat_map(|child| self.items(child)));
         let drives = one.into_iter().chain(below.iter().flat_map(|item| item.row.drives.clone())).collect();
-        below.sort_by(self.order);
         if self.folds && !rest.is_empty() {
             below.push(self.folded(tail, &rest));
         }

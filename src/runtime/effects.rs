@@ -142,7 +142,7 @@ impl Effects {
             });
         }
         if !inline {
-            for choice in [Choice::Columns, Choice::Theme] {
+            for choice in [Choice::Columns, Choice::Theme, Choice::ConsoleTheme] {
                 // One that cannot be read is the default one.
                 let kept = move || store::choice(&store::folder(), choice).ok()?;
                 effects.beside(move || Some(Message::Chosen(choice, kept()?)));

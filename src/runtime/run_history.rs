@@ -64,7 +64,7 @@ pub(crate) fn keep_choice(choice: Choice, line: &str) -> Result<(), HistoryError
         error,
         lost: match choice {
             Choice::Columns => "; the next start has other columns",
-            Choice::Theme => "; the next start has another theme",
+            Choice::Theme | Choice::ConsoleTheme => "; the next start has another theme",
         },
     })
 }

@@ -46,6 +46,14 @@ pub const fn pair<F: Copy>(pair: &'static str, command: Command<F>) -> Command<F
 }
 
 impl Row {
+    /// Its keys as help and `docs/keys.md` write them; without a key, what the palette finds it by.
+    pub fn key_words(&self) -> Vec<String> {
+        match self.keys {
+            [] => vec![format!(":{}", self.name)],
+            keys => keys.iter().map(ToString::to_string).collect(),
+        }
+    }
+
     /// The keys its hint shows.
     pub fn hint_keys(&self) -> String {
         if self.pair.is_empty() {

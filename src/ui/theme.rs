@@ -162,6 +162,18 @@ impl Theme {
         Self { glyphs, ..self }
     }
 
+    /// The character of a bar. In ASCII, where colours may be few too, each meaning has its own.
+    pub const fn bar(&self, meaning: Meaning) -> char {
+        match (self.glyphs, meaning) {
+            (GlyphSet::Ascii, Meaning::Writes) => '=',
+            (GlyphSet::Ascii, Meaning::Good) => '+',
+            (GlyphSet::Ascii, Meaning::Warning) => '%',
+            (GlyphSet::Ascii, Meaning::Problem) => 'X',
+            (GlyphSet::Ascii, _) => '#',
+            _ => '▆',
+        }
+    }
+
     /// As the environment asks: `NO_COLOR` set to anything but nothing turns colour off (no-color.org).
     pub fn from_environment(no_color: Option<&std::ffi::OsStr>) -> Self {
         if no_color.is_some_and(|value| !value.is_empty()) { Self::PLAIN } else { Self::COLOUR }

@@ -172,7 +172,10 @@ fn outcome(state: &Dyno, shared: &Shared, panel: Rect, brush: &mut Brush<'_>) {
         bottleneck_panel::draw(shared, panel, (state.result_top, scroll::PAGES), &[], brush);
         return;
     };
-    let inner = brush.panel(panel, &[piece("Result", Meaning::Heading)], &[]);
+    let of = piece(format!("  {}", test.workload.title()), Meaning::Quiet);
+    // Without a box the rule has room for the mark of hidden lines alone.
+    let title = [vec![piece("Result", Meaning::Heading)], if brush.boxed { vec![of] } else { Vec::new() }];
+    let inner = brush.panel(panel, &title.concat(), &[]);
     let hidden = brush.lines(
         inner,
         &result(shared, test, inner.width, state.form.offered.is_some()),

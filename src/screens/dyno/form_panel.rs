@@ -2,9 +2,12 @@
 
 use ratatui::layout::Rect;
 
-use super::{Areas, Dyno, form::FIELDS};
+use super::{
+    Areas, Dyno,
+    form::{FIELDS, Form},
+};
 use crate::{
-    model::{Pattern, RunSummary},
+    model::{Pattern, RunSummary, Workload},
     screens::widgets::{
         paint::{Brush, Piece, cells, fit, fit_end, open_field, paragraph, piece, width},
         scroll::{self, kept_in_sight, out_of_sight},
@@ -13,6 +16,7 @@ use crate::{
     ui::{
         Shared,
         marks::{fitting, names},
+        test::Test,
         theme::Meaning,
     },
     units::{UnitSystem, block_size, count, counted},
@@ -37,8 +41,10 @@ pub(super) fn draw(state: &Dyno, shared: &Shared, areas: &Areas, brush: &mut Bru
     let rows = areas.form_rows;
     let top = form_top(state, rows);
     let hidden = out_of_sight(top, FIELDS.len(), rows.height);
+    let shown = state.ended(shared);
+    let heading = if shown.is_some_and(|test| !is_of(form, test)) { "next test" } else { "workload" };
     let title = title(
-        form.profile(),
+        (heading, form.profile()),
         &what,
         brush.title_room(areas.form.width).saturating_sub(1) - mark_in_rule(brush, hidden),
     );
@@ -91,6 +97,12 @@ fn mark_in_rule(brush: &Brush<'_>, hidden: (usize, usize)) -> u16 {
     }
 }
 
+/// Whether a test ran with the values that the form has, whatever it read.
+fn is_of(form: &Form, test: &Test) -> bool {
+    let values = |workload: &Workload| Workload { targets: Vec::new(), ..workload.clone() };
+    values(&form.workload) == values(&test.workload)
+}
+
 /// Names of the marked drives, from all of them to the first one, then their count.
 fn marked(shared: &Shared) -> Vec<String> {
     let mut forms = fitting(&shared.marks, MOST_NAMES);
@@ -101,8 +113,8 @@ fn marked(shared: &Shared) -> Vec<String> {
 
 /// The profile's name and what is read behind the heading, in whole parts: the drives count most, then the name. `what` has
 /// forms of the drives, the longest first.
-fn title(profile: Option<&str>, what: &[String], room: u16) -> Vec<Piece> {
-    let heading = piece("workload", Meaning::Heading);
+fn title((heading, profile): (&'static str, Option<&str>), what: &[String], room: u16) -> Vec<Piece> {
+    let heading = piece(heading, Meaning::Heading);
     let quiet = |text: &str| piece(format!("  {text}"), Meaning::Quiet);
     let mut titles: Vec<Vec<Piece>> = Vec::new();
     if let Some(name) = profile {

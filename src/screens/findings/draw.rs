@@ -22,13 +22,8 @@ pub(super) fn draw(state: &Findings, shared: &Shared, area: Rect, brush: &mut Br
 
 fn list(state: &Findings, shared: &Shared, areas: &Areas, brush: &mut Brush<'_>) {
     let panel = areas.list;
-    let has_gain = shared.findings.list.iter().any(|one| !short_gain(shared.units, &one.gain).is_empty());
-    let note = if has_gain && panel.width >= 100 {
-        vec![piece("expected gain", Meaning::Quiet)]
-    } else {
-        Vec::new()
-    };
-    brush.panel(panel, &title(shared), &note);
+    let note = gain_heading(shared, panel.width).map(|words| piece(words, Meaning::Quiet));
+    brush.panel(panel, &title(shared), note.as_slice());
     let area = areas.rows;
     for (y, (index, finding)) in
         (area.y..area.bottom()).zip(shared.findings.list.iter().enumerate().skip(state.top))
@@ -38,6 +33,21 @@ fn list(state: &Findings, shared: &Shared, areas: &Areas, brush: &mut Brush<'_>)
     }
     let hidden = out_of_sight(state.top, shared.findings.list.len(), area.height);
     scroll::mark(brush, panel, scroll::ROWS, hidden);
+}
+
+/// What the figures of the rows are: gains, and in parentheses losses that no remedy brings back.
+fn gain_heading(shared: &Shared, width: u16) -> Option<&'static str> {
+    let gains = || shared.findings.list.iter().map(|one| &one.gain);
+    let has_lost = gains().any(|gain| short_gain(shared.units, gain).starts_with('('));
+    let has_gain = gains().any(|gain| short_gain(shared.units, gain).starts_with('+'));
+    match (has_gain, has_lost) {
+        (true, true) if width >= 100 => Some("expected gain (lost, without remedy)"),
+        (true, true) => Some("gain (lost)"),
+        (false, true) if width >= 100 => Some("(lost, without remedy)"),
+        (false, true) => Some("(lost)"),
+        (true, false) if width >= 100 => Some("expected gain"),
+        _ => None,
+    }
 }
 
 fn row_of(shared: &Shared, brush: &mut Brush<'_>, row: Rect, finding: &Finding, selected: bool) {

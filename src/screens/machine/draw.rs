@@ -45,8 +45,9 @@ fn found(state: &Tree, shared: &Shared, panel: Rect, brush: &mut Brush<'_>) {
     let heading = findings::title(shared);
     let inside = brush.panel(panel, &heading, &[]);
     let room = usize::from(inside.height);
-    if state.found_top == 0 && findings::detailed_rows(shared, inside.width) <= room {
-        findings::detailed(shared, brush, inside);
+    let details = findings::fitting_details(shared, inside.width, room);
+    if let Some(details) = details.filter(|_| state.found_top == 0) {
+        findings::detailed(shared, brush, details, inside);
         return;
     }
     let top = state.found_top.min(shared.findings.list.len().saturating_sub(room));

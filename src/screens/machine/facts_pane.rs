@@ -22,19 +22,22 @@ const GAP: u16 = 3;
 pub(super) fn draw(state: &Tree, shared: &Shared, panel: Rect, brush: &mut Brush<'_>) {
     let Some(row) = state.row() else { return };
     let title = [piece(facts::heading(shared, row), Meaning::Heading)];
-    let note = if state.paths { vec![piece("with paths", Meaning::Quiet)] } else { Vec::new() };
-    let inner = brush.panel(panel, &title, &note);
     let facts = facts::of_row(shared, row);
+    let form = Form::new(state, &facts, paint::inner(panel, brush.boxed));
+    let note = if form.paths { vec![piece("with paths", Meaning::Quiet)] } else { Vec::new() };
+    let inner = brush.panel(panel, &title, &note);
     let top = state.facts_top.min(end(state, shared, panel));
     if is_narrow(inner) {
         two_columns(state.paths, brush, inner, &facts, top);
         return;
     }
-    let (columns, wide) = columns(inner);
-    let lines = lines(&facts, wide, state.paths, false);
+    let Form { columns, wide, .. } = form;
+    let lines = form.lines(&facts);
     let mut rest = lines.get(top..).unwrap_or_default();
+    // Columns are as high as each other.
+    let each = rest.len().div_ceil(usize::from(columns)).min(usize::from(inner.height));
     for column in 0..columns {
-        let (here, next) = rest.split_at(rest.len().min(usize::from(inner.height)));
+        let (here, next) = rest.split_at(rest.len().min(each));
         let place = Rect { x: inner.x + column * (wide + GAP), width: wide, ..inner };
         brush.lines(place, here, 0);
         rest = next;
@@ -56,16 +59,54 @@ pub(super) fn rows(state: &Tree, shared: &Shared, width: u16) -> u16 {
     let lines = if is_narrow(inside) {
         facts.iter().filter(|fact| !fact.label.is_empty()).count().div_ceil(2)
     } else {
-        let (columns, wide) = columns(inside);
-        lines(&facts, wide, state.paths, false).len().div_ceil(usize::from(columns))
+        let form = Form::of(most_columns(inside), state.paths, inside);
+        form.lines(&facts).len().div_ceil(usize::from(form.columns))
     };
     u16::try_from(lines).unwrap_or(u16::MAX).saturating_add(frame.height - inside.height)
 }
 
-/// How many columns of facts a place has, and their cells.
-fn columns(inside: Rect) -> (u16, u16) {
-    let columns = (inside.width / COLUMN).max(1);
-    (columns, inside.width.saturating_sub((columns - 1) * GAP) / columns)
+/// The most columns of facts that a place has.
+fn most_columns(inside: Rect) -> u16 {
+    (inside.width / COLUMN).max(1)
+}
+
+/// How facts stand in a place: the columns, their cells, and whether the path of each stands below it.
+#[derive(Clone, Copy)]
+struct Form {
+    columns: u16,
+    wide: u16,
+    paths: bool,
+}
+
+impl Form {
+    fn of(columns: u16, paths: bool, inside: Rect) -> Self {
+        Self { columns, wide: inside.width.saturating_sub((columns - 1) * GAP) / columns, paths }
+    }
+
+    fn lines(self, facts: &[Fact]) -> Vec<Vec<Piece>> {
+        lines(facts, self.wide, self.paths, false)
+    }
+
+    fn fits(self, facts: &[Fact], inside: Rect) -> bool {
+        self.lines(facts).len() <= usize::from(inside.height) * usize::from(self.columns)
+    }
+
+    /// The fewest columns that fit. A wide place with room to spare has the paths too.
+    fn new(state: &Tree, facts: &[Fact], inside: Rect) -> Self {
+        let most = most_columns(inside);
+        let with = |paths: bool| (1..=most).map(move |columns| Self::of(columns, paths, inside));
+        let rich = with(true).filter(|_| most > 1);
+        let form = rich.chain(with(state.paths)).find(|form| form.fits(facts, inside));
+        form.unwrap_or_else(|| Self::of(most, state.paths, inside))
+    }
+}
+
+/// Whether a place shows the paths unasked.
+pub(super) fn has_paths(state: &Tree, shared: &Shared, panel: Rect) -> bool {
+    let inside = paint::inner(panel, shared.is_boxed());
+    let Some(row) = state.row().filter(|_| most_columns(inside) > 1) else { return false };
+    let facts = facts::of_row(shared, row);
+    (1..=most_columns(inside)).any(|columns| Form::of(columns, true, inside).fits(&facts, inside))
 }
 
 /// How many lines of the facts can be scrolled out of sight.
@@ -73,12 +114,13 @@ pub(super) fn end(state: &Tree, shared: &Shared, panel: Rect) -> usize {
     let Some(row) = state.row() else { return 0 };
     let inside = paint::inner(panel, shared.is_boxed());
     let facts = facts::of_row(shared, row);
-    let (rows, (columns, wide)) = (usize::from(inside.height), columns(inside));
+    let rows = usize::from(inside.height);
     if is_narrow(inside) {
         let named = facts.iter().filter(|fact| !fact.label.is_empty()).count();
         return named.saturating_sub(rows * 2);
     }
-    lines(&facts, wide, state.paths, false).len().saturating_sub(rows * usize::from(columns))
+    let form = Form::new(state, &facts, inside);
+    form.lines(&facts).len().saturating_sub(rows * usize::from(form.columns))
 }
 
 /// All of them, in lines of at most `width` cells.

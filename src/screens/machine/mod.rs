@@ -54,10 +54,15 @@ pub(super) const ABOUT: About = About {
         ("▼", Meaning::Warning, "a drive's link is downtrained: below what both ends can do"),
         ("▽", Meaning::Quiet, "the slot is slower than the drive"),
         ("●", Meaning::Marked, "marked for the test; ○ some of the drives below are"),
-        ("████", Meaning::Load, "reads against the limit; every PCIe link carries as much in each direction"),
-        ("████", Meaning::Writes, "writes against the limit"),
-        ("████", Meaning::Good, "a drive that fills its own link: the best possible"),
-        ("████", Meaning::Warning, "a full shared link or root complex: the bottleneck"),
+        ("▆▆▆▆", Meaning::Load, "reads against the limit; every PCIe link carries as much in each direction"),
+        ("▆▆▆▆", Meaning::Writes, "writes against the limit"),
+        ("▆▆▆▆", Meaning::Good, "a drive that fills its own link: the best possible"),
+        ("▆▆▆▆", Meaning::Warning, "a full shared link or root complex: the bottleneck"),
+        (
+            "(3.32 GB/s)",
+            Meaning::Figure,
+            "beside a finding: lost, and no free slot of this machine brings it back; +: gain",
+        ),
         ("idle", Meaning::Quiet, "a display or accelerator lowered its link's speed while idle: no fault"),
         ("%util", Meaning::Quiet, "- on drives with several queues: they take more I/O at 100 %"),
     ],
@@ -72,11 +77,12 @@ pub(super) const COMMANDS: &[Command<Run<Tree>>] = &[
     command(300, &[Char(' ')], "mark", "mark", "Mark the drive for the test, or every drive below this row", Tree::mark),
     command(320, &[Key::Enter], "details", "details", "Show all facts of the selected row, or unfold it", Tree::details),
     command(350, &[Char('/')], "find", "find", "Find by name, model, address or driver; Enter keeps the matches, {next drive} and {previous drive} go on, Esc ends", |tree, _| { tree.find = Some(TextField::default()); Asks::new() }),
-    command(360, &[Char('s')], "sort", "sort", "Sort siblings by bus, by load, by name; {columns} sorts by a column, {previous column} and {next column} by the one beside", Tree::next_sort),
-    command(362, &[Char('>')], "", "next column", "Sort siblings by the next column, the largest first", |tree, shared| tree.sort_by(shared, 1)),
-    command(364, &[Char('<')], "", "previous column", "Sort siblings by the column before", |tree, shared| tree.sort_by(shared, -1)),
+    command(360, &[Char('s')], "sort", "sort", "Sort drives and devices in one list: by load, then by name, then the tree again; {columns} sorts by any column", Tree::next_sort),
+    command(362, &[Char('>')], "", "next column", "Sort drives and devices in one list by the next column, the largest first", |tree, shared| tree.sort_by(shared, 1)),
+    command(364, &[Char('<')], "", "previous column", "Sort drives and devices in one list by the column before", |tree, shared| tree.sort_by(shared, -1)),
     command(366, &[Char('R'), Char('I')], "", "reverse", "Reverse the order of the column sorted by", Tree::reverse),
     command(368, &[Char('c')], "columns", "columns", "Sort by a column, choose the columns of the tree and their order", Tree::choose),
+    command(369, &[], "", "hottest", "Sort drives of all root complexes by temperature, the hottest first", Tree::by_temperature),
     command(370, &[Char('z')], "all devices", "every device", "Show every device, or fold those unrelated to drives", |tree, _| { tree.everything = !tree.everything; Asks::new() }),
     command(380, &[Char('p')], "paths", "paths", "Show the path each value was read from", |tree, _| { tree.paths = !tree.paths; Asks::new() }),
     command(450, &[Char('w')], "what if", "what if", "Show this row's card in another slot, as a hypothetical move", Tree::move_this),
@@ -95,7 +101,7 @@ pub struct Tree {
     pub toggled: BTreeSet<RowKey>,
     /// Nothing is folded away.
     pub everything: bool,
-    /// The order of siblings.
+    /// The order of rows.
     pub sort: Sort,
     /// Whether the facts beside the tree show the path each was read from.
     pub paths: bool,
@@ -203,10 +209,11 @@ impl Tree {
         let panel = inner(beside.verdict, shared.is_boxed());
         let findings = shared.findings.list.len();
         // Only before the first load: a panel that grows and shrinks with each burst would move the others.
-        let detailed =
-            if self.room.has_load { findings } else { findings::detailed_rows(shared, panel.width) };
+        let room = usize::from(panel.height.saturating_add(spare));
+        let details = findings::fitting_details(shared, panel.width, room).filter(|_| !self.room.has_load);
+        let detailed = details.map_or(findings, |which| findings::detailed_rows(shared, which, panel.width));
         let rows_of = |count: usize| u16::try_from(count).unwrap_or(u16::MAX).saturating_sub(panel.height);
-        let spare = if spare >= rows_of(detailed) { rows_of(detailed) } else { spare.min(rows_of(findings)) };
+        let spare = spare.min(rows_of(detailed));
         let when_wide = (fits && shared.is_boxed()).then_some(rows);
         self.rest = Rest { stacked, when_wide, spare, below: below.min(wanted.saturating_sub(LOW)) };
         if stacked.is_some() {
@@ -223,10 +230,15 @@ impl Tree {
         if let Some((node, drive)) = self.wanted.take()
             && !self.reveal(&shared.machine, node, drive.as_ref())
         {
-            self.toggled.clear();
-            self.everything = true;
+            // What the list and the folded tree leave out has a row in the whole tree.
+            self.sort = Sort::Bus;
             self.list(shared, height);
-            self.reveal(&shared.machine, node, drive.as_ref());
+            if !self.reveal(&shared.machine, node, drive.as_ref()) {
+                self.toggled.clear();
+                self.everything = true;
+                self.list(shared, height);
+                self.reveal(&shared.machine, node, drive.as_ref());
+            }
         }
         for row in &self.rows {
             let figures = Figures::new(shared, row);
@@ -256,7 +268,7 @@ impl Tree {
         self.select(self.selected);
     }
 
-    /// The order of siblings: that of the bus where it goes by rates and there are none.
+    /// The order of rows: that of the bus where it goes by rates and there are none.
     fn order(&self) -> Sort {
         let is_counted = match self.sort {
             Sort::Load => true,
@@ -492,8 +504,7 @@ impl Areas {
         let facts = (area.width * 31 / 100).clamp(32, 64);
         let [tree, facts] = if let Some(rows) = rest.stacked.filter(|_| area.width >= STACKED) {
             let left = above.height.saturating_sub(rows + 3);
-            let most = if shared.rates.is_some() { u16::MAX } else { FACTS.1 };
-            Layout::vertical([Fill(1), Length(left.clamp(FACTS.0, most))]).areas(above)
+            Layout::vertical([Fill(1), Length(left.max(FACTS.0))]).areas(above)
         } else if area.width >= BESIDE {
             Layout::horizontal([Fill(1), Length(facts)]).areas(above)
         } else {

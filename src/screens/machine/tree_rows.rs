@@ -95,16 +95,15 @@ pub(super) fn draw(state: &Tree, shared: &Shared, areas: &Areas, brush: &mut Bru
 }
 
 fn title(state: &Tree, shared: &Shared, room: u16) -> Vec<Piece> {
-    let mut pieces = vec![piece("PCIe tree", Meaning::Heading)];
+    let order = state.order();
+    let what = match order {
+        Sort::Bus => "PCIe tree".to_owned(),
+        Sort::Column(name) if room < 60 => format!("All by {name}"),
+        Sort::Reversed(name) if room < 60 => format!("All by {name}, reversed"),
+        _ => format!("All drives and devices {}", order.name()),
+    };
+    let mut pieces = vec![piece(what, Meaning::Heading)];
     pieces.push(piece(format!("  {}", shared.units.giga_per_second()), Meaning::Quiet));
-    if state.order() != Sort::Bus {
-        let order = match state.order() {
-            Sort::Column(name) if room < 60 => format!(", by {name}"),
-            Sort::Reversed(name) if room < 60 => format!(", by {name}, reversed"),
-            other => format!(", siblings {}", other.name()),
-        };
-        pieces.push(piece(order, Meaning::Quiet));
-    }
     if state.is_kept && state.find.is_none() {
         let (at, all) = state.matches;
         let place = if at > 0 { format!("{at} of {all}") } else { format!("{all} found") };
@@ -302,7 +301,10 @@ impl RowPainter<'_> {
     fn device_name(&self) -> Vec<Piece> {
         let (Some(head), Some(index)) = (self.row.head, self.row.node) else { return Vec::new() };
         let tree = &self.shared.machine.pci;
-        let mut pieces = vec![piece(format!("{} ", tree.place_of(head)), Meaning::Quiet)];
+        // In a list the root complex is not above.
+        let place =
+            if self.row.depth == 0 { tree.node(head).address.to_string() } else { tree.place_of(head) };
+        let mut pieces = vec![piece(format!("{place} "), Meaning::Quiet)];
         let node = tree.node(index);
         if self.row.drive().is_some() {
             pieces.extend(self.drive_name());

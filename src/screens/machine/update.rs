@@ -117,16 +117,24 @@ impl Screen for Tree {
         match command {
             "back" if self.is_kept => Some("end find"),
             "back" if !shared.marks.is_empty() => Some("unmark"),
+            "sort" if self.next_order() == Sort::Bus => Some("tree"),
             _ => None,
         }
     }
 
     fn offers(&self, command: &str, _shared: &Shared) -> bool {
         match command {
-            "next drive" => !self.is_kept,
+            // A list has drives alone at its top, and nothing to fold.
+            "next drive" => !self.is_kept && self.order() == Sort::Bus,
+            "fold" => self.order() == Sort::Bus,
             "mark" => self.row().is_some_and(|row| !row.drives.is_empty()),
             _ => true,
         }
+    }
+
+    fn acts_in(&self, command: &str, shared: &Shared, area: Rect) -> bool {
+        let place = || curves::places(self, shared, Areas::new(self.rest, shared, area).facts).0;
+        command != "paths" || !facts_pane::has_paths(self, shared, place())
     }
 
     fn field(&mut self) -> Option<&mut TextField> {
@@ -219,12 +227,21 @@ impl Tree {
     }
 
     pub(super) fn next_sort(&mut self, _shared: &Shared) -> Asks {
-        self.sort = self.sort.next();
-        if self.order() != self.sort {
-            // Nothing is counted that siblings could be sorted by.
-            self.sort = self.sort.next();
-        }
+        self.sort = self.next_order();
         self.sorted()
+    }
+
+    /// The order after this one, without that by load where nothing is counted.
+    fn next_order(&self) -> Sort {
+        let next = self.order().next();
+        if next == Sort::Load && !self.room.has_counters { next.next() } else { next }
+    }
+
+    /// Sorts by the column of temperatures, which is shown then.
+    pub(super) fn by_temperature(&mut self, _shared: &Shared) -> Asks {
+        let at = self.choice.all().position(|(column, _)| column.name == "temp");
+        self.sort = Sort::Bus;
+        self.sort_by_chosen(at.unwrap_or_default())
     }
 
     /// Sorts by the next column (`step` 1) or the one before (-1) of those shown, around the corner.
@@ -245,8 +262,8 @@ impl Tree {
 
     /// Says the new order, and keeps it for the next start.
     fn sorted(&self) -> Asks {
-        let within = if self.sort == Sort::Bus { "" } else { ", within each root complex" };
-        let told = tell(format!("Sorted {}{within}; {{columns}} sorts by any column", self.sort.name()));
+        let shape = if self.sort == Sort::Bus { "as a tree" } else { "in one list" };
+        let told = tell(format!("Sorted {}, {shape}; {{columns}} sorts by any column", self.sort.name()));
         vec![told, Ask::Effect(Effect::KeepChoice(Choice::Columns, self.kept_line()))]
     }
 

@@ -39,7 +39,7 @@ impl Screen for WhatIf {
             let [.., panel] = account_areas(&shown.account, shared, area);
             let inside = inner(panel, shared.is_boxed());
             let lines = words::panel_lines(self, shared, shown, inside.width).len();
-            let rows = words::rows(inside);
+            let rows = inside.height;
             self.words_top = scrolled(self.words_top, step.rows(rows), lines, rows);
         } else {
             if let Step::Pages(_) = step {
@@ -129,6 +129,7 @@ impl Screen for WhatIf {
             "add to sheet" => has_ended && experiments.done_at.is_some(),
             "keep winner" => has_ended && self.kept.is_empty() && has_changes_to_keep(shared),
             "undo kept" => !self.kept.is_empty(),
+            "samples" => experiments.on_screen().is_some(),
             _ => true,
         }
     }
@@ -139,7 +140,7 @@ impl Screen for WhatIf {
                 let [.., panel] = account_areas(&shown.account, shared, area);
                 let inside = inner(panel, shared.is_boxed());
                 let lines = words::panel_lines(self, shared, shown, inside.width).len();
-                lines > usize::from(words::rows(inside))
+                lines > usize::from(inside.height)
             }
             _ => true,
         }
@@ -152,7 +153,10 @@ impl Screen for WhatIf {
         };
         match command {
             "add to sheet" if is_posted() => Some("remove from sheet"),
-            "back" if shared.experiments.running().is_some() => Some("back"),
+            "back" if shared.experiments.on_screen().is_some() => Some("back"),
+            "samples" if shared.experiments.on_screen().is_some() => {
+                Some(if self.shows_runs { "verdict" } else { "runs" })
+            }
             // The key leaves the selected experiment for the custom one.
             "custom arms" if !self.entry().is_some_and(is_own) => Some("custom arms"),
             _ => None,

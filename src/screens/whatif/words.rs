@@ -2,26 +2,18 @@
 
 use ratatui::layout::Rect;
 
-use super::{COMMANDS, WhatIf, arms::word, runs};
+use super::{WhatIf, arms::word, runs};
 use crate::{
-    experiment::{Account, Phase, verdict},
+    experiment::{Phase, verdict},
     model::{Effect, Verdict},
-    screens::{
-        Screen,
-        widgets::{
-            paint::{Brush, Piece, hanging, hints, piece},
-            scroll,
-        },
+    screens::widgets::{
+        paint::{Brush, Piece, hanging, piece},
+        scroll,
     },
     text::Label,
     ui::{Shared, experiments::Progress, theme::Meaning},
     units::counted,
 };
-
-/// How many rows the words have inside their panel: the last one says what keys do, where there is room for it.
-pub(super) fn rows(inner: Rect) -> u16 {
-    inner.height - u16::from(inner.height >= 3)
-}
 
 pub(super) fn draw(state: &WhatIf, shared: &Shared, shown: &Progress, panel: Rect, brush: &mut Brush<'_>) {
     let account = &shown.account;
@@ -31,34 +23,9 @@ pub(super) fn draw(state: &WhatIf, shared: &Shared, shown: &Progress, panel: Rec
         (false, false) => "So far",
     };
     let inner = brush.panel(panel, &[piece(title, Meaning::Heading)], &[]);
-    let rows = rows(inner);
     let lines = panel_lines(state, shared, shown, inner.width);
-    let hidden = brush.lines(Rect { height: rows, ..inner }, &lines, state.words_top);
-    if rows < inner.height {
-        brush.write(inner.x, inner.bottom() - 1, inner.width, &keys(state, shared, account));
-    }
+    let hidden = brush.lines(inner, &lines, state.words_top);
     scroll::mark(brush, panel, scroll::PAGES, hidden);
-}
-
-fn keys(state: &WhatIf, shared: &Shared, account: &Account) -> Vec<Piece> {
-    let (samples, back) = (shared.keys.of("samples"), shared.keys.of("back"));
-    let details = (samples.as_str(), if state.shows_runs { "verdict" } else { "runs" });
-    if !account.has_ended() {
-        return hints(&[(&shared.keys.of("stop"), "stop; every setting is restored"), details]);
-    }
-    // The footer's words for the same keys.
-    let offered = COMMANDS.iter().filter(|command| {
-        ["more rounds", "keep winner", "add to sheet", "undo kept"].contains(&command.row.name)
-            && state.offers(command.row.name, shared)
-    });
-    let words = offered.map(|command| {
-        let row = command.row;
-        (shared.keys.of(row.name), state.hint(row.name, shared).unwrap_or(row.hint))
-    });
-    let words: Vec<(String, &str)> = words.collect();
-    let keys = words.iter().map(|(key, word)| (key.as_str(), *word));
-    let keys: Vec<(&str, &str)> = keys.chain([details, (&back, "back")]).collect();
-    hints(&keys)
 }
 
 /// The lines of the panel: the verdict, or the runs.
@@ -71,7 +38,7 @@ fn lines(shared: &Shared, shown: &Progress, width: u16) -> Vec<Vec<Piece>> {
     let mut lines: Vec<Vec<Piece>> = Vec::new();
     let mut add = |mark, text: &str, meaning| lines.extend(hanging(mark, text, meaning, width));
     if !account.has_ended() {
-        add(piece("  ", Meaning::Text), &going_on(shared, shown), Meaning::Text);
+        add(piece("  ", Meaning::Text), &shared.keys.fill(&going_on(shared, shown)), Meaning::Text);
     }
     if let Some(knee) = account.knee_sentence() {
         add(piece("  ", Meaning::Text), &knee, Meaning::Heading);
@@ -132,7 +99,7 @@ fn going_on(shared: &Shared, shown: &Progress) -> String {
         |look| format!("verdicts after round {look}"),
     );
     format!(
-        "{round}: {what}. {} s of at most {}; {look}.",
+        "{round}: {what}. {} s of at most {}; {look}. Every setting is restored at the end, also after {{stop}}.",
         shown.elapsed.as_secs(),
         verdict::in_words(account.plan.terms.most_time),
     )

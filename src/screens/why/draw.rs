@@ -62,7 +62,7 @@ fn now(state: &Why, shared: &Shared, area: Rect, sentence: &Sentence, brush: &mu
         title.push(piece("  as the last test ended", Meaning::Quiet));
     }
     if let Some(time) = state.evidence.time() {
-        title.push(piece(format!("  means of {:.0} s", time.as_secs_f64()), Meaning::Quiet));
+        title.push(piece(format!("  figures: means of {:.0} s", time.as_secs_f64()), Meaning::Quiet));
     }
     if !places.hidden.is_empty() {
         let names: Vec<&str> = places.hidden.iter().map(|panel| name(*panel)).collect();

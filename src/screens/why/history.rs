@@ -88,6 +88,12 @@ pub(super) fn has_curves(panel: Panel, shared: &Shared) -> bool {
     }
 }
 
+/// `last 1 s: `, the time that the figures beside a curve are of: those of tables may be means of several looks.
+fn last(shared: &Shared) -> String {
+    let seconds = shared.rates.as_ref().map_or(1.0, |rates| rates.elapsed.as_secs_f64());
+    format!("last {seconds:.0} s: ")
+}
+
 impl History {
     /// Takes the rates of now; `false` if they were taken before.
     pub(super) fn take(&mut self, shared: &Shared) -> bool {
@@ -177,7 +183,7 @@ impl History {
             }
             Panel::Profile => return,
         };
-        let mut caption = Vec::new();
+        let mut caption = vec![piece(last(shared), Meaning::Quiet)];
         for (series, name, meaning) in &curves {
             let value = series.last().map_or_else(|| "-".to_owned(), label);
             caption.push(piece("⣿ ", *meaning));

@@ -84,6 +84,7 @@ pub fn expectations(shared: &Shared, test: &Test, width: u16) -> Vec<Vec<Piece>>
         }
     }
     groups.sort_by_key(|(_, targets)| std::cmp::Reverse(targets.len()));
+    let groups = merged(test, groups);
     let mut lines = Vec::new();
     for (because, targets) in groups {
         let sum =
@@ -109,10 +110,34 @@ pub fn expectations(shared: &Shared, test: &Test, width: u16) -> Vec<Vec<Piece>>
             continue;
         }
         let (reads, expected) = (giga(shared.units, reads), rate(shared.units, expected));
-        let text = format!("{who} {verb} {reads} of {expected} expected: {because}");
+        // A reason may name the port of one drive.
+        let named = test.expected[targets[0]].as_ref().map(|expected| &expected.because);
+        let is_of_all =
+            targets.iter().all(|index| test.expected[*index].as_ref().map(|one| &one.because) == named);
+        let others = if is_of_all { "" } else { "; the others alike" };
+        let text = format!("{who} {verb} {reads} of {expected} expected: {because}{others}");
         lines.extend(paragraph(&text, Meaning::Text, width));
     }
     lines
+}
+
+/// The groups, the largest first, without those whose drives should read as much each as those of a larger one: equal drives have
+/// one sentence, whichever of two equal limits is named.
+fn merged<'a>(test: &Test, groups: Vec<(&'a str, Vec<usize>)>) -> Vec<(&'a str, Vec<usize>)> {
+    const ALIKE: f64 = 0.02;
+    let each = |targets: &[usize]| {
+        let sum: f64 = targets.iter().filter_map(|index| test.expected_of(*index)).sum();
+        sum / targets.len().max(1) as f64
+    };
+    let mut kept: Vec<(&str, Vec<usize>)> = Vec::new();
+    for (because, targets) in groups {
+        let own = each(&targets);
+        match kept.iter_mut().find(|(_, larger)| (each(larger) - own).abs() <= ALIKE * own) {
+            Some((_, larger)) => larger.extend(targets),
+            None => kept.push((because, targets)),
+        }
+    }
+    kept
 }
 
 /// `▲ 8 drives share root complex 0000:40: it carries 39.4 GB/s, they could read 57.6 GB/s.   costs 18.2 GB/s`.

@@ -120,24 +120,50 @@ pub fn worst(shared: &Shared) -> Vec<Piece> {
     ]
 }
 
-/// Lines of a finding below its title: why it matters, and the remedy.
-fn details(finding: &Finding, width: u16) -> Vec<Vec<Piece>> {
-    let texts = [&finding.why, &finding.remedy.text];
-    let texts = texts.into_iter().filter(|text| !text.is_empty());
+/// What stands below the title of a finding.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Details {
+    /// Why it matters, and the remedy.
+    Remedy,
+    /// Also when it is wrong, and the first evidence.
+    All,
+}
+
+/// Evidence below the title of a finding; the findings screen has all of it.
+const MOST_EVIDENCE: usize = 3;
+
+/// Lines of a finding below its title.
+fn details(finding: &Finding, which: Details, width: u16) -> Vec<Vec<Piece>> {
+    let mut texts = vec![finding.why.clone(), finding.remedy.text.clone()];
+    if which == Details::All {
+        texts.push(format!("Wrong if: {}", finding.wrong_if));
+        for proof in finding.evidence.iter().take(MOST_EVIDENCE) {
+            let text = format!("Evidence: {}  {}", proof.value, proof.path);
+            if !texts.contains(&text) {
+                texts.push(text);
+            }
+        }
+    }
+    let texts = texts.iter().filter(|text| !text.is_empty());
     texts.flat_map(|text| hanging(piece("  ", Meaning::Quiet), text, Meaning::Quiet, width)).collect()
 }
 
 /// Rows of all findings with their details.
-pub fn detailed_rows(shared: &Shared, width: u16) -> usize {
-    ordered(shared).map(|finding| 1 + details(finding, width).len()).sum::<usize>().max(1)
+pub fn detailed_rows(shared: &Shared, which: Details, width: u16) -> usize {
+    ordered(shared).map(|finding| 1 + details(finding, which, width).len()).sum::<usize>().max(1)
 }
 
-/// All findings with why each matters and its remedy, for panels that have as many rows.
-pub fn detailed(shared: &Shared, brush: &mut Brush<'_>, area: Rect) {
+/// The most details of all findings for which a panel has as many rows; `None`: titles alone fit, or less.
+pub fn fitting_details(shared: &Shared, width: u16, rows: usize) -> Option<Details> {
+    [Details::All, Details::Remedy].into_iter().find(|which| detailed_rows(shared, *which, width) <= rows)
+}
+
+/// All findings with their details, for panels that have as many rows.
+pub fn detailed(shared: &Shared, brush: &mut Brush<'_>, which: Details, area: Rect) {
     let mut y = area.y;
     for (at, finding) in ordered(shared).enumerate() {
         strip(shared, brush, Rect { y, height: 1, ..area }, at);
-        let lines = details(finding, area.width);
+        let lines = details(finding, which, area.width);
         let rows = u16::try_from(lines.len()).unwrap_or(u16::MAX);
         brush.lines(Rect { y: y + 1, height: rows, ..area }, &lines, 0);
         y += 1 + rows;

@@ -307,10 +307,11 @@ impl<'a> Brush<'a> {
             part => part.floor(),
         };
         let filled = self.theme.style(meaning);
+        let full_cell = self.theme.bar(meaning);
         let track = self.theme.style(Meaning::Lines);
         for cell in 0..cells {
             // Three quarters of a row high, so that bars in neighbouring rows stay apart.
-            let (symbol, style) = if f64::from(cell) < full { ('▆', filled) } else { ('·', track) };
+            let (symbol, style) = if f64::from(cell) < full { (full_cell, filled) } else { ('·', track) };
             self.cell(x + cell, y, symbol, style);
         }
     }
