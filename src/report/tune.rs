@@ -238,7 +238,8 @@ pub(crate) fn journal(records: &[Record], unread: usize, boot: &str, path: &Path
             Event::Measured(gain) => {
                 format!("{} {}: {} -> {}: {}", gain.device.name, gain.setting, gain.old, gain.new, gain.words)
             }
-            Event::Keep => "kept".to_owned(),
+            Event::Keep { files } if files.is_empty() => "kept".to_owned(),
+            Event::Keep { files } => format!("left to another program: {}", files.join(" ")),
             Event::Close => "closed".to_owned(),
         };
         let _infallible =

@@ -93,7 +93,7 @@ impl Session {
                 };
                 answer.restored = service.undo(tuner, &which, false)?;
             }
-            Request::KeepDead(sessions) => return Ok(service.keep_dead(sessions)?),
+            Request::KeepDead(sessions) => return Ok(service.keep_dead(&sessions)?),
             Request::Keep => return self.tuner.take().map_or(Ok(()), Tuner::keep),
         }
         answer.machine = Some(startup::with_limits(service.read()));

@@ -105,9 +105,12 @@ impl ChangeLog {
                 }
             }
             Event::Undone { file, value, sessions } => self.undone(file, value, sessions, &record.session),
-            Event::Keep => self.entries.iter_mut().for_each(|entry| {
-                entry.open.retain(|(session, _)| *session != record.session);
-            }),
+            Event::Keep { files } => {
+                let is_kept = |entry: &&mut Entry| files.is_empty() || files.contains(&entry.file);
+                self.entries.iter_mut().filter(is_kept).for_each(|entry| {
+                    entry.open.retain(|(session, _)| *session != record.session);
+                });
+            }
             Event::Measured(_) | Event::Close => {}
         }
     }
@@ -279,7 +282,10 @@ mod tests {
         );
         all.extend(records(
             "2-b",
-            vec![Event::Undone { file: "/f".into(), value: "128".into(), sessions: vec![] }, Event::Keep],
+            vec![
+                Event::Undone { file: "/f".into(), value: "128".into(), sessions: vec![] },
+                Event::Keep { files: vec![] },
+            ],
         ));
         let change_log = ChangeLog::of(&all, "b");
         assert_eq!(change_log.found("/f"), None);

@@ -12,7 +12,7 @@ pub use reading::{Contents, Damage, parse};
 
 use std::{
     fs::File,
-    io::{self, BufReader, Write},
+    io::{self, BufReader, Seek, Write},
     os::unix::fs::FileExt,
     path::PathBuf,
     sync::{
@@ -117,8 +117,12 @@ pub enum Event {
     },
     /// The measured gain of a change.
     Measured(Gain),
-    /// The session's changes stay.
-    Keep,
+    /// The session's changes stay: of these files, or of all if there are none.
+    Keep {
+        /// The files, as they were named in the change.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        files: Vec<String>,
+    },
     /// The session ended.
     Close,
 }
@@ -389,7 +393,15 @@ impl Journal {
         let file = folder.map(|folder| folder.read(NAME)).transpose();
         let failed = |error| self.failed(NAME, error);
         let Some(file) = file.map_err(failed)?.flatten() else { return Ok(Contents::default()) };
-        reading::read(BufReader::new(file)).map_err(failed)
+        let read = || reading::read(BufReader::new(&file));
+        let contents = read().map_err(failed)?;
+        if contents.torn.is_none() {
+            return Ok(contents);
+        }
+        // Another process may be about to write the rest of the line.
+        flock(&file, FlockOperation::LockShared).map_err(|error| failed(error.into()))?;
+        (&file).rewind().map_err(failed)?;
+        read().map_err(failed)
     }
 
     /// Whether that session's process is gone: its lock is free, or its file missing. A session whose lock cannot be read
@@ -484,11 +496,12 @@ mod tests {
         let session = journal.open(Purpose::Command, "b", 0x1234).unwrap();
         let mut file = StateFolder::make(folder.path()).unwrap().append(NAME).unwrap();
         file.write_all(b"{\"time\":1,\"bo").unwrap();
+        assert_eq!(journal.contents().unwrap().torn, Some(2));
         let record = session.record(change("/sys/x", "1", "2"), "b", 2);
         journal.append(&record).unwrap();
-        let read = journal.contents().unwrap().records;
-        assert_eq!(read.len(), 2);
-        assert_eq!(read[1], record);
+        let read = journal.contents().unwrap();
+        assert_eq!((read.records.len(), read.torn), (2, None));
+        assert_eq!(read.records[1], record);
         file.write_all(b"{\"nonsense\": 1}\n\xff\xfe}\n").unwrap();
         journal.append(&record).unwrap();
         let contents = journal.contents().unwrap();

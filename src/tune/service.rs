@@ -89,17 +89,20 @@ impl SettingsService {
         Ok(ChangeLog { unread: contents.unread(), ..ChangeLog::of(&contents.records, self.boot()?) })
     }
 
-    /// The journal's first damaged lines, a sentence each, and the number of the others.
+    /// The journal's first damaged lines, a sentence each, the number of the others, and a last line without its end.
     pub fn damage(&self) -> Result<Vec<String>, JournalError> {
         let path = self.journal.path();
-        let Contents { damaged, more_damaged, .. } = self.journal.contents()?;
+        let Contents { damaged, more_damaged, torn, .. } = self.journal.contents()?;
+        let torn = torn.map(|line| {
+            format!("line {line} was not finished before a kill and is skipped; the next change removes it")
+        });
         let of_file = |what: String| format!("{}: {what}", path.display());
         let more = match more_damaged {
             0 => None,
             1 => Some("one more line is damaged and skipped; check the file".to_owned()),
             more => Some(format!("{more} more lines are damaged and skipped; check the file")),
         };
-        Ok(damaged.iter().map(ToString::to_string).chain(more).map(of_file).collect())
+        Ok(damaged.iter().map(ToString::to_string).chain(more).chain(torn).map(of_file).collect())
     }
 
     /// Changes that killed experiments and screens left, a line each, with the command that undoes them; for commands that
@@ -143,6 +146,7 @@ impl SettingsService {
         let tuner = self.open_to_undo(Purpose::Experiment)?;
         let sessions: Vec<&str> = unasked.iter().map(String::as_str).collect();
         let report = self.undo(&tuner, &Which::Sessions(&sessions), false)?;
+        self.leave(&sessions, &report)?;
         tuner.keep()?;
         for (step, _) in
             report.iter().filter(|(step, what)| step.setting == DRIVER.0 && *what == Restored::Back)
@@ -212,11 +216,27 @@ impl SettingsService {
     }
 
     /// Keeps the changes of these dead sessions.
-    pub fn keep_dead(&self, sessions: Vec<String>) -> Result<(), JournalError> {
-        let boot = self.boot()?;
-        sessions.into_iter().try_for_each(|session| {
-            let time = (self.clock)();
-            self.journal.append(&Record { time, boot: boot.to_owned(), session, event: Event::Keep })
+    pub fn keep_dead(&self, sessions: &[String]) -> Result<(), JournalError> {
+        sessions.iter().try_for_each(|session| self.keep(session, Vec::new()))
+    }
+
+    fn keep(&self, session: &str, files: Vec<String>) -> Result<(), JournalError> {
+        let (time, boot, session) = ((self.clock)(), self.boot()?.to_owned(), session.to_owned());
+        self.journal.append(&Record { time, boot, session, event: Event::Keep { files } })
+    }
+
+    /// Ends the sessions for the files that an undo left to another program: the next start does not try them again.
+    fn leave(&self, sessions: &[&str], report: &Report) -> Result<(), JournalError> {
+        let is_left = |what: &Restored| matches!(what, Restored::ModifiedExternally(_));
+        let left = report.iter().filter(|(_, what)| is_left(what)).map(|(step, _)| step.recorded.clone());
+        let left: Vec<String> = left.collect();
+        if left.is_empty() {
+            return Ok(());
+        }
+        sessions.iter().try_for_each(|session| match self.keep(session, left.clone()) {
+            // The next start tries again.
+            Err(error) if error.is_full() => Ok(()),
+            kept => kept,
         })
     }
 
@@ -286,13 +306,21 @@ impl SettingsGuard {
         Ok(tuner.note(Gain { device, setting: setting.0.to_owned(), old, new, words })?)
     }
 
-    /// Restores everything and ends the session. The next start retries files that could not be restored.
+    /// Restores everything and ends the session. The next start retries files that could not be restored; those that
+    /// another program changed meanwhile are its own from now on.
     ///
     /// # Errors
     /// As for [`Self::restore`].
     pub fn end(mut self) -> Result<Report, TuneError> {
+        self.finish()
+    }
+
+    fn finish(&mut self) -> Result<Report, TuneError> {
         let report = self.restore();
         if let Some(tuner) = self.tuner.take() {
+            if let Ok(report) = &report {
+                self.service.leave(&[tuner.session()], report)?;
+            }
             tuner.close()?;
         }
         report
@@ -301,11 +329,8 @@ impl SettingsGuard {
 
 impl Drop for SettingsGuard {
     fn drop(&mut self) {
-        if self.tuner.is_some() {
-            // The next start restores the rest.
-            let _ = self.restore();
-            let _ = self.tuner.take().map(Tuner::close);
-        }
+        // The next start restores the rest.
+        let _ = self.finish();
     }
 }
 
@@ -367,6 +392,26 @@ mod tests {
                 .is_some_and(|gain| gain.words.starts_with("0.5"))
         );
         assert_eq!(change_log.gain(&device, "scheduler", "none"), None);
+    }
+
+    #[test]
+    fn a_value_that_another_program_set_is_its_own_once_the_experiment_has_ended() {
+        let service = service();
+        let guard = service.guard().unwrap();
+        let made = guard
+            .set(&[wanted("nvme0n1", "nomerges", "2"), wanted("nvme0n1", "scheduler", "mq-deadline")])
+            .unwrap();
+        let file = |id: &str| made.iter().find(|(change, _)| change.setting.0 == id).unwrap().0.file.clone();
+        service.actuator.write(&file("nomerges"), "1").unwrap();
+        let report = guard.end().unwrap();
+        let left = report.iter().filter(|(_, what)| matches!(what, Restored::ModifiedExternally(_)));
+        assert_eq!(left.map(|(step, _)| step.setting.as_str()).collect::<Vec<_>>(), ["nomerges"]);
+        assert_eq!(service.actuator.read(&file("nomerges")).unwrap(), "1");
+        assert_eq!(service.actuator.read(&file("scheduler")).unwrap(), "none");
+        assert!(service.change_log().unwrap().sessions.is_empty(), "no session is left to be undone");
+        let tuner = service.open(Purpose::Command).unwrap();
+        let again = service.undo(&tuner, &Which::All, false).unwrap();
+        assert!(matches!(again[0].1, Restored::ModifiedExternally(_)), "{again:?}");
     }
 
     #[test]

@@ -323,7 +323,7 @@ impl<'a> Tuner<'a> {
 
     /// Ends the session and keeps its changes.
     pub fn keep(self) -> Result<(), TuneError> {
-        match self.record(Event::Keep) {
+        match self.record(Event::Keep { files: Vec::new() }) {
             // Nothing of this session is left to keep.
             Err(error) if error.is_full() && self.unrecorded.borrow().is_some() => return Ok(()),
             Err(JournalError::File { path, error }) => {

@@ -61,7 +61,7 @@ fn kept<'a>(records: &'a [Record], boot: &str, is_living: impl Fn(&str) -> bool)
     let gains = last_gains(records);
     let stays = |index: usize, record: &Record| match &record.event {
         Event::Measured(_) => gains.contains(&index),
-        Event::Open { .. } | Event::Keep | Event::Close => {
+        Event::Open { .. } | Event::Keep { .. } | Event::Close => {
             record.boot == boot && (sessions.contains(record.session.as_str()) || is_living(&record.session))
         }
         Event::Change { .. } | Event::Result { .. } | Event::Undone { .. } => counts(index, record),
@@ -89,7 +89,7 @@ fn files(event: &Event) -> Vec<&str> {
             std::iter::once(file.as_str()).chain(affected.iter().map(|a| a.file.as_str())).collect()
         }
         Event::Undone { file, .. } => vec![file],
-        Event::Open { .. } | Event::Measured(_) | Event::Keep | Event::Close => Vec::new(),
+        Event::Open { .. } | Event::Measured(_) | Event::Keep { .. } | Event::Close => Vec::new(),
     }
 }
 
@@ -185,7 +185,7 @@ mod tests {
         });
         prop_oneof![
             4 => change, 4 => result, 4 => undone, 1 => gain,
-            1 => Just(Event::Open { purpose: Purpose::Screen, pid: 1 }), 1 => Just(Event::Keep), 1 => Just(Event::Close),
+            1 => Just(Event::Open { purpose: Purpose::Screen, pid: 1 }), 1 => prop::collection::vec(file(), 0..2).prop_map(|files| Event::Keep { files }), 1 => Just(Event::Close),
         ]
     }
 

@@ -42,6 +42,8 @@ pub struct Contents {
     pub damaged: Vec<Damage>,
     /// The number of further damaged lines.
     pub more_damaged: usize,
+    /// The number of a last line torn by a kill before its change was made.
+    pub torn: Option<usize>,
 }
 
 impl Contents {
@@ -51,8 +53,8 @@ impl Contents {
     }
 }
 
-/// Parses a journal. A last line without an end was torn by a kill before its change was made, and is skipped; any other
-/// invalid line is damaged. Zeros, which a loss of power leaves, are no part of the record behind them.
+/// Parses a journal. A last line without an end was torn by a kill before its change was made; any other invalid line is
+/// damaged. Zeros, which a loss of power leaves, are no part of the record behind them.
 pub fn parse(content: &[u8]) -> Contents {
     // A slice has no errors.
     read(content).unwrap_or_default()
@@ -67,6 +69,7 @@ pub(super) fn read(mut content: impl BufRead) -> io::Result<Contents> {
         number += 1;
         let (record, why) = line.parsed();
         contents.records.extend(record);
+        contents.torn = line.is_torn().then_some(number);
         let Some(why) = why else { continue };
         if contents.damaged.len() < NAMED {
             let has_change = line.has(b"/sys/") || line.has(b"\"change\"");
@@ -129,13 +132,12 @@ impl Line {
 
     /// Its record, and why it is damaged; neither for an empty or torn line.
     pub fn parsed(&self) -> (Option<Record>, Option<String>) {
-        let end = self.bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
-        let whole = &self.bytes[..end];
-        let has_zeros = self.has_zeros || end < self.bytes.len();
+        let whole = self.whole();
+        let has_zeros = self.has_zeros || whole.len() < self.bytes.len();
         if whole.trim_ascii().is_empty() {
             return (None, has_zeros.then(|| "zeros".to_owned()));
         }
-        if !self.has_end && !has_zeros && is_torn(whole) {
+        if self.is_torn() {
             return (None, None);
         }
         if self.is_cut {
@@ -147,6 +149,18 @@ impl Line {
             }
             Err(error) => (None, Some(error.to_string())),
         }
+    }
+
+    /// Whether a kill left it without its end.
+    fn is_torn(&self) -> bool {
+        let has_zeros = self.has_zeros || self.whole().len() < self.bytes.len();
+        !self.has_end && !has_zeros && is_torn(&self.bytes)
+    }
+
+    /// Without zeros behind it.
+    fn whole(&self) -> &[u8] {
+        let end = self.bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
+        &self.bytes[..end]
     }
 
     fn has(&self, word: &[u8]) -> bool {
