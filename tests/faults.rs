@@ -158,6 +158,26 @@ fn little_locked_memory_and_few_descriptors_are_named_or_refused() {
     assert!(said.contains("EMFILE") && said.contains("raise `ulimit -n`"), "{said}");
 }
 
+#[test]
+fn a_sheet_that_cannot_read_the_stored_runs_is_printed_and_names_them() {
+    let scene = Scene::new();
+    let state = scene.folder.path().join("state");
+    let sheet = |limit: &str, more: &[&str]| {
+        let mut command = Command::new("sh");
+        command.args(["-c", &format!("{limit}; exec \"$@\""), "sh", env!("CARGO_BIN_EXE_iodyno"), "sheet"]);
+        command.args(more).env("IODYNO_STATE_DIR", &state).stdin(Stdio::null()).output().unwrap()
+    };
+    document(&scene.limited("true", &[], false));
+    assert!(sheet("true", &[]).status.success());
+    let output = sheet("ulimit -n 4", &[]);
+    assert_eq!(output.status.code(), Some(2), "{}", text(&output));
+    assert!(String::from_utf8_lossy(&output.stdout).contains("Kernel and versions"));
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(said.contains("/runs: Too many open files: the sheet lacks runs and experiments; "), "{said}");
+    let machine = sheet("ulimit -n 4", &["--only", "machine"]);
+    assert!(machine.status.success(), "it needs no runs: {}", text(&machine));
+}
+
 /// Starts a test, does something to what it reads, and waits for its end.
 fn during(file: &Path, state: &Path, fault: impl FnOnce()) -> Output {
     let words = ["bench", "--runtime", "8", "--ramp_time", "0", "--json", "--filename"];

@@ -3,6 +3,7 @@
 use std::{
     ffi::OsString,
     io::{self, Write},
+    os::fd::AsFd,
     process::ExitCode,
 };
 
@@ -10,6 +11,8 @@ use clap::{
     CommandFactory,
     error::{ContextKind, ContextValue, ErrorKind},
 };
+use rustix::fs::{FileType, fstat};
+use signal_hook::consts::SIGHUP;
 
 use super::CommandLine;
 use crate::{model::Failed, runtime::access, text::Label};
@@ -54,6 +57,8 @@ pub(crate) enum Failure {
     Said(Complaint),
     /// The reader of standard output is gone: no message, exit status 0.
     ClosedPipe,
+    /// Its terminal is gone, often before SIGHUP arrives: no message, the exit status of that signal.
+    HungUp,
 }
 
 impl Complaint {
@@ -82,9 +87,15 @@ impl Failure {
     pub(super) fn from_stdout(error: &io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::BrokenPipe => Self::ClosedPipe,
+            _ if error.raw_os_error() == Some(libc::EIO) && is_character_device(io::stdout()) => Self::HungUp,
             _ => Self::Said(Complaint::new("standard output", words(error), "write somewhere else")),
         }
     }
+}
+
+/// Whether it is a terminal, or was one: a closed terminal no longer answers as one.
+fn is_character_device(file: impl AsFd) -> bool {
+    fstat(file).is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::CharacterDevice)
 }
 
 impl<E: Into<anyhow::Error>> From<E> for Failure {
@@ -122,6 +133,7 @@ pub(super) fn exit(outcome: Result<ExitCode, Failure>) -> ExitCode {
     match outcome {
         Ok(status) => status,
         Err(Failure::ClosedPipe) => ExitCode::SUCCESS,
+        Err(Failure::HungUp) => Status::Stopped(u8::try_from(SIGHUP).unwrap_or_default()).into(),
         Err(Failure::Said(complaint)) => {
             // An error of standard error cannot be reported.
             let _ = writeln!(io::stderr(), "iodyno: {complaint}");

@@ -1,6 +1,6 @@
 //! `iodyno sheet`: the summary for a forum post.
 
-use std::sync::Arc;
+use std::{io, sync::Arc};
 
 use clap::{Args, ValueEnum};
 
@@ -100,7 +100,7 @@ pub(super) fn run(args: &SheetArgs, origin: &Origin) -> Result<Status, Failure> 
     let service = startup::settings(origin, &root);
     // A journal that cannot be read was reported before.
     let change_log = service.as_ref().and_then(|service| service.change_log().ok()).unwrap_or_default();
-    let results = results(args, origin, service.as_ref(), &root, &read)?;
+    let (results, unread) = results(args, origin, service.as_ref(), &root, &read)?;
     let dossier = Dossier::new(&Material {
         mode: &startup::mode(origin),
         machine: &read.machine,
@@ -116,17 +116,23 @@ pub(super) fn run(args: &SheetArgs, origin: &Origin) -> Result<Status, Failure> 
     if !args.only.is_empty() {
         choice.parts = args.only.iter().copied().collect();
     }
-    print(&args.format.printed(|format| sheet::text(&dossier, &choice, format)))
+    print(&args.format.printed(|format| sheet::text(&dossier, &choice, format)))?;
+    let shows = |part| choice.parts.contains(&part);
+    let needs_results = [Part::Runs, Part::Experiments, Part::Commands].into_iter().any(shows);
+    match unread.filter(|_| needs_results) {
+        Some(unread) => Err(unread.into()),
+        None => Ok(Status::Done),
+    }
 }
 
-/// Stored results of this boot, or simulated ones.
+/// Stored results of this boot, or simulated ones; and why stored ones cannot be read.
 fn results(
     args: &SheetArgs,
     origin: &Origin,
     service: Option<&Arc<SettingsService>>,
     root: &Arc<dyn SysRoot>,
     read: &MachineRead,
-) -> Result<Kept, Failure> {
+) -> Result<(Kept, Option<Complaint>), Failure> {
     if args.simulate {
         if !origin.is_demo() {
             let fix = "run `iodyno bench`, then print the sheet";
@@ -134,17 +140,27 @@ fn results(
         }
         let experiments = service.and_then(|service| simulated_experiment(service, root, read));
         let experiments = experiments.into_iter().collect();
-        return Ok(Kept { runs: simulated_runs(read)?, experiments, foreign: 0 });
+        return Ok((Kept { runs: simulated_runs(read)?, experiments, foreign: 0 }, None));
     }
     if !origin.is_live() {
-        return Ok(Kept::default());
+        return Ok((Kept::default(), None));
     }
-    let kept = recall(&read.machine, args.runs).unwrap_or_else(|HistoryError { path, error, .. }| {
-        say(&format!("{}: {}; the sheet lacks runs and experiments", path.display(), words(&error)));
-        Kept::default()
-    });
-    kept.note().iter().for_each(|note| say(note));
-    Ok(kept)
+    match recall(&read.machine, args.runs) {
+        Ok(kept) => {
+            kept.note().iter().for_each(|note| say(note));
+            Ok((kept, None))
+        }
+        // Another user's folder has no results of this one.
+        Err(HistoryError { path, error, .. }) if error.kind() == io::ErrorKind::PermissionDenied => {
+            say(&format!("{}: {}; the sheet lacks runs and experiments", path.display(), words(&error)));
+            Ok((Kept::default(), None))
+        }
+        Err(HistoryError { path, error, .. }) => {
+            let wrong = format!("{}: the sheet lacks runs and experiments", words(&error));
+            let fix = "check the file, or leave these parts out with --only";
+            Ok((Kept::default(), Some(Complaint::new(path.to_string_lossy(), wrong, fix))))
+        }
+    }
 }
 
 /// A test of large reads and one of small reads, each of all hardware drives at once.
