@@ -63,6 +63,52 @@ fn attribute_files_of_16_mib_are_refused_unread() {
     assert!(run(256, &["capture", "--sysroot", base]).status.success());
 }
 
+/// A folder of a machine with one drive.
+fn machine(folder: &Path) -> std::path::PathBuf {
+    let base = folder.join("machine");
+    fs::create_dir_all(base.join("sys/block/sda")).unwrap();
+    fs::create_dir_all(base.join("proc/self")).unwrap();
+    fs::write(base.join("sys/block/sda/size"), "2048\n").unwrap();
+    fs::write(base.join("sys/block/sda/dev"), "8:0\n").unwrap();
+    base
+}
+
+#[test]
+fn texts_of_16_mib_are_refused_unread_and_named_in_one_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let base = machine(folder.path());
+    fs::write(base.join("proc/cmdline"), "quiet db_password=hunter2 ".repeat(640_000)).unwrap();
+    fs::create_dir_all(base.join("sys/class/dmi/id")).unwrap();
+    for file in ["board_name", "bios_version", "product_name"] {
+        fs::write(base.join("sys/class/dmi/id").join(file), "x".repeat(1 << 20)).unwrap();
+    }
+    let began = std::time::Instant::now();
+    let output = run(64, &["capture", "--sysroot", base.to_str().unwrap()]);
+    assert!(output.status.success(), "{}", said(&output));
+    assert!(began.elapsed().as_secs() < 10, "{:?}", began.elapsed());
+    let line = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(
+        line,
+        "iodyno: /proc/cmdline, and 3 more: longer than such a file or folder can be; not read\n"
+    );
+}
+
+#[test]
+fn tables_of_more_bytes_than_a_machine_has_end_the_capture_with_their_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let base = machine(folder.path());
+    for file in ["proc/self/mountinfo", "proc/interrupts", "proc/stat"] {
+        let line = "25 1 8:0 / /srv/x rw - ext4 /dev/sda rw\n";
+        fs::write(base.join(file), line.repeat((15 << 20) / line.len())).unwrap();
+    }
+    let output = run(512, &["capture", "--sysroot", base.to_str().unwrap()]);
+    assert_eq!(output.status.code(), Some(2), "{}", said(&output));
+    assert!(output.stdout.is_empty());
+    let line = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(line.starts_with("iodyno: /proc/") && line.lines().count() == 1, "{line}");
+    assert!(line.contains("more than 32 MiB"), "{line}");
+}
+
 #[test]
 fn folders_of_twenty_thousand_names_take_little_memory() {
     let folder = tempfile::tempdir().unwrap();

@@ -27,7 +27,7 @@ use crate::{
     redact::capture_text,
     source::{
         self,
-        capture::{MAGIC, Recorder, format::MOST_TEXT},
+        capture::{MAGIC, MOST_RECORDED, Recorder, format::MOST_TEXT},
         origin::Origin,
     },
 };
@@ -45,10 +45,23 @@ pub(super) fn run(origin: &Origin, args: &CaptureArgs) -> Result<Status, Failure
     let root = origin.open()?;
     let recorder = Recorder::new(root.as_ref());
     let (machine, _) = source::read_machine(&recorder);
-    for cut in &machine.cuts {
+    source::counters::read(&recorder);
+    if let Some(path) = recorder.excess() {
+        let most = MOST_RECORDED >> 20;
+        let wrong = format!("with it the files of this machine have more than {most} MiB; none has so many");
+        return Err(Complaint::new(path, wrong, "look for files of unusual size").into());
+    }
+    let long = recorder.too_long();
+    for cut in machine.cuts.iter().filter(|cut| !long.iter().any(|path| **path == *cut.path)) {
         say(&format!("{}: {}", cut.path, cut.reason));
     }
-    source::counters::read(&recorder);
+    if let Some((first, others)) = long.split_first() {
+        let more = match others.len() {
+            0 => String::new(),
+            more => format!(", and {more} more"),
+        };
+        say(&format!("{first}{more}: longer than such a file or folder can be; not read"));
+    }
     let text = capture_text(recorder.into_recorded(), args.with_serials);
     if text.len() > MOST_TEXT {
         let wrong = format!(

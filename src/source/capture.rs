@@ -4,12 +4,15 @@ pub mod format;
 
 use std::{
     collections::BTreeMap,
-    sync::{Mutex, PoisonError},
+    sync::{Mutex, MutexGuard, PoisonError},
 };
 
 pub(crate) use format::CaptureError;
 
 use super::root::{RootError, SysRoot};
+
+/// Maximum bytes of all contents that a recorder keeps. A machine of 512 drives and 512 CPUs has about 16 MiB.
+pub(crate) const MOST_RECORDED: usize = 32 << 20;
 
 /// Answers of a root, by path.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -91,18 +94,67 @@ impl SysRoot for TextRoot {
 pub struct Recorder<'a> {
     inner: &'a dyn SysRoot,
     answers: Mutex<BTreeMap<String, Answers>>,
+    total: Mutex<Total>,
+}
+
+/// The bytes of recorded contents.
+#[derive(Debug, Default)]
+struct Total {
+    bytes: usize,
+    /// The file that exceeded [`MOST_RECORDED`]. Nothing is read after it.
+    excess: Option<String>,
 }
 
 impl<'a> Recorder<'a> {
     /// Records the answers of `inner`.
     pub fn new(inner: &'a dyn SysRoot) -> Self {
-        Self { inner, answers: Mutex::default() }
+        Self { inner, answers: Mutex::default(), total: Mutex::default() }
+    }
+
+    /// The file whose content was one too many: the answers are not those of a machine, and lack all that was read later.
+    pub fn excess(&self) -> Option<String> {
+        self.total().excess.clone()
+    }
+
+    fn total(&self) -> MutexGuard<'_, Total> {
+        self.total.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A content, unless there are too many bytes.
+    fn counted(
+        &self,
+        path: &str,
+        read: impl FnOnce() -> Result<Vec<u8>, RootError>,
+    ) -> Result<Vec<u8>, RootError> {
+        let full = || RootError::Errno(libc::EFBIG);
+        if self.total().excess.is_some() {
+            return Err(full());
+        }
+        let content = read()?;
+        let mut total = self.total();
+        total.bytes = total.bytes.saturating_add(content.len());
+        if total.bytes > MOST_RECORDED {
+            total.excess.get_or_insert_with(|| path.to_owned());
+            return Err(full());
+        }
+        Ok(content)
     }
 
     /// The answers so far.
     pub fn recorded(&self) -> Capture {
         let answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner).clone();
         Capture { notes: Vec::new(), answers }
+    }
+
+    /// The paths of files and folders that are longer than such a one can be, sorted.
+    pub fn too_long(&self) -> Vec<String> {
+        let is_long = |error: &RootError| *error == RootError::Errno(libc::EFBIG);
+        let answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
+        let long = answers.iter().filter(|(_, answers)| {
+            answers.read.as_ref().is_some_and(|read| read.as_ref().is_err_and(is_long))
+                || answers.list.as_ref().is_some_and(|list| list.as_ref().is_err_and(is_long))
+        });
+        long.map(|(path, _)| path.clone()).collect()
     }
 
     /// The answers, when nothing more is asked.
@@ -135,11 +187,15 @@ impl<'a> Recorder<'a> {
 
 impl SysRoot for Recorder<'_> {
     fn read(&self, path: &str) -> Result<Vec<u8>, RootError> {
-        self.answer(path, |answers| &mut answers.read, |path| self.inner.read(path))
+        self.answer(path, |answers| &mut answers.read, |path| self.counted(path, || self.inner.read(path)))
     }
 
     fn read_start(&self, path: &str, most: usize) -> Result<Vec<u8>, RootError> {
-        self.answer(path, |answers| &mut answers.read, |path| self.inner.read_start(path, most))
+        self.answer(
+            path,
+            |answers| &mut answers.read,
+            |path| self.counted(path, || self.inner.read_start(path, most)),
+        )
     }
 
     fn link(&self, path: &str) -> Result<String, RootError> {

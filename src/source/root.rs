@@ -91,15 +91,29 @@ pub(crate) fn most_names(path: &str) -> usize {
 }
 
 /// Maximum length of the file at `path`. An attribute of sysfs is a page at most (fs/sysfs/file.c), and pages have up to
-/// 64 KiB.
+/// 64 KiB. Of the files in /proc only tables grow with the machine.
 pub(crate) fn most_bytes(path: &str) -> usize {
     const PAGE: usize = 64 << 10;
     const TEXT: usize = 1 << 20;
+    const TABLES: [&str; 10] = [
+        "interrupts",
+        "stat",
+        "cpuinfo",
+        "mountinfo",
+        "mounts",
+        "diskstats",
+        "partitions",
+        "swaps",
+        "kallsyms",
+        "maps",
+    ];
     if path.starts_with("/sys/firmware/") {
         TEXT
     } else if path.starts_with("/sys/") || path.starts_with("/ioctl/") {
         PAGE
-    } else if path.starts_with("/proc/") || path.starts_with("/probe/") {
+    } else if path.starts_with("/proc/") {
+        if TABLES.contains(&file_name(path)) { MOST_BYTES } else { PAGE }
+    } else if path.starts_with("/probe/") {
         MOST_BYTES
     } else {
         TEXT

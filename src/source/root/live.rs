@@ -195,6 +195,8 @@ mod tests {
         for (path, most) in [
             ("/sys/block/sda/queue/scheduler", 64 << 10),
             ("/proc/interrupts", MOST_BYTES),
+            ("/proc/cmdline", 64 << 10),
+            ("/proc/7/cmdline", 64 << 10),
             ("/etc/udev/rules.d/60.rules", 1 << 20),
         ] {
             assert_eq!(most_bytes(path), most);
