@@ -151,7 +151,7 @@ fn lba_group(machine: &Machine, found: &[Formats]) -> Detection {
     };
     let title = format!("{} {} 512 B blocks; {verdict}", names(&drives), verb(&drives, "uses", "use"));
     let proofs = found.iter().flat_map(|(drive, (now, other))| {
-        let path = drive.nvme.as_ref().map_or("", |nvme| nvme.namespace.path());
+        let path = drive.nvme.as_ref().map(|nvme| nvme.namespace.path()).unwrap_or_default();
         [(now, "in use"), (other, "offered")].map(|(format, state)| {
             let value = format!(
                 "LBA format {}: {} B data, {} B metadata, relative performance {} ({}), {state}",
@@ -161,7 +161,7 @@ fn lba_group(machine: &Machine, found: &[Formats]) -> Detection {
                 format.relative_performance,
                 word(format)
             );
-            Evidence::new(path, value)
+            Evidence::new(&*path, value)
         })
     });
     Detection::new(severity, title)
@@ -239,7 +239,7 @@ fn hot(inputs: &Inputs, drive: &Drive) -> Option<Detection> {
     let of = limit.map_or_else(String::new, |limit| format!(" of {limit:.0} °C"));
     let during = if throttled.is_empty() { "" } else { "; during the test " };
     let title = format!("{}: {now:.0} °C{of}{during}{}", drive.name, throttled.join(", "));
-    let log = drive.nvme.as_ref().map_or("", |nvme| nvme.smart.path());
+    let log = drive.nvme.as_ref().map(|nvme| nvme.smart.path()).unwrap_or_default();
     let degrees = |reading: &Reading<f64>| {
         reading.get().map(|celsius| Evidence::at(reading, format!("{celsius:.0} °C")))
     };
@@ -248,7 +248,7 @@ fn hot(inputs: &Inputs, drive: &Drive) -> Option<Detection> {
         Detection::new(severity, title)
             .about([Subject::drive(drive)])
             .with_evidence(proofs)
-            .with_evidence(throttled.into_iter().map(|what| Evidence::new(log, what))),
+            .with_evidence(throttled.into_iter().map(|what| Evidence::new(&*log, what))),
     )
 }
 

@@ -294,7 +294,7 @@ impl Evidence {
 
     /// A value from the path of a reading.
     pub(crate) fn at<T>(reading: &Reading<T>, value: impl Into<String>) -> Self {
-        Self::new(&**reading.path(), value)
+        Self::new(&*reading.path(), value)
     }
 
     /// `None` if the reading has no value.

@@ -124,7 +124,7 @@ fn unmoved(inputs: &Inputs, drive: &Drive) -> Option<Detection> {
     Some(
         Detection::new(Severity::Info, title)
             .about([Subject::drive(drive)])
-            .with_evidence([Evidence::new(&**log, format!("{celsius} °C before and during the test"))])
+            .with_evidence([Evidence::new(&*log, format!("{celsius} °C before and during the test"))])
             .with_gain(super::Gain::words("unknown", ""))
             .fill(
                 "remedy",
@@ -166,7 +166,7 @@ fn errors(inputs: &Inputs, drive: &Drive) -> Option<Detection> {
     let path = inputs.machine.driver_messages.path();
     let newest = messages.iter().rev().take(MOST_MESSAGES).map(|message| {
         let at = message.at.map_or_else(String::new, |at| format!("[{:.1} s] ", at.as_secs_f64()));
-        Evidence::new(&**path, format!("{at}{}: {}", message.controller, message.text))
+        Evidence::new(&*path, format!("{at}{}: {}", message.controller, message.text))
     });
     let counters = counted.iter().filter_map(|(name, _)| Evidence::of(nvme.diagnostics.get(*name)?));
     let log = nvme.smart.path();
@@ -175,6 +175,6 @@ fn errors(inputs: &Inputs, drive: &Drive) -> Option<Detection> {
             .about([Subject::drive(drive)])
             .with_evidence(counters)
             .with_evidence(newest)
-            .with_evidence(grown.into_iter().map(|what| Evidence::new(&**log, what))),
+            .with_evidence(grown.into_iter().map(|what| Evidence::new(&*log, what))),
     )
 }

@@ -89,8 +89,8 @@ pub(super) fn retrained(inputs: &Inputs, links: &[(NodeIndex, Pair)]) -> Option<
         let port = machine.pci.node(*child).parent;
         for NodeIndex(end) in port.into_iter().chain([*child]) {
             if let Some(link) = &mut machine.pci.nodes[end].link {
-                link.speed = Reading::known(link.speed.path().clone(), *speed);
-                link.width = Reading::known(link.width.path().clone(), *width);
+                link.speed = Reading::known(link.speed.path(), *speed);
+                link.width = Reading::known(link.width.path(), *width);
             }
         }
     }

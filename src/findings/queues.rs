@@ -333,7 +333,7 @@ fn hw_sectors_below_mdts(inputs: &Inputs) -> Vec<Detection> {
     let detection = |((kib, mdts, cause), found): ((u64, u64, Between), Vec<Proven>)| {
         let drives = drives(&found);
         let identity = drives.first().and_then(|drive| drive.nvme.as_ref()).map(|nvme| nvme.identity.path());
-        let extra = identity.map(|path| Evidence::new(&**path, format!("MDTS {mdts} KiB")));
+        let extra = identity.map(|path| Evidence::new(&*path, format!("MDTS {mdts} KiB")));
         let title = format!("{}: max request {kib} KiB, drive {mdts} KiB", names(&drives));
         let (remedy, risk) = cause.remedy();
         Some(

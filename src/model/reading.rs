@@ -1,6 +1,6 @@
 //! [`Reading`]: a value with its path, or the reason why it is missing.
 
-use std::{cell::RefCell, sync::Arc};
+use std::{cell::RefCell, collections::HashSet, hash::Hash, sync::Arc};
 
 use serde::Serialize;
 
@@ -10,12 +10,21 @@ use crate::text::{Label, is_harmless};
 /// `/sys/.../config LnkSta`), or why it is missing. A missing value is never zero.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reading<T> {
-    path: Arc<str>,
-    value: Result<T, Missing>,
+    path: Path,
+    value: Result<T, Arc<Missing>>,
+}
+
+/// A path in two pointers: a machine has some ten thousand readings, each with its own path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Path {
+    /// With its slash; shared by the readings of a device.
+    folder: Arc<Box<str>>,
+    /// Shared by the readings of a kind.
+    name: Arc<Box<str>>,
 }
 
 /// A problem without its path, which is the reading's: most readings of an opened text are missing.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq, Hash)]
 struct Missing {
     reason: Arc<str>,
     kind: ProblemKind,
@@ -49,7 +58,7 @@ pub struct Problem {
 
 impl Problem {
     pub(crate) fn new(kind: ProblemKind, path: impl Into<Arc<str>>, reason: impl Into<Arc<str>>) -> Self {
-        Self { path: neutral(path.into()), reason: shared(neutral(reason.into())), kind }
+        Self { path: neutral(path.into()), reason: neutral(reason.into()), kind }
     }
 }
 
@@ -58,34 +67,54 @@ fn neutral(text: Arc<str>) -> Arc<str> {
     if text.chars().all(is_harmless) { text } else { Label::new(&text).as_str().into() }
 }
 
-/// Thousands of readings are missing for a handful of reasons: one that was given lately is used again.
-fn shared(reason: Arc<str>) -> Arc<str> {
-    const MOST: usize = 16;
-    thread_local! {
-        static LATELY: RefCell<Vec<Arc<str>>> = const { RefCell::new(Vec::new()) };
+thread_local! {
+    static WORDS: RefCell<HashSet<Arc<Box<str>>>> = RefCell::default();
+    static REASONS: RefCell<HashSet<Arc<Missing>>> = RefCell::default();
+}
+
+/// What was given lately is used again: readings have few folders at a time, few names and few reasons.
+fn shared<T: Hash + Eq>(lately: &mut HashSet<Arc<T>>, new: T) -> Arc<T> {
+    const MOST: usize = 1024;
+    if let Some(known) = lately.get(&new) {
+        return known.clone();
     }
-    LATELY.with_borrow_mut(|lately| {
-        if let Some(at) = lately.iter().position(|known| *known == reason) {
-            lately[..=at].rotate_right(1);
-            return lately[0].clone();
-        }
-        lately.truncate(MOST - 1);
-        lately.insert(0, reason.clone());
-        reason
-    })
+    if lately.len() >= MOST {
+        lately.clear();
+    }
+    let new = Arc::new(new);
+    lately.insert(new.clone());
+    new
+}
+
+impl Path {
+    fn new(path: &str) -> Self {
+        let (folder, name) = path.split_at(path.rfind('/').map_or(0, |slash| slash + 1));
+        let word = |word: &str| WORDS.with_borrow_mut(|lately| shared(lately, word.into()));
+        Self { folder: word(folder), name: word(name) }
+    }
+
+    fn whole(&self) -> Arc<str> {
+        [&**self.folder, &**self.name].concat().into()
+    }
+}
+
+impl Missing {
+    fn shared(kind: ProblemKind, reason: Arc<str>) -> Arc<Self> {
+        REASONS.with_borrow_mut(|lately| shared(lately, Self { reason, kind }))
+    }
 }
 
 impl<T> From<Problem> for Reading<T> {
     fn from(problem: Problem) -> Self {
         let Problem { path, reason, kind } = problem;
-        Self { path, value: Err(Missing { reason, kind }) }
+        Self { path: Path::new(&path), value: Err(Missing::shared(kind, reason)) }
     }
 }
 
 impl<T> Reading<T> {
     /// A value read at `path`.
-    pub fn known(path: impl Into<Arc<str>>, value: T) -> Self {
-        Self { path: path.into(), value: Ok(value) }
+    pub fn known(path: impl AsRef<str>, value: T) -> Self {
+        Self { path: Path::new(path.as_ref()), value: Ok(value) }
     }
 
     /// A value that this machine does not have.
@@ -104,8 +133,8 @@ impl<T> Reading<T> {
     }
 
     /// The path it was read from.
-    pub fn path(&self) -> &Arc<str> {
-        &self.path
+    pub fn path(&self) -> Arc<str> {
+        self.path.whole()
     }
 
     /// The value, if it is known.
@@ -133,8 +162,8 @@ impl<T> Reading<T> {
 
     /// The reason when there is no value.
     pub fn problem(&self) -> Option<Problem> {
-        let Missing { reason, kind } = self.value.as_ref().err()?;
-        Some(Problem { path: neutral(self.path.clone()), reason: reason.clone(), kind: *kind })
+        let Missing { reason, kind } = &**self.value.as_ref().err()?;
+        Some(Problem { path: neutral(self.path()), reason: reason.clone(), kind: *kind })
     }
 
     /// Converts the value.
@@ -146,8 +175,7 @@ impl<T> Reading<T> {
     /// Parses the value further; an `Err` becomes [`ProblemKind::Malformed`] with that text.
     #[must_use]
     pub fn and_then<U>(self, parse: impl FnOnce(T) -> Result<U, String>) -> Reading<U> {
-        let malformed =
-            |why: String| Missing { reason: shared(neutral(why.into())), kind: ProblemKind::Malformed };
+        let malformed = |why: String| Missing::shared(ProblemKind::Malformed, neutral(why.into()));
         let value = self.value.and_then(|value| parse(value).map_err(malformed));
         Reading { path: self.path, value }
     }

@@ -83,7 +83,7 @@ impl Redactor {
     }
 
     fn host(&mut self, host: &mut Host) {
-        let left_out = |reading: &Reading<Label>| Reading::absent(reading.path().clone(), "left out");
+        let left_out = |reading: &Reading<Label>| Reading::absent(reading.path(), "left out");
         host.name = left_out(&host.name);
         host.boot_id = left_out(&host.boot_id);
         let line = |line: Label| Label::new(&arguments::command_line(self, line.as_str()));
@@ -117,7 +117,7 @@ impl Redactor {
         drive.path = self.sweep(&drive.path).into();
         drive.serial =
             drive.serial.clone().map(|serial| Label::new(&self.whole(serial.as_str(), Shape::Text)));
-        drive.wwid = Reading::absent(drive.wwid.path().clone(), "left out");
+        drive.wwid = Reading::absent(drive.wwid.path(), "left out");
         for text in [&mut drive.model, &mut drive.firmware] {
             *text = text.clone().map(|text| Label::new(&self.sweep(text.as_str())));
         }

@@ -75,7 +75,7 @@ impl Reasons {
     /// The value of a reading of an option; `why` is the reason of `None`.
     fn flatten<T: Copy>(&mut self, reading: &Reading<Option<T>>, why: &str) -> Option<T> {
         match reading.value() {
-            Some(None) => self.absent(reading.path().clone(), why),
+            Some(None) => self.absent(reading.path(), why),
             _ => self.take(reading).flatten(),
         }
     }

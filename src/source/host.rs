@@ -89,7 +89,7 @@ fn joined(
     both: impl FnOnce(&Label, &Label) -> String,
 ) -> Reading<Label> {
     match (first.value(), second.value()) {
-        (Some(one), Some(two)) => Reading::known(first.path().clone(), Label::new(&both(one, two))),
+        (Some(one), Some(two)) => Reading::known(first.path(), Label::new(&both(one, two))),
         (None, Some(_)) => second.clone(),
         _ => first,
     }

@@ -193,7 +193,7 @@ fn reportable(error: RootError, path: &str) -> Option<Problem> {
 /// A rules file or a profile that is too long to be read.
 fn cut_of(text: &Reading<String>) -> Option<Line> {
     let is_cut = text.problem().is_some_and(|problem| problem.kind == ProblemKind::Cut);
-    is_cut.then(|| Line::of_cut(text.path(), TOO_LONG))
+    is_cut.then(|| Line::of_cut(&text.path(), TOO_LONG))
 }
 
 /// Trimmed lines with their numbers; a backslash at the end continues a line.

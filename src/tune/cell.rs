@@ -46,7 +46,7 @@ impl Cell {
             choices: choices(row, values.first().copied()),
             found: readings
                 .iter()
-                .find_map(|reading| change_log.found(reading.path()))
+                .find_map(|reading| change_log.found(&reading.path()))
                 .map(|found| Label::new(found).to_string()),
             default: default_of(machine, device, row),
             set_by: set_by(machine, device, row),

@@ -203,7 +203,7 @@ fn file_now(entry: &Entry, machine: &Machine) -> Result<Place, Restored> {
         let (device, moved) = device_now(&entry.device, machine)?;
         ((row.read)(machine, &device), moved)
     };
-    let own = |reading: &&Reading<Value>| **reading.path() == *entry.file;
+    let own = |reading: &&Reading<Value>| *reading.path() == *entry.file;
     let reading = match (readings.iter().find(own), readings.as_slice()) {
         (Some(reading), _) => reading,
         // A device with a new name: the setting's only file is this one.

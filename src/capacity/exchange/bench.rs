@@ -85,13 +85,13 @@ impl Bench {
                 .collect();
             let port = &mut self.tree.nodes[*at];
             if let Some(link) = &mut port.link {
-                link.max_speed = Reading::known(link.max_speed.path().clone(), speed);
+                link.max_speed = Reading::known(link.max_speed.path(), speed);
                 link::unplug(link);
             }
             if let Some(mut express) = port.express.get() {
                 express.max_speed = Some(speed);
                 express.target_speed = Some(speed);
-                port.express = Reading::known(port.express.path().clone(), express);
+                port.express = Reading::known(port.express.path(), express);
             }
             for (child, today) in children.iter().zip(&links) {
                 self.settle(NodeIndex(*at), *child, today);
@@ -129,7 +129,7 @@ impl Bench {
                 break;
             };
             if let (Some(link), Some(width)) = (&mut self.tree.nodes[port.0].link, width) {
-                link.max_width = Reading::known(link.max_width.path().clone(), width);
+                link.max_width = Reading::known(link.max_width.path(), width);
             }
             if let Some(parent) = parent {
                 self.tree.nodes[parent.0].children.push(port);
@@ -156,7 +156,7 @@ impl Bench {
         })?;
         let like = &self.tree.nodes[slot.ports[0].0];
         let mut port = PciNode { address: NodeAddress::Device(free), children: Vec::new(), ..like.clone() };
-        port.cooling = Reading::absent(port.cooling.path().clone(), "a port that is not there yet");
+        port.cooling = Reading::absent(port.cooling.path(), "a port that is not there yet");
         port.cooling_path = None;
         if let Some(link) = &mut port.link {
             link::unplug(link);
@@ -191,8 +191,7 @@ impl Bench {
             let node = &mut self.tree.nodes[at.0];
             node.numa_node = numa_node.clone();
             node.local_cpus = local_cpus.clone();
-            node.iommu_group =
-                Reading::absent(node.iommu_group.path().clone(), "known only once it is there");
+            node.iommu_group = Reading::absent(node.iommu_group.path(), "known only once it is there");
             below.extend(&node.children);
         }
     }

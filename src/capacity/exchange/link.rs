@@ -78,15 +78,15 @@ pub(super) fn settle(port: &mut PciNode, device: &mut PciNode, before: &Today) {
     for node in [port, device] {
         if let (Some(mut express), Some(payload)) = (node.express.get(), payload) {
             express.payload = express.payload.and(Some(payload));
-            node.express = Reading::known(node.express.path().clone(), express);
+            node.express = Reading::known(node.express.path(), express);
         }
     }
 }
 
 /// An empty port has no active link.
 pub(super) fn unplug(link: &mut Link) {
-    link.speed = Reading::absent(link.speed.path().clone(), "nothing is plugged in");
-    link.width = Reading::absent(link.width.path().clone(), "nothing is plugged in");
+    link.speed = Reading::absent(link.speed.path(), "nothing is plugged in");
+    link.width = Reading::absent(link.width.path(), "nothing is plugged in");
 }
 
 /// Functions of a device share their port, which shows the highest of their values. A device without a value gets
@@ -96,7 +96,7 @@ fn write<T: Copy + Ord>(reading: &mut Reading<T>, value: Option<T>, is_port: boo
     let own = reading.get();
     if is_port || own.is_some() {
         let value = if is_port { own.map_or(value, |own| own.max(value)) } else { value };
-        *reading = Reading::known(reading.path().clone(), value);
+        *reading = Reading::known(reading.path(), value);
     }
 }
 

@@ -199,14 +199,14 @@ fn formats(drive: &Drive, reasons: &mut Reasons) -> Option<Vec<FormatRow>> {
         index: format.index,
         data_bytes: reasons.or_absent(
             format.data_bytes,
-            path,
+            &path,
             format_args!("LBA format {} has data size 0: not available", format.index),
         ),
         metadata_bytes: format.metadata_bytes,
         relative_performance: format.relative_performance,
         in_use: reasons.or_absent(
             namespace.in_use.map(|in_use| format.index == in_use),
-            path,
+            &path,
             "the text does not say which LBA format is in use",
         ),
     };

@@ -31,7 +31,7 @@ pub(super) fn read<T>(
     show: impl FnOnce(&T) -> String,
 ) -> Option<Fact> {
     use crate::model::ProblemKind::{Absent, Cut, Denied, Malformed};
-    let path = Some(Arc::clone(reading.path()));
+    let path = Some(reading.path());
     if let Some(value) = reading.value() {
         return Some(Fact { path, ..fact(label, show(value)) });
     }

@@ -202,7 +202,7 @@ fn limit_fact(label: &'static str, shared: &Shared, limit: &Limit) -> Fact {
 }
 
 fn lba(drive: &Drive) -> Fact {
-    let path = Some(Arc::clone(drive.queue.logical_block_size.path()));
+    let path = Some(drive.queue.logical_block_size.path());
     let namespace = drive.nvme.as_ref().and_then(|nvme| nvme.namespace.value());
     let others: Vec<String> = namespace
         .into_iter()
@@ -298,7 +298,7 @@ fn about_node(shared: &Shared, index: NodeIndex, row: &Row, facts: &mut Vec<Fact
         facts.push(fact("name", name));
     }
     if let Some(class) = &node.names.class {
-        facts.push(Fact { path: Some(Arc::clone(node.class.path())), ..fact("class", class.to_string()) });
+        facts.push(Fact { path: Some(node.class.path()), ..fact("class", class.to_string()) });
     }
     let figures = Figures::new(shared, row);
     rates(&figures, facts);
@@ -329,7 +329,7 @@ fn slot(figures: &Figures<'_>) -> Option<Fact> {
             .find(|node| node.slot.is_some())
             .map(|node| Arc::from(format!("{}/label", node.path)))
     });
-    let path = Some(of_text.unwrap_or_else(|| Arc::clone(machine.host.slots.path())));
+    let path = Some(of_text.unwrap_or_else(|| machine.host.slots.path()));
     Some(Fact { path, ..fact("slot", figures.slot()?) })
 }
 
@@ -340,7 +340,7 @@ fn no_slot(figures: &Figures<'_>) -> Option<Fact> {
     }
     figures.place_of_link()?;
     let slots = &figures.shared.machine.host.slots;
-    let path = Some(Arc::clone(slots.path()));
+    let path = Some(slots.path());
     let value = match slots.problem() {
         Some(problem) => format!("not available here: {}", problem.reason),
         None => "not named by the firmware".to_owned(),
@@ -364,7 +364,7 @@ fn about_link(figures: &Figures<'_>, facts: &mut Vec<Fact>) {
     };
     let tree = &figures.shared.machine.pci;
     let node = tree.node(index);
-    let path = node.link.as_ref().map(|link| Arc::clone(link.speed.path()));
+    let path = node.link.as_ref().map(|link| link.speed.path());
     let meaning = if state == LinkState::Slow { Meaning::Warning } else { Meaning::Text };
     let idle = if state == LinkState::Idle { ": slower while idle, no fault" } else { "" };
     facts.push(Fact { meaning, path, ..fact("link", format!("{}{idle}", link.sentence())) });
@@ -372,7 +372,7 @@ fn about_link(figures: &Figures<'_>, facts: &mut Vec<Fact>) {
     facts.extend(parent.and_then(|port| target(port, link.most)));
     if let (Some(port), Some(parent)) = (link.port_most, parent) {
         let tail = if link.is_slot_limited() { ", less than the device" } else { "" };
-        let path = parent.link.as_ref().map(|link| Arc::clone(link.max_speed.path()));
+        let path = parent.link.as_ref().map(|link| link.max_speed.path());
         facts.push(Fact { path, ..fact("port", format!("{} {}{tail}", hop::short(port), parent.address)) });
     }
     if let Some(device) = link.device_most.filter(|_| link.is_slot_limited()) {

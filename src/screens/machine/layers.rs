@@ -97,7 +97,7 @@ fn about_array(md: &Md, facts: &mut Vec<Fact>) {
         );
     }
     if let Some(words) = md.sync_words() {
-        let path = Some(md.sync_action.path().clone());
+        let path = Some(md.sync_action.path());
         facts.push(Fact { path, meaning: Meaning::Warning, ..fact("sync", words) });
     }
     if let Some(chunk) = md.chunk.get().filter(|chunk| chunk.0 > 0) {

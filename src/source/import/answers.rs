@@ -3,6 +3,7 @@
 
 use std::{
     collections::{BTreeSet, HashMap, HashSet},
+    hash::Hash,
     sync::Arc,
 };
 
@@ -24,10 +25,10 @@ type File = (Arc<str>, Answer);
 #[derive(Debug)]
 enum Answer {
     List(Box<[String]>),
-    Link(Box<str>),
-    Read(Box<[u8]>),
+    Link(Arc<str>),
+    Read(Arc<[u8]>),
     /// Why it cannot be read.
-    Lack(Box<str>),
+    Lack(Arc<str>),
 }
 
 /// The files while they are made.
@@ -36,20 +37,24 @@ pub(super) struct Answers {
     folders: HashMap<Arc<str>, Vec<File>>,
     lines: HashMap<Arc<str>, Vec<(Arc<str>, u32)>>,
     words: HashSet<Arc<str>>,
+    contents: HashSet<Arc<[u8]>>,
 }
 
 impl Answers {
     /// Of several contents of a file the last counts.
     pub(super) fn read(&mut self, path: &str, content: Vec<u8>) {
-        self.put(path, Answer::Read(content.into()));
+        let content = shared(&mut self.contents, &*content);
+        self.put(path, Answer::Read(content));
     }
 
     pub(super) fn link(&mut self, path: &str, target: String) {
-        self.put(path, Answer::Link(target.into()));
+        let target = self.word(&target);
+        self.put(path, Answer::Link(target));
     }
 
     pub(super) fn lack(&mut self, path: &str, why: String) {
-        self.put(path, Answer::Lack(why.into()));
+        let why = self.word(&why);
+        self.put(path, Answer::Lack(why));
     }
 
     /// Adds names to a folder.
@@ -80,13 +85,21 @@ impl Answers {
     }
 
     fn word(&mut self, word: &str) -> Arc<str> {
-        if let Some(known) = self.words.get(word) {
-            return known.clone();
-        }
-        let new: Arc<str> = word.into();
-        self.words.insert(new.clone());
-        new
+        shared(&mut self.words, word)
     }
+}
+
+/// What thousands of functions and drives have in common is kept once.
+fn shared<T: ?Sized + Hash + Eq>(known: &mut HashSet<Arc<T>>, new: &T) -> Arc<T>
+where
+    for<'a> Arc<T>: From<&'a T>,
+{
+    if let Some(known) = known.get(new) {
+        return known.clone();
+    }
+    let new: Arc<T> = new.into();
+    known.insert(new.clone());
+    new
 }
 
 impl Answer {

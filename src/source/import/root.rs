@@ -28,13 +28,13 @@ pub(super) fn build(facts: Facts, tree: &Tree, pasted: Pasted, text: &str) -> Pa
         }
     }
     let types = tree::port_types(&facts, tree);
-    for (address, function) in &facts.functions {
-        if let Some(folder) = tree.folders.get(address) {
-            files.function(*address, function, folder);
-            files.words(*address, function, types.get(address).copied());
+    files.drives(&facts, tree);
+    for (address, function) in facts.functions {
+        if let Some(folder) = tree.folders.get(&address) {
+            files.function(address, &function, folder);
+            files.words(address, &function, types.get(&address).copied());
         }
     }
-    files.drives(&facts, tree);
     for (path, content) in facts.files {
         files.put(&path, content.value, content.line);
     }

@@ -39,7 +39,7 @@ fn first_number<T: std::str::FromStr>(text: &Label) -> Result<T, String> {
 /// `none` while nothing is synchronised.
 fn busy(reading: Reading<Label>) -> Reading<Label> {
     match reading.value() {
-        Some(word) if *word == "none" => Reading::absent(reading.path().clone(), "nothing is synchronised"),
+        Some(word) if *word == "none" => Reading::absent(reading.path(), "nothing is synchronised"),
         _ => reading,
     }
 }

@@ -154,10 +154,10 @@ fn configuration(root: &dyn SysRoot, shared: &Shared, path: &str) -> Reading<Vec
 }
 
 fn express(config: &Reading<Vec<u8>>) -> Reading<Express> {
-    let path = config.path().clone();
     let Some(bytes) = config.value() else {
         return config.clone().and_then(|_| Err(String::new()));
     };
+    let path = config.path();
     match ConfigSpace::new(bytes).and_then(|config| config.express()) {
         Ok(express) => Reading::known(path, express),
         Err(error @ ConfigError::NeedsRoot) => Reading::denied(path, error.to_string()),

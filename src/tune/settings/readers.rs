@@ -54,7 +54,7 @@ pub(super) fn nvme(
     let mut readings: Vec<Reading<Value>> = devices.filter_map(pick).collect();
     let mut paths = std::collections::BTreeSet::new();
     // A drive shares its first path's controller, and all drives share a parameter of the driver.
-    readings.retain(|reading| paths.insert(reading.path().clone()));
+    readings.retain(|reading| paths.insert(reading.path()));
     of_all(readings)
 }
 

@@ -162,7 +162,7 @@ fn an_idle_display_is_asleep_and_a_narrow_one_is_not() {
         for node in &mut machine.pci.nodes {
             let Some(link) = &mut node.link else { continue };
             if link.width.get() == Some(crate::units::Lanes(16)) {
-                link.width = Reading::known(link.width.path().clone(), crate::units::Lanes(8));
+                link.width = Reading::known(link.width.path(), crate::units::Lanes(8));
             }
         }
     });
