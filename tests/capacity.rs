@@ -386,3 +386,23 @@ fn no_drive_without_a_known_link_or_rate_has_a_share_of_a_root_complex() {
     }
     assert!(unrated >= 20, "{unrated}");
 }
+
+#[test]
+fn drives_of_a_drawing_whose_rate_is_published_want_it() {
+    let is_drawing = |(name, _): &(String, Machine)| name.ends_with("threadripper-before.txt");
+    let (_, mut machine) = texts().into_iter().find(is_drawing).unwrap();
+    assert!(capacity::limits(&machine).oversubscription.is_empty(), "neither link nor rate is known");
+    for drive in &mut machine.drives {
+        drive.model = Reading::known("model", iodyno::text::Label::new("Samsung SSD 980 PRO 1TB"));
+    }
+    let limits = capacity::limits(&machine);
+    assert!(!limits.oversubscription.is_empty());
+    for (root, ratio) in &limits.oversubscription {
+        let drives = machine.drives.iter().filter_map(|drive| drive.node);
+        let drives = drives.filter(|node| machine.pci.root_of(*node) == *root).count();
+        let own = limits.own.values().next().unwrap().bytes_per_second.0;
+        let wanted = own * f64::from(u32::try_from(drives).unwrap());
+        let limit = limits.hop(*root).unwrap().bytes_per_second.0;
+        assert!((ratio / (wanted / limit) - 1.0).abs() < 1e-9, "{root:?} {ratio}");
+    }
+}

@@ -89,7 +89,7 @@ pub(crate) fn exceeds(possible: f64, limit: &Limit) -> bool {
 pub(super) fn oversubscription(machine: &Machine, limits: &Limits) -> BTreeMap<NodeIndex, f64> {
     let places = Places::new(machine, limits);
     let ratio = |at: usize, place: &Place| {
-        places.wanted(machine, at, place, &|_| true) / place.limit.bytes_per_second.0
+        places.wanted(machine, limits, at, &|_| true) / place.limit.bytes_per_second.0
     };
     let ratios = places.list.iter().enumerate().map(|(at, place)| (place.node, ratio(at, place)));
     // 0 is a demand that is unknown.
@@ -180,7 +180,7 @@ impl Places {
         used: &dyn Fn(usize) -> bool,
     ) -> Option<f64> {
         let place = self.list.get(at)?;
-        let wanted = self.wanted(machine, at, place, used);
+        let wanted = self.wanted(machine, limits, at, used);
         let under = self.drives.get(at).into_iter().flat_map(|(_, under)| under);
         let under = under.filter(|index| used(**index)).filter_map(|index| machine.drives.get(*index));
         // Functions on one link have nothing below it but themselves.
@@ -207,8 +207,10 @@ impl Places {
     }
 
     /// Sum of the path limits of the `used` drives below a place. A drive without a place between, such as one of several
-    /// functions on one link, could fill it.
-    fn wanted(&self, machine: &Machine, at: usize, place: &Place, used: &dyn Fn(usize) -> bool) -> f64 {
+    /// functions on one link, could fill it. A drive without a known link, as in a drawing of the tree, wants its own rate,
+    /// and nothing where that is unknown too.
+    fn wanted(&self, machine: &Machine, limits: &Limits, at: usize, used: &dyn Fn(usize) -> bool) -> f64 {
+        let Some(place) = self.list.get(at) else { return 0.0 };
         let carries = |place: &Place| place.limit.bytes_per_second.0;
         // A drive with several controllers, such as virtual functions, is one drive.
         let mut drives: BTreeMap<String, f64> = BTreeMap::new();
@@ -216,17 +218,15 @@ impl Places {
             let Some(ways) = drive.node.and_then(|function| self.through.get(&function)) else { continue };
             let Some((_, share)) = ways.iter().find(|(other, _)| *other == at) else { continue };
             let path = ways.iter().filter(|(other, _)| self.is_below(*other, at));
-            let tree = &machine.pci;
-            // Without any link speed, as in a drawing of the tree, its demand is unknown.
-            let has_link =
-                |node: NodeIndex| tree.node(node).link.as_ref().is_some_and(|link| link.speed.is_known());
-            if drive.kind == DriveKind::Nvme
-                && !drive.node.is_some_and(|at| tree.whole_ancestry(at).any(has_link))
-            {
-                continue;
-            }
             let path = path.filter_map(|(other, share)| Some(carries(self.list.get(*other)?) / share));
-            let wants = path.reduce(f64::min).unwrap_or(carries(place) / share) * share;
+            let most = path.reduce(f64::min).unwrap_or(carries(place) / share);
+            let most = if super::has_link(machine, limits, drive) {
+                most
+            } else {
+                let Some(own) = limits.own.get(&drive.name) else { continue };
+                own.bytes_per_second.0.min(most)
+            };
+            let wants = most * share;
             let known = drives.entry(identity(drive)).or_default();
             *known = known.max(wants);
         }
