@@ -241,6 +241,63 @@ nvme0n1     259:0    0 931.5G  0 disk \n\u{2514}\u{2500}nvme0n1p1 259:1    0 931
     assert!(!found.contains_key("sr0"));
 }
 
+#[test]
+fn rows_of_lsblk_without_their_heading_have_the_default_columns() {
+    let rows = "sda           8:0    0   3.6T  0 disk \n\u{251c}\u{2500}sda1        8:1    0   512M  0 part /boot\n\
+nvme0n1     259:0    0 931.5G  0 disk \n\u{2514}\u{2500}nvme0n1p1 259:1    0 931.5G  0 part /\n";
+    let heading = "NAME        MAJ:MIN RM   SIZE RO TYPE MOUNTPOINTS\n";
+    for text in [rows.to_owned(), format!("my drives:\n{rows}and that is all"), rows.replace('\n', "\n> ")] {
+        assert_eq!(drives(&text).len(), 2, "{text}");
+        assert_eq!(in_use(&text), in_use(&format!("{heading}{rows}")), "{text}");
+    }
+    assert_eq!(in_use(rows)["nvme0n1"], ["nvme0n1p1 mounted at / (unknown file system)"]);
+    assert_eq!(drives(rows)["sda"]["size_bytes"], drives(&format!("{heading}{rows}"))["sda"]["size_bytes"]);
+}
+
+#[test]
+fn fdisk_has_models_sizes_and_sectors() {
+    let text = "root@pc:~# fdisk -l
+Disk /dev/nvme0n1: 931.51 GiB, 1000204886016 bytes, 1953525168 sectors
+Disk model: Samsung SSD 980 PRO 1TB
+Units: sectors of 1 * 512 = 512 bytes
+Sector size (logical/physical): 512 bytes / 4096 bytes
+I/O size (minimum/optimal): 4096 bytes / 4096 bytes
+Disklabel type: gpt
+Disk identifier: 2D0A6F4E-0000-4B4E-8F4E-000000000000
+
+Device           Start        End    Sectors   Size Type
+/dev/nvme0n1p1    2048    1050623    1048576   512M EFI System
+/dev/nvme0n1p2 1050624 1953523711 1952473088   931G Linux filesystem
+
+
+Disk /dev/sda: 500.1 GB, 500107862016 bytes
+255 heads, 63 sectors/track, 60801 cylinders, total 976773168 sectors
+Units = sectors of 1 * 512 = 512 bytes
+Sector size (logical/physical): 512 bytes / 512 bytes
+
+   Device Boot      Start         End      Blocks   Id  System
+/dev/sda1   *        2048      499711      248832   83  Linux
+
+Disk /dev/loop0: 63.46 MiB, 66547712 bytes, 129976 sectors
+Units: sectors of 1 * 512 = 512 bytes
+The primary GPT table is corrupt
+";
+    let found = drives(text);
+    assert_eq!(found.keys().collect::<Vec<_>>(), ["nvme0n1", "sda"]);
+    let (nvme, sda) = (&found["nvme0n1"], &found["sda"]);
+    assert_eq!(nvme["model"], "Samsung SSD 980 PRO 1TB");
+    assert_eq!((&nvme["size_bytes"], &nvme["lba_bytes"]), (&1_000_204_886_016_u64.into(), &512.into()));
+    assert_eq!((&sda["size_bytes"], &sda["model"]), (&500_107_862_016_u64.into(), &Value::Null));
+    let document: Value = serde_json::from_str(&printed(text, &["tree", "--json"]).1).unwrap();
+    assert_eq!(document["source"]["kind"], "fdisk -l");
+    let unused = document["source"]["unused_lines"].as_array().unwrap().iter();
+    let unused: Vec<u64> = unused.map(|row| row["line"].as_u64().unwrap()).collect();
+    assert_eq!(unused, [23, 25], "a loop device, and words that say nothing of drives");
+    // lsblk agrees, and has what is mounted.
+    let both = format!("{text}nvme0n1p2 259:2 0 931G 0 part /\n");
+    assert_eq!(in_use(&both)["nvme0n1"], ["nvme0n1p2 mounted at / (unknown file system)"]);
+}
+
 /// Users of each drive, as `drives --json` words them.
 fn in_use(content: &str) -> BTreeMap<String, Vec<String>> {
     let words = |drive: &Value| {

@@ -10,6 +10,7 @@ mod blocks;
 mod dmesg;
 mod drives;
 mod facts;
+mod fdisk;
 mod geometry;
 mod id_ctrl;
 mod id_ns;
@@ -51,6 +52,7 @@ const KINDS: &[Kind] = &[
     dmesg::KIND,
     json::KIND,
 ];
+    fdisk::KIND,
 
 /// Functions and drives of one text; the tree that is read has no more.
 const MOST_FUNCTIONS: usize = 1 << 13;

@@ -12,8 +12,13 @@ use super::{
     sections::Kind,
 };
 
-/// A table with the default columns, or others that begin with names and have sizes, file systems or block sizes.
-pub(super) const TABLE: Kind = Kind { begins: |line, _| is_heading(line), continues, tolerates: 0, read };
+/// A table with the default columns, or others that begin with names and have sizes, file systems or block sizes. People
+/// also paste rows without their heading.
+pub(super) const TABLE: Kind =
+    Kind { begins: |line, _| is_heading(line) || is_default_row(line), continues, tolerates: 0, read };
+
+/// Columns of `lsblk` without options.
+const DEFAULT: [&str; 6] = ["NAME", "MAJ:MIN", "RM", "SIZE", "RO", "TYPE"];
 
 /// Columns that are never empty; a row is read up to the first other one.
 const FULL: [&str; 15] = [
@@ -64,18 +69,39 @@ fn is_point(word: &str) -> bool {
     word == "[SWAP]" || word.starts_with('/') && !word.starts_with("/dev/")
 }
 
-/// A kernel name of a drive, an array or the device mapper.
-fn is_disk(name: &str) -> bool {
+/// A row with the default columns: `├─nvme0n1p1 259:1 0 512M 0 part /boot/efi`.
+fn is_default_row(line: &str) -> bool {
+    let (_, text) = drawn(line);
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let &[name, number, removable, size, read_only, kind, ..] = words.as_slice() else { return false };
+    let is_flag = |word: &str| ["0", "1"].contains(&word);
+    is_name(name)
+        && number
+            .split_once(':')
+            .is_some_and(|pair| [pair.0, pair.1].iter().all(|part| part.parse::<u32>().is_ok()))
+        && is_flag(removable)
+        && lsblk_size(size).is_some()
+        && is_flag(read_only)
+        && TYPES.contains(&kind)
+}
+
+/// A kernel name of a drive.
+pub(super) fn is_drive(name: &str) -> bool {
     let is_letters = |start: &str| {
         name.strip_prefix(start).is_some_and(|rest| {
             (1..=3).contains(&rest.len()) && rest.bytes().all(|byte| byte.is_ascii_lowercase())
         })
     };
-    is_namespace(name)
-        || ["sd", "vd", "hd", "xvd"].into_iter().any(is_letters)
-        || ["sr", "md", "zram", "loop", "mmcblk", "zd", "dm-"].iter().any(|start| {
-            name.strip_prefix(start).is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
-        })
+    is_namespace(name) || ["sd", "vd", "hd", "xvd"].into_iter().any(is_letters) || is_numbered(name, "mmcblk")
+}
+
+/// A kernel name of a drive, an array or the device mapper.
+fn is_disk(name: &str) -> bool {
+    is_drive(name) || ["sr", "md", "zram", "loop", "zd", "dm-"].iter().any(|start| is_numbered(name, start))
+}
+
+fn is_numbered(name: &str, start: &str) -> bool {
+    name.strip_prefix(start).is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
 }
 
 fn continues(line: &str) -> bool {
@@ -91,11 +117,11 @@ fn continues(line: &str) -> bool {
 }
 
 fn read(lines: &[Line], facts: &mut Facts) -> Option<Cow<'static, str>> {
-    let mut columns: Vec<String> = Vec::new();
+    let mut columns: Vec<String> = DEFAULT.map(str::to_owned).to_vec();
     let mut found = false;
     // Names of the rows above, by the columns where they begin.
     let mut above: Vec<(usize, String)> = Vec::new();
-    let mut has_types = false;
+    let mut has_types = true;
     for line in lines {
         if is_heading(&line.text) {
             let words = line.text.split_whitespace().map(str::to_owned);
@@ -201,7 +227,7 @@ fn layer(
 }
 
 /// Partitions and layers of one text.
-const MOST: usize = 1 << 14;
+pub(super) const MOST: usize = 1 << 14;
 
 /// The document of `lsblk -J`, with or without `-O` and `-b`; whether it is one.
 pub(super) fn json(document: &Value, line: usize, facts: &mut Facts) -> bool {

@@ -1,7 +1,8 @@
 //! Lines that a terminal or a page prints around listings: prompts with a command, questions of sudo, fences of Markdown.
 
 /// Programs whose name alone begins a command.
-const TOOLS: [&str; 9] = ["lspci", "setpci", "nvme", "lsblk", "dmesg", "cat", "lshw", "uname", "journalctl"];
+const TOOLS: [&str; 10] =
+    ["lspci", "setpci", "nvme", "lsblk", "fdisk", "dmesg", "cat", "lshw", "uname", "journalctl"];
 
 /// Words before a program.
 const BEFORE: [&str; 3] = ["sudo", "doas", "time"];

@@ -1,0 +1,94 @@
+//! `fdisk -l`.
+
+use std::borrow::Cow;
+
+use super::{
+    drives::{Size, lsblk_size, put_device, short},
+    facts::{Facts, Line},
+    geometry::Geometry,
+    lsblk::{MOST, is_drive},
+    sections::Kind,
+};
+
+pub(super) const KIND: Kind = Kind { begins: |line, _| disk(line).is_some(), continues, tolerates: 0, read };
+
+/// Beginnings of the lines below a disk's first.
+const WORDS: [&str; 14] = [
+    MODEL,
+    SECTOR,
+    "Units",
+    "I/O size",
+    "Disklabel type",
+    "Disk identifier",
+    "Device ",
+    "Geometry:",
+    "Alignment offset",
+    "Partition table entries",
+    "Partition ",
+    "/dev/",
+    "First usable LBA",
+    "Disk label",
+];
+
+const MODEL: &str = "Disk model:";
+const SECTOR: &str = "Sector size (logical/physical):";
+
+fn continues(line: &str) -> bool {
+    let text = line.trim_start();
+    WORDS.iter().any(|word| text.starts_with(word))
+        || text.contains(" heads, ") && text.contains("sectors/track")
+}
+
+/// Name and bytes of `Disk /dev/nvme0n1: 931.51 GiB, 1000204886016 bytes, 1953525168 sectors`.
+fn disk(line: &str) -> Option<(&str, u64)> {
+    let (name, rest) = line.trim_start().strip_prefix("Disk /dev/")?.split_once(": ")?;
+    let (_, bytes) = rest.split(" bytes").next()?.rsplit_once(", ")?;
+    Some((name, bytes.parse().ok()?))
+}
+
+fn read(lines: &[Line], facts: &mut Facts) -> Option<Cow<'static, str>> {
+    let (mut current, mut found) = (None, false);
+    for line in lines {
+        let text = line.text.trim();
+        if let Some((name, bytes)) = disk(text) {
+            current = Some(name).filter(|name| is_drive(name));
+            if current.is_none() {
+                facts.notes.unused_text(line, "not a drive");
+                continue;
+            }
+            found = true;
+            let size = Some(Size { bytes, is_exact: true });
+            facts.geometry(name, Geometry { size, block: None }, line.number);
+            continue;
+        }
+        let Some(drive) = current else { continue };
+        if let Some(model) = text.strip_prefix(MODEL) {
+            put_device(facts, drive, "model", model, line.number);
+        } else if let Some(sizes) = text.strip_prefix(SECTOR) {
+            let block = sizes.split_whitespace().next().and_then(|bytes| bytes.parse().ok());
+            facts.geometry(drive, Geometry { size: None, block }, line.number);
+        } else if text.starts_with("/dev/") {
+            partition(facts, drive, line);
+        }
+    }
+    found.then(|| "fdisk -l".into())
+}
+
+/// `/dev/nvme0n1p1 * 2048 1050623 1048576 512M EFI System`.
+fn partition(facts: &mut Facts, drive: &str, line: &Line) {
+    let mut words = line.text.split_whitespace();
+    let Some(name) = words.next().map(short) else { return };
+    let rest = name.strip_prefix(drive).map(|rest| rest.strip_prefix('p').unwrap_or(rest));
+    if !rest.is_some_and(|rest| rest.parse::<u16>().is_ok()) {
+        facts.notes.unused_text(line, "no partition of the disk above");
+        return;
+    }
+    if facts.blocks.len() >= MOST {
+        return;
+    }
+    let size = words.filter(|word| word.parse::<u64>().is_err()).find_map(lsblk_size);
+    let block = facts.block(name, line.number);
+    "part".clone_into(&mut block.kind);
+    block.below.insert(drive.to_owned());
+    super::blocks::learn_size(block, size);
+}
