@@ -284,6 +284,17 @@ fn damages(text: &str) -> Vec<(&'static str, String)> {
         ("quoted twice", lines(&|line| format!("> > {line}"))),
         ("CRLF", lines(&|line| format!("{line}\r"))),
         ("indented", lines(&|line| format!("    {line}"))),
+        ("quoted behind a tab", lines(&|line| format!("\t> {line}"))),
+        ("added by a patch", lines(&|line| format!("+{line}"))),
+        ("in BBCode", format!("[quote=\"bob\"]My box:[/quote]\n[code]{text}[/code]\n[b]Thanks[/b]\n")),
+        (
+            "numbered by cat",
+            text.lines()
+                .enumerate()
+                .map(|(at, line)| format!("{:6}\t{line}\n", at + 1))
+                .collect::<Vec<_>>()
+                .concat(),
+        ),
         ("in Markdown", format!("Why is my RAID slow?\n\n```\n$ lspci\n{text}\n```\nThanks!\n")),
         (
             "in HTML",

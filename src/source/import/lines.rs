@@ -94,11 +94,11 @@ fn has_bars(text: &str) -> bool {
 
 /// Without the marks of quoted mail: `> > text`, with `bars` also `>| text`.
 fn unquoted(line: Cow<'_, str>, bars: bool) -> Cow<'_, str> {
-    if !line.trim_start_matches(' ').starts_with('>') {
+    if !line.trim_start_matches([' ', '\t']).starts_with('>') {
         return line;
     }
     let mut rest = &*line;
-    while let Some(after) = rest.trim_start_matches(' ').strip_prefix('>') {
+    while let Some(after) = rest.trim_start_matches([' ', '\t']).strip_prefix('>') {
         let bar = after.strip_prefix('|').filter(|_| bars);
         rest = bar.unwrap_or(after);
         // One blank belongs to the mark; further ones are the text's.
@@ -179,6 +179,7 @@ mod tests {
         for (line, plain) in [
             ("> 00:00.0 Host bridge", "00:00.0 Host bridge"),
             (">> \tLnkSta:", "\tLnkSta:"),
+            ("\t> LnkSta:", "LnkSta:"),
             ("> >  | +-00.0", " | +-00.0"),
             (">", ""),
             (" |  +-", " |  +-"),

@@ -1,4 +1,5 @@
-//! What programs did to the lines of a whole text: numbers in front of them, and line breaks where a mail was too wide.
+//! What programs did to the lines of a whole text: numbers or marks of a patch in front of them, and line breaks where a mail
+//! was too wide.
 
 use std::borrow::Cow;
 
@@ -13,12 +14,27 @@ const MOST: usize = 4096;
 
 /// The lines as they were before.
 pub(super) fn undo(lines: &mut Vec<Line>, text: &str) {
+    unpatch(lines);
     unnumber(lines);
     unflow(lines, text);
 }
 
-/// Takes away the numbers of `grep -n`: `1016:02:00.1 Ethernet`, `1017-` for lines around a match. Without this the numbers
-/// read as PCI domains.
+/// Takes away the marks of a patch that adds a text: each line has one. Lines of a drawing begin with `+-` too.
+fn unpatch(lines: &mut [Line]) {
+    const LEAST: usize = 3;
+    let is_head = |text: &str| {
+        ["+++ ", "--- ", "@@ ", "diff ", "index ", "new file"].iter().any(|it| text.starts_with(it))
+    };
+    let is_added = |line: &&mut Line| !line.text.trim().is_empty() && !is_head(&line.text);
+    let added: Vec<&mut Line> = lines.iter_mut().filter(is_added).collect();
+    let is_drawing = added.iter().all(|line| line.text.starts_with("+-"));
+    if added.len() >= LEAST && !is_drawing && added.iter().all(|line| line.text.starts_with('+')) {
+        added.into_iter().for_each(|line| cut_front(line, 1));
+    }
+}
+
+/// Takes away the numbers of `grep -n`: `1016:02:00.1 Ethernet`, `1017-` for lines around a match; and of `cat -n`: blanks, a
+/// number and a tab. Without this the numbers read as PCI domains.
 fn unnumber(lines: &mut [Line]) {
     const LEAST: usize = 3;
     let mut last = 0;
@@ -47,9 +63,12 @@ fn unnumber(lines: &mut [Line]) {
 
 /// A line's number without leading zeros, and what stands behind it.
 fn number(text: &str) -> Option<(u64, &str)> {
-    let length = text.bytes().take_while(u8::is_ascii_digit).count();
-    let (digits, rest) = text.split_at(length);
-    let rest = rest.strip_prefix([':', '-'])?;
+    let start = text.trim_start_matches(' ');
+    let length = start.bytes().take_while(u8::is_ascii_digit).count();
+    let (digits, rest) = start.split_at(length);
+    let rest = rest
+        .strip_prefix('\t')
+        .or_else(|| rest.strip_prefix([':', '-']).filter(|_| start.len() == text.len()))?;
     (length <= 8 && !digits.starts_with('0'))
         .then(|| digits.parse().ok().map(|number| (number, rest)))
         .flatten()
@@ -136,6 +155,23 @@ mod tests {
             "0001:01:00.0 A: B\n0002:01:00.0 A: B\n0003:01:00.0 A: B\n",
             "1:02:00.0 A: B\n1:03:00.0 A: B\n1:04:00.0 A: B\n",
         ] {
+            let lines: Vec<String> = undone(kept).into_iter().map(|(_, line)| line).collect();
+            assert_eq!(lines.join("\n") + "\n", kept);
+        }
+    }
+
+    #[test]
+    fn numbers_of_cat_and_marks_of_patches_go() {
+        let plain = "-[0000:00]-+-00.0  A\n           +-01.0-[01]----00.0  B\n\n01:00.0 C: D\n\tLnkSta: Speed 8GT/s\n";
+        let with = |front: fn(usize) -> String| {
+            let lines = plain.lines().enumerate().map(|(at, line)| format!("{}{line}\n", front(at + 1)));
+            undone(&lines.collect::<String>()).into_iter().map(|(_, line)| line + "\n").collect::<String>()
+        };
+        assert_eq!(with(|at| format!("{at:6}\t")), plain);
+        assert_eq!(with(|_| "+".to_owned()), plain);
+        for kept in
+            ["+-00.0  A\n+-01.0-[01]----00.0  B\n+-02.0  C\n", "+00:00.0 A: B\n00:01.0 A: B\n+00:02.0 A: B\n"]
+        {
             let lines: Vec<String> = undone(kept).into_iter().map(|(_, line)| line).collect();
             assert_eq!(lines.join("\n") + "\n", kept);
         }
