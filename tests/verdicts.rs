@@ -80,8 +80,10 @@ fn a_register_that_a_text_states_is_not_named_as_missing() {
                 because(id)
             );
         }
-        let counters = because("link-errors").unwrap();
-        assert!(counters.contains("AER"), "{name}: {counters}");
+        // `CorrErr+` is a hint, no count.
+        let is_hint = found.iter().any(|finding| finding.id.0 == "link-errors");
+        let counters = because("link-errors");
+        assert!(is_hint || counters.is_some_and(|why| why.contains("AER")), "{name}: {counters:?}");
         let numa = because("remote-numa").unwrap();
         assert!(!numa.contains("PCI Express"), "{name}: {numa}");
         // A finding was made with data.

@@ -16,7 +16,7 @@ use crate::{
     capacity,
     counters::Rates,
     machine::{
-        Drive, Machine,
+        Drive, Machine, PciNode,
         hop::{Pair, sentence, short, speed_sentence},
         pci::NodeAddress,
     },
@@ -61,7 +61,8 @@ pub(super) const LINK_CAPPED_BY_SOFTWARE: Row = Row {
 pub(super) const LINK_ERRORS: Row = Row {
     id: FindingId("link-errors"),
     title: "correctable errors on a link",
-    fires: "aer_dev_correctable of either end of a link grows under load; more than one per second is bad",
+    fires: "aer_dev_correctable of either end of a link grows under load; more than one per second is bad. In an opened text: \
+            CorrErr+ of DevSta at either end, unless CESta names no error of the link; information, as single errors are common",
     why: "Poor signal integrity: packets are resent. It is the usual cause of a downtrained link.",
     remedy: "Reseat, shorten or replace the riser or cable; one generation lower in the BIOS confirms it.",
     risk: Risk::Hardware,
@@ -227,9 +228,30 @@ fn capped(inputs: &Inputs, link: &Judged) -> Option<Detection> {
 }
 
 fn link_errors(inputs: &Inputs) -> Vec<Detection> {
-    let Some(rates) = inputs.rates else { return Vec::new() };
-    let links = [on_the_way(inputs), cards::links(inputs)].concat();
-    links.iter().filter_map(|link| errors(inputs, rates, link)).collect()
+    let links = || [on_the_way(inputs), cards::links(inputs)].concat();
+    match inputs.rates {
+        _ if inputs.machine.pasted.is_some() => corrected(inputs, &links()).into_iter().collect(),
+        Some(rates) => links().iter().filter_map(|link| errors(inputs, rates, link)).collect(),
+        None => Vec::new(),
+    }
+}
+
+/// Links of a text with the bit of a corrected error, which does not say how many there were.
+fn corrected(inputs: &Inputs, links: &[Judged]) -> Option<Detection> {
+    let has_error = |end: &&PciNode| end.express.value().and_then(|it| it.correctable_error) == Some(true);
+    let ends = |link: &Judged| -> Vec<String> {
+        let ends = [link.device, link.port].into_iter().filter(has_error);
+        ends.map(|end| format!("{}/config DevSta", end.path)).collect()
+    };
+    let links: Vec<Judged> = links.iter().filter(|link| !ends(link).is_empty()).cloned().collect();
+    let about = subjects(inputs, &links);
+    let whose = if links.len() == 1 { "its link" } else { "their links" };
+    let title = format!(
+        "{}: {whose} reported a correctable error since boot; how many is not in the text, and a few are harmless",
+        subject_words(&about)
+    );
+    let proofs = links.iter().flat_map(ends).map(|path| Evidence::new(path, "DevSta: CorrErr+"));
+    (!links.is_empty()).then(|| Detection::new(Severity::Info, title).about(about).with_evidence(proofs))
 }
 
 fn errors(inputs: &Inputs, rates: &Rates, link: &Judged) -> Option<Detection> {

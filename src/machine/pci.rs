@@ -148,6 +148,8 @@ pub struct Express {
     pub extended_tags: Option<bool>,
     /// Extended Tag Field Supported of Device Capabilities.
     pub extended_tags_supported: Option<bool>,
+    /// Correctable Error Detected of Device Status: at least once since it was cleared, as at boot.
+    pub correctable_error: Option<bool>,
     /// Max Link Speed of Link Capabilities; `None` for a reserved code or no link.
     pub max_speed: Option<TransferRate>,
     /// Maximum Link Width of Link Capabilities, raw.

@@ -100,6 +100,7 @@ impl<'a> ConfigSpace<'a> {
         // Version 1 omits registers that a device type does not need; version 2 has all, reserved ones as zero. A
         // truncated register makes the whole capability unreadable: it must not read as zero.
         let version = capabilities & 0xf;
+        let device_status = self.word(at + 0x0a)?;
         let is_integrated = matches!((capabilities >> 4) & 0xf, 9 | 10);
         let has_link = version >= 2 || !is_integrated;
         let link_capabilities = if has_link { self.long(at + 0x0c)? } else { 0 };
@@ -123,6 +124,7 @@ impl<'a> ConfigSpace<'a> {
             max_speed: TransferRate::from_code(bits(link_capabilities, 0, 4)),
             max_width: Some(bits(link_capabilities, 4, 6)),
             speed: TransferRate::from_code(bits(status, 0, 4)),
+            correctable_error: Some(device_status & 1 != 0),
             width: Some(bits(status, 4, 6)),
             aspm_enabled: Some(bits(link_control.into(), 0, 2)),
             target_speed: TransferRate::from_code(bits(link_control_2.into(), 0, 4)),

@@ -130,6 +130,10 @@ pub(super) struct ExpressWords {
 
 /// Speed and width of a link register; `None` for a speed that lspci calls unknown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    /// `DevSta`: Correctable Error Detected.
+    pub correctable_error: Option<Known<bool>>,
+    /// `CESta`: whether one of these errors is the link's.
+    pub link_error: Option<Known<bool>>,
 pub(super) struct LinkWords {
     pub speed: Option<TransferRate>,
     pub width: Option<u8>,
@@ -137,6 +141,14 @@ pub(super) struct LinkWords {
 
 /// `available PCIe bandwidth, limited by ... at PORT`: a function and the port with the slowest link above it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+impl ExpressWords {
+    /// Whether the link may have corrected an error; not known where `CESta` names other errors alone, such as the requests
+    /// of a bus scan that a device does not support.
+    pub fn link_correctable_error(&self) -> Option<Known<bool>> {
+        self.correctable_error.filter(|_| self.link_error.is_none_or(|error| error.value))
+    }
+}
+
 pub(super) struct LimitedBy {
     pub device: PciAddress,
     pub port: PciAddress,

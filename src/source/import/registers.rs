@@ -77,6 +77,7 @@ pub(super) fn stated(function: &Function) -> Option<String> {
         ("DevCap-tags", words.tags_supported.is_some()),
         ("DevCtl-sizes", words.sizes.is_some()),
         ("DevCtl", words.control.is_some()),
+        ("DevSta", words.link_correctable_error().is_some()),
         ("LnkCap", is_integrated || words.link_capabilities.is_some()),
         ("LnkCtl", is_integrated || words.aspm.is_some()),
         ("LnkSta", is_integrated || words.link_status.is_some()),
@@ -138,6 +139,7 @@ fn capability(words: &ExpressWords, bytes: &mut [u8]) {
         | (u32::from(relaxed) << 4)
         | (u32::from(tags) << 8);
     put(bytes, 0x08, &control.to_le_bytes()[..2]);
+    put(bytes, 0x0a, &[u8::from(words.link_correctable_error().is_some_and(|it| it.value)), 0]);
     if let Some(link) = words.link_capabilities {
         put(bytes, 0x0c, &link_bits(link.value).to_le_bytes());
     }
@@ -185,6 +187,8 @@ mod tests {
             tags_supported: Some(Known::new(true, 1)),
             sizes: Some(Known::new((256, 4096), 1)),
             control: Some(Known::new((true, false), 1)),
+            correctable_error: Some(Known::new(true, 1)),
+            link_error: None,
             link_capabilities: link(speed, 16),
             link_status: link(TransferRate::from_mega(8_000), 4),
             aspm: Some(Known::new(2, 1)),
@@ -207,6 +211,7 @@ mod tests {
         assert_eq!((express.max_speed, express.max_width), (speed, Some(16)));
         assert_eq!((express.speed, express.width), (TransferRate::from_mega(8_000), Some(4)));
         assert_eq!((express.aspm_enabled, express.target_speed), (Some(2), speed));
+        assert_eq!(express.correctable_error, Some(true));
         assert_eq!(stated(&function(&words)), None, "all of them");
         words.sizes = None;
         let names = stated(&function(&words)).unwrap();

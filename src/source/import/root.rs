@@ -152,6 +152,7 @@ impl Files {
             line("DevCap", supported);
             line("DevCtl", words.control.map(|it| it.line).or(words.sizes.map(|it| it.line)));
             line("DevCtl MaxPayload", words.sizes.map(|it| it.line));
+            line("DevSta", words.link_correctable_error().map(|it| it.line));
             line("LnkCap", words.link_capabilities.map(|it| it.line));
             line("LnkCtl", words.aspm.map(|it| it.line));
             line("LnkSta", words.link_status.map(|it| it.line));

@@ -179,6 +179,7 @@ fn stated(express: Reading<Express>, words: &[u8]) -> Reading<Express> {
         read_request: it.read_request.filter(|_| has("DevCtl-sizes")),
         relaxed_ordering: it.relaxed_ordering.filter(|_| has("DevCtl")),
         extended_tags: it.extended_tags.filter(|_| has("DevCtl")),
+        correctable_error: it.correctable_error.filter(|_| has("DevSta")),
         max_width: it.max_width.filter(|_| has("LnkCap")),
         width: it.width.filter(|_| has("LnkSta")),
         aspm_enabled: it.aspm_enabled.filter(|_| has("LnkCtl")),

@@ -71,6 +71,14 @@ pub(super) fn register(express: &mut ExpressWords, register: &Register) -> (bool
                 );
             }
         }
+        "DevSta" if text.contains("CorrErr") => {
+            learn(&mut express.correctable_error, text.contains("CorrErr+"), at("CorrErr"));
+        }
+        "CESta" => {
+            const OF_LINK: [&str; 5] = ["RxErr+", "BadTLP+", "BadDLLP+", "Rollover+", "Timeout+"];
+            let is_link = OF_LINK.iter().any(|error| text.contains(error));
+            learn(&mut express.link_error, is_link, register.line());
+        }
         "LnkCap" if text.contains("Width") => learn(&mut express.link_capabilities, link(text), at("Speed")),
         "LnkCtl" => {
             let aspm = text.split(';').next().unwrap_or_default();
