@@ -144,7 +144,8 @@ fn list(on: &On, json: bool, origin: &Origin) -> Result<Status, Failure> {
             let plan = if origin.is_live() || origin.is_demo() {
                 row.plan(&scene, Terms::default())
             } else {
-                Err("this machine or a demo: a capture's drives are not here".into())
+                let whose = if machine.pasted.is_some() { "text" } else { "capture" };
+                Err(format!("this machine or a demo: a {whose}'s drives are not here").into())
             };
             Ok((row, plan))
         })

@@ -187,7 +187,7 @@ impl Context {
     /// The service, where settings can be changed.
     fn service(&self) -> Result<&SettingsService, Failure> {
         let fix = "leave out --demo, --open and --sysroot";
-        let wrong = "only this machine can be tuned, not a demo, capture or folder";
+        let wrong = "only this machine can be tuned, not a demo, capture, text or folder";
         Ok(self.service.as_deref().ok_or_else(|| Complaint::new("tune", wrong, fix))?)
     }
 

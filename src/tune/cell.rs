@@ -26,7 +26,7 @@ pub struct Cell {
     pub default: Option<String>,
     /// The rule that sets it at boot, with file, line and value.
     pub set_by: Option<String>,
-    /// Its files.
+    /// Its files; in an opened text the lines that state it.
     pub files: Vec<String>,
 }
 
@@ -41,6 +41,10 @@ impl Cell {
         let same = values.windows(2).all(|pair| pair[0].text == pair[1].text);
         let value = values.first().map(|first| if same { first.text.clone() } else { Label::new(DIFFER) });
         let first = readings.first()?;
+        let place = |path: &str| match &machine.pasted {
+            Some(pasted) => pasted.stated_at(path),
+            None => Some(path.to_owned()),
+        };
         Some(Self {
             problem: if value.is_none() { first.problem() } else { None },
             choices: choices(row, values.first().copied()),
@@ -50,7 +54,7 @@ impl Cell {
                 .map(|found| Label::new(found).to_string()),
             default: default_of(machine, device, row),
             set_by: set_by(machine, device, row),
-            files: readings.iter().map(|reading| reading.path().to_string()).collect(),
+            files: readings.iter().filter_map(|reading| place(&reading.path())).collect(),
             value,
         })
     }

@@ -170,7 +170,10 @@ pub(super) fn words(tune: &Tune, shared: &Shared, panel: Rect) -> Vec<Vec<Piece>
         field(&mut lines, "last", &format!("{}: {}", done.step(), done.came_to()), meaning, width);
     }
     if let Some(problem) = &cell.problem {
-        field(&mut lines, "missing", &format!("{}: {}", problem.path, problem.reason), Meaning::Quiet, width);
+        // An opened text has no files.
+        let is_text = shared.machine.pasted.is_some();
+        let path = if is_text { String::new() } else { format!("{}: ", problem.path) };
+        field(&mut lines, "missing", &format!("{path}{}", problem.reason), Meaning::Quiet, width);
     }
     if differ(cell) {
         field(&mut lines, "", "its files differ; a change sets all of them", Meaning::Warning, width);
@@ -193,7 +196,8 @@ pub(super) fn words(tune: &Tune, shared: &Shared, panel: Rect) -> Vec<Vec<Piece>
     if let Some(file) = cell.files.first() {
         let more =
             if cell.files.len() > 1 { format!(" and {} more", cell.files.len() - 1) } else { String::new() };
-        field(&mut lines, "file", &format!("{file}{more}"), Meaning::Quiet, width);
+        let label = if shared.machine.pasted.is_some() { "text" } else { "file" };
+        field(&mut lines, label, &format!("{file}{more}"), Meaning::Quiet, width);
     }
     field(&mut lines, "risk", risk(row.risk), Meaning::Quiet, width);
     field(&mut lines, "tested", &row.proved_on(), Meaning::Quiet, width);

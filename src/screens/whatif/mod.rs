@@ -151,7 +151,8 @@ impl WhatIf {
                     plan
                 })
             } else {
-                Err("this machine or a demo: a capture's drives are not here".into())
+                let whose = if machine.pasted.is_some() { "text" } else { "capture" };
+                Err(format!("this machine or a demo: a {whose}'s drives are not here").into())
             };
             Entry { row, plan }
         };
