@@ -99,6 +99,19 @@ impl Machine {
         if self.pasted.as_ref().is_some_and(is_unknown) { "bus, bridge unknown" } else { "root complex" }
     }
 
+    /// Whether a text lists functions, and each was asleep or removed when its configuration space was read.
+    pub(crate) fn is_silent(&self) -> bool {
+        let mut functions = self.pci.functions().peekable();
+        let is_silent = |node: &PciNode| {
+            node.express.problem().is_some_and(|problem| *problem.reason == *pci::NO_RESPONSE)
+        };
+        let is_listed = |drive: &Drive| drive.size.is_known() || drive.model.is_known();
+        self.pasted.is_some()
+            && functions.peek().is_some()
+            && functions.all(is_silent)
+            && !self.drives.iter().any(is_listed)
+    }
+
     /// The drive of that kernel name, or the path device.
     pub fn drive(&self, name: &DriveName) -> Option<&Drive> {
         self.block_devices().find(|drive| drive.name == *name)

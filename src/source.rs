@@ -106,8 +106,7 @@ fn nothing_read(machine: &Machine, problems: &[Problem]) -> Option<OpenError> {
         return None;
     }
     let has_functions = machine.pci.unread_functions().count() < functions;
-    let is_text = machine.pasted.is_some() && !machine.drives.is_empty();
-    if has_functions || is_text || machine.drives.iter().any(|drive| drive.size.is_known()) {
+    if has_functions || machine.drives.iter().any(|drive| drive.size.is_known()) {
         return None;
     }
     let of_readers = || {

@@ -86,3 +86,132 @@ fn a_sheet_of_a_text_has_no_code_spans_around_drives() {
     assert!(!sheet.contains("`High") && !sheet.contains("`Warning"), "{sheet}");
     assert!(sheet.contains("mount paths and network addresses are omitted"), "{sheet}");
 }
+
+/// Both ends with the status of their errors.
+fn with_status(device: &str, errors: &str) -> String {
+    let status = format!("\t\tDevSta:\t{device} NonFatalErr- FatalErr- UnsupReq- AuxPwr- TransPend-\n");
+    let registers = format!("{status}\t\tLnkCap:\tPort #0, Speed");
+    let corrected = if errors.is_empty() { String::new() } else { format!("\t\tCESta:\t{errors}\n") };
+    let ends: Vec<String> = slot(1, KC3000, 512, [GEN4, GEN4], GEN4)
+        .split_inclusive("\t\tLnkSta:\tSpeed 16GT/s, Width x4\n")
+        .map(|end| end.replace("\t\tLnkCap:\tPort #0, Speed", &registers) + &corrected)
+        .collect();
+    ends.concat()
+}
+
+#[test]
+fn a_corrected_error_of_a_link_is_a_hint_with_its_line() {
+    const NONE: &str = "RxErr- BadTLP- BadDLLP- Rollover- Timeout- AdvNonFatalErr";
+    let found = |text: &str| printed(text, &["check", "--explain", "link-errors"]);
+    for text in [
+        with_status("CorrErr+", ""),
+        with_status("CorrErr+", "RxErr- BadTLP+ BadDLLP- Rollover- Timeout- AdvNonFatalErr-"),
+        with_status("CorrErr+", "RxErr+ BadTLP- BadDLLP- Rollover- Timeout- AdvNonFatalErr+"),
+    ] {
+        let words = found(&text).split_whitespace().collect::<Vec<_>>().join(" ");
+        let title = "nvme@06:00.0: its link reported a correctable error since boot; how many is not in the text, and a \
+                     few are harmless";
+        assert!(words.contains(title), "{words}");
+        for (at, line) in text.lines().enumerate().filter(|(_, line)| line.contains("DevSta")) {
+            assert!(words.contains(&format!("line {}: DevSta: CorrErr+", at + 1)), "{line}: {words}");
+        }
+        let all = check(&text);
+        assert!(!all.contains("severe") && !all.contains("warning link-errors"), "information: {all}");
+    }
+    for text in [
+        with_status("CorrErr-", ""),
+        // Requests that a device does not support, as of a bus scan.
+        with_status("CorrErr+", &format!("{NONE}+")),
+        two("x4"),
+    ] {
+        let words = check(&text);
+        assert!(!words.contains("correctable error since boot"), "{words}");
+    }
+}
+
+#[test]
+fn a_card_whose_port_is_not_in_the_text_has_no_finding() {
+    let link = |speed: &str, width: &str| format!("Speed {speed}, Width {width}");
+    for (class, name) in [
+        ("VGA compatible controller [0300]", "NVIDIA Corporation Device [10de:2684]"),
+        ("Ethernet controller [0200]", "Mellanox Technologies Device [15b3:101d]"),
+        ("Serial Attached SCSI controller [0107]", "Broadcom / LSI Device [1000:00af]"),
+    ] {
+        let card = format!(
+            "41:00.0 {class}: {name}\n\tCapabilities: [58] Express (v2) Endpoint, MSI 00\n\
+             \t\tDevSta:\tCorrErr+ NonFatalErr- FatalErr- UnsupReq+\n\
+             \t\tLnkCap:\tPort #0, {}\n\t\tLnkSta:\t{} (downgraded)\n",
+            link("16GT/s", "x16"),
+            link("2.5GT/s", "x4")
+        );
+        let json = printed(&card, &["check", "--json"]);
+        let document: serde_json::Value = serde_json::from_str(&json).unwrap();
+        assert_eq!(document["findings"].as_array().unwrap().len(), 0, "{json}");
+        let words = check(&card);
+        assert!(words.contains("one end of links"), "{words}");
+    }
+}
+
+#[test]
+fn a_setting_of_a_text_has_its_line_and_no_file() {
+    let rows = "nvme0n1     259:0    0 931.5G  0 disk\n";
+    let lsblk = "{\"blockdevices\":[{\"name\":\"nvme0n1\",\"type\":\"disk\",\"size\":\"1G\",\"sched\":\"none\",\"ra\":128}]}\n";
+    for text in [rows.to_owned(), lsblk.to_owned(), two("x4")] {
+        let words =
+            printed(&text, &["render", "tune", "--size", "140x40", "--format", "text", "--keys", "l"]);
+        assert!(!words.contains("/sys/"), "{words}");
+        let listed = printed(&text, &["tune", "list"]);
+        assert!(!listed.contains("/sys/"), "{listed}");
+    }
+    let words = printed(lsblk, &["render", "tune", "--size", "140x40", "--format", "text", "--keys", "lj"]);
+    assert!(words.contains("text     line 1:"), "{words}");
+}
+
+#[test]
+fn experiments_on_a_text_say_that_it_is_a_text() {
+    let listed = printed(&two("x4"), &["experiment", "list"]);
+    assert!(listed.contains("a text's drives") && !listed.contains("a capture's drives"), "{listed}");
+}
+
+#[test]
+fn a_text_of_devices_that_could_not_be_read_is_refused() {
+    let asleep = "01:00.0 Non-Volatile memory controller: Samsung Electronics Co Ltd Device a80a (rev ff) (prog-if ff)\n\
+                  \t!!! Unknown header type 7f\n\tKernel driver in use: nvme\n";
+    let other = asleep.replace("01:00.0", "02:00.0");
+    let silent = "none responded when lspci ran";
+    for (text, command, why, has_text) in [
+        (asleep.to_owned(), "check", silent, true),
+        (format!("{asleep}{other}"), "check", silent, true),
+        ("01:00.0 Foo: bar\n".to_owned(), "check", "none of them with class or ids", false),
+        ("01:00.0 Foo: bar\n".to_owned(), "tree", "none of them with class or ids", false),
+    ] {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        file.write_all(text.as_bytes()).unwrap();
+        let output =
+            iodyno(tempfile::tempdir().unwrap().path(), &[command, "--open", file.path().to_str().unwrap()]);
+        let words = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{words}");
+        assert!(words.contains(why) && words.lines().count() == 1, "{words}");
+        let shown = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert_eq!(!shown.is_empty(), has_text, "{shown}");
+        assert!(!has_text || shown.contains("no check could be made"), "{shown}");
+    }
+    // One that can be read is shown with those that cannot.
+    assert!(check(&format!("{asleep}{}", two("x4"))).contains("did not respond"));
+}
+
+#[test]
+fn a_text_larger_than_any_machine_s_is_refused_in_one_line() {
+    let many_lines = "x\n".repeat((1 << 20) + 1);
+    for (content, length, why) in
+        [("", 100_u64 << 20, "longer than 64 MiB"), (many_lines.as_str(), 0, "more than 1048576 lines")]
+    {
+        let (mut file, state) = (tempfile::NamedTempFile::new().unwrap(), tempfile::tempdir().unwrap());
+        file.write_all(content.as_bytes()).unwrap();
+        file.as_file().set_len(length.max(content.len() as u64)).unwrap();
+        let output = iodyno(state.path(), &["check", "--open", file.path().to_str().unwrap()]);
+        let words = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!((output.status.code(), words.lines().count()), (Some(2), 1), "{words}");
+        assert!(words.contains(why) && output.stdout.is_empty(), "{words}");
+    }
+}

@@ -74,6 +74,15 @@ pub(super) fn run(args: &CheckArgs, origin: &Origin) -> Result<Status, Failure> 
             print_toned(&text::text(&document, width))?;
         }
     }
+    if read.machine.is_silent() {
+        let fix = "wake them, and run `sudo lspci -vv` again";
+        return Err(Complaint::new(
+            "the text",
+            "none of its devices could be read: none responded when lspci ran",
+            fix,
+        )
+        .into());
+    }
     Ok(if fails(args.fail_on, &findings) { Status::No } else { Status::Done })
 }
 

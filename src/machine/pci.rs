@@ -167,6 +167,9 @@ pub struct Express {
 /// Why a function has no PCI Express registers, though its capabilities are readable.
 pub(crate) const NOT_EXPRESS: &str = "no PCI Express capability: a conventional PCI device";
 
+/// Why a function has no registers that is asleep or removed.
+pub(crate) const NO_RESPONSE: &str = "all ones: the device does not respond";
+
 /// Why a width of 0 is none: no link is up, as below an empty slot.
 pub(crate) const NO_LANES: &str = "0 lanes: no link is up";
 

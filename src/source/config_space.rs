@@ -2,7 +2,10 @@
 //! sections 7.5.1 and 7.5.3), parsed from untrusted bytes.
 
 use crate::{
-    machine::{Express, pci::NOT_EXPRESS},
+    machine::{
+        Express,
+        pci::{NO_RESPONSE, NOT_EXPRESS},
+    },
     units::TransferRate,
 };
 
@@ -23,7 +26,7 @@ pub enum ConfigError {
     #[error("{0} bytes, a header has 64")]
     TooShort(usize),
     /// A device that does not respond reads as ones.
-    #[error("all ones: the device does not respond")]
+    #[error("{}", NO_RESPONSE)]
     Silent,
     /// The kernel shows capabilities to root only.
     #[error("only 64 bytes are readable; run as root for the capabilities")]
@@ -97,10 +100,10 @@ impl<'a> ConfigSpace<'a> {
         let capabilities = self.word(at + 0x02)?;
         let device_capabilities = self.long(at + 0x04)?;
         let device_control = self.word(at + 0x08)?;
+        let device_status = self.word(at + 0x0a)?;
         // Version 1 omits registers that a device type does not need; version 2 has all, reserved ones as zero. A
         // truncated register makes the whole capability unreadable: it must not read as zero.
         let version = capabilities & 0xf;
-        let device_status = self.word(at + 0x0a)?;
         let is_integrated = matches!((capabilities >> 4) & 0xf, 9 | 10);
         let has_link = version >= 2 || !is_integrated;
         let link_capabilities = if has_link { self.long(at + 0x0c)? } else { 0 };
@@ -121,10 +124,10 @@ impl<'a> ConfigSpace<'a> {
             relaxed_ordering: Some(control & (1 << 4) != 0),
             extended_tags: Some(control & (1 << 8) != 0),
             extended_tags_supported: Some(device_capabilities & (1 << 5) != 0),
+            correctable_error: Some(device_status & 1 != 0),
             max_speed: TransferRate::from_code(bits(link_capabilities, 0, 4)),
             max_width: Some(bits(link_capabilities, 4, 6)),
             speed: TransferRate::from_code(bits(status, 0, 4)),
-            correctable_error: Some(device_status & 1 != 0),
             width: Some(bits(status, 4, 6)),
             aspm_enabled: Some(bits(link_control.into(), 0, 2)),
             target_speed: TransferRate::from_code(bits(link_control_2.into(), 0, 4)),

@@ -33,7 +33,11 @@ use std::collections::{BTreeSet, HashMap};
 
 pub use answers::PastedRoot;
 
-use self::{facts::Facts, sections::Kind, tree::Tree};
+use self::{
+    facts::{Facts, Function},
+    sections::Kind,
+    tree::Tree,
+};
 use crate::{
     machine::{Pasted, pasted::Lines},
     units::{counted, counted_with_verb},
@@ -48,11 +52,11 @@ const KINDS: &[Kind] = &[
     id_ns::KIND,
     id_ctrl::KIND,
     lsblk::TABLE,
+    fdisk::KIND,
     interrupts::KIND,
     dmesg::KIND,
     json::KIND,
 ];
-    fdisk::KIND,
 
 /// Functions and drives of one text; the tree that is read has no more.
 const MOST_FUNCTIONS: usize = 1 << 13;
@@ -77,6 +81,15 @@ pub fn read(content: &[u8]) -> Result<Option<PastedRoot>, String> {
     }
     if facts.functions.len() + facts.drives.len() > MOST_FUNCTIONS {
         return Err(format!("more than {MOST_FUNCTIONS} functions and drives, which no machine has"));
+    }
+    let count = facts.functions.len();
+    if count > 0
+        && facts.drives.is_empty()
+        && facts.roots.is_empty()
+        && facts.functions.values().all(Function::is_unread)
+    {
+        let listed = counted_with_verb(count, "function", ("is", "are"));
+        return Err(format!("{listed} listed, none of them with class or ids"));
     }
     facts.functions.values_mut().for_each(registers::complete);
     let tree = tree::build(&facts);

@@ -102,6 +102,15 @@ pub(super) struct Function {
     pub has_registers: bool,
 }
 
+impl Function {
+    /// Whether the text has an address and nothing else of it.
+    pub fn is_unread(&self) -> bool {
+        let has_ids = self.class.is_some() || self.vendor.is_some() || self.config.is_some();
+        let is_placed = self.parent.is_some() || self.buses.is_some() || self.express.is_some();
+        !(has_ids || is_placed || self.silent.is_some())
+    }
+}
+
 /// The PCI Express capability as lspci words it.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub(super) struct ExpressWords {
@@ -121,6 +130,10 @@ pub(super) struct ExpressWords {
     pub sizes: Option<Known<(u16, u16)>>,
     /// `DevCtl`: relaxed ordering and extended tags on.
     pub control: Option<Known<(bool, bool)>>,
+    /// `DevSta`: Correctable Error Detected.
+    pub correctable_error: Option<Known<bool>>,
+    /// `CESta`: whether one of these errors is the link's.
+    pub link_error: Option<Known<bool>>,
     pub link_capabilities: Option<Known<LinkWords>>,
     pub link_status: Option<Known<LinkWords>>,
     /// `LnkCtl`: ASPM Control, bit 0 L0s, bit 1 L1.
@@ -128,19 +141,6 @@ pub(super) struct ExpressWords {
     pub target_speed: Option<Known<TransferRate>>,
 }
 
-/// Speed and width of a link register; `None` for a speed that lspci calls unknown.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-    /// `DevSta`: Correctable Error Detected.
-    pub correctable_error: Option<Known<bool>>,
-    /// `CESta`: whether one of these errors is the link's.
-    pub link_error: Option<Known<bool>>,
-pub(super) struct LinkWords {
-    pub speed: Option<TransferRate>,
-    pub width: Option<u8>,
-}
-
-/// `available PCIe bandwidth, limited by ... at PORT`: a function and the port with the slowest link above it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 impl ExpressWords {
     /// Whether the link may have corrected an error; not known where `CESta` names other errors alone, such as the requests
     /// of a bus scan that a device does not support.
@@ -149,6 +149,15 @@ impl ExpressWords {
     }
 }
 
+/// Speed and width of a link register; `None` for a speed that lspci calls unknown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct LinkWords {
+    pub speed: Option<TransferRate>,
+    pub width: Option<u8>,
+}
+
+/// `available PCIe bandwidth, limited by ... at PORT`: a function and the port with the slowest link above it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct LimitedBy {
     pub device: PciAddress,
     pub port: PciAddress,
