@@ -42,16 +42,19 @@ pub(super) struct Answers {
 
 impl Answers {
     /// Of several contents of a file the last counts.
+    #[expect(clippy::needless_pass_by_value, reason = "callers make it for this call")]
     pub(super) fn read(&mut self, path: &str, content: Vec<u8>) {
         let content = shared(&mut self.contents, &*content);
         self.put(path, Answer::Read(content));
     }
 
+    #[expect(clippy::needless_pass_by_value, reason = "callers make it for this call")]
     pub(super) fn link(&mut self, path: &str, target: String) {
         let target = self.word(&target);
         self.put(path, Answer::Link(target));
     }
 
+    #[expect(clippy::needless_pass_by_value, reason = "callers make it for this call")]
     pub(super) fn lack(&mut self, path: &str, why: String) {
         let why = self.word(&why);
         self.put(path, Answer::Lack(why));

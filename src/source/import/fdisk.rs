@@ -79,7 +79,7 @@ fn partition(facts: &mut Facts, drive: &str, line: &Line) {
     let mut words = line.text.split_whitespace();
     let Some(name) = words.next().map(short) else { return };
     let rest = name.strip_prefix(drive).map(|rest| rest.strip_prefix('p').unwrap_or(rest));
-    if !rest.is_some_and(|rest| rest.parse::<u16>().is_ok()) {
+    if rest.is_none_or(|rest| rest.parse::<u16>().is_err()) {
         facts.notes.unused_text(line, "no partition of the disk above");
         return;
     }

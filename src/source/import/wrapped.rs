@@ -29,7 +29,9 @@ fn unpatch(lines: &mut [Line]) {
     let added: Vec<&mut Line> = lines.iter_mut().filter(is_added).collect();
     let is_drawing = added.iter().all(|line| line.text.starts_with("+-"));
     if added.len() >= LEAST && !is_drawing && added.iter().all(|line| line.text.starts_with('+')) {
-        added.into_iter().for_each(|line| cut_front(line, 1));
+        for line in added {
+            cut_front(line, 1);
+        }
     }
 }
 
