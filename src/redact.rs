@@ -18,7 +18,7 @@ mod results;
 mod tables;
 
 pub use capture::capture_text;
-use std::cmp::Ordering;
+use std::borrow::Cow;
 
 use pseudonyms::{Pseudonyms, Shape};
 
@@ -30,8 +30,10 @@ pub struct Redactor {
     pseudonyms: Pseudonyms,
     /// Serials long enough to be searched for everywhere.
     serials: Vec<String>,
-    /// Names of md arrays, whose devices are `md_NAME`.
+    /// Names that follow one of [`NAMED`] in those of devices.
     arrays: Vec<String>,
+    /// Names of other devices that are not the kernel's.
+    devices: Vec<String>,
     /// Host and user names, searched for in `/proc`, `/etc` and mounts, not in `/sys`.
     names: Vec<String>,
 }
@@ -39,11 +41,14 @@ pub struct Redactor {
 /// Shorter serials are replaced only where a serial is expected.
 const LEAST_SERIAL: usize = 5;
 
+/// Longer ones are no serials: they are replaced in their own file alone.
+const LONGEST_SERIAL: usize = 256;
+
 /// Serials of this length are replaced even inside longer words; shorter ones only where they stand alone.
 const LEAST_UNMISTAKABLE: usize = 8;
 
-/// Begins the device name of an md array with a name (mdadm's `CREATE names=yes`).
-const ARRAY: &str = "md_";
+/// Begin the names of devices with a name of the user's: an md array (mdadm's `CREATE names=yes`), a DRBD resource.
+const NAMED: [&str; 2] = ["md_", "drbd_"];
 
 /// Firmware's placeholders for a missing serial.
 const PLACEHOLDERS: &[&str] = &[
@@ -96,6 +101,10 @@ enum File {
     KernelVersion,
     /// Words of the kernel: a queue's settings, the state of an array.
     Attribute,
+    /// Sentences of the kernel about a vulnerability of the CPUs.
+    Vulnerability,
+    /// Names of hardware and its makers: what a capture is for.
+    Hardware,
     /// Free text.
     Worldly,
     /// Results of tests, some with a serial number.
@@ -107,6 +116,12 @@ enum File {
     Smbios,
     ConfigSpace,
     VitalProductData,
+    /// An NVMe record of numbers.
+    Record,
+    /// A table of device mapper.
+    DmTable,
+    /// Supported flags of `io_uring`.
+    Flags,
     Other,
 }
 
@@ -118,7 +133,8 @@ impl File {
             return match name {
                 "identify-ctrl" => Self::IdentifyController,
                 "identify-ns" => Self::IdentifyNamespace,
-                _ => Self::Other,
+                "table" => Self::DmTable,
+                _ => Self::Record,
             };
         }
         match name {
@@ -132,12 +148,12 @@ impl File {
             "name" if path.ends_with("/dm/name") => return Self::Volume,
             "uuid" if path.ends_with("/dm/uuid") => return Self::VolumeId,
             _ if is_rules_file(name) => return Self::UdevRules,
-            "meminfo" | "vmstat" | "stat" => return Self::Counters,
+            "meminfo" | "vmstat" | "stat" | "arcstats" => return Self::Counters,
             _ if path.starts_with("/proc/pressure/") => return Self::Counters,
             "version" if path.starts_with("/proc/") => return Self::KernelVersion,
             "backing_file" => return Self::Path,
             "wwid" => return Self::WorldwideId,
-            "eui" | "cid" | "nguid" | "machine-id" => return Self::HexId,
+            "eui" | "cid" | "nguid" | "machine-id" | "boot_id" => return Self::HexId,
             "serial" | "serial_number" | "unique_id" => return Self::Serial,
             "config" if path.starts_with("/sys/") => return Self::ConfigSpace,
             "firmware_rev" | "fwrev" | "rev" | "osrelease" | "modalias" | "version" => return Self::Version,
@@ -161,13 +177,35 @@ impl File {
             Self::VitalProductData
         } else if path.starts_with("/sys/firmware/dmi/") {
             Self::Smbios
-        } else if is_attribute(path) {
+        } else if is_hardware(path, name) {
+            Self::Hardware
+        } else if path.contains("/cpu/vulnerabilities/") {
+            Self::Vulnerability
+        } else if path == "/probe/io_uring" {
+            Self::Flags
+        } else if path == "/probe/euid" {
             Self::Attribute
-        } else if path.starts_with("/sys/") || path.starts_with("/probe/") {
+        } else if path.starts_with("/sys/") || path.starts_with("/proc/") {
+            Self::Attribute
+        } else if path.starts_with("/probe/") {
             Self::Other
         } else {
             Self::Worldly
         }
+    }
+}
+
+impl File {
+    const fn is_record(self) -> bool {
+        matches!(
+            self,
+            Self::IdentifyController
+                | Self::IdentifyNamespace
+                | Self::Smbios
+                | Self::ConfigSpace
+                | Self::VitalProductData
+                | Self::Record
+        )
     }
 }
 
@@ -180,7 +218,7 @@ impl Redactor {
     /// Learns the serials and names of a file, which may occur in others. Call it for all files before
     /// [`Self::content`].
     pub fn learn(&mut self, path: &str, content: &[u8]) {
-        let text = std::str::from_utf8(content).unwrap_or_default();
+        let text = &*as_text(content);
         match File::of(path) {
             File::Serial => self.learn_serial(text),
             File::HostName => self.learn_name(text.trim()),
@@ -211,38 +249,43 @@ impl Redactor {
         self.pseudonyms.of(serial, Shape::Text);
         let only_digits = serial.bytes().all(|byte| byte.is_ascii_digit());
         let least = if only_digits { 2 * LEAST_SERIAL } else { LEAST_SERIAL };
-        if serial.len() >= least && !self.serials.iter().any(|known| known == serial) {
-            self.serials.push(serial.to_owned());
-            self.serials.sort_by(longest_first);
+        if (least..=LONGEST_SERIAL).contains(&serial.len()) {
+            insert(&mut self.serials, serial);
         }
     }
 
-    /// Learns the name of an md array from that of its device, `md_NAME`.
-    fn learn_array(&mut self, device: &str) {
-        let Some(name) = device.strip_prefix(ARRAY) else { return };
-        if name.chars().any(char::is_alphanumeric) && !self.arrays.iter().any(|known| known == name) {
-            self.arrays.push(name.to_owned());
-            self.arrays.sort_by(longest_first);
+    /// Learns the name of a device that the user gave it: of an md array that of `md_NAME`.
+    fn learn_device(&mut self, device: &str) {
+        let named = NAMED.iter().find_map(|first| device.strip_prefix(first));
+        let (known, name) = match named {
+            Some(name) => (&mut self.arrays, name),
+            None if forms::is_kernel_device(device) => return,
+            None => (&mut self.devices, device),
+        };
+        if name.chars().any(char::is_alphanumeric) {
+            insert(known, name);
         }
     }
 
     fn learn_name(&mut self, name: &str) {
         const SAYS_NOTHING: &[&str] = &["", "localhost", "(none)", "root"];
-        if SAYS_NOTHING.contains(&name) || self.names.iter().any(|known| known == name) {
+        if SAYS_NOTHING.contains(&name) || !insert(&mut self.names, name) {
             return;
         }
-        self.names.push(name.to_owned());
         // The first label of a full name also occurs alone.
         if let Some((host, _)) = name.split_once('.') {
             self.learn_name(host);
         }
-        self.names.sort_by(longest_first);
     }
 
     /// A file's content with pseudonyms: same length, same structure.
     pub fn content(&mut self, path: &str, content: &[u8]) -> Vec<u8> {
         let file = File::of(path);
-        let Ok(text) = std::str::from_utf8(content) else { return self.binary(file, path, content) };
+        // A record has zeros; a text in its place is not the drive's.
+        if file.is_record() && (content.contains(&0) || std::str::from_utf8(content).is_err()) {
+            return self.binary(file, path, content);
+        }
+        let text = &*as_text(content);
         let replaced = match file {
             File::Serial | File::HostName => self.whole(text, Shape::Text),
             File::WorldwideId => self.worldwide_id(text),
@@ -253,10 +296,7 @@ impl Redactor {
             File::Path => tables::words(self, text),
             File::CommandLine => arguments::command_line(self, text),
             File::Volume => tables::volume(self, text),
-            File::VolumeId => match text.split_once('-') {
-                Some((maker, id)) => format!("{maker}-{}", self.whole(id, Shape::Text)),
-                None => self.whole(text, Shape::Text),
-            },
+            File::VolumeId => tables::volume_id(self, text),
             File::UdevRules => boot_files::udev(text),
             File::NvmeMessages => {
                 let known: String =
@@ -271,23 +311,45 @@ impl Redactor {
             File::Counters => kernel_tables::counters(self, text),
             File::KernelVersion => tables::kernel_version(self, text),
             File::Attribute => kernel_tables::attribute(self, text),
+            File::Vulnerability => kernel_tables::vulnerability(self, text),
             File::Worldly => self.worldly(text),
             File::Version => self.sweep(text),
             File::MeasuredLimits => {
                 let lines = text.split_inclusive('\n').map(|line| tables::measured_limit(self, line));
                 lines.collect()
             }
-            File::Other => {
+            File::Other | File::Hardware => {
                 let text = self.sweep(text);
                 patterns::addresses(&mut self.pseudonyms, &text)
             }
+            File::DmTable => kernel_tables::dm_table(self, text),
+            File::Flags => kernel_tables::ring_flags(self, text),
             File::IdentifyController
             | File::IdentifyNamespace
             | File::Smbios
             | File::ConfigSpace
-            | File::VitalProductData => return self.binary(file, path, content),
+            | File::VitalProductData
+            | File::Record => tables::words_but(self, text, ""),
         };
         replaced.into_bytes()
+    }
+
+    /// Why a value is missing: what it quotes of a file passes only if it is a word of the kernel or a number.
+    pub(crate) fn reason(&mut self, reason: &str) -> String {
+        // Quotes have escapes as Rust's strings: a quotation mark in one is behind a backslash.
+        let mut out = String::with_capacity(reason.len());
+        let mut rest = reason;
+        while let Some((before, quote)) = rest.split_once('"') {
+            let is_end =
+                |at: usize| quote[..at].bytes().rev().take_while(|byte| *byte == b'\\').count() % 2 == 0;
+            let end = quote.match_indices('"').map(|(at, _)| at).find(|at| is_end(*at));
+            let (quoted, behind) = end.map_or((quote, ""), |end| (&quote[..end], &quote[end + 1..]));
+            let is_plain = kernel_tables::attribute(self, quoted) == quoted;
+            let shown = if is_plain { quoted } else { forms::REDACTED };
+            out.extend([&*self.worldly(before), "\"", shown, "\""]);
+            rest = behind;
+        }
+        out + &self.worldly(rest)
     }
 
     /// Free text: replaces serials, ids, addresses and names everywhere.
@@ -311,10 +373,20 @@ impl Redactor {
         for name in &self.arrays {
             // `md_NAME1` is a partition. Alone the name may be a word of a sentence, unless it is long.
             let pseudonym = self.pseudonyms.of(name, Shape::Text);
-            text = text.replace(&format!("{ARRAY}{name}"), &format!("{ARRAY}{pseudonym}"));
+            for first in NAMED {
+                text = text.replace(&format!("{first}{name}"), &format!("{first}{pseudonym}"));
+            }
             if name.len() >= LEAST_UNMISTAKABLE {
                 text = text.replace(name.as_str(), &pseudonym);
             }
+        }
+        for name in &self.devices {
+            let pseudonyms = &mut self.pseudonyms;
+            text = if name.len() >= LEAST_UNMISTAKABLE && text.contains(name) {
+                text.replace(name, &pseudonyms.of(name, Shape::Text))
+            } else {
+                patterns::replace_word(&text, name, || pseudonyms.of(name, Shape::Text))
+            };
         }
         patterns::ids(&mut self.pseudonyms, &text)
     }
@@ -340,9 +412,17 @@ impl Redactor {
     }
 
     fn host_probe(&mut self, text: &str) -> String {
-        let lines = text.split_inclusive('\n').map(|line| match line.strip_prefix("name=") {
-            Some(name) => format!("name={}", self.whole(name, Shape::Text)),
-            None => line.to_owned(),
+        let lines = text.split_inclusive('\n').map(|line| match line.split_once('=') {
+            Some(("name", name)) => format!("name={}", self.whole(name, Shape::Text)),
+            Some(("distribution", name)) => {
+                format!("distribution={}", kernel_tables::distribution_name(self, name))
+            }
+            Some(("kernel", release)) => {
+                let (release, more) = release.split_once(' ').unwrap_or((release, ""));
+                let gap = if more.is_empty() { "" } else { " " };
+                format!("kernel={}{gap}{}", self.sweep(release), tables::words_but(self, more, ""))
+            }
+            _ => tables::words_but(self, line, ""),
         });
         lines.collect()
     }
@@ -415,9 +495,27 @@ impl Redactor {
     }
 }
 
-/// The order in which originals are replaced: one may be part of another.
-fn longest_first(one: &String, other: &String) -> Ordering {
-    other.len().cmp(&one.len()).then_with(|| one.cmp(other))
+/// Inserts an original in the order in which they are replaced, the longest first: one may be part of another. Whether it
+/// is new.
+fn insert(originals: &mut Vec<String>, new: &str) -> bool {
+    let place =
+        originals.binary_search_by(|known| new.len().cmp(&known.len()).then_with(|| known.as_str().cmp(new)));
+    match place {
+        Ok(_) => false,
+        Err(place) => {
+            originals.insert(place, new.to_owned());
+            true
+        }
+    }
+}
+
+/// The content as text of the same length, with `?` in the place of each byte that is none.
+fn as_text(content: &[u8]) -> Cow<'_, str> {
+    if let Ok(text) = std::str::from_utf8(content) {
+        return text.into();
+    }
+    let chunks = content.utf8_chunks();
+    chunks.flat_map(|chunk| [chunk.valid().to_owned(), "?".repeat(chunk.invalid().len())]).collect()
 }
 
 /// Whether udev reads a file of that name.
@@ -425,12 +523,14 @@ fn is_rules_file(name: &str) -> bool {
     name.rsplit_once('.').is_some_and(|(_, ending)| ending == "rules")
 }
 
-/// Whether a file of sysfs has words of the kernel alone.
-fn is_attribute(path: &str) -> bool {
-    const FOLDERS: [&str; 4] = ["/queue/", "/md/", "/bcache/", "/cpufreq/"];
-    path.starts_with("/sys/") && FOLDERS.iter().any(|folder| path.contains(folder))
-        || path.ends_with("/comp_algorithm")
-        || path.ends_with("/power/control")
+/// Whether a file of sysfs names hardware; all others have words of the kernel and numbers alone.
+fn is_hardware(path: &str, name: &str) -> bool {
+    const OF_BOARDS: [&str; 6] =
+        ["board_name", "board_vendor", "product_name", "product_family", "sys_vendor", "bios_vendor"];
+    path.starts_with("/sys/")
+        && (name == "model"
+            || path.contains("/dmi/id/") && OF_BOARDS.contains(&name)
+            || name == "vendor" && !path.contains("/pci"))
 }
 
 fn is_placeholder(serial: &str) -> bool {

@@ -324,3 +324,127 @@ fn names_of_arrays_and_unknown_words_of_the_kernel_s_files_do_not_travel() {
     assert!(capture.contains("60-persistent-storage.rules") && capture.contains("[none] mq-deadline"));
     assert!(outputs[4].1.contains("\"md_x"), "the array keeps its form: {}", outputs[4].1);
 }
+
+/// Files that may hold any text: names of hardware, versions, and what was looked up in tables of names. See docs/security.md.
+fn names_hardware(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap();
+    let names =
+        ["model", "firmware_rev", "osrelease", "bios_version", "bios_date", "board_name", "board_vendor"];
+    let more = ["product_name", "sys_vendor", "bios_vendor", "product_version"];
+    names.contains(&name)
+        || more.contains(&name)
+        || ["/probe/pci-ids/", "/probe/memory-modules", "/probe/slots", "/probe/pci-slots"]
+            .iter()
+            .any(|first| path.starts_with(first))
+}
+
+/// Counters that only a running machine has.
+const COUNTERS: &[(&str, &str)] = &[
+    ("/proc/stat", "cpu 1 2 3 4 5 6 7 8 9 0\ncpu0 1 2 3 4 5 6 7 8 9 0\nctxt 5\nprocesses 7\n"),
+    ("/proc/meminfo", "MemTotal: 1000 kB\nMemFree: 300 kB\n"),
+    ("/proc/vmstat", "pgscan_direct 12\npgmajfault 1\n"),
+    ("/proc/diskstats", " 259 0 nvme0n1 1 2 3 4 5 6 7 8 9 10 11\n"),
+    ("/proc/pressure/io", "some avg10=0.00 avg60=0.00 avg300=0.00 total=0\n"),
+    ("/proc/loadavg", "0.10 0.20 0.30 1/200 300\n"),
+    ("/proc/spl/kstat/zfs/arcstats", "9 1 0x01 147 39984 1 2\nname type data\nsize 4 100\nc_max 4 200\n"),
+    (
+        "/etc/os-release",
+        "NAME=\"Debian GNU/Linux\"\nPRETTY_NAME=\"Debian GNU/Linux 12 (bookworm)\"\nBUILD_ID=rolling\n",
+    ),
+    ("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "performance\n"),
+    ("/sys/devices/system/cpu/cpu0/cpufreq/scaling_driver", "amd-pstate-epp\n"),
+    ("/sys/devices/system/cpu/vulnerabilities/retbleed", "Mitigation: Safe RET\n"),
+];
+
+#[test]
+fn a_secret_in_any_file_that_is_read_does_not_travel() {
+    let fixture = include_str!("fixtures/stack.capture");
+    for capture in [demo::find("x570").unwrap().capture(), fixture.to_owned()] {
+        let mut capture = TextRoot::parse(&capture).unwrap().into_capture();
+        for (path, content) in COUNTERS {
+            capture.answers.entry((*path).to_owned()).or_default().read =
+                Some(Ok(content.as_bytes().to_vec()));
+        }
+        for shape in [Shape::Instead, Shape::Behind, Shape::NoText] {
+            no_secret_of(&capture, shape);
+        }
+    }
+}
+
+/// Where a secret is put.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Shape {
+    /// In the place of the content.
+    Instead,
+    /// Behind the first line.
+    Behind,
+    /// Likewise, with a byte that is no UTF-8.
+    NoText,
+}
+
+fn no_secret_of(capture: &Capture, shape: Shape) {
+    // Without these there is no machine.
+    const IDENTITY: [&str; 6] = ["size", "dev", "class", "vendor", "device", "online"];
+    let mut capture = capture.clone();
+    let mut planted = Vec::new();
+    for (number, (path, answers)) in capture.answers.iter_mut().enumerate() {
+        let Some(Ok(content)) = &mut answers.read else { continue };
+        let is_identity = IDENTITY.contains(&path.rsplit('/').next().unwrap());
+        if names_hardware(path) || is_identity && shape == Shape::Instead {
+            continue;
+        }
+        let secret = format!("zq{number}Secret{}", number * 31);
+        match shape {
+            Shape::Instead => *content = format!("{secret}\n").into_bytes(),
+            _ if std::str::from_utf8(content).is_err() || content.contains(&0) => continue,
+            _ => {
+                let text = String::from_utf8(content.clone()).unwrap();
+                let (first, rest) = text.split_once('\n').unwrap_or((&text, ""));
+                *content = format!("{first} {secret}\n{rest}").into_bytes();
+                content.extend((shape == Shape::NoText).then_some(0xff));
+            }
+        }
+        planted.push((path.clone(), secret));
+    }
+    assert!(planted.len() > 40, "{} secrets", planted.len());
+    println!("{shape:?}: {} files", planted.len());
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("secret.capture");
+    fs::write(&file, format::write(&capture)).unwrap();
+    let mut commands = vec![vec!["capture"]];
+    commands.extend(["markdown", "text", "json"].map(|format| vec!["sheet", "--format", format]));
+    for words in commands {
+        let output = iodyno(folder.path(), &[&words[..], &["--open", file.to_str().unwrap()]].concat());
+        assert!(output.status.code().is_some_and(|code| code < 2), "{words:?}: {}", text(&output));
+        let said = text(&output);
+        let found: Vec<_> = planted.iter().filter(|(_, secret)| said.contains(secret)).collect();
+        assert!(found.is_empty(), "{words:?} with secrets {shape:?}: {found:#?}");
+    }
+}
+
+#[test]
+fn names_of_devices_that_are_not_the_kernel_s_do_not_travel() {
+    let folder = tempfile::tempdir().unwrap();
+    let base = folder.path().join("machine");
+    let names = ["sda", "drbd_zqsechome", "zqsecvol", "etherd!zqsec0.1"];
+    for (number, name) in names.iter().enumerate() {
+        let drive = base.join("sys/block").join(name);
+        fs::create_dir_all(drive.join("queue")).unwrap();
+        fs::write(drive.join("size"), "2048\n").unwrap();
+        fs::write(drive.join("dev"), format!("8:{number}\n")).unwrap();
+        for file in ["read_ahead_kb", "nr_requests", "scheduler"] {
+            fs::write(drive.join("queue").join(file), format!("zqsec{file} x\n")).unwrap();
+        }
+    }
+    fs::create_dir_all(base.join("sys/block/drbd_zqsechome/md")).unwrap();
+    fs::write(base.join("sys/block/drbd_zqsechome/md/chunk_size"), "zqsecchunk\n").unwrap();
+    fs::create_dir_all(base.join("proc")).unwrap();
+    for words in [&["capture"][..], &["sheet"], &["sheet", "--format", "json"]] {
+        let output = iodyno(folder.path(), &[words, &["--sysroot", base.to_str().unwrap()]].concat());
+        assert!(output.status.code().is_some_and(|code| code < 2), "{words:?}: {}", text(&output));
+        let said = text(&output);
+        let line = said.lines().find(|line| line.contains("zqsec"));
+        assert_eq!(line, None, "{words:?}");
+        assert!(said.contains("sda"), "{words:?}: {said}");
+    }
+}

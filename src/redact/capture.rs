@@ -30,7 +30,7 @@ fn with_pseudonyms(capture: Capture) -> Capture {
     }
     for folder in ["/sys/block", "/sys/class/block"] {
         let list = capture.answers.get(folder).and_then(|answers| answers.list.as_ref()?.as_ref().ok());
-        list.into_iter().flatten().for_each(|name| redactor.learn_array(name));
+        list.into_iter().flatten().for_each(|name| redactor.learn_device(name));
     }
     let capture = without_boot_files(capture);
     let mut answers = BTreeMap::new();

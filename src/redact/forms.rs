@@ -21,13 +21,13 @@ const SYS_WORDS: &str = "\
     bus pci power control link l1_aspm device iosched virtual";
 
 /// First parts of kernel names with a number behind them.
-const NUMBERED: [&str; 17] = [
+const NUMBERED: [&str; 20] = [
     "loop", "md", "dm-", "zram", "ram", "sr", "nbd", "mmcblk", "bcache", "zd", "rbd", "drbd", "pmem",
-    "ublkb", "nullb", "fd", "policy",
+    "ublkb", "nullb", "fd", "policy", "mtdblock", "rnbd", "pktcdvd",
 ];
 
 /// First parts of kernel names with letters behind them.
-const LETTERED: [&str; 4] = ["sd", "xvd", "vd", "hd"];
+const LETTERED: [&str; 6] = ["sd", "xvd", "vd", "hd", "dasd", "rssd"];
 
 /// Whether `word` is one of the words of `list`.
 pub(super) fn is_in(list: &str, word: &str) -> bool {

@@ -3,7 +3,7 @@
 
 use super::{
     Redactor,
-    forms::{is_in, is_kernel_device, is_number, is_setting_word},
+    forms::{REDACTED, is_in, is_kernel_device, is_number, is_setting_word},
     tables,
 };
 
@@ -26,6 +26,21 @@ const CPU_KEYS: &str = "\
 const DISTRIBUTION_KEYS: &str =
     "NAME PRETTY_NAME VERSION VERSION_ID VERSION_CODENAME ID ID_LIKE VARIANT VARIANT_ID BUILD_ID";
 
+/// Words in the names of distributions and their releases.
+const DISTRIBUTION_WORDS: &str = "\
+    linux gnu os debian ubuntu fedora arch archlinux archarm manjaro endeavouros artix garuda cachyos mint linuxmint pop pop_os \
+    elementary zorin kali raspbian raspberry pi proxmox ve truenas scale unraid nixos nix gentoo slackware void alpine opensuse \
+    suse sles sled leap tumbleweed slowroll microos enterprise red hat rhel centos stream rocky almalinux alma oracle ol amazon \
+    amzn scientific mageia openmandriva solus clear clear-linux-os steamos bazzite nobara ultramarine silverblue kinoite coreos \
+    flatcar photon buildroot openwrt devuan mx pclinuxos parrot tails deepin uos kylin openeuler euler anolis qubes chimera \
+    guix bottlerocket cos container-optimized server desktop workstation edition cloud minimal live lts rolling release core \
+    base iot atomic kde plasma xfce gnome cinnamon mate host testing unstable stable sid \
+    buster bullseye bookworm trixie forky bionic beaver focal fossa groovy gorilla hirsute hippo impish indri jammy jellyfish \
+    kinetic kudu lunar lobster mantic minotaur noble numbat oracular oriole plucky puffin questing quokka resolute raccoon \
+    una vanessa vera victoria virginia wilma xia zara green obsidian blue onyx plow teal serpent sage margay lime lynx \
+    tumbleweed raccoon vicuna warbler xantusia yarara uakari holo noble_numbat container image thirty forty two one three \
+    four five six seven eight nine";
+
 /// Words in the paths of control groups.
 const CGROUP_WORDS: &str = "\
     user system init machine session app background slice scope service docker podman libpod lxc crio containerd kubepods \
@@ -39,7 +54,68 @@ const ATTRIBUTE_WORDS: &str = "\
     in_sync write_mostly spare blocked write_error want_replacement replacement external_bbl failfast journal file \
     clustered external metadata unknown max delayed system local ppl dirty nonpersistent imsm ddf writethrough writeback \
     writearound cache detaching lru fifo random lzo lzo-rle lz4 lz4hc zstd deflate 842 bps-default acpi-cpufreq \
-    intel_pstate intel_cpufreq amd-pstate amd-pstate-epp cppc_cpufreq performance_power auto-off unthrottle";
+    intel_pstate intel_cpufreq amd-pstate amd-pstate-epp cppc_cpufreq performance_power auto-off unthrottle \
+    nvme drivetemp k10temp coretemp Composite Sensor \
+    Unknown GT s PCIe pcie tcp rdma fc D0 D1 D2 D3hot D3cold live connecting deleting deleting_(no_IO) dead new resetting \
+    read poll identity DMA DMA-FQ DMA-SVA Processor Mains Battery USB disk cdrom part enabled disabled inactive numa \
+    round-robin queue-depth POLL C1 C1E C1_ACPI C2 C2_ACPI C3 C3_ACPI C4 C6 C6S C6P C7 C7s C8 C9 C10 WFI eui uuid rbps wbps \
+    riops wiops Read Write Sync Async Total Discard Device nonrot cache_unavailable RxErr BadTLP BadDLLP Rollover Timeout \
+    NonFatalErr CorrIntErr HeaderOF TOTAL_ERR_COR TOTAL_ERR_FATAL TOTAL_ERR_NONFATAL Undefined DLP SDES TLP FCP CmpltTO \
+    CmpltAbrt UnxCmplt RxOF MalfTLP ECRC UnsupReq ACSViol UncorrIntErr BlockedTLP AtomicOpBlocked TLPBlockedErr \
+    PoisonTLPBlocked DMWrReqBlocked IDECheck MisIDETLP PCRC_CHECK TLPXlatBlocked";
+
+/// Words of the kernel about vulnerabilities of CPUs.
+const VULNERABILITY_WORDS: &str = "\
+    Not affected Vulnerable Mitigation Processor vulnerable SMT Host state unknown disabled enabled \
+    mitigated Safe RET safe Speculative Store Bypass via prctl and seccomp usercopy swapgs barriers __user pointer \
+    sanitization Retpolines Retpoline Enhanced Automatic IBRS IBRS_FW IBPB conditional always-on STIBP forced \
+    RSB filling PBRSB-eIBRS SW sequence BHI BHI_DIS_S PTI PTE Inversion Clear CPU buffers clear buffer \
+    attempted no microcode user kernel boundary VMX conditional cache flushes flush Microcode TSX Split huge pages before \
+    exit to userspace untrained return thunk eIBRS LFENCE Register File Aligned branch thunks Predispatch on None CSV2";
+
+/// Keys of counters that iodyno reads, and of their tables.
+const COUNTER_KEYS: &str = "\
+    cpu intr ctxt btime processes procs_running procs_blocked softirq page swap some full avg10 avg60 avg300 total kB \
+    MemTotal MemFree MemAvailable Buffers Cached SwapCached Active Inactive Active(anon) Inactive(anon) Active(file) \
+    Inactive(file) Unevictable Mlocked SwapTotal SwapFree Zswap Zswapped Dirty Writeback AnonPages Mapped Shmem KReclaimable \
+    Slab SReclaimable SUnreclaim KernelStack PageTables SecPageTables NFS_Unstable Bounce WritebackTmp CommitLimit \
+    Committed_AS VmallocTotal VmallocUsed VmallocChunk Percpu HardwareCorrupted AnonHugePages ShmemHugePages ShmemPmdMapped \
+    FileHugePages FilePmdMapped CmaTotal CmaFree Unaccepted Balloon HugePages_Total HugePages_Free HugePages_Rsvd \
+    c_max size name type data HugePages_Surp Hugepagesize Hugetlb DirectMap4k DirectMap2M DirectMap1G";
+
+/// Words in tables of device mapper: targets, ciphers, options.
+const DM_WORDS: &str = "\
+    linear striped crypt snapshot snapshot-origin snapshot-merge thin thin-pool cache writecache integrity verity raid mirror \
+    multipath delay zero error era clone dust flakey zoned vdo log-writes switch unstriped ebs allow_discards same_cpu_crypt \
+    submit_from_crypt_cpus no_read_workqueue no_write_workqueue high_priority sector_size iv_large_sectors iv_large_block \
+    aes xts plain plain64 plain64be essiv cbc lrw null benbi sha1 sha256 sha512 serpent twofish camellia adiantum xchacha12 \
+    xchacha20 poly1305 ecb hmac capi raid0 raid1 raid4 raid5_ls raid5_la raid5_rs raid5_ra raid6_zr raid6_nr raid6_nc raid10 \
+    writeback writethrough passthrough smq mq cleaner core disk handle_errors skip_block_zeroing ignore_discard \
+    no_discard_passdown read_only error_if_no_space metadata2 p s region_size rebuild sync nosync P N";
+
+/// First parts of the keys of `/proc/vmstat`.
+const VMSTAT_KEYS: [&str; 20] = [
+    "nr_",
+    "pg",
+    "psw",
+    "numa_",
+    "thp_",
+    "workingset_",
+    "compact_",
+    "htlb_",
+    "unevictable_",
+    "balloon_",
+    "swap_",
+    "zswp",
+    "kswapd_",
+    "oom_",
+    "drop_",
+    "slabs_",
+    "allocstall_",
+    "direct_map_",
+    "zone_",
+    "vma_",
+];
 
 /// `/proc/interrupts`: names of drivers that are not known become pseudonyms, which network interfaces have.
 pub(super) fn interrupts(redactor: &mut Redactor, text: &str) -> String {
@@ -47,7 +123,11 @@ pub(super) fn interrupts(redactor: &mut Redactor, text: &str) -> String {
 }
 
 fn interrupt(redactor: &mut Redactor, line: &str) -> String {
-    let Some((label, rest)) = line.split_once(':') else { return line.to_owned() };
+    let Some((label, rest)) = line.split_once(':') else {
+        // The heading.
+        let is_cpu = |word: &str| word.strip_prefix("CPU").is_some_and(is_number);
+        return pieces(redactor, line, char::is_whitespace, is_cpu);
+    };
     if !is_number(label.trim()) {
         // NMI, LOC, PMN: the kernel's own rows.
         let is_kernel =
@@ -95,26 +175,58 @@ fn is_interrupt_word(word: &str) -> bool {
         || is_queue(word)
 }
 
-/// `key : value` lines of `/proc/cpuinfo`; values of other keys, such as a board's serial number, become pseudonyms.
+/// `key : value` lines of `/proc/cpuinfo`: model and maker, and numbers. Other values, such as a board's serial number or the
+/// list of flags, which iodyno does not read, go.
 pub(super) fn cpu_info(redactor: &mut Redactor, text: &str) -> String {
-    keyed(redactor, text, ':', |key| is_in(CPU_KEYS, &key.replace(' ', "_")))
+    let is_plain = |value: &str| {
+        value.split_whitespace().all(|word| word.split('.').all(is_number) || is_setting_word(word))
+    };
+    keyed(text, ':', |key, value| match key.replace(' ', "_").as_str() {
+        "model_name" | "vendor_id" => redactor.worldly(value),
+        key if is_in(CPU_KEYS, key) && is_plain(value) => value.to_owned(),
+        key if is_in(CPU_KEYS, key) => format!(" {REDACTED}"),
+        _ => tables::words_but(redactor, value, ""),
+    })
 }
 
 /// `KEY=value` lines of os-release(5).
 pub(super) fn distribution(redactor: &mut Redactor, text: &str) -> String {
-    keyed(redactor, text, '=', |key| is_in(DISTRIBUTION_KEYS, key))
+    keyed(text, '=', |key, value| {
+        if is_in(DISTRIBUTION_KEYS, key) {
+            distribution_name(redactor, value)
+        } else {
+            tables::words_but(redactor, value, "")
+        }
+    })
 }
 
-fn keyed(redactor: &mut Redactor, text: &str, separator: char, is_known: impl Fn(&str) -> bool) -> String {
-    text.split_inclusive('\n')
-        .map(|line| match line.split_once(separator) {
-            Some((key, value)) if is_known(key.trim()) => {
-                format!("{key}{separator}{}", redactor.worldly(value))
+/// The name of a distribution or of its release: known words and versions; other words become pseudonyms.
+pub(super) fn distribution_name(redactor: &mut Redactor, name: &str) -> String {
+    /// A date, `20251120`.
+    const MOST: usize = 8;
+    let is_gap = |c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '(' | ')' | '/' | '!' | ',');
+    let is_version = |word: &str| {
+        word.bytes().filter(u8::is_ascii_digit).count() <= MOST
+            && word.split('.').all(|part| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit()))
+    };
+    let is_known = |word: &str| is_version(word) || is_in(DISTRIBUTION_WORDS, &word.to_lowercase());
+    // `opensuse-leap`
+    pieces(redactor, name, is_gap, |word| is_known(word) || word.split('-').all(is_known))
+}
+
+/// `value_of` gets key and value; of a line without a key the key is empty.
+fn keyed(text: &str, separator: char, mut value_of: impl FnMut(&str, &str) -> String) -> String {
+    let line = |line: &str| {
+        let text = line.trim_end_matches('\n');
+        let end = &line[text.len()..];
+        match text.split_once(separator) {
+            Some((key, value)) if is_key(&key.trim().replace(' ', "_")) => {
+                format!("{key}{separator}{}{end}", value_of(key.trim(), value))
             }
-            Some((key, value)) => format!("{key}{separator}{}", tables::words_but(redactor, value, "")),
-            None => tables::words_but(redactor, line, ""),
-        })
-        .collect()
+            _ => value_of("", text) + end,
+        }
+    };
+    text.split_inclusive('\n').map(line).collect()
 }
 
 /// A path of control groups, or the lines of `/proc/PID/cgroup`.
@@ -122,28 +234,72 @@ pub(super) fn control_groups(redactor: &mut Redactor, text: &str) -> String {
     tables::words_but(redactor, text, CGROUP_WORDS)
 }
 
-/// A file of a queue, an array, a cache or a CPU: words that are not the kernel's become pseudonyms.
+/// A file of sysfs: words that are not the kernel's become pseudonyms.
 pub(super) fn attribute(redactor: &mut Redactor, text: &str) -> String {
-    let is_gap = |c: char| c.is_whitespace() || matches!(c, '[' | ']' | ',' | '(' | ')' | '/' | ':');
-    let words = text.split_inclusive(is_gap).map(|piece| {
-        let word = piece.trim_end_matches(is_gap);
+    let is_gap = |c: char| c.is_whitespace() || matches!(c, '[' | ']' | ',' | '(' | ')' | '/' | ':' | '=');
+    pieces(redactor, text, is_gap, |word| {
         let is_version = word.split('.').all(is_number);
         let is_known = is_version || is_setting_word(word) || is_in(ATTRIBUTE_WORDS, word);
-        let replaced = if is_known || word.is_empty() || is_kernel_device(word) {
+        is_known || is_kernel_device(word) || is_hexadecimal(word)
+    })
+}
+
+/// A short hexadecimal number without `0x`, as masks of CPUs and PCI addresses have them.
+fn is_hexadecimal(word: &str) -> bool {
+    const MOST: usize = 8;
+    word.split('.')
+        .all(|part| (1..=MOST).contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_hexdigit()))
+}
+
+/// A sentence of the kernel about a vulnerability: words that are not the kernel's become pseudonyms.
+pub(super) fn vulnerability(redactor: &mut Redactor, text: &str) -> String {
+    let is_gap = |c: char| c.is_whitespace() || matches!(c, ';' | ',' | '(' | ')' | '/' | ':');
+    pieces(redactor, text, is_gap, |word| is_in(VULNERABILITY_WORDS, word))
+}
+
+/// Lines of a table of device mapper: numbers, targets, ciphers, options.
+pub(super) fn dm_table(redactor: &mut Redactor, text: &str) -> String {
+    let is_gap = |c: char| c.is_whitespace() || matches!(c, '-' | ':' | '(' | ')');
+    pieces(redactor, text, is_gap, |word| is_number(word) || is_in(DM_WORDS, word))
+}
+
+/// Lines of the probe of `io_uring`: flags and features, by the kernel's names.
+pub(super) fn ring_flags(redactor: &mut Redactor, text: &str) -> String {
+    const WORDS: &str = "flag accepted refused features";
+    const MOST: usize = 24;
+    let is_part = |part: &str| {
+        part.starts_with(|first: char| first.is_ascii_uppercase())
+            && part.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit())
+    };
+    pieces(redactor, text, char::is_whitespace, |word| {
+        is_number(word) || is_in(WORDS, word) || word.len() <= MOST && word.split('_').all(is_part)
+    })
+}
+
+/// Replaces the words between gaps that are not known by pseudonyms.
+fn pieces(
+    redactor: &mut Redactor,
+    text: &str,
+    is_gap: impl Fn(char) -> bool + Copy,
+    is_known: impl Fn(&str) -> bool,
+) -> String {
+    let replaced = text.split_inclusive(is_gap).map(|piece| {
+        let word = piece.trim_end_matches(is_gap);
+        let shown = if word.is_empty() || is_known(word) {
             word.to_owned()
         } else {
             tables::words_but(redactor, word, "")
         };
-        replaced + &piece[word.len()..]
+        shown + &piece[word.len()..]
     });
-    words.collect()
+    replaced.collect()
 }
 
 /// Counters: a word and numbers a line. Other words become pseudonyms.
 pub(super) fn counters(redactor: &mut Redactor, text: &str) -> String {
     let is_plain = |word: &str| {
         let parts = word.split(['=', ':', '.']).filter(|part| !part.is_empty());
-        let mut parts = parts.map(|part| is_number(part) || is_key(part));
+        let mut parts = parts.map(|part| is_number(part) || is_counter(part));
         parts.all(|is_known| is_known)
     };
     text.split_inclusive([' ', '\t', '\n'])
@@ -156,7 +312,15 @@ pub(super) fn counters(redactor: &mut Redactor, text: &str) -> String {
         .collect()
 }
 
-/// A key of the kernel's counters: letters, underscores and brackets, numbers only at its end.
+/// A key of the kernel's counters.
+fn is_counter(word: &str) -> bool {
+    let plain = word.trim_end_matches(|c: char| c.is_ascii_digit());
+    let is_of_vmstat = VMSTAT_KEYS.iter().any(|first| word.starts_with(first))
+        && word.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_' || byte.is_ascii_digit());
+    is_in(COUNTER_KEYS, word) || is_in(COUNTER_KEYS, plain) || is_of_vmstat
+}
+
+/// A key of os-release or cpuinfo: letters, digits and underscores.
 fn is_key(word: &str) -> bool {
     const MOST: usize = 32;
     word.len() <= MOST
@@ -207,5 +371,18 @@ ERR:          9
         let out =
             distribution(&mut redactor, "PRETTY_NAME=\"Debian 12\"\nHOME_URL=\"https://hunter2.example\"\n");
         assert!(out.starts_with("PRETTY_NAME=\"Debian 12\"\nHOME_URL=") && !out.contains("hunter2"), "{out}");
+        for name in [
+            "Debian GNU/Linux 12 (bookworm)",
+            "Ubuntu 24.04.1 LTS (Noble Numbat)",
+            "openSUSE Leap 15.6",
+            "Red Hat Enterprise Linux 9.4 (Plow)",
+            "Fedora Linux 43 (Workstation Edition)",
+            "Arch Linux",
+            "\"20251120\"",
+        ] {
+            assert_eq!(distribution_name(&mut redactor, name), name);
+        }
+        let out = distribution_name(&mut redactor, "Hunter2 Linux 12 (acme-731427629) 731427629");
+        assert!(!out.contains("unter2") && !out.contains("acme") && !out.contains("731427629"), "{out}");
     }
 }

@@ -1,12 +1,12 @@
 //! Redacts a [`Machine`] and lines of text, for sheets, which are made of data, not of files.
 
-use super::{Redactor, arguments, boot_files, kernel_tables, pseudonyms::Shape, tables};
+use super::{Redactor, arguments, boot_files, forms::is_in, kernel_tables, pseudonyms::Shape, tables};
 use crate::{
     machine::{
-        Drive, DriveKind, Host, LayerKind, Layers, Machine, Measured, Process, Queue, Use, User,
+        Drive, DriveKind, Host, LayerKind, Layers, Machine, Measured, Process, Processors, Queue, Use, User,
         queue::Choice,
     },
-    model::{DriveName, Reading},
+    model::{DriveName, Problem, Reading},
     text::Label,
 };
 
@@ -19,7 +19,7 @@ impl Redactor {
         machine.host.command_line.value().into_iter().for_each(|line| learn("/proc/cmdline", line));
         let names = machine.drives.iter().map(|drive| &drive.name).chain(machine.layers.devices.keys());
         for name in names {
-            redactor.learn_array(name.as_str());
+            redactor.learn_device(name.as_str());
         }
         for drive in &machine.drives {
             redactor.learn_drive(drive);
@@ -51,11 +51,20 @@ impl Redactor {
         for node in &mut machine.pci.nodes {
             node.path = self.sweep(&node.path).into();
             node.slot = node.slot.take().map(|slot| self.outside(&slot));
+            [&mut node.local_cpus, &mut node.iommu_type, &mut node.power_control]
+                .into_iter()
+                .for_each(|text| self.words(text));
+            node.aer_correctable = node.aer_correctable.clone().map(|errors| {
+                let mut name = |name: &Label| Label::new(&kernel_tables::attribute(self, name.as_str()));
+                errors.iter().map(|(error, count)| (name(error), *count)).collect()
+            });
         }
         for drive in machine.drives.iter_mut().chain(&mut machine.paths) {
             self.drive(drive);
         }
         self.layers(&mut machine.layers);
+        self.processors(&mut machine.processors);
+        machine.cuts = machine.cuts.iter().map(|cut| self.problem(cut)).collect();
         for rule in &mut machine.rules {
             boot_files::rule(self, rule);
         }
@@ -82,23 +91,50 @@ impl Redactor {
         super::patterns::addresses(&mut self.pseudonyms, &text)
     }
 
+    /// A problem without names in its path and without what it quotes of a file.
+    #[must_use]
+    pub(crate) fn problem(&mut self, problem: &Problem) -> Problem {
+        let (path, reason) = (self.sweep(&problem.path), self.reason(&problem.reason));
+        Problem { path: path.into(), reason: reason.into(), kind: problem.kind }
+    }
+
+    fn processors(&mut self, processors: &mut Processors) {
+        let mut words = |text: &Label| Label::new(&kernel_tables::attribute(self, text.as_str()));
+        for cpu in &mut processors.cpus {
+            for text in [&mut cpu.governor, &mut cpu.driver, &mut cpu.energy_preference] {
+                *text = text.clone().map(|text| words(&text));
+            }
+            for choices in [&mut cpu.governors, &mut cpu.energy_preferences] {
+                *choices = choices.clone().map(|choices| choices.iter().map(&mut words).collect());
+            }
+        }
+        for state in &mut processors.idle_states {
+            state.name = state.name.clone().map(|name| words(&name));
+        }
+        for state in processors.vulnerabilities.values_mut() {
+            let sentence = |text: Label| Label::new(&kernel_tables::vulnerability(self, text.as_str()));
+            *state = state.clone().map(sentence);
+        }
+    }
+
     fn host(&mut self, host: &mut Host) {
         let left_out = |reading: &Reading<Label>| Reading::absent(reading.path(), "left out");
         host.name = left_out(&host.name);
         host.boot_id = left_out(&host.boot_id);
         let line = |line: Label| Label::new(&arguments::command_line(self, line.as_str()));
         host.command_line = host.command_line.clone().map(line);
-        for text in
-            [&mut host.distribution, &mut host.kernel, &mut host.board, &mut host.product, &mut host.bios]
-        {
+        let name = |name: Label| Label::new(&kernel_tables::distribution_name(self, name.as_str()));
+        host.distribution = host.distribution.clone().map(name);
+        for text in [&mut host.kernel, &mut host.board, &mut host.product, &mut host.bios] {
             *text = text.clone().map(|text| self.outside(&text));
         }
         for limit in &mut host.io_limits {
             limit.path = kernel_tables::control_groups(self, &limit.path).into();
         }
-        for parameter in host.module_parameters.values_mut() {
-            *parameter = parameter.clone().map(|value| self.outside(&value));
+        if let Some(problem) = host.io_uring.problem() {
+            host.io_uring = self.problem(&problem).into();
         }
+        host.module_parameters.values_mut().for_each(|parameter| self.words(parameter));
         host.modules = host.modules.clone().map(|mut modules| {
             for module in &mut modules {
                 module.locator = self.outside(&module.locator);
@@ -131,10 +167,15 @@ impl Redactor {
             let volume = |name: Label| Label::new(&tables::volume(self, name.as_str()));
             drive.model = drive.model.clone().map(volume);
         }
+        [&mut drive.device_number, &mut drive.latency_tolerance_us]
+            .into_iter()
+            .for_each(|text| self.words(text));
         if let Some(nvme) = &mut drive.nvme {
+            self.words(&mut nvme.state);
             nvme.controller_path = self.sweep(&nvme.controller_path).into();
         }
         drive.backing_file = drive.backing_file.take().map(|file| self.path(&file));
+        drive.users_unread = drive.users_unread.iter().map(|unread| self.problem(unread)).collect();
         for used in &mut drive.used_by {
             let chain = used.chain.iter().map(|device| self.outside(device)).collect();
             *used = Use { chain, by: self.user(&used.by) };
@@ -144,7 +185,7 @@ impl Redactor {
     /// The kernel's name of a device: of an array it may contain the user's.
     pub(super) fn device(&mut self, name: &DriveName) -> DriveName {
         // Of a stored run it may be one that is gone.
-        self.learn_array(name.as_str());
+        self.learn_device(name.as_str());
         DriveName(Label::new(&self.sweep(name.as_str())))
     }
 
@@ -184,26 +225,31 @@ impl Redactor {
     }
 
     fn layer(&mut self, kind: &mut LayerKind) {
-        let mut words = |text: &mut Reading<Label>| {
-            *text = text.clone().map(|text| Label::new(&kernel_tables::attribute(self, text.as_str())));
-        };
         match kind {
             LayerKind::Md(md) => {
                 [&mut md.level, &mut md.state, &mut md.sync_action, &mut md.bitmap]
                     .into_iter()
-                    .for_each(&mut words);
-                for member in &mut md.members {
-                    words(&mut member.state);
-                }
+                    .for_each(|text| self.words(text));
+                md.members.iter_mut().for_each(|member| self.words(&mut member.state));
                 for member in &mut md.members {
                     member.name = self.outside(&member.name);
                 }
             }
             LayerKind::Dm(dm) => {
                 dm.name = dm.name.clone().map(|name| Label::new(&tables::volume(self, name.as_str())));
+                dm.maker = dm.maker.take().filter(|maker| is_in(tables::MAKERS, maker.as_str()));
+                dm.targets = dm.targets.clone().map(|mut targets| {
+                    let word =
+                        |text: &mut Label| *text = Label::new(&kernel_tables::dm_table(self, text.as_str()));
+                    let words = targets.iter_mut();
+                    words
+                        .flat_map(|target| [&mut target.kind].into_iter().chain(&mut target.options))
+                        .for_each(word);
+                    targets
+                });
             }
-            LayerKind::Bcache { mode, state } => [mode, state].into_iter().for_each(words),
-            LayerKind::Zram { algorithm } => words(algorithm),
+            LayerKind::Bcache { mode, state } => [mode, state].into_iter().for_each(|text| self.words(text)),
+            LayerKind::Zram { algorithm } => self.words(algorithm),
             LayerKind::Loop { .. } | LayerKind::Other => {}
         }
     }
@@ -233,6 +279,11 @@ impl Redactor {
 
     fn process(&mut self, process: &Process) -> Process {
         Process { id: process.id, command: Label::new(&tables::program(self, process.command.as_str())) }
+    }
+
+    /// Words of the kernel.
+    fn words(&mut self, reading: &mut Reading<Label>) {
+        *reading = reading.clone().map(|text| Label::new(&kernel_tables::attribute(self, text.as_str())));
     }
 
     /// Free text.

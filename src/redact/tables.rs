@@ -7,6 +7,7 @@ use super::{
     forms::{is_in, is_kernel_device, is_number, plain_name},
     pseudonyms::Shape,
 };
+use crate::machine::Measured;
 
 /// Folders that every system has; all other parts of a path are replaced.
 const COMMON: &str = "\
@@ -83,7 +84,8 @@ pub(super) fn measured_limit(redactor: &mut Redactor, line: &str) -> String {
             let (model, rest) = (other(model), other(rest));
             format!("alone {model} {} {rest}", redactor.whole(serial, Shape::Text))
         }
-        _ => other(line),
+        _ if Measured::parse(line.trim_end()).is_some() => other(line),
+        _ => words_but(redactor, line, ""),
     }
 }
 
@@ -114,11 +116,17 @@ pub(super) fn mounts(redactor: &mut Redactor, table: &str) -> String {
 /// The lines of [`crate::source::open_files::PROBE`]: mount points, exported files, targets and pools contain names, and
 /// processes have them.
 pub(super) fn device_users(redactor: &mut Redactor, lines: &str) -> String {
+    const USES: &str = "mount open export export-file pool stack unread";
+    const EXPORTS: &str = "LIO nvmet";
     let word_at = |redactor: &mut Redactor, kind: &str, index: usize, word: &str| match (kind, index) {
         ("mount", 3) | ("export-file", 1 | 3..) | ("export", 3..) | ("pool", 2..) => words(redactor, word),
         ("mount", 2) => file_system(redactor, word),
         ("open", 3..) | ("mount", 5..) => program(redactor, word),
-        _ => redactor.worldly(word),
+        ("unread", 1..) => redactor.worldly(word),
+        (_, 0) if is_in(USES, word.trim_end()) => word.to_owned(),
+        _ if is_kernel_device(word.trim_end()) || is_number(word.trim_end()) => word.to_owned(),
+        ("export", 2) | ("export-file", 2) if is_in(EXPORTS, word.trim_end()) => word.to_owned(),
+        _ => words_but(redactor, word, ""),
     };
     let line = |line: &str| {
         let kind = line.split(' ').next().unwrap_or_default();
@@ -145,7 +153,7 @@ fn known_or_words(redactor: &mut Redactor, text: &str, is_known: impl Fn(&str) -
 
 fn line_of_mounts(redactor: &mut Redactor, line: &str) -> String {
     // The heading of /proc/swaps.
-    if line.starts_with("Filename") {
+    if line.split_whitespace().eq(["Filename", "Type", "Size", "Used", "Priority"]) {
         return line.to_owned();
     }
     // mountinfo: the type and the source follow a dash; mounts and fstab: the source comes first.
@@ -287,6 +295,18 @@ fn single_words(redactor: &mut Redactor, name: &str, common: &str) -> String {
     }
     out
 }
+
+/// The id of a device mapper volume: its maker, and an id with its name.
+pub(super) fn volume_id(redactor: &mut Redactor, text: &str) -> String {
+    match text.split_once('-') {
+        Some((maker, id)) if is_in(MAKERS, maker) => format!("{maker}-{}", redactor.whole(id, Shape::Text)),
+        _ => redactor.whole(text, Shape::Text),
+    }
+}
+
+/// Makers of device mapper volumes, which begin their ids.
+pub(super) const MAKERS: &str =
+    "CRYPT LVM mpath DMRAID Stratis VDO DRBD part1 part2 part3 part4 part5 part6 part7 part8 part9";
 
 /// `Linux version 6.1.0 (user@host) (gcc ...) #1 ...`: replaces user and host of the build.
 pub(super) fn kernel_version(redactor: &mut Redactor, line: &str) -> String {

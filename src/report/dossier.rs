@@ -85,7 +85,7 @@ impl Dossier {
         let (machine, problems, runs, experiments) = match &mut redactor {
             Some(redactor) => (
                 redactor.machine(material.machine),
-                material.problems.iter().map(|problem| without_names(redactor, problem)).collect(),
+                material.problems.iter().map(|problem| redactor.problem(problem)).collect(),
                 material.runs.iter().map(|record| anonymous(redactor, record)).collect(),
                 material.experiments.iter().map(|record| redactor.experiment(record)).collect(),
             ),
@@ -141,6 +141,13 @@ impl Dossier {
         }
     }
 
+    /// Problems without what they quote of files.
+    pub fn shared(&self, problems: Vec<Problem>) -> Vec<Problem> {
+        let Some(redactor) = &self.redactor else { return problems };
+        let mut redactor = redactor.clone();
+        problems.iter().map(|problem| redactor.problem(problem)).collect()
+    }
+
     /// A finished text with pseudonyms for the ids, serials and addresses left in it.
     pub fn finished(&self, text: &str) -> String {
         match &self.redactor {
@@ -152,12 +159,4 @@ impl Dossier {
 
 fn anonymous(redactor: &mut Redactor, record: &RunRecord) -> RunRecord {
     RunRecord { boot: Label::default(), run: redactor.run(&record.run), ..record.clone() }
-}
-
-fn without_names(redactor: &mut Redactor, problem: &Problem) -> Problem {
-    Problem {
-        path: redactor.sweep(&problem.path).into(),
-        reason: redactor.worldly(&problem.reason).into(),
-        kind: problem.kind,
-    }
 }

@@ -68,6 +68,9 @@ pub(super) fn no_format_in_use(name: &str) -> String {
     format!("/ioctl/{name}/identify-ns FLBAS")
 }
 
+/// States of a controller (`nvme_sysfs_show_state` in the kernel).
+const STATES: [&str; 7] = ["new", "live", "resetting", "connecting", "deleting", "deleting (no IO)", "dead"];
+
 fn lacks_format_in_use(root: &dyn SysRoot, name: &str) -> bool {
     root.pasted().is_some() && root.read(&no_format_in_use(name)).is_ok()
 }
@@ -82,7 +85,10 @@ pub(super) fn read(root: &dyn SysRoot, name: &str, path: &str, location: &Locati
     let ask = |question: String| -> Reading<Vec<u8>> {
         match (answers, state.value()) {
             _ if is_hidden_path(name) => Reading::absent(question, "read from its multipath drive"),
-            (false, Some(state)) => Reading::absent(question, format!("not read: the controller is {state}")),
+            (false, Some(state)) => {
+                let state = STATES.iter().find(|known| *state == **known).unwrap_or(&"in an unknown state");
+                Reading::absent(question, format!("not read: the controller is {state}"))
+            }
             _ => bytes(root, &question),
         }
     };

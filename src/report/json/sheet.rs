@@ -113,6 +113,7 @@ impl<'a> SheetDocument<'a> {
         let mut problems = dossier.problems.clone();
         problems.extend(tree.iter().flat_map(|document| document.problems.iter().cloned()));
         problems.extend(drives.iter().flat_map(|document| document.problems.iter().cloned()));
+        let mut problems = dossier.shared(problems);
         problems.sort();
         problems.dedup();
         let origin = dossier.origin();
