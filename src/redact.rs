@@ -183,9 +183,7 @@ impl File {
             Self::Vulnerability
         } else if path == "/probe/io_uring" {
             Self::Flags
-        } else if path == "/probe/euid" {
-            Self::Attribute
-        } else if path.starts_with("/sys/") || path.starts_with("/proc/") {
+        } else if path == "/probe/euid" || path.starts_with("/sys/") || path.starts_with("/proc/") {
             Self::Attribute
         } else if path.starts_with("/probe/") {
             Self::Other

@@ -82,7 +82,7 @@ fn the_keys_of_a_finished_experiment_stand_in_the_footer_alone() {
         headless.wait(Duration::from_secs(5));
         let running = shown(&headless).split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(running.contains("also after x"), "{}", shown(&headless));
-        headless.wait(Duration::from_secs(900));
+        headless.wait(Duration::from_mins(15));
         let picture = shown(&headless);
         let keys = footer(&headless);
         for hint in ["m more rounds", "s add to sheet", "d runs", "Esc back"] {

@@ -328,7 +328,7 @@ fn an_old_kernel_without_link_files_has_links_all_the_same() {
     assert_eq!(link.max_speed.get(), TransferRate::from_mega(16_000));
     assert_eq!(link.speed.get(), TransferRate::from_mega(8000));
     assert_eq!((link.width.get(), link.max_width.get()), (Some(Lanes(4)), Some(Lanes(4))));
-    assert_eq!(&**link.speed.path(), format!("{config} LnkSta"));
+    assert_eq!(&*link.speed.path(), format!("{config} LnkSta"));
     let express = drive.express.get().unwrap();
     assert_eq!(
         (express.payload_supported, express.payload, express.read_request),

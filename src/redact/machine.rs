@@ -51,9 +51,9 @@ impl Redactor {
         for node in &mut machine.pci.nodes {
             node.path = self.sweep(&node.path).into();
             node.slot = node.slot.take().map(|slot| self.outside(&slot));
-            [&mut node.local_cpus, &mut node.iommu_type, &mut node.power_control]
-                .into_iter()
-                .for_each(|text| self.words(text));
+            for text in [&mut node.local_cpus, &mut node.iommu_type, &mut node.power_control] {
+                self.words(text);
+            }
             node.aer_correctable = node.aer_correctable.clone().map(|errors| {
                 let mut name = |name: &Label| Label::new(&kernel_tables::attribute(self, name.as_str()));
                 errors.iter().map(|(error, count)| (name(error), *count)).collect()
@@ -167,9 +167,9 @@ impl Redactor {
             let volume = |name: Label| Label::new(&tables::volume(self, name.as_str()));
             drive.model = drive.model.clone().map(volume);
         }
-        [&mut drive.device_number, &mut drive.latency_tolerance_us]
-            .into_iter()
-            .for_each(|text| self.words(text));
+        for text in [&mut drive.device_number, &mut drive.latency_tolerance_us] {
+            self.words(text);
+        }
         if let Some(nvme) = &mut drive.nvme {
             self.words(&mut nvme.state);
             nvme.controller_path = self.sweep(&nvme.controller_path).into();
@@ -227,9 +227,9 @@ impl Redactor {
     fn layer(&mut self, kind: &mut LayerKind) {
         match kind {
             LayerKind::Md(md) => {
-                [&mut md.level, &mut md.state, &mut md.sync_action, &mut md.bitmap]
-                    .into_iter()
-                    .for_each(|text| self.words(text));
+                for text in [&mut md.level, &mut md.state, &mut md.sync_action, &mut md.bitmap] {
+                    self.words(text);
+                }
                 md.members.iter_mut().for_each(|member| self.words(&mut member.state));
                 for member in &mut md.members {
                     member.name = self.outside(&member.name);

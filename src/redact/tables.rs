@@ -125,7 +125,7 @@ pub(super) fn device_users(redactor: &mut Redactor, lines: &str) -> String {
         ("unread", 1..) => redactor.worldly(word),
         (_, 0) if is_in(USES, word.trim_end()) => word.to_owned(),
         _ if is_kernel_device(word.trim_end()) || is_number(word.trim_end()) => word.to_owned(),
-        ("export", 2) | ("export-file", 2) if is_in(EXPORTS, word.trim_end()) => word.to_owned(),
+        ("export" | "export-file", 2) if is_in(EXPORTS, word.trim_end()) => word.to_owned(),
         _ => words_but(redactor, word, ""),
     };
     let line = |line: &str| {
