@@ -166,7 +166,10 @@ fn the_palette_says_what_open_takes_and_a_text_can_be_pasted_there() {
     let mut headless = open("laptop", (80, 24));
     press(&mut headless, ":open<Enter>");
     let picture = shown(&headless);
-    assert!(picture.contains(": open") && picture.contains("goes back to the machine before"), "{picture}");
+    assert!(
+        picture.contains(": open") && picture.contains("Enter without a path, or Ctrl-R, goes back"),
+        "{picture}"
+    );
     assert!(!picture.contains("slot move"), "no other command is offered behind open: {picture}");
     paste(&mut headless, LSPCI);
     headless.wait(Duration::ZERO);

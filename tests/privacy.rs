@@ -385,12 +385,15 @@ enum Shape {
 fn no_secret_of(capture: &Capture, shape: Shape) {
     // Without these there is no machine.
     const IDENTITY: [&str; 6] = ["size", "dev", "class", "vendor", "device", "online"];
+    // With a word behind their number there is none either.
+    const NUMBERS: [&str; 3] = ["class", "vendor", "device"];
     let mut capture = capture.clone();
     let mut planted = Vec::new();
     for (number, (path, answers)) in capture.answers.iter_mut().enumerate() {
         let Some(Ok(content)) = &mut answers.read else { continue };
-        let is_identity = IDENTITY.contains(&path.rsplit('/').next().unwrap());
-        if names_hardware(path) || is_identity && shape == Shape::Instead {
+        let name = path.rsplit('/').next().unwrap();
+        let is_identity = NUMBERS.contains(&name) || shape == Shape::Instead && IDENTITY.contains(&name);
+        if names_hardware(path) || is_identity {
             continue;
         }
         let secret = format!("zq{number}Secret{}", number * 31);

@@ -268,7 +268,7 @@ fn a_terminal_that_vanishes_while_an_experiment_runs_puts_settings_back() {
     // Whether the signal comes first or a line that cannot be written.
     assert_eq!(status, 129);
     let terminal = Terminal::start_with(&["bench", "--filename", &path, "--runtime", "60"], state.path());
-    terminal.wait_for_text("not counted yet");
+    terminal.wait_for_text("total-usage");
     assert_eq!(terminal.hang_up(), 129, "a test");
 
     // The full screen: the first experiment is the scheduler's, the marked drive the loop device.

@@ -177,7 +177,7 @@ pub(super) fn tab_name(keys: &KeyNames, area: Rect, tab: &About, shown: ScreenId
 
 /// Commands that end, make, take back or keep something: on narrow terminals their hints are the last to go.
 const KEPT: [&str; 10] =
-    ["quit", "stop", "close", "back", "apply", "undo all", "undo one", "export", "save", "open"];
+    ["quit", "stop", "back", "apply", "undo all", "undo one", "close", "export", "save", "open"];
 
 /// The hints' places in the footer, as many as fit, each with its command as it is offered now. The way out keeps its place at
 /// the end.

@@ -308,8 +308,10 @@ fn draw_palette(app: &App, brush: &mut Brush<'_>, area: Rect, palette: &Palette)
     let field = [piece(": ", Meaning::Field), open_field(&palette.input, inner.width.saturating_sub(2))];
     brush.write(inner.x, inner.y, inner.width, &field);
     if commands::argument_of_open(palette.input.value()).is_some() {
-        let lines: Vec<Vec<Piece>> =
-            OPEN.iter().flat_map(|text| paragraph(text, Meaning::Quiet, inner.width)).collect();
+        let lines: Vec<Vec<Piece>> = OPEN
+            .iter()
+            .flat_map(|text| paragraph(&app.shared.keys.fill(text), Meaning::Quiet, inner.width))
+            .collect();
         let below = Rect { y: inner.y + 1, height: inner.height.saturating_sub(1), ..inner };
         brush.lines(below, &lines, 0);
         return;

@@ -60,7 +60,7 @@ pub(super) fn run(origin: &Origin, args: &CaptureArgs) -> Result<Status, Failure
             0 => String::new(),
             more => format!(", and {more} more"),
         };
-        say(&format!("{first}{more}: longer than such a file or folder can be; not read"));
+        say(&format!("{first}{more}: longer than such a file can be; not read"));
     }
     let text = capture_text(recorder.into_recorded(), args.with_serials);
     if text.len() > MOST_TEXT {

@@ -52,8 +52,13 @@ pub(super) fn is_number(text: &str) -> bool {
     text.split(['-', '/']).all(is_digits)
 }
 
-/// The kernel's name of a block device or partition: `nvme0n1p2`, `sda1`, `dm-3`.
+/// The kernel's name of a block device or partition: `nvme0n1p2`, `sda1`, `dm-3`. And iodyno's name of a controller whose name an
+/// opened text does not have: `nvme@07:00.0`.
 pub(super) fn is_kernel_device(name: &str) -> bool {
+    if let Some(address) = name.strip_prefix("nvme@") {
+        let is_address = |text: &str| text.parse::<crate::model::PciAddress>().is_ok();
+        return address == "unnamed" || is_address(address) || is_address(&format!("0000:{address}"));
+    }
     let is_partition =
         |rest: &str| rest.strip_prefix('p').is_none_or(is_digits) && !rest.contains(char::is_whitespace);
     let numbered = |rest: &str| {
@@ -156,6 +161,9 @@ mod tests {
         {
             assert!(is_kernel_device(device), "{device}");
         }
+        for device in ["nvme@07:00.0", "nvme@10000:41:00.0", "nvme@unnamed"] {
+            assert!(is_kernel_device(device), "{device}");
+        }
         for pattern in
             ["nvme*", "nvme[0-9]*n[0-9]*|sd?", "sd[a-z]", "*", "sda,sdb", "sd*[!0-9]", "cpu*", "policy*"]
         {
@@ -171,6 +179,7 @@ mod tests {
             "md_hunter2",
             "dm-hunter",
             "1.2.3.4",
+            "nvme@hunter2",
         ] {
             assert!(!is_number(none) && !is_kernel_device(none), "{none}");
         }

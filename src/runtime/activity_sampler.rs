@@ -226,7 +226,8 @@ mod tests {
     #[test]
     fn a_pass_that_waits_for_a_cpu_sees_all_threads() {
         let mut capture = Capture::default();
-        let pids = || (1..=8).map(|pid: u32| pid.to_string());
+        // Their waits alone are many times the budget; few, so that parsing them is far from it on any machine.
+        let pids = || (1..=3).map(|pid: u32| pid.to_string());
         capture.answers.entry("/proc".to_owned()).or_default().list = Some(Ok(pids().collect()));
         for pid in pids() {
             let stat = format!("{pid} (dd) R 1 1 1 0 -1 0 0 0 0 0 3 0 0 0 20 0 1 0 77 0\n");
@@ -236,7 +237,7 @@ mod tests {
         let mut sampler =
             ActivitySampler::begin(Wanted { threads: true, ..Wanted::default() }, &root, &clock);
         sampler.pass_if_due(&root, &clock);
-        assert_eq!((sampler.pass.sampled, sampler.pass.total), (8, 8));
+        assert_eq!((sampler.pass.sampled, sampler.pass.total), (3, 3));
     }
 
     #[test]

@@ -527,7 +527,9 @@ mod tests {
         for layer in [Layer::FileSystem, Layer::PageCache, Layer::Direct, Layer::Buffered, Layer::Mmap] {
             assert!(rate(layer) > 0.0, "{layer:?}: {answer:?}");
         }
-        assert_eq!(answer.waterfall.facts.mmap_ahead.len(), ROUNDS);
+        // A round that is over before its reads are counted has no rate.
+        let rounds = answer.waterfall.facts.mmap_ahead.len();
+        assert!((1..=ROUNDS).contains(&rounds), "{rounds}");
         let cached = file_state::cached(file.as_file(), 0, 32 << 20).unwrap();
         assert_eq!(cached.bytes, 0, "its own pages are dropped, those requested ahead too");
     }

@@ -146,14 +146,12 @@ impl<'a> Recorder<'a> {
         Capture { notes: Vec::new(), answers }
     }
 
-    /// The paths of files and folders that are longer than such a one can be, sorted.
+    /// The paths of files that are longer than such a one can be, sorted.
     pub fn too_long(&self) -> Vec<String> {
         let is_long = |error: &RootError| *error == RootError::Errno(libc::EFBIG);
         let answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
-        let long = answers.iter().filter(|(_, answers)| {
-            answers.read.as_ref().is_some_and(|read| read.as_ref().is_err_and(is_long))
-                || answers.list.as_ref().is_some_and(|list| list.as_ref().is_err_and(is_long))
-        });
+        let long =
+            answers.iter().filter(|(_, answers)| matches!(&answers.read, Some(Err(error)) if is_long(error)));
         long.map(|(path, _)| path.clone()).collect()
     }
 

@@ -110,21 +110,23 @@ mod tests {
 
     #[test]
     fn counters_of_this_machine_grow_or_say_why_not() {
-        let mut reader = HardwareReader::default();
-        let first = reader.look(&LiveRoot, Duration::ZERO);
-        let counted = first.unwrap_or_else(|| {
-            std::hint::black_box((0_u64..1 << 22).sum::<u64>());
-            reader.look(&LiveRoot, Duration::from_secs(1)).expect("the counters are open")
-        });
-        match counted {
-            Ok(Hardware { cycles, instructions }) => {
-                assert!(cycles > 1e6 && instructions > 1e5, "{cycles} {instructions}");
-            }
+        let counted = || {
+            let mut reader = HardwareReader::default();
+            reader.look(&LiveRoot, Duration::ZERO).unwrap_or_else(|| {
+                std::hint::black_box((0_u64..1 << 22).map(std::hint::black_box).sum::<u64>());
+                reader.look(&LiveRoot, Duration::from_secs(1)).expect("the counters are open")
+            })
+        };
+        // A hypervisor may keep a counter for itself for a while.
+        let grew = (0..5).any(|_| match counted() {
+            Ok(Hardware { cycles, instructions }) => cycles > 1e6 && instructions > 1e5,
             Err(problem) => {
                 assert_eq!(&*problem.path, "perf_event_open");
                 assert!(problem.reason.contains(": "), "names the reason or the fix: {problem:?}");
+                true
             }
-        }
+        });
+        assert!(grew, "neither grew nor said why not, five times");
     }
 
     proptest! {
