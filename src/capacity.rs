@@ -7,6 +7,7 @@ pub mod chipset;
 pub(crate) mod expected;
 pub mod flow;
 mod measured;
+pub(crate) mod latency;
 pub(crate) mod link;
 pub(crate) mod link_state;
 mod payload;

@@ -296,8 +296,7 @@ fn tree(origin: &Origin, args: TreeArgs) -> Result<Status, Failure> {
     }
     let inputs = Inputs::at_rest(&machine, &limits);
     let judged = Judged::new(&inputs);
-    let not_made = findings::not_made(&inputs, &judged.list);
-    let not_made = if not_made.iter().any(findings::NotMade::lacks_data) { not_made.len() } else { 0 };
+    let not_made = findings::lacking(&findings::not_made(&inputs, &judged.list));
     let look = report::tree::Look { width: columns(), all: args.all, units: units(false), not_made };
     print_toned(&report::tree::text(&machine, &document, &judged.list, &judged.marked, look))
 }

@@ -33,7 +33,7 @@ use finding::Detection;
 pub use finding::{Evidence, Finding, Gain, Remedy, Risk, Subject, SubjectKind};
 pub use inputs::{Inputs, Load, is_depth_one, is_one_at_a_time};
 pub use not_made::{NotMade, not_made};
-pub(crate) use not_made::{untestable, without_pci};
+pub(crate) use not_made::{lacking, untestable, without_pci};
 
 use std::fmt::Write as _;
 

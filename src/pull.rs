@@ -10,10 +10,10 @@ mod steadiness;
 
 use std::time::Duration;
 
-pub use compared::{AS_EXPECTED, DriveResult, Figures, is_small};
+pub use compared::{DriveResult, Figures, is_small};
 pub use conditions::{Condition, State, Thermal};
 pub use file_offer::{FILE_SIZE, FileSystem, file_systems, joined};
-pub use headline::{Headline, Loss, latency_bound, of_run};
+pub use headline::{Headline, Loss, of_run};
 pub use outcome::{Latency, Outcome};
 pub use steadiness::{Fall, Steadiness, steadiness};
 

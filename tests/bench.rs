@@ -315,6 +315,26 @@ fn a_signal_ends_the_run_at_once_with_its_summary_and_without_its_file() {
 }
 
 #[test]
+fn a_latency_bound_run_names_latency_for_every_drive_and_no_cpu() {
+    let words = ["bench", "--demo", "x570", "--iodepth", "1", "--runtime", "2"];
+    let run = |more: &[&str]| {
+        let output = Command::new(env!("CARGO_BIN_EXE_iodyno")).args(words).args(more).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let text = run(&[]);
+    let cause = "latency, 1 I/O in flight per drive";
+    assert_eq!(text.matches(cause).count(), 8, "of each drive, in its paragraph and in the table: {text}");
+    assert!(text.contains("Latency-bound: 1 I/O in flight per drive."), "{text}");
+    assert!(text.contains("per call  1.0 reads, depth 1.0"), "{text}");
+    let json = run(&["--json"]);
+    assert!(json.contains(cause), "{json}");
+    for words in ["cycles per read", "workers busy", "1 worker"] {
+        assert!(!text.contains(words) && !json.contains(words), "{words}: {text}{json}");
+    }
+}
+
+#[test]
 fn rows_are_dstats_and_those_of_a_demo_are_marked_simulated() {
     let folder = folder();
     let output = bench(&file_in(folder.path(), 8), &["--runtime=2"]);

@@ -87,6 +87,32 @@ fn a_sheet_of_a_text_has_no_code_spans_around_drives() {
     assert!(sheet.contains("mount paths and network addresses are omitted"), "{sheet}");
 }
 
+#[test]
+fn a_sheet_says_how_many_checks_could_not_be_made() {
+    let list = "01:00.0 Non-Volatile memory controller: Sandisk Corp WD Blue SN550 NVMe SSD\n";
+    for (content, has_checks) in [(list.to_owned(), false), (two("x4"), true)] {
+        let checked = check(&content);
+        assert_eq!(checked.contains("no check could be made"), !has_checks, "{checked}");
+        for format in ["markdown", "bbcode", "text"] {
+            let sheet = printed(&content, &["sheet", "--only", "findings", "--format", format]);
+            let words = sheet.split_whitespace().collect::<Vec<_>>().join(" ");
+            assert!(words.contains(" checks could not be made."), "{format}: {sheet}");
+            assert!(!words.contains("No finding limits this machine"), "{format}: {sheet}");
+            assert!(has_checks || !words.contains("No finding"), "{format}: {sheet}");
+            // The same number, where `check` has it.
+            if let Some((before, _)) = checked.split_once(" checks could not be made") {
+                let count = before.rsplit("; ").next().unwrap();
+                assert!(words.contains(&format!("{count} checks could not be made.")), "{count}: {sheet}");
+            }
+        }
+        let document = |arguments: &[&str]| -> serde_json::Value {
+            serde_json::from_str(&printed(&content, arguments)).unwrap()
+        };
+        let of_sheet = document(&["sheet", "--format", "json"]);
+        assert_eq!(of_sheet["not_judged"], document(&["check", "--json"])["not_judged"]);
+    }
+}
+
 /// Both ends with the status of their errors.
 fn with_status(device: &str, errors: &str) -> String {
     let status = format!("\t\tDevSta:\t{device} NonFatalErr- FatalErr- UnsupReq- AuxPwr- TransPend-\n");

@@ -146,6 +146,57 @@ fn a_drive_joins_by_an_unambiguous_model_and_else_the_text_says_so() {
 }
 
 #[test]
+fn a_drive_is_never_joined_with_a_controller_of_another_maker() {
+    let row = |model: &str| {
+        format!("/dev/nvme1n1     S1   {model}   1    1.00  TB /   1.00  TB    512   B +  0 B   FW1\n")
+    };
+    let samsung = LSPCI.lines().filter(|line| !line.contains("Toshiba")).collect::<Vec<_>>().join("\n");
+    let found = drives(&format!("{samsung}\n{}", row("WD_BLACK SN850X 2000GB")));
+    assert_eq!(found["nvme1n1"]["address"], Value::Null, "{found:?}");
+    assert_eq!(found["nvme1n1"]["model"], "WD_BLACK SN850X 2000GB");
+    assert_eq!(found["nvme@3e:00.0"]["address"], "0000:3e:00.0");
+    assert_eq!(found["nvme@3e:00.0"]["model"], Value::Null);
+    for model in ["Samsung SSD 980 PRO 1TB", "Dell Ent NVMe 1TB"] {
+        assert_eq!(
+            drives(&format!("{samsung}\n{}", row(model)))["nvme1n1"]["address"],
+            "0000:3e:00.0",
+            "{model}"
+        );
+    }
+}
+
+#[test]
+fn a_table_of_lsblk_with_models_is_read_by_its_columns() {
+    let heading = "NAME        MODEL                       SIZE ROTA\n";
+    let part = "\u{2514}\u{2500}nvme0n1p1                             512M    0\n";
+    let found = drives(&format!(
+        "{heading}nvme0n1     Samsung SSD 980 PRO 1TB   931.5G    0\n{part}\
+         sda         WDC WD40EFRX-68N32N0        3.6T    1\n"
+    ));
+    assert_eq!(found["nvme0n1"]["model"], "Samsung SSD 980 PRO 1TB");
+    assert_eq!(found["sda"]["model"], "WDC WD40EFRX-68N32N0");
+    assert!(found.values().all(|drive| drive["size_bytes"].as_u64().unwrap() > 900 << 30), "{found:?}");
+    let squeezed = format!("{heading}nvme0n1 Samsung SSD 980 PRO 1TB 931.5G 0\n");
+    assert_eq!(drives(&squeezed)["nvme0n1"]["model"], Value::Null);
+    let (_, words) = printed(&squeezed, &["tree", "--json"]);
+    assert!(words.contains("not below the headings"), "{words}");
+}
+
+#[test]
+fn a_text_is_not_captured() {
+    let (file, state) = (file(LSPCI), tempfile::tempdir().unwrap());
+    let (path, capture) = (file.path().to_str().unwrap(), state.path().join("x.capture"));
+    let output = iodyno(state.path(), &["capture", "--open", path, capture.to_str().unwrap()]);
+    let words = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!((output.status.code(), words.lines().count()), (Some(2), 1), "{words}");
+    assert!(
+        words.contains(&format!("{path}: is a pasted text, not a machine; share the text itself")),
+        "{words}"
+    );
+    assert!(output.stdout.is_empty() && !capture.exists());
+}
+
+#[test]
 fn identify_data_gives_formats_and_exact_sizes() {
     let id_ns = "# nvme id-ns -H /dev/nvme0n1\nNVME Identify Namespace 1:\nnsze    : 0x74706db0\nnlbaf   : 1\nflbas   : 0\n\
   [4:4] : 0\tMetadata Transferred in Separate Contiguous Buffer\n\

@@ -36,6 +36,9 @@ pub struct Expected {
     /// CPU cycles per read; `None` without a known cost of reads.
     #[serde(skip)]
     pub cycles_per_read: Option<f64>,
+    /// Whether `because` is the latency that kept a run below this rate.
+    #[serde(skip)]
+    pub is_latency: bool,
 }
 
 impl From<&Expected> for Expectation {
@@ -185,6 +188,7 @@ fn expected_in(scope: &Scope, workload: &Workload, further: &[f64]) -> Vec<Optio
                 iops_low: is_open.then_some(low),
                 iops_high: is_open.then_some(high),
                 cycles_per_read: cost.and_then(Result::ok).map(|cost| cost.cycles),
+                is_latency: false,
             })
         })
         .collect()

@@ -24,6 +24,7 @@ use super::{
     units,
 };
 use crate::{
+    capacity,
     counters::Rates,
     engine::EngineError,
     findings::{self, Inputs},
@@ -205,6 +206,7 @@ impl Bench<'_> {
                 .map_err(|error| unread(&access::failed(&self.bed.read.machine, &targets, error), "bench"))?,
         };
         judge(&self.bed, &mut ended);
+        let expected = capacity::latency::explained(&ended.run, expected);
         if !self.bed.simulated()
             && let Err(error) = run_history::keep(&self.bed.record(&ended, &expected))
         {

@@ -43,6 +43,14 @@ pub(super) struct CaptureArgs {
 
 pub(super) fn run(origin: &Origin, args: &CaptureArgs) -> Result<Status, Failure> {
     let root = origin.open()?;
+    if root.pasted().is_some() {
+        let path = match origin {
+            Origin::Capture(path) if path != Path::new("-") => path.to_string_lossy(),
+            _ => "standard input".into(),
+        };
+        // A capture has the files of a machine, not the lines of a text nor what it lacks.
+        return Err(Complaint::new(path, "is a pasted text, not a machine", "share the text itself").into());
+    }
     let recorder = Recorder::new(root.as_ref());
     let (machine, _) = source::read_machine(&recorder);
     source::counters::read(&recorder);

@@ -132,6 +132,12 @@ impl Engine for Simulated {
     }
 }
 
+/// Calls of so many reads: a batch holds up to 8, and no more than the depth.
+fn calls(workload: &Workload, reads: u64) -> u64 {
+    let depth = if workload.engine == EngineKind::Posixaio { 1 } else { workload.depth };
+    reads.div_ceil(u64::from(depth.clamp(1, 8)))
+}
+
 /// Depth that a job reaches: the C library's AIO serializes reads of a file.
 fn depth(workload: &Workload) -> f64 {
     f64::from(if workload.engine == EngineKind::Posixaio { 1 } else { workload.depth })
@@ -244,7 +250,7 @@ impl Simulation {
             cpu_user: busy.mul_f64(user),
             cpu_system: busy.mul_f64(1.0 - user),
             context_switches: system::switches(ios, busy.as_secs_f64() / workers),
-            calls: ios / 8,
+            calls: calls(&self.workload, ios),
             depth_reached: Some(depth(&self.workload)),
             ..TargetSummary::default()
         }

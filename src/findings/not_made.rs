@@ -447,6 +447,11 @@ pub(crate) fn without_pci(found: &[Finding]) -> impl Iterator<Item = NotMade> {
     rows.map(|id| NotMade { id, because: NO_PCI.into() })
 }
 
+/// Checks that could not be made, where some lack data; 0 where they lack a test alone.
+pub(crate) fn lacking(not_made: &[NotMade]) -> usize {
+    if not_made.iter().any(NotMade::lacks_data) { not_made.len() } else { 0 }
+}
+
 /// Says of checks that need a test that none can run, as of an opened machine.
 pub(crate) fn untestable(not_made: &mut [NotMade]) {
     for known in not_made.iter_mut().filter(|known| known.because == NO_TEST) {

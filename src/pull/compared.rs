@@ -1,10 +1,13 @@
 //! One run against what its drives could do and what the machine's limits leave of it.
 
-use std::time::Duration;
-
 use super::{conditions::Condition, steadiness::Fall};
 use crate::{
-    capacity::{self, Expected, Potential, potential::together, potentials},
+    capacity::{
+        self, Expected, Potential,
+        latency::{self, AS_EXPECTED, BUSY, busy},
+        potential::together,
+        potentials,
+    },
     machine::Machine,
     model::{Basis, Limits, RunSummary, TargetSummary, Workload},
     units::{self, BytesPerSecond, UnitSystem, counted},
@@ -12,12 +15,8 @@ use crate::{
 
 /// A smaller part of the potential is noise.
 const LEAST_LOSS: f64 = 0.01;
-/// A result from this share of what was expected on has nothing that needs a cause.
-pub const AS_EXPECTED: f64 = 0.95;
 /// Smaller blocks are counted, not weighed: bytes.
 const SMALL: f64 = 65_536.0;
-/// A worker this busy is what limits its reads.
-const BUSY: f64 = 0.9;
 
 /// Measured, beside what the drives could do and what was expected: bytes or reads per second of all drives.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -62,6 +61,8 @@ pub(super) struct Compared<'a> {
     alone: Vec<Option<&'a TargetSummary>>,
     pub potentials: Vec<Option<Potential>>,
     pub expected: Vec<Option<Expected>>,
+    /// I/Os in flight per drive, if latency sets the rate.
+    pub latency_bound: Option<String>,
     /// As far as drives and links allow, whatever the CPUs do.
     without_cpus: Vec<Option<Expected>>,
     /// What polled reads would change on busy CPUs, in a sentence; `None` of reads that were polled.
@@ -93,10 +94,12 @@ impl<'a> Compared<'a> {
         let potentials =
             known.into_iter().zip(run.targets.iter().zip(alone.iter().copied())).map(raised).collect();
         let expected = capacity::expected(machine, limits, workload);
+        let latency_bound = latency::bound_run(run, &expected);
+        let expected = latency::explained(run, expected);
         let free = Limits { processors: None, ..limits.clone() };
         let without_cpus = capacity::expected(machine, &free, workload);
         let polling = polling(machine, limits, run);
-        Self { machine, run, alone, potentials, expected, without_cpus, polling }
+        Self { machine, run, alone, potentials, expected, latency_bound, without_cpus, polling }
     }
 
     /// `53.5 of 71.4 GB/s (75 %)`, of small blocks `1.75 M of 2.03 M IOPS (86 %)`.
@@ -139,6 +142,9 @@ impl<'a> Compared<'a> {
 
     /// That the CPUs were the limit; `None` where drives and links were full, and where CPUs were idle.
     pub fn cpu_words(&self) -> Option<String> {
+        if self.latency_bound.is_some() {
+            return None;
+        }
         let drives_are_full = self.drives_are_full();
         let cpus = self.machine.processors.cpus.len();
         let jobs = usize::try_from(self.run.workload.jobs).unwrap_or(usize::MAX);
@@ -213,10 +219,11 @@ impl<'a> Compared<'a> {
         self.run.targets.iter().enumerate().map(of).collect()
     }
 
-    /// What a known limit takes of one target, bytes per second, with the limit.
+    /// What a known limit or latency takes of one target, bytes per second, with the limit.
     pub fn lost(&self, index: usize) -> Option<(f64, &Expected)> {
         let (potential, expected) = (self.potentials[index].as_ref()?, self.expected[index].as_ref()?);
-        let got = expected.bytes_per_second.0.max(self.run.targets[index].bytes_per_second());
+        let measured = self.run.targets[index].bytes_per_second();
+        let got = if expected.is_latency { measured } else { expected.bytes_per_second.0.max(measured) };
         let lost = potential.bytes_per_second.0 - got;
         (lost > LEAST_LOSS * potential.bytes_per_second.0).then_some((lost, expected))
     }
@@ -250,13 +257,4 @@ fn percent(measured: f64, reference: f64, is_lossy: bool) -> u32 {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to 100")]
     let percent = share.clamp(0.0, 100.0).round() as u32;
     if is_lossy { percent.min(99) } else { percent }
-}
-
-/// CPU time of the workers over the time they had on these CPUs; `None` where no account was kept.
-fn busy(run: &RunSummary, cpus: usize) -> Option<f64> {
-    let spent: Duration = run.targets.iter().map(|target| target.cpu_user + target.cpu_system).sum();
-    let time = run.targets.iter().map(|target| target.runtime).max()?.as_secs_f64();
-    let workers = run.targets.len() as f64 * f64::from(run.workload.jobs);
-    let had = time * workers.min(cpus.max(1) as f64);
-    (spent > Duration::ZERO && had > 0.0).then(|| spent.as_secs_f64() / had)
 }

@@ -4,33 +4,27 @@ use std::fmt::Write as _;
 
 use super::{
     Pull,
-    compared::{AS_EXPECTED, Compared, DriveResult, Figures},
+    compared::{Compared, DriveResult, Figures},
 };
 use crate::{
-    capacity::{Expected, Potential},
+    capacity::{Expected, Potential, latency::AS_EXPECTED},
     findings::{FINDINGS, Finding, SubjectKind},
     machine::Machine,
-    model::{Basis, DriveName, FindingId, Limits, NodeIndex, RunSummary, Severity, Workload},
+    model::{Basis, DriveName, FindingId, Limits, NodeIndex, RunSummary, Severity},
     units::{BytesPerSecond, UnitSystem, counted},
 };
 
-/// With fewer I/Os in flight per drive latency sets the rate, not the drive's own limit.
-const DEEP: u32 = 16;
 /// The subject of a loss to the CPUs.
 const CPU: &str = "CPU";
-
-/// `1 I/O`, in flight per drive, where they are too few for anything but latency to set a rate below what was expected.
-pub fn latency_bound(work: &Workload) -> Option<String> {
-    let in_flight = work.depth.saturating_mul(work.jobs);
-    (in_flight < DEEP).then(|| counted(usize::try_from(in_flight).unwrap_or(usize::MAX), "I/O"))
-}
+/// The subject of a loss to latency.
+const LATENCY: &str = "latency";
 
 /// What a limit takes away.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Loss {
     /// The finding that names the limit.
     pub finding: Option<FindingId>,
-    /// Where it is: an address of the tree, `CPU`, or the drives.
+    /// Where it is: an address of the tree, `CPU`, `latency`, or the drives.
     pub subject: String,
     /// Bytes per second of all drives it limits.
     pub bytes_per_second: f64,
@@ -51,7 +45,7 @@ pub struct Headline {
     pub not_measured: Option<FindingId>,
 }
 
-/// One run against what its drives could read: the headline, and each drive.
+/// One run against what its drives could read: the headline, with the reason if the run is invalid, and each drive.
 pub fn of_run(
     machine: &Machine,
     limits: &Limits,
@@ -60,7 +54,26 @@ pub fn of_run(
     units: UnitSystem,
 ) -> (Headline, Vec<DriveResult>) {
     let compared = Compared::new(machine, limits, vec![None; run.targets.len()], run);
-    (Headline::new(&compared, findings, units), compared.drives())
+    let mut headline = Headline::new(&compared, findings, units);
+    if let Some(reason) = invalid(&compared) {
+        headline.text.insert_str(compared.figure(units).len(), &format!(", invalid: {reason}"));
+    }
+    (headline, compared.drives())
+}
+
+/// The first reason why a run is invalid, and how many others there are. The headline names busy CPUs itself.
+fn invalid(compared: &Compared<'_>) -> Option<String> {
+    let is_said = compared.cpu_words().is_some();
+    let all = compared.run.targets.iter().flat_map(|target| &target.invalid_because);
+    let mut reasons: Vec<&str> = Vec::new();
+    for reason in all.filter(|reason| !(is_said && reason.starts_with("CPU-bound"))) {
+        if !reasons.contains(&reason.as_str()) {
+            reasons.push(reason);
+        }
+    }
+    let (first, others) = reasons.split_first()?;
+    let more = if others.is_empty() { String::new() } else { format!(" (and {} more)", others.len()) };
+    Some(format!("{first}{more}"))
 }
 
 impl Headline {
@@ -142,9 +155,11 @@ impl Compared<'_> {
             let drives: Vec<&DriveName> =
                 targets.iter().filter_map(|index| self.run.targets[*index].drive.as_ref()).collect();
             let finding = findings.iter().find(|one| self.explains(one, expected.node, &drives));
-            let subject = expected
-                .node
-                .map_or_else(|| CPU.to_owned(), |node| self.machine.pci.node(node).address.to_string());
+            let without_node = if expected.is_latency { LATENCY } else { CPU };
+            let subject = expected.node.map_or_else(
+                || without_node.to_owned(),
+                |node| self.machine.pci.node(node).address.to_string(),
+            );
             Loss {
                 finding: finding.map(|finding| finding.id),
                 subject,
@@ -189,15 +204,13 @@ fn sentences(
 ) -> Vec<String> {
     let by_cpus = compared.cpu_words();
     let is_short = figures.expected.is_some_and(|expected| figures.measured < AS_EXPECTED * expected);
-    // The expected rate knows nothing of depth.
-    let latency_bound = latency_bound(&compared.run.workload).filter(|_| is_short);
-    let is_latency_bound = latency_bound.is_some();
-    let known = lost_to.iter().filter(|loss| loss.subject != CPU || (by_cpus.is_none() && !is_latency_bound));
+    let known =
+        lost_to.iter().filter(|loss| loss.subject != LATENCY && (loss.subject != CPU || by_cpus.is_none()));
     let mut sentences: Vec<String> = known.take(2).map(|loss| cause(loss, findings, units)).collect();
     let is_bound_by_link = |one: &Option<Potential>| one.as_ref().is_none_or(|one| one.basis == Basis::Link);
     if let Some(by_cpus) = by_cpus {
         sentences.push(by_cpus);
-    } else if let Some(in_flight) = latency_bound {
+    } else if let Some(in_flight) = &compared.latency_bound {
         sentences.push(format!("Latency-bound: {in_flight} in flight per drive."));
     } else if is_short && !compared.potentials.iter().all(is_bound_by_link) {
         let short = figures.expected.map_or(0.0, |expected| expected - figures.measured);

@@ -198,7 +198,8 @@ fn random(small: &Compared<'_>, limits: &Limits, units: UnitSystem) -> String {
     let jobs = counted(usize::try_from(small.run.workload.jobs).unwrap_or(usize::MAX), "job");
     let figure = small.figure(units);
     let limit = small.greatest_limit().map(|expected| {
-        let word = if expected.node.is_some() { "Limit" } else { "CPU-bound" };
+        let is_cpu = expected.node.is_none() && !expected.is_latency;
+        let word = if is_cpu { "CPU-bound" } else { "Limit" };
         format!("{word}: {}.", expected.because)
     });
     let bound = small.cpu_words().or(limit).map_or_else(String::new, |words| format!(" {words}"));

@@ -216,6 +216,24 @@ fn a_throttled_drive_is_named_with_what_it_fell_to_when_and_how_hot_it_was() {
 }
 
 #[test]
+fn the_headline_of_an_invalid_run_says_so_behind_its_figure() {
+    let machine = machine("laptop");
+    let limits = capacity::limits(&machine);
+    let mut run = testing::run(&["nvme0n1", "nvme1n1"], 4096 * 10_000, Workload::default());
+    let words = |run: &RunSummary| of_run(&machine, &limits, &[], run, UnitSystem::Decimal).0.text;
+    let valid = words(&run);
+    assert!(!valid.contains("invalid"), "{valid}");
+    let reason = "other reads from vda meanwhile";
+    run.targets[0].invalid_because = vec![reason.to_owned()];
+    run.targets[1].invalid_because = vec![reason.to_owned()];
+    let once = words(&run);
+    assert_eq!(once.replace(&format!(", invalid: {reason}"), ""), valid);
+    assert!(once.split(". ").next().unwrap().contains(reason), "in its first sentence: {once}");
+    run.targets[1].invalid_because.push("zeros".to_owned());
+    assert!(words(&run).contains(&format!(", invalid: {reason} (and 1 more).")), "{}", words(&run));
+}
+
+#[test]
 fn more_reasons_are_counted_and_say_where_they_are() {
     let machine = machine("laptop");
     let pull = Pull::new(&machine, all(&machine), Series::Guided, None);

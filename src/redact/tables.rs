@@ -141,9 +141,12 @@ pub(super) fn program(redactor: &mut Redactor, name: &str) -> String {
     known_or_words(redactor, name, |name| is_in(PROGRAMS, name))
 }
 
-/// A file system's type.
+/// A file system's type, or what an opened text gives in place of one that it does not name.
 pub(super) fn file_system(redactor: &mut Redactor, name: &str) -> String {
-    known_or_words(redactor, name, |name| is_in(FILE_SYSTEMS, name) || is_in(KERNEL_SOURCES, name))
+    let is_unnamed = |name: &str| name.replace("\\040", " ") == "unknown file system";
+    known_or_words(redactor, name, |name| {
+        is_in(FILE_SYSTEMS, name) || is_in(KERNEL_SOURCES, name) || is_unnamed(name)
+    })
 }
 
 fn known_or_words(redactor: &mut Redactor, text: &str, is_known: impl Fn(&str) -> bool) -> String {

@@ -46,12 +46,17 @@ impl<'a> CheckDocument<'a> {
         }
         Self { machine, findings, not_judged, problems }
     }
+
+    /// The checks that were not made.
+    pub(super) fn into_not_judged(self) -> Vec<NotMade> {
+        self.not_judged
+    }
 }
 
 impl CheckDocument<'_> {
     /// Whether checks lack data, not only a test.
     fn lacks_data(&self) -> bool {
-        self.not_judged.iter().any(NotMade::lacks_data)
+        findings::lacking(&self.not_judged) > 0
     }
 
     /// The tone of an answer without findings: no good news where checks could not be made.
@@ -251,12 +256,13 @@ fn unread_of_all(machine: &Machine, problems: &[Problem]) -> (usize, usize) {
 
 /// `no limiting findings`, or the limits that are information, with the number of checks that lack data.
 pub(super) fn no_findings(findings: &[Finding], lacking: usize) -> String {
-    let all = FINDINGS.len();
     let found = quiet(findings).unwrap_or_else(|| "no limiting findings".to_owned());
-    match lacking {
-        0 => found,
-        not => format!("{found}; {not} of {all} checks could not be made"),
-    }
+    [found].into_iter().chain(not_made(lacking)).collect::<Vec<_>>().join("; ")
+}
+
+/// `12 of 58 checks could not be made`; `None` where no check lacks data.
+pub(super) fn not_made(lacking: usize) -> Option<String> {
+    (lacking > 0).then(|| format!("{lacking} of {} checks could not be made", FINDINGS.len()))
 }
 
 /// `no warning, limits as information: slot-limited`, where no finding is more than information.
@@ -281,10 +287,7 @@ fn quiet(findings: &[Finding]) -> Option<String> {
 fn summary(loud: &[&Finding], document: &CheckDocument) -> String {
     let number = |severity| loud.iter().filter(|finding| finding.severity == severity).count();
     match (number(Severity::High), number(Severity::Warning)) {
-        (0, 0) => {
-            let lacking = if document.lacks_data() { document.not_judged.len() } else { 0 };
-            no_findings(document.findings, lacking) + "\n"
-        }
+        (0, 0) => no_findings(document.findings, findings::lacking(&document.not_judged)) + "\n",
         (high, 0) => format!("{high} high\n"),
         (0, warnings) => format!("{}\n", counted(warnings, "warning")),
         (high, warnings) => format!("{high} high, {}\n", counted(warnings, "warning")),

@@ -5,7 +5,7 @@
 
 use crate::{
     capacity,
-    findings::{self, Finding, Inputs, Load, validity::RunMonitor},
+    findings::{self, Finding, Inputs, Load, NotMade, validity::RunMonitor},
     machine::Machine,
     model::{ExperimentRecord, Limits, Problem, RunRecord},
     pull,
@@ -15,7 +15,10 @@ use crate::{
     units::UnitSystem,
 };
 
-use super::tune::{Row, rows};
+use super::{
+    check::CheckDocument,
+    tune::{Row, rows},
+};
 
 /// Where a machine comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -66,6 +69,8 @@ pub struct Dossier {
     pub problems: Vec<Problem>,
     /// Its findings, most severe first.
     pub findings: Vec<Finding>,
+    /// The checks that were not made.
+    pub not_judged: Vec<NotMade>,
     /// The headline of the last pull with its further lines, else of the last run; empty without either.
     pub headline: Vec<String>,
     /// Every setting of every drive and of the CPUs.
@@ -105,6 +110,11 @@ impl Dossier {
         let rates = material.watch.and_then(RunMonitor::rates);
         let evidence = Inputs { rates, load, ..Inputs::at_rest(&machine, &limits) };
         let findings = findings::check(&evidence);
+        let mut not_made = findings::not_made(&evidence, &findings);
+        if matches!(material.mode, Mode::Capture | Mode::Folder) {
+            findings::untestable(&mut not_made);
+        }
+        let not_judged = CheckDocument::new(&machine, &findings, not_made, &problems).into_not_judged();
         let headline = match (material.pull, runs.last()) {
             ([], Some(last)) => {
                 let at_rest = findings::check(&Inputs::at_rest(&machine, &limits));
@@ -120,7 +130,19 @@ impl Dossier {
             .flat_map(|device| rows(&machine, material.change_log, &device, live))
             .collect();
         let mode = material.mode.clone();
-        Self { mode, machine, limits, problems, findings, headline, settings, runs, experiments, redactor }
+        Self {
+            mode,
+            machine,
+            limits,
+            problems,
+            findings,
+            not_judged,
+            headline,
+            settings,
+            runs,
+            experiments,
+            redactor,
+        }
     }
 
     /// Whether names and serials are replaced.

@@ -150,8 +150,9 @@ fn paragraph(target: &TargetSummary, expected: Option<&Expected>) -> Vec<String>
     }
     lines.extend(cost(target));
     if let Some(expected) = expected {
+        let by = if expected.is_latency { "; limited by" } else { ":" };
         lines.push(format!(
-            "  expected  {} IOPS{}, {}: {}",
+            "  expected  {} IOPS{}, {}{by} {}",
             units::count(expected.iops),
             interval(expected),
             UnitSystem::Decimal.rate(expected.bytes_per_second),

@@ -166,7 +166,8 @@ impl Testbed {
     /// The stored form of a run.
     pub(crate) fn record(&self, ended: &Ended, expected: &[Option<Expected>]) -> RunRecord {
         let boot = self.read.machine.host.boot_id.value();
-        RunRecord::new(boot, ended.run.clone(), expected, ended.seconds.clone())
+        let expected = capacity::latency::explained(&ended.run, expected.to_vec());
+        RunRecord::new(boot, ended.run.clone(), &expected, ended.seconds.clone())
     }
 }
 

@@ -6,7 +6,7 @@ use std::{collections::VecDeque, time::Duration};
 
 use self::stretches::Stretches;
 use crate::{
-    capacity::{Expected, Potential},
+    capacity::{Expected, Potential, latency},
     counters::Rates,
     findings::validity::{OwnReads, RunMonitor},
     model::{
@@ -168,6 +168,17 @@ impl Test {
         whole.map(TargetSummary::bytes_per_second).or_else(|| self.targets.get(index)?.curves.bytes.last())
     }
 
+    /// `1 I/O`, in flight per drive, if latency sets the rate now, or over the whole test.
+    pub fn latency_bound(&self) -> Option<String> {
+        if let Some(run) = self.summary() {
+            return latency::bound_run(run, &self.expected);
+        }
+        let all = 0..self.targets.len();
+        let rates =
+            all.filter_map(|index| Some((self.reads(index).unwrap_or(0.0), self.expected_of(index)?)));
+        latency::bound(&self.workload, rates)
+    }
+
     /// Whether it is paused.
     pub fn is_paused(&self) -> bool {
         self.state == RunState::Paused
@@ -321,7 +332,8 @@ impl Test {
     /// All of it that a sheet says, once it ended well.
     pub fn record(&self, boot: Option<&Label>) -> Option<RunRecord> {
         let run = self.summary()?.clone();
-        Some(RunRecord::new(boot, run, &self.expected, self.seconds.clone()))
+        let expected = latency::explained(&run, self.expected.clone());
+        Some(RunRecord::new(boot, run, &expected, self.seconds.clone()))
     }
 
     /// Bytes per second of all targets: of the whole test once it ended, else now.

@@ -108,9 +108,14 @@ pub fn predict_from(
     let known: Vec<Key> = today.iter().map(|finding| key(finding, Subject::clone)).collect();
     let todays = |subject: &Subject| todays(machine, &moved, subject);
     let coming: Vec<Key> = later.iter().map(|finding| key(finding, todays)).collect();
-    let without = |findings: &[Finding], own: &[Key], other: &[Key]| {
+    // A root complex that has as many drives as before is neither better nor worse for having others.
+    let is_said = |finding: &Finding, findings: &[Finding]| {
+        findings.iter().any(|other| (other.id, &other.title) == (finding.id, &finding.title))
+    };
+    let without = |findings: &[Finding], own: &[Key], others: &[Finding], other: &[Key]| {
         let pairs = findings.iter().zip(own);
-        pairs.filter(|(_, key)| !other.contains(key)).map(|(finding, _)| finding.clone()).collect()
+        let gone = pairs.filter(|(finding, key)| !other.contains(key) && !is_said(finding, others));
+        gone.map(|(finding, _)| finding.clone()).collect()
     };
     let now = Side::new(machine, limits, before);
     let then = Side::new(then, &limits_then, &after);
@@ -118,8 +123,8 @@ pub fn predict_from(
     let drives = machine.hardware_drives().map(|drive| now.drive_to(&then, &drive.name));
     let changes = roots.chain(drives).filter(Change::is_one).collect();
     Ok(Prediction {
-        findings_gone: without(today, &known, &coming),
-        findings_new: without(&later, &coming, &known),
+        findings_gone: without(today, &known, &later, &coming),
+        findings_new: without(&later, &coming, today, &known),
         limits: limits_then,
         before: before.clone(),
         after,

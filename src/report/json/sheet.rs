@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::{DriveRow, DrivesDocument, NodeRow, TreeDocument};
 use crate::{
-    findings::Finding,
+    findings::{Finding, NotMade},
     model::{ExperimentRecord, Problem, RunRecord},
     report::{
         commands,
@@ -34,6 +34,8 @@ pub struct SheetDocument<'a> {
     drives: Option<Vec<DriveRow>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     findings: Option<&'a [Finding]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    not_judged: Option<&'a [NotMade]>,
     #[serde(skip_serializing_if = "Option::is_none")]
     settings: Option<Vec<SettingRow<'a>>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -142,6 +144,7 @@ impl<'a> SheetDocument<'a> {
             root_complexes: tree.map(|document| document.root_complexes),
             drives: drives.map(|document| document.drives),
             findings: has(Part::Findings).then_some(dossier.findings.as_slice()),
+            not_judged: has(Part::Findings).then_some(dossier.not_judged.as_slice()),
             settings: has(Part::Settings).then(|| dossier.settings.iter().map(setting).collect()),
             runs: has(Part::Runs).then(runs),
             experiments: has(Part::Experiments).then(experiments),

@@ -2,7 +2,7 @@
 
 use super::{Block, Choice, Dossier, Span, plain_text};
 use crate::{
-    findings::{Finding, Risk},
+    findings::{self, FINDINGS, Finding, Risk},
     model::{Problem, ProblemKind, Severity},
     report::check,
 };
@@ -16,14 +16,19 @@ pub(super) fn blocks(dossier: &Dossier, _: &Choice) -> Vec<Block> {
     for cut in &cuts {
         blocks.push(plain_text(format!("{}: {}.", cut.path, cut.reason)));
     }
+    let lacking = findings::lacking(&dossier.not_judged);
+    let not_made = check::not_made(lacking).map(|words| format!("{words}."));
     if loud.is_empty() {
-        blocks.push(plain_text(if cuts.is_empty() {
-            "No finding limits this machine."
-        } else {
-            "No finding in what was read."
-        }));
+        let nothing = match lacking {
+            _ if lacking >= FINDINGS.len() => None,
+            0 if cuts.is_empty() => Some("No finding limits this machine.".to_owned()),
+            _ => Some("No finding in what was read.".to_owned()),
+        };
+        let sentences: Vec<String> = nothing.into_iter().chain(not_made).collect();
+        blocks.push(plain_text(sentences.join(" ")));
     } else {
         blocks.push(Block::List(loud.iter().map(|finding| item(finding)).collect()));
+        blocks.extend(not_made.map(plain_text));
     }
     if !quiet.is_empty() {
         let titles: Vec<&str> = quiet.iter().map(|finding| finding.title.as_str()).collect();

@@ -5,6 +5,7 @@ use std::time::Duration;
 use ratatui::layout::Rect;
 
 use crate::{
+    capacity::latency,
     model::{Basis, LatencySummary, RunSummary, TargetSummary, run::Cost},
     screens::widgets::{
         graph::share_of,
@@ -231,7 +232,9 @@ impl Row<'_> {
         let room = self.inner.right().saturating_sub(x);
         let expected = self.test.expected.get(index).and_then(Option::as_ref);
         if let Some(expected) = expected.filter(|_| room >= 24) {
-            brush.text(x, self.y, room, &fit(&expected.because, room), Meaning::Quiet);
+            let latency = self.test.latency_bound().map(|in_flight| latency::cause(&in_flight));
+            let because = latency.as_deref().unwrap_or(&expected.because);
+            brush.text(x, self.y, room, &fit(because, room), Meaning::Quiet);
         }
     }
 

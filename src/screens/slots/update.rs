@@ -186,8 +186,10 @@ impl Slots {
         run: impl FnOnce(&mut Self, &Shared) -> Asks,
     ) -> Asks {
         let before = (self.picked.clone(), self.selected);
+        let steps = self.steps.len();
         let asks = run(self, shared);
-        if before.0 != self.picked {
+        // A card that is put back takes its steps with it.
+        if before.0 != self.picked && self.steps.len() >= steps {
             self.steps.push(before);
         }
         asks
@@ -202,7 +204,7 @@ impl Slots {
             None => self.lift(device, shared),
             Some((false, _)) => self.put_down(shared),
             Some((true, 1)) => {
-                self.put_back(shared);
+                self.cancel(shared);
                 Asks::new()
             }
             // The port stands for the device alone, which makes a difference only on a card.
@@ -268,6 +270,17 @@ impl Slots {
             Some(_) => vec![tell("Go to its new root complex or slot first")],
             None => self.pick_up(shared),
         }
+    }
+
+    /// Restores the state before the card was picked up, and drops the steps since.
+    fn cancel(&mut self, shared: &Shared) {
+        let is_carried =
+            |(picked, _): &(Option<Picked>, usize)| picked.as_ref().is_some_and(|one| !one.dropped);
+        while self.steps.last().is_some_and(is_carried) {
+            self.steps.pop();
+        }
+        self.picked = self.steps.pop().and_then(|(picked, _)| picked);
+        self.renew(shared);
     }
 
     /// Restores everything; whether there was anything.

@@ -9,7 +9,6 @@ use super::{
 };
 use crate::{
     capacity::bottleneck::{Bottleneck, Direction},
-    pull,
     ui::{Shared, load::LoadSource, test::Test, theme::Meaning},
     units::counted,
 };
@@ -75,10 +74,12 @@ fn lines(shared: &Shared, inner: Rect) -> Vec<Vec<Piece>> {
 /// What the targets of a test read against what was expected, and what limits them by that expectation, one sentence for
 /// all that are limited by the same: `10 drives read 15.6 of 18.4 GB/s expected: one worker's CPU, ...`.
 pub fn expectations(shared: &Shared, test: &Test, width: u16) -> Vec<Vec<Piece>> {
+    let in_flight = test.latency_bound();
     let mut groups: Vec<(&str, Vec<usize>)> = Vec::new();
     for (index, expected) in test.expected.iter().enumerate() {
         let Some(expected) = expected else { continue };
-        match groups.iter_mut().find(|(because, _)| *because == expected.because) {
+        // Latency is one cause of all drives.
+        match groups.iter_mut().find(|(because, _)| in_flight.is_some() || *because == expected.because) {
             Some((_, targets)) => targets.push(index),
             None => groups.push((&expected.because, vec![index])),
         }
@@ -100,8 +101,7 @@ pub fn expectations(shared: &Shared, test: &Test, width: u16) -> Vec<Vec<Piece>>
             many => counted(many.len(), "drive"),
         };
         let verb = if targets.len() == 1 { "reads" } else { "read" };
-        let in_flight = pull::latency_bound(&test.workload);
-        if let Some(in_flight) = in_flight.filter(|_| reads < pull::AS_EXPECTED * expected) {
+        if let Some(in_flight) = &in_flight {
             let text = format!(
                 "{who} {verb} {}: latency-bound, {in_flight} in flight per drive.",
                 rate(shared.units, reads)

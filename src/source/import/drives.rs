@@ -3,7 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 pub(super) use super::facts::Size;
-use super::facts::{DriveFacts, Facts, Known, learn};
+use super::{
+    facts::{DriveFacts, Facts, Known, learn},
+    makers::Makers,
+};
 use crate::{model::PciAddress, text::Label};
 
 /// Class of NVMe controllers.
@@ -188,10 +191,14 @@ pub(super) fn join(facts: &mut Facts) {
         .map(|(address, _)| *address)
         .collect();
     let mut joined: BTreeMap<String, PciAddress> = BTreeMap::new();
-    if let (1, [only]) = (open.len(), free.as_slice()) {
-        joined.extend(open.iter().map(|controller| (controller.clone(), *only)));
-    } else {
-        by_model(facts, &open, &free, &mut joined);
+    match (open.first(), free.as_slice()) {
+        (Some(controller), [only])
+            if open.len() == 1
+                && !makers_of_model(facts, controller).contradicts(makers_at(facts, *only)) =>
+        {
+            joined.insert(controller.clone(), *only);
+        }
+        _ => by_model(facts, &open, &free, &mut joined),
     }
     for (name, drive) in &mut facts.drives {
         if drive.address.is_none() && is_namespace(name) {
@@ -199,15 +206,16 @@ pub(super) fn join(facts: &mut Facts) {
         }
     }
     let lost: Vec<&String> = open.iter().filter(|controller| !joined.contains_key(*controller)).collect();
-    let left = free.iter().filter(|address| !joined.values().any(|used| used == *address)).count();
-    if lost.is_empty() || left == 0 {
+    let used: BTreeSet<PciAddress> = joined.values().copied().collect();
+    let left: Vec<PciAddress> = free.into_iter().filter(|address| !used.contains(address)).collect();
+    if lost.is_empty() || left.is_empty() {
         return;
     }
     let names: Vec<&str> = lost.iter().take(8).map(|name| name.as_str()).collect();
     let more = if lost.len() > names.len() { ", ..." } else { "" };
     let names = format!("{}{more}", names.join(", "));
     let lost: BTreeSet<String> = lost.into_iter().cloned().collect();
-    if lost.len() == left && merge(facts, &lost) {
+    if lost.len() == left.len() && may_be_all(facts, &lost, &left) && merge(facts, &lost) {
         facts.lacks.push(format!(
             "Drives {names} are shown by their address: `nvme list -v` or `ls -l /sys/block` shows which is which."
         ));
@@ -216,6 +224,34 @@ pub(super) fn join(facts: &mut Facts) {
             "No text states the PCI address of {names}: `nvme list -v` or `ls -l /sys/block` shows it."
         ));
     }
+}
+
+/// The makers that the model of a controller's drive names.
+fn makers_of_model(facts: &Facts, controller: &str) -> Makers {
+    Makers::of_text(model_of(facts, controller).unwrap_or_default())
+}
+
+fn makers_at(facts: &Facts, address: PciAddress) -> Makers {
+    facts.functions.get(&address).map_or_else(|| Makers::of_text(""), Makers::of_function)
+}
+
+fn model_of<'a>(facts: &'a Facts, controller: &str) -> Option<&'a str> {
+    let of = |name: &str| name.rsplit_once('n').is_some_and(|(of, _)| of == controller);
+    // The namespaces of `nvme1` begin with its name, and their names follow it.
+    let mut drives =
+        facts.drives.range(controller.to_owned()..).take_while(|(name, _)| name.starts_with(controller));
+    let (_, drive) = drives.find(|(name, _)| of(name))?;
+    drive.device_files.get("model").map(|model| model.value.as_str())
+}
+
+/// Whether these drives may be those of these functions: each has one of the other side with no other maker.
+fn may_be_all(facts: &Facts, lost: &BTreeSet<String>, left: &[PciAddress]) -> bool {
+    let models: BTreeSet<Makers> = lost.iter().map(|controller| makers_of_model(facts, controller)).collect();
+    let vendors: BTreeSet<Makers> = left.iter().map(|address| makers_at(facts, *address)).collect();
+    let fits = |one: &BTreeSet<Makers>, other: &BTreeSet<Makers>| {
+        one.iter().all(|makers| other.iter().any(|it| !makers.contradicts(*it)))
+    };
+    fits(&models, &vendors) && fits(&vendors, &models)
 }
 
 /// Takes away drives that are listed by function too, and keeps what they have in common. Drives with partitions and mounts
@@ -258,7 +294,8 @@ fn merge(facts: &mut Facts, lost: &BTreeSet<String>) -> bool {
     true
 }
 
-/// Joins by model: one controller and one function that share a word with a digit, as `980PRO`, and no other one has it.
+/// Joins by model: one controller and one function that share a word with a digit, as `980PRO`, and no other one has it; never
+/// those of different makers.
 fn by_model(
     facts: &Facts,
     open: &BTreeSet<String>,
@@ -271,19 +308,16 @@ fn by_model(
         return;
     }
     for controller in open {
-        let of_controller = facts
-            .drives
-            .iter()
-            .find(|(name, _)| name.rsplit_once('n').is_some_and(|(of, _)| of == controller));
-        let Some(model) = of_controller.and_then(|(_, drive)| drive.device_files.get("model")) else {
+        let Some(model) = model_of(facts, controller) else {
             continue;
         };
-        let model = squeezed(&model.value);
+        let makers = Makers::of_text(model);
+        let model = squeezed(model);
         for address in free {
             let name = facts.functions.get(address).and_then(|function| function.name.as_ref());
-            if name
-                .is_some_and(|name| words_with_digits(name.value.as_str()).any(|word| model.contains(&word)))
-            {
+            let has_word = name
+                .is_some_and(|name| words_with_digits(name.value.as_str()).any(|word| model.contains(&word)));
+            if has_word && !makers.contradicts(makers_at(facts, *address)) {
                 pairs.push((controller.clone(), *address));
             }
         }

@@ -9,6 +9,7 @@ use super::{
     drives::{Size, drive_name, is_namespace, lsblk_size, put, put_device, short},
     facts::{Facts, Line},
     geometry::Geometry,
+    lsblk_columns::Columns,
     sections::Kind,
 };
 
@@ -122,10 +123,13 @@ fn read(lines: &[Line], facts: &mut Facts) -> Option<Cow<'static, str>> {
     // Names of the rows above, by the columns where they begin.
     let mut above: Vec<(usize, String)> = Vec::new();
     let mut has_types = true;
+    // Of a table with models.
+    let mut aligned: Option<Columns> = None;
     for line in lines {
         if is_heading(&line.text) {
             let words = line.text.split_whitespace().map(str::to_owned);
             has_types = line.text.contains("TYPE") && words.clone().any(|word| word == "TYPE");
+            aligned = Columns::new(&line.text);
             columns = words.take_while(|word| FULL.contains(&word.as_str())).collect();
             above.clear();
             continue;
@@ -165,7 +169,22 @@ fn read(lines: &[Line], facts: &mut Facts) -> Option<Cow<'static, str>> {
         let size = cell("SIZE").and_then(lsblk_size);
         layer(facts, &row, points, size, cell("MAJ:MIN"), line.number);
         if kind == "disk" && drive_name(name).is_some() {
-            let row = |column: &str| cell(column).map(str::to_owned);
+            let by_heading = aligned.as_ref().and_then(|columns| columns.cells(&line.text));
+            if aligned.is_some() && by_heading.is_none() {
+                facts.notes.unused_text(line, "a row of lsblk whose columns are not below the headings");
+            }
+            let by_heading = by_heading.unwrap_or_default();
+            for (field, file) in [("MODEL", "model"), ("SERIAL", "serial")] {
+                put_device(
+                    facts,
+                    name,
+                    file,
+                    by_heading.get(field).copied().unwrap_or_default(),
+                    line.number,
+                );
+            }
+            let row =
+                |column: &str| by_heading.get(column).copied().or_else(|| cell(column)).map(str::to_owned);
             // `lsblk -f` and `-t` have no sizes.
             let is_named = !columns.iter().any(|column| column == "SIZE");
             if is_named {
