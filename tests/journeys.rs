@@ -446,28 +446,6 @@ fn a_finding_leads_to_the_experiment_that_would_prove_it() {
 }
 
 #[test]
-fn a_card_that_is_put_back_is_no_step_to_undo() {
-    let mut headless = open("threadripper-before", (120, 40));
-    press(&mut headless, "8");
-    press(&mut headless, "<Space>");
-    assert!(headless.app.screens.slots.is_carrying(), "{}", shown(&headless));
-    // Of a card with several drives the second press takes this one alone.
-    for _ in 0..2 {
-        if headless.app.screens.slots.is_carrying() {
-            press(&mut headless, "<Space>");
-        }
-    }
-    let picture = shown(&headless);
-    assert!(headless.app.screens.slots.picked.is_none() && picture.contains("as they are"), "{picture}");
-    assert!(!picture.contains("undo move"), "{picture}");
-    press(&mut headless, "<Esc>");
-    assert!(!headless.app.screens.slots.is_carrying(), "the card is in the hand again");
-    let mut unmoved = open("threadripper-before", (120, 40));
-    press(&mut unmoved, "8<Esc>");
-    assert_eq!(headless.app.screen, unmoved.app.screen, "{}", shown(&headless));
-}
-
-#[test]
 fn unavailable_experiments_have_a_reason() {
     let mut headless = open("laptop", (120, 40));
     press(&mut headless, "5jjjjjjjjjjjj<Enter>");

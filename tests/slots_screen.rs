@@ -214,3 +214,22 @@ fn a_drop_is_confirmed_and_esc_leads_to_where_the_page_was_opened_from() {
     assert!(picture.contains("on paper: +17.7 GB/s with all drives busy. Esc undoes it"), "{picture}");
     assert_eq!(gain(&headless), Some(17.7));
 }
+
+#[test]
+fn a_card_that_is_put_back_is_no_step_to_undo() {
+    let mut headless = open("8<Space>");
+    assert!(headless.app.screens.slots.is_carrying(), "{}", shown(&headless));
+    // Of a card with several drives the second press takes this one alone.
+    for _ in 0..2 {
+        if headless.app.screens.slots.is_carrying() {
+            press(&mut headless, "<Space>");
+        }
+    }
+    let picture = shown(&headless);
+    assert!(headless.app.screens.slots.picked.is_none() && picture.contains("as they are"), "{picture}");
+    assert!(!picture.contains("undo move"), "{picture}");
+    press(&mut headless, "<Esc>");
+    assert!(!headless.app.screens.slots.is_carrying(), "the card is in the hand again");
+    let unmoved = open("8<Esc>");
+    assert_eq!(headless.app.screen, unmoved.app.screen, "{}", shown(&headless));
+}

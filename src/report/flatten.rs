@@ -212,11 +212,13 @@ impl Screen<'_> {
         rows
     }
 
-    /// The rows of drives, devices and arrays alone, without what is folded by itself.
+    /// The rows of drives, devices and arrays alone, without what is folded by itself. Loop devices, of which there may be many,
+    /// are not listed by name: by their figures the busy ones are on top, the others last.
     fn leaves(&self, items: Vec<Item>, rows: &mut Vec<Row>) {
         for Item { row, below } in items {
             match row.kind {
-                RowKind::Folded { .. } | RowKind::Group(Group::Software) if !self.everything => {}
+                RowKind::Folded { .. } if !self.everything => {}
+                RowKind::Group(Group::Software) if !self.everything && self.sort == Sort::Name => {}
                 // The members of an array have rows of their own.
                 RowKind::Drive => rows.push(row),
                 RowKind::Device if below.is_empty() => rows.push(row),

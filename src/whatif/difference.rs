@@ -239,3 +239,33 @@ impl Change {
         differs(self.before, self.after) || differs(self.busy_before, self.busy_after)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::source::{self, demo, origin::Origin};
+
+    #[test]
+    fn no_sentence_is_both_fixed_and_new() {
+        let mut said = 0;
+        for demo in demo::DEMOS {
+            let root = Origin::Demo(demo.name.to_owned()).open().unwrap();
+            let machine = source::read_machine(&*root).0;
+            let limits = capacity::limits(&machine);
+            let today = Today::new(&machine, &limits, UnitSystem::Decimal, None);
+            for device in machine.hardware_drives().filter_map(|drive| drive.node).take(4) {
+                for (under, _) in machine.pci.iter().take(40) {
+                    let asked = Move { devices: vec![device], under: Some(under), speed: None };
+                    let prediction = predict_from(&today, &machine, &limits, &asked);
+                    let Ok(Prediction { findings_gone, findings_new, .. }) = prediction else { continue };
+                    let is_both = findings_gone
+                        .iter()
+                        .find(|gone| findings_new.iter().any(|new| new.title == gone.title));
+                    assert!(is_both.is_none(), "{}: {is_both:?}", demo.name);
+                    said += findings_gone.len() + findings_new.len();
+                }
+            }
+        }
+        assert!(said > 20, "{said} sentences");
+    }
+}
