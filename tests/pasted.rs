@@ -129,7 +129,9 @@ fn a_drive_joins_by_an_unambiguous_model_and_else_the_text_says_so() {
         row("nvme1n1", "KXG60ZNV512G")
     ));
     assert_eq!(one["nvme0n1"]["address"], "0000:3e:00.0");
-    let twins = LSPCI.replace("Toshiba Corporation XG6 NVMe SSD Controller", "Samsung PM9A1/PM9A3/980PRO");
+    let twins = LSPCI
+        .replace("Toshiba Corporation XG6 NVMe SSD Controller", "Samsung PM9A1/PM9A3/980PRO")
+        .replace("[1179:", "[144d:");
     let twins = format!(
         "{twins}\n{}{}",
         row("nvme0n1", "Samsung SSD 980 PRO 1TB"),
