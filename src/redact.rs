@@ -191,9 +191,7 @@ impl File {
             Self::Worldly
         }
     }
-}
 
-impl File {
     const fn is_record(self) -> bool {
         matches!(
             self,

@@ -220,7 +220,7 @@ fn fuzz((name, _, run): Target, time: Duration) -> u64 {
 const LONGEST: usize = 1 << 16;
 
 #[test]
-#[ignore = "takes as many seconds as it is told, for each target"]
+#[ignore = "takes ten seconds for each target"]
 fn for_a_time() {
     let seconds = std::env::var("IODYNO_FUZZ_SECONDS").map_or(10, |seconds| seconds.parse().unwrap());
     for target in TARGETS {

@@ -42,16 +42,16 @@ pub fn cause(in_flight: &str) -> String {
     format!("latency, {in_flight} in flight per drive")
 }
 
-/// Expected rates with the cause that a finished run shows: latency for each drive of a latency-bound run.
-pub fn explained(run: &RunSummary, mut expected: Vec<Option<Expected>>) -> Vec<Option<Expected>> {
-    if let Some(in_flight) = bound_run(run, &expected) {
-        for one in expected.iter_mut().flatten() {
-            one.because = cause(&in_flight);
-            one.node = None;
-            one.is_latency = true;
-        }
+/// Gives expected rates the cause that a finished run shows: latency for each drive of a latency-bound run. Returns what
+/// [`bound_run`] does.
+pub fn explain(run: &RunSummary, expected: &mut [Option<Expected>]) -> Option<String> {
+    let in_flight = bound_run(run, expected)?;
+    for one in expected.iter_mut().flatten() {
+        one.because = cause(&in_flight);
+        one.node = None;
+        one.is_latency = true;
     }
-    expected
+    Some(in_flight)
 }
 
 /// CPU time of the workers over the time they had on these CPUs; `None` where no account was kept.
@@ -80,8 +80,10 @@ mod tests {
         let causes = |depth: u32, cpu_bound: bool| -> Vec<String> {
             let mut run = testing::run(&drives, 80_000_000 * 10, Workload { depth, ..Workload::default() });
             run.cpu_bound = cpu_bound;
-            let explained = explained(&run, expected(&machine, &limits, &run.workload));
-            explained.into_iter().flatten().map(|one| one.because).collect()
+            let mut expected = expected(&machine, &limits, &run.workload);
+            let in_flight = explain(&run, &mut expected);
+            assert_eq!(in_flight.is_some(), expected.iter().flatten().all(|one| one.is_latency));
+            expected.into_iter().flatten().map(|one| one.because).collect()
         };
         assert_eq!(causes(1, false), ["latency, 1 I/O in flight per drive"; 4]);
         for (depth, cpu_bound) in [(32, false), (1, true)] {

@@ -206,7 +206,8 @@ impl Bench<'_> {
                 .map_err(|error| unread(&access::failed(&self.bed.read.machine, &targets, error), "bench"))?,
         };
         judge(&self.bed, &mut ended);
-        let expected = capacity::latency::explained(&ended.run, expected);
+        let mut expected = expected;
+        capacity::latency::explain(&ended.run, &mut expected);
         if !self.bed.simulated()
             && let Err(error) = run_history::keep(&self.bed.record(&ended, &expected))
         {

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     experiment::{
-        Account, EXPERIMENTS, Experiment, Plan, Scene, Terms,
+        Account, EXPERIMENTS, Experiment, Needs, Plan, Scene, Terms,
         account::Ending,
         plan::{Subject, Wishes},
         table,
@@ -144,8 +144,7 @@ fn list(on: &On, json: bool, origin: &Origin) -> Result<Status, Failure> {
             let plan = if origin.is_live() || origin.is_demo() {
                 row.plan(&scene, Terms::default())
             } else {
-                let whose = if machine.pasted.is_some() { "text" } else { "capture" };
-                Err(format!("this machine or a demo: a {whose}'s drives are not here").into())
+                Err(Needs::its_drives(&machine))
             };
             Ok((row, plan))
         })

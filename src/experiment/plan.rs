@@ -70,6 +70,14 @@ impl<T: Into<String>> From<T> for Needs {
     }
 }
 
+impl Needs {
+    /// The drives of a machine that was opened are not here.
+    pub(crate) fn its_drives(machine: &Machine) -> Self {
+        let whose = if machine.pasted.is_some() { "text" } else { "capture" };
+        format!("this machine or a demo: a {whose}'s drives are not here").into()
+    }
+}
+
 /// The inputs of a plan.
 #[derive(Debug, Clone, Copy)]
 pub struct Scene<'a> {

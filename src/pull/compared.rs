@@ -93,9 +93,8 @@ impl<'a> Compared<'a> {
         let known = potentials(machine, limits, workload);
         let potentials =
             known.into_iter().zip(run.targets.iter().zip(alone.iter().copied())).map(raised).collect();
-        let expected = capacity::expected(machine, limits, workload);
-        let latency_bound = latency::bound_run(run, &expected);
-        let expected = latency::explained(run, expected);
+        let mut expected = capacity::expected(machine, limits, workload);
+        let latency_bound = latency::explain(run, &mut expected);
         let free = Limits { processors: None, ..limits.clone() };
         let without_cpus = capacity::expected(machine, &free, workload);
         let polling = polling(machine, limits, run);

@@ -38,8 +38,8 @@ const DISTRIBUTION_WORDS: &str = "\
     buster bullseye bookworm trixie forky bionic beaver focal fossa groovy gorilla hirsute hippo impish indri jammy jellyfish \
     kinetic kudu lunar lobster mantic minotaur noble numbat oracular oriole plucky puffin questing quokka resolute raccoon \
     una vanessa vera victoria virginia wilma xia zara green obsidian blue onyx plow teal serpent sage margay lime lynx \
-    tumbleweed raccoon vicuna warbler xantusia yarara uakari holo noble_numbat container image thirty forty two one three \
-    four five six seven eight nine";
+    vicuna warbler xantusia yarara uakari holo noble_numbat container image thirty forty two one three four five six seven \
+    eight nine";
 
 /// Words in the paths of control groups.
 const CGROUP_WORDS: &str = "\
@@ -70,7 +70,7 @@ const VULNERABILITY_WORDS: &str = "\
     mitigated Safe RET safe Speculative Store Bypass via prctl and seccomp usercopy swapgs barriers __user pointer \
     sanitization Retpolines Retpoline Enhanced Automatic IBRS IBRS_FW IBPB conditional always-on STIBP forced \
     RSB filling PBRSB-eIBRS SW sequence BHI BHI_DIS_S PTI PTE Inversion Clear CPU buffers clear buffer \
-    attempted no microcode user kernel boundary VMX conditional cache flushes flush Microcode TSX Split huge pages before \
+    attempted no microcode user kernel boundary VMX cache flushes flush Microcode TSX Split huge pages before \
     exit to userspace untrained return thunk eIBRS LFENCE Register File Aligned branch thunks Predispatch on None CSV2";
 
 /// Keys of counters that iodyno reads, and of their tables.

@@ -166,8 +166,7 @@ impl Testbed {
     /// The stored form of a run.
     pub(crate) fn record(&self, ended: &Ended, expected: &[Option<Expected>]) -> RunRecord {
         let boot = self.read.machine.host.boot_id.value();
-        let expected = capacity::latency::explained(&ended.run, expected.to_vec());
-        RunRecord::new(boot, ended.run.clone(), &expected, ended.seconds.clone())
+        RunRecord::new(boot, ended.run.clone(), expected, ended.seconds.clone())
     }
 }
 
@@ -177,9 +176,10 @@ pub fn simulate(read: &MachineRead, workload: Workload) -> Result<RunRecord, Eng
     const LONGEST: Duration = Duration::from_hours(1);
     let clock = Clock::counted();
     let bed = Testbed::simulating(read.clone(), clock.clone());
-    let expected = bed.expected(&workload);
+    let mut expected = bed.expected(&workload);
     let mut ended = bed.run(workload, TestFiles::default(), |_| clock.elapsed() < LONGEST)?;
     bed.judge(&mut ended);
+    capacity::latency::explain(&ended.run, &mut expected);
     Ok(bed.record(&ended, &expected))
 }
 

@@ -332,7 +332,8 @@ impl Test {
     /// All of it that a sheet says, once it ended well.
     pub fn record(&self, boot: Option<&Label>) -> Option<RunRecord> {
         let run = self.summary()?.clone();
-        let expected = latency::explained(&run, self.expected.clone());
+        let mut expected = self.expected.clone();
+        latency::explain(&run, &mut expected);
         Some(RunRecord::new(boot, run, &expected, self.seconds.clone()))
     }
 

@@ -91,22 +91,28 @@ impl Form {
         self.lines(facts).len() <= usize::from(inside.height) * usize::from(self.columns)
     }
 
-    /// The fewest columns that fit. A wide place with room to spare has the paths too.
+    /// The fewest columns that fit.
+    fn fitting(facts: &[Fact], paths: bool, inside: Rect) -> Option<Self> {
+        let mut all = (1..=most_columns(inside)).map(|columns| Self::of(columns, paths, inside));
+        all.find(|form| form.fits(facts, inside))
+    }
+
+    /// That of a wide place with room to spare, which has the paths unasked.
+    fn rich(facts: &[Fact], inside: Rect) -> Option<Self> {
+        Self::fitting(facts, true, inside).filter(|_| most_columns(inside) > 1)
+    }
+
     fn new(state: &Tree, facts: &[Fact], inside: Rect) -> Self {
-        let most = most_columns(inside);
-        let with = |paths: bool| (1..=most).map(move |columns| Self::of(columns, paths, inside));
-        let rich = with(true).filter(|_| most > 1);
-        let form = rich.chain(with(state.paths)).find(|form| form.fits(facts, inside));
-        form.unwrap_or_else(|| Self::of(most, state.paths, inside))
+        Self::rich(facts, inside)
+            .or_else(|| Self::fitting(facts, state.paths, inside))
+            .unwrap_or_else(|| Self::of(most_columns(inside), state.paths, inside))
     }
 }
 
 /// Whether a place shows the paths unasked.
 pub(super) fn has_paths(state: &Tree, shared: &Shared, panel: Rect) -> bool {
     let inside = paint::inner(panel, shared.is_boxed());
-    let Some(row) = state.row().filter(|_| most_columns(inside) > 1) else { return false };
-    let facts = facts::of_row(shared, row);
-    (1..=most_columns(inside)).any(|columns| Form::of(columns, true, inside).fits(&facts, inside))
+    state.row().is_some_and(|row| Form::rich(&facts::of_row(shared, row), inside).is_some())
 }
 
 /// How many lines of the facts can be scrolled out of sight.

@@ -151,8 +151,7 @@ impl WhatIf {
                     plan
                 })
             } else {
-                let whose = if machine.pasted.is_some() { "text" } else { "capture" };
-                Err(format!("this machine or a demo: a {whose}'s drives are not here").into())
+                Err(Needs::its_drives(machine))
             };
             Entry { row, plan }
         };

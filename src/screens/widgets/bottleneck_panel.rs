@@ -74,61 +74,59 @@ fn lines(shared: &Shared, inner: Rect) -> Vec<Vec<Piece>> {
 /// What the targets of a test read against what was expected, and what limits them by that expectation, one sentence for
 /// all that are limited by the same: `10 drives read 15.6 of 18.4 GB/s expected: one worker's CPU, ...`.
 pub fn expectations(shared: &Shared, test: &Test, width: u16) -> Vec<Vec<Piece>> {
-    let in_flight = test.latency_bound();
+    let known = || test.expected.iter().enumerate().filter_map(|(index, one)| Some((index, one.as_ref()?)));
+    // Latency is one cause of all drives.
+    if let Some(in_flight) = test.latency_bound() {
+        let targets: Vec<usize> = known().map(|(index, _)| index).collect();
+        let reads = rate(shared.units, sum(&targets, |index| test.reads(index)));
+        let text =
+            format!("{} {reads}: latency-bound, {in_flight} in flight per drive.", who_reads(test, &targets));
+        return paragraph(&text, Meaning::Text, width);
+    }
     let mut groups: Vec<(&str, Vec<usize>)> = Vec::new();
-    for (index, expected) in test.expected.iter().enumerate() {
-        let Some(expected) = expected else { continue };
-        // Latency is one cause of all drives.
-        match groups.iter_mut().find(|(because, _)| in_flight.is_some() || *because == expected.because) {
+    for (index, expected) in known() {
+        match groups.iter_mut().find(|(because, _)| *because == expected.because) {
             Some((_, targets)) => targets.push(index),
             None => groups.push((&expected.because, vec![index])),
         }
     }
     groups.sort_by_key(|(_, targets)| std::cmp::Reverse(targets.len()));
-    let groups = merged(test, groups);
-    let mut lines = Vec::new();
-    for (because, targets) in groups {
-        let sum =
-            |of: &dyn Fn(usize) -> Option<f64>| targets.iter().filter_map(|index| of(*index)).sum::<f64>();
-        let reads = sum(&|index| test.reads(index));
-        let expected = sum(&|index| test.expected_of(index));
-        let who = match targets.as_slice() {
-            [one] => test
-                .targets
-                .get(*one)
-                .and_then(|target| target.drive.as_ref())
-                .map_or_else(String::new, ToString::to_string),
-            many => counted(many.len(), "drive"),
-        };
-        let verb = if targets.len() == 1 { "reads" } else { "read" };
-        if let Some(in_flight) = &in_flight {
-            let text = format!(
-                "{who} {verb} {}: latency-bound, {in_flight} in flight per drive.",
-                rate(shared.units, reads)
-            );
-            lines.extend(paragraph(&text, Meaning::Text, width));
-            continue;
-        }
-        let (reads, expected) = (giga(shared.units, reads), rate(shared.units, expected));
+    let lines = merged(test, groups).into_iter().flat_map(|(because, targets)| {
+        let reads = giga(shared.units, sum(&targets, |index| test.reads(index)));
+        let expected = rate(shared.units, sum(&targets, |index| test.expected_of(index)));
         // A reason may name the port of one drive.
         let named = test.expected[targets[0]].as_ref().map(|expected| &expected.because);
         let is_of_all =
             targets.iter().all(|index| test.expected[*index].as_ref().map(|one| &one.because) == named);
         let others = if is_of_all { "" } else { "; the others alike" };
-        let text = format!("{who} {verb} {reads} of {expected} expected: {because}{others}");
-        lines.extend(paragraph(&text, Meaning::Text, width));
+        let who = who_reads(test, &targets);
+        let text = format!("{who} {reads} of {expected} expected: {because}{others}");
+        paragraph(&text, Meaning::Text, width)
+    });
+    lines.collect()
+}
+
+fn sum(targets: &[usize], of: impl Fn(usize) -> Option<f64>) -> f64 {
+    targets.iter().filter_map(|index| of(*index)).sum()
+}
+
+/// `nvme0n1 reads`, `10 drives read`.
+fn who_reads(test: &Test, targets: &[usize]) -> String {
+    match targets {
+        [one] => {
+            let drive = test.targets.get(*one).and_then(|target| target.drive.as_ref());
+            format!("{} reads", drive.map_or_else(String::new, ToString::to_string))
+        }
+        many => format!("{} read", counted(many.len(), "drive")),
     }
-    lines
 }
 
 /// The groups, the largest first, without those whose drives should read as much each as those of a larger one: equal drives have
 /// one sentence, whichever of two equal limits is named.
 fn merged<'a>(test: &Test, groups: Vec<(&'a str, Vec<usize>)>) -> Vec<(&'a str, Vec<usize>)> {
     const ALIKE: f64 = 0.02;
-    let each = |targets: &[usize]| {
-        let sum: f64 = targets.iter().filter_map(|index| test.expected_of(*index)).sum();
-        sum / targets.len().max(1) as f64
-    };
+    let each =
+        |targets: &[usize]| sum(targets, |index| test.expected_of(index)) / targets.len().max(1) as f64;
     let mut kept: Vec<(&str, Vec<usize>)> = Vec::new();
     for (because, targets) in groups {
         let own = each(&targets);
