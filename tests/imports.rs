@@ -527,6 +527,9 @@ fn chains_circles_and_crowds_end() {
     let deep = (0..255).map(|bus| bridge(bus, bus + 1)).collect::<Vec<_>>().concat();
     let machine_of_chain = machine(&deep);
     assert_eq!(functions(&machine_of_chain), 255);
+    assert_eq!(machine_of_chain.pci.roots().count(), 1, "however deep it is");
+    let (last, _) = machine_of_chain.pci.iter().last().unwrap();
+    assert_eq!(machine_of_chain.pci.ancestry(last).count(), 256);
     let circle = bridge(1, 2) + &bridge(2, 1) + &bridge(3, 3);
     assert_eq!(functions(&machine(circle)), 3);
     let place = |at: u32| (at >> 16, (at >> 8) & 0xff, (at >> 3) & 0x1f, at & 7);

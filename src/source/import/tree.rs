@@ -1,12 +1,12 @@
 //! Folders of functions: the tree from bus numbers and drawings.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt::Write as _,
+};
 
 use super::facts::{Facts, Function};
 use crate::model::PciAddress;
-
-/// Ports above one another; each Thunderbolt device in a chain adds three.
-const MOST_DEPTH: usize = 40;
 
 /// First domain that VMD uses.
 const VMD_DOMAINS: u32 = 0x10000;
@@ -249,9 +249,8 @@ fn folder(
 ) -> String {
     let mut ports = vec![address];
     let mut at = address;
-    while let Some(Above::Bridge(bridge)) = above.get(&bus_of(at))
-        && ports.len() < MOST_DEPTH
-    {
+    // A bridge is on a lower bus than what is behind it, so this ends.
+    while let Some(Above::Bridge(bridge)) = above.get(&bus_of(at)) {
         ports.push(*bridge);
         at = *bridge;
     }
@@ -261,7 +260,8 @@ fn folder(
     };
     let mut folder = root_folder(facts, above, of_vmd, root);
     for port in ports.iter().rev() {
-        folder = format!("{folder}/{port}");
+        // A string takes all that is written.
+        let _ = write!(folder, "/{port}");
     }
     folder
 }
