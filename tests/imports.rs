@@ -297,6 +297,22 @@ fn damages(text: &str) -> Vec<(&'static str, String)> {
         ),
         ("in Markdown", format!("Why is my RAID slow?\n\n```\n$ lspci\n{text}\n```\nThanks!\n")),
         (
+            "quoted, then numbered by cat",
+            text.lines()
+                .enumerate()
+                .map(|(at, line)| format!("{:6}\t> {line}\n", at + 1))
+                .collect::<Vec<_>>()
+                .concat(),
+        ),
+        (
+            "numbered by cat, then quoted",
+            text.lines()
+                .enumerate()
+                .map(|(at, line)| format!("> {:6}\t{line}\n", at + 1))
+                .collect::<Vec<_>>()
+                .concat(),
+        ),
+        (
             "in HTML",
             format!("<pre>{}</pre>", text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")),
         ),

@@ -44,7 +44,7 @@ pub(super) fn split(
     begins: impl Fn(&str, Option<&str>) -> bool,
 ) -> Result<Vec<Line<'_>>, String> {
     let encoded = is_quoted_printable(text);
-    let bars = has_bars(text);
+    let bars = has_bars(text.lines());
     let mut lines: Vec<Line> = Vec::new();
     let mut unfinished: Option<Line> = None;
     for (at, raw) in text.split('\n').enumerate() {
@@ -74,13 +74,21 @@ pub(super) fn split(
         }
     }
     lines.extend(unfinished);
-    barred::undo(&mut lines, begins);
-    wrapped::undo(&mut lines, text);
+    barred::undo(&mut lines, &begins);
+    // What stood in front of the marks of a mail hid them.
+    if wrapped::bare(&mut lines) {
+        let bars = has_bars(lines.iter().map(|line| &*line.text));
+        for line in &mut lines {
+            line.text = unfenced(unquoted(std::mem::take(&mut line.text), bars));
+        }
+        barred::undo(&mut lines, begins);
+    }
+    wrapped::unflow(&mut lines, text);
     Ok(lines)
 }
 
 /// Whether marks of quoted mail have a bar behind them: `>| text`. A quoted drawing has bars too, before blanks and branches.
-fn has_bars(text: &str) -> bool {
+fn has_bars<'a>(mut lines: impl Iterator<Item = &'a str>) -> bool {
     let is_quoted = |line: &str| {
         let bar = line.trim_start_matches(['>', ' ']).strip_prefix('|').filter(|_| line.starts_with('>'));
         let starts = |c: char| c.is_ascii_alphanumeric() || ['#', '$', '`'].contains(&c);
@@ -89,7 +97,7 @@ fn has_bars(text: &str) -> bool {
             rest.starts_with(starts) || rest.starts_with("-[") || rest.starts_with("-+-[")
         })
     };
-    text.lines().any(is_quoted)
+    lines.any(is_quoted)
 }
 
 /// Without the marks of quoted mail: `> > text`, with `bars` also `>| text`.

@@ -12,15 +12,14 @@ const WIDE: usize = 80;
 /// Longest joined line.
 const MOST: usize = 4096;
 
-/// The lines as they were before.
-pub(super) fn undo(lines: &mut Vec<Line>, text: &str) {
-    unpatch(lines);
-    unnumber(lines);
-    unflow(lines, text);
+/// Takes away what a program put in front of each line; whether there was any.
+pub(super) fn bare(lines: &mut [Line]) -> bool {
+    let is_patch = unpatch(lines);
+    unnumber(lines) || is_patch
 }
 
 /// Takes away the marks of a patch that adds a text: each line has one. Lines of a drawing begin with `+-` too.
-fn unpatch(lines: &mut [Line]) {
+fn unpatch(lines: &mut [Line]) -> bool {
     const LEAST: usize = 3;
     let is_head = |text: &str| {
         ["+++ ", "--- ", "@@ ", "diff ", "index ", "new file"].iter().any(|it| text.starts_with(it))
@@ -28,31 +27,35 @@ fn unpatch(lines: &mut [Line]) {
     let is_added = |line: &&mut Line| !line.text.trim().is_empty() && !is_head(&line.text);
     let added: Vec<&mut Line> = lines.iter_mut().filter(is_added).collect();
     let is_drawing = added.iter().all(|line| line.text.starts_with("+-"));
-    if added.len() >= LEAST && !is_drawing && added.iter().all(|line| line.text.starts_with('+')) {
+    let is_patch = added.len() >= LEAST && !is_drawing && added.iter().all(|line| line.text.starts_with('+'));
+    if is_patch {
         for line in added {
             cut_front(line, 1);
         }
     }
+    is_patch
 }
 
 /// Takes away the numbers of `grep -n`: `1016:02:00.1 Ethernet`, `1017-` for lines around a match; and of `cat -n`: blanks, a
 /// number and a tab. Without this the numbers read as PCI domains.
-fn unnumber(lines: &mut [Line]) {
+fn unnumber(lines: &mut [Line]) -> bool {
     const LEAST: usize = 3;
     let mut last = 0;
     let mut numbered = 0;
     let mut is_small = false;
     for line in lines.iter().filter(|line| !line.text.trim().is_empty() && line.text != "--") {
-        let Some((number, rest)) = number(&line.text).filter(|(number, _)| *number > last) else { return };
+        let Some((number, rest)) = number(&line.text).filter(|(number, _)| *number > last) else {
+            return false;
+        };
         // `01:00.0 ...` and domains of VMD (`10000:e1:00.0`) grow too.
         if is_place(rest) {
-            return;
+            return false;
         }
         is_small |= number < 0x1000;
         (last, numbered) = (number, numbered + 1);
     }
     if numbered < LEAST || !is_small {
-        return;
+        return false;
     }
     for line in lines {
         if let Some(length) = number(&line.text).map(|(_, rest)| line.text.len() - rest.len()) {
@@ -61,16 +64,25 @@ fn unnumber(lines: &mut [Line]) {
             line.text = Cow::Borrowed("");
         }
     }
+    true
 }
 
 /// A line's number without leading zeros, and what stands behind it.
 fn number(text: &str) -> Option<(u64, &str)> {
+    /// Columns of a number of `cat -n`, before its tab. Programs write blanks for the tab, and none at the end of a line.
+    const COLUMNS: usize = 6;
     let start = text.trim_start_matches(' ');
     let length = start.bytes().take_while(u8::is_ascii_digit).count();
     let (digits, rest) = start.split_at(length);
+    let of_cat = || {
+        let is_right = start.len() < text.len() && text.len() - rest.len() == COLUMNS;
+        let behind = if rest.is_empty() { Some(rest) } else { rest.strip_prefix("  ") };
+        behind.filter(|_| is_right && length > 0)
+    };
     let rest = rest
         .strip_prefix('\t')
-        .or_else(|| rest.strip_prefix([':', '-']).filter(|_| start.len() == text.len()))?;
+        .or_else(|| rest.strip_prefix([':', '-']).filter(|_| start.len() == text.len()))
+        .or_else(of_cat)?;
     (length <= 8 && !digits.starts_with('0'))
         .then(|| digits.parse().ok().map(|number| (number, rest)))
         .flatten()
@@ -91,7 +103,7 @@ fn cut_front(line: &mut Line, length: usize) {
 
 /// Joins the lines of format=flowed (RFC 3676): one that ends in a blank goes on in the next, and one that begins with a blank
 /// has one more than it had.
-fn unflow(lines: &mut Vec<Line>, text: &str) {
+pub(super) fn unflow(lines: &mut Vec<Line>, text: &str) {
     let is_declared = text.lines().take(200).any(|line| line.contains("format=flowed"));
     let breaks = |at: usize| Some(is_break(&lines.get(at)?.text, &lines.get(at + 1)?.text));
     let count = (0..lines.len()).filter(|at| breaks(*at) == Some(true)).take(2).count();
@@ -141,7 +153,8 @@ mod tests {
             .enumerate()
             .map(|(at, line)| Line { number: at + 1, text: Cow::Borrowed(line) })
             .collect();
-        undo(&mut lines, text);
+        bare(&mut lines);
+        unflow(&mut lines, text);
         lines.into_iter().map(|line| (line.number, line.text.into_owned())).collect()
     }
 
@@ -170,6 +183,7 @@ mod tests {
             undone(&lines.collect::<String>()).into_iter().map(|(_, line)| line + "\n").collect::<String>()
         };
         assert_eq!(with(|at| format!("{at:6}\t")), plain);
+        assert_eq!(with(|at| format!("{at:6}  ")), plain, "a tab that became blanks");
         assert_eq!(with(|_| "+".to_owned()), plain);
         for kept in
             ["+-00.0  A\n+-01.0-[01]----00.0  B\n+-02.0  C\n", "+00:00.0 A: B\n00:01.0 A: B\n+00:02.0 A: B\n"]
