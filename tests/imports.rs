@@ -354,6 +354,56 @@ fn a_drawing_moved_by_format_flowed_is_read() {
     assert_eq!(outline(&machine(cut)), whole, "a blank less");
 }
 
+/// Nested last branches, in two root complexes and two domains.
+const NESTED: &str = "\
+-+-[0001:00]-+-00.0  Intel Host Bridge
+ |           \\-1d.0-[02-05]----00.0-[03-05]--+-00.0-[04]----00.0  NVMe SSD A
+ |                                           +-01.0-[05]--+-00.0  NVMe SSD B
+ |                                           |            \\-00.1  NVMe SSD C
+ |                                           \\-02.0-[06]--
+ \\-[0000:00]-+-00.0  Intel Host Bridge
+             +-1c.0-[01]----00.0  NVMe SSD D
+             \\-1d.0-[02-05]----00.0-[03-05]--+-00.0-[04]----00.0  NVMe SSD E
+                                             \\-01.0-[05]--+-00.0  NVMe SSD F
+                                                          \\-00.1  NVMe SSD G
+";
+
+#[test]
+fn a_drawing_that_lost_its_indentation_has_its_parents() {
+    let drawings = ["threadripper-before.txt", "x570-regalis.txt", "forum-r7525-drawing.txt"].map(text);
+    for text in drawings.iter().map(String::as_str).chain([NESTED]) {
+        let whole = outline(&machine(text));
+        let stripped = text.lines().map(str::trim_start).collect::<Vec<_>>().join("\n");
+        let collapsed = text
+            .lines()
+            .map(|line| line.split(' ').filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" "))
+            .collect::<Vec<_>>()
+            .join("\n");
+        for (damage, damaged) in [("stripped", stripped), ("collapsed", collapsed)] {
+            assert_eq!(outline(&machine(&damaged)), whole, "{damage}");
+        }
+    }
+    let lacks = |text: &str| import::read(text.as_bytes()).unwrap().unwrap().pasted().unwrap().lacks.clone();
+    let stripped = NESTED.lines().map(str::trim_start).collect::<Vec<_>>();
+    let is_named = |lack: &String| lack.starts_with("The drawing in line 1 lost its indentation");
+    assert_eq!(lacks(&stripped.join("\n")).iter().filter(|lack| is_named(lack)).count(), 1);
+    assert!(!lacks(NESTED).iter().any(is_named));
+    // With a line missing, buses in brackets are known and their bridges are not.
+    let cut = [&stripped[..4], &stripped[5..7], &stripped[8..]].concat().join("\n");
+    let of_cut = machine(&cut);
+    for (address, above) in [
+        ("0001:05:00.1", Some("0001:03:01.0")),
+        ("0000:01:00.0", Some("0000:00:1c.0")),
+        ("0000:05:00.0", None),
+    ] {
+        let parent = node(&of_cut, address).parent.map(|above| of_cut.pci.node(above).address.to_string());
+        let above = above.map_or("0000:05", |above| above);
+        assert_eq!(parent.as_deref(), Some(above), "{address}");
+    }
+    let lacks = lacks(&cut);
+    assert!(lacks.iter().any(|lack| lack.starts_with("The bridge above 0000:05 is unknown")), "{lacks:?}");
+}
+
 #[test]
 fn lines_that_were_not_used_are_named() {
     let content = "Hello all,\n\nhere is my lspci:\n01:00.0 Non-Volatile memory controller: Samsung Electronics Co Ltd Device a80a\n\nThanks\n";

@@ -10,6 +10,9 @@
 //!
 //! Of a drawing without its beginning, the buses behind its bridges are known; the bus of what is on its open branches is not.
 //!
+//! Forums strip indentation: a line below the last branch of the first line then begins as if it were on that branch. In each
+//! line of a drawing, every branch that has further lines has a mark: the number of marks leads to the branch without columns.
+//!
 //! winlspci draws whole addresses, each on a line of its own, with the types of ports and the state of links:
 //!
 //! ```text
@@ -41,10 +44,8 @@ pub(super) fn is_branch(line: &str) -> bool {
     let rest = line.trim_start_matches([' ', '|', '\t']);
     let after = rest.strip_prefix("+-").or_else(|| rest.strip_prefix("\\-"));
     after.is_some_and(|after| {
-        let place =
-            after.get(..LENGTH).and_then(|place| format!("0000:00:{place}").parse::<PciAddress>().ok());
         root_bus(after).is_some()
-            || place.is_some()
+            || place(after).is_some()
                 && after.get(LENGTH..).is_none_or(|rest| rest.is_empty() || rest.starts_with([' ', '-']))
     })
 }
@@ -74,6 +75,8 @@ const LENGTH: usize = 4;
 struct Branch {
     column: usize,
     on: On,
+    /// The last device and function on it, as lspci orders them.
+    last: Option<u8>,
 }
 
 /// What the children of a branch are on.
@@ -95,10 +98,11 @@ struct Bus {
 
 /// Reads a drawing.
 pub(super) fn read(lines: &[Line], facts: &mut Facts) -> Option<Cow<'static, str>> {
-    let is_cut = lines.first().is_some_and(|line| !is_first(&line.text));
     let mut drawing = Drawing {
         facts,
-        cut: is_cut.then(|| domain_of(lines)),
+        domain: domain_of(lines),
+        is_cut: lines.first().is_some_and(|line| !is_first(&line.text)),
+        is_stripped: false,
         last: None,
         width: 0,
         branches: Vec::new(),
@@ -116,7 +120,17 @@ pub(super) fn read(lines: &[Line], facts: &mut Facts) -> Option<Cow<'static, str
         if is_wrapped && drawing.rest_of_name(line) {
             continue;
         }
-        if let Err(wrong) = drawing.line(line, is_first(&line.text)) {
+        let is_first = is_first(&line.text);
+        if is_first {
+            drawing.is_stripped = is_stripped(&lines[at..]);
+            if drawing.is_stripped {
+                drawing.facts.lacks.push(format!(
+                    "The drawing in line {} lost its indentation: the order of its branches shows the tree.",
+                    line.number
+                ));
+            }
+        }
+        if let Err(wrong) = drawing.line(line, is_first) {
             drawing.facts.notes.unused_text(line, wrong);
         }
         drawing.width = line.text.len();
@@ -135,10 +149,39 @@ fn domain_of(lines: &[Line]) -> u32 {
     lines.iter().find_map(root).map_or(0, |((domain, _), _)| domain)
 }
 
+/// Whether a drawing lost its indentation, or blanks between its branches: a line begins at the column of the first branch
+/// behind that one's end, or has two branches closer together than a bus in brackets is wide.
+fn is_stripped(lines: &[Line]) -> bool {
+    const BRACKETS: usize = "[00]".len();
+    let mut rest = lines.iter().skip(1).map(|line| &*line.text).take_while(|line| !is_first(line));
+    let mut ended: Option<usize> = None;
+    rest.any(|text| {
+        let Some((start, marks)) = marks(text) else { return false };
+        let column = text.len() - text.trim_start().len();
+        let is_close =
+            marks > 1 && text[column..start].split('|').skip(1).any(|between| between.len() < BRACKETS);
+        let is_behind = ended.is_some_and(|end| column <= end);
+        if marks == 1 && text[start..].starts_with('\\') {
+            ended = Some(ended.unwrap_or(column));
+        }
+        is_close || is_behind
+    })
+}
+
+/// The column of a line's branch, and the number of branches with a mark up to it; `None` for a line without a branch.
+fn marks(text: &str) -> Option<(usize, usize)> {
+    let start = text.len() - text.trim_start_matches([' ', '|', '\t']).len();
+    is_branch(text).then(|| (start, text[..start].matches('|').count() + 1))
+}
+
 struct Drawing<'a> {
     facts: &'a mut Facts,
-    /// The domain of a drawing without its beginning.
-    cut: Option<u32>,
+    /// The domain of the root bus above, else of the first in the drawing.
+    domain: u32,
+    /// The line with the bus of the open branches is missing.
+    is_cut: bool,
+    /// The columns of the drawing are lost.
+    is_stripped: bool,
     /// The function of the line before, its text and its line.
     last: Option<(PciAddress, String, usize)>,
     /// Bytes of the line before.
@@ -188,11 +231,11 @@ impl Drawing<'_> {
         self.last = None;
         if is_first {
             self.branches.clear();
-            (self.moved, self.cut) = (None, None);
+            (self.moved, self.is_cut) = (None, false);
             // A drawing with one root bus has no branch before it.
             return match rest.strip_prefix("-+-") {
                 Some(after) => {
-                    self.branches.push(Branch { column: start + 1, on: On::Roots });
+                    self.branches.push(Branch { column: start + 1, on: On::Roots, last: None });
                     self.root(after, start + 3, line.number)
                 }
                 None => self.root(&rest[1..], start + 1, line.number),
@@ -203,9 +246,13 @@ impl Drawing<'_> {
         }
         let after =
             rest.strip_prefix("+-").or_else(|| rest.strip_prefix("\\-")).ok_or("no branch of a drawing")?;
+        if self.is_stripped {
+            let is_last = rest.starts_with('\\');
+            return self.in_stripped(after, (text[..start].matches('|').count(), is_last), line.number);
+        }
         let leftmost = text.len() - text.trim_start().len();
-        if let Some(domain) = self.cut {
-            return self.in_cut(after, start, domain, line.number);
+        if self.is_cut {
+            return self.in_cut(after, start, line.number);
         }
         let first = self.branches.first().ok_or("no line of this drawing has a branch")?.column;
         // winlspci draws a last branch below the first line's device; lspci's first branch always goes on.
@@ -220,18 +267,48 @@ impl Drawing<'_> {
         // A line at a wrong column, as a wrapped one, ends no branch.
         let branch = *self.branches.iter().find(fits).ok_or("its column fits no branch above")?;
         self.branches.retain(|branch| branch.column <= column);
-        match branch.on {
-            On::Roots => self.root(after, column + 2, line.number),
-            On::Bus(bus) => self.function(after, column + 2, bus, line.number),
+        self.on(branch.on, after, column + 2, line.number)
+    }
+
+    fn on(&mut self, on: On, after: &str, column: usize, line: usize) -> Result<(), &'static str> {
+        match on {
+            On::Roots => self.root(after, column, line),
+            On::Bus(bus) => self.function(after, column, bus, line),
             On::Unknown => Err(NO_BUS),
         }
     }
 
+    /// A line without its column, behind marks of that many branches: a root bus is on the first one. Where lines are missing,
+    /// the number of branches or the order of devices is wrong: the bus is then unknown.
+    fn in_stripped(
+        &mut self,
+        after: &str,
+        (marks, is_last): (usize, bool),
+        line: usize,
+    ) -> Result<(), &'static str> {
+        if root_bus(after).is_some() {
+            self.branches.clear();
+            self.branches.push(Branch { column: 0, on: On::Roots, last: None });
+            self.is_cut = false;
+        }
+        let place = place(after);
+        let last = self.branches.last().and_then(|branch| branch.last);
+        self.is_cut |= marks + 1 != self.branches.len() || place.is_some_and(|place| Some(place) <= last);
+        let Some(branch) = self.branches.last_mut().filter(|_| !self.is_cut) else {
+            self.branches.clear();
+            return self.in_cut(after, 0, line);
+        };
+        branch.last = place;
+        let on = branch.on;
+        self.branches.truncate(marks + usize::from(!is_last));
+        self.on(on, after, 0, line)
+    }
+
     /// A line of a drawing without its beginning: a branch that no line above shows is on an unknown bus.
-    fn in_cut(&mut self, after: &str, column: usize, domain: u32, line: usize) -> Result<(), &'static str> {
+    fn in_cut(&mut self, after: &str, column: usize, line: usize) -> Result<(), &'static str> {
         self.branches.retain(|branch| branch.column <= column);
         if self.branches.last().is_none_or(|branch| branch.column != column) {
-            self.branches.push(Branch { column, on: On::Unknown });
+            self.branches.push(Branch { column, on: On::Unknown, last: None });
         }
         match self.branches.last().map(|branch| branch.on) {
             Some(On::Bus(bus)) => self.function(after, column + 2, bus, line),
@@ -241,7 +318,8 @@ impl Drawing<'_> {
                 let bracket = after.get(LENGTH..).and_then(|rest| rest.strip_prefix('-'));
                 let ((number, _), length) = bracket.and_then(buses).ok_or(NO_BUS)?;
                 let rest = &bracket.unwrap_or_default()[length..];
-                self.below(rest, column + 2 + LENGTH + 1 + length, Bus { domain, number, bridge: None }, line)
+                let bus = Bus { domain: self.domain, number, bridge: None };
+                self.below(rest, column + 2 + LENGTH + 1 + length, bus, line)
             }
         }
     }
@@ -249,6 +327,7 @@ impl Drawing<'_> {
     /// `[0000:60]-+-00.0` or `[0000:60]---00.0`.
     fn root(&mut self, text: &str, column: usize, line: usize) -> Result<(), &'static str> {
         let ((domain, number), length) = root_bus(text).ok_or("no root bus in brackets")?;
+        self.domain = domain;
         self.facts.roots.entry((domain, number)).or_insert(line);
         self.below(&text[length..], column + length, Bus { domain, number, bridge: None }, line)
     }
@@ -258,7 +337,7 @@ impl Drawing<'_> {
         let dashes = text.len() - text.trim_start_matches('-').len();
         let (rest, column) = (&text[dashes..], column + dashes);
         if let Some(after) = rest.strip_prefix("+-").or_else(|| rest.strip_prefix("\\-")) {
-            self.branches.push(Branch { column, on: On::Bus(bus) });
+            self.branches.push(Branch { column, on: On::Bus(bus), last: place(after) });
             self.function(after, column + 2, bus, line)
         } else if rest.trim().is_empty() {
             Ok(())
@@ -342,7 +421,7 @@ impl Drawing<'_> {
         }
         let Some(column) = end.checked_sub(2) else { return Err("its column fits no branch above") };
         let bus = Bus { domain: address.domain, number: address.bus, bridge: Some(address) };
-        self.branches.push(Branch { column, on: On::Bus(bus) });
+        self.branches.push(Branch { column, on: On::Bus(bus), last: None });
         Ok(())
     }
 }
@@ -375,6 +454,12 @@ fn state<'a>(function: &mut Function, text: &'a str, line: usize) -> &'a str {
         }
     }
     text
+}
+
+/// `03.1` at the beginning as its number on the bus.
+fn place(text: &str) -> Option<u8> {
+    let address = format!("0000:00:{}", text.get(..LENGTH)?).parse::<PciAddress>().ok()?;
+    Some(address.device << 3 | address.function)
 }
 
 /// `00:06.0` or `556f:00:02.0` at the beginning: the address and its length.
