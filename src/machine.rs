@@ -66,10 +66,28 @@ pub struct Machine {
 impl Machine {
     /// A drive's model as a row shows it; where a text lists no drives, from the name of its function.
     pub(crate) fn model_of(&self, drive: &Drive) -> String {
-        let node = drive.node.filter(|_| self.pasted.is_some() && drive.model.value().is_none());
-        let name = node.and_then(|node| self.pci.node(node).names.device.as_ref());
-        let model = name.and_then(|name| Drive::model_in_name(name.as_str()));
-        model.map_or_else(|| drive.short_model(), str::to_owned)
+        self.model_by_function(drive).map_or_else(|| drive.short_model(), str::to_owned)
+    }
+
+    /// The model in the name of a drive's function, where a text has no other.
+    pub(crate) fn model_by_function(&self, drive: &Drive) -> Option<&str> {
+        let node = drive.node.filter(|_| self.pasted.is_some() && drive.model.value().is_none())?;
+        Drive::model_in_name(self.pci.node(node).names.device.as_ref()?.as_str())
+    }
+
+    /// The size of a drive in the words of a text that has it rounded to fewer digits than iodyno shows: `3.6 TiB`.
+    pub(crate) fn size_in_text(&self, drive: &Drive) -> Option<&str> {
+        self.pasted.as_ref()?.sizes.get(drive.name.as_str()).map(String::as_str)
+    }
+
+    /// A problem as documents have it: of an opened text with the line nearest to the value, whose path is no machine's.
+    pub(crate) fn placed(&self, problem: Problem) -> Problem {
+        match &self.pasted {
+            Some(pasted) => {
+                Problem { path: pasted.place(&problem.path).unwrap_or_default().into(), ..problem }
+            }
+            None => problem,
+        }
     }
 
     /// A copy with an empty tree, to which another one is given.

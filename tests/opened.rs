@@ -51,6 +51,10 @@ fn printed(content: &str, arguments: &[&str]) -> String {
     text(&iodyno(state.path(), &arguments))
 }
 
+fn document(content: &str, arguments: &[&str]) -> serde_json::Value {
+    serde_json::from_str(&printed(content, arguments)).unwrap()
+}
+
 /// In one line.
 fn check(content: &str) -> String {
     printed(content, &["check"]).split_whitespace().collect::<Vec<_>>().join(" ")
@@ -105,11 +109,8 @@ fn a_sheet_says_how_many_checks_could_not_be_made() {
                 assert!(words.contains(&format!("{count} checks could not be made.")), "{count}: {sheet}");
             }
         }
-        let document = |arguments: &[&str]| -> serde_json::Value {
-            serde_json::from_str(&printed(&content, arguments)).unwrap()
-        };
-        let of_sheet = document(&["sheet", "--format", "json"]);
-        assert_eq!(of_sheet["not_judged"], document(&["check", "--json"])["not_judged"]);
+        let of_sheet = document(&content, &["sheet", "--format", "json"]);
+        assert_eq!(of_sheet["not_judged"], document(&content, &["check", "--json"])["not_judged"]);
     }
 }
 
@@ -240,4 +241,85 @@ fn a_text_larger_than_any_machine_s_is_refused_in_one_line() {
         assert_eq!((output.status.code(), words.lines().count()), (Some(2), 1), "{words}");
         assert!(words.contains(why) && output.stdout.is_empty(), "{words}");
     }
+}
+
+const LSBLK: &str = "\
+00:01.0 PCI bridge: Intel Corporation Device 7a40
+\tBus: primary=00, secondary=01, subordinate=01, sec-latency=0
+01:00.0 Non-Volatile memory controller: Seagate Technology PLC FireCuda 530 SSD
+
+NAME        MAJ:MIN RM   SIZE RO TYPE  MOUNTPOINT
+sda           8:0    0   3,6T  0 disk
+`-md127       9:127  0   3,6T  0 raid1 /srv
+nvme0n1     259:0    0 931,5G  0 disk
+";
+
+/// The row of a table that begins with that word.
+fn row<'a>(table: &'a str, name: &str) -> &'a str {
+    table.lines().find(|line| line.split_whitespace().next() == Some(name)).unwrap()
+}
+
+#[test]
+fn a_size_of_two_digits_is_shown_as_the_text_has_it() {
+    let table = printed(LSBLK, &["drives"]);
+    for (name, size) in [("sda", "3.6 TiB"), ("md127", "3.6 TiB"), ("nvme0n1", "1.00 TB")] {
+        assert!(row(&table, name).contains(size), "{name}: {table}");
+    }
+    let document = document(LSBLK, &["drives", "--json"]);
+    let of = |name: &str| {
+        let drives = document["drives"].as_array().unwrap();
+        drives.iter().find(|drive| drive["name"] == name).unwrap().clone()
+    };
+    assert_eq!((&of("sda")["size_text"], of("sda")["size_bytes"].is_u64()), (&"3.6 TiB".into(), true));
+    assert!(of("nvme0n1").get("size_text").is_none(), "four digits");
+    let facts = printed(LSBLK, &["render", "machine", "--size", "160x50", "--keys", "/sda<Enter>"]);
+    assert!(facts.contains("3.6 TiB") && !facts.contains("3.96 TB"), "{facts}");
+}
+
+#[test]
+fn users_of_a_drive_end_in_no_question_mark() {
+    let table = printed(LSBLK, &["drives"]);
+    let words = |name: &str| row(&table, name).trim_end().rsplit("  ").next().unwrap().to_owned();
+    assert_eq!(words("md127"), "md127 mounted at /srv (unknown file system)");
+    assert_eq!(words("nvme0n1"), "?", "no listing has its users");
+}
+
+#[test]
+fn every_form_of_a_sheet_names_a_drive_by_its_function() {
+    let table = printed(LSBLK, &["drives"]);
+    assert!(row(&table, "nvme0n1").contains("FireCuda 530 SSD"), "{table}");
+    for format in ["markdown", "bbcode", "text", "svg"] {
+        let sheet = printed(LSBLK, &["sheet", "--format", format]);
+        assert!(sheet.contains("1 x FireCuda 530 SSD"), "{sheet}");
+        assert!(sheet.contains("nvme0n1 FireCuda 530 SSD"), "{sheet}");
+    }
+    let listed = "Node          SN   Model                     Namespace Usage                    Format         FW Rev\n\
+                  ------------- ---- ------------------------- --------- ------------------------ -------------- ------\n\
+                  /dev/nvme0n1  1234 Samsung SSD 980 PRO 1TB   1         1.00 TB / 1.00 TB        512 B + 0 B    5B2Q\n";
+    assert!(printed(listed, &["sheet"]).contains("1 x Samsung SSD 980 PRO 1TB (5B2Q)"));
+}
+
+#[test]
+fn documents_of_a_text_have_lines_and_no_files() {
+    const PORT: &str = "0000:00:01.2";
+    let both = two("x2") + LSBLK;
+    for arguments in [
+        &["tree", "--json"][..],
+        &["drives", "--json"],
+        &["check", "--json"],
+        &["sheet", "--format", "json"],
+        &["tune", "list", "--json"],
+        &["whatif", "--move", "0000:06:00.0", "--under", PORT, "--json"],
+    ] {
+        let words = printed(&both, arguments);
+        for path in ["\"/sys/", "\"/proc", "\"/ioctl/"] {
+            assert!(!words.contains(path), "{arguments:?}: {words}");
+        }
+    }
+    let document = document(&both, &["drives", "--json"]);
+    let problems = document["problems"].as_array().unwrap();
+    let line = both.lines().position(|line| line.starts_with("sda")).unwrap() + 1;
+    let of_line = |problem: &&serde_json::Value| problem["path"] == format!("line {line}");
+    assert!(problems.iter().any(|problem| of_line(&problem)), "{problems:?}");
+    assert!(problems.iter().any(|problem| problem["path"].is_null()), "values of no line: {problems:?}");
 }

@@ -2,7 +2,7 @@
 
 use std::{
     borrow::Cow,
-    collections::{BTreeSet, HashMap},
+    collections::{BTreeMap, BTreeSet, HashMap},
     sync::Arc,
 };
 
@@ -29,6 +29,8 @@ pub struct Pasted {
     pub lines: Lines,
     /// The words of these lines, cut to [`Pasted::MOST_OF_LINE`] bytes.
     pub words: HashMap<u32, Box<str>>,
+    /// Sizes of drives in the words of the text, by name, where these are rounded to fewer digits than iodyno shows: `3.6 TiB`.
+    pub sizes: BTreeMap<String, String>,
 }
 
 /// Lines of a text by path. A text has several for each function: they are kept by folder.

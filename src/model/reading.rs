@@ -48,7 +48,8 @@ pub enum ProblemKind {
 /// A value that could not be read, as in `problems: [{path, reason}]` of JSON documents.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub struct Problem {
-    /// Its path.
+    /// Its path; of an opened text its line, or empty: `null` in JSON.
+    #[serde(serialize_with = "or_null")]
     pub path: Arc<str>,
     /// In words.
     pub reason: Arc<str>,
@@ -60,6 +61,11 @@ impl Problem {
     pub(crate) fn new(kind: ProblemKind, path: impl Into<Arc<str>>, reason: impl Into<Arc<str>>) -> Self {
         Self { path: neutral(path.into()), reason: neutral(reason.into()), kind }
     }
+}
+
+/// A path, or `null` for a value that has none.
+fn or_null<S: serde::Serializer>(path: &Arc<str>, serializer: S) -> Result<S::Ok, S::Error> {
+    Some(path).filter(|path| !path.is_empty()).serialize(serializer)
 }
 
 /// Paths and reasons quote files: as a [`Label`], without a copy where nothing changes.

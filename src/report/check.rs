@@ -34,7 +34,8 @@ impl<'a> CheckDocument<'a> {
         mut not_judged: Vec<NotMade>,
         problems: &[Problem],
     ) -> Self {
-        let mut problems: Vec<_> = problems.iter().cloned().chain(missed(machine)).collect();
+        let problems = problems.iter().cloned().chain(missed(machine));
+        let mut problems: Vec<_> = problems.map(|problem| machine.placed(problem)).collect();
         problems.sort();
         problems.dedup();
         let tables = unread_tables(machine).filter(|it| not_judged.iter().all(|known| known.id != it.id));

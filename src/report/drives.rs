@@ -33,7 +33,8 @@ pub(crate) fn text(document: &DrivesDocument, width: Option<usize>) -> Toned {
         text.push("no drives\n");
         return text;
     }
-    let rows: Vec<Vec<String>> = document.drives.iter().map(row).collect();
+    let rows: Vec<Vec<String>> =
+        document.drives.iter().map(|drive| row(drive, document.source.is_some())).collect();
     let tone = |row: usize, column: usize| match column {
         0 => Tone::Drive,
         6 if !rows[row][column].is_empty() => Tone::Warning,
@@ -47,24 +48,25 @@ pub(crate) fn text(document: &DrivesDocument, width: Option<usize>) -> Toned {
     text
 }
 
-fn row(drive: &DriveRow) -> Vec<String> {
+fn row(drive: &DriveRow, is_of_text: bool) -> Vec<String> {
+    let size = || drive.size_bytes.map(|size| UnitSystem::Decimal.size(Bytes(size)));
     let or_unknown = |known: Option<String>| known.unwrap_or_else(|| "?".to_owned());
     vec![
         drive.name.to_string(),
         drive.kind.to_owned(),
         addresses(drive),
         drive.slot.clone().unwrap_or_default(),
-        or_unknown(drive.size_bytes.map(|size| UnitSystem::Decimal.size(Bytes(size)))),
+        or_unknown(drive.size_text.clone().or_else(size)),
         or_unknown(drive.lba_bytes.map(|size| format!("{size} B"))),
         drive.better_lba_bytes.map(|size| format!("{size} B")).unwrap_or_default(),
         queues(drive),
         drive.temperature_celsius.map(|celsius| format!("{celsius:.0} °C")).unwrap_or_default(),
         drive.settings.scheduler.clone().unwrap_or_default(),
         drive.layer.as_ref().filter(|layer| layer.md.is_some() || layer.dm.is_some()).map_or_else(
-            || drive.model.clone().unwrap_or_default(),
+            || drive.model.clone().or_else(|| drive.model_by_function.clone()).unwrap_or_default(),
             |layer| format!("{} of {}", in_brief(&layer.text), layer.below.join(" ")),
         ),
-        users(drive),
+        users(drive, is_of_text),
     ]
 }
 
@@ -110,9 +112,10 @@ fn addresses(drive: &DriveRow) -> String {
     if paths.len() > 1 { paths.join(" ") } else { drive.address.clone().unwrap_or_default() }
 }
 
-/// Its users, with a question mark where further users are possible.
-fn users(drive: &DriveRow) -> String {
-    let unread = (!drive.in_use_unread.is_empty()).then(|| "?".to_owned());
+/// Its users, with a question mark where further users are possible. A text never has all users.
+fn users(drive: &DriveRow, is_of_text: bool) -> String {
+    let is_known = drive.in_use_unread.is_empty() || is_of_text && !drive.in_use_by.is_empty();
+    let unread = (!is_known).then(|| "?".to_owned());
     drive.in_use_by.iter().cloned().chain(unread).collect::<Vec<_>>().join(", ")
 }
 

@@ -18,6 +18,7 @@ pub(super) use sheet::SheetDocument;
 pub use tree::{LinkRow, NodeRow, TreeDocument};
 
 use crate::{
+    machine::Machine,
     model::{Problem, ProblemKind, Reading},
     text::escaped_json,
 };
@@ -56,19 +57,38 @@ pub(crate) fn line(document: &impl Serialize) -> String {
 }
 
 /// Takes values out of readings and collects the reasons of missing ones.
-#[derive(Debug, Default)]
-struct Reasons {
+#[derive(Debug)]
+struct Reasons<'a> {
+    machine: &'a Machine,
     problems: BTreeSet<Problem>,
 }
 
-impl Reasons {
+impl<'a> Reasons<'a> {
+    const fn new(machine: &'a Machine) -> Self {
+        Self { machine, problems: BTreeSet::new() }
+    }
+
+    /// Adds a reason; the answer is how the document has it.
+    fn note(&mut self, problem: Problem) -> Problem {
+        let placed = self.machine.placed(problem);
+        self.problems.insert(placed.clone());
+        placed
+    }
+
+    /// Adds the reason of a reading without value.
+    fn note_of<T>(&mut self, reading: &Reading<T>) {
+        if let Some(problem) = reading.problem() {
+            self.note(problem);
+        }
+    }
+
     fn take<T: Clone>(&mut self, reading: &Reading<T>) -> Option<T> {
         self.turn(reading, T::clone)
     }
 
     /// The value of a reading, converted.
     fn turn<T, U>(&mut self, reading: &Reading<T>, turn: impl FnOnce(&T) -> U) -> Option<U> {
-        self.problems.extend(reading.problem());
+        self.note_of(reading);
         reading.value().map(turn)
     }
 
@@ -83,7 +103,7 @@ impl Reasons {
     /// `None`, as this machine has no such value.
     fn absent<T>(&mut self, path: impl Into<Arc<str>>, why: impl Display) -> Option<T> {
         let reason = why.to_string().into();
-        self.problems.insert(Problem { path: path.into(), reason, kind: ProblemKind::Absent });
+        self.note(Problem { path: path.into(), reason, kind: ProblemKind::Absent });
         None
     }
 
@@ -92,15 +112,11 @@ impl Reasons {
         if value.is_none() { self.absent(path, why) } else { value }
     }
 
-    /// A reason that is in the document itself, too.
-    fn also(&mut self, problem: &Problem) -> Problem {
-        self.problems.insert(problem.clone());
-        problem.clone()
-    }
-
     /// All reasons together with those of the readers, by path.
     fn into_problems(mut self, readers: &[Problem]) -> Vec<Problem> {
-        self.problems.extend(readers.iter().cloned());
+        for problem in readers {
+            self.note(problem.clone());
+        }
         self.problems.into_iter().collect()
     }
 }

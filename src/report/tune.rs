@@ -69,7 +69,7 @@ fn one(machine: &Machine, change_log: &ChangeLog, device: &Device, row: &Setting
         set_by: cell.set_by,
         writable: why_not.is_none(),
         why_not,
-        problem: cell.problem,
+        problem: cell.problem.map(|problem| machine.placed(problem)),
         value: cell.value,
     })
 }
@@ -94,7 +94,9 @@ fn why_not(machine: &Machine, row: &Setting, readings: &[Reading<Value>], live: 
 }
 
 pub(crate) fn json(rows: &[Row]) -> String {
-    let problems: Vec<&Problem> = rows.iter().filter_map(|row| row.problem.as_ref()).collect();
+    let mut problems: Vec<&Problem> = rows.iter().filter_map(|row| row.problem.as_ref()).collect();
+    // Those of a text have no path of their own.
+    problems.dedup();
     super::json::text(&json!({ "settings": rows, "problems": problems }))
 }
 

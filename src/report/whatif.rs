@@ -211,8 +211,11 @@ fn lines(machine: &Machine, rows: &[Row], models: bool, units: UnitSystem) -> Ve
 /// `├ 01.1 nvme0n1 Samsung SSD 980 PRO 1TB`, branches and all.
 fn label(machine: &Machine, row: &Row, models: bool) -> String {
     let drive = row.drive.as_ref().filter(|_| models).and_then(|name| machine.drive(name));
-    let model =
-        drive.and_then(|drive| drive.model.value()).map_or_else(String::new, |model| format!(" {model}"));
+    let model = drive.and_then(|drive| {
+        let known = drive.model.value().map(crate::text::Label::as_str);
+        known.or_else(|| machine.model_by_function(drive))
+    });
+    let model = model.map_or_else(String::new, |model| format!(" {model}"));
     format!("{}{} {}{model}", row.guides, row.place, row.name)
 }
 

@@ -31,7 +31,7 @@ mod sections;
 mod tree;
 mod wrapped;
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 pub use answers::PastedRoot;
 
@@ -113,6 +113,7 @@ pub fn read(content: &[u8]) -> Result<Option<PastedRoot>, String> {
             .collect(),
         lines: Lines::default(),
         words: HashMap::new(),
+        sizes: BTreeMap::new(),
     };
     Ok(Some(root::build(facts, &tree, pasted, &text)))
 }

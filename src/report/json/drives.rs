@@ -31,8 +31,9 @@ pub struct DriveRow {
     pub name: DriveName,
     /// Device file: `/dev/nvme0n1`.
     pub path: String,
-    /// Its folder in sysfs: `/sys/devices/...`.
-    pub sysfs_path: String,
+    /// Its folder in sysfs: `/sys/devices/...`; none in an opened text.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sysfs_path: Option<String>,
     /// `NVMe`, `SATA`, `virtio`, `loop`...
     pub kind: &'static str,
     /// Its PCI function.
@@ -43,12 +44,18 @@ pub struct DriveRow {
     pub paths: Vec<PathRow>,
     /// Model.
     pub model: Option<String>,
+    /// The model in the name of its function, where a text has no other.
+    #[serde(skip)]
+    pub model_by_function: Option<String>,
     /// Serial number.
     pub serial: Option<String>,
     /// Firmware revision.
     pub firmware: Option<String>,
     /// Bytes.
     pub size_bytes: Option<u64>,
+    /// The size as an opened text has it, where it is rounded to fewer digits than iodyno shows: `3.6 TiB`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub size_text: Option<String>,
     /// Bytes of a logical block in use.
     pub lba_bytes: Option<u64>,
     /// Data bytes of a block in a format that the drive rates better.
@@ -126,7 +133,7 @@ pub struct SettingsRow {
 impl DrivesDocument {
     /// The document of `machine`'s drives; `problems` are those of its readers.
     pub fn new(machine: &Machine, problems: &[Problem]) -> Self {
-        let mut reasons = Reasons::default();
+        let mut reasons = Reasons::new(machine);
         let drives = machine.drives.iter().map(|drive| row(drive, machine, &mut reasons)).collect();
         let source = machine.pasted.as_deref().map(SourceRow::new);
         Self { drives, source, problems: reasons.into_problems(problems) }
@@ -143,15 +150,17 @@ fn row(drive: &Drive, machine: &Machine, reasons: &mut Reasons) -> DriveRow {
     DriveRow {
         name: drive.name.clone(),
         path: drive.name.device_file(),
-        sysfs_path: drive.path.to_string(),
+        sysfs_path: machine.pasted.is_none().then(|| drive.path.to_string()),
         kind: drive.kind.name(),
         address: reasons.or_absent(address, &drive.path, not_attached),
         slot: slot(drive, machine, reasons),
         paths: machine.paths_of(drive).map(|path| path_row(path, machine, reasons)).collect(),
         model: reasons.turn(&drive.model, ToString::to_string),
+        model_by_function: machine.model_by_function(drive).map(str::to_owned),
         serial: reasons.turn(&drive.serial, ToString::to_string),
         firmware: reasons.turn(&drive.firmware, ToString::to_string),
         size_bytes: reasons.turn(&drive.size, |size| size.0),
+        size_text: machine.size_in_text(drive).map(str::to_owned),
         lba_bytes: reasons.take(&drive.queue.logical_block_size),
         better_lba_bytes: drive.better_format().and_then(|(now, better)| {
             better.data_bytes.filter(|_| better.relative_performance < now.relative_performance)
@@ -166,7 +175,7 @@ fn row(drive: &Drive, machine: &Machine, reasons: &mut Reasons) -> DriveRow {
         numa_node: reasons.flatten(&drive.numa_node, "-1: the firmware reports no NUMA node"),
         temperature_celsius: temperature(drive, reasons),
         in_use_by: drive.used_by.iter().map(ToString::to_string).collect(),
-        in_use_unread: drive.users_unread.iter().map(|problem| reasons.also(problem)).collect(),
+        in_use_unread: drive.users_unread.iter().map(|problem| reasons.note(problem.clone())).collect(),
         layer: machine.layer(drive.name.as_str()).map(|layer| LayerRow::new(layer, reasons)),
         stack: layers::stack(machine, drive),
         settings: settings(&drive.queue, reasons),
@@ -177,7 +186,7 @@ fn row(drive: &Drive, machine: &Machine, reasons: &mut Reasons) -> DriveRow {
 fn slot(drive: &Drive, machine: &Machine, reasons: &mut Reasons) -> Option<String> {
     let name = drive.node.and_then(|node| machine.pci.slot_of(node)).map(ToString::to_string);
     if name.is_none() {
-        reasons.problems.extend(machine.host.slots.problem());
+        reasons.note_of(&machine.host.slots);
     }
     name
 }
@@ -223,8 +232,12 @@ fn temperature(drive: &Drive, reasons: &mut Reasons) -> Option<f64> {
         return reasons.absent(drive.path.clone(), "it has no temperature sensor");
     }
     if known.is_none() {
-        reasons.problems.extend(sensor.and_then(Reading::problem));
-        reasons.problems.extend(smart.and_then(Reading::problem));
+        if let Some(sensor) = sensor {
+            reasons.note_of(sensor);
+        }
+        if let Some(smart) = smart {
+            reasons.note_of(smart);
+        }
     }
     known
 }

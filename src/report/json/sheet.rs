@@ -112,7 +112,8 @@ impl<'a> SheetDocument<'a> {
         let tree =
             has(Part::Tree).then(|| TreeDocument::new(&dossier.machine, &dossier.limits, &dossier.problems));
         let drives = has(Part::Tree).then(|| DrivesDocument::new(&dossier.machine, &dossier.problems));
-        let mut problems = dossier.problems.clone();
+        let placed = |problem: &Problem| dossier.machine.placed(problem.clone());
+        let mut problems: Vec<Problem> = dossier.problems.iter().map(placed).collect();
         problems.extend(tree.iter().flat_map(|document| document.problems.iter().cloned()));
         problems.extend(drives.iter().flat_map(|document| document.problems.iter().cloned()));
         let mut problems = dossier.shared(problems);

@@ -84,7 +84,7 @@ pub struct LinkRow {
 impl TreeDocument {
     /// The document of `machine`; `problems` are those of its readers.
     pub fn new(machine: &Machine, limits: &Limits, problems: &[Problem]) -> Self {
-        let mut maker = Maker { machine, limits, reasons: Reasons::default() };
+        let mut maker = Maker { machine, limits, reasons: Reasons::new(machine) };
         let root_complexes = machine.pci.roots().map(|root| maker.node(root)).collect();
         let problems = maker.reasons.into_problems(problems);
         let source = machine.pasted.as_deref().map(SourceRow::new);
@@ -95,7 +95,7 @@ impl TreeDocument {
 struct Maker<'a> {
     machine: &'a Machine,
     limits: &'a Limits,
-    reasons: Reasons,
+    reasons: Reasons<'a>,
 }
 
 impl Maker<'_> {
@@ -134,7 +134,7 @@ impl Maker<'_> {
 
     /// The reason of slots without a name stands once in the document.
     fn slot(&mut self, node: &PciNode) -> Option<String> {
-        self.reasons.problems.extend(self.machine.host.slots.problem());
+        self.reasons.note_of(&self.machine.host.slots);
         node.slot.as_ref().map(ToString::to_string)
     }
 

@@ -101,7 +101,7 @@ fn board(machine: &Machine) -> String {
 fn drives(machine: &Machine) -> String {
     let mut models: Vec<(String, usize)> = Vec::new();
     for drive in machine.hardware_drives() {
-        let model = model(drive);
+        let model = model(machine, drive);
         match models.iter_mut().find(|(known, _)| *known == model) {
             Some((_, count)) => *count += 1,
             None => models.push((model, 1)),
@@ -120,8 +120,9 @@ fn drives(machine: &Machine) -> String {
 }
 
 /// A drive's model with its firmware; its kind where it has none.
-fn model(drive: &Drive) -> String {
+fn model(machine: &Machine, drive: &Drive) -> String {
     let model = known(&drive.model).filter(|model| !model.is_empty());
+    let model = model.or_else(|| machine.model_by_function(drive).map(str::to_owned));
     let model = model.unwrap_or_else(|| format!("{} drive", drive.kind.name()));
     match known(&drive.firmware).filter(|firmware| !firmware.is_empty()) {
         Some(firmware) => format!("{model} ({firmware})"),

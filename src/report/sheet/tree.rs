@@ -8,7 +8,7 @@ use super::{BOX, Block, Choice, Dossier, boxed};
 use crate::{
     capacity::link_state::{self, LinkState},
     findings::{Subject, SubjectKind},
-    machine::{HopLink, NodeKind, drive, hop},
+    machine::{Drive, HopLink, Machine, NodeKind, drive, hop},
     model::{DriveName, Limit, NodeIndex, Severity},
     report::{
         cut,
@@ -30,7 +30,7 @@ pub(super) fn blocks(dossier: &Dossier, _: &Choice) -> Vec<Block> {
     let rows = flatten::sheet(&dossier.machine);
     let elsewhere = dossier.machine.hardware_drives().filter(|drive| drive.node.is_none());
     let outside = dossier.machine.outside_pci();
-    let elsewhere = elsewhere.map(|drive| format!("{outside}: {} {}", drive.name, drive.short_model()));
+    let elsewhere = elsewhere.map(|drive| format!("{outside}: {}", named(&dossier.machine, drive)));
     let elsewhere = elsewhere.map(|name| columns(&name, None, None, ""));
     let lines = rows.iter().map(|row| line(dossier, row)).chain(elsewhere);
     let lines: Vec<[String; 3]> = lines.collect();
@@ -89,11 +89,14 @@ fn stacked(dossier: &Dossier) -> Vec<String> {
     arrays.chain(mounts).chain(more).collect()
 }
 
+fn named(machine: &Machine, drive: &Drive) -> String {
+    format!("{} {}", drive.name, machine.model_of(drive))
+}
+
 /// Name, link and limit of a row.
 fn line(dossier: &Dossier, row: &Row) -> [String; 3] {
     let (machine, limits, guides) = (&dossier.machine, &dossier.limits, &row.guides);
     let drive = row.drive().and_then(|name| machine.drive(name));
-    let named = |drive: &crate::machine::Drive| format!("{} {}", drive.name, drive.short_model());
     let (Some(head), Some(node)) = (row.head.or(row.node), row.node) else {
         let to = row.drives.last().map_or("", DriveName::as_str);
         let like = if let RowKey::Alike(first) = &row.key { first.as_str() } else { "" };
@@ -110,15 +113,20 @@ fn line(dossier: &Dossier, row: &Row) -> [String; 3] {
             (format!("{} {kind}{under}, {drives}", at.address), limits.hop(node))
         }
         (RowKind::Drive, Some(drive)) => {
-            return columns(&format!("{guides}{}", named(drive)), None, limits.drive(&drive.name), "");
+            return columns(
+                &format!("{guides}{}", named(machine, drive)),
+                None,
+                limits.drive(&drive.name),
+                "",
+            );
         }
         // One of several paths has the limit of that path.
         (_, Some(drive)) => match machine.path_through(drive, node) {
             Some(path) => {
-                let model = drive.short_model();
+                let model = machine.model_of(drive);
                 (format!("{place} {} path {} {model}", drive.name, path.name), limits.path(node))
             }
-            None => (format!("{place} {}", named(drive)), limits.drive(&drive.name)),
+            None => (format!("{place} {}", named(machine, drive)), limits.drive(&drive.name)),
         },
         (_, None) => {
             let own = machine.drives.iter().filter(|drive| drive.node == Some(node)).count();

@@ -91,7 +91,8 @@ fn about_drive(shared: &Shared, drive: &Drive, row: &Row, facts: &mut Vec<Fact>)
         facts.extend(layers::limit_of_members(shared, drive));
     }
     facts.extend(slot(&figures));
-    facts.extend(read("size", &drive.size, |size| units.size(*size)));
+    let in_text = shared.machine.size_in_text(drive);
+    facts.extend(read("size", &drive.size, |size| in_text.map_or_else(|| units.size(*size), str::to_owned)));
     facts.push(lba(drive));
     facts.extend(read("queues", &drive.queue.hardware_queues, |queues| {
         let poll = match queues.poll {

@@ -162,7 +162,7 @@ pub(super) fn join(facts: &mut Facts) {
 
 /// A size that stands in a row.
 pub(super) fn learn_size(block: &mut Block, size: Option<Size>) {
-    if block.size.is_none_or(|known| !known.is_exact) {
+    if block.size.is_none_or(|known| !known.is_exact()) {
         block.size = size.or(block.size);
     }
 }

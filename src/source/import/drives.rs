@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 pub(super) use super::facts::Size;
 use super::{
-    facts::{DriveFacts, Facts, Known, learn},
+    facts::{DriveFacts, Facts, Known, Rounding, learn},
     makers::Makers,
 };
 use crate::{model::PciAddress, text::Label};
@@ -47,10 +47,10 @@ pub(super) fn drive_name(name: &str) -> Option<String> {
     (starts && is_plain && name.len() <= 32).then(|| name.to_owned())
 }
 
-/// `1.00 TB`, `931,5 GiB`, `512 B` in bytes.
-pub(super) fn size_of(number: &str, unit: &str) -> Option<u64> {
-    let (factor, _) = unit_of(unit.trim_end_matches([')', ',']))?;
-    scaled(number, factor)
+/// `1.00 TB`, `931,5 GiB`, `512 B`.
+pub(super) fn size_of(number: &str, unit: &str) -> Option<Size> {
+    let (unit, _) = unit_of(unit.trim_end_matches([')', ',']))?;
+    rounded(number, unit, 0)
 }
 
 /// The factor of a unit and the number of its letters: `TB` is 10^12, `TiB` 2^40.
@@ -68,16 +68,22 @@ fn unit_of(unit: &str) -> Option<(u64, usize)> {
     Some((base.pow(u32::try_from(power).ok()? + 1), letter.len()))
 }
 
-/// `931.5G` of lsblk: powers of two.
+/// `931.5G` of lsblk: powers of two, rounded to one digit behind the point, which is not printed if it is zero.
 pub(super) fn lsblk_size(word: &str) -> Option<Size> {
     if let Ok(bytes) = word.parse() {
-        return Some(Size { bytes, is_exact: true });
+        return Some(Size { bytes, rounding: None });
     }
     let at = word.find(|c: char| c.is_ascii_alphabetic())?;
     let (number, unit) = word.split_at(at);
     let power = "BKMGTPE".find(unit).filter(|_| unit.len() == 1)?;
-    let bytes = scaled(number, 1024_u64.pow(u32::try_from(power).ok()?))?;
-    Some(Size { bytes, is_exact: power == 0 })
+    rounded(number, 1024_u64.pow(u32::try_from(power).ok()?), 1)
+}
+
+/// A number of units with at least that many digits behind the point.
+fn rounded(number: &str, unit: u64, least: u8) -> Option<Size> {
+    let printed = number.split_once(['.', ',']).map_or(0, |(_, digits)| digits.len());
+    let digits = u8::try_from(printed).ok()?.max(least);
+    Some(Size { bytes: scaled(number, unit)?, rounding: (unit > 1).then_some(Rounding { unit, digits }) })
 }
 
 /// A number with a decimal point or comma times a factor.
@@ -351,11 +357,13 @@ mod tests {
 
     #[test]
     fn sizes_have_points_commas_and_both_kinds_of_units() {
-        assert_eq!(size_of("1.00", "TB"), Some(1_000_000_000_000));
-        assert_eq!(size_of("512,11", "GB"), Some(512_110_000_000));
-        assert_eq!(size_of("1.74", "TiB)"), Some(1_913_150_232_330));
-        assert_eq!(size_of("4", "KiB"), Some(4096));
-        assert_eq!(size_of("512", "B"), Some(512));
+        let rounded = |bytes, unit, digits| Some(Size { bytes, rounding: Some(Rounding { unit, digits }) });
+        let exact = |bytes| Some(Size { bytes, rounding: None });
+        assert_eq!(size_of("1.00", "TB"), rounded(1_000_000_000_000, 1_000_000_000_000, 2));
+        assert_eq!(size_of("512,11", "GB"), rounded(512_110_000_000, 1_000_000_000, 2));
+        assert_eq!(size_of("1.74", "TiB)"), rounded(1_913_150_232_330, 1 << 40, 2));
+        assert_eq!(size_of("4", "KiB"), rounded(4096, 1024, 0));
+        assert_eq!(size_of("512", "B"), exact(512));
         for (number, unit) in [
             ("x", "B"),
             ("1", "iB"),
@@ -367,8 +375,9 @@ mod tests {
         ] {
             assert_eq!(size_of(number, unit), None, "{number} {unit}");
         }
-        assert_eq!(lsblk_size("931.5G"), Some(Size { bytes: 1_000_190_509_056, is_exact: false }));
-        assert_eq!(lsblk_size("1000204886016"), Some(Size { bytes: 1_000_204_886_016, is_exact: true }));
+        assert_eq!(lsblk_size("931.5G"), rounded(1_000_190_509_056, 1 << 30, 1));
+        assert_eq!(lsblk_size("7T"), rounded(7 << 40, 1 << 40, 1));
+        assert_eq!(lsblk_size("1000204886016"), exact(1_000_204_886_016));
         assert_eq!(lsblk_size("12GG"), None);
     }
 

@@ -52,8 +52,6 @@ pub(super) struct Facts {
     pub controller_of: BTreeMap<String, String>,
     /// Data structures until their drives are known.
     pub identified: Vec<Identify>,
-    /// Drives with a rounded size.
-    pub rounded: BTreeSet<String>,
     /// What the texts lack for their drives, one sentence each.
     pub lacks: Vec<String>,
     /// Listings that contradict an earlier one about a drive, one sentence each.
@@ -171,6 +169,8 @@ pub(super) struct DriveFacts {
     pub line: usize,
     /// The PCI function it is attached to, if the text says so.
     pub address: Option<PciAddress>,
+    /// Of its file `size`.
+    pub rounding: Option<Rounding>,
     /// Files of its folder by relative path: `size`, `queue/rotational`; content without its newline.
     pub files: BTreeMap<String, Known<String>>,
     /// Files of its controller or device: `model`, `serial`, `firmware_rev`.
@@ -197,8 +197,16 @@ pub(super) struct Block {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Size {
     pub bytes: u64,
-    /// In bytes; else rounded to three digits.
-    pub is_exact: bool,
+    /// `None`: in bytes.
+    pub rounding: Option<Rounding>,
+}
+
+/// How a listing rounds a size: `3.6T` has one digit behind the point, in units of 2^40 bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Rounding {
+    /// Bytes.
+    pub unit: u64,
+    pub digits: u8,
 }
 
 /// One of the data structures, until it is known which drive it describes.

@@ -57,7 +57,7 @@ fn read(lines: &[Line], facts: &mut Facts) -> Option<Cow<'static, str>> {
                 continue;
             }
             found = true;
-            let size = Some(Size { bytes, is_exact: true });
+            let size = Some(Size { bytes, rounding: None });
             facts.geometry(name, Geometry { size, block: None }, line.number);
             continue;
         }

@@ -1,6 +1,6 @@
 //! Sizes of drives and of their logical blocks, which several listings of one text may state.
 
-use super::facts::{Facts, Known, Size};
+use super::facts::{DriveFacts, Facts, Known, Rounding, Size};
 use crate::units::{Bytes, UnitSystem};
 
 const SIZE: &str = "size";
@@ -29,22 +29,18 @@ impl Facts {
             self.contradicted(name, (known, first), (stated, line));
             return false;
         }
-        let files = &mut self.drive(name, line).files;
+        let drive = self.drive(name, line);
         let mut put = |file: &str, value: u64| {
-            files.insert(file.to_owned(), Known { value: value.to_string(), line });
+            drive.files.insert(file.to_owned(), Known { value: value.to_string(), line });
         };
         if let (Some(block), None) = (stated.block, known.block) {
             put(BLOCK, block);
         }
         if let Some(size) = stated.size
-            && known.size.is_none_or(|known| size.is_exact && !known.is_exact)
+            && known.size.is_none_or(|known| size.is_exact() && !known.is_exact())
         {
             put(SIZE, size.bytes / SECTOR);
-            if size.is_exact {
-                self.rounded.remove(name);
-            } else {
-                self.rounded.insert(name.to_owned());
-            }
+            drive.rounding = size.rounding;
         }
         true
     }
@@ -53,10 +49,10 @@ impl Facts {
     fn known_geometry(&self, name: &str, line: usize) -> (Geometry, usize) {
         let file = |file: &str| self.drives.get(name)?.files.get(file);
         let number = |known: &Known<String>| known.value.parse::<u64>().ok();
-        let is_exact = !self.rounded.contains(name);
         let bytes = file(SIZE).and_then(number).map(|sectors| sectors.saturating_mul(SECTOR));
         let first = [SIZE, BLOCK].into_iter().filter_map(file).map(|known| known.line).min();
-        let size = bytes.map(|bytes| Size { bytes, is_exact });
+        let rounding = self.drives.get(name).and_then(|drive| drive.rounding);
+        let size = bytes.map(|bytes| Size { bytes, rounding });
         (Geometry { size, block: file(BLOCK).and_then(number) }, first.unwrap_or(line))
     }
 
@@ -71,21 +67,48 @@ impl Facts {
     }
 }
 
+impl DriveFacts {
+    /// Its size in the words of the text, where these have fewer digits.
+    pub fn rounded_size(&self) -> Option<String> {
+        let bytes = self.files.get(SIZE)?.value.parse::<u64>().ok()?.saturating_mul(SECTOR);
+        Size { bytes, rounding: self.rounding }.rounded_words()
+    }
+}
+
 impl Geometry {
     /// `1.6 TB in blocks of 512 B`.
     fn words(&self) -> String {
         let block = self.block.map(|block| format!("blocks of {block} B"));
-        let size = self.size.map(|size| UnitSystem::Decimal.size(Bytes(size.bytes)));
+        let decimal = |size: Size| UnitSystem::Decimal.size(Bytes(size.bytes));
+        let size = self.size.map(|size| size.rounded_words().unwrap_or_else(|| decimal(size)));
         [size, block].into_iter().flatten().collect::<Vec<_>>().join(" in ")
     }
 }
 
 impl Size {
+    pub fn is_exact(self) -> bool {
+        self.rounding.is_none()
+    }
+
+    /// As the text has it, where its last digit is worth more than the third digit in powers of ten: `3.6 TiB` may be 3.90 TB
+    /// or 4.01 TB.
+    pub fn rounded_words(self) -> Option<String> {
+        const LETTERS: &str = "KMGTPE";
+        let Rounding { unit, digits } = self.rounding?;
+        let power = usize::try_from(unit.trailing_zeros() / 10).ok()?;
+        let letter = LETTERS.chars().nth(power.checked_sub(1)?).filter(|_| unit.is_power_of_two())?;
+        let half = 0.5 * unit as f64 / 10_f64.powi(i32::from(digits));
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "in range of the size")]
+        let beside = |part: f64| UnitSystem::Decimal.size(Bytes((self.bytes as f64 + part).max(0.0) as u64));
+        let number = self.bytes as f64 / unit as f64;
+        (beside(-half) != beside(half)).then(|| format!("{number:.*} {letter}iB", usize::from(digits)))
+    }
+
     /// Whether both may be the size of one drive. lsblk rounds to `1.8T`, which is 6 % wide around `1T`.
     fn agrees(self, other: Self) -> bool {
         const PART: u64 = 16;
         let difference = self.bytes.abs_diff(other.bytes);
-        if self.is_exact && other.is_exact {
+        if self.is_exact() && other.is_exact() {
             difference < SECTOR
         } else {
             difference <= self.bytes.max(other.bytes) / PART
@@ -95,10 +118,17 @@ impl Size {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{
+        super::drives::{lsblk_size, size_of},
+        *,
+    };
+
+    fn size(bytes: u64, is_exact: bool) -> Size {
+        Size { bytes, rounding: (!is_exact).then_some(Rounding { unit: 1 << 30, digits: 1 }) }
+    }
 
     fn stated(bytes: u64, is_exact: bool, block: Option<u64>) -> Geometry {
-        Geometry { size: Some(Size { bytes, is_exact }), block }
+        Geometry { size: Some(size(bytes, is_exact)), block }
     }
 
     #[test]
@@ -117,8 +147,22 @@ mod tests {
     }
 
     #[test]
+    fn a_size_of_two_digits_keeps_the_words_of_its_text() {
+        let words = |word: &str| lsblk_size(word).unwrap().rounded_words();
+        for (word, expected) in
+            [("3,6T", "3.6 TiB"), ("1.8T", "1.8 TiB"), ("7T", "7.0 TiB"), ("1G", "1.0 GiB")]
+        {
+            assert_eq!(words(word).as_deref(), Some(expected));
+        }
+        for word in ["931.5G", "465,8G", "1000204886016", "512B"] {
+            assert_eq!(words(word), None, "{word}");
+        }
+        assert_eq!(size_of("1.74", "TiB").unwrap().rounded_words().unwrap(), "1.74 TiB");
+        assert_eq!(size_of("4.00", "TB").unwrap().rounded_words(), None, "as the text has it");
+    }
+
+    #[test]
     fn rounded_sizes_agree_with_exact_ones() {
-        let size = |bytes, is_exact| Size { bytes, is_exact };
         let terabyte = size(1_000_204_886_016, true);
         assert!(terabyte.agrees(size(1_000_190_509_056, false)), "931.5G");
         assert!(terabyte.agrees(size(999_653_638_144, false)), "931G");

@@ -155,7 +155,7 @@ fn give(facts: &mut Facts, drive: &str, identify: &Identify) {
     let question = match &identify.of {
         Of::Namespace { nsid, size, block, has_format } => {
             put(facts, drive, "nsid", nsid.map_or_else(String::new, |nsid| nsid.to_string()), line);
-            let size = size.map(|bytes| Size { bytes, is_exact: true });
+            let size = size.map(|bytes| Size { bytes, rounding: None });
             if !facts.geometry(drive, Geometry { size, block: *block }, line) {
                 return;
             }

@@ -162,10 +162,11 @@ fn namespace(
     // Newer versions have a column Generic.
     let before = if before.first().is_some_and(|word| is_generic(word)) { &before[1..] } else { before };
     put(facts, &name, "nsid", nsid.map_or_else(String::new, |nsid| nsid.to_string()), line);
-    let size = size_of(words[slash + 1], words[slash + 2]).map(|bytes| Size { bytes, is_exact: false });
+    let size = size_of(words[slash + 1], words[slash + 2]);
     // `512 B + 0 B`, after a second usage in powers of two in newer versions.
     let plus = words.iter().enumerate().skip(slash).find(|(_, word)| **word == "+").map(|(at, _)| at);
     let block = plus.and_then(|at| size_of(words.get(at.checked_sub(2)?)?, words.get(at - 1)?));
+    let block = block.map(|size| size.bytes);
     facts.geometry(&name, Geometry { size, block }, line);
     // Without columns the first word is the serial number: an empty one cannot be told from it.
     let by_words = || before.split_first().map(|(serial, model)| ((*serial).to_owned(), model.join(" ")));
@@ -264,7 +265,7 @@ fn json_namespace(
     if let Some(nsid) = nsid {
         put(facts, &name, "nsid", nsid.to_string(), line);
     }
-    let size = number("PhysicalSize").map(|bytes| Size { bytes, is_exact: true });
+    let size = number("PhysicalSize").map(|bytes| Size { bytes, rounding: None });
     facts.geometry(&name, Geometry { size, block: number("SectorSize") }, line);
     Some(name)
 }

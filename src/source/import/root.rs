@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{
     answers::{Answers, PastedRoot},
     blocks,
-    facts::{DriveFacts, Facts, Function, Known, LinkWords},
+    facts::{Block, DriveFacts, Facts, Function, Known, LinkWords},
     registers,
     tree::{self, Tree},
 };
@@ -13,7 +13,7 @@ use crate::{machine::Pasted, model::PciAddress, source::ids, text::Label};
 
 /// A root with the files of these facts.
 pub(super) fn build(facts: Facts, tree: &Tree, pasted: Pasted, text: &str) -> PastedRoot {
-    let mut files = Files { answers: Answers::default() };
+    let mut files = Files { answers: Answers::default(), sizes: BTreeMap::new() };
     files.folder("/sys/bus/pci/devices", tree.folders.keys().map(ToString::to_string).collect());
     let mut roots: Vec<String> = tree
         .roots
@@ -38,11 +38,14 @@ pub(super) fn build(facts: Facts, tree: &Tree, pasted: Pasted, text: &str) -> Pa
     for (path, content) in facts.files {
         files.put(&path, content.value, content.line);
     }
+    let pasted = Pasted { sizes: files.sizes, ..pasted };
     files.answers.finish(pasted, text)
 }
 
 struct Files {
     answers: Answers,
+    /// Sizes in the words of the text, by drive.
+    sizes: BTreeMap<String, String>,
 }
 
 impl Files {
@@ -198,6 +201,9 @@ impl Files {
 
     /// Partitions, layers, mounts and swap.
     fn blocks(&mut self, facts: &Facts, folders: &BTreeMap<String, String>) {
+        let layers = facts.blocks.iter().filter(|(_, block)| block.kind != "part");
+        let rounded = |(name, block): (&String, &Block)| Some((name.clone(), block.size?.rounded_words()?));
+        self.sizes.extend(layers.filter_map(rounded));
         let made = blocks::files(facts, folders);
         for (folder, names) in made.folders {
             self.answers.list(&folder, names);
@@ -226,6 +232,7 @@ impl Files {
         self.link(&format!("/sys/block/{name}"), folder.clone(), drive.line);
         self.folder(&folder, Vec::new());
         self.answers.line(&folder, drive.line);
+        self.sizes.extend(drive.rounded_size().map(|words| (name.to_owned(), words)));
         self.link(&format!("{folder}/device"), device.clone(), drive.line);
         let files = drive.files.iter().map(|(file, known)| (&folder, file, known));
         for (base, file, known) in
