@@ -50,7 +50,10 @@ use crate::{
         run::{Ended, Testbed},
         run_history, startup,
     },
-    source::{demo, origin::Origin},
+    source::{
+        SysRoot, demo,
+        origin::{OpenError, Origin},
+    },
     text::{Label, printable},
     ui::judged::Judged,
 };
@@ -215,9 +218,10 @@ impl CommandLine {
         }
         self.display.check()?;
         terminal::look(&self.display);
-        let _progress = progress::Progress::begin(self.command.as_ref().and_then(Command::quiet_name));
+        let progress =
+            progress::Progress::begin(self.command.as_ref().and_then(Command::quiet_name), &origin);
         let status = match self.command {
-            None => return screen(&origin, &self.display),
+            None => return screen(&origin, &self.display, progress),
             Some(Command::Render(args)) => render::run(&args, &origin, &self.display),
             Some(Command::Tree(args)) => tree(&origin, args),
             Some(Command::Drives(format)) => drives(&origin, format),
@@ -265,7 +269,11 @@ impl OriginOptions {
 }
 
 /// The full screen. Keys come from the terminal even when a capture arrives on standard input.
-fn screen(origin: &Origin, display: &DisplayOptions) -> Result<ExitCode, Failure> {
+fn screen(
+    origin: &Origin,
+    display: &DisplayOptions,
+    progress: progress::Progress,
+) -> Result<ExitCode, Failure> {
     let keys_from_terminal = io::stdin().is_terminal() || *origin == Origin::Capture(PathBuf::from("-"));
     for (name, is_terminal) in
         [("standard output", io::stdout().is_terminal()), ("standard input", keys_from_terminal)]
@@ -285,7 +293,9 @@ fn screen(origin: &Origin, display: &DisplayOptions) -> Result<ExitCode, Failure
     let config = display::configuration()?.1;
     let theme = display.of_terminal(&config)?;
     let follows = (display.asks_terminal(&config), display.keeps_theme(&config));
-    Ok(runtime::run(origin, &config, theme, follows)?)
+    let root = open(origin)?;
+    drop(progress);
+    Ok(runtime::run(origin, root, &config, theme, follows)?)
 }
 
 fn tree(origin: &Origin, args: TreeArgs) -> Result<Status, Failure> {
@@ -322,7 +332,14 @@ fn demos(format: Format) -> Result<Status, Failure> {
 
 /// Reads the machine to show or judge.
 fn read(origin: &Origin) -> Result<MachineRead, Failure> {
-    Ok(startup::read_or_refuse(&*origin.open()?)?)
+    Ok(startup::read_or_refuse(&*open(origin)?)?)
+}
+
+/// Opens the machine; its content may come from a pipe.
+fn open(origin: &Origin) -> Result<Arc<dyn SysRoot>, OpenError> {
+    let root = origin.open();
+    progress::opened();
+    root
 }
 
 fn captured(command: &str) -> Complaint {

@@ -52,7 +52,7 @@ use crate::{
     app::{self, App},
     config::Config,
     model::Choice,
-    source::origin::Origin,
+    source::{SysRoot, origin::Origin},
     ui::theme::Theme,
 };
 
@@ -68,12 +68,12 @@ const FRAME: Duration = Duration::from_millis(33);
 /// The machine cannot be read, or the terminal not be used.
 pub(crate) fn run(
     origin: &Origin,
+    root: Arc<dyn SysRoot>,
     config: &Config,
     theme: Theme,
     (asks, keeps): (bool, Option<Choice>),
 ) -> anyhow::Result<ExitCode> {
     let clock = Clock::real();
-    let root = origin.open()?;
     let read = startup::read_or_refuse(&*root)?;
     let (sender, receiver) = mpsc::channel();
     let over = Arc::new(AtomicBool::new(false));

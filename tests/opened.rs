@@ -4,7 +4,10 @@
 #[path = "common/program.rs"]
 mod program;
 
-use std::io::Write;
+use std::{
+    io::{BufRead, BufReader, Write},
+    process::{Command, Stdio},
+};
 
 use program::{iodyno, text};
 
@@ -322,4 +325,22 @@ fn documents_of_a_text_have_lines_and_no_files() {
     let of_line = |problem: &&serde_json::Value| problem["path"] == format!("line {line}");
     assert!(problems.iter().any(|problem| of_line(&problem)), "{problems:?}");
     assert!(problems.iter().any(|problem| problem["path"].is_null()), "values of no line: {problems:?}");
+}
+
+#[test]
+fn a_pipe_without_a_writer_is_named_and_read_when_it_has_one() {
+    let state = tempfile::tempdir().unwrap();
+    let pipe = state.path().join("pipe");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let mut child = program::command(state.path(), &["tree", "--open", pipe.to_str().unwrap()])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut said = String::new();
+    BufReader::new(child.stderr.take().unwrap()).read_line(&mut said).unwrap();
+    assert_eq!(said, format!("iodyno: {}: waiting for its content\n", pipe.display()));
+    std::fs::OpenOptions::new().append(true).open(&pipe).unwrap().write_all(LSBLK.as_bytes()).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success() && text(&output).contains("FireCuda 530"), "{}", text(&output));
 }

@@ -42,7 +42,7 @@ pub(super) struct CaptureArgs {
 }
 
 pub(super) fn run(origin: &Origin, args: &CaptureArgs) -> Result<Status, Failure> {
-    let root = origin.open()?;
+    let root = super::open(origin)?;
     if root.pasted().is_some() {
         let path = match origin {
             Origin::Capture(path) if path != Path::new("-") => path.to_string_lossy(),

@@ -1,7 +1,9 @@
-//! A line on a terminal's standard error while a command works without output.
+//! A line on a terminal's standard error while a command works without output. That a file to open gives no content is said
+//! once without a terminal too.
 
 use std::{
     io::{self, IsTerminal, Write},
+    path::Path,
     sync::{
         Mutex, PoisonError,
         mpsc::{self, RecvTimeoutError},
@@ -10,7 +12,7 @@ use std::{
     time::Duration,
 };
 
-use crate::runtime::clock::Clock;
+use crate::{runtime::clock::Clock, source::origin::Origin, text::Label};
 
 /// Time without output before the line appears.
 const QUIET: Duration = Duration::from_secs(2);
@@ -23,6 +25,8 @@ struct Line {
     clock: Clock,
     last: Duration,
     stands: bool,
+    /// The pipe or device that is being read, until its content is there.
+    input: Option<String>,
 }
 
 /// The line of the command in progress.
@@ -36,19 +40,55 @@ pub(super) struct Progress {
 }
 
 impl Progress {
-    /// Of the command `name`, if it works without output and standard error is a terminal.
-    pub(super) fn begin(name: Option<&'static str>) -> Self {
-        let Some(name) = name.filter(|_| io::stderr().is_terminal()) else { return Self { _over: None } };
+    /// Of the command `name` that works without output, or without a name of one that opens `origin`.
+    pub(super) fn begin(name: Option<&'static str>, origin: &Origin) -> Self {
+        let (input, is_terminal) = (input(origin), io::stderr().is_terminal());
+        if input.is_none() && (name.is_none() || !is_terminal) {
+            return Self { _over: None };
+        }
         let (over, ends) = mpsc::channel::<()>();
-        let line = Line { clock: Clock::real(), last: Duration::ZERO, stands: false };
+        let line = Line { clock: Clock::real(), last: Duration::ZERO, stands: false, input };
         *LINE.lock().unwrap_or_else(PoisonError::into_inner) = Some(line);
         thread::spawn(move || {
             while ends.recv_timeout(TICK) == Err(RecvTimeoutError::Timeout) {
-                show(name);
+                if is_terminal {
+                    show(name);
+                } else if say_waiting() {
+                    break;
+                }
             }
         });
         Self { _over: Some(over) }
     }
+}
+
+/// A file to open that may give its content late, or never: a pipe without a writer.
+fn input(origin: &Origin) -> Option<String> {
+    let Origin::Capture(path) = origin else { return None };
+    let is_stdin = path.as_os_str() == "-";
+    let is_file = |path: &Path| path.metadata().is_ok_and(|metadata| metadata.is_file() || metadata.is_dir());
+    if is_stdin {
+        return (!is_file(Path::new("/dev/stdin"))).then(|| "standard input".to_owned());
+    }
+    (path.exists() && !is_file(path)).then(|| Label::new(&path.to_string_lossy()).to_string())
+}
+
+/// After the machine was opened.
+pub(super) fn opened() {
+    if let Some(line) = LINE.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
+        line.input = None;
+    }
+}
+
+/// Says without a terminal what is waited for; whether nothing is left to say.
+fn say_waiting() -> bool {
+    let line = LINE.lock().unwrap_or_else(PoisonError::into_inner);
+    let Some(Line { clock, input: Some(input), .. }) = line.as_ref() else { return true };
+    let is_late = clock.elapsed() >= QUIET;
+    if is_late {
+        let _ = writeln!(io::stderr(), "iodyno: {input}: waiting for its content");
+    }
+    is_late
 }
 
 impl Drop for Progress {
@@ -67,10 +107,15 @@ pub(super) fn output() {
     }
 }
 
-fn show(name: &str) {
+fn show(name: Option<&str>) {
     let mut line = LINE.lock().unwrap_or_else(PoisonError::into_inner);
     let Some(line) = line.as_mut() else { return };
-    if let Some(text) = text(name, line.clock.elapsed(), line.last) {
+    let words = match &line.input {
+        Some(input) => format!(", waiting for the content of {input}"),
+        None if name.is_none() => return clear(line),
+        None => String::new(),
+    };
+    if let Some(text) = text(name, &words, line.clock.elapsed(), line.last) {
         line.stands = true;
         // An error of standard error cannot be reported.
         let _ = write!(io::stderr(), "\r\x1b[K{text}");
@@ -78,8 +123,9 @@ fn show(name: &str) {
 }
 
 /// The line after `elapsed`, where output was last written at `last`.
-fn text(name: &str, elapsed: Duration, last: Duration) -> Option<String> {
-    (elapsed >= last + QUIET).then(|| format!("iodyno {name}: {} s, Ctrl-C stops it", elapsed.as_secs()))
+fn text(name: Option<&str>, words: &str, elapsed: Duration, last: Duration) -> Option<String> {
+    let program = name.map_or_else(|| "iodyno".to_owned(), |name| format!("iodyno {name}"));
+    (elapsed >= last + QUIET).then(|| format!("{program}: {} s{words}, Ctrl-C stops it", elapsed.as_secs()))
 }
 
 /// Takes the line away if it stands.
@@ -96,8 +142,11 @@ mod tests {
     #[test]
     fn the_line_comes_after_two_quiet_seconds() {
         let second = Duration::from_secs;
-        assert_eq!(text("why", second(1), Duration::ZERO), None);
-        assert_eq!(text("why", second(3), Duration::ZERO).unwrap(), "iodyno why: 3 s, Ctrl-C stops it");
-        assert_eq!(text("why", second(3), second(2)), None, "output came a second ago");
+        let of_why = |elapsed, last| text(Some("why"), "", elapsed, last);
+        assert_eq!(of_why(second(1), Duration::ZERO), None);
+        assert_eq!(of_why(second(3), Duration::ZERO).unwrap(), "iodyno why: 3 s, Ctrl-C stops it");
+        assert_eq!(of_why(second(3), second(2)), None, "output came a second ago");
+        let of_screen = text(None, ", waiting for the content of a", second(2), Duration::ZERO);
+        assert_eq!(of_screen.unwrap(), "iodyno: 2 s, waiting for the content of a, Ctrl-C stops it");
     }
 }

@@ -73,6 +73,7 @@ pub(super) fn run(args: &RenderArgs, origin: &Origin, display: &DisplayOptions) 
     }
     let theme = display.of_picture()?;
     let mut headless = Headless::open(origin, args.size)?;
+    super::progress::opened();
     headless.app.shared.theme = theme;
     headless.app.show(args.screen, None);
     // A screen computes its rows when it gets a message.

@@ -95,7 +95,7 @@ fn part(word: &str) -> Result<Part, String> {
 }
 
 pub(super) fn run(args: &SheetArgs, origin: &Origin) -> Result<Status, Failure> {
-    let root = origin.open()?;
+    let root = super::open(origin)?;
     let read = startup::read_or_refuse(&*root)?;
     let service = startup::settings(origin, &root);
     // A journal that cannot be read was reported before.

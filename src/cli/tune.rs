@@ -108,7 +108,7 @@ pub(super) fn run(args: &TuneArgs, origin: &Origin) -> Result<Status, Failure> {
         }
         _ => note(origin, Need::End)?,
     }
-    let root = origin.open()?;
+    let root = super::open(origin)?;
     let (machine, _) = read_machine(&*root);
     let service = startup::settings(origin, &root).filter(|_| origin.is_live());
     let context = Context { machine, service };
