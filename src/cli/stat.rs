@@ -278,7 +278,13 @@ fn nothing(table: Table, interval: &Interval<'_>) -> String {
     }
     if let (Table::Threads, Some(threads)) = (table, &interval.activity.threads) {
         let (seen, total) = (threads.seen, threads.total);
-        return format!("{clock} no thread ran or waited for a device; {seen} of {total} seen");
+        return if threads.is_whole {
+            format!("{clock} no thread ran or waited for a device; {seen} of {total} seen")
+        } else {
+            format!(
+                "{clock} first round not complete: {seen} of {total} threads seen, none of them ran or waited for a device"
+            )
+        };
     }
     let words = match table {
         Table::Iostat if interval.machine.drives.is_empty() => "no drives",
@@ -304,6 +310,33 @@ fn screenful() -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn no_thread_is_said_to_run_before_all_had_their_turn() {
+        use crate::counters::{
+            Rates,
+            activity::{Activity, ThreadActivity},
+        };
+        let machine = startup::read(&*Origin::Demo("laptop".to_owned()).open().unwrap()).machine;
+        let line = |is_whole| {
+            let threads = ThreadActivity { seen: 900, total: 10_000, is_whole, ..ThreadActivity::default() };
+            let activity = Activity { threads: Some(threads), ..Activity::default() };
+            let (machine, rates) = (&*machine, &Rates::default());
+            let interval = Interval {
+                machine,
+                rates,
+                activity: &activity,
+                time: Timestamp::UNIX_EPOCH,
+                is_average: true,
+            };
+            nothing(Table::Threads, &interval)
+        };
+        assert_eq!(
+            line(false),
+            "average  first round not complete: 900 of 10000 threads seen, none of them ran or waited for a device"
+        );
+        assert_eq!(line(true), "average  no thread ran or waited for a device; 900 of 10000 seen");
+    }
 
     #[test]
     fn intervals_and_counts_are_checked() {

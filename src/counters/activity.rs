@@ -76,6 +76,8 @@ pub struct ThreadActivity {
     pub seen: usize,
     /// See `seen`.
     pub total: usize,
+    /// Whether every thread has had its turn once: passes go round.
+    pub is_whole: bool,
     /// Threads of `seen` whose system call could not be read.
     pub refused: usize,
     /// See [`ThreadSample::problems`].

@@ -20,8 +20,9 @@ pub struct ThreadCounts {
     passes: u64,
     /// Whether all threads were seen, so that another one has begun since.
     is_whole: bool,
-    /// [`ThreadSample::rounds`] of the last pass.
+    /// [`ThreadSample::rounds`] of the last pass, and of the first one.
     rounds: u64,
+    first_round: Option<u64>,
     total: usize,
     problems: Vec<Problem>,
 }
@@ -74,6 +75,7 @@ impl ThreadCounts {
             });
         }
         self.rounds = round;
+        self.first_round.get_or_insert(round);
         self.is_whole = self.seen.len() >= sample.total;
         self.samples += 1;
         self.total = sample.total;
@@ -102,7 +104,10 @@ impl ThreadCounts {
         let problems = std::mem::take(&mut self.problems);
         let seen = self.seen.len();
         let refused = self.seen.values().filter(|seen| seen.is_refused).count();
-        ThreadActivity { kinds, samples, seen, total: self.total.max(seen), refused, problems }
+        // A round that had begun before the first pass is not a whole one.
+        let is_over = |first: u64| self.rounds > first + u64::from(first > 0);
+        let is_whole = self.is_whole || self.first_round.is_some_and(is_over);
+        ThreadActivity { kinds, samples, seen, total: self.total.max(seen), is_whole, refused, problems }
     }
 }
 
@@ -193,6 +198,23 @@ mod tests {
         assert_eq!(taken(&mut counts), [of(0.5, "R dd"), of(2.0, "S sh")]);
         counts.add(&pass(vec![thread(4, 'S', "sh")], 90, 0));
         assert_eq!(taken(&mut counts), [of(3.0, "S sh")]);
+    }
+
+    #[test]
+    fn a_first_round_is_whole_when_every_thread_had_its_turn() {
+        let whole = |rounds: &[u64]| {
+            let mut counts = ThreadCounts::default();
+            let add = |round: &u64| {
+                counts.add(&pass(vec![thread(1, 'S', "w")], 1000, *round));
+                counts.take().is_whole
+            };
+            rounds.iter().map(add).collect::<Vec<_>>()
+        };
+        assert_eq!(whole(&[0, 0, 1, 1]), [false, false, true, true]);
+        assert_eq!(whole(&[4, 5, 6]), [false, false, true], "begun within a round");
+        let mut counts = ThreadCounts::default();
+        counts.add(&pass(vec![thread(1, 'S', "w")], 1, 0));
+        assert!(counts.take().is_whole, "all in one pass");
     }
 
     #[test]
