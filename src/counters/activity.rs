@@ -112,7 +112,8 @@ pub struct ProcessCounters {
     pub child_cpu: u64,
     /// Command of the children that were seen reading, writing or running.
     pub child: Option<Label>,
-    /// Drives that its control group's `io.stat` or its open files name; `None` where that cannot be known.
+    /// Drives that its control group's `io.stat` names, or the files that it has open for what it moves; `None` where that cannot be
+    /// known.
     pub drives: Option<Vec<DriveName>>,
 }
 
@@ -338,7 +339,9 @@ pub fn process_rates(
         let child_cpu =
             ticks_since(now.child_cpu, then.map(|then| then.child_cpu)).saturating_sub(children[4]);
         let of_children = rates(less(unseen, &|at| own[at].unwrap_or(0)), child_cpu);
-        [Some(rates(own, cpu)), Some(ProcessRates { has_ended: true, command: child.clone(), ..of_children })]
+        // The open files are those of the parent.
+        let child = ProcessRates { has_ended: true, command: child.clone(), drives: None, ..of_children };
+        [Some(rates(own, cpu)), Some(child)]
     };
     let did = |rates: &ProcessRates| {
         let moved = [rates.read_bytes, rates.written_bytes, rates.called_read, rates.called_write];
@@ -511,8 +514,9 @@ mod tests {
             problems: Vec::new(),
         };
         // A child that the first sample saw ended, and others that no sample saw.
+        let drives = Some(vec![DriveName::new("sda")]);
         let before = sample(&[(7, &shell(10, 1000, 5)), (8, &dd)]);
-        let after = sample(&[(7, &shell(15, 6000, 75))]);
+        let after = sample(&[(7, &ProcessCounters { drives: drives.clone(), ..shell(15, 6000, 75) })]);
         let rates = process_rates(&before, &after, Duration::from_secs(1), 100.0);
         let of: Vec<_> = rates
             .iter()
@@ -520,6 +524,7 @@ mod tests {
             .collect();
         assert_eq!(of, [("dd", 7, true, Some(4700.0)), ("bash", 7, false, Some(0.0))]);
         assert_eq!((rates[0].cpus, rates[1].called_read), (0.6, Some(5.0)));
+        assert_eq!((&rates[0].drives, &rates[1].drives), (&None, &drives), "the files are the shell's");
         // Without counters of its own they stay with the shell.
         let whole = |mut shell: ProcessCounters| {
             shell.own = None;

@@ -389,7 +389,7 @@ pub(crate) fn processes(activity: &Activity, unit: f64, unit_names: [&'static st
             Cell::number(rates.written_bytes.map(|bytes| bytes / unit), 2),
             Cell::number((is_known && total > 0.0).then(|| 100.0 * moved / total), 1),
             Cell::Number(rates.cpus * 100.0, 1),
-            match drives.filter(|names| !names.is_empty()) {
+            match drives.filter(|names| !names.is_empty() && moved > 0.0) {
                 Some(names) => Cell::Text(names),
                 None if moved > 0.0 => Cell::Text("not known".to_owned()),
                 None => Cell::Unknown,

@@ -9,7 +9,7 @@ use super::{
     names::Names,
     refusal::{self, Refusal},
     stat::Stat,
-    used_drives::UsedDrives,
+    used_drives::{self, UsedDrives},
 };
 use crate::{
     counters::activity::{ProcessCounters, ProcessSample},
@@ -45,13 +45,14 @@ pub(super) struct Processes {
 struct Known {
     started: u64,
     cpu: u64,
-    /// Bytes; `None` where they cannot be read.
-    moved: Option<u64>,
+    /// Bytes read and written; `None` where they cannot be read.
+    moved: Option<[u64; 2]>,
     /// The child that was seen last.
     child: Option<Label>,
     drives: Option<Vec<DriveName>>,
-    /// The sample in which its drives were looked up.
+    /// The sample in which its drives were looked up, and for which of reads and writes.
     looked: u64,
+    ways: [bool; 2],
     /// The sample in which it was seen.
     seen: u64,
 }
@@ -80,8 +81,8 @@ impl Io {
         [self.read_bytes, self.written_bytes, self.called_read, self.called_write]
     }
 
-    fn moved(self) -> Option<u64> {
-        Some(self.read_bytes?.wrapping_add(self.written_bytes?))
+    fn moved(self) -> Option<[u64; 2]> {
+        Some([self.read_bytes?, self.written_bytes?])
     }
 }
 
@@ -227,29 +228,32 @@ impl Processes {
             child: None,
             drives: None,
             looked: 0,
+            ways: [false; 2],
             seen: self.sample,
         };
         // A process that the last sample lacked has moved everything since.
         let is_first = self.sample == 1;
-        let since = if is_first { fresh(cpu, moved) } else { fresh(0, moved.map(|_| 0)) };
+        let since = if is_first { fresh(cpu, moved) } else { fresh(0, moved.map(|_| [0; 2])) };
         let is_new = self.known.get(&pid).is_none_or(|known| known.started != started);
         if is_new {
             self.known.insert(pid, since);
         }
         let known = self.known.get_mut(&pid)?;
         known.seen = self.sample;
-        let has_moved = std::mem::replace(&mut known.moved, moved) != moved;
+        let before = std::mem::replace(&mut known.moved, moved);
+        let has_moved = before != moved;
         let has_run = std::mem::replace(&mut known.cpu, cpu) != cpu;
         if has_moved || has_run || (is_new && !is_first) {
             self.moved.push((pid, threads));
         }
-        moved?;
+        let (now, before) = (moved?, before.unwrap_or_default());
         if !has_moved {
             return Some(&[]);
         }
-        if known.looked == 0 || self.sample >= known.looked + SAME_DRIVES {
-            known.looked = self.sample;
-            known.drives = self.used.of(root, pid);
+        let ways = used_drives::ways(std::array::from_fn(|way| now[way].saturating_sub(before[way])));
+        if known.looked == 0 || self.sample >= known.looked + SAME_DRIVES || known.ways != ways {
+            (known.looked, known.ways) = (self.sample, ways);
+            known.drives = self.used.of(root, pid, ways);
         }
         known.drives.as_deref()
     }
@@ -264,7 +268,7 @@ mod tests {
         let text = b"rchar: 1\nwchar: 2\nsyscr: 3\nsyscw: 4\nread_bytes: 5\nwrite_bytes: 6\ncancelled_write_bytes: 7\n";
         let io = Io::parse(text);
         assert_eq!((io.called_read, io.called_write), (Some(1), Some(2)));
-        assert_eq!((io.read_bytes, io.written_bytes, io.moved()), (Some(5), Some(6), Some(11)));
+        assert_eq!((io.read_bytes, io.written_bytes, io.moved()), (Some(5), Some(6), Some([5, 6])));
         assert_eq!(Io::parse(b"rchar: 1\n").moved(), None, "kernels without CONFIG_TASK_IO_ACCOUNTING");
     }
 }

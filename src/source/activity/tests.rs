@@ -290,11 +290,89 @@ fn open_files_name_the_drives_below_them() {
     }
 }
 
+/// A process with these open files: descriptor, target, octal flags, mount. It read and wrote so many bytes.
+fn drives_behind(files: &[(u32, &str, &str, u32)], [read, written]: [u64; 2]) -> Option<Vec<DriveName>> {
+    let machine = Machine::new();
+    drives(&machine);
+    machine.link("proc/3/exe", "/usr/bin/fio");
+    machine.put(
+        "proc/3/mountinfo",
+        "41 1 259:2 / / rw - ext4 /dev/nvme0n1p2 rw\n42 1 259:1 / /data rw - ext4 /dev/nvme1n1 rw\n\
+         43 1 0:44 / /dev/shm rw - tmpfs tmpfs rw\n44 1 0:45 / /pool rw - zfs pool rw\n",
+    );
+    for (number, target, flags, mount) in files {
+        machine.link(&format!("proc/3/fd/{number}"), target);
+        let info = format!("pos:\t0\nflags:\t{flags}\nmnt_id:\t{mount}\n");
+        machine.put(&format!("proc/3/fdinfo/{number}"), &info);
+    }
+    machine.process(&[3], "fio", 'S', 0);
+    let mut reader = ActivityReader::default();
+    machine.put("proc/3/io", "read_bytes: 0\nwrite_bytes: 0\n");
+    processes(&mut reader, &machine);
+    machine.put("proc/3/io", &format!("read_bytes: {read}\nwrite_bytes: {written}\n"));
+    processes(&mut reader, &machine).processes[&3].drives.clone()
+}
+
+#[test]
+fn files_that_are_not_read_name_no_drive_of_a_reader() {
+    const READ: &str = "0100000";
+    const WRITE: &str = "0100001";
+    const BOTH: &str = "0100002";
+    let direct = format!("0{:o}", 0o100_000 | libc::O_DIRECT);
+    let (data, log) = ((7, "/data/x", READ, 42), (1, "/root/fio.log", WRITE, 41));
+    let mostly_read = [1 << 30, 8192];
+    assert_eq!(drives_behind(&[data, log], mostly_read), Some(named(&["nvme1n1"])), "a log on another drive");
+    let executable = (5, "/usr/bin/fio", READ, 41);
+    assert_eq!(drives_behind(&[data, executable], mostly_read), Some(named(&["nvme1n1"])), "its executable");
+    assert_eq!(drives_behind(&[log], mostly_read), None, "a library that is mapped has no open file");
+    let shared = (8, "/dev/shm/x", BOTH, 43);
+    assert_eq!(drives_behind(&[data, shared], mostly_read), Some(named(&["nvme1n1"])), "in memory");
+    let path = (9, "/root", "012000000", 41);
+    assert_eq!(drives_behind(&[data, path], mostly_read), Some(named(&["nvme1n1"])), "O_PATH");
+    let other = (6, "/root/y", READ, 41);
+    assert_eq!(drives_behind(&[data, other], mostly_read), None, "either may be read");
+    assert_eq!(drives_behind(&[data, (6, "/pool/y", READ, 44)], mostly_read), None, "a pool names no drive");
+    let without_cache = (7, "/data/x", &*direct, 42);
+    assert_eq!(drives_behind(&[without_cache, other], mostly_read), Some(named(&["nvme1n1"])), "O_DIRECT");
+    let block = (6, "/dev/nvme0n1", READ, 5);
+    assert_eq!(drives_behind(&[block, data], mostly_read), Some(named(&["nvme0n1"])), "a block device");
+    let both = named(&["nvme0n1", "nvme1n1"]);
+    assert_eq!(drives_behind(&[block, without_cache], mostly_read), Some(both.clone()));
+    let script = (0, "/root/script", READ, 41);
+    assert_eq!(drives_behind(&[data, script], mostly_read), Some(named(&["nvme1n1"])), "a standard stream");
+    assert_eq!(drives_behind(&[script], mostly_read), Some(named(&["nvme0n1"])), "dd < file");
+    let (out, errors) = ((1, "/data/copy", WRITE, 42), (2, "/root/errors", WRITE, 41));
+    let copied = [1 << 30, 1 << 30];
+    assert_eq!(drives_behind(&[script, out, errors], copied), Some(both), "dd");
+    assert_eq!(drives_behind(&[out, errors], [0, 1 << 30]), Some(named(&["nvme1n1"])), "dd of=");
+    assert_eq!(drives_behind(&[data], copied), None, "where it writes is not known");
+}
+
+#[test]
+fn drives_are_looked_up_again_when_a_reader_begins_to_write() {
+    let machine = Machine::new();
+    drives(&machine);
+    machine.process(&[3], "cp", 'S', 0);
+    for (number, device, flags) in [(3, "nvme0n1", "0100000"), (4, "nvme1n1", "0100001")] {
+        machine.link(&format!("proc/3/fd/{number}"), &format!("/dev/{device}"));
+        machine.put(&format!("proc/3/fdinfo/{number}"), &format!("flags:\t{flags}\n"));
+    }
+    let mut reader = ActivityReader::default();
+    let mut at = |read: u64, written: u64| {
+        machine.put("proc/3/io", &format!("read_bytes: {read}\nwrite_bytes: {written}\n"));
+        processes(&mut reader, &machine).processes[&3].drives.clone()
+    };
+    at(0, 0);
+    assert_eq!(at(4096, 0), Some(named(&["nvme0n1"])));
+    assert_eq!(at(4096, 4096), Some(named(&["nvme1n1"])));
+}
+
 #[test]
 fn a_process_that_is_new_has_drives_from_its_first_sample_on() {
     let machine = Machine::new();
     drives(&machine);
     machine.link("proc/3/fd/7", "/dev/nvme1n1");
+    machine.put("proc/3/fdinfo/7", "flags:\t0100000\n");
     let mut reader = ActivityReader::default();
     processes(&mut reader, &machine);
     assert_eq!(drives_of(&machine, &mut reader, 4096), Some(named(&["nvme1n1"])));
@@ -307,13 +385,15 @@ fn a_control_group_of_its_own_tells_the_drive_that_moved() {
         let machine = Machine::new();
         drives(&machine);
         machine.link("proc/3/fd/7", "/dev/nvme0n1");
+        machine.put("proc/3/fdinfo/7", "flags:\t0100000\n");
         machine.put("proc/3/cgroup", "5:cpu:/\n0::/fio\n");
         machine.put(&format!("{group}/cgroup.procs"), procs);
         machine.put(&format!("{group}/cgroup.stat"), below);
         let mut reader = ActivityReader::default();
         let mut seen = None;
         for step in 0..8_u64 {
-            let (first, second) = (500, 1000 * step);
+            // Page faults of its executable are a minor part.
+            let (first, second) = (500 + 40 * step, 1000 * step);
             let stat =
                 format!("259:0 rbytes={first} wbytes=0 rios=1\n259:1 rbytes={second} wbytes=7 rios=9\n");
             machine.put(&format!("{group}/io.stat"), &stat);
