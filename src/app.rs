@@ -441,9 +441,8 @@ impl App {
     fn take_rates(&mut self, rates: &Rates, at: Duration) {
         let Shared { machine, load, .. } = &mut self.shared;
         let drives = machine.drives_by_name();
-        // A loop device or an md array would count what the drive below it counts already.
-        let hardware = |name: &DriveName| drives.get(name).is_some_and(|drive| !drive.kind.is_software());
-        let row = StatsRow::from_rates(rates, hardware);
+        let is_summed = |name: &DriveName| drives.get(name).is_some_and(|drive| !drive.is_on_drives());
+        let row = StatsRow::from_rates(rates, is_summed);
         let is_counted = |name: &DriveName| drives.get(name).is_none_or(|drive| drive.is_counted());
         load.take_rates(rates, is_counted, at);
         if self.shared.tests.running().is_none() {

@@ -211,4 +211,9 @@ impl Machine {
     pub fn hardware_drives(&self) -> impl Iterator<Item = &Drive> {
         self.drives.iter().filter(|drive| !drive.kind.is_software())
     }
+
+    /// Block devices whose counters add up to what all move: hardware, and software devices without drives below.
+    pub(crate) fn summed_drives(&self) -> impl Iterator<Item = &Drive> {
+        self.drives.iter().filter(|drive| !drive.is_on_drives())
+    }
 }

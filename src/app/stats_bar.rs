@@ -60,9 +60,9 @@ pub struct StatsBar {
 }
 
 impl StatsRow {
-    /// From counters; `is_whole` tells hardware drives from the software ones that would count the same bytes twice.
-    pub fn from_rates(rates: &Rates, is_whole: impl Fn(&crate::model::DriveName) -> bool) -> Self {
-        let disks = || rates.disks.iter().filter(|(name, _)| is_whole(name)).map(|(_, disk)| disk);
+    /// From counters; `is_summed` tells devices from those that would count the same bytes twice.
+    pub fn from_rates(rates: &Rates, is_summed: impl Fn(&crate::model::DriveName) -> bool) -> Self {
+        let disks = || rates.disks.iter().filter(|(name, _)| is_summed(name)).map(|(_, disk)| disk);
         let counted = !rates.disks.is_empty();
         Self {
             running: rates.running,

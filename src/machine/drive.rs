@@ -261,6 +261,21 @@ impl Drive {
         self.kind == DriveKind::Zram || self.queue.iostats.get() != Some(0)
     }
 
+    /// Whether sums over devices leave it out, because the drives below it count the same bytes. zram, RAM disks, null devices and
+    /// devices behind a network have none below; of other software devices it is not known.
+    pub(crate) fn is_on_drives(&self) -> bool {
+        const WITHOUT: [&str; 4] = ["ram", "nullb", "nbd", "rbd"];
+        let is_numbered = |name: &&str| {
+            let number = self.name.as_str().strip_prefix(name);
+            number.is_some_and(|number| number.starts_with(|c: char| c.is_ascii_digit()))
+        };
+        match self.kind {
+            DriveKind::Loop | DriveKind::Md | DriveKind::Dm => true,
+            DriveKind::OtherSoftware => !WITHOUT.iter().any(is_numbered),
+            _ => false,
+        }
+    }
+
     /// The whole drive as a target.
     pub fn target(&self) -> Target {
         Target { path: self.name.device_file().into(), drive: Some(self.name.clone()) }

@@ -62,7 +62,7 @@ impl Interval<'_> {
     pub(crate) fn grid(&self, table: Table, room: usize) -> Grid {
         let Self { machine, rates, activity, .. } = *self;
         match table {
-            Table::Dstat => dstat::Row::of_rates(rates, &hardware(machine)).grid(),
+            Table::Dstat => dstat::Row::of_rates(rates, &summed(machine)).grid(),
             Table::Iostat => iostat(machine, rates),
             Table::Cpu => tables::cpus(machine, rates),
             Table::Interrupts => tables::interrupts(machine, rates),
@@ -84,7 +84,7 @@ impl Interval<'_> {
     pub(crate) fn text(&self, table: Table, width: usize) -> Vec<String> {
         let clock = self.clock();
         if table == Table::Dstat {
-            let row = dstat::Row::of_rates(self.rates, &hardware(self.machine)).line();
+            let row = dstat::Row::of_rates(self.rates, &summed(self.machine)).line();
             return vec![match (has_time(width), self.is_average) {
                 (true, _) => format!("{clock} {row}"),
                 (false, true) => format!("{row}  average"),
@@ -146,8 +146,8 @@ fn threads(activity: &Activity, room: usize) -> Grid {
     grid
 }
 
-pub(crate) fn hardware(machine: &Machine) -> Vec<DriveName> {
-    machine.hardware_drives().map(|drive| drive.name.clone()).collect()
+fn summed(machine: &Machine) -> Vec<DriveName> {
+    machine.summed_drives().map(|drive| drive.name.clone()).collect()
 }
 
 /// Whole drives with counters; software ones only while they move something.

@@ -265,7 +265,7 @@ pub fn look(inputs: &Inputs<'_>, shown: Option<&str>) -> Found {
     Found { first, shown }
 }
 
-/// A software drive that moves this many times the bytes of all hardware is in memory or in the page cache: RAID 6 reads less than that.
+/// A device on drives that moves this many times the bytes of all drives is in memory or in the page cache: RAID 6 reads less than that.
 const SERVED_FROM_MEMORY: f64 = 4.0;
 
 /// What several rules ask.
@@ -289,15 +289,15 @@ struct Facts<'a> {
 impl<'a> Facts<'a> {
     fn new(inputs: &'a Inputs<'a>) -> Self {
         let Inputs { machine, rates, .. } = *inputs;
-        let of = |software: bool| {
-            let drives = machine.drives.iter().filter(move |drive| drive.kind.is_software() == software);
+        let of = |on_drives: bool| {
+            let drives = machine.drives.iter().filter(move |drive| drive.is_on_drives() == on_drives);
             drives.filter_map(|drive| Some((&drive.name, rates.disks.get(&drive.name)?)))
         };
         // What a loop device or an array moves, the drives below it move too, unless there are none or the page cache serves it.
         let moved = |disk: &DiskRates| disk.read_bytes + disk.written_bytes;
-        let hardware = of(false).fold(0.0, |sum, (_, disk)| sum + moved(disk));
-        let software = of(true).map(|(_, disk)| moved(disk)).fold(0.0, f64::max);
-        let disks = || of(software > SERVED_FROM_MEMORY * hardware);
+        let below = of(false).fold(0.0, |sum, (_, disk)| sum + moved(disk));
+        let above = of(true).map(|(_, disk)| moved(disk)).fold(0.0, f64::max);
+        let disks = || of(above > SERVED_FROM_MEMORY * below);
         // A sum of nothing is -0.0.
         let sum = |value: fn(&DiskRates) -> f64| disks().fold(0.0, |sum, (_, disk)| sum + value(disk));
         let programs = programs(inputs.activity);

@@ -229,9 +229,9 @@ impl Load {
         flows.fold([0.0, 0.0], |[read, written], flow| [read + flow.read.bytes, written + flow.write.bytes])
     }
 
-    /// All hardware together: a loop device or an md array counts again what the drives below it count.
+    /// All devices together, without those whose bytes the drives below them count.
     pub fn total(&self, machine: &Machine) -> Option<Flow> {
-        let names: Vec<DriveName> = machine.hardware_drives().map(|drive| drive.name.clone()).collect();
+        let names: Vec<DriveName> = machine.summed_drives().map(|drive| drive.name.clone()).collect();
         self.sum(&names)
     }
 

@@ -124,6 +124,53 @@ fn iostat_has_sysstats_columns_and_units() {
 }
 
 #[test]
+fn sums_of_drives_count_zram_and_no_device_that_lies_on_drives() {
+    use crate::{machine::DriveKind, ui::load::Load};
+    let mut machine = machine();
+    let base = machine.drives[0].clone();
+    let drive = |(name, kind)| Drive { name: DriveName::new(name), kind, nvme: None, ..base.clone() };
+    let drives = [
+        ("nvme0n1", DriveKind::Nvme),
+        ("zram0", DriveKind::Zram),
+        ("nullb0", DriveKind::OtherSoftware),
+        ("ram0", DriveKind::OtherSoftware),
+        ("loop0", DriveKind::Loop),
+        ("md0", DriveKind::Md),
+        ("dm-0", DriveKind::Dm),
+        ("bcache0", DriveKind::OtherSoftware),
+        ("rambo", DriveKind::OtherSoftware),
+    ];
+    machine.drives = drives.map(drive).into();
+    let bytes = |at: usize| f64::from(1_u32 << at);
+    let disk = |at| DiskRates { read_bytes: bytes(at), reads: 1.0, ..DiskRates::default() };
+    let disks = machine.drives.iter().enumerate().map(|(at, drive)| (drive.name.clone(), disk(at)));
+    let rates = Rates { disks: disks.collect(), ..Rates::default() };
+    let summed = bytes(0) + bytes(1) + bytes(2) + bytes(3);
+    let row = dstat::Row::of_rates(&rates, &super::summed(&machine));
+    assert_eq!((row.bytes, row.requests), (Some([summed, 0.0]), Some([4.0, 0.0])));
+    let mut load = Load::default();
+    load.take_rates(&rates, |_| true, Duration::from_secs(1));
+    let curve = load.total(&machine).map(|flow| flow.read.bytes);
+    assert_eq!(curve, Some(summed), "the curve has the same devices");
+}
+
+#[test]
+fn a_process_that_moves_nothing_has_no_drives() {
+    let cell = |read: f64, names: Option<&[&str]>| {
+        let (_, mut activity) = second(&machine());
+        for process in activity.processes.iter_mut().flatten() {
+            process.read_bytes = Some(read);
+            process.drives = names.map(|names| names.iter().map(|name| DriveName::new(name)).collect());
+        }
+        tables::processes(&activity, MEBI, ["read", "write"]).rows[0].cells[6].clone()
+    };
+    let names: Option<&[&str]> = Some(&["sda", "sdb"]);
+    assert_eq!(cell(1e6, names), Cell::Text("sda sdb".to_owned()));
+    assert_eq!(cell(1e6, None), Cell::Text("not known".to_owned()));
+    assert_eq!(cell(0.0, names), Cell::Unknown);
+}
+
+#[test]
 fn cpus_have_mpstats_columns_that_exclude_each_other() {
     let lines = shown(Table::Cpu);
     assert_eq!(lines[0], "time CPU %usr %nice %sys %iowait %irq %soft %steal %guest %idle intr/s");

@@ -183,7 +183,7 @@ impl Contents {
             || {
                 let last = shared.tests.all.back().and_then(|test| test.summary());
                 add(Panel::Pressure, last.map(lines::per_io_of).unwrap_or_default());
-                let disks = machine.hardware_drives().filter_map(|drive| rates.disks.get(&drive.name));
+                let disks = machine.summed_drives().filter_map(|drive| rates.disks.get(&drive.name));
                 disks.map(|disk| disk.reads + disk.writes).sum()
             },
             Test::iops,

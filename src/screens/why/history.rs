@@ -103,7 +103,7 @@ impl History {
             return false;
         }
         self.last = Some(now);
-        let hardware = shared.machine.hardware_drives().filter_map(|drive| rates.disks.get(&drive.name));
+        let hardware = shared.machine.summed_drives().filter_map(|drive| rates.disks.get(&drive.name));
         let (read, written) = hardware
             .fold((0.0, 0.0), |(read, written), disk| (read + disk.read_bytes, written + disk.written_bytes));
         self.read.push(now, read);
