@@ -180,6 +180,8 @@ pub(crate) struct Screen<'a> {
     pub value: &'a dyn Fn(&Row) -> Option<f64>,
     /// Rows that fit; alike drives are gathered where there are more.
     pub height: usize,
+    /// Rows up to which software devices are unfolded by themselves.
+    pub spacious: usize,
 }
 
 impl Screen<'_> {
@@ -189,9 +191,7 @@ impl Screen<'_> {
         let mut flattener = Flattener::new(self.machine, Merge::Chain);
         (flattener.is_nested, flattener.folds) = (true, !self.everything);
         flattener.shown = flattener.mattering();
-        if self.everything {
-            flattener.shown.fill(true);
-        }
+        flattener.shown.iter_mut().for_each(|shown| *shown |= self.everything);
         let mut items = flattener.roots(tree.roots().filter(|root| tree.node(*root).parent.is_none()));
         items.extend(flattener.groups());
         if self.sort != Sort::Bus {
@@ -200,11 +200,15 @@ impl Screen<'_> {
             leaves.sort_by(|a, b| self.order(a, b));
             return leaves;
         }
+        let (mut toggled, software) = (Cow::Borrowed(self.toggled), RowKey::Group(Group::Software));
+        if default_rows(&items) <= self.spacious && !toggled.to_mut().remove(&software) {
+            toggled.to_mut().insert(software);
+        }
         // As many of each kind of drive as fit.
         let mut rows = Vec::new();
         for keep in [usize::MAX, 6, 5, 4, 3, 2, 1] {
             let gathering = Gathering { most: keep.saturating_add(1), shown: keep };
-            rows = printed(self.machine, &items, self.toggled, gathering);
+            rows = printed(self.machine, &items, &toggled, gathering);
             if self.everything || rows.len() <= self.height {
                 break;
             }
@@ -313,6 +317,12 @@ fn printed(machine: &Machine, items: &[Item], toggled: &BTreeSet<RowKey>, most: 
     rows
 }
 
+/// Rows of items as they are by themselves, software devices unfolded.
+fn default_rows(items: &[Item]) -> usize {
+    let is_open = |row: &Row| row.is_open_by_default() || row.kind == RowKind::Group(Group::Software);
+    items.iter().map(|item| 1 + if is_open(&item.row) { default_rows(&item.below) } else { 0 }).sum()
+}
+
 /// Siblings with one row for alike drives beyond the first few, followed by them if it is open.
 fn gathered<'a, L: PartialEq>(
     mut items: &'a [Item],
@@ -387,8 +397,7 @@ impl<'a> Flattener<'a> {
                 drives.entry(node).or_default().push(drive);
             }
         }
-        let tree = &machine.pci;
-        let nested = tree.roots().filter(|root| tree.node(*root).parent.is_some()).collect();
+        let nested = machine.pci.roots().filter(|root| machine.pci.node(*root).parent.is_some()).collect();
         let (is_nested, folds, shown) = (false, false, Vec::new());
         Self { machine, merge, is_nested, folds, shown, drives, nested }
     }

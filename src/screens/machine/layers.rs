@@ -239,6 +239,38 @@ mod tests {
     }
 
     #[test]
+    fn software_devices_are_unfolded_where_rows_are_left() {
+        use crate::report::flatten::{Group, RowKind};
+        let machine = machine();
+        let software = RowKey::Group(Group::Software);
+        let open = |toggled: &[RowKey], spacious| {
+            let toggled = toggled.iter().cloned().collect();
+            let value = |_: &Row| None;
+            let (everything, sort, height) = (false, Sort::Bus, 60);
+            let rows = Screen {
+                machine: &machine,
+                toggled: &toggled,
+                everything,
+                sort,
+                value: &value,
+                height,
+                spacious,
+            };
+            let rows = rows.rows();
+            let group = rows.iter().find(|row| row.kind == RowKind::Group(Group::Software)).unwrap();
+            (rows.len(), group.open == Some(true))
+        };
+        let (folded, is_open) = open(&[], 0);
+        assert!(!is_open);
+        let all = folded + 1;
+        assert_eq!(open(&[], all), (all, true), "one loop device");
+        assert_eq!(open(&[], all - 1), (folded, false), "it would not fit");
+        let own = std::slice::from_ref(&software);
+        assert_eq!(open(own, all), (folded, false), "folded by the user");
+        assert_eq!(open(own, 0), (all, true), "unfolded by the user");
+    }
+
+    #[test]
     fn the_tree_has_arrays_with_their_members() {
         let machine = machine();
         let toggled = std::collections::BTreeSet::new();
@@ -250,6 +282,7 @@ mod tests {
             sort: Sort::Bus,
             value: &value,
             height: 60,
+            spacious: 0,
         };
         let rows = screen.rows();
         let named: Vec<String> = rows

@@ -119,6 +119,8 @@ pub struct Tree {
     has_own_sort: bool,
     /// The cursor in the list of columns, while that is open.
     choosing: Option<usize>,
+    /// Rows up to which software devices are unfolded by themselves.
+    spacious: usize,
     /// Room for columns when rows were last made.
     room: Room,
     /// What the rows leave to others.
@@ -194,6 +196,10 @@ impl Tree {
     /// Makes the rows for the places that suit them.
     fn arrange(&mut self, shared: &Shared, area: Rect) {
         let beside = Areas::new(Rest::default(), shared, area);
+        // Software devices take no rows that facts and findings fill.
+        let is_stackable = shared.is_boxed() && area.width >= STACKED;
+        let others = if is_stackable { 3 + FACTS.1 } else { FACTS.1 - LOW };
+        self.spacious = usize::from(beside.rows.height.saturating_sub(others));
         self.make(shared, beside.rows);
         let rows = u16::try_from(self.rows.len()).unwrap_or(u16::MAX);
         let fits = rows.saturating_add(3 + FACTS.0) <= beside.tree.height;
@@ -257,6 +263,7 @@ impl Tree {
             sort: self.order(),
             value: &|row| self.value(shared, row),
             height: usize::from(height),
+            spacious: self.spacious,
         }
         .rows();
         let at = self.selected_key.as_ref().and_then(|key| self.rows.iter().position(|row| row.key == *key));

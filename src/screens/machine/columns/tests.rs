@@ -48,7 +48,8 @@ fn rows(shared: &Shared) -> Vec<Row> {
     let (toggled, value) = (BTreeSet::default(), |_: &Row| None);
     let machine = &shared.machine;
     let (everything, sort, height) = (true, Sort::Bus, 1000);
-    flatten::Screen { machine, toggled: &toggled, everything, sort, value: &value, height }.rows()
+    flatten::Screen { machine, toggled: &toggled, everything, sort, value: &value, height, spacious: 0 }
+        .rows()
 }
 
 fn of(shared: &Shared, name: &str, is_row: impl Fn(&Row) -> bool) -> (Cell, Option<f64>) {
