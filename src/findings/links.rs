@@ -61,7 +61,7 @@ pub(super) const LINK_CAPPED_BY_SOFTWARE: Row = Row {
 pub(super) const LINK_ERRORS: Row = Row {
     id: FindingId("link-errors"),
     title: "correctable errors on a link",
-    fires: "aer_dev_correctable of either end of a link grows under load; more than one per second is bad. In an opened text: \
+    fires: "aer_dev_correctable of an end of a link grows under load; more than one per second at both ends together is bad. In an opened text: \
             CorrErr+ of DevSta at either end, unless CESta names no error of the link; information, as single errors are common",
     why: "Poor signal integrity: packets are resent. It is the usual cause of a downtrained link.",
     remedy: "Reseat, shorten or replace the riser or cable; one generation lower in the BIOS confirms it.",
@@ -261,10 +261,13 @@ fn errors(inputs: &Inputs, rates: &Rates, link: &Judged) -> Option<Detection> {
         Some((end, rate))
     });
     let counted: Vec<_> = counted.collect();
-    let worst = counted.iter().map(|(_, rate)| *rate).reduce(f64::max)?;
-    let severity = if worst > 1.0 { Severity::Warning } else { Severity::Info };
+    let all = counted.iter().map(|(_, rate)| *rate).reduce(|one, other| one + other)?;
+    let severity = if all > 1.0 { Severity::Warning } else { Severity::Info };
     let about = subjects(inputs, std::slice::from_ref(link));
-    let title = format!("{}: {worst:.1} correctable errors per second on its link", subject_words(&about));
+    let title = format!(
+        "{}: {all:.1} correctable errors per second at both ends of its link together",
+        subject_words(&about)
+    );
     let proofs = counted.iter().map(|(end, rate)| {
         Evidence::new(format!("{}/aer_dev_correctable", end.path), format!("TOTAL_ERR_COR +{rate:.1}/s"))
     });

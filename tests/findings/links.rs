@@ -419,3 +419,16 @@ fn errors_on_a_link_without_drives_are_counted() {
         .look();
     assert_eq!(about_device(&found, "link-errors", NETWORK).len(), 1, "{found:#?}");
 }
+
+#[test]
+fn errors_of_both_ends_of_a_link_are_one_count() {
+    let found = laptop().rates(|rates| {
+        rates.aer.insert(address("0000:00:01.1"), 0.9);
+        rates.aer.insert(address("0000:01:00.0"), 0.5);
+    });
+    let found = found.look();
+    let errors: Vec<_> = found.iter().filter(|finding| finding.id.0 == "link-errors").collect();
+    assert_eq!(errors.len(), 1);
+    assert!(errors[0].title.ends_with("1.4 correctable errors per second at both ends of its link together"));
+    assert_eq!(errors[0].severity, Severity::Warning, "more than one together");
+}

@@ -4,6 +4,7 @@ use super::figures::{Figures, LARGE, LinkState};
 use crate::{
     capacity::bottleneck::FULL,
     machine::{DriveKind, hop::short as pair},
+    report::flatten::RowKind,
     screens::widgets::words::giga,
     ui::{load::Flow, theme::Meaning},
     units::count,
@@ -471,14 +472,10 @@ fn utilisation(figures: &Figures<'_>) -> Option<f64> {
     figures.flow?.utilisation.filter(|_| is_single)
 }
 
-/// Correctable errors of the row's nodes, and of the port above them.
+/// Correctable errors of both ends; drives of one controller leave them to its row.
 fn errors(figures: &Figures<'_>) -> Option<u64> {
-    let tree = &figures.shared.machine.pci;
-    let totals = figures
-        .nodes()
-        .into_iter()
-        .filter_map(|node| tree.node(node).aer_correctable.value()?.get("TOTAL_ERR_COR").copied());
-    totals.reduce(u64::saturating_add)
+    let of_ends = figures.errors().into_iter().filter(|_| figures.row.kind != RowKind::Drive);
+    of_ends.map(|(_, total)| total).reduce(u64::saturating_add)
 }
 
 fn bars(figures: &Figures<'_>) -> Cell {

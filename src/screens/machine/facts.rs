@@ -53,6 +53,7 @@ fn read_of_row(shared: &Shared, row: &Row) -> Vec<Fact> {
         about_drive(shared, drive, row, &mut facts);
         if let Some(node) = row.node {
             about_function(shared, node, &mut facts);
+            facts.extend(errors(&Figures::new(shared, row), node));
         }
         facts.extend(no_slot(&Figures::new(shared, row)));
         return facts;
@@ -60,6 +61,7 @@ fn read_of_row(shared: &Shared, row: &Row) -> Vec<Fact> {
     if let Some(node) = row.node {
         about_node(shared, node, row, &mut facts);
         about_function(shared, node, &mut facts);
+        facts.extend(errors(&Figures::new(shared, row), node));
         facts.extend(no_slot(&Figures::new(shared, row)));
     }
     if matches!(row.kind, RowKind::Folded { .. }) {
@@ -448,8 +450,28 @@ fn about_function(shared: &Shared, index: NodeIndex, facts: &mut Vec<Fact>) {
     facts.extend(read("IOMMU", &node.iommu_group, |group| format!("group {group}{domain}")));
     facts.extend(packets(node));
     facts.extend(aspm(node));
-    facts.extend(read("AER", &node.aer_correctable, |counters| {
-        let total = counters.get("TOTAL_ERR_COR").copied().unwrap_or(0);
-        format!("{total} corrected errors")
-    }));
+}
+
+/// Correctable errors of both ends of the link together, as the column has them, and how many each end counted.
+fn errors(figures: &Figures<'_>, node: NodeIndex) -> Option<Fact> {
+    let machine = &figures.shared.machine;
+    let ends = figures.errors();
+    let own = &machine.pci.node(node).aer_correctable;
+    let Some(path) = ends.first().map(|(at, _)| machine.pci.node(*at).aer_correctable.path()) else {
+        // Why it is not known.
+        return read("AER", own, |_| "no total of correctable errors".to_owned());
+    };
+    let all = ends.iter().fold(0, |sum: u64, (_, total)| sum.saturating_add(*total));
+    let all_errors = counted(usize::try_from(all).unwrap_or(usize::MAX), "correctable error");
+    let value = match (&ends[..], all) {
+        ([(at, _)], 0) => format!("0 errors at {}", place(machine, *at)),
+        ([_, _], 0) => "0 errors at both ends".to_owned(),
+        (ends, 0) => format!("0 errors at all {} ends", ends.len()),
+        ([(at, _)], _) => format!("{all_errors} at {}", place(machine, *at)),
+        (ends, _) => {
+            let of = |(at, total): &(NodeIndex, u64)| format!("{total} at {}", place(machine, *at));
+            format!("{all_errors}: {}", ends.iter().map(of).collect::<Vec<_>>().join(", "))
+        }
+    };
+    Some(Fact { path: Some(path), ..fact("AER", value) })
 }

@@ -104,6 +104,18 @@ impl<'a> Figures<'a> {
         link_state::chain(&self.shared.machine.pci, self.row.head, node)
     }
 
+    /// Correctable errors since boot of each end of the row's link that counts them, the device's first: of a row that stands for a
+    /// chain of bridges, of every link in it. On rows of a controller's drives the link is the controller's.
+    pub fn errors(&self) -> Vec<(NodeIndex, u64)> {
+        let tree = &self.shared.machine.pci;
+        let ends = match (&self.row.kind, self.row.node) {
+            (RowKind::Drive, Some(node)) => link_state::chain(tree, tree.node(node).parent, node),
+            _ => self.nodes(),
+        };
+        let total = |at: &NodeIndex| tree.node(*at).aer_correctable.value()?.get("TOTAL_ERR_COR").copied();
+        ends.into_iter().filter_map(|at| Some((at, total(&at)?))).collect()
+    }
+
     /// Firmware's name of the slot that the row's device is in.
     pub fn slot(&self) -> Option<&'a str> {
         let nodes = self.nodes().into_iter().map(|node| self.shared.machine.pci.node(node));

@@ -111,6 +111,14 @@ fn every_column_shows_what_the_counters_say() {
     );
     for (name, cell, key) in expected {
         let (seen, sorted_by) = of(&shared, name, is_drive("nvme0n1"));
+        if name == "AER" {
+            let rows = rows(&shared);
+            let row = rows.iter().find(|row| is_drive("nvme0n1")(row)).unwrap();
+            let facts = super::super::facts::of_row(&shared, row);
+            let said = &facts.iter().find(|fact| fact.label == "AER").unwrap().value;
+            assert!(said.starts_with("14 correctable errors: 7 at device 0000:"), "{said}");
+            assert!(said.contains(", 7 at port 0000:"), "both ends, as the column: {said}");
+        }
         match name {
             "load" => {
                 let Cell::Bars([read, write]) = seen else { panic!("{seen:?}") };
