@@ -28,6 +28,8 @@ pub(crate) struct Evidence {
     looks: VecDeque<Look>,
     means: Option<(Rates, Activity)>,
     with_test: bool,
+    /// The means are of the load before: none of this one has been taken yet.
+    is_of_before: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -40,9 +42,10 @@ struct Look {
 impl Evidence {
     /// Takes the look of now; whether it is the first under another load. Without sampled threads it is no evidence.
     pub(crate) fn take(&mut self, machine: &Machine, (rates, now): Shown<'_>, with_test: bool) -> bool {
+        let is_first = std::mem::take(&mut self.is_of_before);
         if now.threads.is_none() {
             *self = Self::default();
-            return false;
+            return is_first;
         }
         let is_quiet = is_quiet(machine, rates, now);
         // The profile has looks of its own.
@@ -52,7 +55,7 @@ impl Evidence {
         let ends =
             last(QUIET_LOOKS).all(|look| look.is_quiet) && self.looks.iter().any(|look| !look.is_quiet);
         let begins = !is_quiet && self.looks.iter().rev().skip(1).all(|look| look.is_quiet);
-        let is_other = ends || begins || self.with_test != with_test;
+        let is_other = is_first || ends || begins || self.with_test != with_test;
         let kept = if is_other { 1 } else { LOOKS };
         self.looks.drain(..self.looks.len().saturating_sub(kept));
         self.with_test = with_test;
@@ -68,6 +71,18 @@ impl Evidence {
             fold_ended(means, now);
         }
         is_other
+    }
+
+    /// Another load began or ended since the look before: the look of now spans both and is evidence of neither. Means stay those of
+    /// the load before until the next look.
+    pub(crate) fn change(&mut self) {
+        self.looks.clear();
+        self.is_of_before = true;
+    }
+
+    /// Whether the means are still those of the load before.
+    pub(crate) const fn is_of_before(&self) -> bool {
+        self.is_of_before
     }
 
     /// The time that the means are of, where they are of several looks.

@@ -61,7 +61,9 @@ fn now(state: &Why, shared: &Shared, area: Rect, sentence: &Sentence, brush: &mu
     if shared.is_simulated() && shared.load.source == LoadSource::Nothing {
         title.push(piece("  as the last test ended", Meaning::Quiet));
     }
-    if let Some(time) = state.evidence.time() {
+    if state.is_between_loads(shared) {
+        title.push(piece("  figures: until the load changed", Meaning::Quiet));
+    } else if let Some(time) = state.evidence.time() {
         title.push(piece(format!("  figures: means of {:.0} s", time.as_secs_f64()), Meaning::Quiet));
     }
     if !places.hidden.is_empty() {
@@ -174,7 +176,7 @@ impl Contents {
         add(Panel::Profile, profile::lines(&shared.activity));
         add(Panel::Processes, lines::processes(machine, activity));
         // First what the running test costs, for a low panel cuts the end.
-        let running = shared.tests.running();
+        let running = shared.tests.running().filter(|_| !state.is_between_loads(shared));
         if let Some(test) = running {
             add(Panel::Pressure, lines::per_io_now(machine, rates, activity, test.iops()));
         }

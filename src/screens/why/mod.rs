@@ -117,11 +117,23 @@ enum Source<T = Sentence> {
 impl Why {
     /// What there is to show: the sentence that looks agree on, above figures of now, or of the end of a demo's test.
     fn source(&self, shared: &Shared) -> Source {
+        if self.is_between_loads(shared) {
+            return match self.steady.last().filter(|_| self.evidence.means().is_some()) {
+                Some(last) => Source::Now(last.clone()),
+                None => Source::Nothing("Counting; first figures of this load after a whole second."),
+            };
+        }
         match (self.found(shared, sentence), self.steady.last()) {
             (Source::Now(now), _) => Source::Now(self.steady.of(now, shared.tests.running().is_some())),
             (Source::Nothing(_), Some(last)) => Source::Now(last.clone()),
             (nothing, None) => nothing,
         }
+    }
+
+    /// Whether a test began, ended or was replaced since the last look that is evidence: that look is of the load before.
+    fn is_between_loads(&self, shared: &Shared) -> bool {
+        let load = shared.tests.running().map(|test| &test.workload);
+        shared.mode == Mode::Live && (self.evidence.is_of_before() || load != self.load.as_ref())
     }
 
     /// What `of` finds in this state.

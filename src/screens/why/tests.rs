@@ -307,7 +307,7 @@ fn threads_that_sleep_are_hidden_until_they_are_asked_for_whatever_room_there_is
 }
 
 #[test]
-fn each_test_of_a_pull_has_its_own_sentence_at_once() {
+fn each_test_of_a_pull_has_its_own_sentence_from_its_first_whole_look_on() {
     use crate::{findings::validity::RunMonitor, model::Workload, ui::test::Test};
     let mut shared = shared((120, 40));
     let mut state = Why::default();
@@ -320,16 +320,39 @@ fn each_test_of_a_pull_has_its_own_sentence_at_once() {
         let Source::Now(sentence) = state.source(shared) else { panic!("there are rates") };
         sentence.rule
     };
+    let title = |state: &Why, shared: &Shared| {
+        let area = Rect::new(0, 0, 120, 30);
+        let mut buffer = ratatui::buffer::Buffer::empty(area);
+        let mut brush =
+            crate::screens::widgets::paint::Brush::new(&mut buffer, crate::ui::theme::Theme::PLAIN, true);
+        state.draw(shared, area, &mut brush);
+        (0..120).map(|x| buffer[(x, 0)].symbol()).collect::<String>()
+    };
     begin(&mut shared, 1);
-    for second in 0..3 {
+    assert!(matches!(state.source(&shared), Source::Nothing(_)), "rates of before the test");
+    look_at(&mut shared, 0, 1.0);
+    state.hear(News::Findings, &shared);
+    assert!(matches!(state.source(&shared), Source::Nothing(_)), "it spans the begin of the test");
+    for second in 1..4 {
         look_at(&mut shared, second, 0.0);
         state.hear(News::Findings, &shared);
     }
     assert_eq!(rule(&state, &shared), "other-programs");
+    assert!(title(&state, &shared).contains("means of 3 s"), "{}", title(&state, &shared));
     begin(&mut shared, 8);
-    look_at(&mut shared, 3, 0.0);
-    let rates = shared.rates.as_mut().unwrap();
-    rates.cpu = rates.cpu.map(|shares| crate::counters::CpuShares { usr: 18.0, idl: 82.0, ..shares });
-    state.hear(News::Findings, &shared);
-    assert_ne!(rule(&state, &shared), "other-programs", "the first look");
+    let mut idle = |second| {
+        look_at(&mut shared, second, 0.0);
+        let rates = shared.rates.as_mut().unwrap();
+        rates.cpu = rates.cpu.map(|shares| crate::counters::CpuShares { usr: 18.0, idl: 82.0, ..shares });
+        let means = |state: &Why| state.shown_of(&shared).and_then(|(rates, _)| rates.cpu).unwrap().usr;
+        let before = (rule(&state, &shared), means(&state));
+        state.hear(News::Findings, &shared);
+        (before, (rule(&state, &shared), means(&state)), title(&state, &shared))
+    };
+    let (before, mixed, title) = idle(4);
+    assert_eq!((before, mixed), (("other-programs", 98.0), ("other-programs", 98.0)), "of the test before");
+    assert!(title.contains("figures: until the load changed"), "{title}");
+    let (_, (rule, busy), title) = idle(5);
+    assert!(rule != "other-programs" && busy < 19.0, "the first whole look: {rule} {busy}");
+    assert!(!title.contains("figures"), "{title}");
 }

@@ -57,7 +57,12 @@ impl Screen for Why {
             let load = shared.tests.running().map(|test| test.workload.clone());
             let is_other_test = self.load != load;
             if is_other_test {
-                (self.load, self.evidence) = (load, Evidence::default());
+                self.load = load;
+                if shared.mode == Mode::Live {
+                    self.evidence.change();
+                    return;
+                }
+                self.evidence = Evidence::default();
             }
             let rates = shared.rates.as_ref().filter(|_| shared.mode == Mode::Live);
             let is_other_load = rates.is_some_and(|rates| {
