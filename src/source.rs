@@ -30,6 +30,7 @@ pub mod demo;
 mod packed;
 pub mod origin;
 
+pub(crate) use ids::forget_lists;
 pub use root::{RootError, SysRoot};
 
 use self::origin::OpenError;

@@ -20,7 +20,7 @@ use super::{
 use crate::{
     app::Message,
     counters::{self, Counters},
-    source::{SysRoot, counters::CountersReader},
+    source::{self, SysRoot, counters::CountersReader},
 };
 
 /// Interval of the whole machine, for temperatures and settings, while drives move data.
@@ -165,7 +165,10 @@ impl Watch {
             // The machine may have changed before this thread started: the first look reads it again.
             if counted.reader.hardware_changed(&*self.root) || asked || counted.at >= read_at + whole {
                 read_at = counted.at;
-                if !self.send(Message::Machine(Box::new(startup::read(&*self.root)))) {
+                let read = startup::read(&*self.root);
+                // Names are known now: 2 MiB that a screen need not hold for days.
+                source::forget_lists();
+                if !self.send(Message::Machine(Box::new(read))) {
                     return;
                 }
             }

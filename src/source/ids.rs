@@ -5,9 +5,14 @@
 //!
 //! A scanner of our own: `pci-ids` compiles its list in and cannot read the system's, `pciid-parser` builds maps of
 //! maps of the whole list. Startup looks up a few dozen names within 100 ms: one pass of about a millisecond indexes
-//! the ids, a name is then a binary search.
+//! the ids, a name is then a binary search. A screen that stays open keeps these names and gives the lists back.
 
-use std::{collections::HashMap, fs::File, io::Read, sync::LazyLock};
+use std::{
+    collections::{BTreeMap, HashMap},
+    fs::File,
+    io::Read,
+    sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError},
+};
 
 use super::packed::{Packed, packed};
 use crate::{
@@ -32,8 +37,73 @@ const SYSTEM: [&str; 4] = [
 /// The head of a list, which holds its date.
 const HEAD: u64 = 4096;
 
-/// The built-in list.
-static BUILT_IN: LazyLock<Database> = LazyLock::new(|| Database::new(EMBEDDED.text()));
+/// What was read of lists.
+static LISTS: Mutex<Lists> = Mutex::new(Lists::new());
+
+#[derive(Debug)]
+struct Lists {
+    /// 2 MiB with its index.
+    built_in: Option<Arc<Database>>,
+    /// The newer one of the built-in list and the system's.
+    newest: Option<Arc<Database>>,
+    /// Answers about this machine, by path: a reading of it asks the same again.
+    answers: BTreeMap<String, Vec<u8>>,
+}
+
+fn lists() -> MutexGuard<'static, Lists> {
+    LISTS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Lists {
+    const fn new() -> Self {
+        Self { built_in: None, newest: None, answers: BTreeMap::new() }
+    }
+
+    fn built_in(&mut self) -> Arc<Database> {
+        let read = || Arc::new(Database::new(EMBEDDED.text()));
+        Arc::clone(self.built_in.get_or_insert_with(read))
+    }
+
+    fn newest(&mut self) -> Arc<Database> {
+        let known = self.newest.clone().or_else(|| Database::newer().map(Arc::new));
+        let list = known.unwrap_or_else(|| self.built_in());
+        self.newest = Some(Arc::clone(&list));
+        list
+    }
+
+    fn answer(&mut self, question: &str) -> Option<Vec<u8>> {
+        let parse = |digits: &str| hex(digits.as_bytes(), 4).filter(|_| digits.len() == 4);
+        let line =
+            |word: &str, name: Option<Label>| name.map_or(String::new(), |name| format!("{word} {name}\n"));
+        if let Some(known) = self.answers.get(question) {
+            return Some(known.clone());
+        }
+        let answer = if let Some(class) = question.strip_prefix("class-") {
+            let class = u32::from(parse(class)?) << 8;
+            line("class", self.newest().class(class))
+        } else {
+            let (vendor, device) = question.split_once(':')?;
+            let (vendor, device) = (parse(vendor)?, parse(device)?);
+            let list = self.newest();
+            line("vendor", list.vendor(vendor)) + &line("device", list.device(vendor, device))
+        };
+        self.answers.insert(question.to_owned(), answer.clone().into_bytes());
+        Some(answer.into_bytes())
+    }
+
+    fn forget(&mut self) {
+        (self.built_in, self.newest) = (None, None);
+    }
+}
+
+fn built_in() -> Arc<Database> {
+    lists().built_in()
+}
+
+/// Gives back the memory of the lists; names that were answered are kept.
+pub(crate) fn forget_lists() {
+    lists().forget();
+}
 
 /// A list of ids in the format of `pci.ids`.
 #[derive(Debug)]
@@ -227,7 +297,7 @@ pub(super) fn class_of_name(name: &str) -> Option<u16> {
 
 /// The built-in list's name of a device.
 pub(super) fn built_in_name(vendor: u16, device: u16) -> Option<Label> {
-    BUILT_IN.device(vendor, device)
+    built_in().device(vendor, device)
 }
 
 /// The built-in list by name.
@@ -239,7 +309,7 @@ struct ByName {
 }
 
 static BY_NAME: LazyLock<ByName> = LazyLock::new(|| {
-    let list = &*BUILT_IN;
+    let list = built_in();
     let mut by_name = ByName { vendors: HashMap::new(), devices: HashMap::new(), classes: HashMap::new() };
     for (id, _) in &list.index {
         let Some(name) = list.name(*id).map(|name| name.to_string()) else { continue };
@@ -271,21 +341,21 @@ pub(super) fn names(
     let mut names = Names::default();
     // A text may name a device that the list does not have: only its vendor's id is known.
     if root.pasted().is_some() {
-        names.vendor = vendor.and_then(|vendor| BUILT_IN.vendor(vendor));
+        names.vendor = vendor.and_then(|vendor| built_in().vendor(vendor));
     }
     if let (Some(vendor), Some(device)) = (vendor, device) {
         if let Ok(answer) = root.read(&format!("{PROBE}{vendor:04x}:{device:04x}")) {
             names.vendor = answered(&answer, "vendor ");
             names.device = answered(&answer, "device ");
         } else {
-            names.vendor = BUILT_IN.vendor(vendor);
-            names.device = BUILT_IN.device(vendor, device);
+            let list = built_in();
+            (names.vendor, names.device) = (list.vendor(vendor), list.device(vendor, device));
         }
     }
     names.class =
         class.get().and_then(|class| match root.read(&format!("{PROBE}class-{:04x}", class >> 8)) {
             Ok(answer) => answered(&answer, "class "),
-            Err(_) => BUILT_IN.class(class),
+            Err(_) => built_in().class(class),
         });
     names
 }
@@ -295,20 +365,7 @@ const PROBE: &str = "/probe/pci-ids/";
 /// This machine's answer to a pseudo-path: lines `vendor NAME`, `device NAME`, `class NAME`, without unknown ones;
 /// `None` for other paths.
 pub(super) fn answer(path: &str) -> Option<Vec<u8>> {
-    static NEWER: LazyLock<Option<Database>> = LazyLock::new(Database::newer);
-    let question = path.strip_prefix(PROBE)?;
-    let line =
-        |word: &str, name: Option<Label>| name.map_or(String::new(), |name| format!("{word} {name}\n"));
-    let list = || NEWER.as_ref().unwrap_or(&BUILT_IN);
-    let parse = |digits: &str| hex(digits.as_bytes(), 4).filter(|_| digits.len() == 4);
-    if let Some(class) = question.strip_prefix("class-") {
-        let class = u32::from(parse(class)?) << 8;
-        return Some(line("class", list().class(class)).into_bytes());
-    }
-    let (vendor, device) = question.split_once(':')?;
-    let (vendor, device) = (parse(vendor)?, parse(device)?);
-    let both = line("vendor", list().vendor(vendor)) + &line("device", list().device(vendor, device));
-    Some(both.into_bytes())
+    lists().answer(path.strip_prefix(PROBE)?)
 }
 
 fn answered(answer: &[u8], word: &str) -> Option<Label> {
@@ -349,7 +406,7 @@ mod tests {
 
     #[test]
     fn the_built_in_list_knows_the_drives_and_bridges_of_the_trade() {
-        let list = &*BUILT_IN;
+        let list = built_in();
         assert_eq!(list.vendor(0x144d).unwrap(), "Samsung Electronics Co Ltd");
         assert_eq!(list.device(0x144d, 0xa80a).unwrap(), "NVMe SSD Controller PM9A1/PM9A3/980PRO");
         assert_eq!(list.device(0x1022, 0x1480).unwrap(), "Starship/Matisse Root Complex");
@@ -389,6 +446,18 @@ mod tests {
         assert_eq!(super::answer("/probe/pci-ids/0002:0001").unwrap(), b"");
         assert_eq!(super::answer("/probe/pci-ids/144d"), None);
         assert_eq!(super::answer("/probe/io_uring"), None);
+    }
+
+    #[test]
+    fn names_that_were_answered_are_kept_without_the_lists() {
+        let mut lists = Lists::new();
+        let first = lists.answer("144d:a80c").unwrap();
+        assert!(first.starts_with(b"vendor Samsung"));
+        lists.forget();
+        assert!(lists.built_in.is_none() && lists.newest.is_none());
+        assert_eq!(lists.answer("144d:a80c").unwrap(), first);
+        assert!(lists.built_in.is_none() && lists.newest.is_none(), "no list is read for it");
+        assert!(lists.answer("class-0108").unwrap().starts_with(b"class Non-Volatile"), "read again");
     }
 
     #[test]
