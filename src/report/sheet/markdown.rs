@@ -29,12 +29,17 @@ fn spans(spans: &[Span]) -> String {
         Span::Code(words) => code(words),
     });
     let out: String = spans.collect();
-    // The first character of a line may begin a list, a heading or a rule; digits before a dot begin a numbered list.
+    // The first character of a line may begin a list, a heading or a rule; digits before a dot and a blank begin a numbered
+    // list (CommonMark 5.2): `7.00` begins none.
     let digits = out.len() - out.trim_start_matches(|c: char| c.is_ascii_digit()).len();
-    let behind = out[digits..].chars().next();
-    match (digits, behind) {
-        (0, Some('#' | '+' | '-' | '=' | '>' | ':')) => format!("\\{out}"),
-        (1.., Some('.' | ')')) => format!("{}\\{}", &out[..digits], &out[digits..]),
+    let mut behind = out[digits..].chars();
+    let (first, next) = (behind.next(), behind.next());
+    match (digits, first) {
+        (0, Some('#' | '=' | '>' | ':')) => format!("\\{out}"),
+        (0, Some('+' | '-')) if next.is_none_or(|next| !next.is_ascii_digit()) => format!("\\{out}"),
+        (1.., Some('.' | ')')) if next.is_none_or(char::is_whitespace) => {
+            format!("{}\\{}", &out[..digits], &out[digits..])
+        }
         _ => out,
     }
 }
@@ -52,7 +57,7 @@ fn is_link(text: &str) -> bool {
     text.contains("://") || is_any || text.to_ascii_lowercase().contains("www.")
 }
 
-/// With a backslash before every special character. An underscore within a word marks nothing (CommonMark), and people read it so.
+/// With a backslash before every special character; `!` is one before a bracket alone, which has its own. An underscore within a word marks nothing (CommonMark), and people read it so.
 fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut chars = text.trim_start_matches('\n').chars().peekable();
@@ -61,7 +66,7 @@ fn escaped(text: &str) -> String {
             && out.ends_with(char::is_alphanumeric)
             && chars.peek().is_some_and(|next| next.is_alphanumeric());
         if !is_within
-            && matches!(c, '\\' | '`' | '*' | '_' | '[' | ']' | '<' | '>' | '|' | '~' | '&' | '$' | '#' | '!')
+            && matches!(c, '\\' | '`' | '*' | '_' | '[' | ']' | '<' | '>' | '|' | '~' | '&' | '$' | '#')
         {
             out.push('\\');
         }
@@ -101,6 +106,10 @@ mod tests {
         assert_eq!(line("1. no list"), "1\\. no list");
         assert_eq!(line("- no list"), "\\- no list");
         assert_eq!(line("10 drives"), "10 drives");
+        assert_eq!(line("7.00 of 7.14 GB/s"), "7.00 of 7.14 GB/s");
+        assert_eq!(line("-0.5 % and +1"), "-0.5 % and +1");
+        assert_eq!((line("7."), line("7) x"), line("---")), ("7\\.".into(), "7\\) x".into(), "\\---".into()));
+        assert_eq!(line("stopped! ![a](b)"), "stopped! !\\[a\\](b)");
         assert_eq!(line("see http://x"), "`see http://x`");
         assert_eq!(line("hi @bob"), "`hi @bob`");
         assert_eq!(line("to bob@example.org."), "`to bob@example.org.`");
