@@ -374,6 +374,18 @@ nvme0n1           0    512      0     512     512    0 none           1023 128  
         (&found["sda"]["settings"]["rotational"], &found["sda"]["size_bytes"]),
         (&true.into(), &Value::Null)
     );
+    let settings = |name: &str| {
+        let of = &found[name]["settings"];
+        [&of["scheduler"], &of["read_ahead_kb"], &of["nr_requests"]].map(ToString::to_string)
+    };
+    assert_eq!(settings("sda"), ["\"mq-deadline\"", "128", "256"]);
+    assert_eq!(settings("nvme0n1"), ["\"none\"", "128", "1023"]);
+    // Old kernels have no scheduler of some drives: the cells behind it are further left.
+    let text = "$ lsblk -t\n\
+NAME      ALIGNMENT MIN-IO OPT-IO PHY-SEC LOG-SEC ROTA SCHED       RQ-SIZE  RA WSAME\n\
+nvme0n1           0    512      0     512     512    0                1023 128    0B\n";
+    let found = drives(text);
+    assert!(found["nvme0n1"]["settings"]["read_ahead_kb"].is_null(), "{found:?}");
 }
 
 #[test]

@@ -21,8 +21,8 @@ pub(super) const TABLE: Kind =
 /// Columns of `lsblk` without options.
 const DEFAULT: [&str; 6] = ["NAME", "MAJ:MIN", "RM", "SIZE", "RO", "TYPE"];
 
-/// Columns that are never empty; a row is read up to the first other one.
-const FULL: [&str; 15] = [
+/// Columns that are never empty for a drive (a scheduler may be: `cell_of`); a row is read up to the first other one.
+const FULL: [&str; 17] = [
     "NAME",
     "KNAME",
     "PATH",
@@ -34,6 +34,8 @@ const FULL: [&str; 15] = [
     "ROTA",
     "LOG-SEC",
     "PHY-SEC",
+    "SCHED",
+    "RQ-SIZE",
     "RA",
     "ALIGNMENT",
     "MIN-IO",
@@ -163,9 +165,7 @@ fn read(lines: &[Line], facts: &mut Facts) -> Option<Cow<'static, str>> {
             filesystem: words.iter().skip(1).find(|word| is_filesystem(word)).copied(),
         };
         let points = words.iter().skip(1).filter(|word| is_point(word)).map(|word| (*word).to_owned());
-        let cell = |name: &str| {
-            columns.iter().position(|column| column == name).and_then(|at| words.get(at)).copied()
-        };
+        let cell = |name: &str| cell_of(&columns, &words, name);
         let size = cell("SIZE").and_then(lsblk_size);
         layer(facts, &row, points, size, cell("MAJ:MIN"), line.number);
         if kind == "disk" && drive_name(name).is_some() {
@@ -194,6 +194,17 @@ fn read(lines: &[Line], facts: &mut Facts) -> Option<Cow<'static, str>> {
         }
     }
     found.then(|| "lsblk".into())
+}
+
+/// The word below a heading. Where the scheduler is empty, a number stands below its heading, and what follows is further left.
+fn cell_of<'a>(columns: &[String], words: &[&'a str], name: &str) -> Option<&'a str> {
+    let place = |name: &str| columns.iter().position(|column| column == name);
+    let at = place(name)?;
+    let is_shifted = place("SCHED").is_some_and(|scheduler| {
+        at >= scheduler
+            && words.get(scheduler).is_none_or(|word| word.starts_with(|c: char| c.is_ascii_digit()))
+    });
+    words.get(at).filter(|_| !is_shifted).copied()
 }
 
 /// The kind of a row of a table without TYPE.
@@ -298,11 +309,6 @@ fn json_drive(facts: &mut Facts, name: &str, column: &dyn Fn(&str) -> Option<Str
     }
     let revision = if name.starts_with("nvme") { "firmware_rev" } else { "rev" };
     put_device(facts, name, revision, &column("REV").unwrap_or_default(), line);
-    if let Some(scheduler) =
-        column("SCHED").filter(|word| word.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-'))
-    {
-        put(facts, name, "queue/scheduler", format!("[{scheduler}]"), line);
-    }
 }
 
 /// What tables and documents have; whether there was a size.
@@ -317,6 +323,12 @@ fn drive(facts: &mut Facts, name: &str, column: &dyn Fn(&str) -> Option<String>,
         let is_number =
             |text: &String| text.len() < 20 && text.bytes().all(|byte| byte.is_ascii_digit() || byte == b':');
         put(facts, name, file, column(field).filter(is_number).unwrap_or_default(), line);
+    }
+    let is_scheduler = |word: &String| {
+        !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+    };
+    if let Some(scheduler) = column("SCHED").filter(is_scheduler) {
+        put(facts, name, "queue/scheduler", format!("[{scheduler}]"), line);
     }
     let size = column("SIZE").and_then(|word| lsblk_size(&word));
     let block = column("LOG-SEC").and_then(|word| word.parse().ok());
