@@ -84,12 +84,10 @@ pub struct App {
     pub(crate) stats_bar: StatsBar,
     /// The files that tests read before those of now.
     files_before: Option<Vec<PathBuf>>,
-    /// Where a theme chosen by key is kept for the next start; nowhere if it was asked for otherwise.
-    keeps_theme: Option<Choice>,
+    /// Who chose the theme.
+    theme_choice: configured::ThemeChoice,
     /// What kind of machine the program began with, while another one is shown.
     began: Option<Mode>,
-    /// Whether the user chose the theme, now or before.
-    has_own_theme: bool,
 }
 
 impl App {
@@ -106,9 +104,8 @@ impl App {
             notice_until: Duration::ZERO,
             stats_bar: StatsBar::default(),
             files_before: None,
-            keeps_theme: None,
+            theme_choice: configured::ThemeChoice::default(),
             began: None,
-            has_own_theme: false,
         };
         app.shared.keys = commands::key_names();
         for news in [News::Machine, News::Findings] {
@@ -257,9 +254,14 @@ impl App {
 
     /// Takes where the experiment stands; what it came to is kept, and offered for the sheet.
     fn take_progress(&mut self, progress: Progress, now: Duration) -> Vec<Effect> {
-        // A demo has no counters that would show it.
+        // A demo has no counters: the tree and the curve show what the experiment reads.
         if self.shared.is_simulated() {
-            self.stats_bar.push_point(now, progress.reads, 0.0);
+            if progress.account.has_ended() {
+                self.shared.load.end_test(now, false);
+            } else {
+                self.shared.load.take_experiment(&progress.reads, now);
+            }
+            self.push_curve(now, 0.0);
             // Rows of an earlier test would stand beside the curve of this experiment.
             self.stats_bar.rows.clear();
         }

@@ -292,7 +292,7 @@ fn screen(
     }
     let config = display::configuration()?.1;
     let theme = display.of_terminal(&config)?;
-    let follows = (display.asks_terminal(&config), display.keeps_theme(&config));
+    let follows = (display.asks_terminal(&config), display.keeps_theme(&config), display::auto_theme());
     let root = open(origin)?;
     drop(progress);
     Ok(runtime::run(origin, root, &config, theme, follows)?)

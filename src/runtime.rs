@@ -62,7 +62,7 @@ const FRAME: Duration = Duration::from_millis(33);
 /// Shows a machine full screen until the user quits. The exit status is 0, or 128 + the signal.
 ///
 /// The theme follows the terminal's background where `asks` is set and the terminal answers; one chosen by key is kept where
-/// `keeps` says.
+/// `keeps` says. `auto` is the one for this terminal, whatever was asked for.
 ///
 /// # Errors
 /// The machine cannot be read, or the terminal not be used.
@@ -71,7 +71,7 @@ pub(crate) fn run(
     root: Arc<dyn SysRoot>,
     config: &Config,
     theme: Theme,
-    (asks, keeps): (bool, Option<Choice>),
+    (asks, keeps, auto): (bool, Option<Choice>, Theme),
 ) -> anyhow::Result<ExitCode> {
     let clock = Clock::real();
     let read = startup::read_or_refuse(&*root)?;
@@ -82,6 +82,7 @@ pub(crate) fn run(
     app::bind(&config.keys);
     let mut app = App::new(startup::mode(origin), read, terminal::size()?);
     app.configure(config, theme, keeps);
+    app.follow_terminal(auto);
     screen.draw(&app)?;
     if asks {
         screen.ask_background()?;

@@ -7,6 +7,8 @@ use std::time::Duration;
 
 use iodyno::{
     app::{Effect, Message, ScreenId, keymap::Key, update},
+    counters::{DiskRates, Rates},
+    model::DriveName,
     runtime::headless::Headless,
     source::origin::Origin,
     ui::{Notice, theme::Theme},
@@ -87,7 +89,7 @@ fn the_footer_of_findings_offers_what_opens_something() {
 fn a_find_without_a_match_offers_nothing_but_the_way_out() {
     let mut headless = open("laptop", (120, 40));
     press(&mut headless, "/nosuchthing");
-    assert_eq!(footer(&headless).trim(), "find nosuchthing▏   no match   Esc cancel");
+    assert_eq!(footer(&headless).trim(), "find nosuchthing▏   no match (0)   Esc cancel");
 }
 
 #[test]
@@ -183,7 +185,7 @@ fn tall_terminals_show_all_settings_and_what_verdicts_mean() {
             "mq-deadline: ",
             "now      scheduler=none on nvme8n1",
             "better   mq-deadline beats none",
-            "settles ",
+            "findings it tests: ",
             "a round  ",
             "after round 8, 12, 18,",
             "99.40 %",
@@ -395,4 +397,145 @@ fn a_text_shows_its_models_and_leaves_the_rows_of_counters_to_the_tree() {
     let picture = shown(&headless);
     assert!(picture.contains("nothing can be tuned here") && !picture.contains("+ - change"), "{picture}");
     assert!(!shown(&open("laptop", (200, 40))).contains("Ctrl-O"), "a machine needs no other");
+}
+
+#[test]
+fn slots_say_what_the_key_does_where_the_cursor_is() {
+    let mut headless = open("threadripper-before", (120, 40));
+    press(&mut headless, "8<Space>");
+    let picture = shown(&headless);
+    assert!(picture.contains("Space put back") && picture.contains("here it"), "{picture}");
+    assert!(!picture.contains("this drive alone"), "{picture}");
+    press(&mut headless, "<Esc>?");
+    let help = shown(&headless);
+    assert!(help.contains("of the drive's potential") && !help.contains("path's limit"), "{help}");
+}
+
+#[test]
+fn a_demo_shows_the_reads_of_an_experiment_in_the_tree_and_in_the_curve() {
+    let mut headless = open("threadripper-before", (120, 40));
+    press(&mut headless, "5<Enter>");
+    headless.wait(Duration::from_secs(20));
+    let picture = shown(&headless);
+    assert!(picture.contains("Experiment: its reads are in the curve."), "{picture}");
+    assert!(picture.contains("needs a difference of 2.0 %, or an interval of ±1.0 %"), "{picture}");
+    press(&mut headless, "1");
+    let picture = shown(&headless);
+    let row = picture.lines().find(|line| line.contains("nvme8n1  980 PRO")).unwrap_or_default();
+    let read = row.split("Gen4 x4").nth(1).and_then(|rest| rest.split_whitespace().next());
+    let read = read.and_then(|figure| figure.parse::<f64>().ok());
+    assert!(read.is_some_and(|read| read > 1.0), "{picture}");
+    assert!(!picture.contains("No limit known for these reads"), "{picture}");
+    headless.wait(Duration::from_secs(400));
+    let picture = shown(&headless);
+    assert!(picture.contains("reads 0.00") && !picture.contains("its reads are in the curve"), "{picture}");
+    press(&mut headless, "5");
+    let picture = shown(&headless);
+    assert!(picture.contains("decided: at least 2.0 %, and its interval excludes 0 %"), "{picture}");
+    // The newest verdict is in the sheet, as runs are.
+    press(&mut headless, "7");
+    let picture = shown(&headless);
+    assert!(picture.contains("[x] experiment 1"), "{picture}");
+}
+
+#[test]
+fn a_better_arm_has_a_mark_of_what_is_good() {
+    let mut headless = open("threadripper-before", (120, 40));
+    press(&mut headless, "5?");
+    let help = shown(&headless);
+    assert!(help.contains("✓ ▼ = ?") && !help.contains("▲ ▼"), "{help}");
+}
+
+#[test]
+fn the_comparison_of_two_tests_goes_to_others_as_it_says() {
+    let mut headless = open("laptop", (120, 40));
+    press(&mut headless, "4");
+    for _ in 0..3 {
+        press(&mut headless, "r");
+        headless.wait(Duration::from_secs(15));
+    }
+    press(&mut headless, "=");
+    let chosen = "the test shown, and the one that ended before it";
+    assert!(shown(&headless).contains("Two tests compared") && shown(&headless).contains(chosen));
+    press(&mut headless, "[[[[");
+    let picture = shown(&headless);
+    assert!(picture.contains("Two tests compared") && picture.contains("which is the oldest"), "{picture}");
+    press(&mut headless, "]");
+    assert!(shown(&headless).contains(chosen), "{}", shown(&headless));
+}
+
+#[test]
+fn a_sheet_that_goes_on_names_the_key() {
+    for size in [(80, 24), (60, 20), (120, 40)] {
+        let mut headless = open("threadripper-before", size);
+        press(&mut headless, "7");
+        assert!(shown(&headless).contains("PgDn: "), "{size:?}\n{}", shown(&headless));
+    }
+}
+
+#[test]
+fn a_word_that_is_not_in_the_help_has_no_match() {
+    let mut headless = open("laptop", (80, 24));
+    press(&mut headless, "?/zzz");
+    assert!(shown(&headless).contains("no match (0)"), "{}", shown(&headless));
+    press(&mut headless, "<Enter>");
+    assert!(shown(&headless).contains("find zzz: no match (0)"), "{}", shown(&headless));
+}
+
+#[test]
+fn the_dyno_says_once_how_a_test_begins() {
+    let mut headless = open("threadripper-before", (120, 40));
+    press(&mut headless, "4");
+    let picture = shown(&headless);
+    assert_eq!(picture.matches("r runs ").count(), 2, "the workload here, the pull on Machine: {picture}");
+    assert!(!picture.contains("press r") && !picture.contains("runs one"), "{picture}");
+}
+
+#[test]
+fn an_arm_has_an_example_of_what_it_takes() {
+    for size in [(80, 24), (120, 40)] {
+        let mut headless = open("threadripper-before", size);
+        press(&mut headless, "5e");
+        let picture = shown(&headless);
+        assert!(picture.contains("such as: scheduler=none bs=4k"), "{picture}");
+    }
+}
+
+#[test]
+fn a_small_rate_says_what_its_letter_stands_for() {
+    let mut headless = open("threadripper-before", (120, 40));
+    assert!(!shown(&headless).contains("k kB/s"));
+    let disk = DiskRates { read_bytes: 430e3, reads: 100.0, ..DiskRates::default() };
+    let disks = [(DriveName::new("nvme8n1"), disk)].into();
+    let rates = Rates { elapsed: Duration::from_secs(1), disks, ..Rates::default() };
+    update(&mut headless.app, Message::Rates(Box::new(rates), Duration::from_secs(1)));
+    let picture = shown(&headless);
+    assert!(picture.contains("430k") && picture.contains("GB/s; M MB/s, k kB/s"), "{picture}");
+}
+
+#[test]
+fn tune_says_what_a_text_lacks() {
+    let tune = |text: &str, size| {
+        let path =
+            std::env::temp_dir().join(format!("iodyno-tune-{}-{}.txt", std::process::id(), text.len()));
+        std::fs::write(&path, text).expect("it is written");
+        let mut headless = Headless::open(&Origin::Capture(path.clone()), size).expect("it opens");
+        press(&mut headless, "3");
+        let _ = std::fs::remove_file(path);
+        shown(&headless)
+    };
+    let bridge = "00:00.0 Host bridge: Intel Corporation Device 9b61\n\
+        00:02.0 VGA compatible controller: Intel Corporation Device 9b41\n";
+    for size in [(80, 24), (120, 40)] {
+        let picture = tune(bridge, size);
+        assert!(picture.contains("The text has no drives") && picture.contains("Ctrl-O"), "{picture}");
+    }
+    let drive = "01:00.0 Non-Volatile memory controller: Samsung Electronics Co Ltd NVMe SSD Controller PM9A1/PM9A3/980PRO\n";
+    let listed = "$ lsblk -t\n\
+        NAME    ALIGNMENT MIN-IO OPT-IO PHY-SEC LOG-SEC ROTA SCHED RQ-SIZE  RA WSAME\n\
+        nvme0n1         0    512      0     512     512    0 none     1023 128    0B\n";
+    let picture = tune(&format!("$ lspci\n{drive}{listed}"), (120, 40));
+    let row = picture.lines().find(|line| line.contains("› nvme0n1")).unwrap_or_default();
+    assert!(row.contains("none") && row.contains("128") && row.contains("1023"), "{picture}");
+    assert!(picture.contains("values marked ?") && !picture.contains("has no values"), "{picture}");
 }

@@ -49,7 +49,7 @@ const EVERYWHERE: &[Command<Run>] = &[
     command(675, &[Ctrl('o')], "open", "open", "Open a capture or a text of lspci: open PATH, or paste it; without a path goes back", |app| app.lay(Overlay::Palette(Palette::open()))),
     command(677, &[Ctrl('r')], "close", "close", "Close the opened text or capture: go back to the machine that the program began with", |_| vec![Effect::Open(Opening::First)]),
     command(680, &[Key::Esc], "", "back", "Close the overlay or field, or go back", act::back),
-    command(685, &[Ctrl('t')], "", "theme", "Show the next theme: 16 colours, dark, light, console, high contrast, plain, your own", App::next_theme),
+    command(685, &[Ctrl('t')], "", "theme", "Show the next theme: 16 colours, dark, light, console, high contrast, plain, your own, auto", App::next_theme),
     command(690, &[Ctrl('l')], "", "redraw", "Redraw the screen and read the machine again", |_| vec![Effect::Redraw, Effect::ReadMachine]),
     command(700, &[Ctrl('p')], "", "screenshot", "Save this screen as SVG in the current directory", |_| vec![Effect::SavePicture]),
     command(710, &[Ctrl('z')], "", "suspend", "Suspend to the shell; fg resumes", |_| vec![Effect::Suspend]),

@@ -2,7 +2,7 @@
 
 use super::{App, Effect};
 use crate::{
-    config::{Config, Names},
+    config::{AUTO, Config, Names},
     model::Choice,
     screens,
     ui::theme::{Palette, Theme},
@@ -17,11 +17,22 @@ pub(crate) fn names() -> Names {
     }
 }
 
+/// Who chose the theme.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct ThemeChoice {
+    /// Where one chosen by key is kept for the next start; nowhere if it was asked for otherwise.
+    keeps: Option<Choice>,
+    /// The name of the one that the user chose by key, now or before.
+    own: Option<String>,
+    /// What the terminal's environment and background choose.
+    auto: Option<Theme>,
+}
+
 impl App {
     /// Applies a configuration; the theme is that of the terminal or of an option, which wins. `keeps` is where one chosen by
     /// key is kept for the next start.
     pub(crate) fn configure(&mut self, config: &Config, theme: Theme, keeps: Option<Choice>) {
-        self.keeps_theme = keeps;
+        self.theme_choice.keeps = keeps;
         let glyphs = theme.glyphs;
         let themes = config.theme_names().into_iter().filter_map(|name| {
             let theme = config.theme_named(&name)?;
@@ -40,7 +51,7 @@ impl App {
     /// Takes from the machine before what is the user's and not the machine's.
     pub(super) fn inherit(&mut self, before: Self) {
         (self.shared.themes, self.shared.theme) = (before.shared.themes, before.shared.theme);
-        (self.keeps_theme, self.has_own_theme) = (before.keeps_theme, before.has_own_theme);
+        self.theme_choice = before.theme_choice;
         self.began = before.began.or(Some(before.shared.mode));
         self.screens.machine.inherit(before.screens.machine);
         let (form, old) = (&mut self.screens.dyno.form, before.screens.dyno.form);
@@ -48,33 +59,60 @@ impl App {
         self.refresh();
     }
 
+    /// Takes what the terminal's environment chooses, as `auto` shows it.
+    pub(crate) const fn follow_terminal(&mut self, auto: Theme) {
+        self.theme_choice.auto = Some(auto);
+    }
+
+    fn auto_theme(&self) -> Theme {
+        self.theme_choice.auto.unwrap_or(Theme::COLOUR).with_glyphs(self.shared.theme.glyphs)
+    }
+
     /// Takes the colours for this background in place of the terminal's own sixteen; a theme that the user chose stays.
     pub(super) fn follow_background(&mut self, is_light: bool) {
-        let now = self.shared.theme;
-        if !self.has_own_theme && now == Theme::COLOUR.with_glyphs(now.glyphs) {
-            let palette = if is_light { Palette::Light } else { Palette::Dark };
-            self.shared.theme = Theme::new(palette).with_glyphs(now.glyphs);
+        let (now, auto) = (self.shared.theme, self.auto_theme());
+        if auto != Theme::COLOUR.with_glyphs(now.glyphs) {
+            return;
+        }
+        let palette = if is_light { Palette::Light } else { Palette::Dark };
+        let follows = Theme::new(palette).with_glyphs(now.glyphs);
+        self.theme_choice.auto = Some(follows);
+        if self.theme_choice.own.is_none() && now == auto {
+            self.shared.theme = follows;
         }
     }
 
-    /// Shows the next theme.
+    /// Shows the next theme: behind the last one what the terminal chooses.
     pub(super) fn next_theme(&mut self) -> Vec<Effect> {
-        let glyphs = self.shared.theme.glyphs;
-        let themes = &self.shared.themes;
-        let is_now = |theme: &Theme| theme.with_glyphs(glyphs) == self.shared.theme;
-        let at = themes.iter().position(|(_, theme)| is_now(theme));
-        let next = themes.get(at.map_or(0, |at| (at + 1) % themes.len().max(1)));
-        if let Some((name, theme)) = next.cloned() {
-            self.shared.theme = theme.with_glyphs(glyphs);
-            self.has_own_theme = true;
-            if let Some(choice) = self.keeps_theme {
-                self.tell(format!("Theme {name}, also at the next start"));
-                return vec![Effect::KeepChoice(choice, name)];
-            }
-            self.tell(format!(
-                "Theme {name}. To keep it: theme = \"{name}\" in the file that `iodyno config` names"
-            ));
+        let (now, auto) = (self.shared.theme, self.auto_theme());
+        let themes =
+            self.shared.themes.iter().map(|(name, theme)| (name.as_str(), theme.with_glyphs(now.glyphs)));
+        let themes: Vec<(&str, Theme)> = themes.chain([(AUTO, auto)]).collect();
+        let is_now = |(name, theme): &(&str, Theme)| match self.theme_choice.own.as_deref() {
+            Some(own) => own == *name,
+            None if now == auto => *name == AUTO,
+            None => *theme == now,
+        };
+        let at = themes.iter().position(is_now).unwrap_or(themes.len() - 1);
+        let mut behind = themes.iter().cycle().skip(at + 1).take(themes.len());
+        // One that looks the same as `auto` would seem to do nothing behind it.
+        let is_other = |(_, theme): &&(&str, Theme)| themes[at].0 != AUTO || *theme != now;
+        let Some((name, theme)) = behind.find(is_other).copied() else { return Vec::new() };
+        let name = name.to_owned();
+        self.shared.theme = theme;
+        self.theme_choice.own = Some(name.clone());
+        let chosen = if name == AUTO {
+            format!("auto: {} on this terminal", theme.palette.word())
+        } else {
+            name.clone()
+        };
+        if let Some(choice) = self.theme_choice.keeps {
+            self.tell(format!("Theme {chosen}, also at the next start"));
+            return vec![Effect::KeepChoice(choice, name)];
         }
+        self.tell(format!(
+            "Theme {chosen}. To keep it: theme = \"{name}\" in the file that `iodyno config` names"
+        ));
         Vec::new()
     }
 
@@ -82,8 +120,9 @@ impl App {
     pub(super) fn take_theme(&mut self, choice: Choice, name: &str) {
         let glyphs = self.shared.theme.glyphs;
         let kept = self.shared.themes.iter().find(|(known, _)| known == name).map(|(_, theme)| *theme);
-        if let Some(theme) = kept.filter(|_| self.keeps_theme == Some(choice) && !self.has_own_theme) {
-            (self.shared.theme, self.has_own_theme) = (theme.with_glyphs(glyphs), true);
+        let is_free = self.theme_choice.keeps == Some(choice) && self.theme_choice.own.is_none();
+        if let Some(theme) = kept.filter(|_| is_free) {
+            (self.shared.theme, self.theme_choice.own) = (theme.with_glyphs(glyphs), Some(name.to_owned()));
         }
     }
 }
@@ -123,6 +162,7 @@ mod tests {
     fn the_background_chooses_colours_unless_the_user_does() {
         let mut app = app();
         for (is_light, palette) in [(true, Palette::Light), (false, Palette::Dark)] {
+            app.follow_terminal(Theme::COLOUR);
             app.shared.theme = Theme::COLOUR.with_glyphs(GlyphSet::Blocks);
             update(&mut app, Message::Background { is_light });
             assert_eq!(app.shared.theme, Theme::new(palette).with_glyphs(GlyphSet::Blocks));
@@ -163,6 +203,34 @@ mod tests {
         assert_eq!(named.shared.theme, Theme::new(Palette::Light));
         assert_eq!(update(&mut named, Message::Key(Key::Ctrl('t'))), []);
         assert!(named.notice.is_some_and(|notice| notice.text.contains("`iodyno config`")));
+    }
+
+    #[test]
+    fn the_themes_end_with_what_the_terminal_chooses() {
+        let mut app = app();
+        app.configure(&Config::default(), Theme::COLOUR, Some(Choice::Theme));
+        app.follow_terminal(Theme::COLOUR);
+        update(&mut app, Message::Background { is_light: true });
+        let mut names = Vec::new();
+        for _ in 0..=Palette::ALL.len() {
+            let effects = update(&mut app, Message::Key(Key::Ctrl('t')));
+            let [Effect::KeepChoice(_, name)] = &effects[..] else { panic!("{effects:?}") };
+            names.push(name.clone());
+        }
+        assert_eq!(names, ["16", "dark", "light", "console", "high-contrast", "plain", "auto"]);
+        assert_eq!(app.shared.theme, Theme::new(Palette::Light));
+        let told = app.notice.clone().map(|notice| notice.text).unwrap();
+        assert_eq!(told, "Theme auto: light on this terminal, also at the next start");
+        // Kept as auto, the next start follows its own terminal.
+        let mut next = self::app();
+        next.configure(&Config::default(), Theme::new(Palette::Dark), Some(Choice::Theme));
+        next.follow_terminal(Theme::new(Palette::Dark));
+        update(&mut next, Message::Chosen(Choice::Theme, "auto".to_owned()));
+        assert_eq!(next.shared.theme.palette, Palette::Dark);
+        // A theme that looks as auto does is passed over, so that every press changes something.
+        let mut sixteen = self::app();
+        update(&mut sixteen, Message::Key(Key::Ctrl('t')));
+        assert_eq!(sixteen.shared.theme.palette, Palette::Dark);
     }
 
     fn app() -> App {

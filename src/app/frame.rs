@@ -111,14 +111,15 @@ pub(crate) fn tabs(app: &App, brush: &mut Brush<'_>) {
         let mark = own.map_or_else(String::new, |mark| " ".repeat(gap) + &mark);
         let pieces = [
             piece(&*key, digit),
-            piece(" ", Meaning::Text),
+            piece(" ".repeat(layout::name_gap(app.layout().tabs).into()), Meaning::Text),
             piece(layout::tab_name(&app.shared.keys, app.layout().tabs, tab, app.screen), name),
             piece(mark, Meaning::Warning),
         ];
         brush.write(area.x, area.y, area.width, &pieces);
         if shown {
             let name = layout::tab_name(&app.shared.keys, app.layout().tabs, tab, app.screen);
-            let underlined = ratatui::layout::Rect { width: cells(&key) + 1 + cells(name), ..area };
+            let gap = layout::name_gap(app.layout().tabs);
+            let underlined = ratatui::layout::Rect { width: cells(&key) + gap + cells(name), ..area };
             brush.shade(underlined, Meaning::Field);
         }
     }

@@ -26,6 +26,11 @@ pub const TERMS: &[(&str, &str)] = &[
     ),
     ("Gen3, Gen4, Gen5", "Generations of PCI Express: 8, 16 and 32 GT/s per lane."),
     ("GT/s", "Gigatransfers per second of one PCIe lane: raw bits, before encoding and packet headers."),
+    (
+        "IOMMU modes",
+        "strict: an address is invalid at once after its I/O; lazy: later, many together (iommu.strict=0), which costs less; pt: drives \
+         use addresses untranslated.",
+    ),
     ("IOPS", "I/Os completed per second."),
     ("iowait", "Time in which a CPU was idle while a task waited for I/O."),
     (

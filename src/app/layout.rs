@@ -146,7 +146,7 @@ pub(super) fn tabs(keys: &KeyNames, area: Rect, shown: ScreenId) -> Vec<(Rect, S
     let mut places = Vec::new();
     for tab in tabs::tabs() {
         let width = cells(&keys.of(tab.id.0))
-            + 1
+            + name_gap(area)
             + cells(tab_name(keys, area, tab, shown))
             + if area.width < MARKS || tab.mark == 0 { 0 } else { tab.mark + mark_gap(tab, area) };
         places.push((Rect::new(x, area.y, width, area.height), tab.id));
@@ -155,24 +155,46 @@ pub(super) fn tabs(keys: &KeyNames, area: Rect, shown: ScreenId) -> Vec<(Rect, S
     places
 }
 
-/// The name of a tab. Where not all names have room the longest of other screens have their initial alone.
+/// Cells between a tab's key and its name: none where the names need them.
+pub(super) const fn name_gap(area: Rect) -> u16 {
+    if area.width < ROOMY { 0 } else { 1 }
+}
+
+/// From this width on all names have room, and the mark of a test that runs.
+const ROOMY: u16 = 71;
+
+/// Shorter names for narrow rows.
+const BRIEF: [(&str, &str); 1] = [("Findings", "Finds")];
+
+/// The name of a tab. Where not all names have room the longest have shorter ones; with longer keys of the user's, an initial.
 pub(super) fn tab_name(keys: &KeyNames, area: Rect, tab: &About, shown: ScreenId) -> &'static str {
     /// Cells for the mark of a test that runs.
     const RUNNING: u16 = 4;
-    let initial = |tab: &About| tab.name.get(..1).unwrap_or(tab.name);
-    let initials: u16 = tabs::tabs().map(|tab| cells(&keys.of(tab.id.0)) + cells(initial(tab)) + 2).sum();
-    let mut room = area.width.saturating_sub(RUNNING + initials);
+    let gaps = name_gap(area) + 1;
+    let wide = |name: fn(&About) -> &'static str| -> u16 {
+        tabs::tabs().map(|tab| cells(&keys.of(tab.id.0)) + cells(name(tab)) + gaps).sum()
+    };
+    let short = if wide(brief) + RUNNING <= area.width { brief } else { initial };
+    let mut room = area.width.saturating_sub(RUNNING + wide(short));
     let mut by_length: Vec<&About> = tabs::tabs().collect();
     by_length.sort_by_key(|tab| (tab.id != tabs::home(shown), cells(tab.name)));
     for one in by_length {
-        let more = cells(one.name) - cells(initial(one));
+        let more = cells(one.name) - cells(short(one));
         let is_whole = more <= room;
         if one.id == tab.id {
-            return if is_whole { one.name } else { initial(tab) };
+            return if is_whole { one.name } else { short(tab) };
         }
         room -= if is_whole { more } else { 0 };
     }
-    initial(tab)
+    short(tab)
+}
+
+fn initial(tab: &About) -> &'static str {
+    tab.name.get(..1).unwrap_or(tab.name)
+}
+
+fn brief(tab: &About) -> &'static str {
+    BRIEF.iter().find(|(name, _)| *name == tab.name).map_or(tab.name, |(_, brief)| brief)
 }
 
 /// Commands that end, make, take back or keep something: on narrow terminals their hints are the last to go.
@@ -253,6 +275,24 @@ mod tests {
                 assert_eq!(places.last().map(|(_, row)| row.name), Some("quit"), "{} {width}", tab.name);
                 assert!(places.windows(2).all(|pair| pair[0].0.right() < pair[1].0.x));
                 assert!(places.iter().all(|(place, _)| place.right() < area.right()));
+            }
+        }
+    }
+
+    #[test]
+    fn no_tab_is_cut_on_the_smallest_terminal() {
+        let keys = commands::key_names();
+        for width in SMALLEST.0..=120 {
+            let area = Rect::new(0, 1, width, 1);
+            for shown in tabs::tabs() {
+                let names: Vec<&str> = tabs::tabs().map(|tab| tab_name(&keys, area, tab, shown.id)).collect();
+                let is_whole = |(name, tab): (&&str, &About)| [tab.name, brief(tab)].contains(name);
+                assert!(names.iter().zip(tabs::tabs()).all(is_whole), "{width}: {names:?}");
+                let places = tabs(&keys, area, shown.id);
+                assert!(
+                    places.iter().all(|(place, _)| place.right() + 3 <= area.right()),
+                    "{width}: {places:?}"
+                );
             }
         }
     }

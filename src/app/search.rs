@@ -39,7 +39,10 @@ impl Search {
         if self.kept.is_empty() || self.field.is_some() {
             return String::new();
         }
-        format!("  find {}: {at} of {all}", self.kept)
+        match all {
+            0 => format!("  find {}: no match (0)", self.kept),
+            _ => format!("  find {}: {at} of {all}", self.kept),
+        }
     }
 }
 

@@ -5,7 +5,7 @@ use std::{collections::VecDeque, time::Duration};
 
 use ratatui::layout::Rect;
 
-use super::{App, Mode, WHY, cpu_panel};
+use super::{App, DYNO, Mode, WHY, cpu_panel};
 use crate::{
     counters::{CpuShares, Memory, Rates},
     screens::widgets::{
@@ -212,7 +212,11 @@ fn table(app: &App, brush: &mut Brush<'_>, inner: Rect, shown: &[&Group]) {
         let shared = &app.shared;
         let text = match shared.mode {
             Mode::Demo(_) if shared.experiments.running().is_some() => {
-                "A demo counts nothing during an experiment."
+                "Experiment: its reads are in the curve."
+            }
+            // There the key runs the workload, as its panels say.
+            Mode::Demo(_) if shared.tests.running().is_none() && app.screen == DYNO => {
+                "No counters until a test runs."
             }
             Mode::Demo(_) if shared.tests.running().is_none() => {
                 "No counters until a test runs: press {pull}"

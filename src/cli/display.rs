@@ -108,6 +108,11 @@ impl DisplayOptions {
     }
 }
 
+/// The theme for this terminal by its environment alone.
+pub(super) fn auto_theme() -> Theme {
+    Theme::new(Palette::of_terminal(&variable))
+}
+
 /// A variable of the environment that is UTF-8.
 pub(super) fn variable(name: &str) -> Option<String> {
     env::var(name).ok()

@@ -71,14 +71,16 @@ impl Account {
             }
             Knee::Beyond { last, before, gain } => {
                 format!(
-                    "No knee up to {}: it still gains {} over {}.",
+                    "Up to {} a larger {} gains: {} over {}.",
                     label(last),
+                    self.plan.experiment.ladder,
                     percent(gain),
                     label(before)
                 )
             }
             Knee::Unknown { last, before } => format!(
-                "The knee is not known: the interval of {} against {} reaches beyond {margin}.",
+                "The {} from which on nothing is gained is not known: the interval of {} against {} reaches beyond {margin}.",
+                self.plan.experiment.ladder,
                 label(last),
                 label(before)
             ),
@@ -144,11 +146,16 @@ mod tests {
         assert!(
             matches!(knee(&[1.0, 2.0, 3.0]), Some(Knee::Beyond { last: 2, before: 1, gain }) if (gain - 0.5).abs() < 0.01)
         );
+        let beyond = account(&[1.0, 2.0, 3.0], 0.0, Metric::Iops, 1);
+        assert_eq!(
+            beyond.knee_sentence().unwrap(),
+            "Up to step 2 a larger queue depth gains: 50 % over step 1."
+        );
         let noisy = account(&[1.0, 2.0, 2.0], 0.1, Metric::Iops, 3);
         assert_eq!(noisy.knee(), Some(Knee::Unknown { last: 2, before: 1 }));
         assert_eq!(
             noisy.knee_sentence().unwrap(),
-            "The knee is not known: the interval of step 2 against step 1 reaches beyond 2.0 %."
+            "The queue depth from which on nothing is gained is not known: the interval of step 2 against step 1 reaches beyond 2.0 %."
         );
     }
 

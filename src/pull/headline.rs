@@ -56,13 +56,22 @@ pub fn of_run(
     let compared = Compared::new(machine, limits, vec![None; run.targets.len()], run);
     let mut headline = Headline::new(&compared, findings, units);
     if let Some(reason) = invalid(&compared) {
-        headline.text.insert_str(compared.figure(units).len(), &format!(", invalid: {reason}"));
+        let behind = compared.figure(units).len() + INVALID.len();
+        headline.text.insert_str(behind, &format!(": {reason}"));
     }
     (headline, compared.drives())
 }
 
+/// Behind a figure that is not the drives' own; the reason stands in the doubts.
+const INVALID: &str = ", invalid";
+
+/// The mark of a run's figure, where it is invalid.
+pub(super) fn mark(compared: &Compared<'_>) -> &'static str {
+    if invalid(compared).is_some() { INVALID } else { "" }
+}
+
 /// The first reason why a run is invalid, and how many others there are. The headline names busy CPUs itself.
-fn invalid(compared: &Compared<'_>) -> Option<String> {
+pub(super) fn invalid(compared: &Compared<'_>) -> Option<String> {
     let is_said = compared.cpu_words().is_some();
     let all = compared.run.targets.iter().flat_map(|target| &target.invalid_because);
     let mut reasons: Vec<&str> = Vec::new();
@@ -80,7 +89,8 @@ impl Headline {
     pub(super) fn new(compared: &Compared<'_>, findings: &[Finding], units: UnitSystem) -> Self {
         let figures = compared.figures(|bytes, _| bytes);
         let lost_to = compared.losses(findings);
-        let mut text = format!("{}.", compared.figure(units));
+        let mark = mark(compared);
+        let mut text = format!("{}{mark}.", compared.figure(units));
         let not_measured = not_measured(findings);
         let is_all = not_measured.is_none();
         for sentence in sentences(compared, &figures, &lost_to, findings, is_all, units) {
@@ -92,8 +102,14 @@ impl Headline {
 
     /// The figure with its share, `53.5 of 71.4 GB/s (75 %).`, and what follows; the figure is empty where there is none.
     pub fn parts(&self) -> (&str, &str) {
-        let end = self.text.find(").").filter(|_| self.figures.is_some()).map_or(0, |end| end + 2);
-        self.text.split_at(end)
+        let ends = [")", INVALID].map(|end| format!("{end}."));
+        let end = ends.iter().filter_map(|end| Some(self.text.find(end)? + end.len())).min();
+        self.text.split_at(end.filter(|_| self.figures.is_some()).unwrap_or(0))
+    }
+
+    /// Whether its figure is marked as invalid.
+    pub fn is_invalid(&self) -> bool {
+        self.parts().0.ends_with(&format!("{INVALID}."))
     }
 
     /// The same, which says behind its figure that marks left drives out.

@@ -4,7 +4,7 @@ use super::{
     Done, Phase, Pull,
     compared::{Compared, DriveResult, Figures, is_small},
     conditions::Condition,
-    headline::{Headline, not_measured},
+    headline::{Headline, mark, not_measured},
     steadiness::{Fall, Steadiness, steadiness},
 };
 use crate::{
@@ -70,7 +70,7 @@ impl Outcome {
         let iops = small.as_ref().map(|small| small.figures(|_, iops| iops));
         let steadiness = large.and_then(|(done, _)| steadiness(&done.seconds));
         let mut lines = Vec::new();
-        lines.extend(small.as_ref().map(|small| random(small, limits, units)));
+        lines.extend(small.as_ref().map(|small| random(small, &pull.why_jobs(), limits, units)));
         if let Some(Latency { p50, p99 }) = latency {
             let time = |ns: u64| Micros(ns as f64 / 1e3).to_string();
             let which = if pull.targets().len() > 1 { ", slowest drive" } else { "" };
@@ -193,8 +193,8 @@ fn alone<'a>(pull: &'a Pull, run: &RunSummary) -> Vec<Option<&'a TargetSummary>>
     run.targets.iter().map(of).collect()
 }
 
-/// `1.75 M of 2.03 M IOPS (86 %) at 4 KiB random, 2 jobs a drive. Limit: ...`.
-fn random(small: &Compared<'_>, limits: &Limits, units: UnitSystem) -> String {
+/// `1.75 M of 2.03 M IOPS (86 %) at 4 KiB random, 2 jobs a drive (why). Limit: ...`.
+fn random(small: &Compared<'_>, why_jobs: &str, limits: &Limits, units: UnitSystem) -> String {
     let jobs = counted(usize::try_from(small.run.workload.jobs).unwrap_or(usize::MAX), "job");
     let figure = small.figure(units);
     let limit = small.greatest_limit().map(|expected| {
@@ -204,7 +204,12 @@ fn random(small: &Compared<'_>, limits: &Limits, units: UnitSystem) -> String {
     });
     let bound = small.cpu_words().or(limit).map_or_else(String::new, |words| format!(" {words}"));
     let published = published(small, limits).map_or_else(String::new, |words| format!(" {words}"));
-    format!("{figure} at 4 KiB random, {jobs} a drive.{bound}{published}")
+    // A comma closes the mark.
+    let mark = match mark(small) {
+        "" => String::new(),
+        mark => format!("{mark},"),
+    };
+    format!("{figure}{mark} at 4 KiB random, {jobs} a drive{why_jobs}.{bound}{published}")
 }
 
 /// `Published: 1.15 M IOPS, reached by a 980 PRO 1TB (Poder 2021); these 10 read 1.14 M each.`; `None` where nothing is

@@ -248,3 +248,39 @@ fn more_reasons_are_counted_and_say_where_they_are() {
     assert!(outcome.doubts[0].ends_with("drives: nvme0n1 and nvme1n1: sparse."), "{:?}", outcome.doubts);
     assert!(outcome.doubts[1].starts_with("2 more reasons like it: "), "{:?}", outcome.doubts);
 }
+
+#[test]
+fn invalid_parts_of_a_pull_are_marked_behind_their_figures() {
+    let machine = machine("laptop");
+    let limits = capacity::limits(&machine);
+    let words = |pull: &Pull| Outcome::new(&machine, &limits, &[], pull, UnitSystem::Decimal);
+    let mut pull = ran(Pull::new(&machine, all(&machine), Series::Guided, None), |_| 1000);
+    let valid = words(&pull);
+    assert!(!valid.words().any(|line| line.contains("invalid")) && !valid.headline.is_invalid());
+    let spoil = |pull: &mut Pull, is: fn(&Phase) -> bool| {
+        for done in pull.done.iter_mut().filter(|done| is(&done.step.phase)) {
+            done.result.as_mut().unwrap().targets[0].invalid_because = vec!["zeros".to_owned()];
+        }
+    };
+    spoil(&mut pull, |phase| *phase == Phase::Random);
+    let small = words(&pull);
+    assert!(
+        !small.headline.is_invalid() && small.lines[0].contains(", invalid, at 4 KiB random"),
+        "{small:?}"
+    );
+    spoil(&mut pull, |phase| *phase == Phase::Together);
+    let large = words(&pull);
+    assert!(large.headline.is_invalid() && large.headline.parts().0.ends_with("%), invalid."), "{large:?}");
+}
+
+#[test]
+fn the_number_of_jobs_has_its_reason() {
+    let machine = machine("threadripper-before");
+    let pull = Pull::new(&machine, all(&machine), Series::Guided, None);
+    let why = |rate: fn(u32) -> u64| ran(pull.clone(), rate).why_jobs();
+    assert_eq!(why(|jobs| u64::from(jobs) * 100_000), " (1: 1.00 M, 2: 2.00 M, 4: 4.00 M IOPS; the most)");
+    assert_eq!(
+        why(|jobs| if jobs == 1 { 400_000 } else { 410_000 }),
+        " (1: 4.00 M, 2: 4.10 M IOPS; fewest within 5 % of the most)"
+    );
+}

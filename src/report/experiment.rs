@@ -102,10 +102,9 @@ pub(crate) fn round(account: &Account) -> String {
             Some(format!("{} {}", arm.label, figure(account.plan.metric, value, UnitSystem::Decimal)))
         })
         .collect();
-    let width = account
-        .widths
-        .last()
-        .map(|width| format!("   ±{}, decides at {}", percent(*width), percent(account.narrow())));
+    let width = account.widths.last().map(|width| {
+        format!("   widest interval ±{}, ±{} decides in any case", percent(*width), percent(account.narrow()))
+    });
     format!("{:>3}  {}{}\n", account.rounds, figures.join(", "), width.unwrap_or_default())
 }
 

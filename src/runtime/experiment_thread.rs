@@ -4,11 +4,11 @@ use std::{sync::Arc, time::Duration};
 
 use super::{clock::Clock, experiment::RunningExperiment, worker::Worker};
 use crate::{
-    experiment::Plan,
-    model::{Metric, TargetSample},
+    experiment::{Account, Phase, Plan},
+    model::{DriveName, Metric, RunSample, TargetSample},
     source::SysRoot,
     tune::SettingsService,
-    ui::experiments::Progress,
+    ui::{experiments::Progress, load::Way},
 };
 
 pub(super) enum Request {
@@ -55,12 +55,24 @@ fn progress(running: &RunningExperiment) -> Progress {
         let sample = sample.as_ref().filter(|sample| !sample.at.is_zero())?;
         Some(sample.targets.iter().map(of).sum::<u64>() as f64 / sample.at.as_secs_f64())
     };
-    let reads = rate(|target| target.bytes);
     let now = match account.plan.metric {
         Metric::Iops => rate(|target| target.ios),
-        Metric::BytesPerSecond => reads,
+        Metric::BytesPerSecond => rate(|target| target.bytes),
         Metric::CpuNsPerIo | Metric::LatencyP99 => None,
     };
     let (started, elapsed) = (running.started, running.elapsed());
-    Progress { account, started, reads: reads.unwrap_or(0.0), now, elapsed }
+    let reads = sample.as_ref().map(|sample| drive_reads(&account, sample)).unwrap_or_default();
+    Progress { account, started, reads, now, elapsed }
+}
+
+/// What the arm in progress reads of each drive, on average since its beginning.
+fn drive_reads(account: &Account, sample: &RunSample) -> Vec<(DriveName, Way)> {
+    let Phase::Running(arm) = account.phase else { return Vec::new() };
+    let seconds = sample.at.as_secs_f64();
+    let targets = account.plan.arms[arm].workload.targets.iter().zip(&sample.targets);
+    let reads = targets.filter(|_| seconds > 0.0).filter_map(|(target, sample)| {
+        let [bytes, requests] = [sample.bytes, sample.ios].map(|count| count as f64 / seconds);
+        Some((target.drive.clone()?, Way { bytes, requests, await_ms: None }))
+    });
+    reads.collect()
 }

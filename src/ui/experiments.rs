@@ -4,8 +4,9 @@ use std::{collections::BTreeSet, time::Duration};
 
 use crate::{
     experiment::{Account, Phase, Plan},
-    model::{ExperimentId, ExperimentRecord, Failed},
+    model::{DriveName, ExperimentId, ExperimentRecord, Failed},
     text::Label,
+    ui::load::Way,
 };
 
 /// Where an experiment stands.
@@ -15,8 +16,8 @@ pub struct Progress {
     pub account: Account,
     /// Unix seconds of its beginning; 0 where time is counted.
     pub started: i64,
-    /// Rate of the run in progress, bytes per second.
-    pub reads: f64,
+    /// What the run in progress reads of each drive.
+    pub reads: Vec<(DriveName, Way)>,
     /// The figure arms are compared by, of the run in progress, where it can be told before its end.
     pub now: Option<f64>,
     /// Time since it began.
@@ -59,7 +60,8 @@ impl Experiments {
     /// Takes an experiment that is about to begin.
     pub fn begin(&mut self, plan: Plan) {
         let account = Account::new(plan);
-        self.shown = Some(Progress { account, started: 0, reads: 0.0, now: None, elapsed: Duration::ZERO });
+        self.shown =
+            Some(Progress { account, started: 0, reads: Vec::new(), now: None, elapsed: Duration::ZERO });
         self.stopping = false;
         self.done_at = None;
     }
@@ -80,6 +82,8 @@ impl Experiments {
         let at = *self.done_at.get_or_insert(self.done.len());
         self.done.truncate(at);
         self.done.push(record.clone());
+        // The newest verdict is in the sheet until it is taken out, as runs are.
+        self.posted.insert(at);
         Some(record)
     }
 

@@ -5,7 +5,10 @@
 
 use std::fmt::{self, Write as _};
 
-use ratatui::buffer::Buffer;
+use ratatui::buffer::{Buffer, Cell};
+
+/// The sign of degrees.
+const DEGREES: char = '°';
 
 /// A set of characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -67,22 +70,22 @@ pub const GLYPHS: &[Glyph] = &[
     glyph('▇', '█', '#', "height 7 of 8"),
     glyph('▌', '│', '|', "left half"),
     glyph('▏', '│', '_', "cursor of a text field"),
-    glyph('▲', '↑', '^', "finding, full place, better"),
-    glyph('▼', '↓', 'v', "link downtrained, worse"),
+    glyph('▲', '↑', 'A', "finding, full place"),
+    glyph('▼', '↓', 'V', "link downtrained, worse"),
     glyph('▽', '≤', 'n', "link limited by its slot"),
     glyph('●', '•', '*', "marked, in progress"),
     glyph('○', 'o', 'o', "partly marked, ignored"),
     glyph('▾', '-', '-', "unfolded row"),
-    glyph('▸', '→', '>', "folded row, moved card"),
+    glyph('▸', '→', '+', "folded row, moved card"),
     glyph('◂', '←', '<', "card that gives way"),
     glyph('›', '»', '>', "cursor of a list"),
     glyph('‹', '«', '<', "more columns on the left"),
-    glyph('✓', '+', '+', "done"),
-    glyph('≈', '≈', '~', "adjusted by the kernel"),
-    glyph('↩', '«', '<', "undone"),
+    glyph('✓', '+', 'Y', "done, better"),
+    glyph('≈', '≈', '=', "adjusted by the kernel"),
+    glyph('↩', '¬', 'u', "undone"),
     glyph('±', '±', '~', "half width of an interval"),
-    glyph('°', '°', ' ', "degrees"),
-    glyph('…', '~', '~', "text that is cut"),
+    glyph('°', '°', ' ', "degrees; ASCII has none, nor its blank"),
+    glyph('…', '~', '$', "text that is cut"),
     glyph('→', '→', '>', "from one value to another"),
     glyph('←', '←', '<', "arrow key"),
     glyph('↑', '↑', '^', "arrow key, more above"),
@@ -158,7 +161,12 @@ impl GlyphSet {
     /// A text with every character translated.
     pub fn text(self, text: &str) -> String {
         let keeps = |c: &char| matches!(c, '\n' | '\t' | '\u{1b}');
-        text.chars().map(|c| if keeps(&c) { c } else { self.translate(c) }).collect()
+        let chars = text.chars().filter(|c| self != Self::Ascii || *c != DEGREES);
+        let mut out: String = chars.map(|c| if keeps(&c) { c } else { self.translate(c) }).collect();
+        if self == Self::Ascii && text.contains(" → ") {
+            out = text.split(" → ").map(|part| self.text(part)).collect::<Vec<_>>().join(" -> ");
+        }
+        out
     }
 
     /// Keys as a set without arrows names them: `↑↓` is `Up Dn`, since `^v` reads as Ctrl-V and `<` and `>` are keys themselves.
@@ -189,6 +197,10 @@ impl GlyphSet {
         if self == Self::Braille {
             return;
         }
+        if self == Self::Ascii {
+            let width = usize::from(buffer.area.width).max(1);
+            buffer.content.chunks_mut(width).for_each(without_marks);
+        }
         for cell in &mut buffer.content {
             if cell.symbol().bytes().all(|byte| (b' '..=b'~').contains(&byte)) {
                 continue;
@@ -203,6 +215,32 @@ impl fmt::Display for GlyphSet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let word = Self::ALL.iter().find(|(set, _)| set == self).map_or("", |(_, word)| word);
         f.pad(word)
+    }
+}
+
+/// A row for ASCII: `52 °C` is `52 C`, and ` → ` is `-> `, since `>` alone is the cursor of a list.
+fn without_marks(row: &mut [Cell]) {
+    let mut at = 0;
+    while at < row.len() {
+        match row[at].symbol() {
+            "°" => {
+                row[at].set_char(' ');
+                // What follows closes up, as far as its column goes.
+                let ends = |at: &usize| {
+                    let is_blank = |at: usize| row.get(at).is_none_or(|cell| cell.symbol() == " ");
+                    is_blank(*at) && is_blank(*at + 1) || "│┐┘┤".contains(row[*at].symbol())
+                };
+                let end = (at + 1..row.len()).find(ends).unwrap_or(row.len());
+                row[at..end].rotate_left(1);
+            }
+            // Not where it begins a line or a column.
+            "→" if at > 1 && row[at - 1].symbol() == " " && ![" ", "│"].contains(&row[at - 2].symbol()) =>
+            {
+                row[at - 1].set_char('-');
+            }
+            _ => {}
+        }
+        at += 1;
     }
 }
 
@@ -337,6 +375,59 @@ mod tests {
         for term in ["vt100", "vt220", "ansi", ""] {
             assert_eq!(set(term, &utf8), GlyphSet::Ascii, "{term}");
         }
+    }
+
+    #[test]
+    fn in_ascii_a_sign_of_a_screen_has_one_meaning() {
+        // A screen with one of a pair has not the other: the cursor of a list and columns are on no slot, a moved card on slots alone.
+        const APART: [&str; 2] = ["‹◂", "›→"];
+        // Frames, curves and shades are pictures; arrows of keys are words (`keys`), those of lists stand before a count.
+        let is_picture = |meaning: &str| {
+            [
+                "line",
+                "corner",
+                "branch",
+                "joint",
+                "axis",
+                "interval",
+                "bar",
+                "cell",
+                "shade",
+                "height",
+                "half",
+                "limit",
+                "cursor of a text",
+                "arrow key",
+            ]
+            .iter()
+            .any(|word| meaning.contains(word))
+        };
+        let signs: Vec<&Glyph> = GLYPHS.iter().filter(|one| !is_picture(one.meaning)).collect();
+        for (at, one) in signs.iter().enumerate() {
+            for other in &signs[at + 1..] {
+                let is_apart =
+                    APART.iter().any(|pair| pair.contains(one.braille) && pair.contains(other.braille));
+                assert!(one.ascii != other.ascii || is_apart, "{one:?} {other:?}");
+            }
+        }
+        for (mark, arrow) in [('▲', '↑'), ('▼', '↓')] {
+            assert_ne!(GlyphSet::Ascii.translate(mark), GlyphSet::Ascii.translate(arrow));
+        }
+    }
+
+    #[test]
+    fn in_ascii_degrees_leave_no_hole_and_an_arrow_is_no_cursor() {
+        let shown = |text: &str| {
+            let mut buffer = Buffer::empty(Rect::new(0, 0, 30, 1));
+            buffer.set_string(0, 0, text, ratatui::style::Style::new());
+            GlyphSet::Ascii.apply(&mut buffer);
+            buffer.content.iter().map(Cell::symbol).collect::<String>().trim_end().to_owned()
+        };
+        assert_eq!(shown("temp 46 °C, max 82 °C  │ next"), "temp 46 C, max 82 C    | next");
+        assert_eq!(shown("│ 52 °C│"), "| 52 C |");
+        assert_eq!(shown("› none → kyber"), "> none-> kyber");
+        assert_eq!(shown("│ → opens"), "| > opens");
+        assert_eq!(GlyphSet::Ascii.text("46 °C, none → kyber"), "46 C, none -> kyber");
     }
 
     #[test]

@@ -191,6 +191,17 @@ impl Load {
         }
     }
 
+    /// Takes what an experiment in a demo reads, which neither a test nor a kernel counts.
+    pub fn take_experiment(&mut self, drives: &[(DriveName, Way)], at: Duration) {
+        self.source = LoadSource::Counters;
+        self.at = at;
+        self.counted.clear();
+        for (drive, way) in drives {
+            let known = self.counted.entry(drive.clone()).or_default();
+            known.read = known.read.plus(*way);
+        }
+    }
+
     /// The test ended; `is_live` when the kernel's counters go on.
     pub fn end_test(&mut self, at: Duration, is_live: bool) {
         self.tested.clear();

@@ -151,7 +151,7 @@ pub(super) fn past(state: &Dyno, shared: &Shared, panel: Rect, brush: &mut Brush
         [piece("tests", Meaning::Heading), piece(format!("  {}", shared.tests.all.len()), Meaning::Quiet)];
     let inner = brush.panel(panel, &title, &[]);
     if shared.tests.all.is_empty() {
-        let words = if shared.can_test() { "none yet: {run} runs one" } else { "none: not testable" };
+        let words = if shared.can_test() { "none yet" } else { "none: not testable" };
         brush.lines(inner, &paragraph(&shared.keys.fill(words), Meaning::Quiet, inner.width), 0);
         return;
     }

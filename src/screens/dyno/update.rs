@@ -183,8 +183,14 @@ impl Screen for Dyno {
         Some(compared::over(shared, &compared::pair(&shared.tests, self.back)?, width))
     }
 
-    fn over_key(&mut self, _key: Key, command: Option<&str>, _shared: &Shared) -> Option<Asks> {
-        matches!(command?, "back" | "compare" | "quit").then(|| vec![Ask::Close])
+    fn over_key(&mut self, _key: Key, command: Option<&str>, shared: &Shared) -> Option<Asks> {
+        match command? {
+            "back" | "compare" | "quit" => Some(vec![Ask::Close]),
+            // The text names them: it then compares another pair.
+            "older run" => Some(self.step_pair(1, shared)),
+            "newer run" => Some(self.step_pair(-1, shared)),
+            _ => None,
+        }
     }
 
     fn field(&mut self) -> Option<&mut TextField> {
@@ -344,6 +350,17 @@ impl Dyno {
     pub(super) fn step_history(&mut self, step: isize, shared: &Shared) -> Asks {
         let last = shared.tests.all.len().saturating_sub(1);
         self.show_run(self.back.saturating_add_signed(step).min(last));
+        Asks::new()
+    }
+
+    /// The same to the next test that can be compared with another one.
+    fn step_pair(&mut self, step: isize, shared: &Shared) -> Asks {
+        let places =
+            std::iter::successors(self.back.checked_add_signed(step), |at| at.checked_add_signed(step));
+        let mut places = places.take_while(|at| *at < shared.tests.all.len());
+        if let Some(at) = places.find(|at| compared::pair(&shared.tests, *at).is_some()) {
+            self.show_run(at);
+        }
         Asks::new()
     }
 }

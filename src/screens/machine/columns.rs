@@ -175,7 +175,7 @@ pub(super) const COLUMNS: &[Column] = &[
     Column {
         name: "read",
         heading: "read",
-        help: "GB/s read (GiB/s after {units})",
+        help: "GB/s read (GiB/s after {units}); small rates with M for MB/s or k for kB/s",
         width: |_| 4,
         from: 0,
         is_counted: true,
@@ -185,7 +185,7 @@ pub(super) const COLUMNS: &[Column] = &[
     Column {
         name: "write",
         heading: "write",
-        help: "GB/s written (GiB/s after {units})",
+        help: "GB/s written (GiB/s after {units}); small rates with M for MB/s or k for kB/s",
         width: |_| 5,
         from: 0,
         is_counted: true,

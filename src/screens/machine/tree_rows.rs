@@ -18,7 +18,7 @@ use crate::{
         findings,
         paint::{Brush, Piece, cells, cut, fit, piece, write_fitting},
         scroll::{self, out_of_sight},
-        words::short_name,
+        words::{is_small, short_name},
     },
     ui::{Shared, theme::Meaning},
     units::counted,
@@ -94,6 +94,19 @@ pub(super) fn draw(state: &Tree, shared: &Shared, areas: &Areas, brush: &mut Bru
     }
 }
 
+/// The unit of the rows' figures; where one has a smaller unit's letter behind it, what the letter stands for.
+fn unit(state: &Tree, shared: &Shared, room: u16) -> String {
+    let unit = shared.units.giga_per_second();
+    let names: Vec<DriveName> = shared.machine.drives.iter().map(|drive| drive.name.clone()).collect();
+    let flows = names.iter().filter_map(|name| shared.load.drive(name));
+    let is_small =
+        flows.flat_map(|flow| [flow.read.bytes, flow.write.bytes]).any(|bytes| is_small(shared.units, bytes));
+    let letters = unit.replacen('G', "M", 1);
+    let letters = format!("{unit}; M {letters}, k {}", letters.replacen('M', "k", 1));
+    let has_room = cells(&letters) + 30 <= room && state.find.is_none() && !state.is_kept;
+    if is_small && has_room { letters } else { unit.to_owned() }
+}
+
 fn title(state: &Tree, shared: &Shared, room: u16) -> Vec<Piece> {
     let order = state.order();
     let what = match order {
@@ -103,7 +116,7 @@ fn title(state: &Tree, shared: &Shared, room: u16) -> Vec<Piece> {
         _ => format!("All drives and devices {}", order.name()),
     };
     let mut pieces = vec![piece(what, Meaning::Heading)];
-    pieces.push(piece(format!("  {}", shared.units.giga_per_second()), Meaning::Quiet));
+    pieces.push(piece(format!("  {}", unit(state, shared, room)), Meaning::Quiet));
     if state.is_kept && state.find.is_none() {
         let (at, all) = state.matches;
         let place = if at > 0 { format!("{at} of {all}") } else { format!("{all} found") };

@@ -146,8 +146,11 @@ fn progress(shared: &Shared, left: Duration, width: u16) -> Vec<Vec<Piece>> {
 fn headline(outcome: &Outcome, width: u16) -> Vec<Vec<Piece>> {
     let (figure, rest) = outcome.headline.parts();
     let is_limited = !outcome.headline.lost_to.is_empty();
-    let meaning =
-        outcome.headline.share().map_or(Meaning::Figure, |share| bar_meaning(share, is_limited, false));
+    let of_share = |share| bar_meaning(share, is_limited, false);
+    let meaning = match outcome.headline.share() {
+        _ if outcome.headline.is_invalid() => Meaning::Warning,
+        share => share.map_or(Meaning::Figure, of_share),
+    };
     let mut lines = paragraph(figure, meaning, width);
     if figure.is_empty() {
         lines.clear();

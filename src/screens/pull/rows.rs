@@ -11,7 +11,7 @@ use crate::{
     screens::widgets::{
         paint::{Brush, cells, fit, piece},
         scroll::{self, out_of_sight},
-        words::{bar_meaning, giga, rate},
+        words::{bar_meaning, giga_before_unit, rate},
     },
     ui::{Shared, theme::Meaning},
     units::{UnitSystem, count},
@@ -131,7 +131,7 @@ impl Row {
                 format!("{now} of {at_most}{} IOPS", count(potential.iops))
             }
             (Some(potential), false) => {
-                let now = measured(&|bytes, _| giga(units, bytes));
+                let now = measured(&|bytes, _| giga_before_unit(units, bytes));
                 format!("{now} of {at_most}{}", rate(units, potential.bytes_per_second.0))
             }
             (None, true) => measured(&|_, iops| format!("{} IOPS", count(iops))),

@@ -62,7 +62,10 @@ fn preview(sheet: &Sheet, areas: &Areas, brush: &mut Brush<'_>) {
     // A blank at each end of both, and the rule between them.
     let room = areas.preview.width.saturating_sub(width(&title) + 8);
     let notes = [format!("{size}  {lines}"), lines];
-    let note = notes.iter().find(|note| cells(note) <= room);
+    // Without a box the mark of hidden lines, with its key, stands in the rule of the title.
+    let hidden = out_of_sight(first, sheet.lines.len(), area.height);
+    let has_mark = hidden != (0, 0) && !brush.boxed;
+    let note = notes.iter().find(|note| cells(note) <= room && !has_mark);
     let note: Vec<_> = note.map(|note| piece(note, Meaning::Quiet)).into_iter().collect();
     brush.panel(areas.preview, &title, &note);
     let inside = sheet.lines.iter().take(first).filter(|line| is_fence(line)).count() % 2 == 1;
@@ -72,14 +75,7 @@ fn preview(sheet: &Sheet, areas: &Areas, brush: &mut Brush<'_>) {
         brush.write(area.x, y, area.width, &styled(line, in_box, fence));
         in_box ^= fence;
     }
-    if note.is_empty() {
-        scroll::mark(
-            brush,
-            areas.preview,
-            scroll::PAGES,
-            out_of_sight(first, sheet.lines.len(), area.height),
-        );
-    }
+    scroll::mark(brush, areas.preview, scroll::PAGES, hidden);
 }
 
 /// Whether a line begins or ends a box.

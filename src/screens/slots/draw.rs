@@ -118,12 +118,16 @@ const BEST: &str = "Press {best move} for the best move or {slower slot} for a s
 /// How to begin.
 fn guide(state: &Slots, shared: &Shared, brush: &mut Brush<'_>, area: Rect) {
     let lines: &[_] = if state.is_carrying() {
+        let drops = match (state.is_on_picked(), state.is_alone()) {
+            (false, _) => "{move card} drops it there.",
+            (true, false) => "{move card} drops it there; here it selects this drive alone.",
+            (true, true) => "{move card} drops it there; here it puts the card back.",
+        };
+        let keys = "{slower slot} and {faster slot} change the slot's generation. {back} cancels.";
         &[
             ("Go to its new place: a root complex, a slot, or a card to swap with.", Meaning::Text),
-            (
-                "{move card} drops it there; on the card itself {move card} selects this drive alone. {slower slot} and {faster slot} change the slot's generation. {back} cancels.",
-                Meaning::Quiet,
-            ),
+            (drops, Meaning::Quiet),
+            (keys, Meaning::Quiet),
         ]
     } else {
         &[

@@ -34,14 +34,18 @@ pub(super) const ABOUT: About = About {
     marks: &[
         ("▸ ●", Meaning::Marked, "the moved card: where it is, where it would be"),
         ("◂", Meaning::Warning, "the card that swaps places with it"),
-        ("4.92", Meaning::Figure, "a drive's rate with all drives busy, of its path's limit"),
+        (
+            "4.92",
+            Meaning::Figure,
+            "rate with all drives busy, of the drive's potential or the root complex's limit",
+        ),
         ("7.14", Meaning::Good, "more than before; in the color of problems, less"),
     ],
 };
 
 #[rustfmt::skip]
 pub(super) const COMMANDS: &[Command<Run<Slots>>] = &[
-    command(390, &[Char(' ')], "move card", "move card", "Select this row's card to move; again: this drive alone; again: cancel", |slots, shared| slots.user_step(shared, Slots::pick_up)),
+    command(390, &[Char(' ')], "move card", "move card", "Select this row's card to move; on it again: of several drives one alone, else put back", |slots, shared| slots.user_step(shared, Slots::pick_up)),
     command(400, &[Key::Enter], "drop here", "drop here", "Move the card into this slot, or below this root complex", |slots, shared| slots.user_step(shared, Slots::put_down)),
     pair("+ -", command(410, &[Char('-')], "slot speed", "slower slot", "Try a slot one PCIe generation slower for the card", |slots, shared| slots.user_step(shared, |slots, shared| slots.slot_speed(-1, shared)))),
     command(420, &[Char('+'), Char('=')], "", "faster slot", "Try a slot one PCIe generation faster for the card", |slots, shared| slots.user_step(shared, |slots, shared| slots.slot_speed(1, shared))),

@@ -155,7 +155,7 @@ impl Screen for Slots {
 
 impl Slots {
     /// Whether one function is in the hand, without others of its card.
-    fn is_alone(&self) -> bool {
+    pub(super) fn is_alone(&self) -> bool {
         self.picked.as_ref().is_some_and(|picked| picked.functions.len() == 1)
     }
 

@@ -22,10 +22,37 @@ use crate::{
 
 pub(super) fn draw(tune: &Tune, shared: &Shared, area: Rect, brush: &mut Brush<'_>) {
     let areas = Areas::new(shared, area);
+    if shared.settings.matrix.devices.is_empty() {
+        let inner = brush.panel(area, &heading(shared), &[]);
+        brush.lines(inner, &paragraph(&shared.keys.fill(why_nothing(shared)), Meaning::Text, inner.width), 0);
+        return;
+    }
     matrix(tune, shared, &areas, brush);
     setting(tune, shared, areas.setting, brush);
     staged(tune, shared, areas.staged, brush);
     settings_of::draw(tune, shared, areas.all, brush);
+}
+
+/// Why nothing can be set here, and what helps: an opened text, or no device with settings.
+pub(super) fn why_nothing(shared: &Shared) -> &'static str {
+    let settings = &shared.settings;
+    let (rows, columns) = (settings.matrix.devices.len(), settings.matrix.columns.len());
+    let has_value =
+        |row| (0..columns).any(|at| settings.cell_at(row, at).is_some_and(|cell| cell.value.is_some()));
+    match (shared.machine.pasted.is_some(), rows) {
+        (false, _) => "This machine has no drives, and so no settings of drives.",
+        (true, 0) => {
+            "The text has no drives: nothing can be tuned here. {open} opens another one: `lspci -vv` and `lsblk -t` of a machine with \
+             drives, in one text."
+        }
+        (true, _) if (0..rows).any(has_value) => {
+            "An opened text is only shown: nothing can be tuned here. The text lacks the values marked ?."
+        }
+        (true, _) => {
+            "The text has no values of settings: nothing can be tuned here. `lsblk -t` in the same text has scheduler, readahead and \
+             requests."
+        }
+    }
 }
 
 fn matrix(tune: &Tune, shared: &Shared, areas: &Areas, brush: &mut Brush<'_>) {
@@ -293,11 +320,7 @@ pub(super) fn changes(shared: &Shared, room: u16) -> Vec<Vec<Piece>> {
         lines.push(key_hints(&shared.keys, &[("undo all", &text)]));
     }
     if lines.is_empty() && shared.machine.pasted.is_some() {
-        return paragraph(
-            "A text has no values of settings: nothing can be tuned here.",
-            Meaning::Quiet,
-            room,
-        );
+        return paragraph(&shared.keys.fill(why_nothing(shared)), Meaning::Quiet, room);
     }
     if lines.is_empty() {
         let texts = [

@@ -23,9 +23,6 @@ use crate::{
     },
 };
 
-/// What a text answers to a key that would change a value.
-const NO_VALUES: &str = "A text has no values of settings: nothing can be tuned here";
-
 const TUNE: ScreenId = super::ABOUT.id;
 
 impl Screen for Tune {
@@ -280,7 +277,7 @@ impl Tune {
     /// Goes to the next or previous choice of the cell.
     pub(super) fn choose(&mut self, step: isize, shared: &Shared) -> Asks {
         if shared.machine.pasted.is_some() {
-            return vec![tell(NO_VALUES)];
+            return vec![tell(draw::why_nothing(shared))];
         }
         match self.choice(shared, step) {
             Some(value) if self.text(shared).is_some_and(|now| now == value) => {
@@ -327,7 +324,7 @@ impl Tune {
     /// Opens the cell for text.
     pub(super) fn open(&mut self, shared: &Shared) -> Asks {
         if shared.machine.pasted.is_some() {
-            return vec![tell(NO_VALUES)];
+            return vec![tell(draw::why_nothing(shared))];
         }
         match self.text(shared) {
             Some(text) => self.edit = Some(TextField::new(text)),

@@ -3,6 +3,7 @@
 use super::Entry;
 use crate::{
     experiment::Plan,
+    findings,
     model::{Metric, SettingId},
     screens::widgets::paint::{Piece, hanging, label},
     tune::Device,
@@ -112,9 +113,15 @@ fn verdicts(lines: &mut Lines, entry: &Entry, plan: Option<&Plan>, width: u16) {
             field(lines, label, &text, Meaning::Quiet, width);
         }
     }
-    if !row.proves.is_empty() {
-        field(lines, "settles", &row.proves.join(", "), Meaning::Quiet, width);
+    let answers: Vec<String> = row.proves.iter().map(|id| finding(id)).collect();
+    if !answers.is_empty() {
+        field(lines, "findings", &format!("it tests: {}", answers.join("; ")), Meaning::Quiet, width);
     }
+}
+
+/// A finding by its title, with the name that `iodyno check --explain` takes.
+fn finding(id: &str) -> String {
+    findings::row(id).map_or_else(|| id.to_owned(), |row| format!("{} ({id})", row.title))
 }
 
 /// Adds a labelled text.

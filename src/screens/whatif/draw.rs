@@ -103,10 +103,23 @@ fn detail(state: &WhatIf, shared: &Shared, panel: Rect, brush: &mut Brush<'_>) {
     open_arm(state, brush, inner);
 }
 
-/// The arm of `own` that is being written, on the last row of the panel.
+/// What an arm may be: settings of the drives and options of the workload.
+const EXAMPLES: [&str; 3] = [
+    "settings and options, such as: scheduler=none bs=4k iodepth=64; filename=FILE reads a file",
+    "such as: scheduler=none bs=4k iodepth=64 filename=FILE",
+    "such as: scheduler=none bs=4k",
+];
+
+/// The arm of `own` that is being written, on the last row of the panel, with an example above it.
 fn open_arm(state: &WhatIf, brush: &mut Brush<'_>, inner: Rect) {
     let Some((arm, input)) = &state.edit else { return };
     let y = inner.bottom().saturating_sub(1);
+    let example = EXAMPLES.iter().find(|text| cells(text) <= inner.width).unwrap_or(&EXAMPLES[2]);
+    if inner.height > 1 {
+        let blank = " ".repeat(inner.width.into());
+        brush.text(inner.x, y - 1, inner.width, &blank, Meaning::Text);
+        brush.text(inner.x, y - 1, inner.width, example, Meaning::Quiet);
+    }
     let letter = if *arm == 0 { "A" } else { "B" };
     let pieces =
         [piece(format!("{letter}  "), Meaning::Key), open_field(input, inner.width.saturating_sub(3))];

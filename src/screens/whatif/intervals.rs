@@ -8,9 +8,10 @@ use crate::{
         Account,
         verdict::{base, change, percent},
     },
+    model::{Effect, Verdict},
     screens::widgets::{
         graph::share_of,
-        paint::{Brush, cells, fit, piece},
+        paint::{Brush, cells, fit, piece, width},
     },
     ui::theme::Meaning,
 };
@@ -119,6 +120,26 @@ fn scale(brush: &mut Brush<'_>, account: &Account, axis: &Axis, y: u16) {
     }
 }
 
+/// What a verdict still needs, or why all comparisons are decided; the longest words first.
+fn threshold(account: &Account) -> [String; 2] {
+    let (margin, narrow) = (percent(account.plan.terms.margin), percent(account.narrow()));
+    if !account.is_decided() {
+        return [
+            format!("needs a difference of {margin}, or an interval of ±{narrow}"),
+            format!("needs {margin}, or ±{narrow}"),
+        ];
+    }
+    let is_difference =
+        |effect: &Effect| matches!(effect.verdict, Verdict::Faster | Verdict::Slower | Verdict::Invalid);
+    let [all, none] = [true, false].map(|is| account.effects.iter().all(|one| is_difference(one) == is));
+    let why = match (all, none) {
+        (true, _) => format!("at least {margin}, and its interval excludes 0 %"),
+        (_, true) => format!("within {margin} of no difference"),
+        _ => format!("each differs by {margin} or more, or by less"),
+    };
+    [format!("decided: {why}"), format!("decided at {margin}")]
+}
+
 /// How the widest interval shrank, round by round, and how narrow it must be.
 fn shrinking(brush: &mut Brush<'_>, account: &Account, area: Rect) {
     let mut line = vec![piece(format!("{:<wide$}", "widest", wide = usize::from(LABEL)), Meaning::Quiet)];
@@ -133,6 +154,9 @@ fn shrinking(brush: &mut Brush<'_>, account: &Account, area: Rect) {
         line.push(piece(format!("±{}", percent(*width)), meaning));
         line.push(piece(if last { "" } else { " → " }, Meaning::Lines));
     }
-    line.push(piece(format!("   decides at ±{}", percent(account.narrow())), Meaning::Quiet));
+    let room = area.width.saturating_sub(width(&line) + 3);
+    let threshold = threshold(account);
+    let words = threshold.iter().find(|words| cells(words) <= room);
+    line.extend(words.map(|words| piece(format!("   {words}"), Meaning::Quiet)));
     brush.write(area.x, area.y, area.width, &line);
 }

@@ -48,7 +48,7 @@ fn lines(shared: &Shared, shown: &Progress, width: u16) -> Vec<Vec<Piece>> {
     for effect in account.effects.iter().filter(is_said) {
         let (_, meaning) = word(effect.verdict);
         let mark = match effect.verdict {
-            Verdict::Faster => "▲ ",
+            Verdict::Faster => "✓ ",
             Verdict::Slower => "▼ ",
             Verdict::NoDifference | Verdict::SmallerThanMargin => "= ",
             Verdict::Inconclusive => "? ",

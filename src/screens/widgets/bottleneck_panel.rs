@@ -5,7 +5,7 @@ use ratatui::layout::Rect;
 use super::{
     paint::{Brush, Piece, cells, cut, hanging, inner, paragraph, piece, width},
     scroll::{self, Ways},
-    words::{basis, giga, place, rate},
+    words::{basis, giga_before_unit, place, rate},
 };
 use crate::{
     capacity::bottleneck::{Bottleneck, Direction},
@@ -92,7 +92,7 @@ pub fn expectations(shared: &Shared, test: &Test, width: u16) -> Vec<Vec<Piece>>
     }
     groups.sort_by_key(|(_, targets)| std::cmp::Reverse(targets.len()));
     let lines = merged(test, groups).into_iter().flat_map(|(because, targets)| {
-        let reads = giga(shared.units, sum(&targets, |index| test.reads(index)));
+        let reads = giga_before_unit(shared.units, sum(&targets, |index| test.reads(index)));
         let expected = rate(shared.units, sum(&targets, |index| test.expected_of(index)));
         // A reason may name the port of one drive.
         let named = test.expected[targets[0]].as_ref().map(|expected| &expected.because);
@@ -150,12 +150,12 @@ fn sentence(shared: &Shared, found: &Bottleneck, width: u16) -> Vec<Vec<Piece>> 
         Some(load) => match found.direction {
             Direction::Read => format!(
                 "{place} is full: {} of {limit}. {cost} lost: its {drives} could read {possible}.",
-                giga(units, load)
+                giga_before_unit(units, load)
             ),
             // What a drive could write is not known: its links bound it.
             Direction::Write => format!(
                 "{place} is full: {} of {limit} written. The links of its {drives} carry {possible}.",
-                giga(units, load)
+                giga_before_unit(units, load)
             ),
         },
         None => format!(

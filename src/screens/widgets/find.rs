@@ -48,7 +48,7 @@ fn painted(line: Vec<Piece>, wanted: &[char]) -> (Vec<Piece>, bool) {
 pub fn field_hints(input: &TextField, (at, all): (usize, usize)) -> Vec<Piece> {
     let count = match (input.value().is_empty(), all) {
         (true, _) => String::new(),
-        (_, 0) => "no match   ".to_owned(),
+        (_, 0) => "no match (0)   ".to_owned(),
         _ => format!("{at} of {all}   "),
     };
     let mut pieces = vec![

@@ -33,7 +33,7 @@ pub fn giga_before_unit(units: UnitSystem, bytes_per_second: f64) -> String {
 }
 
 /// Whether a rate that is not zero would hardly show in GB/s.
-fn is_small(units: UnitSystem, bytes_per_second: f64) -> bool {
+pub fn is_small(units: UnitSystem, bytes_per_second: f64) -> bool {
     let giga = units.in_giga(BytesPerSecond(bytes_per_second));
     giga < 0.00995 && giga * units.giga().cbrt().powi(2) >= 0.5
 }
