@@ -1,6 +1,6 @@
 """Captures of guests, with what others said in the same guest beside them, for tests that run without a guest.
 
-Here: which, and how they are made. Not here: what they have to say (`tests/lspci.rs`, `tests/captures.rs`).
+Here: which, and how they are made. Not here: what they have to say (`tests/texts/lspci.rs`, `tests/commands/captures.rs`).
 """
 
 from pathlib import Path

@@ -1,0 +1,30 @@
+//! The screens, driven by keys over demos, captures and texts: no terminal, no device.
+#![expect(clippy::unwrap_used, reason = "a test ends where something is not there")]
+
+#[path = "../common/program.rs"]
+mod program;
+#[path = "../common/screen.rs"]
+mod screen;
+#[path = "../common/wheel.rs"]
+mod wheel;
+
+mod at_rest;
+mod fields;
+mod footers;
+mod glyphs;
+mod hesitations;
+mod journeys;
+mod learning;
+mod mouse;
+mod on_screen;
+mod opening;
+mod own_keys;
+mod pictures;
+mod plain_words;
+mod pull;
+mod questions;
+mod rebind;
+mod slots;
+mod verdicts;
+mod whatif;
+mod widths;

@@ -1,0 +1,199 @@
+//! Questions and explanations: quitting with staged values, the palette over all screens, the order of the help.
+
+use std::time::Duration;
+
+use crate::screen::{open, press, shown};
+use iodyno::{app::ScreenId, runtime::headless::Headless, source::origin::Origin};
+
+#[test]
+fn quitting_asks_about_staged_values() {
+    let mut headless = open("threadripper-before", (120, 40));
+    press(&mut headless, "3l+q");
+    assert!(shown(&headless).contains("1 write staged and not applied"), "{}", shown(&headless));
+    press(&mut headless, "<Esc>");
+    assert!(!headless.has_left());
+    press(&mut headless, "qa");
+    assert!(shown(&headless).contains("1 write to make"), "{}", shown(&headless));
+    press(&mut headless, "<Esc>qd");
+    assert!(headless.has_left());
+}
+
+#[test]
+fn quitting_with_staged_and_changed_settings_asks_about_both() {
+    for (columns, rows) in [(60, 20), (80, 24), (120, 40)] {
+        let mut headless = open("threadripper-before", (columns, rows));
+        press(&mut headless, "3l+a<Enter>j+q");
+        let picture = shown(&headless);
+        for words in [
+            "1 write staged, 1 setting changed",
+            "drop the staged writes, undo the changed",
+            "drop the staged writes, keep the changed",
+            "boot, quit",
+            "as k, and print udev rules that would set them",
+            "Staged and not applied",
+            "Changed by this run",
+        ] {
+            assert!(picture.contains(words), "{words}: {picture}");
+        }
+        assert!(picture.contains("Esc cancel") && !picture.contains("Esc closes"), "{picture}");
+        press(&mut headless, "q");
+        assert!(!headless.has_left(), "a second q drops nothing");
+        press(&mut headless, "qd");
+        assert!(!headless.has_left() && headless.app.shared.settings.staged.len() == 1);
+        press(&mut headless, "u");
+        assert!(headless.has_left());
+        assert!(headless.app.shared.settings.staged.is_empty() && headless.app.shared.standing() == 0);
+    }
+}
+
+/// Every question before leaving, by the keys that raise it and seconds before the last of them.
+const QUESTIONS: &[(&str, u64)] =
+    &[("4r", 1), ("r", 2), ("5<Enter>", 2), ("3l+", 0), ("3l+a<Enter>", 0), ("3l+a<Enter>j+", 0)];
+
+#[test]
+fn neither_a_second_q_nor_enter_leaves_or_loses_anything() {
+    let lost = |headless: &Headless| {
+        let shared = &headless.app.shared;
+        let runs = shared.tests.running().is_some() || shared.experiments.running().is_some();
+        (headless.has_left(), runs, shared.settings.staged.len(), shared.standing())
+    };
+    for size in [(60, 20), (80, 24), (120, 40)] {
+        for (keys, seconds) in QUESTIONS {
+            let mut headless = open("threadripper-before", size);
+            press(&mut headless, keys);
+            headless.wait(Duration::from_secs(*seconds));
+            let before = lost(&headless);
+            for answer in ["qqq", "q<Enter>", "qq<Enter>"] {
+                press(&mut headless, answer);
+                assert_eq!(lost(&headless), before, "{keys} {answer}: {}", shown(&headless));
+                press(&mut headless, "<Esc>");
+            }
+            press(&mut headless, "q");
+            let picture = shown(&headless);
+            assert!(picture.contains("or Enter") || picture.contains("Enter review"), "{keys}: {picture}");
+        }
+    }
+}
+
+#[test]
+fn enter_in_the_review_of_a_machine_that_is_not_here_leaves_nothing() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/lab-desktop.capture");
+    let mut headless = Headless::open(&Origin::Capture(path.into()), (80, 24)).expect("it opens");
+    press(&mut headless, "3l+a");
+    assert!(shown(&headless).contains("p     quit, and print them"), "{}", shown(&headless));
+    press(&mut headless, "<Enter>");
+    assert!(!headless.has_left() && headless.app.shared.settings.staged.len() == 1);
+    press(&mut headless, "ap");
+    assert!(
+        headless.has_left() && headless.last_words().contains("read_ahead_kb"),
+        "{}",
+        headless.last_words()
+    );
+}
+
+#[test]
+fn a_question_at_the_smallest_size_loses_no_word() {
+    let mut headless = open("threadripper-before", (60, 20));
+    press(&mut headless, "3l+a");
+    let picture = shown(&headless);
+    for words in ["Enter write them, in this order", "Esc   cancel: nothing is written"] {
+        assert!(picture.contains(words), "{words}: {picture}");
+    }
+    press(&mut headless, "<Enter>q");
+    let picture = shown(&headless);
+    for words in
+        ["udev rules that would set them", "restore the values before iodyno, then", "Esc   or Enter"]
+    {
+        assert!(picture.contains(words), "{words}: {picture}");
+    }
+}
+
+#[test]
+fn the_footer_of_a_question_has_its_keys_and_no_others() {
+    let mut headless = open("threadripper-before", (120, 40));
+    for (keys, has, leave) in [
+        ("3l+a", "Enter write  Esc cancel", "<Esc>"),
+        ("q", "Enter review  d drop, quit  Esc cancel", "<Esc>"),
+        ("a<Enter>E", "w save  y copy  Esc close", "<Esc>"),
+        ("q", "u undo  k keep  e print rules  Esc cancel", "<Esc>"),
+        (":", "↑↓ select  Enter run  Esc cancel", "<Esc>"),
+        ("?", "↑↓ scroll  / find  ? glossary  Esc close", "<Esc>"),
+        ("4rq", "y stop it and quit  Esc or Enter: go on", "<Esc>"),
+    ] {
+        press(&mut headless, keys);
+        let footer = shown(&headless).lines().last().expect("a row").trim().to_owned();
+        assert_eq!(footer, has, "{keys}");
+        press(&mut headless, leave);
+        assert!(shown(&headless).contains("q quit"), "{keys}");
+    }
+}
+
+#[test]
+fn the_first_answer_stops_the_test_before_another_question_comes() {
+    let mut headless = open("threadripper-before", (80, 24));
+    press(&mut headless, "3l+4r");
+    headless.wait(Duration::from_secs(1));
+    press(&mut headless, "q");
+    assert!(shown(&headless).contains("The next question: 1 write staged"), "{}", shown(&headless));
+    press(&mut headless, "y");
+    assert!(shown(&headless).contains("1 write staged and not applied"), "{}", shown(&headless));
+    assert!(headless.app.shared.tests.running().is_none_or(|test| test.stopping));
+    press(&mut headless, "d");
+    assert!(headless.has_left(), "it does not ask about the test again: {}", shown(&headless));
+}
+
+#[test]
+fn a_change_goes_to_the_marked_drives_wherever_the_cursor_is() {
+    let mut headless = open("threadripper-before", (60, 20));
+    press(&mut headless, "3l<Space><Space>++");
+    let staged = &headless.app.shared.settings.staged;
+    let marked = &headless.app.shared.marks;
+    let devices: Vec<String> = staged.iter().map(|one| one.device.to_string()).collect();
+    let marked: Vec<String> = marked.iter().map(ToString::to_string).collect();
+    assert!(staged.len() == 2 && devices == marked, "{staged:?}");
+    assert!(staged[0].value == staged[1].value && staged[0].changes[0].from != staged[0].value, "{staged:?}");
+}
+
+#[test]
+fn nothing_changed_since_boot_opens_no_rules() {
+    let mut headless = open("threadripper-before", (120, 40));
+    press(&mut headless, "3E");
+    let picture = shown(&headless);
+    assert!(
+        picture.contains("No setting was changed since boot") && !picture.contains("w save"),
+        "{picture}"
+    );
+    press(&mut headless, "l+a<Enter>E");
+    assert!(shown(&headless).contains("From a demo: its drives are simulated"), "{}", shown(&headless));
+}
+
+#[test]
+fn the_tab_of_settings_is_marked_while_values_are_staged() {
+    let mut headless = open("threadripper-before", (120, 40));
+    press(&mut headless, "3l+");
+    assert!(shown(&headless).contains("Tune *"), "{}", shown(&headless));
+    press(&mut headless, "a<Enter>");
+    assert!(!shown(&headless).contains("Tune *"), "{}", shown(&headless));
+}
+
+#[test]
+fn the_palette_goes_to_the_screen_of_a_command() {
+    let mut headless = open("threadripper-before", (120, 40));
+    press(&mut headless, "3l+a<Enter>1:export<Enter>");
+    assert_eq!(headless.app.screen, ScreenId("tune"));
+    assert!(shown(&headless).contains("udev rules for the changed settings"), "{}", shown(&headless));
+    press(&mut headless, "<Esc>:slots<Enter>");
+    assert_eq!(headless.app.screen, ScreenId("slots"));
+}
+
+#[test]
+fn help_begins_with_the_finding_and_the_marks() {
+    let mut headless = open("threadripper-before", (120, 40));
+    press(&mut headless, "2?");
+    let picture = shown(&headless);
+    let at = |text: &str| picture.find(text).unwrap_or_else(|| panic!("{text}: {picture}"));
+    assert!(at("check --explain shared-root-complex") < at("high: costs at least 15 %"));
+    assert!(at("high: costs at least 15 %") < at("Go to the finding's row"));
+    press(&mut headless, "?");
+    assert!(shown(&headless).contains("Gigatransfers per second"), "{}", shown(&headless));
+}

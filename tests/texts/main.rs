@@ -1,0 +1,19 @@
+//! Captures, copies of /sys and texts of other tools: what is read of them, and what is refused.
+#![expect(clippy::unwrap_used, reason = "a test ends where something is not there")]
+
+#[path = "../common/program.rs"]
+mod program;
+#[path = "../common/skip.rs"]
+mod skip;
+
+mod copies;
+mod damaged;
+mod fleet;
+mod imports;
+mod lspci;
+mod multipath;
+mod opened;
+mod pasted;
+mod posts;
+mod readers;
+mod unreadable;
