@@ -2,10 +2,11 @@
 
 use std::{
     borrow::Cow,
+    collections::BTreeMap,
     fs::{self, File},
     io::{self, Read},
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{Arc, Mutex, PoisonError},
 };
 
 use super::{
@@ -73,8 +74,17 @@ fn error(path: impl AsRef<str>, wrong: impl Into<String>, fix: impl Into<String>
 fn open_demo(name: &str) -> Result<Arc<dyn SysRoot>, OpenError> {
     let path = format!("--demo {name}");
     let demo = demo::find(name).ok_or_else(|| error(&path, "no such demo", "`iodyno demos` lists them"))?;
-    parse(&path, &demo.capture())
+    let mut parsed = PARSED.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(root) = parsed.get(demo.name) {
+        return Ok(Arc::clone(root));
+    }
+    let root = parse(&path, &demo.capture())?;
+    parsed.insert(demo.name, Arc::clone(&root));
+    Ok(root)
 }
+
+/// Demos by name, as far as they were opened: their files do not change.
+static PARSED: Mutex<BTreeMap<&str, Arc<dyn SysRoot>>> = Mutex::new(BTreeMap::new());
 
 fn open_folder(folder: &Path) -> Result<Arc<dyn SysRoot>, OpenError> {
     let path = folder.display().to_string();

@@ -18,7 +18,6 @@ mod learning;
 mod mouse;
 mod on_screen;
 mod opening;
-mod own_keys;
 mod pictures;
 mod plain_words;
 mod pull;

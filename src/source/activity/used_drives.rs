@@ -51,9 +51,10 @@ struct OpenFile {
 impl OpenFile {
     /// Whether it can be read, and written.
     const fn serves(&self) -> [bool; 2] {
-        let mode = self.flags & libc::O_ACCMODE;
+        // As the kernel's `OPEN_FMODE`: the first bit reads, the second one writes.
+        let mode = (self.flags & libc::O_ACCMODE) + 1;
         let is_open = self.flags & libc::O_PATH == 0;
-        [is_open && mode != libc::O_WRONLY, is_open && mode != libc::O_RDONLY]
+        [is_open && mode & 1 != 0, is_open && mode & 2 != 0]
     }
 
     /// How far it is from being opened for data alone: standard streams may be scripts, logs and errors.

@@ -1,4 +1,4 @@
-//! Every command bound to a key of its own: no text names a usual one.
+//! Every command bound to a key of its own: no text names a usual one. A program of its own, as keys are bound once.
 
 use std::time::Duration;
 
