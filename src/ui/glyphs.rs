@@ -70,7 +70,7 @@ pub const GLYPHS: &[Glyph] = &[
     glyph('▇', '█', '#', "height 7 of 8"),
     glyph('▌', '│', '|', "left half"),
     glyph('▏', '│', '_', "cursor of a text field"),
-    glyph('▲', '↑', 'A', "finding, full place"),
+    glyph('▲', '↑', '!', "finding, full place"),
     glyph('▼', '↓', 'V', "link downtrained, worse"),
     glyph('▽', '≤', 'n', "link limited by its slot"),
     glyph('●', '•', '*', "marked, in progress"),

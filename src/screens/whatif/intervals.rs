@@ -135,7 +135,7 @@ fn threshold(account: &Account) -> [String; 2] {
     let why = match (all, none) {
         (true, _) => format!("at least {margin}, and its interval excludes 0 %"),
         (_, true) => format!("within {margin} of no difference"),
-        _ => format!("each differs by {margin} or more, or by less"),
+        _ => format!("some differ by at least {margin}, the others by less"),
     };
     [format!("decided: {why}"), format!("decided at {margin}")]
 }
