@@ -335,12 +335,13 @@ pub fn process_rates(
         // What no sample saw of its children is its own where the two cannot be told apart.
         let unseen = less(grown, &|at| children[at]);
         let cpu = ticks_since(now.cpu, then.map(|then| then.cpu));
-        let Some((own, child)) = own.zip(now.child.as_ref()) else { return [Some(rates(unseen, cpu)), None] };
+        let Some(own) = own else { return [Some(rates(unseen, cpu)), None] };
         let child_cpu =
             ticks_since(now.child_cpu, then.map(|then| then.child_cpu)).saturating_sub(children[4]);
         let of_children = rates(less(unseen, &|at| own[at].unwrap_or(0)), child_cpu);
-        // The open files are those of the parent.
-        let child = ProcessRates { has_ended: true, command: child.clone(), drives: None, ..of_children };
+        // The open files are those of the parent. Children that no sample saw have its name: often they are the same program.
+        let command = now.child.as_ref().unwrap_or(&now.command).clone();
+        let child = ProcessRates { has_ended: true, command, drives: None, ..of_children };
         [Some(rates(own, cpu)), Some(child)]
     };
     let did = |rates: &ProcessRates| {
@@ -525,6 +526,17 @@ mod tests {
         assert_eq!(of, [("dd", 7, true, Some(4700.0)), ("bash", 7, false, Some(0.0))]);
         assert_eq!((rates[0].cpus, rates[1].called_read), (0.6, Some(5.0)));
         assert_eq!((&rates[0].drives, &rates[1].drives), (&None, &drives), "the files are the shell's");
+        // Children that no sample saw are not the shell's own.
+        let unnamed = |mut shell: ProcessCounters| {
+            shell.child = None;
+            shell
+        };
+        let (before, after) =
+            (sample(&[(7, &unnamed(shell(10, 1000, 5)))]), sample(&[(7, &unnamed(shell(15, 6000, 75)))]));
+        let rates = process_rates(&before, &after, Duration::from_secs(1), 100.0);
+        let of: Vec<_> =
+            rates.iter().map(|one| (one.command.as_str(), one.has_ended, one.written_bytes)).collect();
+        assert_eq!(of, [("bash", true, Some(5000.0)), ("bash", false, Some(0.0))]);
         // Without counters of its own they stay with the shell.
         let whole = |mut shell: ProcessCounters| {
             shell.own = None;

@@ -36,7 +36,7 @@ pub(crate) fn name_drives(workload: &mut Workload, machine: &Machine) -> Result<
         if machine.drive(&name).is_none() {
             return Err(EngineError::Target {
                 path: Label::new(&format!("--filename {path}")),
-                wrong: "no such drive in the demo".to_owned(),
+                wrong: "no such drive in the demo, which has no files".to_owned(),
                 fix: "`iodyno drives --demo` lists those it has".to_owned(),
                 errno: None,
             });

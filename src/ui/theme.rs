@@ -94,11 +94,12 @@ impl Palette {
         Self::ALL.iter().find(|(palette, _, _)| *palette == self).map_or("", |(_, word, _)| word)
     }
 
-    /// The palette for a terminal: none with `NO_COLOR` (no-color.org), bright colours on the Linux console, dark or light where
+    /// The palette for a terminal: none with `NO_COLOR` (no-color.org) and on DEC's terminals without colours, bright colours on the Linux console, dark or light where
     /// `COLORFGBG` (rxvt, Konsole) names the background and 256 colours are there, else the terminal's own sixteen.
     pub fn of_terminal(variable: &dyn Fn(&str) -> Option<String>) -> Self {
         let set = |name: &str| variable(name).filter(|value| !value.is_empty());
-        if set("NO_COLOR").is_some() {
+        let has_none = |term: String| ["vt52", "vt100", "vt102", "vt220", "vt320"].contains(&term.as_str());
+        if set("NO_COLOR").is_some() || set("TERM").is_some_and(has_none) {
             return Self::Plain;
         }
         if set("TERM").is_some_and(|term| term == "linux" || term.starts_with("linux-")) {
@@ -323,7 +324,8 @@ mod tests {
         for known in [("COLORFGBG", "0;15"), ("NO_COLOR", "1"), ("TERM", "linux")] {
             assert!(!asks(&[known, many]), "{known:?}");
         }
-        assert!(!asks(&[("TERM", "vt220")]), "16 colours have no light variant");
+        assert!(!asks(&[("TERM", "screen")]), "16 colours have no light variant");
+        assert_eq!(palette(&[("TERM", "vt100")]), Palette::Plain, "no colours");
         assert_eq!(palette(&[("TERM", "linux")]), Palette::Console);
         assert_eq!(palette(&[("TERM", "linux"), ("NO_COLOR", "1")]), Palette::Plain);
         assert_eq!(palette(&[many, ("COLORFGBG", "0;15"), ("NO_COLOR", "1")]), Palette::Plain);

@@ -69,7 +69,7 @@ fn lines(shared: &Shared, width: u16) -> Vec<Vec<Piece>> {
     if lines.is_empty() {
         return paragraph(
             &shared.keys.fill("None yet. An experiment runs its arms in random order until its interval is narrow enough for a verdict; \
-             then it stands here, and {add to sheet} adds it to the sheet."),
+             then it stands here and in the sheet; {add to sheet} removes it from there."),
             Meaning::Quiet,
             width,
         );
