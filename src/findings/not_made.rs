@@ -75,6 +75,7 @@ const MORE_DEVICES: &str = "more devices are listed than iodyno reads";
 const MORE_RULES: &str = "boot rules have more names or bytes than iodyno reads";
 const NO_BLOCK_DEVICES: &str = "NVMe controllers, but no block devices are listed";
 const NO_DRIVES: &str = "the text has no block devices and their settings: `lsblk -O -J`";
+const NO_TABLES: &str = "no text has the tables of encrypted devices: use `iodyno capture`";
 const NO_LINKS: &str = "the text has no speed and width of links: `sudo lspci -vv`";
 const HALF_LINKS: &str = "the text has LnkSta or LnkCap of links, not both: `sudo lspci -vv`";
 const NO_PORT: &str = "the text has one end of links: `sudo lspci -vv` of all devices shows both";
@@ -227,10 +228,10 @@ const NEEDS: &[Need] = &[
         rows: &["md-resync", "md-degraded", "md-bitmap", "md-raid5-lock", "md-members-differ", "md-queue"],
     },
     Need {
-        because: NO_DRIVES,
+        because: NO_TABLES,
         is_met: |machine| machine.pasted.is_none() || has_lsblk(machine) && !has_crypt(machine),
         of_drives: false,
-        rows: &["dm-crypt-workqueues", "memory-copies"],
+        rows: &["dm-crypt-workqueues"],
     },
     Need {
         because: NO_DRIVES,
@@ -296,7 +297,7 @@ const NEEDS: &[Need] = &[
         because: NO_HOST,
         is_met: |machine| machine.host.modules.is_known(),
         of_drives: false,
-        rows: &["memory-below-rating", "memory-bandwidth"],
+        rows: &["memory-below-rating", "memory-bandwidth", "memory-copies"],
     },
     Need {
         because: NO_HOST,
@@ -499,6 +500,19 @@ mod tests {
         assert_eq!(made_of_list, Vec::<&str>::new());
         let table = "[    4.7] pci 0004:41:00.0: 2.000 Gb/s available PCIe bandwidth, limited by 2.5 GT/s PCIe x1 link at 0004:40:00.0 (capable of 15.752 Gb/s with 8.0 GT/s PCIe x2 link)\n[    5.1] nvme nvme0: pci function 0004:41:00.0\n";
         assert!(made(table).0.contains(&"link-below-drive"), "{:?}", made(table).0);
+    }
+
+    #[test]
+    fn an_encrypted_device_of_a_text_has_no_table_and_memory_no_channels() {
+        let made_of = |rows: &str| {
+            let heading = "NAME          SIZE TYPE FSTYPE      MOUNTPOINT\nnvme0n1       1.8T disk\n";
+            made(&format!("{heading}{rows}")).0
+        };
+        let crypt = "\u{2514}\u{2500}nvme0n1p1   1.8T part crypto_LUKS\n  \u{2514}\u{2500}root      1.8T crypt btrfs     /\n";
+        let plain = "\u{2514}\u{2500}nvme0n1p1   1.8T part btrfs       /\n";
+        let id = "dm-crypt-workqueues";
+        assert!(made_of(plain).contains(&id) && !made_of(crypt).contains(&id));
+        assert!([plain, crypt].iter().all(|rows| !made_of(rows).contains(&"memory-copies")));
     }
 
     #[test]

@@ -15,7 +15,7 @@ pub struct Pasted {
     pub listings: Vec<Listing>,
     /// Data that the texts do not contain, one sentence each, with the command that shows it.
     pub lacks: Vec<String>,
-    /// Listings that contradict each other about a drive, one sentence each.
+    /// Listings that contradict each other about a drive or a function, one sentence each.
     pub contradictions: Vec<String>,
     /// Lines that were not used, at most [`Pasted::MOST_UNUSED`].
     pub unused: Vec<UnusedLine>,

@@ -14,7 +14,7 @@ pub struct SourceRow {
     pub listings: Vec<ListingRow>,
     /// Data that the texts do not contain.
     pub lacks: Vec<String>,
-    /// Listings that contradict each other about a drive.
+    /// Listings that contradict each other about a drive or a function.
     pub contradictions: Vec<String>,
     /// Number of lines that were not used.
     pub unused: usize,

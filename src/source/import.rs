@@ -15,6 +15,7 @@ mod geometry;
 mod id_ctrl;
 mod id_ns;
 mod identify;
+mod identity;
 mod interrupts;
 mod json;
 mod lines;
@@ -98,12 +99,13 @@ pub fn read(content: &[u8]) -> Result<Option<PastedRoot>, String> {
     let mut notes = std::mem::take(&mut facts.notes);
     // Contradictions are found after the lines behind them.
     notes.unused.sort_by_key(|unused| unused.line);
+    let unused_lines = notes.count();
     let pasted = Pasted {
         listings,
         lacks: lacks(&facts, &tree),
         contradictions: std::mem::take(&mut facts.contradictions),
         unused: notes.unused,
-        unused_lines: notes.count,
+        unused_lines,
         downgraded: std::mem::take(&mut facts.downgraded),
         without_bridge: tree
             .without_bridge

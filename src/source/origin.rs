@@ -179,6 +179,9 @@ fn packed(content: &[u8]) -> Option<(&'static str, &'static str)> {
     }
 }
 
+/// What is wrong with other texts.
+const NO_TEXT: &str = "contains no iodyno capture and no text that is read (lspci, nvme list, lsblk, fdisk -l, dmesg, /proc/interrupts)";
+
 /// Guesses the kind of a text without a listing, and the fix.
 fn recognise(content: &[u8]) -> (Cow<'static, str>, &'static str) {
     let start = content.trim_ascii_start();
@@ -195,7 +198,7 @@ fn recognise(content: &[u8]) -> (Cow<'static, str>, &'static str) {
             "keep the functions' lines too: `sudo lspci -vv | grep -E '^[0-9a-f]|Lnk'`",
         )
     } else {
-        ("contains no iodyno capture and no listing of lspci".into(), MAKE_ONE)
+        (NO_TEXT.into(), MAKE_ONE)
     }
 }
 
@@ -252,7 +255,10 @@ mod tests {
             (b"[    1.863361] usb 1-1.1: new device\n", "contains no iodyno capture"),
             (b"[3\xee\xe8\0\xdd", "is a binary file"),
             (b"\t\tLnkSta: Speed 8GT/s, Width x4\n", "has links without the functions they belong to; keep"),
-            (b"hello", "contains no iodyno capture and no listing of lspci; make"),
+            (
+                b"hello",
+                "contains no iodyno capture and no text that is read (lspci, nvme list, lsblk, fdisk -l, dmesg, /proc/interrupts); make",
+            ),
             (b"iodyno capture 9\n", "line 1: format \"9\""),
             (b"iodyno capture 1\n\nfile /a \xff\n", "line 3: not UTF-8"),
             (

@@ -367,6 +367,34 @@ fn listings_that_contradict_each_other_are_not_mixed() {
 }
 
 #[test]
+fn a_line_with_several_contradictions_is_one_line() {
+    let row = |serial: &str, model: &str, size: &str, firmware: &str| {
+        format!(
+            "/dev/nvme0n1     {serial:20} {model:40} 1         {size}  TB /   {size}  TB    512   B +  0 B   {firmware}\n\n"
+        )
+    };
+    let text = row("S4EWNX0N123456", "Samsung SSD 970 EVO Plus 1TB", "1.00", "2B2QEXM7")
+        + &row("S6Z1NJ0TA99999", "Samsung SSD 990 PRO 2TB", "2.00", "4B2QJXD7");
+    let source = document(&text, "tree")["source"].clone();
+    assert_eq!(source["contradictions"].as_array().map(Vec::len), Some(4), "{source}");
+    assert_eq!(source["unused"].as_u64(), Some(1), "{source}");
+    assert!(printed(&text, &["tree"]).contains("1 line not used (3)"));
+}
+
+#[test]
+fn a_mark_in_place_of_lines_is_no_part_of_a_name() {
+    let sandisk = "Sandisk Corp WD Black SN770 / PC SN740 256GB / PC SN560 (DRAM-less) NVMe SSD";
+    let drawing = format!(
+        "-[0000:00]-+-00.0  Intel Corporation Device 4660\n           +-1a.0-[03]----00.0  {sandisk}\n[...]\n           \\-1f.3  Intel Corporation Alder Lake-S HD Audio Controller\n"
+    );
+    let list = format!("03:00.0 Non-Volatile memory controller: {sandisk}\n[...]\n");
+    for text in [drawing, list] {
+        let name = functions(&text)["0000:03:00.0"]["name"].clone();
+        assert!(name.as_str().is_some_and(|name| name.ends_with("NVMe SSD")), "{name}");
+    }
+}
+
+#[test]
 fn models_and_firmware_that_contradict_each_other_are_named() {
     let row = |model: &str, firmware: &str| {
         format!(

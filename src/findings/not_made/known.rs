@@ -91,6 +91,8 @@ pub(super) fn has_array(machine: &Machine) -> bool {
     machine.layers.devices.values().any(|layer| matches!(layer.kind, LayerKind::Md(_)))
 }
 
+/// Whether a device may be encrypted; a text has the names of device mapper's devices alone.
 pub(super) fn has_crypt(machine: &Machine) -> bool {
-    machine.layers.devices.values().any(|layer| layer.dm().is_some())
+    let mut layers = machine.layers.devices.values();
+    layers.any(|layer| layer.dm().is_some() || matches!(layer.kind, LayerKind::Other))
 }

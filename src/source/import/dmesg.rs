@@ -6,6 +6,7 @@ use std::{borrow::Cow, collections::BTreeSet};
 use super::{
     drives::is_controller,
     facts::{ExpressWords, Facts, Known, LimitedBy, Line, LinkWords, learn},
+    identity::Identity,
     sections::Kind,
 };
 use crate::{model::PciAddress, source::nvme::messages, units::TransferRate};
@@ -33,10 +34,14 @@ fn read(lines: &[Line], facts: &mut Facts) -> Option<Cow<'static, str>> {
         let used = if line.text.contains(": pci function ") {
             controller(facts, &words, line.number)
         } else if let Some(device) = found(&line.text) {
-            let function = facts.function(device.address, line.number);
-            learn(&mut function.vendor, device.vendor, line.number);
-            learn(&mut function.device, device.device, line.number);
-            learn(&mut function.class, device.class, line.number);
+            let (vendor, id) = (device.vendor, device.device);
+            let stated = Identity { vendor: Some(vendor), device: Some(id), ..Identity::default() };
+            if !facts.is_another(device.address, stated, line.number) {
+                let function = facts.function(device.address, line.number);
+                learn(&mut function.vendor, vendor, line.number);
+                learn(&mut function.device, id, line.number);
+                learn(&mut function.class, device.class, line.number);
+            }
             Some(())
         } else if let Some((address, buses)) = bridge(&line.text) {
             let function = facts.function(address, line.number);

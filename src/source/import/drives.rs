@@ -336,7 +336,8 @@ fn by_model(
     }
 }
 
-fn squeezed(text: &str) -> String {
+/// Letters and digits, in lower case.
+pub(super) fn squeezed(text: &str) -> String {
     text.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase()
 }
 

@@ -54,7 +54,7 @@ pub(super) struct Facts {
     pub identified: Vec<Identify>,
     /// What the texts lack for their drives, one sentence each.
     pub lacks: Vec<String>,
-    /// Listings that contradict an earlier one about a drive, one sentence each.
+    /// Listings that contradict an earlier one about a drive or a function, one sentence each.
     pub contradictions: Vec<String>,
 }
 
@@ -62,7 +62,8 @@ pub(super) struct Facts {
 #[derive(Debug, Default)]
 pub(super) struct Notes {
     pub unused: Vec<UnusedLine>,
-    pub count: usize,
+    /// Each line once: several values of it may contradict others.
+    lines: BTreeSet<usize>,
 }
 
 /// One PCI function. `None`: the text does not show it.
@@ -262,7 +263,7 @@ impl Facts {
 impl Notes {
     /// Notes a line that was not used.
     pub fn unused(&mut self, line: usize, reason: &str) {
-        self.count += 1;
+        self.lines.insert(line);
         if self.unused.len() < crate::machine::Pasted::MOST_UNUSED {
             self.unused.push(UnusedLine { line, reason: Label::new(reason) });
         }
@@ -276,8 +277,13 @@ impl Notes {
         if self.unused.len() < crate::machine::Pasted::MOST_UNUSED {
             self.unused(line.number, &quoted(&line.text, reason));
         } else {
-            self.count += 1;
+            self.lines.insert(line.number);
         }
+    }
+
+    /// The number of lines that were not used.
+    pub fn count(&self) -> usize {
+        self.lines.len()
     }
 }
 

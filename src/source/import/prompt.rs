@@ -16,6 +16,15 @@ pub(super) fn is_prompt(line: &str) -> bool {
         || command(line).is_some_and(|(ends, command)| is_command(ends, command))
 }
 
+/// Whether a person left this line in place of others: `[...]`, `<snip>`, `...`.
+pub(super) fn is_snip(line: &str) -> bool {
+    let line = line.trim();
+    let inner = line.trim_matches(|c: char| "[]<>(){}-=~*. \u{2026}".contains(c)).to_ascii_lowercase();
+    let is_mark = ["snip", "snipped", "cut", "omitted", "skipped"].contains(&inner.as_str());
+    let is_dots = || inner.is_empty() && (line.contains("..") || line.contains('\u{2026}'));
+    is_mark && inner.len() < line.len() || is_dots()
+}
+
 /// The fence of a block of code.
 pub(super) const FENCE: &str = "```";
 
@@ -116,6 +125,16 @@ mod tests {
             "```",
         ] {
             assert!(is_prompt(line), "{line}");
+        }
+    }
+
+    #[test]
+    fn marks_in_place_of_lines_are_known() {
+        for line in ["[...]", "...", "\u{2026}", "<snip>", "-- snip --", "[cut]", " (...) "] {
+            assert!(is_snip(line), "{line}");
+        }
+        for line in ["", "-", "snip", "[AHCI Mode]", "+-01.0", "---- ----", "cut", "and so on ..."] {
+            assert!(!is_snip(line), "{line}");
         }
     }
 

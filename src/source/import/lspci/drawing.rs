@@ -25,7 +25,7 @@ use std::borrow::Cow;
 use super::{
     super::{
         facts::{Facts, Function, Line, learn},
-        prompt::is_prompt,
+        prompt::{is_prompt, is_snip},
     },
     names::{self, Name},
     words,
@@ -96,8 +96,50 @@ struct Bus {
     bridge: Option<PciAddress>,
 }
 
-/// Reads a drawing.
+/// Reads drawings. One that shows other devices than the lines before it, as another machine's, is not used.
 pub(super) fn read(lines: &[Line], facts: &mut Facts) -> Option<Cow<'static, str>> {
+    let mut all = Found::default();
+    let mut rest = lines;
+    while let Some(first) = rest.first() {
+        let end = rest.iter().skip(1).position(|line| is_first(&line.text)).map_or(rest.len(), |at| at + 1);
+        let (drawing, behind) = rest.split_at(end);
+        rest = behind;
+        let mut alone = Facts::default();
+        if !facts.functions.is_empty() {
+            read_one(drawing, &mut alone);
+        }
+        if let Some(address) = facts.first_other(&alone) {
+            facts.contradiction(format!(
+                "The drawing in line {} has other devices than the lines before it, as at {address}: it is not used; open it alone.",
+                first.number
+            ));
+            for line in drawing.iter().filter(|line| !line.text.trim().is_empty()) {
+                facts.notes.unused_text(line, "a drawing with other devices than the lines before it");
+            }
+            continue;
+        }
+        let found = read_one(drawing, facts);
+        all.functions += found.functions;
+        all.names |= found.names;
+        all.ids |= found.ids;
+    }
+    let command = match (all.names, all.ids) {
+        (true, true) => "lspci -tvnn",
+        (true, false) => "lspci -tv",
+        _ => "lspci -t",
+    };
+    (all.functions > 0).then_some(command.into())
+}
+
+/// What drawings have.
+#[derive(Debug, Default)]
+struct Found {
+    functions: usize,
+    names: bool,
+    ids: bool,
+}
+
+fn read_one(lines: &[Line], facts: &mut Facts) -> Found {
     let mut drawing = Drawing {
         facts,
         domain: domain_of(lines),
@@ -107,10 +149,8 @@ pub(super) fn read(lines: &[Line], facts: &mut Facts) -> Option<Cow<'static, str
         width: 0,
         branches: Vec::new(),
         moved: None,
-        functions: 0,
         is_whole: false,
-        names: false,
-        ids: false,
+        found: Found::default(),
     };
     for (at, line) in lines.iter().enumerate() {
         if line.text.trim().is_empty() {
@@ -135,12 +175,7 @@ pub(super) fn read(lines: &[Line], facts: &mut Facts) -> Option<Cow<'static, str
         }
         drawing.width = line.text.len();
     }
-    let command = match (drawing.names, drawing.ids) {
-        (true, true) => "lspci -tvnn",
-        (true, false) => "lspci -tv",
-        _ => "lspci -t",
-    };
-    (drawing.functions > 0).then_some(command.into())
+    drawing.found
 }
 
 /// The domain of a drawing without its beginning: that of its first root bus, else 0000, which `lspci -t` need not print.
@@ -190,11 +225,9 @@ struct Drawing<'a> {
     branches: Vec<Branch>,
     /// Columns by which lines are moved against the first.
     moved: Option<isize>,
-    functions: usize,
     /// Addresses are whole, as winlspci draws them.
     is_whole: bool,
-    names: bool,
-    ids: bool,
+    found: Found,
 }
 
 impl Drawing<'_> {
@@ -204,7 +237,7 @@ impl Drawing<'_> {
         const MOST: usize = 400;
         let words = line.text.trim();
         let first = words.split(' ').next().map_or(0, str::len);
-        let is_name = !is_prompt(words) && !words.ends_with([':', '.', '?', '!']);
+        let is_name = !is_prompt(words) && !is_snip(words) && !words.ends_with([':', '.', '?', '!']);
         let Some((address, mut text, number)) = self.last.take() else { return false };
         if !is_name || self.width + first < NARROW || text.len() + words.len() > MOST {
             return false;
@@ -354,7 +387,7 @@ impl Drawing<'_> {
         let place = text.get(..LENGTH).ok_or("no device behind its branch")?;
         let address = format!("{:04x}:{:02x}:{place}", bus.domain, bus.number).parse::<PciAddress>();
         let address = address.map_err(|_| "no device behind its branch")?;
-        self.functions += 1;
+        self.found.functions += 1;
         let function = self.facts.function(address, line);
         function.parent = function.parent.or(bus.bridge);
         let rest = &text[LENGTH..];
@@ -379,9 +412,9 @@ impl Drawing<'_> {
             learn(&mut function.class, 0x06_04_00, line);
         } else if !text.trim().is_empty() {
             let name = Name::parse(text);
-            self.names = true;
+            self.found.names = true;
             let bracket = text.trim_end().strip_suffix(']').and_then(|rest| rest.rsplit_once('['));
-            self.ids |= bracket.is_some_and(|(_, ids)| names::pair(ids).is_some());
+            self.found.ids |= bracket.is_some_and(|(_, ids)| names::pair(ids).is_some());
             names::learn(function, &name, line);
             let words = names::listed(&name).map_or_else(|| name.text.clone(), |listed| listed.to_string());
             if let Some(class) = names::class_by_words(&words, name.vendor)
@@ -401,7 +434,7 @@ impl Drawing<'_> {
         bridge: Option<PciAddress>,
         line: usize,
     ) -> Result<(), &'static str> {
-        self.functions += 1;
+        self.found.functions += 1;
         self.is_whole = true;
         let function = self.facts.function(address, line);
         function.parent = function.parent.or(bridge);

@@ -5,7 +5,7 @@ use std::{borrow::Cow, collections::VecDeque};
 use super::{
     super::{
         facts::{ExpressWords, Facts, Function, Known, Line, learn},
-        prompt::is_prompt,
+        prompt::{is_prompt, is_snip},
     },
     machine,
     names::{self, First, Name, address, learn_number},
@@ -179,6 +179,7 @@ fn is_rest_of_name(line: &str) -> bool {
     let text = line.trim();
     !text.is_empty()
         && !is_prompt(text)
+        && !is_snip(text)
         && !text.starts_with(['$', '#', '!', '-', '+', '|', '<'])
         && !text.contains("]#")
         && !text.contains("]$")
@@ -300,7 +301,7 @@ impl List<'_> {
             self.first(address, rest, line.number);
             self.bridges_of_path(line);
             // Programs wrap lines of about 72 characters; the end of a name is a bracket more often than not.
-            let is_long = line.text.len() > WRAPPED && !rest.ends_with(')');
+            let is_long = line.text.len() > WRAPPED && !rest.ends_with(')') && self.current.is_some();
             self.wrapped = is_long.then(|| (address, rest.to_owned(), line.number, false));
             return;
         }
@@ -309,7 +310,7 @@ impl List<'_> {
             // A third line has the revision or the programming interface alone.
             && (!is_joined || line.text.trim_start().starts_with('('))
         {
-            self.seen_again(address);
+            self.seen_again(address, number);
             let rest = format!("{rest} {}", line.text.trim());
             self.first(address, &rest, number);
             self.wrapped = Some((address, rest, number, true));
@@ -366,11 +367,12 @@ impl List<'_> {
     }
 
     /// Forgets the name of a function whose first line is read again with the next.
-    fn seen_again(&mut self, address: PciAddress) {
+    fn seen_again(&mut self, address: PciAddress, line: usize) {
         if let Some(function) = self.facts.functions.get_mut(&address) {
-            (function.name, function.device) = (None, None);
+            function.name.take_if(|name| name.line == line);
+            function.device.take_if(|device| device.line == line);
             // A vendor id in brackets may stand in the next line; one found by a name may be another's.
-            function.vendor = None;
+            function.vendor.take_if(|vendor| vendor.line == line);
         }
     }
 
@@ -379,21 +381,26 @@ impl List<'_> {
     }
 
     fn first(&mut self, address: PciAddress, rest: &str, line: usize) {
+        self.current = None;
+        let First { class, name, has_ids, subsystem, interface } =
+            machine::quoted_line(rest).unwrap_or_else(|| head(rest));
+        let numbers = class.len() == 4 || class.starts_with("Class ");
+        let both = class.ends_with(']') && has_ids;
+        let (class, class_name) = names::class(&class, interface);
+        if self.facts.is_another(address, name.identity(class), line) {
+            return;
+        }
         let known = self.facts.functions.get(&address);
         // A body is taken once; an earlier plain list or drawing does not stand in its way.
         if known.is_some_and(|known| known.has_body) {
-            self.current = None;
             let why = format!("{address} again; its first lines are used");
             self.facts.notes.unused(line, &why);
             return;
         }
         self.current = Some(address);
-        let First { class, name, has_ids, subsystem, interface } =
-            machine::quoted_line(rest).unwrap_or_else(|| head(rest));
         self.seen.machine |= rest.starts_with('"');
-        self.seen.numbers |= class.len() == 4 || class.starts_with("Class ");
-        self.seen.both |= class.ends_with(']') && has_ids;
-        let (class, class_name) = names::class(&class, interface);
+        self.seen.numbers |= numbers;
+        self.seen.both |= both;
         let function = self.facts.function(address, line);
         // A list states the class, a drawing's is derived.
         if let Some(class) = class {

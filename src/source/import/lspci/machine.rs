@@ -112,6 +112,9 @@ impl Form {
         let interface = u8::from_str_radix(record.get("ProgIf"), 16).ok();
         let (class, class_name) = names::class(record.get("Class"), interface);
         let name = name(record.get("Vendor"), record.get("Device"));
+        if facts.is_another(address, name.identity(class), line) {
+            return;
+        }
         self.numbers |= names::four(record.get("Vendor")).is_some();
         self.both |= record.get("Vendor").ends_with(']') && name.device.is_some();
         let function = facts.function(address, line);

@@ -4,7 +4,10 @@ use std::borrow::Cow;
 
 use crate::{
     model::PciAddress,
-    source::{ids, import::facts::Known},
+    source::{
+        ids,
+        import::{facts::Known, identity::Identity},
+    },
     text::Label,
 };
 
@@ -43,6 +46,12 @@ impl Name {
         }
         let (vendor, device) = ids::of_name(text);
         Self { text: text.to_owned(), vendor, device, is_exact: false }
+    }
+
+    /// What it states of the device, with the class of its line, if that is stated.
+    pub fn identity(&self, class: Option<u32>) -> Identity<'_> {
+        let class = class.map(|class| class >> 16);
+        Identity { class, name: &self.text, vendor: self.vendor, device: self.device }
     }
 }
 
