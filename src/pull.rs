@@ -456,7 +456,11 @@ impl Pull {
         let each: Vec<String> =
             tried.iter().map(|(jobs, iops)| format!("{jobs}: {}", units::count(*iops))).collect();
         let most = tried.iter().max_by(|a, b| a.1.total_cmp(&b.1)).map_or(1, |(jobs, _)| *jobs);
-        let why = if self.best_jobs() == most { "the most" } else { "fewest within 5 % of the most" };
+        let why = if self.best_jobs() == most {
+            "the most".to_owned()
+        } else {
+            format!("fewest within {:.0} % of the most", (WORTH - 1.0) * 100.0)
+        };
         format!(" ({} IOPS; {why})", each.join(", "))
     }
 }

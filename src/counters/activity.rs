@@ -526,25 +526,20 @@ mod tests {
         assert_eq!(of, [("dd", 7, true, Some(4700.0)), ("bash", 7, false, Some(0.0))]);
         assert_eq!((rates[0].cpus, rates[1].called_read), (0.6, Some(5.0)));
         assert_eq!((&rates[0].drives, &rates[1].drives), (&None, &drives), "the files are the shell's");
-        // Children that no sample saw are not the shell's own.
-        let unnamed = |mut shell: ProcessCounters| {
-            shell.child = None;
-            shell
+        let with = |change: fn(&mut ProcessCounters)| {
+            let [before, after] = [shell(10, 1000, 5), shell(15, 6000, 75)].map(|mut shell| {
+                change(&mut shell);
+                sample(&[(7, &shell)])
+            });
+            process_rates(&before, &after, Duration::from_secs(1), 100.0)
         };
-        let (before, after) =
-            (sample(&[(7, &unnamed(shell(10, 1000, 5)))]), sample(&[(7, &unnamed(shell(15, 6000, 75)))]));
-        let rates = process_rates(&before, &after, Duration::from_secs(1), 100.0);
+        // Children that no sample saw are not the shell's own.
+        let rates = with(|shell| shell.child = None);
         let of: Vec<_> =
             rates.iter().map(|one| (one.command.as_str(), one.has_ended, one.written_bytes)).collect();
         assert_eq!(of, [("bash", true, Some(5000.0)), ("bash", false, Some(0.0))]);
         // Without counters of its own they stay with the shell.
-        let whole = |mut shell: ProcessCounters| {
-            shell.own = None;
-            shell
-        };
-        let (before, after) =
-            (sample(&[(7, &whole(shell(10, 1000, 5)))]), sample(&[(7, &whole(shell(15, 6000, 75)))]));
-        let rates = process_rates(&before, &after, Duration::from_secs(1), 100.0);
+        let rates = with(|shell| shell.own = None);
         assert_eq!(
             (rates.len(), rates[0].command.as_str(), rates[0].written_bytes),
             (1, "bash", Some(5000.0))

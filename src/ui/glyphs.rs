@@ -7,6 +7,9 @@ use std::fmt::{self, Write as _};
 
 use ratatui::buffer::{Buffer, Cell};
 
+/// `TERM` of DEC's terminals, which have neither Unicode nor colours.
+pub(super) const DEC_TERMINALS: [&str; 5] = ["vt52", "vt100", "vt102", "vt220", "vt320"];
+
 /// The sign of degrees.
 const DEGREES: char = '°';
 
@@ -113,7 +116,7 @@ impl GlyphSet {
     /// The set for a terminal: ASCII for terminals without line drawing and for locales other than UTF-8, blocks for the Linux
     /// console. Without any locale TERM alone decides.
     pub fn of_terminal(term: Option<&str>, variable: &dyn Fn(&str) -> Option<String>) -> Self {
-        const PLAIN: [&str; 9] = ["", "ansi", "dumb", "unknown", "vt52", "vt100", "vt102", "vt220", "vt320"];
+        const PLAIN: [&str; 4] = ["", "ansi", "dumb", "unknown"];
         let locale = ["LC_ALL", "LC_CTYPE", "LANG"]
             .into_iter()
             .find_map(|name| variable(name).filter(|value| !value.is_empty()));
@@ -123,7 +126,7 @@ impl GlyphSet {
         });
         let term = term.unwrap_or_default();
         match term {
-            _ if !is_utf8 || PLAIN.contains(&term) => Self::Ascii,
+            _ if !is_utf8 || PLAIN.contains(&term) || DEC_TERMINALS.contains(&term) => Self::Ascii,
             _ if term == "linux" || term.starts_with("linux-") => Self::Blocks,
             _ => Self::Braille,
         }

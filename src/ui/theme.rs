@@ -8,7 +8,7 @@ use ratatui::{
 };
 
 pub use self::roles::{ROLES, Role, markdown};
-use super::glyphs::GlyphSet;
+use super::glyphs::{DEC_TERMINALS, GlyphSet};
 
 /// Meaning of a style.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -94,12 +94,13 @@ impl Palette {
         Self::ALL.iter().find(|(palette, _, _)| *palette == self).map_or("", |(_, word, _)| word)
     }
 
-    /// The palette for a terminal: none with `NO_COLOR` (no-color.org) and on DEC's terminals without colours, bright colours on the Linux console, dark or light where
-    /// `COLORFGBG` (rxvt, Konsole) names the background and 256 colours are there, else the terminal's own sixteen.
+    /// The palette for a terminal: none with `NO_COLOR` (no-color.org) and on DEC's terminals, bright colours on the Linux
+    /// console, dark or light where `COLORFGBG` (rxvt, Konsole) names the background and 256 colours are there, else the
+    /// terminal's own sixteen.
     pub fn of_terminal(variable: &dyn Fn(&str) -> Option<String>) -> Self {
         let set = |name: &str| variable(name).filter(|value| !value.is_empty());
-        let has_none = |term: String| ["vt52", "vt100", "vt102", "vt220", "vt320"].contains(&term.as_str());
-        if set("NO_COLOR").is_some() || set("TERM").is_some_and(has_none) {
+        let is_dec = |term: String| DEC_TERMINALS.contains(&term.as_str());
+        if set("NO_COLOR").is_some() || set("TERM").is_some_and(is_dec) {
             return Self::Plain;
         }
         if set("TERM").is_some_and(|term| term == "linux" || term.starts_with("linux-")) {
@@ -324,7 +325,9 @@ mod tests {
         for known in [("COLORFGBG", "0;15"), ("NO_COLOR", "1"), ("TERM", "linux")] {
             assert!(!asks(&[known, many]), "{known:?}");
         }
-        assert!(!asks(&[("TERM", "screen")]), "16 colours have no light variant");
+        for term in ["screen", "vt220"] {
+            assert!(!asks(&[("TERM", term)]), "{term}: no light variant");
+        }
         assert_eq!(palette(&[("TERM", "vt100")]), Palette::Plain, "no colours");
         assert_eq!(palette(&[("TERM", "linux")]), Palette::Console);
         assert_eq!(palette(&[("TERM", "linux"), ("NO_COLOR", "1")]), Palette::Plain);

@@ -84,13 +84,13 @@ fn tabs_have_whole_words_at_every_width() {
             let mut headless = open("laptop", (width, 24));
             press(&mut headless, &(at + 1).to_string());
             let tabs = line(&headless, 1);
-            assert!(
-                tabs.contains(if width < 71 { &name[..4.min(name.len())] } else { name }),
-                "{width}: {tabs}"
-            );
+            let is_brief = |word: &str| width < 71 && word == "Finds";
             let words = tabs.split(|c: char| !c.is_alphabetic() && c != '-').filter(|word| !word.is_empty());
+            let words: Vec<&str> = words.collect();
+            let is_shown = |word: &&str| word == name || *name == "Findings" && is_brief(word);
+            assert!(words.iter().any(is_shown), "{width}: {tabs}");
             for word in words {
-                assert!(names.contains(&word) || word == "Finds", "{width}: {word} of {tabs}");
+                assert!(names.contains(&word) || is_brief(word), "{width}: {word} of {tabs}");
             }
         }
     }
@@ -246,7 +246,7 @@ fn texts_that_go_on_are_marked_on_the_smallest_terminal() {
     assert!(first.contains(" PgDn: "), "{}", shown(&headless));
     press(&mut headless, "<PageDown>");
     let second = preview(&headless);
-    assert!(second.contains("↑ ") && second.contains("↓ "), "{}", shown(&headless));
+    assert!(second.contains(" ↑ 8  ↓ "), "a page of nine lines, one of them again: {}", shown(&headless));
     press(&mut headless, "4");
     assert!(shown(&headless).contains(" read."), "{}", shown(&headless));
 }

@@ -20,7 +20,7 @@ use crate::{
         scroll::{self, out_of_sight},
         words::{is_small, short_name},
     },
-    ui::{Shared, theme::Meaning},
+    ui::{Shared, load::Flow, theme::Meaning},
     units::counted,
 };
 
@@ -97,14 +97,12 @@ pub(super) fn draw(state: &Tree, shared: &Shared, areas: &Areas, brush: &mut Bru
 /// The unit of the rows' figures; where one has a smaller unit's letter behind it, what the letter stands for.
 fn unit(state: &Tree, shared: &Shared, room: u16) -> String {
     let unit = shared.units.giga_per_second();
-    let names: Vec<DriveName> = shared.machine.drives.iter().map(|drive| drive.name.clone()).collect();
-    let flows = names.iter().filter_map(|name| shared.load.drive(name));
-    let is_small =
-        flows.flat_map(|flow| [flow.read.bytes, flow.write.bytes]).any(|bytes| is_small(shared.units, bytes));
-    let letters = unit.replacen('G', "M", 1);
-    let letters = format!("{unit}; M {letters}, k {}", letters.replacen('M', "k", 1));
+    let letters = format!("{unit}; M {}, k {}", unit.replacen('G', "M", 1), unit.replacen('G', "k", 1));
     let has_room = cells(&letters) + 30 <= room && state.find.is_none() && !state.is_kept;
-    if is_small && has_room { letters } else { unit.to_owned() }
+    let flows = || shared.machine.drives.iter().filter_map(|drive| shared.load.drive(&drive.name));
+    let is_small =
+        |flow: Flow| [flow.read.bytes, flow.write.bytes].iter().any(|bytes| is_small(shared.units, *bytes));
+    if has_room && flows().any(is_small) { letters } else { unit.to_owned() }
 }
 
 fn title(state: &Tree, shared: &Shared, room: u16) -> Vec<Piece> {
