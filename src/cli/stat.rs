@@ -251,7 +251,12 @@ impl<'a> Output<'a> {
     fn text(&mut self, interval: &Interval<'_>, width: usize, screenful: usize) -> String {
         let mut lines = Vec::new();
         for table in &self.tables {
-            let rows = interval.text(*table, width);
+            let mut rows = interval.text(*table, width);
+            if rows.is_empty() {
+                rows.push(nothing(*table, interval));
+            } else if *table == Table::Threads {
+                rows.splice(..0, first_round(interval));
+            }
             let full = self.rows.is_none_or(|above| above + rows.len() + 1 > screenful);
             if full || self.tables.len() > 1 {
                 if self.rows.is_some() && *table != Table::Dstat {
@@ -259,9 +264,6 @@ impl<'a> Output<'a> {
                 }
                 lines.push(interval.heading(*table, width));
                 self.rows = Some(0);
-            }
-            if rows.is_empty() {
-                lines.push(nothing(*table, interval));
             }
             self.rows = self.rows.map(|above| above + rows.len());
             lines.extend(rows);
@@ -277,13 +279,12 @@ fn nothing(table: Table, interval: &Interval<'_>) -> String {
         return format!("{clock} not available here: {reason} ({path})");
     }
     if let (Table::Threads, Some(threads)) = (table, &interval.activity.threads) {
-        let (seen, total) = (threads.seen, threads.total);
-        return if threads.is_whole {
-            format!("{clock} no thread ran or waited for a device; {seen} of {total} seen")
-        } else {
-            format!(
-                "{clock} first round not complete: {seen} of {total} threads seen, none of them ran or waited for a device"
-            )
+        return match first_round(interval) {
+            Some(line) => format!("{line}, none of them ran or waited for a device"),
+            None => {
+                let (seen, total) = (threads.seen, threads.total);
+                format!("{clock} no thread ran or waited for a device; {seen} of {total} seen")
+            }
         };
     }
     let words = match table {
@@ -295,6 +296,13 @@ fn nothing(table: Table, interval: &Interval<'_>) -> String {
         Table::Profile => "no CPU was busy",
     };
     format!("{clock} {words}")
+}
+
+/// Until each thread had its turn once: how many were seen.
+fn first_round(interval: &Interval<'_>) -> Option<String> {
+    let threads = interval.activity.threads.as_ref().filter(|threads| !threads.is_whole)?;
+    let (clock, seen, total) = (interval.clock(), threads.seen, threads.total);
+    Some(format!("{clock} first round not complete: {seen} of {total} threads seen"))
 }
 
 fn joined(lines: &[String]) -> String {
@@ -312,14 +320,26 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_thread_is_said_to_run_before_all_had_their_turn() {
+    fn the_first_round_is_named_until_all_had_their_turn() {
+        use clap::FromArgMatches as _;
+
         use crate::counters::{
             Rates,
-            activity::{Activity, ThreadActivity},
+            activity::{Activity, ThreadActivity, ThreadKind},
         };
         let machine = startup::read(&*Origin::Demo("laptop".to_owned()).open().unwrap()).machine;
-        let line = |is_whole| {
-            let threads = ThreadActivity { seen: 900, total: 10_000, is_whole, ..ThreadActivity::default() };
+        let running = ThreadKind {
+            state: 'R',
+            command: "fio".into(),
+            is_kernel: false,
+            syscall: None,
+            wchan: None,
+            stack: None,
+        };
+        let lines = |is_whole, kinds: &[(ThreadKind, f64)]| {
+            let kinds = kinds.to_vec();
+            let threads =
+                ThreadActivity { seen: 900, total: 10_000, is_whole, kinds, ..ThreadActivity::default() };
             let activity = Activity { threads: Some(threads), ..Activity::default() };
             let (machine, rates) = (&*machine, &Rates::default());
             let interval = Interval {
@@ -329,13 +349,18 @@ mod tests {
                 time: Timestamp::UNIX_EPOCH,
                 is_average: true,
             };
-            nothing(Table::Threads, &interval)
+            let command = StatArgs::augment_args(clap::Command::new("stat"));
+            let args = StatArgs::from_arg_matches(&command.get_matches_from(["stat", "--threads"])).unwrap();
+            let text = Output::new(&args, vec![Table::Threads]).text(&interval, 100, 20);
+            text.lines().skip(1).map(str::to_owned).collect::<Vec<_>>()
         };
-        assert_eq!(
-            line(false),
-            "average  first round not complete: 900 of 10000 threads seen, none of them ran or waited for a device"
-        );
-        assert_eq!(line(true), "average  no thread ran or waited for a device; 900 of 10000 seen");
+        let seen = "average  first round not complete: 900 of 10000 threads seen";
+        assert_eq!(lines(false, &[]), [format!("{seen}, none of them ran or waited for a device")]);
+        assert_eq!(lines(true, &[]), ["average  no thread ran or waited for a device; 900 of 10000 seen"]);
+        let kinds = [(running, 1.0)];
+        let (first, later) = (lines(false, &kinds), lines(true, &kinds));
+        assert_eq!((first[0].as_str(), &first[1..]), (seen, &later[..]), "above the rows, and no longer");
+        assert!(later[0].contains("fio"), "{later:?}");
     }
 
     #[test]
