@@ -21,6 +21,7 @@ mod experiment_thread;
 mod input;
 mod opening;
 mod output;
+mod pace;
 pub(crate) mod activity_sampler;
 mod sampler;
 mod saving;
@@ -45,6 +46,7 @@ use self::{
     clock::Clock,
     console::KernelConsole,
     effects::{Effects, status_of},
+    pace::Pace,
     sampler::Sampler,
     terminal::Screen,
 };
@@ -55,9 +57,6 @@ use crate::{
     source::{SysRoot, origin::Origin},
     ui::theme::Theme,
 };
-
-/// Minimum time between two frames.
-const FRAME: Duration = Duration::from_millis(33);
 
 /// Shows a machine full screen until the user quits. The exit status is 0, or 128 + the signal.
 ///
@@ -107,26 +106,17 @@ pub(crate) fn run(
 fn until_left(app: &mut App, effects: &mut Effects) -> anyhow::Result<u8> {
     /// A terminal that took nothing for so long shows no question.
     const DEAD: Duration = Duration::from_secs(1);
-    let (mut changed_at, mut drawn_at) = (Some(Duration::ZERO), Duration::ZERO);
+    let mut pace = Pace::new(effects.clock.clone());
     let mut console = KernelConsole::watch();
     loop {
-        let at = effects.clock.elapsed();
-        if console.as_mut().is_some_and(|console| console.is_overwritten(at)) {
+        if console.as_mut().is_some_and(|console| console.is_overwritten(effects.clock.elapsed())) {
             effects.screen.iter_mut().for_each(Screen::repaint);
-            changed_at.get_or_insert(at);
+            pace.change();
         }
-        // What has arrived meanwhile shares the frame, unless messages do not end.
-        let wait = match changed_at {
-            Some(_) => (drawn_at + FRAME).saturating_sub(at),
-            None => FRAME * 30,
-        };
+        let wait = pace.wait();
         let outside = effects.next(wait);
-        let is_due =
-            wait.is_zero() && changed_at.is_some_and(|since| outside.is_none() || at >= since + FRAME);
-        if is_due {
-            let is_drawn = effects.screen.as_mut().map_or(Ok(true), |screen| screen.draw(app))?;
-            drawn_at = effects.clock.elapsed();
-            changed_at = (!is_drawn).then_some(drawn_at);
+        if pace.is_due(wait, outside.is_some()) {
+            pace.draw(effects.screen.as_mut().map_or(Ok(true), |screen| screen.draw(app))?);
         }
         if terminal::panicked() {
             return Ok(101);
@@ -147,7 +137,7 @@ fn until_left(app: &mut App, effects: &mut Effects) -> anyhow::Result<u8> {
             changed |= effects.look_if_due(app)? | effects.rest_if_due(app)?;
         }
         if changed {
-            changed_at.get_or_insert(at);
+            pace.change();
         }
         if let Some(leaving) = &effects.leaving {
             return Ok(leaving.status);
