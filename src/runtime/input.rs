@@ -53,9 +53,13 @@ const LOOK: Duration = Duration::from_secs(1);
 const REST: Duration = Duration::from_millis(25);
 /// Time limit for the next byte of a paste.
 const PASTE_REST: Duration = Duration::from_secs(1);
+/// Longest answer of a terminal in bytes, without its brackets: `11;rgb:ffff/ffff/dddd`.
+const MOST_ANSWERED: usize = 40;
 /// Longest paste in bytes. It ends there; the rest is dropped.
 const MOST_PASTED: usize = 16 << 20;
 
+/// The byte of Ctrl-C.
+const CTRL_C: u8 = 3;
 /// Brackets of a paste (xterm's ctlseqs: Bracketed Paste Mode).
 const PASTE: &[u8] = b"\x1b[200~";
 const PASTE_END: &[u8] = b"\x1b[201~";
@@ -112,8 +116,8 @@ struct Keys {
     is_fed: bool,
     /// The text of a paste that is open.
     pasted: Option<Vec<u8>>,
-    /// An answer of the terminal is open: its rest is no key, however late it comes.
-    is_answer: bool,
+    /// Bytes so far of an answer that is open (OSC 1...): its rest is no key, however late it comes. `None` without one.
+    answer: Option<usize>,
     /// The latest bytes, as many as a bracket of a paste has.
     latest: VecDeque<u8>,
 }
@@ -122,7 +126,7 @@ impl Keys {
     fn patience(&self) -> Duration {
         match (&self.pasted, self.is_fed) {
             (Some(_), _) => PASTE_REST,
-            (None, true) if self.is_answer => PASTE_REST,
+            (None, true) if self.answer.is_some() => PASTE_REST,
             (None, true) => REST,
             (None, false) => LOOK,
         }
@@ -132,15 +136,11 @@ impl Keys {
         self.is_fed = true;
         let mut events = Vec::new();
         for byte in bytes {
+            let follows_escape = self.latest.back() == Some(&b'\x1b');
             if self.latest.len() == PASTE.len() {
                 self.latest.pop_front();
             }
             self.latest.push_back(*byte);
-            self.is_answer = match (self.is_answer, byte) {
-                (false, b']') => self.latest.iter().rev().nth(1) == Some(&b'\x1b'),
-                (true, b'\x07' | b'\\') => false,
-                (is_answer, _) => is_answer,
-            };
             if let Some(text) = &mut self.pasted {
                 if text.len() < MOST_PASTED {
                     text.push(*byte);
@@ -151,20 +151,52 @@ impl Keys {
             } else if self.latest.iter().eq(PASTE) {
                 (self.parser, self.pasted) = (Parser::default(), Some(Vec::new()));
             } else {
-                self.parser.parse(&[*byte], true);
-                events.extend(std::iter::from_fn(|| self.parser.pop()));
+                events.extend(self.take_key(*byte, follows_escape));
             }
         }
         events
     }
 
-    /// What is there when nothing more came: a key whose bytes also begin another, a paste without an end. The beginning of a
-    /// key is dropped.
-    fn rest(&mut self) -> Vec<Event> {
-        (self.is_fed, self.is_answer) = (false, false);
+    /// A byte outside of pastes. What began as an answer and cannot be one is dropped, and so is any beginning before a control
+    /// character, which no key has within: Ctrl-C gets through whatever came before it.
+    fn take_key(&mut self, byte: u8, follows_escape: bool) -> Vec<Event> {
+        let is_end = matches!(byte, b'\x07' | b'\\');
+        self.answer = match self.answer {
+            None if follows_escape && matches!(byte, b']' | b'P') => Some(0),
+            // Of strings only OSC 10 and 11 are asked for: Alt-] and Alt-P are keys.
+            Some(0) if byte != b'1' => self.drop_beginning(),
+            Some(count) if count == MOST_ANSWERED => self.drop_beginning(),
+            Some(_) if is_end => None,
+            Some(_) if byte < b' ' && byte != b'\x1b' => self.drop_beginning(),
+            answer => answer.map(|count| count + 1),
+        };
+        let mut events = Vec::new();
+        let interrupts = byte < b' ' && byte != b'\x1b' && !is_end && (byte == CTRL_C || !follows_escape);
+        if interrupts {
+            events = self.flush();
+        }
+        self.parser.parse(&[byte], true);
+        events.extend(std::iter::from_fn(|| self.parser.pop()));
+        events
+    }
+
+    fn drop_beginning(&mut self) -> Option<usize> {
+        self.parser = Parser::default();
+        None
+    }
+
+    /// A key whose bytes also begin another. Other beginnings are dropped.
+    fn flush(&mut self) -> Vec<Event> {
         let mut parser = mem::take(&mut self.parser);
         parser.parse(&[], false);
-        self.end_paste().into_iter().chain(std::iter::from_fn(|| parser.pop())).collect()
+        std::iter::from_fn(|| parser.pop()).collect()
+    }
+
+    /// What is there when nothing more came: a key whose bytes also begin another, a paste without an end.
+    fn rest(&mut self) -> Vec<Event> {
+        (self.is_fed, self.answer) = (false, None);
+        let key = self.flush();
+        self.end_paste().into_iter().chain(key).collect()
     }
 
     fn end_paste(&mut self) -> Option<Event> {
@@ -312,6 +344,19 @@ mod tests {
     }
 
     #[test]
+    fn strings_that_answer_nothing_swallow_no_keys() {
+        use KeyCode::{Char, Up};
+        let typed = |bytes: &[u8]| codes(Keys::default().take(bytes));
+        assert_eq!(typed(b"\x1b]4rq"), [Char('4'), Char('r'), Char('q')], "Alt-] and keys");
+        assert_eq!(typed(b"\x1bPq\x1b[A"), [Char('q'), Up], "Alt-P and keys");
+        assert_eq!(typed(b"\x1b]1\x03"), [Char('c')], "Ctrl-C is no part of an answer");
+        let mut keys = Keys::default();
+        keys.take(b"\x1b]1");
+        let swallowed = (0..100).take_while(|_| codes(keys.take(b"q")).is_empty()).count();
+        assert_eq!(swallowed, MOST_ANSWERED - 1, "keys without a pause");
+    }
+
+    #[test]
     fn a_paste_without_an_end_ends_by_itself_and_keys_follow() {
         let mut keys = Keys::default();
         assert_eq!(keys.take(b"\x1b[200~fast q"), []);
@@ -354,6 +399,11 @@ mod tests {
             let (first, second) = bytes.split_at(cut.min(bytes.len()));
             keys.take(first);
             keys.take(second);
+            let last = keys.take(b"\x03").pop();
+            let is_ctrl_c = last.as_ref().is_some_and(|event| {
+                translate(event.clone()) == Some(Message::Key(Key::Ctrl('c')))
+            });
+            prop_assert!(is_ctrl_c || keys.pasted.is_some(), "{:?}", last);
             keys.rest();
             prop_assert_eq!(codes(keys.take(b"q")), [KeyCode::Char('q')]);
         }
