@@ -110,6 +110,12 @@ impl App {
             self.tell(format!("Theme {chosen}, also at the next start"));
             return vec![Effect::KeepChoice(choice, name)];
         }
+        if auto.palette == Palette::Plain {
+            self.tell(format!(
+                "Theme {chosen}, for this start: TERM or NO_COLOR says that there are no colours"
+            ));
+            return Vec::new();
+        }
         self.tell(format!(
             "Theme {chosen}. To keep it: theme = \"{name}\" in the file that `iodyno config` names"
         ));
@@ -203,6 +209,14 @@ mod tests {
         assert_eq!(named.shared.theme, Theme::new(Palette::Light));
         assert_eq!(update(&mut named, Message::Key(Key::Ctrl('t'))), []);
         assert!(named.notice.is_some_and(|notice| notice.text.contains("`iodyno config`")));
+        // A terminal without colours shows no kept theme, and neither keeps one nor names a place that would.
+        let mut plain = app();
+        plain.configure(&Config::default(), Theme::PLAIN, None);
+        plain.follow_terminal(Theme::PLAIN);
+        update(&mut plain, kept());
+        assert_eq!(plain.shared.theme, Theme::PLAIN);
+        assert_eq!(update(&mut plain, Message::Key(Key::Ctrl('t'))), []);
+        assert!(plain.notice.is_some_and(|notice| notice.text.ends_with("says that there are no colours")));
     }
 
     #[test]

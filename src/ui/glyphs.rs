@@ -7,8 +7,13 @@ use std::fmt::{self, Write as _};
 
 use ratatui::buffer::{Buffer, Cell};
 
-/// `TERM` of DEC's terminals, which have neither Unicode nor colours.
-pub(super) const DEC_TERMINALS: [&str; 5] = ["vt52", "vt100", "vt102", "vt220", "vt320"];
+/// Whether `TERM` is one of DEC's terminals, which have neither Unicode nor colours: `vt100`, `vt220-8bit`, `vt102-w`. The
+/// vt525 has colours.
+pub(super) fn is_dec_terminal(term: &str) -> bool {
+    let number = term.split(['-', '+']).next().and_then(|name| name.strip_prefix("vt"));
+    let is_number = |number: &str| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
+    number.is_some_and(|number| is_number(number) && number != "525")
+}
 
 /// The sign of degrees.
 const DEGREES: char = '°';
@@ -126,7 +131,7 @@ impl GlyphSet {
         });
         let term = term.unwrap_or_default();
         match term {
-            _ if !is_utf8 || PLAIN.contains(&term) || DEC_TERMINALS.contains(&term) => Self::Ascii,
+            _ if !is_utf8 || PLAIN.contains(&term) || is_dec_terminal(term) => Self::Ascii,
             _ if term == "linux" || term.starts_with("linux-") => Self::Blocks,
             _ => Self::Braille,
         }

@@ -8,7 +8,7 @@ use ratatui::{
 };
 
 pub use self::roles::{ROLES, Role, markdown};
-use super::glyphs::{DEC_TERMINALS, GlyphSet};
+use super::glyphs::{GlyphSet, is_dec_terminal};
 
 /// Meaning of a style.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -94,13 +94,15 @@ impl Palette {
         Self::ALL.iter().find(|(palette, _, _)| *palette == self).map_or("", |(_, word, _)| word)
     }
 
-    /// The palette for a terminal: none with `NO_COLOR` (no-color.org) and on DEC's terminals, bright colours on the Linux
+    /// The palette for a terminal: none with `NO_COLOR` (no-color.org) and on terminals without colours, bright colours on the Linux
     /// console, dark or light where `COLORFGBG` (rxvt, Konsole) names the background and 256 colours are there, else the
     /// terminal's own sixteen.
     pub fn of_terminal(variable: &dyn Fn(&str) -> Option<String>) -> Self {
         let set = |name: &str| variable(name).filter(|value| !value.is_empty());
-        let is_dec = |term: String| DEC_TERMINALS.contains(&term.as_str());
-        if set("NO_COLOR").is_some() || set("TERM").is_some_and(is_dec) {
+        // In terminfo the names of terminals without colours end in -m and -mono.
+        let is_mono = |term: &str| term.split('-').skip(1).any(|part| matches!(part, "m" | "mono"));
+        let has_none = |term: String| is_dec_terminal(&term) || is_mono(&term);
+        if set("NO_COLOR").is_some() || set("TERM").is_some_and(has_none) {
             return Self::Plain;
         }
         if set("TERM").is_some_and(|term| term == "linux" || term.starts_with("linux-")) {
@@ -328,7 +330,10 @@ mod tests {
         for term in ["screen", "vt220"] {
             assert!(!asks(&[("TERM", term)]), "{term}: no light variant");
         }
-        assert_eq!(palette(&[("TERM", "vt100")]), Palette::Plain, "no colours");
+        for term in ["vt100", "vt102-w", "vt220-8bit", "vt420", "xterm-mono", "ansi-m"] {
+            assert_eq!(palette(&[("TERM", term)]), Palette::Plain, "{term} has no colours");
+        }
+        assert_eq!(palette(&[("TERM", "vt525")]), Palette::Sixteen);
         assert_eq!(palette(&[("TERM", "linux")]), Palette::Console);
         assert_eq!(palette(&[("TERM", "linux"), ("NO_COLOR", "1")]), Palette::Plain);
         assert_eq!(palette(&[many, ("COLORFGBG", "0;15"), ("NO_COLOR", "1")]), Palette::Plain);
