@@ -135,6 +135,12 @@ impl Machine {
         self.block_devices().find(|drive| drive.name == *name)
     }
 
+    /// The drive that `/dev/NAME` or NAME names.
+    pub fn drive_at(&self, path: &Path) -> Option<&Drive> {
+        let path = path.to_string_lossy();
+        self.drive(&DriveName::new(path.strip_prefix("/dev/").unwrap_or(&path)))
+    }
+
     /// All of [`Self::drive`], for many look-ups.
     pub(crate) fn drives_by_name(&self) -> BTreeMap<&DriveName, &Drive> {
         let mut by_name = BTreeMap::new();

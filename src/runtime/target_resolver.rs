@@ -31,17 +31,15 @@ pub(crate) fn name_drives(workload: &mut Workload, machine: &Machine) -> Result<
         workload.targets = machine.hardware_drives().map(Drive::target).collect();
     }
     for target in workload.targets.iter_mut().filter(|target| target.drive.is_none()) {
-        let path = target.path.to_string_lossy();
-        let name = DriveName::new(path.strip_prefix("/dev/").unwrap_or(&path));
-        if machine.drive(&name).is_none() {
+        let Some(drive) = machine.drive_at(&target.path) else {
             return Err(EngineError::Target {
-                path: Label::new(&format!("--filename {path}")),
+                path: Label::new(&format!("--filename {}", target.path.to_string_lossy())),
                 wrong: "no such drive in the demo, which has no files".to_owned(),
                 fix: "`iodyno drives --demo` lists those it has".to_owned(),
                 errno: None,
             });
-        }
-        target.drive = Some(name);
+        };
+        target.drive = Some(drive.name.clone());
     }
     Ok(())
 }

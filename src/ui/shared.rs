@@ -34,6 +34,7 @@ use crate::{
     model::{DriveName, Limits, Problem, Target, Workload},
     pull::{self, Outcome, Pull},
     report::why::tables::Split,
+    text::Label,
     units::{Bytes, UnitSystem},
 };
 
@@ -273,6 +274,14 @@ impl Shared {
     /// Whether the figures on the screen come from simulated drives.
     pub fn is_simulated(&self) -> bool {
         matches!(self.mode, Mode::Demo(_))
+    }
+
+    /// Why tests cannot read one of these files: a demo has drives alone.
+    pub fn unreadable(&self, files: &[PathBuf]) -> Option<String> {
+        let missing = |path: &&PathBuf| self.machine.drive_at(path).is_none();
+        let path = files.iter().find(missing).filter(|_| self.is_simulated())?;
+        let path = Label::new(&path.to_string_lossy());
+        Some(format!("filename={path}: no such drive in the demo, which has no files"))
     }
 
     /// Whether changes can be made: simulated ones on a demo, real ones as root.

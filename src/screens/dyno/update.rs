@@ -183,6 +183,15 @@ impl Screen for Dyno {
         Some(compared::over(shared, &compared::pair(&shared.tests, self.back)?, width))
     }
 
+    fn over_hints(&self, shared: &Shared) -> Vec<Piece> {
+        let is_pair = |at: &usize| *at != self.back && compared::pair(&shared.tests, *at).is_some();
+        if !(0..shared.tests.all.len()).any(|at| is_pair(&at)) {
+            return Vec::new();
+        }
+        let keys = ["older run", "newer run"].map(|command| shared.keys.of(command)).join(" ");
+        hints(&[(&keys, "other tests"), ("Esc", "close")])
+    }
+
     fn over_key(&mut self, _key: Key, command: Option<&str>, shared: &Shared) -> Option<Asks> {
         match command? {
             "back" | "compare" | "quit" => Some(vec![Ask::Close]),
@@ -202,8 +211,14 @@ impl Screen for Dyno {
             Some(Key::Esc) => self.form.cancel_edit(),
             Some(Key::Enter | Key::Tab | Key::Down) => {
                 let is_offer = self.form.offered.is_some();
+                let before = self.form.clone();
                 if let Err(wrong) = self.form.accept_edit() {
                     return vec![warn(wrong)];
+                }
+                // Files that the program offers were looked for.
+                if let Some(why) = shared.unreadable(&self.form.files).filter(|_| !is_offer) {
+                    self.form = before;
+                    return vec![warn(why)];
                 }
                 if key != Some(Key::Enter) {
                     self.form.step(1);
