@@ -198,8 +198,8 @@ fn brief(tab: &About) -> &'static str {
 }
 
 /// Commands that end, make, take back or keep something: on narrow terminals their hints are the last to go.
-const KEPT: [&str; 10] =
-    ["quit", "stop", "back", "apply", "undo all", "undo one", "close", "export", "save", "open"];
+const KEPT: [&str; 11] =
+    ["quit", "stop", "back", "apply", "undo all", "undo one", "close", "export", "save", "copy", "open"];
 
 /// The hints' places in the footer, as many as fit, each with its command as it is offered now. The way out keeps its place at
 /// the end.

@@ -14,7 +14,7 @@ use crate::{
     tune::{
         Device, Outcome, SETTINGS, Setting,
         cell::Cell,
-        settings::{Range, Risk},
+        settings::{READ_AHEAD, Range, Risk},
     },
     ui::{Shared, settings::Done, theme::Meaning},
     units::counted,
@@ -59,7 +59,12 @@ fn matrix(tune: &Tune, shared: &Shared, areas: &Areas, brush: &mut Brush<'_>) {
     let settings = &shared.settings;
     let (head, rows) = (areas.head, areas.rows);
     let shown = tune.columns_shown(settings, rows.width);
-    brush.panel(areas.matrix, &heading(shared), &legend(tune, shared, shown.len()));
+    let heading = heading(shared);
+    let room = brush.title_room(areas.matrix.width).saturating_sub(width(&heading));
+    let hidden = out_of_sight(tune.top, settings.matrix.devices.len(), rows.height);
+    // Without a box the mark of rows out of sight stands in the same rule.
+    let mark = if hidden == (0, 0) || brush.boxed { 0 } else { MARK };
+    brush.panel(areas.matrix, &heading, &legend(tune, shared, shown.len(), room.saturating_sub(mark)));
     for (column, x, _) in &shown {
         let Some(setting) = settings.matrix.columns.get(*column) else { continue };
         let lines = heading_lines(setting.label);
@@ -79,7 +84,6 @@ fn matrix(tune: &Tune, shared: &Shared, areas: &Areas, brush: &mut Brush<'_>) {
             cell(tune, shared, brush, area, row, *column);
         }
     }
-    let hidden = out_of_sight(tune.top, settings.matrix.devices.len(), rows.height);
     scroll::mark(brush, areas.matrix, scroll::ROWS, hidden);
 }
 
@@ -103,25 +107,28 @@ fn heading(shared: &Shared) -> Vec<Piece> {
     title
 }
 
-/// The marks' meaning where there is room, and the visible part of the table.
-fn legend(tune: &Tune, shared: &Shared, shown: usize) -> Vec<Piece> {
+/// The marks' meaning and the visible part of the table, in as many words as the room of the note holds.
+fn legend(tune: &Tune, shared: &Shared, shown: usize, room: u16) -> Vec<Piece> {
     let all = shared.settings.matrix.columns.len();
-    let mut note = Vec::new();
-    if shared.size.0 >= 100 {
-        note.push(piece("*", Meaning::Warning));
-        note.push(piece(" changed  ", Meaning::Quiet));
-        note.push(piece("~", Meaning::Drive));
-        note.push(piece(" not the kernel's default", Meaning::Quiet));
-    }
-    if shown < all {
+    let columns = (shown < all).then(|| {
         let from = tune.left;
         let before = if from > 0 { "‹ " } else { "" };
         let after = if from + shown < all { " ›" } else { "" };
-        let gap = if note.is_empty() { "" } else { "  " };
-        let text = format!("{gap}{before}columns {}-{} of {all}{after}", from + 1, from + shown);
-        note.push(piece(text, Meaning::Quiet));
-    }
-    note
+        piece(format!("{before}columns {}-{} of {all}{after}", from + 1, from + shown), Meaning::Quiet)
+    });
+    let with = |default: &str| -> Vec<Piece> {
+        let gap = if columns.is_some() { "  " } else { "" };
+        let marks = [
+            piece("*", Meaning::Warning),
+            piece(" changed  ", Meaning::Quiet),
+            piece("~", Meaning::Drive),
+            piece(format!(" not {default}{gap}"), Meaning::Quiet),
+        ];
+        marks.into_iter().chain(columns.clone()).collect()
+    };
+    let forms = ["the kernel's default", "default"].map(with);
+    let fitting = forms.into_iter().find(|note| width(note) + NOTE <= room);
+    fitting.unwrap_or_else(|| columns.into_iter().collect())
 }
 
 fn name(shared: &Shared, brush: &mut Brush<'_>, row: Rect, device: &Device, selected: bool) {
@@ -170,6 +177,10 @@ fn cell(tune: &Tune, shared: &Shared, brush: &mut Brush<'_>, area: Rect, row: us
 }
 
 const LABEL: usize = 9;
+/// Cells around a note and between it and the title.
+const NOTE: u16 = 4;
+/// Cells of the mark of rows out of sight.
+const MARK: u16 = 12;
 
 fn setting(tune: &Tune, shared: &Shared, panel: Rect, brush: &mut Brush<'_>) {
     let Some((device, row)) = tune.device(&shared.settings).zip(tune.setting(&shared.settings)) else {
@@ -209,9 +220,7 @@ pub(super) fn words(tune: &Tune, shared: &Shared, panel: Rect) -> Vec<Vec<Piece>
         lines.push(takes(row, cell, width));
     }
     field(&mut lines, "does", row.help, Meaning::Text, width);
-    if !row.also.is_empty() {
-        let labels = SETTINGS.iter().filter(|other| row.also.contains(&other.id)).map(|other| other.label);
-        let text = format!("also changes {}", labels.collect::<Vec<_>>().join(" and "));
+    if let Some(text) = resets(row) {
         field(&mut lines, "", &text, Meaning::Warning, width);
     }
     if let Some(rule) = &cell.set_by {
@@ -229,6 +238,16 @@ pub(super) fn words(tune: &Tune, shared: &Shared, panel: Rect) -> Vec<Vec<Piece>
     field(&mut lines, "risk", risk(row.risk), Meaning::Quiet, width);
     field(&mut lines, "tested", &row.proved_on(), Meaning::Quiet, width);
     lines
+}
+
+/// The settings that the kernel resets along with one, in words; `None` where it resets none.
+fn resets(row: &Setting) -> Option<String> {
+    let labels = SETTINGS.iter().filter(|other| row.also.contains(&other.id)).map(|other| other.label);
+    let labels = labels.collect::<Vec<_>>().join(" and ");
+    // A queue's new limits (`blk_apply_bdi_limits`); demos behave as Linux 6.12, which leaves it.
+    let is_new = row.also == [READ_AHEAD];
+    let (when, them) = if is_new { (" on some kernels (6.18)", "it") } else { ("", "them") };
+    (!row.also.is_empty()).then(|| format!("also resets {labels}{when}; an undo restores {them}"))
 }
 
 /// `now none → mq-deadline on 3 drives   found none   default 128`.

@@ -43,14 +43,14 @@ pub(super) const ABOUT: About = About {
         (
             "poll queues",
             Meaning::Quiet,
-            "are created when the driver probes a drive; never reset one without",
+            "made when the driver probes a drive: unbind it and bind it again, never reset it",
         ),
     ],
 };
 
 #[rustfmt::skip]
 pub(super) const COMMANDS: &[Command<Run<Tune>>] = &[
-    command(150, &[Key::Left, Char('h')], "", "previous setting", "Go to the setting on the left", |tune, shared| tune.sideways(-1, shared)),
+    pair("←→", command(150, &[Key::Left, Char('h')], "column", "previous setting", "Go to the setting on the left", |tune, shared| tune.sideways(-1, shared))),
     command(160, &[Key::Right, Char('l')], "", "next setting", "Go to the setting on the right", |tune, shared| tune.sideways(1, shared)),
     pair("+ -", command(170, &[Char('+'), Char('=')], "change", "next value", "Stage the next of the cell's usual values", |tune, shared| tune.choose(1, shared))),
     command(180, &[Char('-')], "", "previous value", "Stage the previous usual value", |tune, shared| tune.choose(-1, shared)),
