@@ -10,6 +10,7 @@ mod overlay;
 mod over;
 mod search;
 mod pull;
+mod trail;
 pub mod draw;
 pub(crate) mod layout;
 mod act;
@@ -58,8 +59,6 @@ const WHY_FILE: ScreenId = ScreenId("why-file");
 const WHY: ScreenId = ScreenId("why");
 /// Screens that show rates at any time.
 const HAS_RATES: [ScreenId; 3] = [MACHINE, PULL, SLOTS];
-/// Screens that Esc goes back through.
-const LONGEST_TRAIL: usize = 8;
 
 /// Everything the screen shows.
 #[derive(Debug, Clone)]
@@ -70,6 +69,8 @@ pub struct App {
     pub screen: ScreenId,
     /// The screens that led to it since the last tab, the latest last: Esc goes back through them.
     trail: Vec<ScreenId>,
+    /// The screen before the last tab.
+    before: Option<ScreenId>,
     /// The screens.
     pub screens: Screens,
     /// What lies over the screen.
@@ -97,6 +98,7 @@ impl App {
             shared: Shared::new(mode, read, size),
             screen: MACHINE,
             trail: Vec::new(),
+            before: None,
             screens: Screens::default(),
             overlay: None,
             search: Search::default(),
@@ -151,33 +153,6 @@ impl App {
     fn put(&mut self, text: String, problem: bool) {
         self.notice_until = self.shared.now + notice::reading_time(&text);
         self.notice = Some(Notice { text, problem });
-    }
-
-    /// Shows another screen, with what it should show.
-    pub(crate) fn show(&mut self, screen: ScreenId, subject: Option<Subject>) -> Vec<Effect> {
-        let shows_pull = screen == DYNO && subject.is_none() && self.shared.pulls.is_unseen;
-        let screen = if shows_pull { PULL } else { screen };
-        self.shared.pulls.is_unseen &= screen != PULL;
-        (self.screen, self.trail) = (screen, Vec::new());
-        subject.map_or_else(Vec::new, |subject| self.hand(screen, &subject))
-    }
-
-    /// Shows a screen that another one opens, to which Esc leads back.
-    fn open(&mut self, screen: ScreenId, subject: Option<Subject>) -> Vec<Effect> {
-        // The pull's page asks for the first screen to be left.
-        let is_left = (self.screen, screen) == (PULL, MACHINE);
-        let mut trail = std::mem::take(&mut self.trail);
-        let screen = if is_left { trail.last().copied().unwrap_or(MACHINE) } else { screen };
-        // Whatever the pull's page opens leads back to it.
-        if trail.last() == Some(&screen) && (is_left || self.screen != PULL) {
-            trail.pop();
-        } else if ![screen, WHY_FILE].contains(&self.screen) && !is_left {
-            trail.push(self.screen);
-        }
-        trail.drain(..trail.len().saturating_sub(LONGEST_TRAIL));
-        let effects = self.show(screen, subject);
-        self.trail = trail;
-        effects
     }
 
     /// Lays something over the screen.
@@ -435,6 +410,9 @@ impl App {
             // The machine that is here needs no other.
             "open" if self.shared.can_test() => "",
             "close" if self.began == Some(Mode::Live) => "live machine",
+            "back" if !self.trail.is_empty() || tabs::home(self.screen) != self.screen => {
+                own().unwrap_or("back")
+            }
             _ => own().unwrap_or(row.hint),
         };
         self.offers(&row).then_some(Row { hint, ..row })

@@ -29,7 +29,13 @@ pub(super) fn stop(app: &mut App) -> Vec<Effect> {
         return app.grant(asks);
     }
     let Some(test) = app.shared.tests.running_mut() else {
-        app.tell(app.shared.untestable().unwrap_or("No test is running: {pull} starts one"));
+        // The pull's key has another meaning on two screens.
+        let nothing = match app.screen {
+            WHAT_IF => "No experiment is running: {start again} starts one",
+            WHY_FILE => "Nothing is measured now: {why file} asks for a file",
+            _ => "No test is running: {pull} starts one",
+        };
+        app.tell(app.shared.untestable().unwrap_or(nothing));
         return Vec::new();
     };
     test.stopping = true;
@@ -37,7 +43,7 @@ pub(super) fn stop(app: &mut App) -> Vec<Effect> {
 }
 
 /// Goes back: the screen by a step of its own, else to the screen that opened it, else to the one it is a page of, else to the
-/// first one.
+/// tab before it, else to the first one.
 pub(super) fn back(app: &mut App) -> Vec<Effect> {
     if app.stats_bar.selection.span.take().is_some() {
         return Vec::new();
@@ -53,7 +59,8 @@ pub(super) fn back(app: &mut App) -> Vec<Effect> {
         return Vec::new();
     }
     let home = home(app.screen);
-    app.screen = if app.screen == home { MACHINE } else { home };
+    let before = app.before.take().filter(|before| *before != app.screen);
+    app.screen = if app.screen == home { before.unwrap_or(MACHINE) } else { home };
     Vec::new()
 }
 

@@ -59,7 +59,7 @@ const EVERYWHERE: &[Command<Run>] = &[
 
 /// Commands that read or test drives, which a capture, a folder or a text does not have. Values can be staged there: they
 /// become commands.
-const OF_MACHINES: [&str; 20] = [
+const OF_MACHINES: [&str; 21] = [
     "custom arms",
     "keep winner",
     "mark",
@@ -75,6 +75,7 @@ const OF_MACHINES: [&str; 20] = [
     "run",
     "sleeping threads",
     "start",
+    "start again",
     "stop",
     "try live",
     "undo all",

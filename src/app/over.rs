@@ -253,7 +253,7 @@ fn help_lines(app: &App, width: u16) -> Vec<Vec<Piece>> {
     lines.extend(paragraph(&app.shared.keys.fill(about.purpose), Meaning::Text, width));
     if let Some(pasted) = &app.shared.machine.pasted {
         lines.push(Vec::new());
-        lines.push(vec![piece(format!("This machine: {}", pasted.kind()), Meaning::Heading)]);
+        lines.push(vec![piece(format!("Opened text: {}", pasted.kind()), Meaning::Heading)]);
         lines.extend(
             pasted
                 .lacks

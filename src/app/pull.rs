@@ -32,6 +32,10 @@ impl App {
 
     /// Asks for a pull; one that ended unseen is shown first.
     pub(super) fn ask_pull(&mut self) -> Vec<Effect> {
+        if let Some(why) = self.shared.untestable() {
+            self.tell(why);
+            return Vec::new();
+        }
         let subject = (!self.shared.pulls.is_unseen).then_some(Subject::Pull);
         self.open(PULL, subject)
     }

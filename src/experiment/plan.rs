@@ -6,8 +6,9 @@ use super::looks;
 use crate::{
     machine::{Drive, Machine},
     model::{ExperimentId, Metric, SettingId, Target, Workload, options::Given},
+    text::Label,
     tune::Device,
-    units::Bytes,
+    units::{Bytes, counted},
 };
 
 /// One row of `EXPERIMENTS`.
@@ -310,21 +311,40 @@ impl Plan {
         self.arms.iter().any(|arm| !arm.settings.is_empty())
     }
 
-    /// Title: targets and the baseline's workload.
+    /// Title: what all arms read, and the baseline's workload.
     pub(crate) fn subject(&self) -> String {
-        let arm = self.arms.get(self.baseline());
-        let targets = arm.map_or(&[][..], |arm| &arm.workload.targets);
         let name = |target: &Target| match &target.drive {
-            Some(drive) if target.path.as_os_str() == drive.device_file().as_str() => drive.to_string(),
-            _ => crate::text::Label::new(&target.path.to_string_lossy()).to_string(),
+            Some(drive) if is_whole(target) => drive.to_string(),
+            _ => Label::new(&target.path.to_string_lossy()).to_string(),
         };
-        let all = match targets {
+        let targets = self.read();
+        let all = match targets.as_slice() {
             [] => String::new(),
             [one] => name(one),
-            many => format!("{} drives", many.len()),
+            many if many.iter().all(|target| is_whole(target)) => counted(many.len(), "drive"),
+            many => counted(many.len(), "target"),
         };
-        format!("{all}, {}", arm.map_or_else(String::new, |arm| arm.workload.title()))
+        let baseline = self.arms.get(self.baseline());
+        format!("{all}, {}", baseline.map_or_else(String::new, |arm| arm.workload.title()))
     }
+
+    /// What any arm reads, each once: a drive's character device is the drive.
+    fn read(&self) -> Vec<&Target> {
+        let mut all: Vec<&Target> = Vec::new();
+        for target in self.arms.iter().flat_map(|arm| &arm.workload.targets) {
+            let is_same =
+                |other: &&Target| other.path == target.path || is_whole(other) && other.drive == target.drive;
+            if !all.iter().any(is_same) {
+                all.push(target);
+            }
+        }
+        all
+    }
+}
+
+/// Whether a target is a drive as a whole, by its block device.
+fn is_whole(target: &Target) -> bool {
+    target.drive.as_ref().is_some_and(|drive| target.path.as_os_str() == drive.device_file().as_str())
 }
 
 impl<'a> Scene<'a> {

@@ -12,6 +12,7 @@ mod plain;
 
 use std::collections::BTreeSet;
 
+pub(crate) use experiments::repeated;
 pub(super) use experiments::{effect_words, title as experiment_title};
 
 use super::{dossier::Dossier, json, wrapped};

@@ -119,7 +119,7 @@ fn names_of_slots_take_the_columns_that_the_words_leave() {
 
 #[test]
 fn a_path_in_the_form_takes_the_cells_behind_its_label() {
-    let mut headless = open("laptop", (80, 24));
+    let mut headless = Headless::open(&Origin::Live, (80, 24)).expect("this machine opens");
     press(&mut headless, "4g<Enter>/mnt/a-long-file<Enter>");
     assert!(shown(&headless).contains("filename …t/a-long-file"), "{}", shown(&headless));
 }
@@ -382,7 +382,7 @@ fn a_column_is_sorted_by_in_a_few_keys() {
         );
         press(&mut headless, "<Enter>");
         let notice = headless.app.notice.clone().expect("a notice").text;
-        assert_eq!(notice, "Sorted by temp, largest first, in one list; c sorts by any column");
+        assert_eq!(notice, "Sorted by temp, largest first; kept for the next start. c sorts by any column");
         let at = |headless: &Headless, name: &str| shown(headless).find(name).unwrap_or(usize::MAX);
         assert!(
             at(&headless, "01.2 nvme9n1") < at(&headless, "01.1 nvme8n1"),

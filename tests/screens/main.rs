@@ -24,6 +24,7 @@ mod pull;
 mod questions;
 mod rebind;
 mod slots;
+mod surprises;
 mod verdicts;
 mod whatif;
 mod widths;

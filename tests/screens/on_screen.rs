@@ -40,23 +40,20 @@ fn a_find_counts_its_matches_and_n_goes_on_until_esc() {
 #[test]
 fn experiments_read_the_file_of_the_form_and_of_their_arms() {
     let mut headless = open("laptop", (120, 40));
-    press(&mut headless, "4g<Enter>/var/tmp/some.file<Enter>5");
-    assert!(shown(&headless).contains("tmp/some.file"), "{}", shown(&headless));
-    press(&mut headless, "e<C-u>one: bs=4k filename=/var/tmp/other.file<Enter><C-u>two: bs=8k<Enter>");
+    press(&mut headless, "4g<Enter>/dev/nvme0n1<Enter>5");
+    assert!(shown(&headless).contains("on /dev/nvme0n1"), "{}", shown(&headless));
+    press(&mut headless, "e<C-u>one: bs=4k filename=/dev/nvme1n1<Enter><C-u>two: bs=8k<Enter>");
     let picture = shown(&headless);
-    assert!(
-        picture.contains("/var/tmp/other.file, 4k randread") && picture.contains("one: bs=4k"),
-        "{picture}"
-    );
+    assert!(picture.contains("/dev/nvme1n1, 4k randread") && picture.contains("one: bs=4k"), "{picture}");
     assert!(!picture.contains("bs=4k filename"), "both arms read it: {picture}");
-    assert_eq!(headless.app.screens.dyno.form.files, [std::path::PathBuf::from("/var/tmp/other.file")]);
+    assert_eq!(headless.app.screens.dyno.form.files, [std::path::PathBuf::from("/dev/nvme1n1")]);
     let effects = update(&mut headless.app, Message::Key(Key::Enter));
     let [Effect::BeginExperiment(plan)] = &effects[..] else { panic!("it begins: {effects:?}") };
     let paths: Vec<_> = plan.arms.iter().flat_map(|arm| &arm.workload.targets).map(|of| &of.path).collect();
-    assert!(paths.len() == 2 && paths.iter().all(|path| path.ends_with("other.file")), "{paths:?}");
+    assert!(paths.len() == 2 && paths.iter().all(|path| path.ends_with("nvme1n1")), "{paths:?}");
     let mut headless = open("laptop", (120, 40));
-    press(&mut headless, "4g<Enter>/var/tmp/some.file<Enter>5e<C-e> filename=<Enter><Esc>");
-    assert!(!shown(&headless).contains("some.file"), "{}", shown(&headless));
+    press(&mut headless, "4g<Enter>/dev/nvme0n1<Enter>5e<C-e> filename=<Enter><Esc>");
+    assert!(!shown(&headless).contains("on /dev/nvme0n1"), "{}", shown(&headless));
 }
 
 /// The last row.

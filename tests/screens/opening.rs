@@ -118,7 +118,7 @@ fn commands_of_machines_are_not_offered_on_a_text() {
     );
     press(&mut headless, "?");
     let help = shown(&headless);
-    assert!(help.contains("This machine: lspci") && !help.contains("Run the pull"), "{help}");
+    assert!(help.contains("Opened text: lspci") && !help.contains("Run the pull"), "{help}");
     press(&mut headless, "<Esc>:pull");
     assert!(!shown(&headless).contains("Run the pull"), "{}", shown(&headless));
 }

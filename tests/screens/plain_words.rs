@@ -20,7 +20,7 @@ fn footer(headless: &Headless) -> String {
 #[test]
 fn an_order_other_than_the_bus_is_one_list_over_all_root_complexes() {
     for (size, title) in
-        [((80, 24), "All by temp"), ((120, 40), "All drives and devices by temp, largest first")]
+        [((80, 24), "Sorted by temp"), ((120, 40), "Drives and devices by temp, largest first")]
     {
         for keys in ["ct<Enter>", ":temperature<Enter>", ":temp<Enter>", ":hottest<Enter>"] {
             let mut headless = open("threadripper-before", size);

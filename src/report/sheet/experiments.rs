@@ -26,7 +26,11 @@ pub(super) fn blocks(dossier: &Dossier, choice: &Choice) -> Vec<Block> {
         return Vec::new();
     }
     let mut blocks = vec![Block::Heading("Experiments".to_owned())];
-    blocks.extend(chosen.into_iter().map(|(number, record)| Block::Box(experiment(number, record))));
+    let all = &dossier.experiments;
+    blocks.extend(chosen.into_iter().map(|(number, record)| {
+        let repeated = repeated(record, all.iter().take(number - 1));
+        Block::Box(experiment(number, record, &repeated))
+    }));
     blocks
 }
 
@@ -39,9 +43,28 @@ pub(crate) fn title(record: &ExperimentRecord) -> String {
     format!("{} ({})", record.question, record.name)
 }
 
-fn experiment(number: usize, record: &ExperimentRecord) -> Vec<String> {
+/// `, second run` behind the name of an experiment that was run before on the same targets with the same arms.
+pub(crate) fn repeated<'a>(
+    one: &ExperimentRecord,
+    before: impl Iterator<Item = &'a ExperimentRecord>,
+) -> String {
+    let has_arms = |other: &ExperimentRecord| {
+        let settings = other.arms.iter().map(|arm| (&arm.label, &arm.settings));
+        settings.eq(one.arms.iter().map(|arm| (&arm.label, &arm.settings)))
+    };
+    let is_same = |other: &&ExperimentRecord| {
+        (&other.name, &other.targets) == (&one.name, &one.targets) && has_arms(other)
+    };
+    match before.filter(is_same).count() {
+        0 => String::new(),
+        1 => ", second run".to_owned(),
+        before => format!(", run {}", before + 1),
+    }
+}
+
+fn experiment(number: usize, record: &ExperimentRecord, repeated: &str) -> Vec<String> {
     let simulated = if record.simulated { "SIMULATED " } else { "" };
-    let mut lines = boxed(&format!("{number:<2} "), &format!("{simulated}{}", title(record)));
+    let mut lines = boxed(&format!("{number:<2} "), &format!("{simulated}{}{repeated}", title(record)));
     lines.extend([subject(record), confidence(record)].iter().flat_map(|words| boxed(INDENT, words)));
     lines.push(String::new());
     lines.extend(table(record));

@@ -77,7 +77,7 @@ pub(super) const COMMANDS: &[Command<Run<Tree>>] = &[
     command(300, &[Char(' ')], "mark", "mark", "Mark the drive for the test, or every drive below this row", Tree::mark),
     command(320, &[Key::Enter], "details", "details", "Show all facts of the selected row, or unfold it", Tree::details),
     command(350, &[Char('/')], "find", "find", "Find by name, model, address or driver; Enter keeps the matches, {next drive} and {previous drive} go on, Esc ends", |tree, _| { tree.find = Some(TextField::default()); Asks::new() }),
-    command(360, &[Char('s')], "sort", "sort", "List all drives and devices by load, then by name, then show the tree; {columns}: any column", Tree::next_sort),
+    command(360, &[Char('s')], "sort", "sort", "List drives and devices by load, then by name, then show the tree; {columns}: any column", Tree::next_sort),
     command(362, &[Char('>')], "", "next column", "Sort drives and devices in one list by the next column, the largest first", |tree, shared| tree.sort_by(shared, 1)),
     command(364, &[Char('<')], "", "previous column", "Sort drives and devices in one list by the column before", |tree, shared| tree.sort_by(shared, -1)),
     command(366, &[Char('R'), Char('I')], "", "reverse", "Reverse the order of the column sorted by", Tree::reverse),

@@ -109,9 +109,10 @@ fn title(state: &Tree, shared: &Shared, room: u16) -> Vec<Piece> {
     let order = state.order();
     let what = match order {
         Sort::Bus => "PCIe tree".to_owned(),
-        Sort::Column(name) if room < 60 => format!("All by {name}"),
-        Sort::Reversed(name) if room < 60 => format!("All by {name}, reversed"),
-        _ => format!("All drives and devices {}", order.name()),
+        Sort::Column(name) if room < 60 => format!("Sorted by {name}"),
+        Sort::Reversed(name) if room < 60 => format!("Sorted by {name}, reversed"),
+        _ if state.everything => format!("All drives and devices {}", order.name()),
+        _ => format!("Drives and devices {}", order.name()),
     };
     let mut pieces = vec![piece(what, Meaning::Heading)];
     pieces.push(piece(format!("  {}", unit(state, shared, room)), Meaning::Quiet));

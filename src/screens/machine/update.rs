@@ -262,8 +262,9 @@ impl Tree {
 
     /// Says the new order, and keeps it for the next start.
     fn sorted(&self) -> Asks {
-        let shape = if self.sort == Sort::Bus { "as a tree" } else { "in one list" };
-        let told = tell(format!("Sorted {}, {shape}; {{columns}} sorts by any column", self.sort.name()));
+        let kept =
+            if self.has_own_sort { "the next start has the file's order" } else { "kept for the next start" };
+        let told = tell(format!("Sorted {}; {kept}. {{columns}} sorts by any column", self.sort.name()));
         vec![told, Ask::Effect(Effect::KeepChoice(Choice::Columns, self.kept_line()))]
     }
 

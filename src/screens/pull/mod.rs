@@ -87,6 +87,8 @@ struct Areas {
     small: Option<Rect>,
 }
 
+/// The drives that are in sight below any headline.
+const DRIVES: u16 = 3;
 /// The least height of the panels below the drives, and the least width for two of them.
 const LEAST_HEIGHT: u16 = 6;
 /// From this height on they have two rows of panels.
@@ -98,9 +100,11 @@ impl Areas {
         let frame = if shared.is_boxed() { 2 } else { 1 };
         let inside = area.width.saturating_sub(if shared.is_boxed() { 4 } else { 2 });
         let lines = u16::try_from(draw::head(shared, inside).len()).unwrap_or(u16::MAX);
-        let [head, rest] =
-            Layout::vertical([Constraint::Length(lines + frame), Constraint::Min(0)]).areas(area);
         let count = u16::try_from(rows::rows(shared).len()).unwrap_or(u16::MAX);
+        // The headline scrolls where it would leave no drive in sight; the question is read as a whole.
+        let least = if count == 0 || shared.pulls.asked.is_some() { 0 } else { frame + count.min(DRIVES) };
+        let high = lines.saturating_add(frame).min(area.height.saturating_sub(least));
+        let [head, rest] = Layout::vertical([Constraint::Length(high), Constraint::Min(0)]).areas(area);
         let high = count.saturating_add(frame + rows::heading(inside));
         let has_runs = shared.pulls.running.is_some() || shared.pulls.ended.is_some();
         if !has_runs || shared.pulls.asked.is_some() || rest.height < high.saturating_add(LEAST_HEIGHT) {

@@ -22,9 +22,6 @@ pub(super) fn draw(sheet: &Sheet, shared: &Shared, area: Rect, brush: &mut Brush
     preview(sheet, &areas, brush);
 }
 
-/// Cells for a name, below which runs have short ones.
-const NARROW: u16 = 24;
-
 fn boxes(sheet: &Sheet, areas: &Areas, brush: &mut Brush<'_>) {
     brush.panel(areas.boxes, &[piece("In the sheet", Meaning::Heading)], &[]);
     let places = check_boxes(areas.box_rows, sheet.boxes().len(), sheet.at);
@@ -35,7 +32,7 @@ fn boxes(sheet: &Sheet, areas: &Areas, brush: &mut Brush<'_>) {
         let checked = sheet.is_checked(&which);
         let mark = if checked { "[x] " } else { "[ ] " };
         let room = area.width.saturating_sub(7);
-        let name = fit(&sheet.name(&which, room < NARROW), room);
+        let name = fit(&sheet.name(&which, room), room);
         let weight = if checked { Meaning::Text } else { Meaning::Quiet };
         let cursor = if index == sheet.at { "› " } else { "  " };
         let pieces = [piece(cursor, Meaning::Brand), piece(mark, Meaning::Key), piece(name, weight)];

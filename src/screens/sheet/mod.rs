@@ -9,7 +9,10 @@ use ratatui::layout::{Constraint, Layout, Rect};
 use unicode_width::UnicodeWidthStr;
 
 pub(crate) use self::draw::picture;
-use super::{Run, widgets::paint::inner};
+use super::{
+    Run,
+    widgets::paint::{cells, inner},
+};
 use crate::{
     model::{ExperimentRecord, Pattern, RunRecord},
     report::{
@@ -113,8 +116,8 @@ impl Sheet {
         }
     }
 
-    /// Label of a box.
-    fn name(&self, which: &CheckBox, is_narrow: bool) -> String {
+    /// Label of a box, the longest that fits into `room` cells.
+    fn name(&self, which: &CheckBox, room: u16) -> String {
         match which {
             CheckBox::Part(part) => {
                 PARTS.iter().find(|row| row.part == *part).map_or(String::new(), |row| row.name.to_owned())
@@ -127,7 +130,7 @@ impl Sheet {
                 let stopped = if run.run.interrupted { ", stopped" } else { "" };
                 let rate = UnitSystem::Decimal.rate(BytesPerSecond(run.run.bytes_per_second()));
                 let work = &run.run.workload;
-                if is_narrow {
+                if room < NARROW {
                     let pattern = if work.pattern == Pattern::Random { "rand" } else { "read" };
                     let rate = if run.run.interrupted { rate.replace(' ', "") + "!" } else { rate };
                     return format!("{} {} {pattern} {rate}", at + 1, block_size(work.block_size));
@@ -135,11 +138,20 @@ impl Sheet {
                 format!("run {}{time}: {}, {rate}{stopped}", at + 1, work.title())
             }
             CheckBox::Experiment(at) => {
-                let Some(record) = self.dossier.as_ref().and_then(|of| of.experiments.get(*at)) else {
-                    return String::new();
-                };
+                let all = self.dossier.as_ref().map_or(&[][..], |of| &of.experiments);
+                let Some(record) = all.get(*at) else { return String::new() };
+                let (number, name) = (at + 1, &record.name);
                 let time = time(record.started, *at < self.kept.1);
-                format!("experiment {}{time}: {}", at + 1, record.name)
+                let forms = [
+                    format!(
+                        "experiment {number}{time}: {name}{}",
+                        sheet::repeated(record, all[..*at].iter())
+                    ),
+                    format!("experiment {number}{time}: {name}"),
+                    format!("experiment {number}: {name}"),
+                ];
+                let brief = || format!("exp {number} {name}");
+                forms.into_iter().find(|form| cells(form) <= room).unwrap_or_else(brief)
             }
             CheckBox::Names => "serials and names".to_owned(),
         }
@@ -209,6 +221,9 @@ impl Sheet {
         self.lines = self.text.lines().flat_map(fold).collect();
     }
 }
+
+/// Cells for a name, below which runs have short ones.
+const NARROW: u16 = 24;
 
 /// ` (19:40 UTC)` for what was stored before this start; nothing where the time is unknown.
 fn time(started: i64, is_stored: bool) -> String {

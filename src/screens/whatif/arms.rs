@@ -8,7 +8,10 @@ use crate::{
         verdict::{base, change, short},
     },
     model::Verdict,
-    screens::widgets::paint::{Brush, Piece, cells, fit, piece, simulated, whole_parts, width},
+    screens::widgets::{
+        paint::{Brush, Piece, cells, fit, inner, piece, simulated, whole_parts, width},
+        scroll::{self, kept_in_sight, out_of_sight},
+    },
     ui::{Shared, experiments::Progress, theme::Meaning},
     units::Micros,
 };
@@ -25,34 +28,61 @@ struct Columns {
     ratio: u16,
 }
 
-pub(super) fn draw(shared: &Shared, shown: &Progress, panel: Rect, brush: &mut Brush<'_>) {
+/// Cells of the mark of arms out of sight in the rule of the title.
+const MARK: u16 = 14;
+
+/// The place of the arms' rows in their panel: below the headings.
+fn rows(panel: Rect, boxed: bool) -> Rect {
+    let inner = inner(panel, boxed);
+    Rect { y: inner.y + 1, height: inner.height.saturating_sub(1), ..inner }
+}
+
+/// Rows of each arm, and how many arms have room.
+fn fitting(account: &Account, rows: Rect) -> (u16, u16) {
+    let arms = u16::try_from(account.arms.len()).unwrap_or(u16::MAX).max(1);
+    let each = (rows.height / arms).max(1);
+    (each, rows.height / each)
+}
+
+/// How many arms are in sight, and the first of them: the running one is among them.
+pub(super) fn seen(account: &Account, panel: Rect, top: usize, boxed: bool) -> (u16, usize) {
+    let (_, seen) = fitting(account, rows(panel, boxed));
+    let count = account.arms.len();
+    let top = scroll::scrolled(top, 0, count, seen);
+    let running = match account.phase {
+        Phase::SettingUp(at) | Phase::Running(at) | Phase::Restoring(at) => Some(at),
+        Phase::Ended => None,
+    };
+    (seen, running.map_or(top, |at| kept_in_sight(top, at, count, seen)))
+}
+
+pub(super) fn draw(shared: &Shared, shown: &Progress, (panel, top): (Rect, usize), brush: &mut Brush<'_>) {
     let account = &shown.account;
+    let (seen, top) = seen(account, panel, top, brush.boxed);
+    let hidden = out_of_sight(top, account.arms.len(), seen);
+    let mark = if hidden == (0, 0) || brush.boxed { 0 } else { MARK };
     let (question, subject) = (account.plan.experiment.question, account.plan.subject());
     let note = simulated(account.plan.simulated);
-    let beside = cells(question) + 2 + if note.is_empty() { 0 } else { width(note) + 3 };
+    let beside = cells(question) + 2 + mark + if note.is_empty() { 0 } else { width(note) + 3 };
     let subject = whole_parts(&subject, brush.title_room(panel.width).saturating_sub(beside));
     let subject = if subject.is_empty() { String::new() } else { format!("  {subject}") };
     let title = [piece(question, Meaning::Heading), piece(subject, Meaning::Quiet)];
     let inner = brush.panel(panel, &title, note);
     let columns = columns(account, inner.width);
     head(brush, inner, account, &columns);
-    let rows = Rect { y: inner.y + 1, height: inner.height.saturating_sub(1), ..inner };
-    let arms = u16::try_from(account.arms.len()).unwrap_or(u16::MAX).max(1);
-    let each = (rows.height / arms).max(1);
+    let rows = rows(panel, brush.boxed);
+    let (each, _) = fitting(account, rows);
     let most = account
         .arms
         .iter()
         .flat_map(|arm| arm.runs.iter().map(|run| run.value))
         .chain(shown.now)
         .fold(0.0, f64::max);
-    for index in 0..account.arms.len() {
-        let y = rows.y + u16::try_from(index).unwrap_or(u16::MAX).saturating_mul(each);
-        if y >= rows.bottom() {
-            break;
-        }
-        let height = each.min(rows.bottom() - y);
-        arm(shared, brush, shown, index, Rect { y, height, ..rows }, &columns, most);
+    for (place, index) in (0..seen).zip(top..account.arms.len()) {
+        let place = Rect { y: rows.y + place * each, height: each, ..rows };
+        arm(shared, brush, shown, index, place, &columns, most);
     }
+    scroll::mark(brush, panel, scroll::ROWS, hidden);
 }
 
 fn columns(account: &Account, width: u16) -> Columns {

@@ -28,7 +28,7 @@ use crate::{
 pub(super) fn draw(state: &WhatIf, shared: &Shared, area: Rect, brush: &mut Brush<'_>) {
     if let Some(shown) = shared.experiments.on_screen() {
         let [upper, axis, below] = account_areas(&shown.account, shared, area);
-        arms::draw(shared, shown, upper, brush);
+        arms::draw(shared, shown, (upper, state.arms_top), brush);
         intervals::draw(&shown.account, axis, brush);
         words::draw(state, shared, shown, below, brush);
     } else {
@@ -85,8 +85,9 @@ fn row(brush: &mut Brush<'_>, row: Rect, entry: &Entry, selected: bool) {
     if selected {
         brush.text(row.x, row.y, 1, "›", Meaning::Brand);
     }
-    let room = row.width.saturating_sub(12);
-    let text = fit(entry.row.question, room.saturating_sub(2));
+    // A blank between it and the time.
+    let room = row.width.saturating_sub(cells(&time.0) + 3);
+    let text = fit(entry.row.question, room);
     let end = brush.text(row.x + 2, row.y, room, &text, meaning);
     if selected {
         brush.shade(Rect { x: row.x + 2, width: end.saturating_sub(row.x + 2), ..row }, Meaning::Selected);

@@ -48,7 +48,8 @@ pub(super) const ABOUT: About = About {
 
 #[rustfmt::skip]
 pub(super) const COMMANDS: &[Command<Run<WhatIf>>] = &[
-    command(530, &[Key::Enter, Char('r')], "start", "start", "Start the selected experiment; it restores every setting it changes", WhatIf::begin),
+    command(530, &[Key::Enter], "start", "start", "Start the selected experiment; it restores every setting it changes", WhatIf::start),
+    command(535, &[Char('r')], "run again", "start again", "Start the experiment on the screen once more, or the selected one", WhatIf::begin),
     command(540, &[Char('w')], "card moves", "slot moves", "Show the slots: hypothetical moves of cards", |_, _| vec![Ask::Show(ScreenId("slots"), None)]),
     command(550, &[Char('e')], "edit arms", "custom arms", "Edit the custom experiment's arms: A: scheduler=none bs=4k; filename=FILE reads a file", WhatIf::write_arms),
     command(560, &[Char('m')], "more rounds", "more rounds", "Add rounds to an experiment that has ended", |_, shared| update::longer(shared)),
@@ -86,6 +87,8 @@ pub struct WhatIf {
     shows_runs: bool,
     /// Lines by which the words about the experiment, of the verdict, or the runs are scrolled down.
     words_top: usize,
+    /// Arms above the first one shown.
+    arms_top: usize,
     /// Files that the winner was kept in.
     kept: Vec<String>,
     /// The state the list was made from.
@@ -114,6 +117,7 @@ impl Default for WhatIf {
             written: None,
             shows_runs: false,
             words_top: 0,
+            arms_top: 0,
             kept: Vec::new(),
             made_for: None,
         }
@@ -188,7 +192,7 @@ fn targets(shared: &Shared, subject: Subject) -> Vec<Target> {
 /// The list, and all about the selected one: beside it, or below it on narrow terminals.
 fn list_areas(area: Rect) -> [Rect; 2] {
     let halves = if area.width >= 100 {
-        Layout::horizontal([Constraint::Length(area.width * 54 / 100), Constraint::Fill(1)])
+        Layout::horizontal([Constraint::Length(area.width * 55 / 100), Constraint::Fill(1)])
     } else {
         Layout::vertical([Constraint::Length(area.height / 2), Constraint::Fill(1)])
     };

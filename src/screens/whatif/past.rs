@@ -6,8 +6,9 @@ use super::{WhatIf, arms::word};
 use crate::{
     experiment::verdict::change,
     model::{EffectRecord, ExperimentRecord},
+    report::sheet::repeated,
     screens::widgets::{
-        paint::{self, Brush, Piece, fit, hanging, paragraph, piece},
+        paint::{self, Brush, Piece, hanging, paragraph, piece},
         scroll,
     },
     ui::{Shared, theme::Meaning},
@@ -64,8 +65,11 @@ pub(super) fn draw(shared: &Shared, panel: Rect, brush: &mut Brush<'_>) {
 }
 
 fn lines(shared: &Shared, width: u16) -> Vec<Vec<Piece>> {
-    let records = shared.kept.experiments.iter().chain(&shared.experiments.done).rev();
-    let lines: Vec<Vec<Piece>> = records.flat_map(|record| of(record, width)).collect();
+    let records: Vec<&ExperimentRecord> =
+        shared.kept.experiments.iter().chain(&shared.experiments.done).collect();
+    let newest_first = records.iter().enumerate().rev();
+    let lines: Vec<Vec<Piece>> =
+        newest_first.flat_map(|(at, record)| of(record, &records[..at], width)).collect();
     if lines.is_empty() {
         return paragraph(
             &shared.keys.fill("None yet. An experiment runs its arms in random order until its interval is narrow enough for a verdict; \
@@ -77,13 +81,14 @@ fn lines(shared: &Shared, width: u16) -> Vec<Vec<Piece>> {
     lines
 }
 
-fn of(record: &ExperimentRecord, width: u16) -> Vec<Vec<Piece>> {
+fn of(record: &ExperimentRecord, before: &[&ExperimentRecord], width: u16) -> Vec<Vec<Piece>> {
     let target = match record.targets.as_slice() {
         [one] => one.path.to_string_lossy().into_owned(),
         many => counted(many.len(), "target"),
     };
-    let head = format!("{}  {target}, {}", record.question, counted(record.rounds as usize, "round"));
-    let mut lines = vec![vec![piece(fit(&head, width), Meaning::Text)]];
+    let rounds = counted(record.rounds as usize, "round");
+    let head = format!("{}  {target}, {rounds}{}", record.question, repeated(record, before.iter().copied()));
+    let mut lines = paragraph(&head, Meaning::Text, width);
     lines.extend(record.effects.iter().flat_map(|effect| effect_lines(effect, width)));
     lines
 }

@@ -7,9 +7,9 @@ use std::{
 
 use ratatui::layout::{Position, Rect};
 
-use super::{Entry, WhatIf, account_areas, draw, list_areas, words};
+use super::{Entry, WhatIf, account_areas, arms, draw, list_areas, words};
 use crate::{
-    experiment::{EXPERIMENTS, Phase, Plan},
+    experiment::{Account, EXPERIMENTS, Phase, Plan},
     machine::{Drive, Machine},
     model::{Target, fio::names},
     pull::FILE_SIZE,
@@ -25,6 +25,7 @@ use crate::{
         Ask, Asks, Effect, Key, ScreenId, Shared, SharedChange, Subject, TextField,
         answer::Undoing,
         ask::{Reads, tell, warn},
+        experiments::Progress,
     },
     units::counted,
 };
@@ -36,11 +37,16 @@ impl Screen for WhatIf {
 
     fn step(&mut self, step: Step, shared: &Shared, area: Rect) -> Asks {
         if let Some(shown) = shared.experiments.on_screen() {
-            let [.., panel] = account_areas(&shown.account, shared, area);
-            let inside = inner(panel, shared.is_boxed());
-            let lines = words::panel_lines(self, shared, shown, inside.width).len();
-            let rows = inside.height;
-            self.words_top = scrolled(self.words_top, step.rows(rows), lines, rows);
+            let [arms, .., words] = account_areas(&shown.account, shared, area);
+            match step {
+                Step::Rows(rows) if self.arms_move(shown, shared, arms) => {
+                    self.scroll_arms(rows, shown, shared, arms);
+                }
+                step => {
+                    let rows = step.rows(inner(words, shared.is_boxed()).height);
+                    self.scroll_words(rows, shown, shared, words);
+                }
+            }
         } else {
             if let Step::Pages(_) = step {
                 let inside = inner(list_areas(area)[1], shared.is_boxed());
@@ -61,6 +67,13 @@ impl Screen for WhatIf {
         if shared.experiments.on_screen().is_none() && about.contains(at) {
             self.scroll_about(step, shared, inner(about, shared.is_boxed()));
             return Asks::new();
+        }
+        if let Some(shown) = shared.experiments.on_screen() {
+            let [arms, .., words] = account_areas(&shown.account, shared, area);
+            if words.contains(at) || !self.arms_move(shown, shared, arms) {
+                self.scroll_words(step, shown, shared, words);
+                return Asks::new();
+            }
         }
         self.step(Step::Rows(step), shared, area)
     }
@@ -115,6 +128,8 @@ impl Screen for WhatIf {
         let is_idle = experiments.running().is_none() && shared.tests.running().is_none();
         let has_ended = is_idle && experiments.on_screen().is_some();
         match command {
+            "start again" => has_ended,
+            "slot moves" => !has_ended,
             "start" => {
                 let starts = || self.entry().is_some_and(|entry| entry.plan.is_ok());
                 let is_listed = experiments.on_screen().is_none();
@@ -125,7 +140,10 @@ impl Screen for WhatIf {
                 let is_here = self.entry().is_some_and(|entry| entry.plan.is_ok() || is_own(entry));
                 is_idle && experiments.on_screen().is_none() && is_here
             }
-            "more rounds" => has_ended && experiments.on_screen().is_some_and(|one| one.account.can_go_on()),
+            "more rounds" => {
+                let goes_on = |account: &Account| account.can_go_on() && account.rounds > 0;
+                has_ended && experiments.on_screen().is_some_and(|one| goes_on(&one.account))
+            }
             "add to sheet" => has_ended && experiments.done_at.is_some(),
             "keep winner" => has_ended && self.kept.is_empty() && has_changes_to_keep(shared),
             "undo kept" => !self.kept.is_empty(),
@@ -137,10 +155,10 @@ impl Screen for WhatIf {
     fn acts_in(&self, command: &str, shared: &Shared, area: Rect) -> bool {
         match shared.experiments.on_screen() {
             Some(shown) if command == "up" => {
-                let [.., panel] = account_areas(&shown.account, shared, area);
+                let [arms, .., panel] = account_areas(&shown.account, shared, area);
                 let inside = inner(panel, shared.is_boxed());
                 let lines = words::panel_lines(self, shared, shown, inside.width).len();
-                lines > usize::from(inside.height)
+                lines > usize::from(inside.height) || self.arms_move(shown, shared, arms)
             }
             _ => true,
         }
@@ -171,7 +189,7 @@ impl Screen for WhatIf {
         self.edit.as_mut().map(|(_, input)| input)
     }
 
-    fn field_key(&mut self, key: Option<Key>, _shared: &Shared) -> Asks {
+    fn field_key(&mut self, key: Option<Key>, shared: &Shared) -> Asks {
         let (Some((arm, input)), Some(key)) = (&mut self.edit, key) else { return Asks::new() };
         let arm = *arm;
         self.written = None;
@@ -189,6 +207,9 @@ impl Screen for WhatIf {
             }
         };
         let (words, files) = without_files(input.value());
+        if let Some(why) = files.as_ref().and_then(|files| shared.unreadable(files)) {
+            return vec![warn(why)];
+        }
         self.written = files.is_some().then(|| (arm, input.clone(), self.own[arm].clone()));
         self.own[arm] = words;
         self.edit = next.map(|next| (next, TextField::new(self.own[next].clone())));
@@ -265,7 +286,42 @@ impl WhatIf {
         self.words_top = scrolled(self.words_top, step, lines.unwrap_or(0), inside.height);
     }
 
-    /// Begins the selected experiment.
+    /// Whether some arms are out of sight.
+    fn arms_move(&self, shown: &Progress, shared: &Shared, panel: Rect) -> bool {
+        let (seen, _) = arms::seen(&shown.account, panel, self.arms_top, shared.is_boxed());
+        shown.account.arms.len() > usize::from(seen)
+    }
+
+    /// Scrolls the arms by `step` rows.
+    fn scroll_arms(&mut self, step: isize, shown: &Progress, shared: &Shared, panel: Rect) {
+        let (seen, top) = arms::seen(&shown.account, panel, self.arms_top, shared.is_boxed());
+        self.arms_top = scrolled(top, step, shown.account.arms.len(), seen);
+    }
+
+    /// Scrolls the verdict or the runs by `step` lines.
+    fn scroll_words(&mut self, step: isize, shown: &Progress, shared: &Shared, panel: Rect) {
+        let inside = inner(panel, shared.is_boxed());
+        let lines = words::panel_lines(self, shared, shown, inside.width).len();
+        self.words_top = scrolled(self.words_top, step, lines, inside.height);
+    }
+
+    /// Begins the selected experiment; a verdict on the screen stays there.
+    pub(super) fn start(&mut self, shared: &Shared) -> Asks {
+        if shared.experiments.on_screen().is_some_and(|shown| shown.account.has_ended()) {
+            return vec![tell(
+                "This experiment has ended: {start again} runs it again, {back} shows the list",
+            )];
+        }
+        self.begin(shared)
+    }
+
+    /// The experiment that a start begins: the one on the screen, else the selected one.
+    fn meant(&self, shared: &Shared) -> Option<&Entry> {
+        let on_screen = shared.experiments.on_screen().map(|shown| shown.account.plan.experiment.id);
+        on_screen.map_or_else(|| self.entry(), |id| self.list.iter().find(|entry| entry.row.id == id))
+    }
+
+    /// Begins an experiment, also one that has ended.
     pub(super) fn begin(&mut self, shared: &Shared) -> Asks {
         if shared.experiments.running().is_some() {
             return vec![tell("An experiment is running: {stop} stops it and restores settings")];
@@ -277,19 +333,19 @@ impl WhatIf {
         }
         let plan = match shared.experiments.refused() {
             Some((account, why)) => account.plan.on_files(&shared.machine, why.files(), FILE_SIZE),
-            None => match self.entry() {
+            None => match self.meant(shared) {
                 Some(entry) => entry.plan.clone(),
                 None => return Asks::new(),
             },
         };
-        let name = self.entry().map_or("", |entry| entry.row.id.0);
+        let name = self.meant(shared).map_or("", |entry| entry.row.id.0);
         match plan.map(Box::new) {
             Ok(plan) if shared.must_ask(&targets_of(&plan, &shared.machine)) => {
                 let (targets, settings) = (targets_of(&plan, &shared.machine), settings_of(&plan));
-                vec![Ask::Agree(Reads { targets, settings, command: "start" })]
+                vec![Ask::Agree(Reads { targets, settings, command: "start again" })]
             }
             Ok(plan) => {
-                (self.words_top, self.shows_runs) = (0, false);
+                (self.words_top, self.arms_top, self.shows_runs) = (0, 0, false);
                 self.kept.clear();
                 vec![
                     Ask::Change(SharedChange::BeginExperiment(plan.clone())),
@@ -358,8 +414,11 @@ pub(super) fn longer(shared: &Shared) -> Asks {
     };
     let account = &shown.account;
     if !account.can_go_on() {
+        return vec![tell("The experiment failed and cannot be extended: {start again} runs it again")];
+    }
+    if account.rounds == 0 {
         return vec![tell(
-            "The experiment failed and cannot be extended: {back}, then {start} starts it again",
+            "No round was counted, so there is nothing to add to: {start again} runs it again",
         )];
     }
     let rounds = account.rounds_to_go().unwrap_or(8).clamp(4, 200);
@@ -373,7 +432,7 @@ pub(super) fn to_sheet(shared: &Shared) -> Asks {
         return vec![tell("The experiment still runs: its verdict can go into the sheet at its end")];
     }
     let Some(at) = experiments.done_at.filter(|_| experiments.shown.is_some()) else {
-        return vec![tell("No verdict to add to the sheet: {start} starts the selected experiment")];
+        return vec![tell("No verdict to add to the sheet: {start again} runs the experiment")];
     };
     let told = if experiments.posted.contains(&at) {
         "Verdict removed from the sheet"
