@@ -23,6 +23,7 @@ pub use layout::{LaidOut, lay_out};
 pub use real::RealEngine;
 pub use simulated::Simulated;
 pub(crate) use target::refused;
+pub(crate) use workers::no_thread;
 
 use std::{path::Path, time::Instant};
 

@@ -11,6 +11,7 @@ mod capture;
 mod forms;
 mod kernel_tables;
 mod machine;
+mod originals;
 mod patterns;
 mod pseudonyms;
 mod records;
@@ -20,6 +21,7 @@ mod tables;
 pub use capture::capture_text;
 use std::borrow::Cow;
 
+use originals::Originals;
 use pseudonyms::{Pseudonyms, Shape};
 
 use crate::source::{nvme::messages, open_files};
@@ -29,13 +31,13 @@ use crate::source::{nvme::messages, open_files};
 pub struct Redactor {
     pseudonyms: Pseudonyms,
     /// Serials long enough to be searched for everywhere.
-    serials: Vec<String>,
+    serials: Originals,
     /// Names that follow one of [`NAMED`] in those of devices.
-    arrays: Vec<String>,
+    arrays: Originals,
     /// Names of other devices that are not the kernel's.
-    devices: Vec<String>,
+    devices: Originals,
     /// Host and user names, searched for in `/proc`, `/etc` and mounts, not in `/sys`.
-    names: Vec<String>,
+    names: Originals,
 }
 
 /// Shorter serials are replaced only where a serial is expected.
@@ -246,7 +248,7 @@ impl Redactor {
         let only_digits = serial.bytes().all(|byte| byte.is_ascii_digit());
         let least = if only_digits { 2 * LEAST_SERIAL } else { LEAST_SERIAL };
         if (least..=LONGEST_SERIAL).contains(&serial.len()) {
-            insert(&mut self.serials, serial);
+            self.serials.insert(serial);
         }
     }
 
@@ -259,13 +261,13 @@ impl Redactor {
             None => (&mut self.devices, device),
         };
         if name.chars().any(char::is_alphanumeric) {
-            insert(known, name);
+            known.insert(name);
         }
     }
 
     fn learn_name(&mut self, name: &str) {
         const SAYS_NOTHING: &[&str] = &["", "localhost", "(none)", "root"];
-        if SAYS_NOTHING.contains(&name) || !insert(&mut self.names, name) {
+        if SAYS_NOTHING.contains(&name) || !self.names.insert(name) {
             return;
         }
         // The first label of a full name also occurs alone.
@@ -358,30 +360,30 @@ impl Redactor {
     /// Replaces known serials, and ids recognized by their form.
     pub(crate) fn sweep(&mut self, text: &str) -> String {
         let mut text = text.to_owned();
-        for serial in &self.serials {
+        for serial in self.serials.within(&text) {
             let pseudonyms = &mut self.pseudonyms;
-            text = if serial.len() >= LEAST_UNMISTAKABLE && text.contains(serial) {
-                text.replace(serial, &pseudonyms.of(serial, Shape::Text))
+            text = if serial.len() >= LEAST_UNMISTAKABLE && text.contains(&serial) {
+                text.replace(&serial, &pseudonyms.of(&serial, Shape::Text))
             } else {
-                patterns::replace_word(&text, serial, || pseudonyms.of(serial, Shape::Text))
+                patterns::replace_word(&text, &serial, || pseudonyms.of(&serial, Shape::Text))
             };
         }
-        for name in &self.arrays {
+        for name in self.arrays.within(&text) {
             // `md_NAME1` is a partition. Alone the name may be a word of a sentence, unless it is long.
-            let pseudonym = self.pseudonyms.of(name, Shape::Text);
+            let pseudonym = self.pseudonyms.of(&name, Shape::Text);
             for first in NAMED {
                 text = text.replace(&format!("{first}{name}"), &format!("{first}{pseudonym}"));
             }
             if name.len() >= LEAST_UNMISTAKABLE {
-                text = text.replace(name.as_str(), &pseudonym);
+                text = text.replace(&name, &pseudonym);
             }
         }
-        for name in &self.devices {
+        for name in self.devices.within(&text) {
             let pseudonyms = &mut self.pseudonyms;
-            text = if name.len() >= LEAST_UNMISTAKABLE && text.contains(name) {
-                text.replace(name, &pseudonyms.of(name, Shape::Text))
+            text = if name.len() >= LEAST_UNMISTAKABLE && text.contains(&name) {
+                text.replace(&name, &pseudonyms.of(&name, Shape::Text))
             } else {
-                patterns::replace_word(&text, name, || pseudonyms.of(name, Shape::Text))
+                patterns::replace_word(&text, &name, || pseudonyms.of(&name, Shape::Text))
             };
         }
         patterns::ids(&mut self.pseudonyms, &text)
@@ -389,8 +391,8 @@ impl Redactor {
 
     fn named(&mut self, text: &str) -> String {
         let mut text = text.to_owned();
-        for name in &self.names {
-            text = patterns::replace_word(&text, name, || self.pseudonyms.of(name, Shape::Text));
+        for name in self.names.within(&text) {
+            text = patterns::replace_word(&text, &name, || self.pseudonyms.of(&name, Shape::Text));
         }
         text
     }
@@ -479,7 +481,7 @@ impl Redactor {
 
     /// Replaces known serials anywhere in a record.
     fn sweep_bytes(&mut self, bytes: &mut [u8]) {
-        for serial in &self.serials {
+        for serial in self.serials.all() {
             let needle = serial.as_bytes();
             let mut at = 0;
             while let Some(found) = bytes[at..].windows(needle.len()).position(|window| window == needle) {
@@ -487,20 +489,6 @@ impl Redactor {
                 bytes[at + found..at + found + needle.len()].copy_from_slice(pseudonym.as_bytes());
                 at += found + needle.len();
             }
-        }
-    }
-}
-
-/// Inserts an original in the order in which they are replaced, the longest first: one may be part of another. Whether it
-/// is new.
-fn insert(originals: &mut Vec<String>, new: &str) -> bool {
-    let place =
-        originals.binary_search_by(|known| new.len().cmp(&known.len()).then_with(|| known.as_str().cmp(new)));
-    match place {
-        Ok(_) => false,
-        Err(place) => {
-            originals.insert(place, new.to_owned());
-            true
         }
     }
 }

@@ -14,6 +14,7 @@ pub(crate) mod run_history;
 pub(crate) mod why;
 pub mod demo_root;
 pub mod headless;
+mod beside;
 mod clipboard;
 mod console;
 mod effects;
@@ -26,6 +27,7 @@ pub(crate) mod activity_sampler;
 mod sampler;
 mod saving;
 mod settings_thread;
+pub(crate) mod signals;
 mod terminal;
 mod worker;
 
@@ -43,11 +45,7 @@ use std::{
 use signal_hook::consts::SIGHUP;
 
 use self::{
-    clock::Clock,
-    console::KernelConsole,
-    effects::{Effects, status_of},
-    pace::Pace,
-    sampler::Sampler,
+    clock::Clock, console::KernelConsole, effects::Effects, pace::Pace, sampler::Sampler, signals::status_of,
     terminal::Screen,
 };
 use crate::{
@@ -91,7 +89,8 @@ pub(crate) fn run(
         let (root, over) = (Arc::clone(&root), Arc::clone(&over));
         Sampler::start(root, sender.clone(), clock.clone(), over, config.interval)
     });
-    let mut effects = Effects::new(origin, root, &app, Some(screen), clock, (sender, receiver));
+    let sampler = sampler.transpose()?;
+    let mut effects = Effects::new(origin, root, &app, Some(screen), clock, (sender, receiver))?;
     effects.sampler = sampler;
     let status = until_left(&mut app, &mut effects).or_else(hung_up);
     over.store(true, Ordering::Relaxed);

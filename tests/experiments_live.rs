@@ -128,7 +128,7 @@ fn wait_until_changed(device: &LoopDevice, child: &mut Child) {
 fn a_signal_ends_it_after_everything_was_put_back() {
     let Some(device) = LoopDevice::new(16 << 20) else { return };
     let before = device.read_settings();
-    for (signal, status) in [(Signal::INT, 130), (Signal::TERM, 143)] {
+    for (signal, status) in [(Signal::INT, 130), (Signal::TERM, 143), (Signal::XCPU, 152)] {
         let state = tempfile::tempdir().unwrap();
         let mut command = experiment(state.path(), &device, "5m");
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();

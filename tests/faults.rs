@@ -71,6 +71,20 @@ impl Scene {
         }
     }
 
+    /// Runs an experiment on the file under strace, which refuses the thread of that number and all after it.
+    fn without_threads_from(&self, number: usize) -> Output {
+        let mut command = Command::new("strace");
+        command
+            .args(["-f", "-qq", "-o", "/dev/null", "-e"])
+            .arg(format!("inject=clone3:error=EAGAIN:when={number}+"));
+        command
+            .arg(env!("CARGO_BIN_EXE_iodyno"))
+            .args(["experiment", "run", "depth", "--filename"])
+            .arg(&self.file);
+        command.args(["--runtime", "300ms", "--ramp_time", "0", "--max-time", "5s"]).stdin(Stdio::null());
+        command.env("IODYNO_STATE_DIR", self.folder.path().join("state")).output().unwrap()
+    }
+
     /// Runs a test of `file` under `ulimit`, as the user nobody where the limit does not hold for root.
     fn limited(&self, limit: &str, more: &[&str], as_nobody: bool) -> Output {
         let binary = self.folder.path().join("iodyno");
@@ -144,6 +158,21 @@ fn reads_that_fail_or_return_short_are_counted_and_named() {
         let Some(output) = scene.injected(&faults, &["--ioengine", "psync"]) else { return };
         is_named(&output);
         assert!(text(&output).contains(words), "{}", text(&output));
+    }
+}
+
+#[test]
+fn without_threads_it_ends_with_one_line() {
+    let scene = Scene::new();
+    for number in 1..=4 {
+        let fault = format!("inject=clone3:error=EAGAIN:when={number}+");
+        let Some(output) = scene.injected(&[&fault], &["--numjobs", "4"]) else { return };
+        assert!(refused(&output).contains("cannot start a thread"), "{number}: {}", text(&output));
+        let output = scene.without_threads_from(number);
+        // The engine that looks for the other end of the file has threads too.
+        let said = text(&output);
+        assert!(said.contains("cannot start a thread") && !said.contains("panicked"), "{number}: {said}");
+        assert_ne!(output.status.code(), Some(101), "{number}: {said}");
     }
 }
 

@@ -48,7 +48,13 @@ fn control_c_leaves_at_once_with_the_status_of_an_interrupt() {
 
 #[test]
 fn signals_give_the_terminal_back() {
-    for (signal, status) in [(Signal::TERM, 143), (Signal::QUIT, 131), (Signal::HUP, 129)] {
+    for (signal, status) in [
+        (Signal::TERM, 143),
+        (Signal::QUIT, 131),
+        (Signal::HUP, 129),
+        (Signal::USR1, 138),
+        (Signal::XCPU, 152),
+    ] {
         let terminal = Terminal::start(&["--demo", "laptop"]);
         terminal.wait_for_text("root complex");
         terminal.signal(signal);

@@ -52,7 +52,8 @@ const SECTIONS: &[(&str, &[(&str, &str)])] = &[
             ("2", "Failed; one line on standard error names the path or option and the fix."),
             (
                 "129, 130, 131, 143",
-                "Ended by SIGHUP, SIGINT, SIGQUIT or SIGTERM, after settings were restored.",
+                "Ended by SIGHUP, SIGINT, SIGQUIT or SIGTERM, after settings were restored. Other signals that can be \
+                 handled, such as SIGXCPU, have 128 and their number.",
             ),
         ],
     ),

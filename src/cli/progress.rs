@@ -49,7 +49,7 @@ impl Progress {
         let (over, ends) = mpsc::channel::<()>();
         let line = Line { clock: Clock::real(), last: Duration::ZERO, stands: false, input };
         *LINE.lock().unwrap_or_else(PoisonError::into_inner) = Some(line);
-        thread::spawn(move || {
+        let thread = thread::Builder::new().spawn(move || {
             while ends.recv_timeout(TICK) == Err(RecvTimeoutError::Timeout) {
                 if is_terminal {
                     show(name);
@@ -58,7 +58,8 @@ impl Progress {
                 }
             }
         });
-        Self { _over: Some(over) }
+        // Without a thread there is no line.
+        Self { _over: thread.is_ok().then_some(over) }
     }
 }
 

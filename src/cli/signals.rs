@@ -5,12 +5,10 @@ use std::sync::{
     atomic::{AtomicUsize, Ordering},
 };
 
-use signal_hook::{
-    consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM},
-    flag,
-};
+use signal_hook::flag;
 
 use super::Complaint;
+use crate::runtime::signals::ENDING;
 
 /// The number of the last signal; 0 before the first.
 pub(super) struct Signal(Arc<AtomicUsize>);
@@ -18,7 +16,7 @@ pub(super) struct Signal(Arc<AtomicUsize>);
 impl Signal {
     pub(super) fn watch() -> Result<Self, Complaint> {
         let signal = Arc::new(AtomicUsize::new(0));
-        for number in [SIGINT, SIGTERM, SIGHUP, SIGQUIT] {
+        for number in ENDING {
             let value = usize::try_from(number).unwrap_or_default();
             flag::register_usize(number, Arc::clone(&signal), value).map_err(|error| {
                 Complaint::new("signals", error.to_string(), "run it where signal handlers can be installed")

@@ -373,10 +373,11 @@ fn cpus() -> usize {
     thread::available_parallelism().map_or(1, usize::from)
 }
 
-fn no_thread(error: &io::Error) -> EngineError {
+/// No thread can be started (EAGAIN).
+pub(crate) fn no_thread(error: &io::Error) -> EngineError {
     EngineError::Machine {
-        wrong: format!("cannot start a worker thread: {error}"),
-        fix: "use fewer --numjobs, or raise `ulimit -u`".to_owned(),
+        wrong: format!("cannot start a thread: {error}"),
+        fix: "use fewer --numjobs, or raise `ulimit -u` or pids.max of the control group".to_owned(),
     }
 }
 

@@ -28,9 +28,20 @@ fn with_pseudonyms(capture: Capture) -> Capture {
             redactor.learn(path, content);
         }
     }
-    for folder in ["/sys/block", "/sys/class/block"] {
-        let list = capture.answers.get(folder).and_then(|answers| answers.list.as_ref()?.as_ref().ok());
-        list.into_iter().flatten().for_each(|name| redactor.learn_device(name));
+    for (path, answers) in &capture.answers {
+        // `holders` and `slaves` have the same names; those of a copy may have others.
+        let names_devices = matches!(&**path, "/sys/block" | "/sys/class/block")
+            || path.ends_with("/holders")
+            || path.ends_with("/slaves");
+        let list = answers.list.as_ref().and_then(|list| list.as_ref().ok());
+        for name in list.into_iter().flatten() {
+            if names_devices {
+                redactor.learn_device(name);
+            } else if path == "/proc/fs/jbd2" {
+                // `nvme0n1p2-8`: the device and its journal.
+                redactor.learn_device(name.rsplit_once('-').map_or(name, |(device, _)| device));
+            }
+        }
     }
     let capture = without_boot_files(capture);
     let mut answers = BTreeMap::new();
@@ -161,6 +172,21 @@ none read /probe/x bob on 10.9.8.7 has no 52:54:00:aa:bb:cc
         let whole = capture_text(recorder.recorded(), true);
         assert!(whole.contains("S4EWNX0R123456") && whole.contains("serials: as they are"));
         assert_eq!(drives(&TextRoot::parse(&whole).unwrap()), before);
+    }
+
+    #[test]
+    fn names_in_folders_of_holders_do_not_travel() {
+        let mut capture = Capture::default();
+        for (folder, name) in [
+            ("/sys/block/vda/holders", "zqholder"),
+            ("/sys/block/md0/slaves", "zqslave"),
+            ("/proc/fs/jbd2", "zqvolume-8"),
+        ] {
+            capture.answers.entry(folder.to_owned()).or_default().list =
+                Some(Ok(vec![name.to_owned(), "sda1".to_owned()]));
+        }
+        let text = capture_text(capture, false);
+        assert!(!text.contains("zq") && text.contains("sda1") && text.contains("xxxxxx1-8"), "{text}");
     }
 
     #[test]

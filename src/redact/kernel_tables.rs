@@ -15,12 +15,23 @@ const INTERRUPT_WORDS: &str = "\
     PCIe dpc pcie-dpc AMD-Vi dmar thermal ata_piix megasas mpt3sas snd_hda_intel mei_me psp ccp ttyS vmd pme PME req rx \
     tx TxRx";
 
+/// Words behind the counts of the kernel's own interrupts: NMI, LOC, IPI0...
+const KERNEL_INTERRUPT_WORDS: &str = "\
+    Non-maskable Local timer Spurious Performance monitoring IRQ work APIC ICR read retries Rescheduling Function call TLB \
+    shootdowns Thermal event Threshold Deferred Error Machine check exceptions polls Hypervisor callback Hyper-V \
+    reenlightenment stimer0 Posted-interrupt Posted Nested posted-interrupt notification wakeup MSI Platform CPU stop (for crash \
+    dump) NMIs Timer broadcast backtrace KGDB roundup interrupts interrupt";
+
 /// Keys of `/proc/cpuinfo` that describe the processor.
 const CPU_KEYS: &str = "\
     processor vendor_id cpu_family model model_name stepping microcode cpu_MHz cache_size physical_id siblings core_id \
     cpu_cores apicid initial_apicid fpu fpu_exception cpuid_level wp flags vmx_flags bugs bogomips BogoMIPS TLB_size \
     clflush_size cache_alignment address_sizes power_management Features CPU_implementer CPU_architecture CPU_variant \
     CPU_part CPU_revision isa mmu uarch hart";
+
+/// Makers of processors (CPUID leaf 0).
+const CPU_VENDORS: &str =
+    "GenuineIntel AuthenticAMD HygonGenuine CentaurHauls GenuineTMx86 Shanghai Zhaoxin IBM/S390";
 
 /// Keys of os-release(5) that name the distribution.
 const DISTRIBUTION_KEYS: &str =
@@ -129,14 +140,14 @@ fn interrupt(redactor: &mut Redactor, line: &str) -> String {
         return pieces(redactor, line, char::is_whitespace, is_cpu);
     };
     if !is_number(label.trim()) {
-        // NMI, LOC, PMN: the kernel's own rows.
-        let is_kernel =
-            !label.trim().is_empty() && label.trim().bytes().all(|byte| byte.is_ascii_alphanumeric());
-        return if is_kernel && label.trim().len() <= 4 {
-            line.to_owned()
-        } else {
-            tables::words(redactor, line)
-        };
+        // NMI, LOC, IPI0, Err: the kernel's own rows.
+        let name = label.trim();
+        let is_upper = |byte: u8| byte.is_ascii_uppercase() || byte.is_ascii_digit();
+        if name != "Err" && (name.is_empty() || name.len() > 4 || !name.bytes().all(is_upper)) {
+            return tables::words(redactor, line);
+        }
+        let is_known = |word: &str| is_number(word) || is_in(KERNEL_INTERRUPT_WORDS, word);
+        return format!("{label}:{}", pieces(redactor, rest, char::is_whitespace, is_known));
     }
     let mut in_counts = true;
     let words = rest.split_inclusive([' ', '\t', ',', '\n']).map(|piece| {
@@ -182,7 +193,8 @@ pub(super) fn cpu_info(redactor: &mut Redactor, text: &str) -> String {
         value.split_whitespace().all(|word| word.split('.').all(is_number) || is_setting_word(word))
     };
     keyed(text, ':', |key, value| match key.replace(' ', "_").as_str() {
-        "model_name" | "vendor_id" => redactor.worldly(value),
+        "model_name" => redactor.worldly(value),
+        "vendor_id" if is_in(CPU_VENDORS, value.trim()) => value.to_owned(),
         key if is_in(CPU_KEYS, key) && is_plain(value) => value.to_owned(),
         key if is_in(CPU_KEYS, key) => format!(" {REDACTED}"),
         _ => tables::words_but(redactor, value, ""),
@@ -342,9 +354,17 @@ mod tests {
  36:          1          2   IR-PCI-MSIX-0000:01:00.0   1-edge      nvme10q12
  37:          1          2   PCI-MSIX-0000:00:02.0   1-edge      virtio1-req.0
 NMI:          3          4   Non-maskable interrupts
+IPI4:         3          4   CPU stop (for crash dump) interrupts
 ERR:          9
+Err:          0
 ";
         assert_eq!(interrupts(&mut redactor, &format!("{head}{kept}")), format!("{head}{kept}"));
+        for line in
+            ["ABC: 1 2  hunter2 MyDesk\n", "IPI9: 1 2  hunter2\n", "Err: hunter2 MyDesk\n", "tiny: 1\n"]
+        {
+            let out = interrupts(&mut redactor, line);
+            assert!(!["hunter2", "MyDesk", "tiny"].iter().any(|secret| out.contains(secret)), "{out}");
+        }
         let line = " 40:          5          6   PCI-MSI 1-edge      enx525400aabbcc-TxRx-0, nvme0q1\n";
         let out = interrupts(&mut redactor, line);
         assert!(!out.contains("525400aabbcc") && out.contains("nvme0q1"), "{out}");
@@ -361,6 +381,8 @@ ERR:          9
         ] {
             assert_eq!(counters(&mut redactor, text), text);
         }
+        assert_eq!(cpu_info(&mut redactor, "vendor_id\t: AuthenticAMD\n"), "vendor_id\t: AuthenticAMD\n");
+        assert!(!cpu_info(&mut redactor, "vendor_id\t: AuthenticAMD hunter2\n").contains("hunter2"));
         let out = cpu_info(&mut redactor, "model name\t: AMD Ryzen 9\nSerial\t\t: 10000000hunter2\n");
         assert!(
             out.starts_with("model name\t: AMD Ryzen 9\nSerial\t\t: ") && !out.contains("hunter2"),

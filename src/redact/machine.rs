@@ -31,6 +31,10 @@ impl Redactor {
         let mut learn = |path: &str, text: &Label| self.learn(path, text.as_str().as_bytes());
         drive.serial.value().into_iter().for_each(|serial| learn("serial", serial));
         drive.backing_file.iter().for_each(|file| learn("backing_file", file));
+        for device in drive.used_by.iter().flat_map(|used| &used.chain) {
+            self.learn_device(device.as_str());
+        }
+        let mut learn = |path: &str, text: &Label| self.learn(path, text.as_str().as_bytes());
         for used in &drive.used_by {
             let seen = match &used.by {
                 User::Mount { point, .. } | User::HiddenMount { seen: Some((point, _)), .. } => Some(point),

@@ -8,14 +8,13 @@ use std::{
         atomic::AtomicBool,
         mpsc::{Receiver, RecvTimeoutError, Sender},
     },
-    thread,
     time::{Duration, Instant},
 };
 
-use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT};
 
 use super::{
-    access, clipboard,
+    access, beside, clipboard,
     clock::Clock,
     experiment_thread,
     input::Outside,
@@ -25,7 +24,9 @@ use super::{
     sampler::Sampler,
     saving,
     session::TestFiles,
-    settings_thread, startup, target_resolver,
+    settings_thread,
+    signals::status_of,
+    startup, target_resolver,
     terminal::Screen,
     why::Measuring,
     worker::Worker,
@@ -93,7 +94,7 @@ impl Effects {
         screen: Option<Screen>,
         clock: Clock,
         (sender, receiver): (Sender<Outside>, Receiver<Outside>),
-    ) -> Self {
+    ) -> io::Result<Self> {
         let inline = screen.is_none();
         let read = MachineRead {
             machine: Arc::clone(&app.shared.machine),
@@ -117,8 +118,8 @@ impl Effects {
         });
         let mut effects = Self {
             screen,
-            experiments,
-            settings,
+            experiments: experiments.transpose()?,
+            settings: settings.transpose()?,
             run: None,
             measuring: None,
             files: None,
@@ -149,7 +150,7 @@ impl Effects {
             }
             effects.tune(settings_thread::Request::Look);
         }
-        effects
+        Ok(effects)
     }
 
     /// The next message or signal; `None` without one within `most`, or when the next look at the test is due.
@@ -206,9 +207,15 @@ impl Effects {
     }
 
     /// Begins to read counters of a live machine.
-    pub(super) fn sample(&mut self, root: Arc<dyn SysRoot>, over: Arc<AtomicBool>, interval: Duration) {
+    pub(super) fn sample(
+        &mut self,
+        root: Arc<dyn SysRoot>,
+        over: Arc<AtomicBool>,
+        interval: Duration,
+    ) -> io::Result<()> {
         let (sender, clock) = (self.sender.clone(), self.clock.clone());
-        self.sampler = Some(Sampler::start(root, sender, clock, over, interval));
+        self.sampler = Some(Sampler::start(root, sender, clock, over, interval)?);
+        Ok(())
     }
 
     /// Has sampled what the screen shows.
@@ -499,7 +506,7 @@ impl Effects {
         let sender = self.sender.clone();
         let job = move || job().into_iter().for_each(|message| send(&sender, message));
         if self.screen.is_some() {
-            thread::spawn(job);
+            beside::or_here(job);
         } else {
             job();
         }
@@ -558,15 +565,4 @@ const fn is_for_shown(message: &Message) -> bool {
 fn send(sender: &Sender<Outside>, message: Message) {
     // The receiver is gone only when the program ends.
     let _ = sender.send(Outside::Message(message));
-}
-
-/// 128 + the signal, as in shells.
-pub(super) fn status_of(signal: i32) -> u8 {
-    match signal {
-        SIGINT => 130,
-        SIGTERM => 143,
-        SIGHUP => 129,
-        SIGQUIT => 131,
-        _ => 1,
-    }
 }

@@ -1,6 +1,6 @@
 //! The screen's requests to experiments; one runs at a time.
 
-use std::{sync::Arc, time::Duration};
+use std::{io, sync::Arc, time::Duration};
 
 use super::{clock::Clock, experiment::RunningExperiment, worker::Worker};
 use crate::{
@@ -26,7 +26,7 @@ pub(super) fn start(
     clock: Clock,
     inline: bool,
     report: impl Fn(Progress) + Send + 'static,
-) -> Worker<Request> {
+) -> io::Result<Worker<Request>> {
     Worker::start(inline, move || {
         let mut running: Option<RunningExperiment> = None;
         move |request| {

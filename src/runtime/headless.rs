@@ -50,7 +50,8 @@ impl Headless {
         let mut app = App::new(startup::mode(origin), startup::read_or_refuse(&*root)?, size);
         let clock = Clock::of(!origin.is_live());
         let live = origin.is_live().then(|| Arc::clone(&root));
-        let mut effects = Effects::new(origin, root, &app, None, clock, mpsc::channel());
+        let mut effects =
+            Effects::new(origin, root, &app, None, clock, mpsc::channel()).map_err(no_thread)?;
         done(&effects.drain(&mut app));
         Ok(Self { app, effects, live, over: Arc::default() })
     }
@@ -84,7 +85,7 @@ impl Headless {
     pub fn wait(&mut self, time: Duration) {
         let mut until = self.effects.clock.elapsed() + time;
         if let Some(root) = self.live.take().filter(|_| time >= SAMPLING) {
-            self.effects.sample(root, Arc::clone(&self.over), SAMPLING);
+            done(&self.effects.sample(root, Arc::clone(&self.over), SAMPLING));
         }
         if self.effects.sampler.is_some() {
             until += LATE;
@@ -111,6 +112,10 @@ impl Drop for Headless {
 }
 
 /// Only effects on a terminal can fail.
+fn no_thread(error: io::Error) -> OpenError {
+    OpenError { path: "render".to_owned(), wrong: error.to_string(), fix: "try it again".to_owned() }
+}
+
 fn done(result: &io::Result<()>) {
     debug_assert!(result.is_ok(), "{result:?}");
 }

@@ -10,7 +10,6 @@ use std::{
         atomic::{AtomicBool, Ordering},
         mpsc::Sender,
     },
-    thread,
     time::Duration,
 };
 
@@ -20,7 +19,7 @@ use rustix::{
     termios::isatty,
 };
 use signal_hook::{
-    consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP, SIGWINCH},
+    consts::{SIGHUP, SIGTSTP, SIGWINCH},
     iterator::Signals,
 };
 use termina::{
@@ -30,7 +29,7 @@ use termina::{
     style::RgbColor,
 };
 
-use super::terminal;
+use super::{beside, signals::ENDING, terminal};
 use crate::app::{
     Message,
     keymap::Key,
@@ -72,7 +71,7 @@ pub(super) fn start(sender: Sender<Outside>, over: Arc<AtomicBool>) -> io::Resul
     let stdin = rustix::stdio::stdin();
     let terminal =
         if isatty(stdin) { rustix::io::dup(stdin)? } else { OwnedFd::from(File::open("/dev/tty")?) };
-    thread::spawn(move || {
+    beside::start(move || {
         let mut keys = Keys::default();
         while !over.load(Ordering::Relaxed) {
             let Ok(events) = next(&terminal, &mut keys) else {
@@ -86,7 +85,7 @@ pub(super) fn start(sender: Sender<Outside>, over: Arc<AtomicBool>) -> io::Resul
                 }
             }
         }
-    });
+    })?;
     Ok(())
 }
 
@@ -207,8 +206,8 @@ impl Keys {
 }
 
 pub(super) fn start_signals(sender: Sender<Outside>) -> io::Result<()> {
-    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGWINCH])?;
-    thread::spawn(move || {
+    let mut signals = Signals::new(ENDING.into_iter().chain([SIGTSTP, SIGWINCH]))?;
+    beside::start(move || {
         for signal in signals.forever() {
             let outside = match signal {
                 SIGTSTP => Outside::Stop,
@@ -223,7 +222,7 @@ pub(super) fn start_signals(sender: Sender<Outside>) -> io::Result<()> {
                 return;
             }
         }
-    });
+    })?;
     Ok(())
 }
 

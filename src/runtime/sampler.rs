@@ -2,17 +2,18 @@
 //! processes and the CPU profile while they are shown.
 
 use std::{
+    io,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
         mpsc::{self, Receiver, RecvTimeoutError, Sender},
     },
-    thread,
     time::Duration,
 };
 
 use super::{
     activity_sampler::{self, ActivitySampler, Profiling},
+    beside,
     clock::Clock,
     input::Outside,
     startup,
@@ -63,18 +64,21 @@ enum Ask {
 
 impl Sampler {
     /// Starts it; it ends when `over` is set or the receiver is gone.
+    ///
+    /// # Errors
+    /// No thread can be started.
     pub fn start(
         root: Arc<dyn SysRoot>,
         sender: Sender<Outside>,
         clock: Clock,
         over: Arc<AtomicBool>,
         interval: Duration,
-    ) -> Self {
+    ) -> io::Result<Self> {
         let (asked, asking) = mpsc::channel();
         let wanted = Arc::new(Wanted::default());
         let watch = Watch { root, sender, clock, over, interval, wanted: Arc::clone(&wanted) };
-        thread::spawn(move || watch.run(&asking));
-        Self { asked, wanted }
+        beside::start(move || watch.run(&asking))?;
+        Ok(Self { asked, wanted })
     }
 
     /// Switches idle states, which with hundreds of CPUs take longer than all other counters, threads and processes, and with them
@@ -205,7 +209,8 @@ mod tests {
         let root = Origin::Demo("laptop".to_owned()).open().unwrap();
         let (sender, told) = mpsc::channel();
         let over = Arc::new(AtomicBool::new(false));
-        let _sampler = Sampler::start(root, sender, Clock::real(), Arc::clone(&over), Duration::from_secs(1));
+        let _sampler =
+            Sampler::start(root, sender, Clock::real(), Arc::clone(&over), Duration::from_secs(1)).unwrap();
         let messages: Vec<_> = told.iter().take(2).collect();
         over.store(true, Ordering::Relaxed);
         assert!(matches!(
@@ -219,7 +224,8 @@ mod tests {
         let (sender, told) = mpsc::channel();
         let over = Arc::new(AtomicBool::new(false));
         let root = Origin::Live.open().unwrap();
-        let sampler = Sampler::start(root, sender, Clock::real(), Arc::clone(&over), Duration::from_secs(1));
+        let sampler =
+            Sampler::start(root, sender, Clock::real(), Arc::clone(&over), Duration::from_secs(1)).unwrap();
         sampler.watch(false, true, (false, false));
         let first = told.recv().unwrap();
         assert!(

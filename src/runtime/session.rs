@@ -9,9 +9,9 @@ use std::{
     time::Duration,
 };
 
-use super::clock::Clock;
+use super::{beside, clock::Clock};
 use crate::{
-    engine::{Engine, EngineError, LaidOut, Running, lay_out},
+    engine::{Engine, EngineError, LaidOut, Running, lay_out, no_thread},
     model::{LatencySummary, RunSample, RunState, RunSummary, TargetSample, Workload},
     text::Label,
     units::Bytes,
@@ -67,7 +67,7 @@ impl Session {
     /// Starts a run. A thread prepares and starts it; simulated drives need none.
     ///
     /// # Errors
-    /// An invalid workload. A failed preparation ends the run; [`Session::finish`] returns the error.
+    /// An invalid workload, no thread. A failed preparation ends the run; [`Session::finish`] returns the error.
     pub fn start(
         engine: Arc<dyn Engine>,
         workload: Workload,
@@ -86,8 +86,9 @@ impl Session {
         let shared = Arc::new(Shared { workload, simulated, clock, files, stop, is_opening, state });
         let preparing = (!simulated).then(|| {
             let shared = Arc::clone(&shared);
-            thread::spawn(move || prepare(&shared, &*engine))
+            beside::start(move || prepare(&shared, &*engine))
         });
+        let preparing = preparing.transpose().map_err(|error| no_thread(&error))?;
         Ok(Self { shared, preparing })
     }
 

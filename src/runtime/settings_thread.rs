@@ -1,6 +1,6 @@
 //! The screen's requests to the [`SettingsService`], carried out in one session of the journal.
 
-use std::sync::Arc;
+use std::{io, sync::Arc};
 
 use super::{startup, worker::Worker};
 use crate::{
@@ -25,7 +25,7 @@ pub(super) fn start(
     service: Arc<SettingsService>,
     inline: bool,
     answer: impl Fn(Answer) + Send + 'static,
-) -> Worker<Request> {
+) -> io::Result<Worker<Request>> {
     Worker::start(inline, move || {
         let mut session = Session { service, tuner: None };
         move |request: Option<Request>| {

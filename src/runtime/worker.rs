@@ -1,12 +1,13 @@
 //! [`Worker`]: carries requests out in order, on a thread or, without a screen, at once.
 
 use std::{
+    io,
     sync::mpsc::{self, RecvTimeoutError, Sender},
-    thread::{self, JoinHandle},
+    thread::JoinHandle,
     time::Duration,
 };
 
-use super::run::LOOK;
+use super::{beside, run::LOOK};
 
 /// Carries out a request, or continues without one; whether it wants to continue.
 type CarryOut<R> = Box<dyn FnMut(Option<R>) -> bool>;
@@ -18,15 +19,18 @@ pub(super) enum Worker<R> {
 
 impl<R: Send + 'static> Worker<R> {
     /// `make` is called on the thread of the requests.
-    pub(super) fn start<C>(inline: bool, make: impl FnOnce() -> C + Send + 'static) -> Self
+    ///
+    /// # Errors
+    /// No thread can be started.
+    pub(super) fn start<C>(inline: bool, make: impl FnOnce() -> C + Send + 'static) -> io::Result<Self>
     where
         C: FnMut(Option<R>) -> bool + 'static,
     {
         if inline {
-            return Self::Inline(Box::new(make()));
+            return Ok(Self::Inline(Box::new(make())));
         }
         let (sender, requests) = mpsc::channel();
-        let thread = thread::spawn(move || {
+        let thread = beside::start(move || {
             let (mut carry_out, mut busy) = (make(), false);
             loop {
                 let wait = if busy { LOOK } else { Duration::MAX };
@@ -36,8 +40,8 @@ impl<R: Send + 'static> Worker<R> {
                     Err(RecvTimeoutError::Disconnected) => return,
                 };
             }
-        });
-        Self::Thread(Some((sender, thread)))
+        })?;
+        Ok(Self::Thread(Some((sender, thread))))
     }
 
     pub(super) fn ask(&mut self, request: R) {

@@ -1,18 +1,16 @@
 //! [`Trial`]: reads of every target before an experiment writes its first setting.
 
-use std::{
-    sync::Arc,
-    thread::{self, JoinHandle},
-};
+use std::{io, sync::Arc, thread::JoinHandle};
 
 use crate::{
-    engine::{Engine, EngineError},
+    engine::{Engine, EngineError, no_thread},
     experiment::Plan,
     model::{Target, Workload},
+    runtime::beside,
 };
 
 /// Reads on a thread of its own, which is left alone where they hang.
-pub(super) struct Trial(JoinHandle<Result<(), EngineError>>);
+pub(super) struct Trial(io::Result<JoinHandle<Result<(), EngineError>>>);
 
 impl Trial {
     /// Starts it for the targets and block sizes of every arm.
@@ -29,15 +27,15 @@ impl Trial {
             }
         }
         let engine = Arc::clone(engine);
-        Self(thread::spawn(move || workloads.iter().try_for_each(|workload| engine.try_read(workload))))
+        Self(beside::start(move || workloads.iter().try_for_each(|workload| engine.try_read(workload))))
     }
 
     pub fn goes_on(&self) -> bool {
-        !self.0.is_finished()
+        self.0.as_ref().is_ok_and(|thread| !thread.is_finished())
     }
 
     /// Its result, once it has ended. A panic is reported by its thread, and leaves the run to report errors.
     pub fn result(self) -> Result<(), EngineError> {
-        self.0.join().unwrap_or(Ok(()))
+        self.0.map_err(|error| no_thread(&error))?.join().unwrap_or(Ok(()))
     }
 }

@@ -7,7 +7,6 @@ use std::{
         Arc,
         atomic::{AtomicBool, Ordering},
     },
-    thread,
     time::Duration,
 };
 
@@ -15,7 +14,7 @@ use super::{Answer, Inquiry, LEAST_FILE, Progress, Question, derived, is_cached}
 use crate::{
     engine::EngineError,
     model::Failed,
-    runtime::{clock::Clock, run::Testbed, startup},
+    runtime::{beside, clock::Clock, run::Testbed, startup},
     source::{SysRoot, origin::Origin},
     text::Label,
     ui::inquiry::{FileAnswer, FileNews, FileRefusal, FileRequest, FileStep},
@@ -47,7 +46,7 @@ impl Measuring {
         if inline {
             job();
         } else {
-            thread::spawn(job);
+            beside::or_here(job);
         }
         Self(stop)
     }
