@@ -30,6 +30,7 @@ mod defaults;
 mod not_made;
 
 use finding::Detection;
+pub(crate) use finding::marked;
 pub use finding::{Evidence, Finding, Gain, Remedy, Risk, Subject, SubjectKind};
 pub use inputs::{Inputs, Load, is_depth_one, is_one_at_a_time};
 pub use not_made::{NotMade, not_made};

@@ -75,6 +75,30 @@ impl Machine {
         Drive::model_in_name(self.pci.node(node).names.device.as_ref()?.as_str())
     }
 
+    /// Whether it is a flash drive behind a RAID controller or host adapter (class 0x0104, 0x0107): rotational 0, shown as `sdX`.
+    pub(crate) fn is_behind_controller(&self, drive: &Drive) -> bool {
+        const CLASSES: [u32; 2] = [0x0104, 0x0107];
+        let class = drive.node.and_then(|node| self.pci.node(node).class.get());
+        drive.kind == DriveKind::Scsi
+            && drive.queue.rotational.get() == Some(false)
+            && class.is_some_and(|class| CLASSES.contains(&(class >> 8)))
+    }
+
+    /// The scheduler of a flash drive unless a rule or a user chose one: a drive with one queue gets mq-deadline
+    /// (`elevator_get_default` of block/elevator.c).
+    pub(crate) fn default_scheduler(&self, drive: &Drive) -> Option<&'static str> {
+        match drive.kind {
+            DriveKind::Nvme => Some("none"),
+            _ => self.is_behind_controller(drive).then_some("mq-deadline"),
+        }
+    }
+
+    /// Whether a listing of an opened text has a drive's mount points, and no user of it.
+    pub(crate) fn is_unused_in_text(&self, drive: &Drive) -> bool {
+        let is_listed = |pasted: &Arc<Pasted>| pasted.with_mounts.contains(drive.name.as_str());
+        drive.used_by.is_empty() && self.pasted.as_ref().is_some_and(is_listed)
+    }
+
     /// The size of a drive in the words of a text that has it rounded to fewer digits than iodyno shows: `3.6 TiB`.
     pub(crate) fn size_in_text(&self, drive: &Drive) -> Option<&str> {
         self.pasted.as_ref()?.sizes.get(drive.name.as_str()).map(String::as_str)

@@ -22,6 +22,7 @@ pub mod dossier;
 pub mod sheet;
 pub mod compare;
 mod spread;
+mod marks;
 pub(crate) mod table;
 pub(crate) mod waterfall;
 pub(crate) mod toned;

@@ -1,6 +1,10 @@
 //! [`Detection`], the result of a check, and the [`Finding`] made of it.
 
-use std::{cmp::Ordering, collections::BTreeSet, fmt::Display};
+use std::{
+    cmp::Ordering,
+    collections::{BTreeMap, BTreeSet},
+    fmt::Display,
+};
 
 use serde::Serialize;
 
@@ -243,6 +247,21 @@ impl Finding {
         let nodes: BTreeSet<_> = self.subjects.iter().filter_map(|subject| subject.node(machine)).collect();
         nodes.into_iter().collect()
     }
+}
+
+/// Where the marks of findings stand: at the place the drives share, if it is about one, else at each drive.
+pub(crate) fn marked(machine: &Machine, list: &[Finding]) -> BTreeMap<NodeIndex, Severity> {
+    use SubjectKind::{Device, RootComplex};
+    let mut nodes: BTreeMap<NodeIndex, Severity> = BTreeMap::new();
+    for finding in list.iter().filter(|finding| finding.severity > Severity::Info) {
+        let places = finding.subjects.iter().filter(|subject| matches!(subject.kind, Device | RootComplex));
+        let places: Vec<_> = places.filter_map(|subject| subject.node(machine)).collect();
+        for node in if places.is_empty() { finding.nodes(machine) } else { places } {
+            let worst = nodes.entry(node).or_insert(finding.severity);
+            *worst = finding.severity.max(*worst);
+        }
+    }
+    nodes
 }
 
 impl Remedy {

@@ -57,15 +57,6 @@ pub fn is_one_at_a_time(disk: &DiskRates) -> bool {
     disk.reads >= READS && disk.reads >= 10.0 * disk.writes && IN_FLIGHT.contains(&disk.queue_depth)
 }
 
-/// Whether it is a flash drive behind a RAID controller or host adapter (class 0x0104, 0x0107): rotational 0, shown as `sdX`.
-pub(super) fn is_behind_controller(machine: &Machine, drive: &Drive) -> bool {
-    const CLASSES: [u32; 2] = [0x0104, 0x0107];
-    let class = drive.node.and_then(|node| machine.pci.node(node).class.get());
-    drive.kind == DriveKind::Scsi
-        && drive.queue.rotational.get() == Some(false)
-        && class.is_some_and(|class| CLASSES.contains(&(class >> 8)))
-}
-
 /// Interrupts per second by number of CPU: columns of /proc/interrupts are the online CPUs.
 pub(super) fn interrupts_by_cpu(rates: &Rates) -> BTreeMap<u32, f64> {
     let known = rates.columns.len() == rates.interrupts.len();
@@ -107,7 +98,7 @@ impl<'a> Inputs<'a> {
     pub(super) fn flash_queues(&self) -> impl Iterator<Item = &'a Drive> {
         let machine = self.machine;
         self.nvme_queues()
-            .chain(machine.drives.iter().filter(move |drive| is_behind_controller(machine, drive)))
+            .chain(machine.drives.iter().filter(move |drive| machine.is_behind_controller(drive)))
     }
 
     /// Whether the test reads from this drive, directly or through this path.

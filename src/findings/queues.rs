@@ -3,7 +3,7 @@
 use super::{
     Check, Detection, Evidence, Gain, Inputs, Risk, Row, Subject,
     in_use::why_no_command,
-    inputs::{drives, grouped, is_behind_controller, names, verb, write_queue},
+    inputs::{drives, grouped, names, verb, write_queue},
     rules,
 };
 use crate::{
@@ -216,7 +216,7 @@ fn scheduler(inputs: &Inputs) -> Vec<Detection> {
         let word =
             |word: &Label| if *word == choice.current { format!("[{word}]") } else { word.to_string() };
         let words: Vec<_> = choice.choices.iter().map(word).collect();
-        let is_behind = is_behind_controller(inputs.machine, drive);
+        let is_behind = inputs.machine.is_behind_controller(drive);
         Some(((choice.current.to_string(), is_behind), (drive, [Evidence::at(reading, words.join(" "))])))
     });
     let detection = |((name, is_behind), found): ((String, bool), Vec<(&Drive, _)>)| {

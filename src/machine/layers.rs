@@ -288,7 +288,11 @@ impl Dm {
     fn words(&self) -> String {
         let maker = self.maker.as_ref().filter(|maker| **maker == "LVM").map(|_| "LVM");
         let kinds = self.kinds();
-        let kinds = if kinds.is_empty() { "device mapper".to_owned() } else { kinds.join(" and ") };
+        let kinds = match (kinds.is_empty(), maker) {
+            (false, _) => kinds.join(" and "),
+            (true, Some(_)) => "volume".to_owned(),
+            (true, None) => "device mapper".to_owned(),
+        };
         let words = maker.into_iter().map(str::to_owned).chain([kinds]).chain(self.title());
         words.collect::<Vec<_>>().join(" ")
     }

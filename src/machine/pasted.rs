@@ -31,6 +31,8 @@ pub struct Pasted {
     pub words: HashMap<u32, Box<str>>,
     /// Sizes of drives in the words of the text, by name, where these are rounded to fewer digits than iodyno shows: `3.6 TiB`.
     pub sizes: BTreeMap<String, String>,
+    /// Devices in listings with mount points, by name: those without a user have none there.
+    pub with_mounts: BTreeSet<String>,
 }
 
 /// Lines of a text by path. A text has several for each function: they are kept by folder.

@@ -114,6 +114,9 @@ fn addresses(drive: &DriveRow) -> String {
 
 /// Its users, with a question mark where further users are possible. A text never has all users.
 fn users(drive: &DriveRow, is_of_text: bool) -> String {
+    if drive.is_unused_in_text {
+        return "none in lsblk".to_owned();
+    }
     let is_known = drive.in_use_unread.is_empty() || is_of_text && !drive.in_use_by.is_empty();
     let unread = (!is_known).then(|| "?".to_owned());
     drive.in_use_by.iter().cloned().chain(unread).collect::<Vec<_>>().join(", ")

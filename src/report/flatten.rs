@@ -190,7 +190,7 @@ impl Screen<'_> {
         let tree = &self.machine.pci;
         let mut flattener = Flattener::new(self.machine, Merge::Chain);
         (flattener.is_nested, flattener.folds) = (true, !self.everything);
-        flattener.shown = flattener.mattering();
+        flattener.shown = flattener.mattering(&BTreeSet::new());
         flattener.shown.iter_mut().for_each(|shown| *shown |= self.everything);
         let mut items = flattener.roots(tree.roots().filter(|root| tree.node(*root).parent.is_none()));
         items.extend(flattener.groups());
@@ -251,10 +251,10 @@ impl Screen<'_> {
     }
 }
 
-/// The rows of the sheet: root complexes with their drives and devices that take lanes. Many alike drives are gathered.
-pub(crate) fn sheet(machine: &Machine) -> Vec<Row> {
+/// The rows of the sheet: root complexes with drives, devices that take lanes, marked ones. Many alike drives are gathered.
+pub(crate) fn sheet(machine: &Machine, marked: &BTreeSet<NodeIndex>) -> Vec<Row> {
     let mut flattener = Flattener::new(machine, Merge::Chain);
-    flattener.shown = flattener.mattering();
+    flattener.shown = flattener.mattering(marked);
     let items = flattener.roots(machine.pci.roots());
     printed(machine, &items, &BTreeSet::new(), Gathering { most: 12, shown: 3 })
 }
@@ -406,12 +406,12 @@ impl<'a> Flattener<'a> {
         self.machine.pci.node(index)
     }
 
-    /// Nodes at or above drives, or devices that take lanes a drive could use.
-    fn mattering(&self) -> Vec<bool> {
+    /// Nodes at or above drives, devices that take lanes a drive could use, or `further` ones.
+    fn mattering(&self, further: &BTreeSet<NodeIndex>) -> Vec<bool> {
         let tree = &self.machine.pci;
-        let has_drives = |index: NodeIndex| self.drives.contains_key(&index);
+        let is_named = |index: NodeIndex| self.drives.contains_key(&index) || further.contains(&index);
         let mut matters: Vec<bool> =
-            tree.iter().map(|(index, node)| has_drives(index) || takes_lanes(node)).collect();
+            tree.iter().map(|(index, node)| is_named(index) || takes_lanes(node)).collect();
         // Parents precede their children, so one pass from the end reaches the roots.
         for (index, node) in tree.nodes.iter().enumerate().rev() {
             if let Some(parent) = node.parent

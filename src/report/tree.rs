@@ -8,14 +8,15 @@ use std::{
 use super::{
     flatten,
     json::{LinkRow, NodeRow, TreeDocument},
+    marks::{self, Mark},
     needs_root,
     table::{self, Column},
     toned::{Tone, Toned},
 };
 use crate::{
-    capacity::link_state::{self, LinkState},
+    capacity::link_state::LinkState,
     findings::Finding,
-    machine::{Drive, Machine, NodeKind, hop},
+    machine::{Drive, Machine, hop},
     model::{DriveName, NodeIndex, Severity},
     units::{Lanes, TransferRate, UnitSystem, counted},
 };
@@ -30,38 +31,6 @@ const COLUMNS: [Column; 8] = [
     Column::left("drives"),
     Column::left("name"),
 ];
-
-/// The mark of a row, as on the Machine screen.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Mark {
-    High,
-    Warning,
-    /// The link is slower than both its ends can be.
-    SlowLink,
-    /// The slot is slower than the device.
-    Slot,
-}
-
-impl Mark {
-    const ALL: [Self; 4] = [Self::High, Self::Warning, Self::SlowLink, Self::Slot];
-
-    const fn symbol(self) -> &'static str {
-        match self {
-            Self::High => Severity::High.mark(),
-            Self::Warning => Severity::Warning.mark(),
-            Self::SlowLink => "▼",
-            Self::Slot => "▽",
-        }
-    }
-
-    const fn tone(self) -> Tone {
-        match self {
-            Self::High => Tone::Problem,
-            Self::Warning | Self::SlowLink => Tone::Warning,
-            Self::Slot => Tone::Quiet,
-        }
-    }
-}
 
 /// How the tree is written.
 #[derive(Debug, Clone, Copy, Default)]
@@ -84,7 +53,7 @@ pub(crate) fn text(
     marked: &BTreeMap<NodeIndex, Severity>,
     Look { width, all, units, not_made }: Look,
 ) -> Toned {
-    let marks = marks(machine, marked);
+    let marks = by_address(machine, marks::of(machine, marked));
     let root = |root| (machine.pci.node(root).address.to_string(), machine.kind_of_root(root));
     let kinds: BTreeMap<String, &str> = machine.pci.roots().map(root).collect();
     let (mut rows, mut worst, mut folded) = (Vec::new(), Vec::new(), 0);
@@ -173,32 +142,10 @@ fn count(node: &NodeRow) -> usize {
     1 + node.children.iter().map(count).sum::<usize>()
 }
 
-/// Marks by address: of findings, then of links, once at the device's end.
-fn marks(machine: &Machine, marked: &BTreeMap<NodeIndex, Severity>) -> BTreeMap<String, Vec<Mark>> {
-    let tree = &machine.pci;
-    let mut marks: BTreeMap<NodeIndex, BTreeSet<Mark>> = BTreeMap::new();
-    for (node, severity) in marked {
-        let mark = if *severity == Severity::High { Mark::High } else { Mark::Warning };
-        marks.entry(*node).or_default().insert(mark);
-    }
-    for (node, data) in tree.iter() {
-        let is_port = matches!(data.kind, NodeKind::RootPort | NodeKind::SwitchDownstream);
-        let first = data.parent.and_then(|port| tree.node(port).children.first().copied());
-        // The functions of a device share its link, unless each has drives of its own.
-        let is_link =
-            !is_port && (first == Some(node) || machine.drives.iter().any(|drive| drive.node == Some(node)));
-        if !is_link || link_state::is_inside_card(tree, node) {
-            continue;
-        }
-        let mark = match link_state::state(machine, node) {
-            LinkState::Slow => Mark::SlowLink,
-            LinkState::SlotLimited => Mark::Slot,
-            LinkState::Fine | LinkState::Unknown | LinkState::Idle | LinkState::Down => continue,
-        };
-        marks.entry(node).or_default().insert(mark);
-    }
+/// Marks by address.
+fn by_address(machine: &Machine, marks: BTreeMap<NodeIndex, BTreeSet<Mark>>) -> BTreeMap<String, Vec<Mark>> {
     let named = |(node, marks): (NodeIndex, BTreeSet<Mark>)| {
-        (tree.node(node).address.to_string(), marks.into_iter().collect())
+        (machine.pci.node(node).address.to_string(), marks.into_iter().collect())
     };
     marks.into_iter().map(named).collect()
 }

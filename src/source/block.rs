@@ -230,7 +230,15 @@ fn kind_of(root: &dyn SysRoot, name: &str, path: &str, device: &str) -> DriveKin
         let is_array = name
             .strip_prefix("md")
             .is_some_and(|rest| rest.starts_with(|c: char| c == '_' || c.is_ascii_digit()));
-        return if is_array { DriveKind::Md } else { DriveKind::OtherSoftware };
+        // A text has device mapper's own names in place of `dm-0`.
+        let is_mapped = || label(root, &format!("{path}/dm/name")).is_known();
+        return if is_array {
+            DriveKind::Md
+        } else if is_mapped() {
+            DriveKind::Dm
+        } else {
+            DriveKind::OtherSoftware
+        };
     }
     if name.starts_with("vd") && [path, device].iter().any(|path| path.contains("/virtio")) {
         return DriveKind::Virtio;

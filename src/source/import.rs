@@ -11,6 +11,7 @@ mod dmesg;
 mod drives;
 mod facts;
 mod fdisk;
+mod folded;
 mod geometry;
 mod id_ctrl;
 mod id_ns;
@@ -25,6 +26,7 @@ mod lspci;
 mod makers;
 mod markup;
 mod nvme_list;
+mod nvme_rows;
 mod prompt;
 mod registers;
 mod root;
@@ -116,6 +118,7 @@ pub fn read(content: &[u8]) -> Result<Option<PastedRoot>, String> {
         lines: Lines::default(),
         words: HashMap::new(),
         sizes: BTreeMap::new(),
+        with_mounts: std::mem::take(&mut facts.with_mounts),
     };
     Ok(Some(root::build(facts, &tree, pasted, &text)))
 }

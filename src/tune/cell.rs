@@ -3,11 +3,11 @@
 use super::{
     change_log::ChangeLog,
     device::Device,
-    settings::{Range, Setting, Value},
+    settings::{READ_AHEAD, Range, SCHEDULER, Setting, Value},
 };
 use crate::{
     machine::{Machine, SettingRule},
-    model::{Problem, Reading},
+    model::{Problem, Reading, SettingId},
     text::Label,
 };
 
@@ -75,18 +75,19 @@ impl Cell {
 
 /// The default: the table's, or one that depends on the drive.
 fn default_of(machine: &Machine, device: &Device, row: &Setting) -> Option<String> {
-    let default = row.default?;
-    let Device::Drive(name) = device else { return Some(default.to_owned()) };
-    let queue = &machine.drive(name)?.queue;
-    match row.id.0 {
+    let fixed = row.default.map(str::to_owned);
+    let Device::Drive(name) = device else { return fixed };
+    let drive = machine.drive(name)?;
+    match row.id {
+        SCHEDULER => machine.default_scheduler(drive).map(str::to_owned),
         // Twice the optimal request where a drive names one (block/blk-settings.c).
-        "read_ahead_kb" => {
-            let twice = queue.optimal_io_size.get().unwrap_or(0) / 1024 * 2;
-            Some(twice.max(default.parse().ok()?).to_string())
+        READ_AHEAD => {
+            let twice = drive.queue.optimal_io_size.get().unwrap_or(0) / 1024 * 2;
+            Some(twice.max(fixed?.parse().ok()?).to_string())
         }
         // Rotating disks contribute entropy by default.
-        "add_random" if queue.rotational.get() != Some(false) => None,
-        _ => Some(default.to_owned()),
+        SettingId("add_random") if drive.queue.rotational.get() != Some(false) => None,
+        _ => fixed,
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::{
-    findings::{self, Finding, Inputs, MachineFindings, SubjectKind},
+    findings::{self, Finding, Inputs, MachineFindings},
     machine::Machine,
     model::{FindingId, NodeIndex, Severity},
 };
@@ -29,7 +29,7 @@ impl Judged {
     pub(super) fn with(of_machine: &MachineFindings, evidence: &Inputs<'_>) -> Self {
         let list = findings::check_with(of_machine, evidence);
         let need_test = findings::not_judged(evidence, &list);
-        Self { marked: marked(evidence.machine, &list), list, need_test }
+        Self { marked: findings::marked(evidence.machine, &list), list, need_test }
     }
 
     /// With those that the load of now shows and a test before it did not.
@@ -40,7 +40,7 @@ impl Judged {
         if !new.is_empty() {
             self.list.extend(new);
             findings::sort(&mut self.list);
-            self.marked = marked(machine, &self.list);
+            self.marked = findings::marked(machine, &self.list);
         }
         self
     }
@@ -49,19 +49,4 @@ impl Judged {
     pub fn loud(&self) -> impl Iterator<Item = &Finding> {
         self.list.iter().filter(|finding| finding.severity > Severity::Info)
     }
-}
-
-/// Where the marks of findings stand: at the place the drives share, if it is about one, else at each drive.
-fn marked(machine: &Machine, list: &[Finding]) -> BTreeMap<NodeIndex, Severity> {
-    use SubjectKind::{Device, RootComplex};
-    let mut nodes: BTreeMap<NodeIndex, Severity> = BTreeMap::new();
-    for finding in list.iter().filter(|finding| finding.severity > Severity::Info) {
-        let places = finding.subjects.iter().filter(|subject| matches!(subject.kind, Device | RootComplex));
-        let places: Vec<_> = places.filter_map(|subject| subject.node(machine)).collect();
-        for node in if places.is_empty() { finding.nodes(machine) } else { places } {
-            let worst = nodes.entry(node).or_insert(finding.severity);
-            *worst = finding.severity.max(*worst);
-        }
-    }
-    nodes
 }

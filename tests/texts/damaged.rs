@@ -7,7 +7,7 @@ use crate::program::{iodyno, text};
 use serde_json::Value;
 
 /// What a command prints of a text.
-fn printed(content: &str, arguments: &[&str]) -> String {
+pub fn printed(content: &str, arguments: &[&str]) -> String {
     let (mut file, state) = (tempfile::NamedTempFile::new().unwrap(), tempfile::tempdir().unwrap());
     file.write_all(content.as_bytes()).unwrap();
     let arguments: Vec<&str> =
@@ -26,7 +26,7 @@ fn by_name(rows: &Value) -> BTreeMap<String, Value> {
     rows.map(|row| (row["name"].as_str().unwrap().to_owned(), row.clone())).collect()
 }
 
-fn drives(content: &str) -> BTreeMap<String, Value> {
+pub fn drives(content: &str) -> BTreeMap<String, Value> {
     by_name(&document(content, "drives")["drives"])
 }
 

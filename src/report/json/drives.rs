@@ -77,6 +77,9 @@ pub struct DriveRow {
     pub in_use_by: Vec<String>,
     /// Sources of further users that could not be read.
     pub in_use_unread: Vec<Problem>,
+    /// A listing of the text has its mount points, and no user.
+    #[serde(skip)]
+    pub is_unused_in_text: bool,
     /// Of an array, a volume or another software device: its kind and what it is made of; `null` for hardware.
     pub layer: Option<LayerRow>,
     /// Devices and file systems that lie on it, from the drive up.
@@ -176,6 +179,7 @@ fn row(drive: &Drive, machine: &Machine, reasons: &mut Reasons) -> DriveRow {
         temperature_celsius: temperature(drive, reasons),
         in_use_by: drive.used_by.iter().map(ToString::to_string).collect(),
         in_use_unread: drive.users_unread.iter().map(|problem| reasons.note(problem.clone())).collect(),
+        is_unused_in_text: machine.is_unused_in_text(drive),
         layer: machine.layer(drive.name.as_str()).map(|layer| LayerRow::new(layer, reasons)),
         stack: layers::stack(machine, drive),
         settings: settings(&drive.queue, reasons),

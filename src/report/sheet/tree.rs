@@ -7,60 +7,70 @@ use unicode_width::UnicodeWidthStr;
 use super::{BOX, Block, Choice, Dossier, boxed};
 use crate::{
     capacity::link_state::{self, LinkState},
-    findings::{Subject, SubjectKind},
+    findings,
     machine::{Drive, HopLink, Machine, NodeKind, drive, hop},
-    model::{DriveName, Limit, NodeIndex, Severity},
+    model::{DriveName, Limit, NodeIndex},
     report::{
         cut,
         flatten::{self, Row, RowKey, RowKind},
+        marks::{self, Mark},
     },
     text::Label,
     units::{UnitSystem, counted, three_digits},
 };
 
-/// Columns behind the link: `39.4 ▲ published`.
-const BEHIND_LINK: usize = 18;
+/// Columns behind the link without marks: `39.4  published`.
+const BEHIND_LINK: usize = 17;
 
-/// A link below the maximum of both its ends.
-const SLOW: &str = "▼";
-/// A slot below the maximum of its device.
-const SLOT: &str = "▽";
+/// Marks by node.
+type Marks = BTreeMap<NodeIndex, BTreeSet<Mark>>;
+
+/// A line of the tree.
+#[derive(Default)]
+struct Line {
+    name: String,
+    link: String,
+    rate: String,
+    marks: BTreeSet<Mark>,
+    basis: &'static str,
+}
 
 pub(super) fn blocks(dossier: &Dossier, _: &Choice) -> Vec<Block> {
-    let rows = flatten::sheet(&dossier.machine);
-    let elsewhere = dossier.machine.hardware_drives().filter(|drive| drive.node.is_none());
-    let outside = dossier.machine.outside_pci();
-    let elsewhere = elsewhere.map(|drive| format!("{outside}: {}", named(&dossier.machine, drive)));
-    let elsewhere = elsewhere.map(|name| columns(&name, None, None, ""));
-    let lines = rows.iter().map(|row| line(dossier, row)).chain(elsewhere);
-    let lines: Vec<[String; 3]> = lines.collect();
-    let widest = |column: usize| lines.iter().map(|line| line[column].width()).max().unwrap_or(0);
-    let link_width = widest(1).max("link".len());
-    let name_width = widest(0).min(BOX - BEHIND_LINK - link_width - 2);
-    let mut lines: Vec<String> = [["", "link", " GB/s"].map(str::to_owned)]
-        .iter()
+    let machine = &dossier.machine;
+    let marks = marks::of(machine, &findings::marked(machine, &dossier.findings));
+    let rows = flatten::sheet(machine, &marks.keys().copied().collect());
+    let elsewhere = machine.hardware_drives().filter(|drive| drive.node.is_none());
+    let outside = machine.outside_pci();
+    let elsewhere = elsewhere.map(|drive| Line::new(format!("{outside}: {}", named(machine, drive)), None));
+    let lines: Vec<Line> = rows.iter().map(|row| line(dossier, &marks, row)).chain(elsewhere).collect();
+    let head = Line { link: "link".to_owned(), rate: "GB/s".to_owned(), ..Line::default() };
+    let widest = |of: fn(&Line) -> usize| lines.iter().map(of).max().unwrap_or(0);
+    let link_width = widest(|line| line.link.width()).max(head.link.len());
+    let mark_width = widest(|line| line.marks.len()).max(1);
+    let name_width = widest(|line| line.name.width()).min(BOX - BEHIND_LINK - mark_width - link_width - 2);
+    let mut text: Vec<String> = [&head]
+        .into_iter()
         .chain(&lines)
-        .map(|[name, link, rest]| {
+        .map(|Line { name, link, rate, marks, basis }| {
             let name = cut(name, name_width);
             let pad = " ".repeat(name_width.saturating_sub(name.width()));
+            let marks: String = marks.iter().map(|mark| mark.symbol()).collect();
+            let rest = format!("{rate:>5} {marks:<mark_width$} {basis}");
             format!("{name}{pad}  {link:<link_width$} {rest}").trim_end().to_owned()
         })
         .collect();
     let stacked = stacked(dossier);
     if !stacked.is_empty() {
-        lines.push(String::new());
-        lines.extend(stacked);
+        text.push(String::new());
+        text.extend(stacked);
     }
-    let used = |mark: &str| lines.iter().any(|line| line.contains(&format!(" {mark}")));
-    let of_findings =
-        [Severity::High, Severity::Warning].map(|it| (it.mark(), format!("{} finding", it.name())));
-    let of_links = [(SLOW, "link downtrained".to_owned()), (SLOT, "limited by the slot".to_owned())];
-    let legend = of_findings.into_iter().chain(of_links).filter(|(mark, _)| used(mark));
-    let legend: Vec<String> = legend.map(|(mark, meaning)| format!("{mark} {meaning}")).collect();
+    let is_used = |mark: &Mark| lines.iter().any(|line| line.marks.contains(mark));
+    let legend = Mark::ALL.into_iter().filter(is_used);
+    let legend: Vec<String> = legend.map(|mark| format!("{} {}", mark.symbol(), mark.meaning())).collect();
     if !legend.is_empty() {
-        lines.extend([String::new(), legend.join("   ")]);
+        text.extend([String::new(), legend.join("   ")]);
     }
-    vec![Block::Box(lines)]
+    vec![Block::Box(text)]
 }
 
 /// Most lines about file systems.
@@ -93,14 +103,17 @@ fn named(machine: &Machine, drive: &Drive) -> String {
     format!("{} {}", drive.name, machine.model_of(drive))
 }
 
-/// Name, link and limit of a row.
-fn line(dossier: &Dossier, row: &Row) -> [String; 3] {
+/// Name, link, limit and marks of a row.
+fn line(dossier: &Dossier, marks: &Marks, row: &Row) -> Line {
     let (machine, limits, guides) = (&dossier.machine, &dossier.limits, &row.guides);
     let drive = row.drive().and_then(|name| machine.drive(name));
     let (Some(head), Some(node)) = (row.head.or(row.node), row.node) else {
         let to = row.drives.last().map_or("", DriveName::as_str);
         let like = if let RowKey::Alike(first) = &row.key { first.as_str() } else { "" };
-        return columns(&format!("{guides}{} more like {like}, to {to}", row.drives.len()), None, None, "");
+        let nodes = row.drives.iter().filter_map(|name| machine.drive(name)?.node);
+        let marks = nodes.filter_map(|node| marks.get(&node)).flatten().copied().collect();
+        let name = format!("{guides}{} more like {like}, to {to}", row.drives.len());
+        return Line { marks, ..Line::new(name, None) };
     };
     let (at, tree) = (machine.pci.node(node), &machine.pci);
     let place = tree.place_of(head);
@@ -113,12 +126,7 @@ fn line(dossier: &Dossier, row: &Row) -> [String; 3] {
             (format!("{} {kind}{under}, {drives}", at.address), limits.hop(node))
         }
         (RowKind::Drive, Some(drive)) => {
-            return columns(
-                &format!("{guides}{}", named(machine, drive)),
-                None,
-                limits.drive(&drive.name),
-                "",
-            );
+            return Line::new(format!("{guides}{}", named(machine, drive)), limits.drive(&drive.name));
         }
         // One of several paths has the limit of that path.
         (_, Some(drive)) => match machine.path_through(drive, node) {
@@ -148,29 +156,98 @@ fn line(dossier: &Dossier, row: &Row) -> [String; 3] {
         Some(now) if idles => format!("{}, idle", hop::short(now)),
         _ => link.column(),
     });
-    columns(&format!("{guides}{name}{slot}"), link, limit, mark(dossier, end, head))
-}
-
-fn columns(name: &str, link: Option<String>, limit: Option<&Limit>, mark: &str) -> [String; 3] {
+    let chain = link_state::chain(tree, Some(head), node);
+    let marks = chain.iter().filter_map(|node| marks.get(node)).flatten().copied().collect();
     let link = link.unwrap_or_default();
-    let giga = |limit: &Limit| three_digits(UnitSystem::Decimal.in_giga(limit.bytes_per_second));
-    let rate = limit.map_or_else(String::new, giga);
-    let basis = limit.map_or("", |limit| limit.basis.name());
-    [name.to_owned(), link, format!("{rate:>5} {mark:<1} {basis}")]
+    Line { link, marks, ..Line::new(format!("{guides}{name}{slot}"), limit) }
 }
 
-/// The most important mark of a row.
-fn mark(dossier: &Dossier, node: NodeIndex, head: NodeIndex) -> &'static str {
-    let pointed = dossier.findings.iter().filter(|finding| finding.severity > Severity::Info);
-    let points = |subject: &Subject| {
-        subject.kind != SubjectKind::Drive
-            && subject.node(&dossier.machine).is_some_and(|at| at == node || at == head)
+impl Line {
+    fn new(name: String, limit: Option<&Limit>) -> Self {
+        let giga = |limit: &Limit| three_digits(UnitSystem::Decimal.in_giga(limit.bytes_per_second));
+        let rate = limit.map_or_else(String::new, giga);
+        Self { name, rate, basis: limit.map_or("", |limit| limit.basis.name()), ..Self::default() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::{
+        machine::Machine,
+        model::Severity,
+        report::{
+            dossier::{Material, Mode},
+            sheet::{self, Format, Part},
+        },
+        source::{self, import},
+        tune::change_log::ChangeLog,
     };
-    let pointed = pointed.filter(|finding| finding.subjects.iter().any(points));
-    let worst = pointed.map(|finding| finding.severity).max();
-    match link_state::state(&dossier.machine, node) {
-        LinkState::Slow => SLOW,
-        LinkState::SlotLimited => SLOT,
-        _ => worst.map_or("", Severity::mark),
+
+    fn dossier(machine: &Machine) -> Dossier {
+        Dossier::new(&Material {
+            mode: &Mode::Capture,
+            machine,
+            problems: &[],
+            pull: &[],
+            change_log: &ChangeLog::default(),
+            watch: None,
+            runs: &[],
+            experiments: &[],
+            with_serials: true,
+        })
+    }
+
+    fn read(text: &[u8]) -> Machine {
+        source::read_machine(&import::read(text).unwrap().unwrap()).0
+    }
+
+    fn sheet(dossier: &Dossier, part: Part) -> String {
+        sheet::text(dossier, &Choice { parts: [part].into(), ..Choice::default() }, Format::Text)
+    }
+
+    #[test]
+    fn every_mark_of_the_tree_is_in_the_sheet_with_its_meaning() {
+        let mut found: BTreeSet<Mark> = BTreeSet::new();
+        let folder = format!("{}/tests/fixtures/listings", env!("CARGO_MANIFEST_DIR"));
+        for path in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+            if path.ends_with("README.md") {
+                continue;
+            }
+            let dossier = dossier(&read(&fs::read(&path).unwrap()));
+            let marks = marks::of(&dossier.machine, &findings::marked(&dossier.machine, &dossier.findings));
+            let text = sheet(&dossier, Part::Tree);
+            for mark in marks.values().flatten() {
+                let meaning = format!("{} {}", mark.symbol(), mark.meaning());
+                assert!(text.contains(&meaning), "{}: {meaning}\n{text}", path.display());
+                assert!(text.matches(mark.symbol()).count() > 1, "{}: {text}", path.display());
+            }
+            found.extend(marks.values().flatten());
+        }
+        assert!(found.len() > 1, "{found:?}");
+    }
+
+    #[test]
+    fn a_scheduler_that_check_reports_is_marked_and_a_changed_setting() {
+        let text = b"01:00.0 Non-Volatile memory controller: Samsung Electronics Co Ltd NVMe SSD Controller SM981/PM981/PM983
+
+$ lsblk -t
+NAME      ALIGNMENT MIN-IO OPT-IO PHY-SEC LOG-SEC ROTA SCHED       RQ-SIZE  RA WSAME
+nvme0n1           0    512      0     512     512    0 mq-deadline    1023 128    0B
+";
+        let dossier = dossier(&read(text));
+        assert!(dossier.findings.iter().any(|finding| finding.id.0 == "scheduler"), "{:?}", dossier.findings);
+        let tree = sheet(&dossier, Part::Tree);
+        let mark = Severity::Warning.mark();
+        let row = tree.lines().find(|line| line.contains("nvme0n1")).unwrap();
+        assert!(row.ends_with(mark) && tree.contains(&format!("{mark} warning finding")), "{tree}");
+        let settings = sheet(&dossier, Part::Settings);
+        let row = settings.lines().find(|line| line.starts_with("scheduler")).unwrap_or_default();
+        assert_eq!(
+            row.split_whitespace().collect::<Vec<_>>(),
+            ["scheduler", "mq-deadline", "none", "nvme0n1"]
+        );
     }
 }

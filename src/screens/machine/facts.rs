@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     machine::{
-        Drive, Express, PciNode, Temperature, hop,
+        Drive, Express, Machine, PciNode, Temperature, hop,
         pci::{NOT_EXPRESS, NodeKind},
     },
     model::{Basis, DriveName, Limit, NodeIndex},
@@ -116,7 +116,7 @@ fn about_drive(shared: &Shared, drive: &Drive, row: &Row, facts: &mut Vec<Fact>)
         facts.extend(heat(temperature));
     }
     facts.extend(layers::of_drive(&shared.machine, drive));
-    facts.push(in_use(drive, shared.machine.pasted.is_some()));
+    facts.push(in_use(&shared.machine, drive));
     facts.extend(read("NUMA", &drive.numa_node, |node| {
         node.map_or_else(|| "none reported".to_owned(), |node| format!("node {node}"))
     }));
@@ -246,9 +246,12 @@ fn heat(temperature: &Temperature) -> Option<Fact> {
     Some(found)
 }
 
-fn in_use(drive: &Drive, is_of_text: bool) -> Fact {
+fn in_use(machine: &Machine, drive: &Drive) -> Fact {
+    if machine.is_unused_in_text(drive) {
+        return Fact { meaning: Meaning::Quiet, ..fact("in use", "none in lsblk") };
+    }
     if drive.used_by.is_empty() && !drive.users_unread.is_empty() {
-        if is_of_text {
+        if machine.pasted.is_some() {
             return Fact { meaning: Meaning::Quiet, ..fact("in use", "unknown: `lsblk` shows it") };
         }
         // The same of every file: a text has none of them.

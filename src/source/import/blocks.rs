@@ -50,10 +50,21 @@ pub(super) fn is_filesystem(word: &str) -> bool {
 }
 
 impl Block {
+    fn is_array(&self) -> bool {
+        ["raid", "linear", "md"].iter().any(|kind| self.kind.starts_with(kind))
+    }
+
     /// Whether it is device mapper's, which lsblk lists by the name in `/dev/mapper`.
     fn has_mapper_name(&self) -> bool {
-        let is_array = ["raid", "linear", "md"].iter().any(|kind| self.kind.starts_with(kind));
-        !is_array && !OTHER.contains(&self.kind.as_str())
+        !self.is_array() && self.kind != "bcache" && !OTHER.contains(&self.kind.as_str())
+    }
+
+    /// The prefix of `dm/uuid` by which lsblk finds its TYPE.
+    fn maker(&self) -> Option<&'static str> {
+        [("crypt", "CRYPT"), ("lvm", "LVM"), ("mpath", "mpath")]
+            .into_iter()
+            .find(|(kind, _)| self.kind == *kind)
+            .map(|(_, maker)| maker)
     }
 }
 
@@ -87,6 +98,9 @@ fn partition(made: &mut Made, name: &str, block: &Block, folders: &BTreeMap<Stri
         let folder = format!("{folder}/{name}");
         made.folders.entry(folder.clone()).or_default();
         made.files.push((format!("{folder}/partition"), number.to_string(), block.line));
+        let device =
+            block.files.get("dev").map(|device| (format!("{folder}/dev"), device.clone(), block.line));
+        made.files.extend(device);
         made.common(&folder, block);
     }
 }
@@ -97,9 +111,22 @@ fn layer(made: &mut Made, name: &str, block: &Block) {
     made.folders.entry(folder.clone()).or_default();
     made.links.push((format!("/sys/block/{name}"), folder.clone(), block.line));
     made.folders.entry(format!("{folder}/slaves")).or_default().extend(block.below.iter().cloned());
-    let file =
-        if block.has_mapper_name() { ("dm/name", name.to_owned()) } else { ("md/level", block.kind.clone()) };
-    made.files.push((format!("{folder}/{}", file.0), file.1, block.line));
+    let mut put = |file: &str, content: String| {
+        made.files.push((format!("{folder}/{file}"), content, block.line));
+    };
+    if block.has_mapper_name() {
+        put("dm/name", name.to_owned());
+    }
+    if let Some(maker) = block.maker() {
+        put("dm/uuid", format!("{maker}-"));
+    }
+    // A table without TYPE has no level.
+    if block.is_array() && block.kind != "md" {
+        put("md/level", block.kind.clone());
+    }
+    for (file, content) in &block.files {
+        put(file, content.clone());
+    }
     made.common(&folder, block);
 }
 
@@ -139,9 +166,6 @@ impl Made {
     fn common(&mut self, folder: &str, block: &Block) {
         if let Some(size) = block.size {
             self.files.push((format!("{folder}/size"), (size.bytes / 512).to_string(), block.line));
-        }
-        if let Some(number) = &block.number {
-            self.files.push((format!("{folder}/dev"), number.clone(), block.line));
         }
     }
 }

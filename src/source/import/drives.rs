@@ -136,7 +136,7 @@ pub(super) fn put_device(facts: &mut Facts, drive: &str, file: &str, content: &s
 }
 
 /// Whether two words may be the same: listings cut them, leave the vendor out, or write `_` for blanks, and people mask them.
-fn agrees(known: &str, stated: &str) -> bool {
+pub(super) fn agrees(known: &str, stated: &str) -> bool {
     let is_masked = |text: &str| ["xxx", "redacted"].iter().any(|mask| text.contains(mask));
     let [known, stated] = [known, stated].map(squeezed);
     let is_part = known.contains(&stated) || stated.contains(&known);

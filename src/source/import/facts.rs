@@ -40,6 +40,8 @@ pub(super) struct Facts {
     pub like_all: Option<DriveFacts>,
     /// Partitions and layers above drives, by lsblk's names.
     pub blocks: BTreeMap<String, Block>,
+    /// Devices in listings with mount points, by lsblk's names.
+    pub with_mounts: BTreeSet<String>,
     /// Further files by absolute path: `/proc/interrupts`.
     pub files: BTreeMap<String, Known<Vec<u8>>>,
     pub downgraded: Vec<Downgraded>,
@@ -170,6 +172,8 @@ pub(super) struct DriveFacts {
     pub line: usize,
     /// The PCI function it is attached to, if the text says so.
     pub address: Option<PciAddress>,
+    /// lsblk's TRAN: `nvme`, `sata`, `usb`.
+    pub transport: Option<String>,
     /// Of its file `size`.
     pub rounding: Option<Rounding>,
     /// Files of its folder by relative path: `size`, `queue/rotational`; content without its newline.
@@ -187,8 +191,8 @@ pub(super) struct Block {
     /// Block devices directly below, by lsblk's names.
     pub below: BTreeSet<String>,
     pub size: Option<Size>,
-    /// Major and minor number.
-    pub number: Option<String>,
+    /// Files of its folder by relative path: `dev`, `queue/rotational`.
+    pub files: BTreeMap<&'static str, String>,
     pub filesystem: Option<String>,
     /// Mount points, and `[SWAP]`.
     pub mounts: BTreeSet<String>,

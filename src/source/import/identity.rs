@@ -1,8 +1,10 @@
 //! Which device a function is: listings of several machines, or of several times, may name different ones at one address.
 
+use std::collections::BTreeSet;
+
 use super::{
-    drives::squeezed,
-    facts::{Facts, Function},
+    drives::{agrees, squeezed},
+    facts::{DriveFacts, Facts, Function, Line},
 };
 use crate::{model::PciAddress, text::Label};
 
@@ -72,18 +74,76 @@ impl Facts {
         true
     }
 
-    /// The first function that other facts show as another device, or with other buses behind it.
-    pub fn first_other(&self, others: &Facts) -> Option<PciAddress> {
-        let is_other = |address: &PciAddress, other: &Function| {
-            self.functions.get(address).is_some_and(|known| {
-                let buses = known.buses.zip(other.buses);
-                Identity::of(known).contradicts(Identity::of(other))
-                    || buses.is_some_and(|(known, other)| known.value != other.value)
-            })
+    /// What a listing states otherwise than the lines before it: other devices and drives, other buses behind a bridge, and what
+    /// is drawn behind these.
+    pub fn others(&self, stated: &Facts) -> Option<Others> {
+        let has_other_buses = |address: &PciAddress, function: &Function| {
+            let known = self.functions.get(address).and_then(|known| known.buses);
+            known.zip(function.buses).is_some_and(|(known, stated)| known.value != stated.value)
         };
-        let mut others = others.functions.iter();
-        others.find(|(address, other)| is_other(address, other)).map(|(address, _)| *address)
+        let is_other_function = |address: &PciAddress, function: &Function| {
+            let known = self.functions.get(address);
+            let above = function.parent.and_then(|bridge| Some((bridge, stated.functions.get(&bridge)?)));
+            known.is_some_and(|known| Identity::of(known).contradicts(Identity::of(function)))
+                || has_other_buses(address, function)
+                || above.is_some_and(|(bridge, above)| has_other_buses(&bridge, above))
+        };
+        let is_other_drive = |name: &String, drive: &DriveFacts| {
+            let word = |drive: &DriveFacts, file: &str| {
+                drive.device_files.get(file).map(|known| known.value.clone())
+            };
+            let pair = |file: &str| word(self.drives.get(name)?, file).zip(word(drive, file));
+            ["model", "serial"]
+                .iter()
+                .any(|file| pair(file).is_some_and(|(known, stated)| !agrees(&known, &stated)))
+        };
+        let functions = stated.functions.iter().filter(|(address, it)| is_other_function(address, it));
+        let drives = stated.drives.iter().filter(|(name, drive)| is_other_drive(name, drive));
+        let functions: Vec<(String, usize)> =
+            functions.map(|(address, function)| (address.to_string(), function.line)).collect();
+        let drives: Vec<&String> = drives.map(|(name, _)| name).collect();
+        let lines: BTreeSet<usize> = functions.iter().map(|(_, line)| *line).collect();
+        let count = lines.len() + drives.len();
+        let first =
+            functions.into_iter().map(|(address, _)| address).chain(drives.into_iter().cloned()).next()?;
+        Some(Others { first, lines, count })
     }
+
+    /// Whether a listing is another machine's: several of its devices or drives are others than those of the lines before it. It is then
+    /// named, and not to be used.
+    pub fn is_another_machine(
+        &mut self,
+        listing: &str,
+        lines: &[Line],
+        read: impl FnOnce(&[Line], &mut Self),
+    ) -> bool {
+        if self.functions.is_empty() && self.drives.is_empty() {
+            return false;
+        }
+        let mut alone = Self::default();
+        read(lines, &mut alone);
+        let Some(Others { first, .. }) = self.others(&alone).filter(|others| others.count > 1) else {
+            return false;
+        };
+        let of_listing = || lines.iter().filter(|line| !line.text.trim().is_empty());
+        let at = of_listing().next().map_or(0, |line| line.number);
+        self.contradiction(format!(
+            "The {listing} in line {at} has other devices than the lines before it, as at {first}: it is not used; open it alone."
+        ));
+        let why = format!("a {listing} with other devices than the lines before it");
+        of_listing().for_each(|line| self.notes.unused_text(line, &why));
+        true
+    }
+}
+
+/// What a listing states otherwise than the lines before it.
+pub(super) struct Others {
+    /// The first function or drive.
+    pub first: String,
+    /// Lines of functions: a line of a drawing may have several.
+    pub lines: BTreeSet<usize>,
+    /// These lines, and drives.
+    count: usize,
 }
 
 #[cfg(test)]
@@ -150,5 +210,88 @@ mod tests {
         assert!(lines.ends_with(&[7, 8, 9]), "{lines:?}");
         let again = format!("{first}\n$ lspci -tv\n{first}");
         assert_eq!(contradictions(&again), [""; 0]);
+    }
+
+    #[test]
+    fn a_drawing_with_one_other_line_is_used_without_it() {
+        let list = "00:00.0 Host bridge [0600]: Intel Corporation Device [8086:9a04]\n00:1d.0 PCI bridge [0604]: Intel Corporation Device [8086:a0b0]\n01:00.0 Non-Volatile memory controller [0108]: Sandisk Corp WD Blue SN550 NVMe SSD [15b7:5009]\n02:00.0 Ethernet controller [0200]: Intel Corporation I210 [8086:1533]\n";
+        let drawing = |card: &str, bus: &str| {
+            format!(
+                "-[0000:00]-+-00.0  Intel Corporation Device 9a04\n           +-1c.0-[02]----00.0  {card}\n           +-1d.0-[{bus}]----00.0  Sandisk Corp WD Blue SN550 NVMe SSD\n           \\-1f.0  Intel Corporation Device a0a3\n"
+            )
+        };
+        let nvidia = "NVIDIA Corporation GA104";
+        let machine = read(&format!("{list}\n{}", drawing(nvidia, "01")));
+        let pasted = machine.pasted.as_ref().unwrap();
+        assert_eq!(
+            pasted.unused.iter().map(|unused| unused.line).collect::<Vec<_>>(),
+            [7],
+            "{:?}",
+            pasted.unused
+        );
+        let has = |machine: &crate::machine::Machine, address: &str| {
+            machine.pci.find(address.parse().unwrap()).is_some()
+        };
+        assert!(has(&machine, "0000:00:1f.0"), "the other lines are used");
+        assert!(!has(&machine, "0000:00:1c.0"), "all of the line is left out");
+        assert!(pasted.contradictions[0].contains("Line 7"), "{:?}", pasted.contradictions);
+        // A second line with other buses.
+        let list = list.replace("\n01:00.0", "\n\tBus: primary=00, secondary=01, subordinate=01\n01:00.0");
+        let machine = read(&format!("{list}\n{}", drawing(nvidia, "05")));
+        assert!(!has(&machine, "0000:00:1f.0"), "two other lines");
+        let machine = read(&format!("{list}\n{}", drawing("Intel Corporation I210", "05")));
+        assert!(has(&machine, "0000:00:1f.0") && !has(&machine, "0000:05:00.0"), "one other bus");
+    }
+
+    #[test]
+    fn a_list_of_another_machine_is_not_merged() {
+        let first = format!(
+            "00:00.0 Host bridge [0600]: Intel Corporation Device [8086:9a04]\n{DRIVE}02:00.0 Ethernet controller [0200]: Intel Corporation I210 [8086:1533]\n"
+        );
+        let other = format!(
+            "00:00.0 Host bridge [0600]: Advanced Micro Devices, Inc. [AMD] Root Complex [1022:1480]\n{GPU}03:00.0 Non-Volatile memory controller [0108]: Micron Technology Inc 7450 [1344:51c3]\n"
+        );
+        let records = "Slot:\t00:00.0\nClass:\tHost bridge\nVendor:\tAdvanced Micro Devices, Inc. [AMD]\nDevice:\tStarship/Matisse Root Complex\n\nSlot:\t01:00.0\nClass:\tVGA compatible controller\nVendor:\tNVIDIA Corporation\nDevice:\tGA104\n\nSlot:\t03:00.0\nClass:\tNon-Volatile memory controller\nVendor:\tMicron Technology Inc\nDevice:\t7450\n";
+        for (between, second) in [
+            ("\n", &*other),
+            ("", &other),
+            ("$ lspci -nn   # other PC\n", &other),
+            ("\nother PC:\n", &other),
+            ("\n", records),
+        ] {
+            let machine = read(&format!("{first}{between}{second}"));
+            let pasted = machine.pasted.as_ref().unwrap();
+            assert_eq!(machine.pci.functions().count(), 3, "{between}{second}");
+            assert_eq!(pasted.contradictions.len(), 1, "{:?}", pasted.contradictions);
+            assert!(
+                pasted.contradictions[0].contains("it is not used; open it alone"),
+                "{:?}",
+                pasted.contradictions
+            );
+            let why = "a list with other devices than the lines before it";
+            let named = pasted.unused.iter().filter(|unused| unused.reason.as_str().ends_with(why));
+            assert!(named.count() >= 3, "{:?}", pasted.unused);
+        }
+        let drives = |serial: &str, model: &str| {
+            let row = |at: usize, size: &str| {
+                format!(
+                    "/dev/nvme{at}n1     {serial}{at}     {model} {at}    1    {size}  TB /   {size}  TB    512   B +  0 B   F1\n"
+                )
+            };
+            [row(0, "1.00"), row(1, "2.00")].concat()
+        };
+        let other = format!(
+            "{}{}",
+            drives("T", "Micron 7450"),
+            "/dev/nvme7n1     T7     Micron 7450 7    1    1.00  TB /   1.00  TB    512   B +  0 B   F1\n"
+        );
+        let machine = read(&format!("{}\nother PC:\n{other}", drives("S", "Samsung 980")));
+        assert_eq!(machine.drives.len(), 2, "{:?}", machine.pasted);
+        assert_eq!(machine.pasted.unwrap().contradictions.len(), 1);
+        // The same list again, with more: it completes the first.
+        let more =
+            format!("{first}04:00.0 SATA controller [0106]: ASMedia Technology Inc. ASM1062 [1b21:0612]\n");
+        assert_eq!(contradictions(&format!("{first}\n{more}")), [""; 0]);
+        assert_eq!(read(&format!("{first}\n{more}")).pci.functions().count(), 4);
     }
 }

@@ -22,8 +22,13 @@ fn is_part(line: &str) -> bool {
         || value.parse::<f64>().is_ok() && value.len() <= 24
 }
 
-/// Several documents may follow each other.
 fn read(lines: &[Line], facts: &mut Facts) -> Option<Cow<'static, str>> {
+    let is_other = facts.is_another_machine("document", lines, |lines, alone| _ = read_alone(lines, alone));
+    if is_other { None } else { read_alone(lines, facts) }
+}
+
+/// Several documents may follow each other.
+fn read_alone(lines: &[Line], facts: &mut Facts) -> Option<Cow<'static, str>> {
     let first = lines.first()?.number;
     let text: String = lines.iter().flat_map(|line| [&*line.text, "\n"]).collect();
     let mut command = None;

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::{
     barred,
     facts::Line,
-    markup,
+    folded, markup, nvme_rows,
     prompt::{self, FENCE},
     wrapped,
 };
@@ -81,9 +81,12 @@ pub(super) fn split(
         for line in &mut lines {
             line.text = unfenced(unquoted(std::mem::take(&mut line.text), bars));
         }
-        barred::undo(&mut lines, begins);
+        barred::undo(&mut lines, &begins);
     }
+    // A line broken at a column may end in a blank, as one of format=flowed does.
+    folded::unfold(&mut lines, &begins);
     wrapped::unflow(&mut lines, text);
+    nvme_rows::join(&mut lines, &begins);
     Ok(lines)
 }
 

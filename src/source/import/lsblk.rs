@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::{
     blocks::{is_filesystem, is_name, learn_size},
-    drives::{Size, drive_name, is_namespace, lsblk_size, put, put_device, short},
+    drives::{drive_name, is_namespace, lsblk_size, put, put_device, short},
     facts::{Facts, Line},
     geometry::Geometry,
     lsblk_columns::Columns,
@@ -120,17 +120,24 @@ fn continues(line: &str) -> bool {
 }
 
 fn read(lines: &[Line], facts: &mut Facts) -> Option<Cow<'static, str>> {
+    let is_other = facts.is_another_machine("table", lines, |lines, alone| _ = read_alone(lines, alone));
+    if is_other { None } else { read_alone(lines, facts) }
+}
+
+fn read_alone(lines: &[Line], facts: &mut Facts) -> Option<Cow<'static, str>> {
     let mut columns: Vec<String> = DEFAULT.map(str::to_owned).to_vec();
     let mut found = false;
     // Names of the rows above, by the columns where they begin.
     let mut above: Vec<(usize, String)> = Vec::new();
     let mut has_types = true;
-    // Of a table with models.
+    // Of a table with models or other cells that may be empty.
     let mut aligned: Option<Columns> = None;
+    let mut has_mounts = false;
     for line in lines {
         if is_heading(&line.text) {
             let words = line.text.split_whitespace().map(str::to_owned);
             has_types = line.text.contains("TYPE") && words.clone().any(|word| word == "TYPE");
+            has_mounts = words.clone().any(|word| is_mounts(&word));
             aligned = Columns::new(&line.text);
             columns = words.take_while(|word| FULL.contains(&word.as_str())).collect();
             above.clear();
@@ -165,32 +172,29 @@ fn read(lines: &[Line], facts: &mut Facts) -> Option<Cow<'static, str>> {
             filesystem: words.iter().skip(1).find(|word| is_filesystem(word)).copied(),
         };
         let points = words.iter().skip(1).filter(|word| is_point(word)).map(|word| (*word).to_owned());
-        let cell = |name: &str| cell_of(&columns, &words, name);
-        let size = cell("SIZE").and_then(lsblk_size);
-        layer(facts, &row, points, size, cell("MAJ:MIN"), line.number);
+        let by_heading = aligned.as_ref().and_then(|columns| columns.cells(&line.text));
+        let cell = |column: &str| {
+            let below = by_heading.as_ref().and_then(|cells| cells.get(column).cloned());
+            below.or_else(|| cell_of(&columns, &words, column).map(str::to_owned))
+        };
+        layer(facts, &row, points, &cell, line.number);
+        if has_mounts {
+            facts.with_mounts.insert(name.to_owned());
+        }
         if kind == "disk" && drive_name(name).is_some() {
-            let by_heading = aligned.as_ref().and_then(|columns| columns.cells(&line.text));
-            if aligned.is_some() && by_heading.is_none() {
+            if by_heading.is_none() && aligned.as_ref().is_some_and(|columns| columns.has("MODEL")) {
                 facts.notes.unused_text(line, "a row of lsblk whose columns are not below the headings");
             }
-            let by_heading = by_heading.unwrap_or_default();
             for (field, file) in [("MODEL", "model"), ("SERIAL", "serial")] {
-                put_device(
-                    facts,
-                    name,
-                    file,
-                    by_heading.get(field).copied().unwrap_or_default(),
-                    line.number,
-                );
+                let below = by_heading.as_ref().and_then(|cells| cells.get(field));
+                put_device(facts, name, file, below.map_or("", String::as_str), line.number);
             }
-            let row =
-                |column: &str| by_heading.get(column).copied().or_else(|| cell(column)).map(str::to_owned);
             // `lsblk -f` and `-t` have no sizes.
             let is_named = !columns.iter().any(|column| column == "SIZE");
             if is_named {
                 facts.drive(name, line.number);
             }
-            found |= drive(facts, name, &row, line.number) || is_named;
+            found |= drive(facts, name, &cell, line.number) || is_named;
         }
     }
     found.then(|| "lsblk".into())
@@ -226,13 +230,17 @@ struct Row<'a> {
     filesystem: Option<&'a str>,
 }
 
-/// Takes a row's place in the stack and its mounts.
+/// The heading of mount points.
+fn is_mounts(heading: &str) -> bool {
+    ["MOUNTPOINT", "MOUNTPOINTS"].contains(&heading)
+}
+
+/// Takes a row's place in the stack, its mounts and its queue.
 fn layer(
     facts: &mut Facts,
     row: &Row,
     points: impl Iterator<Item = String>,
-    size: Option<Size>,
-    number: Option<&str>,
+    cell: &dyn Fn(&str) -> Option<String>,
     line: usize,
 ) {
     let points: Vec<String> = points.collect();
@@ -243,16 +251,19 @@ fn layer(
         return;
     }
     let block = facts.block(row.name, line);
-    row.kind.clone_into(&mut block.kind);
+    // A table without TYPE shows less than one with it.
+    if block.kind.is_empty() || !["dm", "md"].contains(&row.kind) {
+        row.kind.clone_into(&mut block.kind);
+    }
     block.below.extend(row.parent.clone());
     block.mounts.extend(points);
-    learn_size(block, size);
-    let is_number = |text: &&str| {
-        text.contains(':')
-            && text.len() < 20
-            && text.bytes().all(|byte| byte.is_ascii_digit() || byte == b':')
-    };
-    block.number = block.number.take().or_else(|| number.filter(is_number).map(str::to_owned));
+    learn_size(block, cell("SIZE").and_then(|word| lsblk_size(&word)));
+    for (file, content) in files(cell) {
+        block.files.entry(file).or_insert(content);
+    }
+    if let Some(size) = block_size(cell) {
+        block.files.entry("queue/logical_block_size").or_insert(size.to_string());
+    }
     block.filesystem = block.filesystem.take().or_else(|| row.filesystem.map(str::to_owned));
 }
 
@@ -290,8 +301,10 @@ fn json_row(device: &Value, parent: Option<&str>, line: usize, facts: &mut Facts
             parent: parent.map(str::to_owned).or_else(|| text("pkname").filter(|name| is_name(name))),
             filesystem: filesystem.as_deref(),
         };
-        let size = column("SIZE").and_then(|word| lsblk_size(&word));
-        layer(facts, &row, points, size, column("MAJ:MIN").as_deref(), line);
+        layer(facts, &row, points, &column, line);
+        if ["mountpoint", "mountpoints"].iter().any(|field| device.get(field).is_some()) {
+            facts.with_mounts.insert(name.to_owned());
+        }
         if row.kind == "disk" && drive_name(name).is_some() {
             json_drive(facts, name, &column, line);
         }
@@ -311,27 +324,45 @@ fn json_drive(facts: &mut Facts, name: &str, column: &dyn Fn(&str) -> Option<Str
     put_device(facts, name, revision, &column("REV").unwrap_or_default(), line);
 }
 
-/// What tables and documents have; whether there was a size.
-fn drive(facts: &mut Facts, name: &str, column: &dyn Fn(&str) -> Option<String>, line: usize) -> bool {
-    for (field, file) in [
-        ("MAJ:MIN", "dev"),
+/// Files of a device's folder that tables and documents state.
+fn files(cell: &dyn Fn(&str) -> Option<String>) -> Vec<(&'static str, String)> {
+    let is_number =
+        |text: &String| (1..20).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit());
+    let is_device = |text: &String| {
+        text.split_once(':')
+            .is_some_and(|(major, minor)| [major, minor].map(str::to_owned).iter().all(is_number))
+    };
+    let is_word = |text: &String| {
+        !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+    };
+    let numbers = [
         ("RM", "removable"),
         ("ROTA", "queue/rotational"),
         ("RA", "queue/read_ahead_kb"),
         ("RQ-SIZE", "queue/nr_requests"),
-    ] {
-        let is_number =
-            |text: &String| text.len() < 20 && text.bytes().all(|byte| byte.is_ascii_digit() || byte == b':');
-        put(facts, name, file, column(field).filter(is_number).unwrap_or_default(), line);
+    ];
+    let mut files: Vec<(&'static str, String)> =
+        numbers.iter().filter_map(|(column, file)| Some((*file, cell(column).filter(is_number)?))).collect();
+    files.extend(cell("MAJ:MIN").filter(is_device).map(|number| ("dev", number)));
+    files.extend(cell("SCHED").filter(is_word).map(|word| ("queue/scheduler", format!("[{word}]"))));
+    files
+}
+
+fn block_size(cell: &dyn Fn(&str) -> Option<String>) -> Option<u64> {
+    cell("LOG-SEC").and_then(|word| word.parse().ok())
+}
+
+/// What tables and documents have; whether there was a size.
+fn drive(facts: &mut Facts, name: &str, cell: &dyn Fn(&str) -> Option<String>, line: usize) -> bool {
+    for (file, content) in files(cell) {
+        put(facts, name, file, content, line);
     }
-    let is_scheduler = |word: &String| {
-        !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
-    };
-    if let Some(scheduler) = column("SCHED").filter(is_scheduler) {
-        put(facts, name, "queue/scheduler", format!("[{scheduler}]"), line);
+    if let Some(transport) = cell("TRAN").filter(|word| !word.is_empty()) {
+        let drive = facts.drive(name, line);
+        drive.transport = drive.transport.take().or(Some(transport));
     }
-    let size = column("SIZE").and_then(|word| lsblk_size(&word));
-    let block = column("LOG-SEC").and_then(|word| word.parse().ok());
+    let size = cell("SIZE").and_then(|word| lsblk_size(&word));
+    let block = block_size(cell);
     if size.is_some() || block.is_some() {
         facts.geometry(name, Geometry { size, block }, line);
     }

@@ -1,4 +1,4 @@
-//! Columns of an `lsblk` table with models, which contain blanks: cells are below their headings.
+//! Columns of an `lsblk` table whose cells contain blanks or are empty: they are below their headings.
 
 use std::collections::BTreeMap;
 
@@ -31,7 +31,8 @@ struct Column {
 }
 
 impl Columns {
-    /// Those of a heading with MODEL; other tables are read by their words.
+    /// Those of a heading with models, which contain blanks, or with columns that are empty for some devices; other tables are
+    /// read by their words.
     pub fn new(heading: &str) -> Option<Self> {
         if !heading.is_ascii() {
             return None;
@@ -43,12 +44,18 @@ impl Columns {
             end = start + name.len();
             columns.push(Column { name: name.to_owned(), start, end });
         }
-        columns.iter().any(|column| column.name == "MODEL").then_some(Self(columns))
+        let columns = Self(columns);
+        ["MODEL", "SCHED", "TRAN"].iter().any(|name| columns.has(name)).then_some(columns)
+    }
+
+    pub fn has(&self, name: &str) -> bool {
+        self.0.iter().any(|column| column.name == name)
     }
 
     /// The cells of a row, by heading; `None` if its words are not below the headings.
-    pub fn cells<'a>(&'a self, row: &'a str) -> Option<BTreeMap<&'a str, &'a str>> {
-        let row = row.trim_end();
+    pub fn cells(&self, row: &str) -> Option<BTreeMap<&str, String>> {
+        // A mark of the drawing is one column wide.
+        let row = row.trim_end().replace(['\u{251c}', '\u{2514}', '\u{2502}', '\u{2500}'], "-");
         let is_blank = |at: usize| row.as_bytes().get(at).is_none_or(|byte| *byte == b' ');
         let mut cells = BTreeMap::new();
         // From the last column on: where the one behind begins.
@@ -67,7 +74,7 @@ impl Columns {
             if is_right && !is_number {
                 return None;
             }
-            cells.insert(name.as_str(), cell);
+            cells.insert(name.as_str(), cell.to_owned());
             next = from;
         }
         let has_size = cells.get("SIZE").is_none_or(|size| lsblk_size(size).is_some());
@@ -86,9 +93,11 @@ mod tests {
         let cells = columns.cells(row).unwrap();
         assert_eq!(cells["NAME"], "nvme0n1");
         assert_eq!(cells["MODEL"], "Samsung SSD 980 PRO 1TB");
-        assert_eq!((cells["SIZE"], cells["ROTA"], cells["SERIAL"]), ("931.5G", "0", "S5GX"));
+        assert_eq!([&cells["SIZE"], &cells["ROTA"], &cells["SERIAL"]], ["931.5G", "0", "S5GX"]);
         let short = columns.cells("vda                                 256G    1").unwrap();
-        assert_eq!((short["MODEL"], short["SIZE"], short["SERIAL"]), ("", "256G", ""));
+        assert_eq!([&short["MODEL"], &short["SIZE"], &short["SERIAL"]], ["", "256G", ""]);
+        let part = columns.cells("\u{2514}\u{2500}vda1                              256G    1").unwrap();
+        assert_eq!([&part["SIZE"], &part["ROTA"]], ["256G", "1"]);
         for row in ["nvme0n1 Samsung SSD 980 PRO 1TB 931.5G 0 S5GX", "nvme0n1", "nvme0n1 Samsung\u{a0}SSD"] {
             assert!(columns.cells(row).is_none(), "{row}");
         }

@@ -15,7 +15,7 @@ pub(super) const LIST: Kind = Kind {
     begins: |line, next| functions::is_first(line) || functions::is_selection(line, next),
     continues: functions::continues,
     tolerates: 3,
-    read: |lines, facts| Some(functions::read(lines, facts)),
+    read: functions::read,
 };
 
 /// `lspci -vmm`.
@@ -23,7 +23,7 @@ pub(super) const RECORDS: Kind = Kind {
     begins: |line, _| machine::is_first(line),
     continues: machine::continues,
     tolerates: 1,
-    read: |lines, facts| Some(machine::read(lines, facts)),
+    read: machine::read,
 };
 
 /// `lspci -t`.

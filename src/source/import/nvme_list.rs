@@ -9,6 +9,7 @@ use super::{
     facts::{Facts, Line},
     geometry::Geometry,
     identify::number,
+    nvme_rows::{Columns, usage},
     sections::Kind,
 };
 
@@ -58,6 +59,11 @@ fn continues(line: &str) -> bool {
 }
 
 fn read(lines: &[Line], facts: &mut Facts) -> Option<Cow<'static, str>> {
+    let is_other = facts.is_another_machine("table", lines, |lines, alone| _ = read_alone(lines, alone));
+    if is_other { None } else { read_alone(lines, facts) }
+}
+
+fn read_alone(lines: &[Line], facts: &mut Facts) -> Option<Cow<'static, str>> {
     let mut rows: Vec<Row> = Vec::new();
     let mut columns: Option<Columns> = None;
     let mut is_open = false;
@@ -77,11 +83,11 @@ fn read(lines: &[Line], facts: &mut Facts) -> Option<Cow<'static, str>> {
             || words.is_empty()
         {
             is_open = false;
-        } else if is_open && let Some(row) = rows.last_mut().filter(|row| row.text.len() < 1024) {
+        } else if is_open && let Some(row) = rows.last_mut().filter(|row| row.is_controller()) {
             row.text.push(' ');
             row.text.push_str(line.text.trim_start());
-            // The joined words do not stand below their headings.
-            row.columns = None;
+        } else if is_open {
+            facts.notes.unused_text(line, "not a row of nvme list");
         }
     }
     for Row { number, text: row, columns } in rows {
@@ -113,38 +119,13 @@ struct Row {
     columns: Option<Columns>,
 }
 
-/// Where serial number and model begin and end, by the dashes below their headings.
-#[derive(Debug, Clone)]
-struct Columns {
-    serial: (usize, usize),
-    model: (usize, usize),
-}
-
-impl Columns {
-    fn new(heading: &str, dashes: &str) -> Option<Self> {
-        let column = |word: &str| {
-            let at = heading.find(word)?;
-            let width = dashes.get(at..)?.bytes().take_while(|byte| *byte == b'-').count();
-            (width > 1 && heading.is_ascii()).then_some((at, at + width))
-        };
-        Some(Self { serial: column("SN ")?, model: column("Model ")? })
+impl Row {
+    /// Whether a line may go on with it: a controller's row has no words that end it.
+    fn is_controller(&self) -> bool {
+        const MOST: usize = 1024;
+        self.text.len() < MOST
+            && self.text.split_whitespace().next().is_some_and(|name| is_controller(short(name)))
     }
-
-    /// Serial number and model of a row whose columns are where the heading's are.
-    fn cut<'a>(&self, row: &'a str) -> Option<(&'a str, &'a str)> {
-        let is_edge = |at: usize| row.as_bytes().get(at.wrapping_sub(1)) == Some(&b' ');
-        let ends = [self.serial.0, self.model.0, self.model.1 + 1];
-        if !row.is_ascii() || !ends.iter().all(|at| is_edge(*at)) {
-            return None;
-        }
-        Some((row.get(self.serial.0..self.serial.1)?.trim(), row.get(self.model.0..self.model.1)?.trim()))
-    }
-}
-
-/// The index of the slash in `1.00 TB / 1.00 TB`.
-fn usage(words: &[&str]) -> Option<usize> {
-    let is_size = |at: Option<usize>| at.and_then(|at| size_of(words.get(at)?, words.get(at + 1)?)).is_some();
-    (0..words.len()).find(|at| words[*at] == "/" && is_size(at.checked_sub(2)) && is_size(Some(at + 1)))
 }
 
 fn namespace(
@@ -166,17 +147,12 @@ fn namespace(
     // `512 B + 0 B`, after a second usage in powers of two in newer versions.
     let plus = words.iter().enumerate().skip(slash).find(|(_, word)| **word == "+").map(|(at, _)| at);
     let block = plus.and_then(|at| size_of(words.get(at.checked_sub(2)?)?, words.get(at - 1)?));
-    let block = block.map(|size| size.bytes);
+    // A row broken within its digits has only the last ones of them here.
+    let block = block.map(|size| size.bytes).filter(|block| *block >= 512 && block.is_power_of_two());
     facts.geometry(&name, Geometry { size, block }, line);
     // Without columns the first word is the serial number: an empty one cannot be told from it.
     let by_words = || before.split_first().map(|(serial, model)| ((*serial).to_owned(), model.join(" ")));
-    let by_columns = columns
-        .and_then(|columns| columns.cut(row))
-        // Columns of another heading cut words, or have the namespace's number too.
-        .filter(|(serial, model)| {
-            serial.split_whitespace().chain(model.split_whitespace()).eq(before.iter().copied())
-        })
-        .map(|(serial, model)| (serial.to_owned(), model.to_owned()));
+    let by_columns = columns.and_then(|columns| columns.cut(row, before));
     if let Some((serial, model)) = by_columns.filter(|_| !before.is_empty()).or_else(by_words) {
         put_device(facts, &name, "serial", &serial, line);
         put_device(facts, &name, "model", &model, line);

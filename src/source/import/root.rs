@@ -227,7 +227,15 @@ impl Files {
             let folder = format!("{controller}/{name}");
             (controller, folder)
         } else {
-            (format!("{above}/device-of-{name}"), format!("{above}/device-of-{name}/block/{name}"))
+            // Folders of the ports that the kernel's links lead through.
+            let port = match drive.transport.as_deref() {
+                Some("sata" | "ata") => "/ata1",
+                Some("usb") => "/usb1",
+                _ => "",
+            };
+            let device = format!("{above}{port}/device-of-{name}");
+            let folder = format!("{device}/block/{name}");
+            (device, folder)
         };
         self.link(&format!("/sys/block/{name}"), folder.clone(), drive.line);
         self.folder(&folder, Vec::new());

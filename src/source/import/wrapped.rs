@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use super::facts::Line;
+use super::{facts::Line, lsblk};
 
 /// Columns of a mail's lines: RFC 3676 recommends 78, programs wrap at 66 to 80.
 const NARROW: usize = 66;
@@ -128,11 +128,14 @@ pub(super) fn unflow(lines: &mut Vec<Line>, text: &str) {
 }
 
 /// Whether a line was broken here: it ends in a blank, and the next word would have been too wide for it. Rows and rules of
-/// tables end in blanks of their own.
+/// tables end in blanks of their own, also those of lsblk, which begin with a drive or a mark of its drawing.
 fn is_break(line: &str, next: &str) -> bool {
     let first = next.split_whitespace().next().unwrap_or_default();
     let word = next.len() - next.trim_start().len() + first.len();
-    let is_row = first.starts_with("---") || first.starts_with("/dev/");
+    let is_layer =
+        ["|-", "`-", "\u{251c}", "\u{2514}", "\u{2502}"].iter().any(|mark| first.starts_with(mark));
+    let is_drive = lsblk::is_drive(first) && next.trim() != first;
+    let is_row = first.starts_with("---") || first.starts_with("/dev/") || is_layer || is_drive;
     line.ends_with(' ') && !is_row && line.len() >= NARROW / 2 && word > 0 && line.len() + word > NARROW
 }
 

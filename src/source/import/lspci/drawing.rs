@@ -25,6 +25,7 @@ use std::borrow::Cow;
 use super::{
     super::{
         facts::{Facts, Function, Line, learn},
+        identity::Others,
         prompt::{is_prompt, is_snip},
     },
     names::{self, Name},
@@ -96,29 +97,20 @@ struct Bus {
     bridge: Option<PciAddress>,
 }
 
-/// Reads drawings. One that shows other devices than the lines before it, as another machine's, is not used.
+/// Reads drawings. One that shows several devices otherwise than the lines before it, as another machine's, is not used; of one
+/// that shows a single one so, that line is not.
 pub(super) fn read(lines: &[Line], facts: &mut Facts) -> Option<Cow<'static, str>> {
     let mut all = Found::default();
     let mut rest = lines;
-    while let Some(first) = rest.first() {
+    while !rest.is_empty() {
         let end = rest.iter().skip(1).position(|line| is_first(&line.text)).map_or(rest.len(), |at| at + 1);
         let (drawing, behind) = rest.split_at(end);
         rest = behind;
-        let mut alone = Facts::default();
-        if !facts.functions.is_empty() {
-            read_one(drawing, &mut alone);
-        }
-        if let Some(address) = facts.first_other(&alone) {
-            facts.contradiction(format!(
-                "The drawing in line {} has other devices than the lines before it, as at {address}: it is not used; open it alone.",
-                first.number
-            ));
-            for line in drawing.iter().filter(|line| !line.text.trim().is_empty()) {
-                facts.notes.unused_text(line, "a drawing with other devices than the lines before it");
-            }
+        if facts.is_another_machine("drawing", drawing, |lines, alone| _ = read_one(lines, None, alone)) {
             continue;
         }
-        let found = read_one(drawing, facts);
+        let left_out = other_line(drawing, facts);
+        let found = read_one(drawing, left_out, facts);
         all.functions += found.functions;
         all.names |= found.names;
         all.ids |= found.ids;
@@ -139,7 +131,26 @@ struct Found {
     ids: bool,
 }
 
-fn read_one(lines: &[Line], facts: &mut Facts) -> Found {
+/// The line of a drawing with another device than the lines before it, which is named.
+fn other_line(lines: &[Line], facts: &mut Facts) -> Option<usize> {
+    if facts.functions.is_empty() {
+        return None;
+    }
+    let mut alone = Facts::default();
+    read_one(lines, None, &mut alone);
+    let Others { first, lines, .. } = facts.others(&alone)?;
+    let line = lines.first().copied()?;
+    facts.contradiction(format!(
+        "Line {line} of a drawing has another device at {first} than the lines before it: it is not used."
+    ));
+    facts.notes.unused(line, "another device than the lines before the drawing have");
+    Some(line)
+}
+
+/// Reads a drawing; of the line `left_out` only its branches.
+fn read_one(lines: &[Line], left_out: Option<usize>, facts: &mut Facts) -> Found {
+    let mut aside = Facts::default();
+    let mut is_aside = false;
     let mut drawing = Drawing {
         facts,
         domain: domain_of(lines),
@@ -157,23 +168,14 @@ fn read_one(lines: &[Line], facts: &mut Facts) -> Found {
             continue;
         }
         let is_wrapped = at > 0 && !continues(&line.text) && !is_first(&line.text);
-        if is_wrapped && drawing.rest_of_name(line) {
-            continue;
+        is_aside = left_out == Some(line.number) || is_aside && is_wrapped;
+        if is_aside {
+            std::mem::swap(drawing.facts, &mut aside);
         }
-        let is_first = is_first(&line.text);
-        if is_first {
-            drawing.is_stripped = is_stripped(&lines[at..]);
-            if drawing.is_stripped {
-                drawing.facts.lacks.push(format!(
-                    "The drawing in line {} lost its indentation: the order of its branches shows the tree.",
-                    line.number
-                ));
-            }
+        drawing.next(lines, at, is_wrapped);
+        if is_aside {
+            std::mem::swap(drawing.facts, &mut aside);
         }
-        if let Err(wrong) = drawing.line(line, is_first) {
-            drawing.facts.notes.unused_text(line, wrong);
-        }
-        drawing.width = line.text.len();
     }
     drawing.found
 }
@@ -231,6 +233,27 @@ struct Drawing<'a> {
 }
 
 impl Drawing<'_> {
+    fn next(&mut self, lines: &[Line], at: usize, is_wrapped: bool) {
+        let line = &lines[at];
+        if is_wrapped && self.rest_of_name(line) {
+            return;
+        }
+        let is_first = is_first(&line.text);
+        if is_first {
+            self.is_stripped = is_stripped(&lines[at..]);
+            if self.is_stripped {
+                self.facts.lacks.push(format!(
+                    "The drawing in line {} lost its indentation: the order of its branches shows the tree.",
+                    line.number
+                ));
+            }
+        }
+        if let Err(wrong) = self.line(line, is_first) {
+            self.facts.notes.unused_text(line, wrong);
+        }
+        self.width = line.text.len();
+    }
+
     /// Joins a line to the name in the line before, if that was as long as a mail's. A name may be wrapped twice.
     fn rest_of_name(&mut self, line: &Line) -> bool {
         const NARROW: usize = 60;
@@ -238,12 +261,11 @@ impl Drawing<'_> {
         let words = line.text.trim();
         let first = words.split(' ').next().map_or(0, str::len);
         let is_name = !is_prompt(words) && !is_snip(words) && !words.ends_with([':', '.', '?', '!']);
-        let Some((address, mut text, number)) = self.last.take() else { return false };
+        let Some((address, text, number)) = self.last.take() else { return false };
         if !is_name || self.width + first < NARROW || text.len() + words.len() > MOST {
             return false;
         }
-        text.push(' ');
-        text.push_str(words);
+        let text = names::joined(&text, words, |text| Name::parse(text).device);
         if let Some(function) =
             self.facts.functions.get_mut(&address).filter(|function| function.line == number)
         {

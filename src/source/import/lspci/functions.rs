@@ -200,7 +200,7 @@ fn without_ids(text: &str) -> &str {
 }
 
 /// Reads a listing.
-pub(super) fn read(lines: &[Line], facts: &mut Facts) -> Cow<'static, str> {
+pub(super) fn read(lines: &[Line], facts: &mut Facts) -> Option<Cow<'static, str>> {
     let mut list = List {
         facts,
         current: None,
@@ -212,15 +212,36 @@ pub(super) fn read(lines: &[Line], facts: &mut Facts) -> Cow<'static, str> {
         first_word: None,
         seen: Seen::default(),
     };
-    for line in lines {
-        if line.text.trim().is_empty() {
-            list.wrapped = None;
-        } else {
+    let mut is_used = false;
+    for part in parts(lines) {
+        let is_several = part.iter().filter(|line| is_first(&line.text)).take(2).count() > 1;
+        let read = |lines: &[Line], alone: &mut Facts| _ = read(lines, alone);
+        if is_several && list.facts.is_another_machine("list", part, read) {
+            (list.current, list.wrapped) = (None, None);
+            continue;
+        }
+        for line in part {
             list.line(line);
         }
+        is_used |= !part.is_empty();
     }
     list.finish();
-    list.seen.command()
+    is_used.then(|| list.seen.command())
+}
+
+/// The lists among these lines: lspci sorts by address, so one that is not above the last begins another.
+fn parts<'a>(lines: &'a [Line<'a>]) -> Vec<&'a [Line<'a>]> {
+    let (mut parts, mut start, mut last) = (Vec::new(), 0, None);
+    for (at, line) in lines.iter().enumerate() {
+        let address = header(&line.text).map(|(address, _)| address);
+        if is_prompt(&line.text) || address.is_some_and(|address| Some(address) <= last) {
+            parts.push(&lines[start..at]);
+            (start, last) = (at, None);
+        }
+        last = address.or(last);
+    }
+    parts.push(&lines[start..]);
+    parts
 }
 
 /// The options with which a listing was made.
@@ -284,6 +305,10 @@ struct List<'a> {
 
 impl List<'_> {
     fn line(&mut self, line: &Line) {
+        if line.text.trim().is_empty() {
+            self.wrapped = None;
+            return;
+        }
         if is_loop(&line.text) {
             self.finish();
             (self.of_nvme, self.looped, self.first_word) = (is_of_nvme(&line.text), looped(&line.text), None);
@@ -311,7 +336,7 @@ impl List<'_> {
             && (!is_joined || line.text.trim_start().starts_with('('))
         {
             self.seen_again(address, number);
-            let rest = format!("{rest} {}", line.text.trim());
+            let rest = names::joined(&rest, line.text.trim(), |rest| head(rest).name.device);
             self.first(address, &rest, number);
             self.wrapped = Some((address, rest, number, true));
             return;

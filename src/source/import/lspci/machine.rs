@@ -50,7 +50,12 @@ fn field(line: &str) -> Option<(&'static str, &str)> {
 }
 
 /// Reads the records of a listing.
-pub(super) fn read(lines: &[Line], facts: &mut Facts) -> Cow<'static, str> {
+pub(super) fn read(lines: &[Line], facts: &mut Facts) -> Option<Cow<'static, str>> {
+    let read = |lines: &[Line], alone: &mut Facts| _ = read_all(lines, alone);
+    (!facts.is_another_machine("list", lines, read)).then(|| read_all(lines, facts))
+}
+
+fn read_all(lines: &[Line], facts: &mut Facts) -> Cow<'static, str> {
     let mut form = Form::default();
     let mut record: Option<Record> = None;
     for line in lines.iter().filter(|line| !line.text.trim().is_empty()) {

@@ -55,6 +55,12 @@ impl Name {
     }
 }
 
+/// Two parts of a name that a program broke: without a blank where the list of ids has that name alone.
+pub(super) fn joined(before: &str, rest: &str, device: impl Fn(&str) -> Option<u16>) -> String {
+    let [apart, fused] = [" ", ""].map(|between| format!("{before}{between}{rest}"));
+    if device(&apart).is_none() && device(&fused).is_some() { fused } else { apart }
+}
+
 /// `144d:a80a`.
 pub(super) fn pair(text: &str) -> Option<(u16, u16)> {
     let (vendor, device) = text.trim().split_once(':')?;
@@ -177,6 +183,26 @@ mod tests {
         ] {
             let name = Name::parse(text);
             assert_eq!((name.vendor, name.device), (vendor, device), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_broken_name_is_that_of_the_list_of_ids() {
+        let device = |text: &str| Name::parse(text).device;
+        for (before, rest, whole) in [
+            (
+                "Advanced Micro Devices, Inc. [AMD] Starship/Matisse Root Com",
+                "plex",
+                "Advanced Micro Devices, Inc. [AMD] Starship/Matisse Root Complex",
+            ),
+            (
+                "Advanced Micro Devices, Inc. [AMD] Starship/Matisse Root",
+                "Complex",
+                "Advanced Micro Devices, Inc. [AMD] Starship/Matisse Root Complex",
+            ),
+            ("No such", "name", "No such name"),
+        ] {
+            assert_eq!(joined(before, rest, device), whole);
         }
     }
 
