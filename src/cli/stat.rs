@@ -279,13 +279,11 @@ fn nothing(table: Table, interval: &Interval<'_>) -> String {
         return format!("{clock} not available here: {reason} ({path})");
     }
     if let (Table::Threads, Some(threads)) = (table, &interval.activity.threads) {
-        return match first_round(interval) {
-            Some(line) => format!("{line}, none of them ran or waited for a device"),
-            None => {
-                let (seen, total) = (threads.seen, threads.total);
-                format!("{clock} no thread ran or waited for a device; {seen} of {total} seen")
-            }
-        };
+        let (seen, total) = (threads.seen, threads.total);
+        return first_round(interval).map_or_else(
+            || format!("{clock} no thread ran or waited for a device; {seen} of {total} seen"),
+            |line| format!("{line}, none of them ran or waited for a device"),
+        );
     }
     let words = match table {
         Table::Iostat if interval.machine.drives.is_empty() => "no drives",

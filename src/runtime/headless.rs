@@ -50,8 +50,8 @@ impl Headless {
         let mut app = App::new(startup::mode(origin), startup::read_or_refuse(&*root)?, size);
         let clock = Clock::of(!origin.is_live());
         let live = origin.is_live().then(|| Arc::clone(&root));
-        let mut effects =
-            Effects::new(origin, root, &app, None, clock, mpsc::channel()).map_err(no_thread)?;
+        let mut effects = Effects::new(origin, root, &app, None, clock, mpsc::channel())
+            .map_err(|error| no_thread(&error))?;
         done(&effects.drain(&mut app));
         Ok(Self { app, effects, live, over: Arc::default() })
     }
@@ -112,7 +112,7 @@ impl Drop for Headless {
 }
 
 /// Only effects on a terminal can fail.
-fn no_thread(error: io::Error) -> OpenError {
+fn no_thread(error: &io::Error) -> OpenError {
     OpenError { path: "render".to_owned(), wrong: error.to_string(), fix: "try it again".to_owned() }
 }
 

@@ -86,7 +86,7 @@ impl Session {
         let shared = Arc::new(Shared { workload, simulated, clock, files, stop, is_opening, state });
         let preparing = (!simulated).then(|| {
             let shared = Arc::clone(&shared);
-            beside::start(move || prepare(&shared, &*engine))
+            beside::try_start(move || prepare(&shared, &*engine))
         });
         let preparing = preparing.transpose().map_err(|error| no_thread(&error))?;
         Ok(Self { shared, preparing })

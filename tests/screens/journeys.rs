@@ -233,7 +233,7 @@ fn pasted_text_goes_into_the_open_field_alone() {
     press(&mut headless, "4<Enter>");
     headless.send(Message::Paste("/tmp/a\u{1b}[2Jfile\nrm".to_owned()));
     let field = headless.app.screens.dyno.form.edit.as_ref();
-    assert_eq!(field.map(|field| field.value()), Some("/tmp/a[2Jfile"));
+    assert_eq!(field.map(iodyno::ui::TextField::value), Some("/tmp/a[2Jfile"));
 }
 
 #[test]

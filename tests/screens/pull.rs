@@ -365,6 +365,8 @@ fn esc_goes_back_to_the_pull_from_all_that_its_page_opens() {
         assert_eq!(headless.app.screen, ScreenId("machine"), "{keys}");
         // A tab is no page of the pull.
         press(&mut headless, "42<Esc>");
+        assert_eq!(headless.app.screen, ScreenId("dyno"), "{keys}");
+        press(&mut headless, "<Esc>");
         assert_eq!(headless.app.screen, ScreenId("machine"), "{keys}");
     }
 }

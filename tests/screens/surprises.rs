@@ -21,6 +21,20 @@ fn has_running(headless: &Headless) -> bool {
 }
 
 #[test]
+fn a_find_and_a_list_of_tests_name_their_ends() {
+    let mut headless = open("laptop", (120, 40));
+    press(&mut headless, "/zzq<Enter>");
+    let picture = shown(&headless);
+    assert!(picture.contains("find zzq: no match (0)  Esc") && !picture.contains("0 found"), "{picture}");
+    press(&mut headless, "<Esc>4r");
+    headless.wait(Duration::from_secs(15));
+    for (key, end) in [("[", "oldest"), ("]", "newest")] {
+        press(&mut headless, key);
+        assert!(shown(&headless).contains(&format!("This is the {end} test")), "{}", shown(&headless));
+    }
+}
+
+#[test]
 fn enter_on_a_verdict_starts_nothing_and_r_runs_the_experiment_again() {
     for size in [(80, 24), (120, 40)] {
         let mut headless = open("threadripper-before", size);

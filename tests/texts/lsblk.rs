@@ -103,3 +103,20 @@ fn drives_without_users_in_lsblk_are_not_unknown() {
     assert_eq!(["sda", "sdb"].map(|name| users(json, name)), ["none in lsblk", "?"]);
     assert_eq!(drives(json)["sda"]["kind"], "SATA");
 }
+
+#[test]
+fn sizes_stand_below_their_heading_behind_cells_that_are_empty() {
+    let found = drives(
+        "$ lsblk -o NAME,FSTYPE,SIZE,MOUNTPOINT,LABEL
+NAME        FSTYPE       SIZE MOUNTPOINT LABEL
+sda                      3.6T
+├─sda1      zfs_member   3.6T            tank
+└─sda9                     8M
+nvme0n1                931.5G
+└─nvme0n1p2 btrfs        931G /
+",
+    );
+    assert_eq!(found["sda"]["size_text"], "3.6 TiB");
+    assert_eq!(found["nvme0n1"]["size_bytes"], 1_000_190_509_056_u64, "931.5 GiB");
+    assert_eq!(in_use(&found, "nvme0n1"), ["nvme0n1p2 mounted at / (btrfs)"]);
+}

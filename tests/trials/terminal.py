@@ -135,7 +135,9 @@ class Terminal:
     def obey(self, numbers, final):
         if final == b"H":
             row, _, column = (numbers or b"1;1").partition(b";")
-            self.at = [int(row or 1) - 1, int(column or 1) - 1]
+            # Of a frame that was dropped within a sequence nothing is known.
+            if all(number.isdigit() for number in (row or b"1", column or b"1")):
+                self.at = [int(row or 1) - 1, int(column or 1) - 1]
         elif final == b"J":
             self.clear()
 

@@ -27,7 +27,7 @@ impl Trial {
             }
         }
         let engine = Arc::clone(engine);
-        Self(beside::start(move || workloads.iter().try_for_each(|workload| engine.try_read(workload))))
+        Self(beside::try_start(move || workloads.iter().try_for_each(|workload| engine.try_read(workload))))
     }
 
     pub fn goes_on(&self) -> bool {

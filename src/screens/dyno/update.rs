@@ -364,7 +364,12 @@ impl Dyno {
     /// Shows the test `step` before (1) or after (-1) the one shown.
     pub(super) fn step_history(&mut self, step: isize, shared: &Shared) -> Asks {
         let last = shared.tests.all.len().saturating_sub(1);
-        self.show_run(self.back.saturating_add_signed(step).min(last));
+        let to = self.back.saturating_add_signed(step).min(last);
+        if to == self.back {
+            let end = if step > 0 { "oldest" } else { "newest" };
+            return vec![tell(format!("This is the {end} test"))];
+        }
+        self.show_run(to);
         Asks::new()
     }
 

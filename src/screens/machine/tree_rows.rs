@@ -118,9 +118,13 @@ fn title(state: &Tree, shared: &Shared, room: u16) -> Vec<Piece> {
     pieces.push(piece(format!("  {}", unit(state, shared, room)), Meaning::Quiet));
     if state.is_kept && state.find.is_none() {
         let (at, all) = state.matches;
-        let place = if at > 0 { format!("{at} of {all}") } else { format!("{all} found") };
+        let (place, keys) = match (at, all) {
+            (_, 0) => ("no match (0)".to_owned(), "  {back}"),
+            (0, _) => (format!("{all} found"), "  {next drive} {previous drive} {back}"),
+            _ => (format!("{at} of {all}"), "  {next drive} {previous drive} {back}"),
+        };
         pieces.push(piece(format!("  find {}: {place}", fit(&state.found, 16)), Meaning::Figure));
-        pieces.push(piece(shared.keys.fill("  {next drive} {previous drive} {back}"), Meaning::Key));
+        pieces.push(piece(shared.keys.fill(keys), Meaning::Key));
     }
     if !shared.marks.is_empty() {
         pieces.push(piece(format!("  ● {} marked", shared.marks.len()), Meaning::Marked));

@@ -189,10 +189,16 @@ fn targets(shared: &Shared, subject: Subject) -> Vec<Target> {
     at_cursor.or_else(|| drives.next()).map(Drive::target).into_iter().collect()
 }
 
+/// Columns of the list of experiments: reasons why one is not available fit, and the rest is for the selected one.
+const WIDEST_LIST: u16 = 96;
+
 /// The list, and all about the selected one: beside it, or below it on narrow terminals.
 fn list_areas(area: Rect) -> [Rect; 2] {
     let halves = if area.width >= 100 {
-        Layout::horizontal([Constraint::Length(area.width * 55 / 100), Constraint::Fill(1)])
+        Layout::horizontal([
+            Constraint::Length((area.width * 55 / 100).min(WIDEST_LIST)),
+            Constraint::Fill(1),
+        ])
     } else {
         Layout::vertical([Constraint::Length(area.height / 2), Constraint::Fill(1)])
     };

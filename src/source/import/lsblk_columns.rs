@@ -20,6 +20,10 @@ const RIGHT: [&str; 12] = [
     "HOTPLUG",
 ];
 
+/// Columns that are empty for some devices.
+const EMPTY: [&str; 8] =
+    ["FSTYPE", "FSVER", "LABEL", "UUID", "PARTLABEL", "PARTUUID", "MOUNTPOINT", "MOUNTPOINTS"];
+
 #[derive(Debug)]
 pub(super) struct Columns(Vec<Column>);
 
@@ -45,7 +49,13 @@ impl Columns {
             columns.push(Column { name: name.to_owned(), start, end });
         }
         let columns = Self(columns);
-        ["MODEL", "SCHED", "TRAN"].iter().any(|name| columns.has(name)).then_some(columns)
+        // Behind a cell that may be empty a size is no longer at its place among the words of a row.
+        let place = |name: &str| columns.0.iter().position(|column| column.name == name);
+        let size = place("SIZE");
+        let is_before_size = |name: &&str| size.is_some_and(|size| place(name).is_some_and(|at| at < size));
+        let needs_places = ["MODEL", "SCHED", "TRAN"].iter().any(|name| columns.has(name))
+            || EMPTY.iter().any(is_before_size);
+        needs_places.then_some(columns)
     }
 
     pub fn has(&self, name: &str) -> bool {
