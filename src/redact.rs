@@ -362,28 +362,28 @@ impl Redactor {
         let mut text = text.to_owned();
         for serial in self.serials.within(&text) {
             let pseudonyms = &mut self.pseudonyms;
-            text = if serial.len() >= LEAST_UNMISTAKABLE && text.contains(&serial) {
-                text.replace(&serial, &pseudonyms.of(&serial, Shape::Text))
+            text = if serial.len() >= LEAST_UNMISTAKABLE && text.contains(serial) {
+                text.replace(serial, &pseudonyms.of(serial, Shape::Text))
             } else {
-                patterns::replace_word(&text, &serial, || pseudonyms.of(&serial, Shape::Text))
+                patterns::replace_word(&text, serial, || pseudonyms.of(serial, Shape::Text))
             };
         }
         for name in self.arrays.within(&text) {
             // `md_NAME1` is a partition. Alone the name may be a word of a sentence, unless it is long.
-            let pseudonym = self.pseudonyms.of(&name, Shape::Text);
+            let pseudonym = self.pseudonyms.of(name, Shape::Text);
             for first in NAMED {
                 text = text.replace(&format!("{first}{name}"), &format!("{first}{pseudonym}"));
             }
             if name.len() >= LEAST_UNMISTAKABLE {
-                text = text.replace(&name, &pseudonym);
+                text = text.replace(name, &pseudonym);
             }
         }
         for name in self.devices.within(&text) {
             let pseudonyms = &mut self.pseudonyms;
-            text = if name.len() >= LEAST_UNMISTAKABLE && text.contains(&name) {
-                text.replace(&name, &pseudonyms.of(&name, Shape::Text))
+            text = if name.len() >= LEAST_UNMISTAKABLE && text.contains(name) {
+                text.replace(name, &pseudonyms.of(name, Shape::Text))
             } else {
-                patterns::replace_word(&text, &name, || pseudonyms.of(&name, Shape::Text))
+                patterns::replace_word(&text, name, || pseudonyms.of(name, Shape::Text))
             };
         }
         patterns::ids(&mut self.pseudonyms, &text)
@@ -392,7 +392,7 @@ impl Redactor {
     fn named(&mut self, text: &str) -> String {
         let mut text = text.to_owned();
         for name in self.names.within(&text) {
-            text = patterns::replace_word(&text, &name, || self.pseudonyms.of(&name, Shape::Text));
+            text = patterns::replace_word(&text, name, || self.pseudonyms.of(name, Shape::Text));
         }
         text
     }

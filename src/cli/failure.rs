@@ -15,7 +15,11 @@ use rustix::fs::{FileType, fstat};
 use signal_hook::consts::SIGHUP;
 
 use super::CommandLine;
-use crate::{model::Failed, runtime::access, text::Label};
+use crate::{
+    model::Failed,
+    runtime::{access, signals::status_of},
+    text::Label,
+};
 
 /// The fix of an error without one.
 const HELP: &str = "see `iodyno --help`";
@@ -36,7 +40,7 @@ impl From<Status> for ExitCode {
         match status {
             Status::Done => Self::SUCCESS,
             Status::No => Self::FAILURE,
-            Status::Stopped(signal) => Self::from(128_u8.saturating_add(signal)),
+            Status::Stopped(signal) => Self::from(status_of(signal.into())),
         }
     }
 }

@@ -159,19 +159,19 @@ impl Keys {
     /// A byte outside of pastes. What began as an answer and cannot be one is dropped, and so is any beginning before a control
     /// character, which no key has within: Ctrl-C gets through whatever came before it.
     fn take_key(&mut self, byte: u8, follows_escape: bool) -> Vec<Event> {
-        let is_end = matches!(byte, b'\x07' | b'\\');
+        let is_control = byte < b' ' && byte != b'\x1b';
+        let is_open = self.answer.is_some();
+        let is_end = is_open && matches!(byte, b'\x07' | b'\\');
         self.answer = match self.answer {
             None if follows_escape && matches!(byte, b']' | b'P') => Some(0),
             // Of strings only OSC 10 and 11 are asked for: Alt-] and Alt-P are keys.
             Some(0) if byte != b'1' => self.drop_beginning(),
             Some(count) if count == MOST_ANSWERED => self.drop_beginning(),
-            Some(_) if is_end => None,
-            Some(_) if byte < b' ' && byte != b'\x1b' => self.drop_beginning(),
+            Some(_) if is_end || is_control => None,
             answer => answer.map(|count| count + 1),
         };
         let mut events = Vec::new();
-        let interrupts = byte < b' ' && byte != b'\x1b' && !is_end && (byte == CTRL_C || !follows_escape);
-        if interrupts {
+        if is_control && !is_end && (is_open || byte == CTRL_C || !follows_escape) {
             events = self.flush();
         }
         self.parser.parse(&[byte], true);

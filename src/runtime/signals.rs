@@ -11,6 +11,6 @@ pub(crate) const ENDING: [c_int; 12] =
     [SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGALRM, SIGVTALRM, SIGPROF, SIGXCPU, SIGPWR, SIGIO];
 
 /// 128 + the signal, as in shells.
-pub(super) fn status_of(signal: c_int) -> u8 {
+pub(crate) fn status_of(signal: c_int) -> u8 {
     u8::try_from(128 + signal).unwrap_or(1)
 }

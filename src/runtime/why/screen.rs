@@ -12,7 +12,7 @@ use std::{
 
 use super::{Answer, Inquiry, LEAST_FILE, Progress, Question, derived, is_cached};
 use crate::{
-    engine::EngineError,
+    engine::{EngineError, no_thread},
     model::Failed,
     runtime::{beside, clock::Clock, run::Testbed, startup},
     source::{SysRoot, origin::Origin},
@@ -35,18 +35,21 @@ impl Measuring {
         request: FileRequest,
         root: Arc<dyn SysRoot>,
         inline: bool,
-        report: impl Fn(FileNews) + Send + 'static,
+        report: impl Fn(FileNews) + Send + Sync + 'static,
     ) -> Self {
         let stop = Arc::new(AtomicBool::new(false));
         let stops = Arc::clone(&stop);
+        let (file, report) = (request.file.clone(), Arc::new(report));
+        let news = Arc::clone(&report);
         let job = move || {
-            let result = measure(&request, TIME, &root, &stops, &report);
-            report(FileNews::Ended(result));
+            let result = measure(&request, TIME, &root, &stops, &*news);
+            news(FileNews::Ended(result));
         };
         if inline {
             job();
-        } else {
-            beside::or_here(job);
+        } else if let Err(error) = beside::try_start(job) {
+            // The tests take too long for the thread that draws.
+            report(FileNews::Ended(Err(refusal(&file, no_thread(&error)))));
         }
         Self(stop)
     }
