@@ -427,6 +427,27 @@ const VALUES: [(&str, [&str; 3]); 10] = [
 /// Random changes of several devices by several processes at once, two of them on one device, killed at random moments:
 /// the next undo leaves every file as it was at the beginning. The full count of rounds is a long test.
 #[test]
+fn behind_a_stopped_iodyno_a_change_ends_with_one_line_and_is_not_made() {
+    let Some(device) = LoopDevice::new(16 << 20) else { return };
+    let state = tempfile::tempdir().unwrap();
+    let set = |value: &str| iodyno(state.path(), &["tune", "set", &device.name, value]);
+    assert!(set("nomerges=1").status.success());
+    let before = device.read_settings();
+    // What a process has that is stopped between its two looks at a file.
+    let turn = fs::File::open(state.path().join("turn")).unwrap();
+    turn.lock().unwrap();
+    for output in [set("nomerges=2"), iodyno(state.path(), &["tune", "undo", "--all"])] {
+        let said = text(&output);
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains("turn: another iodyno holds its lock") && said.contains("`fg`"), "{said}");
+        assert_eq!(said.lines().count(), 1, "{said}");
+    }
+    assert_eq!(device.read_settings(), before);
+    turn.unlock().unwrap();
+    assert!(iodyno(state.path(), &["tune", "undo", "--all"]).status.success());
+}
+
+#[test]
 fn killed_at_any_moment_everything_comes_back() {
     let Some(loops) =
         [16, 32].map(|mib: u64| LoopDevice::new(mib << 20)).into_iter().collect::<Option<Vec<_>>>()

@@ -102,7 +102,8 @@ const SHARED: Mode = PRIVATE.union(Mode::RGRP).union(Mode::WGRP).union(Mode::ROT
 fn replace(path: &Path, text: &str, private: bool) -> Result<(), Complaint> {
     let complain = |wrong: &str, fix: &str| Complaint::new(path.to_string_lossy(), wrong, fix);
     let failed = |error: Errno| complain(&words(&error.into()), "choose a writable folder and file name");
-    let name = path.file_name().ok_or_else(|| complain("is not a file name", "name a new file"))?;
+    let name = path.file_name().filter(|_| !path.as_os_str().as_encoded_bytes().ends_with(b"/"));
+    let name = name.ok_or_else(|| complain("is not a file name", "name a new file"))?;
     let above = path.parent().filter(|above| !above.as_os_str().is_empty()).unwrap_or(Path::new("."));
     // Everything else is relative to this descriptor: the folder stays the same one.
     let folder =

@@ -11,6 +11,8 @@ use std::{
         unix::fs::DirBuilderExt,
     },
     path::Path,
+    thread,
+    time::Duration,
 };
 
 use rustix::{
@@ -20,6 +22,30 @@ use rustix::{
     },
     io::Errno,
 };
+
+/// Between two tries to lock.
+const PAUSE: Duration = Duration::from_millis(5);
+/// Ten seconds in all. A holder writes one setting, or some records.
+const TRIES: u32 = 2000;
+
+/// Locks a file, and waits while another process holds it.
+///
+/// # Errors
+/// [`io::ErrorKind::TimedOut`] when that process, which may be stopped, holds it for ten seconds.
+pub(crate) fn wait_for_lock(file: impl AsFd, operation: FlockOperation) -> io::Result<()> {
+    wait(file, operation, TRIES)
+}
+
+fn wait(file: impl AsFd, operation: FlockOperation, tries: u32) -> io::Result<()> {
+    for _ in 0..tries {
+        match flock(&file, operation) {
+            Err(Errno::WOULDBLOCK) => thread::sleep(PAUSE),
+            Err(Errno::INTR) => {}
+            done => return Ok(done?),
+        }
+    }
+    Err(io::Error::new(io::ErrorKind::TimedOut, "another iodyno holds its lock and does not go on"))
+}
 
 /// A folder that this user owns and no other user can write to.
 #[derive(Debug)]
@@ -120,7 +146,7 @@ impl StateFolder {
 
     /// Waits for the folder's own lock, which this descriptor holds until it is dropped.
     pub(crate) fn lock(&self) -> io::Result<()> {
-        Ok(flock(&self.folder, FlockOperation::LockExclusive)?)
+        wait_for_lock(&self.folder, FlockOperation::NonBlockingLockExclusive)
     }
 
     /// Writes the folder's names to the drive.
@@ -280,6 +306,18 @@ mod tests {
         fs::set_permissions(&path, Permissions::from_mode(0o1777)).unwrap();
         assert!(words(StateFolder::open(&path)).contains("other users can write"));
         assert_eq!(mode(&path), 0o1777);
+    }
+
+    #[test]
+    fn a_lock_of_a_process_that_does_not_go_on_is_an_error() {
+        let (_held, path) = folder();
+        let state = StateFolder::make(&path).unwrap();
+        let (first, second) = (state.lock_file("turn").unwrap(), state.lock_file("turn").unwrap());
+        let exclusive = FlockOperation::NonBlockingLockExclusive;
+        wait(&first, exclusive, 2).unwrap();
+        assert_eq!(wait(&second, exclusive, 2).unwrap_err().kind(), io::ErrorKind::TimedOut);
+        drop(first);
+        wait(&second, exclusive, 2).unwrap();
     }
 
     #[test]

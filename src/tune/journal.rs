@@ -27,7 +27,7 @@ use serde::{Deserialize, Serialize};
 use reading::is_torn;
 
 use super::{change::Outcome, device::Identity};
-use crate::store::StateFolder;
+use crate::store::{StateFolder, wait_for_lock};
 
 /// The purpose of a session; decides over its changes when it dies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -159,10 +159,12 @@ pub enum JournalError {
 }
 
 fn file_fix(error: &io::Error) -> &'static str {
-    if is_full(error) {
-        "free some space there, or set IODYNO_STATE_DIR to another folder"
-    } else {
-        "check it, or set IODYNO_STATE_DIR to a folder of your own"
+    use io::ErrorKind::{FileTooLarge, TimedOut};
+    match error.kind() {
+        TimedOut => "end that program (`pgrep iodyno`), or let it go on (`fg`)",
+        FileTooLarge => "raise `ulimit -f`, or set IODYNO_STATE_DIR to another folder",
+        _ if is_full(error) => "free some space there, or set IODYNO_STATE_DIR to another folder",
+        _ => "check it, or set IODYNO_STATE_DIR to a folder of your own",
     }
 }
 
@@ -179,6 +181,8 @@ impl JournalError {
     }
 }
 
+/// How locks are tried.
+const EXCLUSIVE: FlockOperation = FlockOperation::NonBlockingLockExclusive;
 /// The journal's file in the state folder, and the folder of its sessions' locks.
 const NAME: &str = "journal.jsonl";
 const SESSIONS: &str = "sessions";
@@ -277,7 +281,7 @@ impl Journal {
         let failed = |error| self.failed(&format!("{SESSIONS}/{id}"), error);
         let lock = sessions.new_file(id).map_err(failed)?;
         // A process that looks whether a session is dead holds its lock for a moment.
-        flock(&lock, FlockOperation::LockExclusive).map_err(|error| failed(error.into()))?;
+        wait_for_lock(&lock, EXCLUSIVE).map_err(failed)?;
         Ok(Some((lock, sessions)))
     }
 
@@ -329,7 +333,7 @@ impl Journal {
         let failed = |error| self.failed(NAME, error);
         loop {
             let file = folder.append(NAME).map_err(failed)?;
-            flock(&file, FlockOperation::LockExclusive).map_err(|error| failed(error.into()))?;
+            wait_for_lock(&file, EXCLUSIVE).map_err(failed)?;
             if folder.has(NAME, &file).map_err(failed)? {
                 return Ok(file);
             }
@@ -376,7 +380,7 @@ impl Journal {
         }
         let failed = |error| self.failed("turn", error);
         let file = self.existing()?.lock_file("turn").map_err(failed)?;
-        flock(&file, FlockOperation::LockExclusive).map_err(|error| failed(error.into()))?;
+        wait_for_lock(&file, EXCLUSIVE).map_err(failed)?;
         Ok(Some(file))
     }
 
@@ -399,7 +403,9 @@ impl Journal {
             return Ok(contents);
         }
         // Another process may be about to write the rest of the line.
-        flock(&file, FlockOperation::LockShared).map_err(|error| failed(error.into()))?;
+        if wait_for_lock(&file, FlockOperation::NonBlockingLockShared).is_err() {
+            return Ok(contents);
+        }
         (&file).rewind().map_err(failed)?;
         read().map_err(failed)
     }
@@ -420,7 +426,7 @@ impl Journal {
             sessions.map(|sessions| sessions.read(session)).transpose()
         });
         match lock {
-            Ok(Some(Some(lock))) => flock(&lock, FlockOperation::NonBlockingLockExclusive).is_ok(),
+            Ok(Some(Some(lock))) => flock(&lock, EXCLUSIVE).is_ok(),
             Ok(_) => true,
             Err(_) => false,
         }
@@ -447,7 +453,7 @@ impl Session {
 fn remove_dead(sessions: &StateFolder) {
     for name in sessions.names().unwrap_or_default() {
         if let Ok(Some(lock)) = sessions.read(&name)
-            && flock(&lock, FlockOperation::NonBlockingLockExclusive).is_ok()
+            && flock(&lock, EXCLUSIVE).is_ok()
         {
             // A file that stays is tried again by the next session.
             let _ = sessions.remove(&name);

@@ -98,6 +98,9 @@ fn a_capture_that_is_replaced_keeps_its_owner_and_no_link_is_followed() {
     symlink("nowhere", at("dangling")).unwrap();
     assert_eq!(captured("022", &[], &at("dangling")).status.code(), Some(2));
     assert!(!at("nowhere").exists());
+    let refused = captured("022", &[], &at("folder/"));
+    assert!(refused.status.code() == Some(2) && said(&refused).contains("is not a file name"), "{refused:?}");
+    assert!(!at("folder").exists());
     if !rustix::process::geteuid().is_root() {
         skipped("only root gives files away");
         return;

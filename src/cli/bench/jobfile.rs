@@ -123,7 +123,8 @@ fn sections(text: &str, file: &mut JobFile) -> Vec<Section> {
     let mut jobs: Vec<Section> = Vec::new();
     // The section that lines belong to, and whether it is global.
     let mut current: Option<(String, bool)> = None;
-    for (index, line) in text.lines().enumerate() {
+    // Editors of Windows begin a text with a byte order mark.
+    for (index, line) in text.trim_start_matches('\u{feff}').lines().enumerate() {
         // A comment begins anywhere in a line, as fio's parser has it.
         let (line, number) = (line.split([';', '#']).next().unwrap_or_default().trim(), index + 1);
         if line.is_empty() {
@@ -140,6 +141,10 @@ fn sections(text: &str, file: &mut JobFile) -> Vec<Section> {
         let shown = Label::new(line);
         if line.starts_with("include ") {
             file.unsupported(&format!("line {number}: {shown}: include is not supported"));
+            continue;
+        }
+        if line.contains('\0') {
+            file.unsupported(&format!("line {number}: {shown}: has a NUL byte"));
             continue;
         }
         let Some((section, is_global)) = &current else {
@@ -406,6 +411,13 @@ mod tests {
         assert_eq!(names, [vec!["a"], vec!["b"], vec!["c", "d"]]);
         assert_eq!(file.notes.len(), 1, "{:?}", file.notes);
         assert!(file.notes[0].starts_with("[c]: runs after the previous section"), "{:?}", file.notes);
+    }
+
+    #[test]
+    fn a_byte_order_mark_is_no_text_and_a_nul_is_refused() {
+        let file = parse("\u{feff}[a]\nfilename=/dev/nvme0n1\nrw=read\n[b]\nfilename=/tmp/x\0y\n");
+        assert_eq!(file.runs[0].names[0], "a");
+        assert!(file.unsupported[0].ends_with(": has a NUL byte"), "{:?}", file.unsupported);
     }
 
     #[test]

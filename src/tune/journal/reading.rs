@@ -6,12 +6,14 @@ use std::{
     mem,
 };
 
-use super::Record;
+use super::{Event, Record};
 
 /// Damaged lines that are named; further ones are counted.
 const NAMED: usize = 3;
 /// Bytes after which a line is longer than any record.
 const LONGEST: usize = 1 << 20;
+/// Bytes of a value: an attribute of /sys has at most a page.
+const PAGE: usize = 4096;
 
 /// A line that is no record.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -143,7 +145,10 @@ impl Line {
         if self.is_cut {
             return (None, Some("longer than a record".to_owned()));
         }
-        match serde_json::from_slice(whole) {
+        match serde_json::from_slice::<Record>(whole) {
+            Ok(record) if has_long_value(&record.event) => {
+                (None, Some("a value longer than a file of /sys".to_owned()))
+            }
             Ok(record) => {
                 (Some(record), has_zeros.then(|| "zeros in the place of earlier records".to_owned()))
             }
@@ -168,6 +173,15 @@ impl Line {
     }
 }
 
+/// Whether its value, which messages quote, is none that a file had.
+fn has_long_value(event: &Event) -> bool {
+    match event {
+        Event::Change { old, new, .. } => old.len().max(new.len()) > PAGE,
+        Event::Undone { value, .. } => value.len() > PAGE,
+        _ => false,
+    }
+}
+
 /// Whether a last line without an end is the beginning of a record, torn by a kill before its change was made.
 pub(super) fn is_torn(line: &[u8]) -> bool {
     // A torn character is an error without a length.
@@ -178,6 +192,19 @@ pub(super) fn is_torn(line: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_value_longer_than_a_page_is_damage() {
+        let change = |old: &str| {
+            format!(
+                r#"{{"time":1,"boot":"b","session":"1-1","event":"change","device":{{"name":"sda"}},"setting":"read_ahead_kb","file":"/sys/x","old":"{old}","new":"1"}}"#
+            )
+        };
+        let parsed = |digits: usize| parse(format!("{}\n", change(&"9".repeat(digits))).as_bytes());
+        assert_eq!((parsed(PAGE).records.len(), parsed(PAGE).unread()), (1, 0));
+        let long = parsed(PAGE + 1);
+        assert!(long.records.is_empty() && long.damaged[0].has_change, "{long:?}");
+    }
 
     #[test]
     fn of_many_damaged_lines_the_first_are_named_and_the_rest_counted() {
