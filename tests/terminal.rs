@@ -54,11 +54,28 @@ fn signals_give_the_terminal_back() {
         (Signal::HUP, 129),
         (Signal::USR1, 138),
         (Signal::XCPU, 152),
+        (Signal::STKFLT, 144),
     ] {
         let terminal = Terminal::start(&["--demo", "laptop"]);
         terminal.wait_for_text("root complex");
         terminal.signal(signal);
         terminal.ends_with(status);
+    }
+}
+
+#[test]
+fn without_any_of_its_threads_the_screen_ends_with_a_line_that_says_so() {
+    if Command::new("strace").arg("-V").output().is_err() {
+        loop_device::skip::skipped("strace does not run");
+        return;
+    }
+    for number in 1..=5 {
+        let mut command = CommandBuilder::new("strace");
+        command.args(["-f", "-qq", "-o", "/dev/null", "-e"]);
+        command.arg(format!("inject=clone3:error=EAGAIN:when={number}+"));
+        command.args([env!("CARGO_BIN_EXE_iodyno"), "--demo", "laptop"]);
+        let terminal = Terminal::run(command, Path::new(terminal::STATE), (120, 40)).ends_with(2);
+        terminal.wait_for_text("iodyno: cannot start a thread: ");
     }
 }
 

@@ -3,7 +3,6 @@
 use std::{
     io,
     sync::{Condvar, Mutex, MutexGuard, PoisonError},
-    thread,
     time::{Duration, Instant},
 };
 
@@ -13,7 +12,7 @@ use rustix::{
     termios::{Action, QueueSelector, tcflow, tcflush},
 };
 
-use super::clock;
+use super::{beside, clock};
 
 static STATE: Mutex<State> = Mutex::new(State {
     waiting: Vec::new(),
@@ -54,7 +53,7 @@ pub(super) fn write(bytes: &mut Vec<u8>) -> io::Result<()> {
         return Err(errno.into());
     }
     if !state.is_started {
-        thread::Builder::new().name("iodyno terminal".to_owned()).spawn(write_for_ever)?;
+        beside::start(write_for_ever)?;
         state.is_started = true;
     }
     state.waiting.append(bytes);

@@ -1,14 +1,16 @@
 //! The signals that end the program in order: settings and the terminal are restored first.
 
 use libc::{
-    SIGALRM, SIGHUP, SIGINT, SIGIO, SIGPROF, SIGPWR, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGVTALRM, SIGXCPU,
-    c_int,
+    SIGALRM, SIGHUP, SIGINT, SIGIO, SIGPROF, SIGPWR, SIGQUIT, SIGSTKFLT, SIGTERM, SIGUSR1, SIGUSR2,
+    SIGVTALRM, SIGXCPU, c_int,
 };
 
 /// All that end a program by default (signal(7)), but those of faults, KILL, PIPE and XFSZ, which are errors of writes, and
 /// those for real time.
-pub(crate) const ENDING: [c_int; 12] =
-    [SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGALRM, SIGVTALRM, SIGPROF, SIGXCPU, SIGPWR, SIGIO];
+pub(crate) const ENDING: [c_int; 13] = [
+    SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGALRM, SIGVTALRM, SIGPROF, SIGXCPU, SIGPWR, SIGIO,
+    SIGSTKFLT,
+];
 
 /// 128 + the signal, as in shells.
 pub(crate) fn status_of(signal: c_int) -> u8 {
