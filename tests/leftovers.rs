@@ -45,7 +45,9 @@ fn what_a_screen_changed_is_named_by_others_while_it_runs_and_after_it_was_kille
     for change in planned(&machine, &name, row, "64").unwrap() {
         assert_eq!(tuner.apply(&machine, &change).unwrap(), Outcome::Accepted);
     }
-    let running = text(&iodyno(state.path(), &["tune", "undo", "--all"]));
+    let running = iodyno(state.path(), &["tune", "undo", "--all"]);
+    assert_eq!(running.status.code(), Some(1), "what was asked for was not done");
+    let running = text(&running);
     assert!(running.contains("read_ahead_kb changed by an iodyno still running"), "{running}");
     assert!(!running.contains("nothing stands changed"), "{running}");
     assert!(!text(&iodyno(state.path(), &["check"])).contains("was killed"));

@@ -448,6 +448,28 @@ fn behind_a_stopped_iodyno_a_change_ends_with_one_line_and_is_not_made() {
 }
 
 #[test]
+fn output_that_cannot_be_written_leaves_no_change_half_made() {
+    let Some(device) = LoopDevice::new(16 << 20) else { return };
+    let state = tempfile::tempdir().unwrap();
+    let before = device.read_settings();
+    let full = || fs::File::options().write(true).open("/dev/full").unwrap();
+    let run = |args: &[&str]| command(state.path(), args).stdout(full()).output().unwrap();
+    let set = run(&["tune", "set", &device.name, "nomerges=2", "rq_affinity=2"]);
+    assert_eq!(set.status.code(), Some(2));
+    assert!(
+        text(&set).contains("No space left on device, after the settings were changed"),
+        "{}",
+        text(&set)
+    );
+    let setting = |name| device.setting(name).unwrap();
+    assert_eq!([setting("nomerges"), setting("rq_affinity")], ["2", "2"]);
+    let undo = run(&["tune", "undo", "--all"]);
+    assert_eq!(undo.status.code(), Some(2));
+    assert!(text(&undo).contains("after the settings were restored"), "{}", text(&undo));
+    assert_eq!(device.read_settings(), before);
+}
+
+#[test]
 fn killed_at_any_moment_everything_comes_back() {
     let Some(loops) =
         [16, 32].map(|mib: u64| LoopDevice::new(mib << 20)).into_iter().collect::<Option<Vec<_>>>()

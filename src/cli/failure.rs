@@ -95,6 +95,14 @@ impl Failure {
             _ => Self::Said(Complaint::new("standard output", words(error), "write somewhere else")),
         }
     }
+
+    /// With what was done before.
+    pub(super) fn after(self, done: &str) -> Self {
+        match self {
+            Self::Said(complaint) => Self::Said(complaint.and(&format!(", after {done}"))),
+            gone => gone,
+        }
+    }
 }
 
 /// Whether it is a terminal, or was one: a closed terminal no longer answers as one.

@@ -9,7 +9,7 @@ use std::{
 
 use clap::{Args, Subcommand, ValueEnum};
 
-use super::{Complaint, Failure, Status, print, print_toned, say};
+use super::{Complaint, Failure, Progress, Status, print, print_toned, say};
 use crate::{
     machine::Machine,
     report::tune::{self as report, Row},
@@ -271,7 +271,9 @@ impl Context {
         let change_log = service.change_log()?;
         let name =
             |entry: &Entry| Label::new(&format!("{} {}", entry.device.name, entry.setting)).to_string();
-        let held: Vec<String> = change_log.held(&service.journal).map(name).collect();
+        let is_meant =
+            |entry: &&Entry| device.as_ref().is_none_or(|device| entry.device.name == device.to_string());
+        let held: Vec<String> = change_log.held(&service.journal).filter(is_meant).map(name).collect();
         if !held.is_empty() {
             say(&format!("{} changed by an iodyno still running; undo it there or quit it", held.join(", ")));
         }
@@ -298,11 +300,12 @@ impl Context {
         }
         tuner.keep()?;
         let kept_remain = !all && device.is_none() && !change_log.entries.is_empty();
-        print(&report::restored(&restored, kept_remain && held.is_empty()))?;
+        print(&report::restored(&restored, kept_remain && held.is_empty()))
+            .map_err(|failure| failure.after("the settings were restored"))?;
         if restored.is_empty() && held.is_empty() && !kept_remain {
             print(&format!("{}\n", report::nothing_changed(change_log.unread)))?;
         }
-        Ok(if is_whole(&restored) { Status::Done } else { Status::No })
+        Ok(if is_whole(&restored) && held.is_empty() { Status::Done } else { Status::No })
     }
 
     fn show_journal(&self, json: bool) -> Result<Status, Failure> {
@@ -335,10 +338,12 @@ impl Context {
 fn apply(service: &SettingsService, wanted: &[Wanted], planned: Vec<Change>) -> Result<Status, Failure> {
     let tuner = service.open(Purpose::Command)?;
     let (mut all, mut made, mut failed) = (true, Vec::new(), None);
+    // Output that cannot be written stops no change in the middle.
+    let mut out = Progress::new(false);
     for (change, outcome) in service.apply(&tuner, planned) {
         let Ok(outcome) = outcome.map_err(|error| failed = Some(error)) else { break };
         all &= outcome == Outcome::Accepted;
-        print(&report::applied(&change, &outcome))?;
+        out.print(&report::applied(&change, &outcome));
         made.push(change.setting);
     }
     let kept = tuner.keep();
@@ -347,7 +352,10 @@ fn apply(service: &SettingsService, wanted: &[Wanted], planned: Vec<Change>) -> 
     }
     kept?;
     for Wanted { device, setting, value } in wanted.iter().filter(|one| !made.contains(&one.setting.id)) {
-        print(&report::already_there(device, setting, value))?;
+        out.print(&report::already_there(device, setting, value));
+    }
+    if let Some(failure) = out.failed {
+        return Err(failure.after("the settings were changed"));
     }
     Ok(if all { Status::Done } else { Status::No })
 }
