@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use super::{
     Redactor,
-    forms::{is_in, is_kernel_device, is_number, plain_name},
+    forms::{is_in, is_kernel_device, is_number},
     pseudonyms::Shape,
 };
 use crate::machine::Measured;
@@ -52,6 +52,14 @@ const OPTIONS: &str = "\
     clear_cache nospace_cache user_subvol_rm_allowed fatal_errors treelog notreelog usebackuproot rescue nologreplay \
     compress_algorithm compress_log_size compress_chksum compress_mode gc_merge nogc_merge flush_merge noflush_merge atgc \
     memory discard_unit age_extent_cache inline_xattr_size lookup_cache fsc nofsc acdirmax softreval nosharecache nconnect";
+
+/// Mount options, and tags of sources, whose values are names.
+const NAMED_OPTIONS: &str = "\
+    UUID LABEL PARTUUID PARTLABEL ID subvol lowerdir upperdir workdir addr clientaddr mountaddr srcaddr username domain \
+    credentials password pass cache cachetag context fscontext defcontext rootcontext rootmode blkdev source trans msize \
+    access aname access_mode version cache_mode usrjquota grpjquota jqfmt logdev rtdev journal_dev journal_path device fsname \
+    subtype nls upcall_target lookupcache fallocate mds_namespace name secret conf snapdirname file_mode dir_mode snapshot \
+    rsplit wsplit actimeo closetimeo echo_interval bsize esize rasize caps_max osdkeepalivetimeout dirmode";
 
 /// Values of such options.
 const OPTION_WORDS: &str = "\
@@ -216,7 +224,8 @@ pub(super) fn mount_option(redactor: &mut Redactor, option: &str) -> String {
 
 /// The name of an option, as long as before.
 fn option_name(redactor: &mut Redactor, name: &str) -> String {
-    if plain_name(name) == name { redactor.worldly(name) } else { words_but(redactor, name, "") }
+    let is_known = is_in(OPTIONS, name) || is_in(NAMED_OPTIONS, name);
+    if is_known { redactor.worldly(name) } else { words_but(redactor, name, "") }
 }
 
 /// A device file: kernel names stay, names of volumes and links become pseudonyms.

@@ -210,7 +210,8 @@ fn host_and_user_names_go_from_mounts_and_lines() {
         28 27 8:1 /@home /home/bob\\040smith/Secret rw - btrfs /dev/mapper/luks-6b1dcb5e-00aa-4d3c-9c1e-0123456789ab rw,subvol=/@home\n\
         29 27 0:50 / /mnt/nas rw - nfs4 attic.example.org:/export/bob rw,addr=10.1.2.3,vers=4.2\n\
         30 27 0:51 / /run/media/alice/USBSTICK rw - vfat /dev/sdb1 rw,uid=1000\n\
-        31 27 0:22 / /sys rw,relatime - sysfs sysfs rw\n";
+        31 27 0:22 / /sys rw,relatime - sysfs sysfs rw\n\
+        32 27 8:17 / /mnt rw - ext4 /dev/sdc1 rw,x-hunter2.foo=bar,hunter2=1,size=5%\n";
     let out = redact(&[
         ("/proc/self/mountinfo", mountinfo.as_bytes()),
         ("/proc/sys/kernel/hostname", b"bobs-desk.example.org\n"),
@@ -226,7 +227,7 @@ fn host_and_user_names_go_from_mounts_and_lines() {
     for text in &all {
         for gone in [
             "bob", "smith", "Secret", "alice", "USBSTICK", "attic", "example", "10.1.2.3", "desk",
-            "6b1dcb5e", "image",
+            "6b1dcb5e", "image", "hunter2",
         ] {
             assert!(!text.contains(gone), "{gone} in {text}");
         }
@@ -238,6 +239,7 @@ fn host_and_user_names_go_from_mounts_and_lines() {
     assert!(mounts[2].contains("vers=4.2"), "{}", mounts[2]);
     assert!(mounts[3].contains(" /run/media/") && mounts[3].ends_with("vfat /dev/sdb1 rw,uid=1000"));
     assert_eq!(mounts[4], "31 27 0:22 / /sys rw,relatime - sysfs sysfs rw");
+    assert!(mounts[5].contains(" ext4 /dev/sdc1 rw,") && mounts[5].ends_with("=1,size=5%"), "{}", mounts[5]);
     assert!(all[2].ends_with("distribution=Debian\nkernel=6.1.0\n"));
     assert!(all[5].starts_with("Filename Type Size Used Priority\n"));
     assert!(all[5].contains("/dev/vda2 partition 10 0 -2\n/srv/"));
