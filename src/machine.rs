@@ -193,6 +193,12 @@ impl Machine {
         functions
     }
 
+    /// Whether that is one of its functions.
+    pub(crate) fn is_attached_to(&self, drive: &Drive, function: NodeIndex) -> bool {
+        let function = Some(function);
+        drive.node == function || self.paths_of(drive).any(|path| path.node == function)
+    }
+
     /// Messages of the kernel log about the controllers of a drive, oldest first.
     pub(crate) fn messages_of(&self, drive: &Drive) -> impl Iterator<Item = &DriverMessage> {
         let own = std::iter::once(drive).chain(self.paths_of(drive)).filter_map(|path| path.nvme.as_ref());

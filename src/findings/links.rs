@@ -135,7 +135,7 @@ fn gain_alone(inputs: &Inputs, then: &Machine) -> f64 {
 
 /// Whether the drive, or a path to it, is attached to this function.
 fn is_at(inputs: &Inputs, drive: &Drive, function: NodeIndex) -> bool {
-    inputs.machine.functions_of(drive).contains(&function)
+    inputs.machine.is_attached_to(drive, function)
 }
 
 /// The drives behind the links, or the device itself if it is a switch.

@@ -97,7 +97,7 @@ pub fn plan(machine: &Machine, drive: &DriveName) -> Result<Rebind, RebindError>
     }
     let address = address(machine, node).ok_or_else(|| not_nvme("has no PCI address"))?;
     let mut parts = Vec::new();
-    for leaving in machine.drives.iter().filter(|other| machine.functions_of(other).contains(&node)) {
+    for leaving in machine.drives.iter().filter(|other| machine.is_attached_to(other, node)) {
         let unread = || {
             let problem = leaving.users_unread.first()?;
             Some(format!("its users cannot be read ({}: {})", problem.path, problem.reason))

@@ -178,7 +178,7 @@ impl Maker<'_> {
     }
 
     fn drives(&self, index: NodeIndex) -> impl Iterator<Item = &Drive> {
-        self.machine.drives.iter().filter(move |drive| self.machine.functions_of(drive).contains(&index))
+        self.machine.drives.iter().filter(move |drive| self.machine.is_attached_to(drive, index))
     }
 
     fn paths(&self, index: NodeIndex) -> Vec<DriveName> {
