@@ -343,7 +343,11 @@ impl PciNode {
 
     /// Short vendor and product, `NVIDIA Quadro P620`; `None` if the database has no name.
     pub fn product(&self) -> Option<String> {
-        let (vendor, device) = (self.names.vendor.as_ref()?.as_str(), self.names.device.as_ref()?.as_str());
+        let device = self.names.device.as_ref()?.as_str();
+        // A text's name of a device may have the vendor's in it.
+        let Some(vendor) = self.names.vendor.as_ref().map(Label::as_str) else {
+            return Some(device.to_owned());
+        };
         Some(format!("{} {}", short_vendor(vendor), bracketed(device).unwrap_or(device)))
     }
 

@@ -178,8 +178,12 @@ impl Database {
         self.name(Id::Class(base, Some(subclass))).or_else(|| self.name(Id::Class(base, None)))
     }
 
+    fn index_of(&self, id: Id) -> Option<usize> {
+        self.index.binary_search_by_key(&id, |(id, _)| *id).ok()
+    }
+
     fn name(&self, id: Id) -> Option<Label> {
-        let found = self.index.binary_search_by_key(&id, |(id, _)| *id).ok()?;
+        let found = self.index_of(id)?;
         // `144d`, `\ta80a`, `C 01`, `\t08`.
         let id_length = match id {
             Id::Vendor(_, None) | Id::Class(_, None) => 4,
@@ -270,24 +274,54 @@ pub(super) fn registers(words: &[u8]) -> Option<Label> {
 }
 
 /// Ids by the names of the built-in list. `Device a80a` behind a vendor's name is an id itself; a name that several ids have gives none.
+///
+/// Vendors rename and sell themselves: a name that several vendors have, or whose device another vendor of a like name has, gives no
+/// vendor.
 pub(super) fn of_name(text: &str) -> (Option<u16>, Option<u16>) {
     let index = &*BY_NAME;
-    let ends = text.match_indices(' ').map(|(at, _)| at).chain([text.len()]);
-    let mut found = (None, None);
-    for end in ends.take(24) {
-        let Some(vendor) = index.vendors.get(&text[..end]).copied() else { continue };
-        let rest = text[end..].trim();
-        let by_id = ["Device ", "Unknown device "]
-            .iter()
-            .find_map(|word| rest.strip_prefix(word))
-            .and_then(|digits| hex(digits.as_bytes(), 4).filter(|_| digits.len() == 4));
-        let device = by_id.or_else(|| index.devices.get(&(vendor, rest.to_owned())).copied().flatten());
-        // The longest vendor's name counts, unless a shorter one has the device.
-        if device.is_some() || found.1.is_none() {
-            found = (Some(vendor), device);
-        }
+    let list = built_in();
+    let ends = text.match_indices(' ').map(|(at, _)| at).chain([text.len()]).take(24);
+    let found: Vec<Split> = ends.flat_map(|end| index.vendors_at(text, end)).collect();
+    let has_device = |vendor: u16, split: &Split| match split.by_id {
+        Some(id) => list.index_of(Id::Vendor(vendor, Some(id))).is_some(),
+        None => index.devices.contains_key(&(vendor, split.rest.to_owned())),
+    };
+    let ids = |split: &Split| {
+        let by_name = || index.devices.get(&(split.vendor, split.rest.to_owned())).copied().flatten();
+        (Some(split.vendor), split.by_id.or_else(by_name))
+    };
+    // The longest vendor's name counts, unless a shorter one has the device.
+    let listed: Vec<&Split> = found.iter().filter(|split| has_device(split.vendor, split)).collect();
+    let all: Vec<&Split> = if listed.is_empty() { found.iter().collect() } else { listed.clone() };
+    let longest = all.iter().map(|split| split.rest.len()).min();
+    let mut longest = all.into_iter().filter(|split| Some(split.rest.len()) == longest);
+    let (Some(split), None) = (longest.next(), longest.next()) else { return (None, None) };
+    let is_others = || {
+        let mut like =
+            index.vendors.iter().filter(|(name, _)| split.is_like(name)).map(|(_, vendor)| *vendor);
+        // `Toshiba America` and `Info Systems Device 0115`: the vendor's name goes on.
+        split.by_id.is_none() && without_name(split.rest).is_some()
+            || like.any(|vendor| vendor != split.vendor && has_device(vendor, split))
+    };
+    if listed.is_empty() && is_others() { (None, None) } else { ids(split) }
+}
+
+/// A text behind the name of a vendor in the list.
+struct Split<'a> {
+    vendor: u16,
+    name: &'a str,
+    /// What follows.
+    rest: &'a str,
+    /// The id in it: `Device a80a`.
+    by_id: Option<u16>,
+}
+
+impl Split<'_> {
+    /// Whether the name of another vendor has the first word of this one's.
+    fn is_like(&self, other: &str) -> bool {
+        let first = self.name.split(' ').next().unwrap_or(self.name);
+        other.split(|c: char| !c.is_ascii_alphanumeric()).any(|word| word.eq_ignore_ascii_case(first))
     }
-    found
 }
 
 /// Class and subclass by a name of the built-in list.
@@ -302,19 +336,34 @@ pub(super) fn built_in_name(vendor: u16, device: u16) -> Option<Label> {
 
 /// The built-in list by name.
 struct ByName {
-    vendors: HashMap<String, u16>,
+    /// Sorted by name; several vendors may have one name.
+    vendors: Vec<(String, u16)>,
     /// `None` for a name that several ids have.
     devices: HashMap<(u16, String), Option<u16>>,
     classes: HashMap<String, u16>,
 }
 
+impl ByName {
+    /// The vendors with the name in front of `end`.
+    fn vendors_at<'a>(&self, text: &'a str, end: usize) -> impl Iterator<Item = Split<'a>> {
+        let (name, rest) = (&text[..end], text[end..].trim());
+        let by_id = ["Device ", "Unknown device "]
+            .iter()
+            .find_map(|word| rest.strip_prefix(word))
+            .and_then(|digits| hex(digits.as_bytes(), 4).filter(|_| digits.len() == 4));
+        let first = self.vendors.partition_point(|(known, _)| known.as_str() < name);
+        let same = self.vendors[first..].iter().take_while(move |(known, _)| known == name);
+        same.map(move |(_, vendor)| Split { vendor: *vendor, name, rest, by_id })
+    }
+}
+
 static BY_NAME: LazyLock<ByName> = LazyLock::new(|| {
     let list = built_in();
-    let mut by_name = ByName { vendors: HashMap::new(), devices: HashMap::new(), classes: HashMap::new() };
+    let mut by_name = ByName { vendors: Vec::new(), devices: HashMap::new(), classes: HashMap::new() };
     for (id, _) in &list.index {
         let Some(name) = list.name(*id).map(|name| name.to_string()) else { continue };
         match *id {
-            Id::Vendor(vendor, None) => _ = by_name.vendors.entry(name).or_insert(vendor),
+            Id::Vendor(vendor, None) => by_name.vendors.push((name, vendor)),
             Id::Vendor(vendor, Some(device)) => {
                 by_name
                     .devices
@@ -327,6 +376,7 @@ static BY_NAME: LazyLock<ByName> = LazyLock::new(|| {
             Id::Class(base, Some(subclass)) => _ = by_name.classes.insert(name, (base << 8) | subclass),
         }
     }
+    by_name.vendors.sort_unstable();
     by_name
 });
 
@@ -458,6 +508,27 @@ mod tests {
         assert_eq!(lists.answer("144d:a80c").unwrap(), first);
         assert!(lists.built_in.is_none() && lists.newest.is_none(), "no list is read for it");
         assert!(lists.answer("class-0108").unwrap().starts_with(b"class Non-Volatile"), "read again");
+    }
+
+    #[test]
+    fn a_vendor_of_an_ambiguous_name_is_not_guessed() {
+        for (text, vendor, device) in [
+            ("Samsung Electronics Co Ltd Device a8ff", Some(0x144d), Some(0xa8ff)),
+            ("Western Digital Ultrastar SN200 Series NVMe SSD", None, None),
+            ("Marvell Technology Group Ltd. Device 9235", Some(0x1b4b), Some(0x9235)),
+            ("Marvell Technology Group Ltd. Device ffee", None, None),
+            ("Adaptec Device 028f", Some(0x9005), Some(0x028f)),
+            ("Broadcom Corporation Device 16d7", None, None),
+            ("LSI Logic / Symbios Logic Device 00ab", None, None),
+            ("LSI Logic / Symbios Logic MegaRAID SAS-3 3108 [Invader]", None, None),
+            ("Toshiba America Info Systems Device 0115", None, None),
+            ("Hynix Semiconductor Device 1527", None, None),
+            ("SK hynix Device 1527", Some(0x1c5c), Some(0x1527)),
+            ("Intel Corporation of no such name", Some(0x8086), None),
+            ("Broadcom / LSI MegaRAID SAS-3 3108 [Invader]", Some(0x1000), Some(0x005d)),
+        ] {
+            assert_eq!(of_name(text), (vendor, device), "{text}");
+        }
     }
 
     #[test]
