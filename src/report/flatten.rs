@@ -61,8 +61,8 @@ pub enum RowKind {
     Drive,
     /// Devices folded away.
     Folded {
-        /// Number of functions.
-        count: usize,
+        /// Their functions.
+        nodes: Vec<NodeIndex>,
         /// Their classes: `USB`, `SATA`.
         words: Vec<&'static str>,
     },
@@ -581,7 +581,7 @@ impl<'a> Flattener<'a> {
         let key = RowKey::Folded(self.node(parent).address.to_string());
         let mut below: Vec<Item> = heads.iter().map(|head| self.plain_item(*head)).collect();
         below.sort_by_key(|item| item.row.head);
-        let kind = RowKind::Folded { count: inside.len(), words };
+        let kind = RowKind::Folded { nodes: inside, words };
         Item { row: Row::new(key, kind, [None; 2], Vec::new()), below }
     }
 

@@ -246,7 +246,11 @@ impl RowPainter<'_> {
         if selected {
             brush.text(self.area.x, self.y, 1, "›", Meaning::Brand);
         }
-        if let Some((mark, meaning)) = self.row.node.and_then(|node| self.finding_mark(node)) {
+        let mark = match &self.row.kind {
+            RowKind::Folded { nodes, .. } if self.row.open == Some(false) => self.worst_mark(nodes),
+            _ => self.row.node.and_then(|node| self.finding_mark(node)),
+        };
+        if let Some((mark, meaning)) = mark {
             brush.text(self.area.x + 2, self.y, 1, mark, meaning);
         }
         let marks = &self.shared.marks;
@@ -270,11 +274,11 @@ impl RowPainter<'_> {
             RowKind::Root => pieces.extend(self.root_name()),
             RowKind::Port | RowKind::Device => pieces.extend(self.device_name()),
             RowKind::Drive => pieces.extend(self.drive_name()),
-            RowKind::Folded { count, words } => {
+            RowKind::Folded { nodes, words } => {
                 let more = words.iter().filter(|word| !matches!(**word, "host bridge" | "port" | "IOMMU"));
                 let listed: Vec<&str> = more.copied().take(4).collect();
                 let tail = if listed.is_empty() { String::new() } else { format!(": {}", listed.join(", ")) };
-                pieces.push(piece(format!("{count} folded{tail}"), Meaning::Quiet));
+                pieces.push(piece(format!("{} folded{tail}", nodes.len()), Meaning::Quiet));
             }
             RowKind::Alike => {
                 let names = [self.row.drives.first(), self.row.drives.last()];
@@ -356,6 +360,12 @@ impl RowPainter<'_> {
             .map_or_else(String::new, |path| format!("  path {}", path.name));
         let padded = format!("{name:<wide$}", wide = usize::from(self.names));
         vec![piece(padded, Meaning::Drive), piece(format!("{path}  {model}"), Meaning::Quiet)]
+    }
+
+    /// The mark of the worst finding about devices that are folded away.
+    fn worst_mark(&self, nodes: &[NodeIndex]) -> Option<(&'static str, Meaning)> {
+        let marked = &self.shared.findings.marked;
+        nodes.iter().filter_map(|node| marked.get(node)).max().map(|severity| findings::mark(*severity))
     }
 
     /// The mark of the worst finding here, or of a place that holds the drives below it back.
