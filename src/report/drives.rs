@@ -64,7 +64,10 @@ fn row(drive: &DriveRow, is_of_text: bool) -> Vec<String> {
         drive.settings.scheduler.clone().unwrap_or_default(),
         drive.layer.as_ref().filter(|layer| layer.md.is_some() || layer.dm.is_some()).map_or_else(
             || drive.model.clone().or_else(|| drive.model_by_function.clone()).unwrap_or_default(),
-            |layer| format!("{} of {}", in_brief(&layer.text), layer.below.join(" ")),
+            |layer| match layer.below.as_slice() {
+                [] => in_brief(&layer.text),
+                below => format!("{} of {}", in_brief(&layer.text), below.join(" ")),
+            },
         ),
         users(drive, is_of_text),
     ]

@@ -22,6 +22,7 @@ mod json;
 mod lines;
 mod lsblk;
 mod lsblk_columns;
+mod lsblk_rows;
 mod lspci;
 mod makers;
 mod markup;
@@ -57,6 +58,7 @@ const KINDS: &[Kind] = &[
     id_ns::KIND,
     id_ctrl::KIND,
     lsblk::TABLE,
+    lsblk::PAIRS,
     fdisk::KIND,
     interrupts::KIND,
     dmesg::KIND,

@@ -49,7 +49,18 @@ pub(super) fn is_filesystem(word: &str) -> bool {
     KNOWN.contains(&word)
 }
 
+/// Whether a device with this file system is a part of a pool, an array or a group of volumes. lsblk does not list the pools of
+/// ZFS, and no volume that is not active.
+pub(super) fn is_member(filesystem: &str) -> bool {
+    ["zfs_member", "LVM2_member", "linux_raid_member", "bcache", "ceph_bluestore"].contains(&filesystem)
+}
+
 impl Block {
+    /// Whether it is a layer: neither a drive nor a partition.
+    fn is_layer(&self) -> bool {
+        !OTHER.contains(&self.kind.as_str()) && !self.kind.is_empty()
+    }
+
     fn is_array(&self) -> bool {
         ["raid", "linear", "md"].iter().any(|kind| self.kind.starts_with(kind))
     }
@@ -81,7 +92,7 @@ pub(super) fn files(facts: &Facts, folders: &BTreeMap<String, String>) -> Made {
     for (name, block) in &facts.blocks {
         match block.kind.as_str() {
             "part" => partition(&mut made, name, block, folders),
-            kind if !OTHER.contains(&kind) && !kind.is_empty() => layer(&mut made, name, block),
+            _ if block.is_layer() => layer(&mut made, name, block),
             _ => {}
         }
     }
@@ -181,6 +192,25 @@ pub(super) fn join(facts: &mut Facts) {
             .into_iter()
             .find(|stem| facts.drives.contains_key(*stem));
         block.below.extend(drive.map(str::to_owned));
+    }
+    without_users(facts);
+}
+
+/// Takes away what is not known to have no user: a list without a drawing (`lsblk -l`, `-r`) does not show what a layer lies on,
+/// and lsblk shows no pool of a member.
+fn without_users(facts: &mut Facts) {
+    if facts.blocks.values().any(|block| block.is_layer() && block.below.is_empty()) {
+        facts.with_mounts.clear();
+        return;
+    }
+    let used: BTreeSet<&String> = facts.blocks.values().flat_map(|block| &block.below).collect();
+    let members = facts
+        .blocks
+        .iter()
+        .filter(|(name, block)| block.filesystem.as_deref().is_some_and(is_member) && !used.contains(name));
+    for (name, block) in members {
+        facts.with_mounts.remove(name);
+        block.below.iter().for_each(|drive| _ = facts.with_mounts.remove(drive));
     }
 }
 

@@ -13,9 +13,15 @@ use super::{
 pub(super) const KIND: Kind = Kind { begins: |line, _| disk(line).is_some(), continues, tolerates: 0, read };
 
 /// Beginnings of the lines below a disk's first.
-const WORDS: [&str; 14] = [
-    MODEL,
-    SECTOR,
+const WORDS: [&str; 20] = [
+    MODELS[0],
+    MODELS[1],
+    SECTORS[0],
+    SECTORS[1],
+    "Einheiten",
+    "E/A-Gr\u{f6}\u{df}e",
+    "Festplattenbezeichn",
+    "Ger\u{e4}t ",
     "Units",
     "I/O size",
     "Disklabel type",
@@ -30,8 +36,11 @@ const WORDS: [&str; 14] = [
     "Disk label",
 ];
 
-const MODEL: &str = "Disk model:";
-const SECTOR: &str = "Sector size (logical/physical):";
+/// In English and in German.
+const DISKS: [&str; 3] = ["Disk /dev/", "Festplatte /dev/", "Platte /dev/"];
+const MODELS: [&str; 2] = ["Disk model:", "Festplattenmodell:"];
+const SECTORS: [&str; 2] =
+    ["Sector size (logical/physical):", "Sektorgr\u{f6}\u{df}e (logisch/physikalisch):"];
 
 fn continues(line: &str) -> bool {
     let text = line.trim_start();
@@ -41,9 +50,13 @@ fn continues(line: &str) -> bool {
 
 /// Name and bytes of `Disk /dev/nvme0n1: 931.51 GiB, 1000204886016 bytes, 1953525168 sectors`.
 fn disk(line: &str) -> Option<(&str, u64)> {
-    let (name, rest) = line.trim_start().strip_prefix("Disk /dev/")?.split_once(": ")?;
-    let (_, bytes) = rest.split(" bytes").next()?.rsplit_once(", ")?;
+    let (name, rest) = behind(line.trim_start(), &DISKS)?.split_once(": ")?;
+    let (_, bytes) = rest.split(" bytes").next()?.split(" Bytes").next()?.rsplit_once(", ")?;
     Some((name, bytes.parse().ok()?))
+}
+
+fn behind<'a>(line: &'a str, words: &[&str]) -> Option<&'a str> {
+    words.iter().find_map(|word| line.strip_prefix(word))
 }
 
 fn read(lines: &[Line], facts: &mut Facts) -> Option<Cow<'static, str>> {
@@ -62,9 +75,9 @@ fn read(lines: &[Line], facts: &mut Facts) -> Option<Cow<'static, str>> {
             continue;
         }
         let Some(drive) = current else { continue };
-        if let Some(model) = text.strip_prefix(MODEL) {
+        if let Some(model) = behind(text, &MODELS) {
             put_device(facts, drive, "model", model, line.number);
-        } else if let Some(sizes) = text.strip_prefix(SECTOR) {
+        } else if let Some(sizes) = behind(text, &SECTORS) {
             let block = sizes.split_whitespace().next().and_then(|bytes| bytes.parse().ok());
             facts.geometry(drive, Geometry { size: None, block }, line.number);
         } else if text.starts_with("/dev/") {

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::{
     barred,
     facts::Line,
-    folded, markup, nvme_rows,
+    folded, lsblk_rows, markup, nvme_rows,
     prompt::{self, FENCE},
     wrapped,
 };
@@ -74,6 +74,7 @@ pub(super) fn split(
         }
     }
     lines.extend(unfinished);
+    without_hard_breaks(&mut lines);
     barred::undo(&mut lines, &begins);
     // What stood in front of the marks of a mail hid them.
     if wrapped::bare(&mut lines) {
@@ -86,8 +87,25 @@ pub(super) fn split(
     // A line broken at a column may end in a blank, as one of format=flowed does.
     folded::unfold(&mut lines, &begins);
     wrapped::unflow(&mut lines, text);
+    lsblk_rows::join(&mut lines);
     nvme_rows::join(&mut lines, &begins);
     Ok(lines)
+}
+
+/// Takes away the backslashes by which Markdown ends lines. That of a drawing has a blank before it.
+fn without_hard_breaks(lines: &mut [Line]) {
+    let is_break = |text: &str| {
+        text.strip_suffix('\\').is_some_and(|text| !text.is_empty() && !text.ends_with([' ', '|', '\\']))
+    };
+    if lines.iter().filter(|line| is_break(&line.text)).take(2).count() < 2 {
+        return;
+    }
+    for line in lines.iter_mut().filter(|line| is_break(&line.text)) {
+        match &mut line.text {
+            Cow::Borrowed(text) => *text = &text[..text.len() - 1],
+            Cow::Owned(text) => _ = text.pop(),
+        }
+    }
 }
 
 /// Whether marks of quoted mail have a bar behind them: `>| text`. A quoted drawing has bars too, before blanks and branches.

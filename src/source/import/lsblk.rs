@@ -1,17 +1,46 @@
 //! `lsblk`, plain and `-J`.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, collections::BTreeSet};
 
 use serde_json::Value;
 
 use super::{
-    blocks::{is_filesystem, is_name, learn_size},
+    blocks::{is_filesystem, is_member, is_name, learn_size},
     drives::{drive_name, is_namespace, lsblk_size, put, put_device, short},
     facts::{Facts, Line},
     geometry::Geometry,
     lsblk_columns::Columns,
     sections::Kind,
 };
+
+/// `lsblk -P`: rows of `NAME="sda" SIZE="3.6T"`.
+pub(super) const PAIRS: Kind = Kind {
+    begins: |line, _| pairs(line).is_some(),
+    continues: |line| pairs(line).is_some(),
+    tolerates: 0,
+    read: |lines, facts| {
+        for (row, line) in lines.iter().filter_map(|line| Some((pairs(&line.text)?, line.number))) {
+            json_row(&Value::Object(row), None, line, facts);
+        }
+        Some("lsblk -P".into())
+    },
+};
+
+/// Names and values of a row with a device's name.
+fn pairs(line: &str) -> Option<serde_json::Map<String, Value>> {
+    let mut rest = line.trim();
+    let mut found = serde_json::Map::new();
+    let is_name = |name: &str| name.bytes().all(|byte| byte.is_ascii_uppercase() || b"-_:%".contains(&byte));
+    while !rest.is_empty() {
+        let (name, after) = rest.split_once("=\"").filter(|(name, _)| !name.is_empty() && is_name(name))?;
+        let (value, after) = after.split_once('"')?;
+        // Newer versions print names that a shell can read.
+        let name = name.to_ascii_lowercase().replace("maj_min", "maj:min").replace('_', "-");
+        found.insert(name, Value::String(unescaped(value)));
+        rest = after.trim_start();
+    }
+    ["name", "kname"].iter().any(|name| found.contains_key(*name)).then_some(found)
+}
 
 /// A table with the default columns, or others that begin with names and have sizes, file systems or block sizes. People
 /// also paste rows without their heading.
@@ -48,7 +77,7 @@ const TYPES: [&str; 17] = [
     "raid5", "raid6", "raid10", "bcache",
 ];
 
-fn is_heading(line: &str) -> bool {
+pub(super) fn is_heading(line: &str) -> bool {
     let words: Vec<&str> = line.split_whitespace().collect();
     let has = |word: &str| words.contains(&word);
     matches!(words.first(), Some(&"NAME" | &"KNAME"))
@@ -57,15 +86,19 @@ fn is_heading(line: &str) -> bool {
 
 /// The drawing's columns before a name, and what follows them.
 fn drawn(line: &str) -> (usize, &str) {
-    let marks = [' ', '\u{251c}', '\u{2514}', '\u{2502}', '\u{2500}', '|', '`', '-'];
+    let marks = [' ', '\u{251c}', '\u{2514}', '\u{2502}', '\u{2500}', '|', '`', '-', '?', '\u{fffd}'];
     let rest = line.trim_start_matches(marks);
     let columns = line[..line.len() - rest.len()].chars().count();
     (columns, rest)
 }
 
+pub(super) fn without_drawing(line: &str) -> &str {
+    drawn(line).1
+}
+
 /// A row of a partition or another layer begins with a line of the drawing.
 fn is_layer(line: &str) -> bool {
-    line.trim_start().starts_with(['\u{251c}', '\u{2514}', '\u{2502}', '|', '`'])
+    line.trim_start().starts_with(['\u{251c}', '\u{2514}', '\u{2502}', '|', '`', '?', '\u{fffd}'])
 }
 
 fn is_point(word: &str) -> bool {
@@ -116,7 +149,11 @@ fn continues(line: &str) -> bool {
     is_layer(line)
         || is_mount
         || is_disk(first)
-        || is_name(first) && has_size && words.len() >= 3 && words.iter().any(|word| TYPES.contains(word))
+        // A name behind marks of a drawing that no program can read is a row too.
+        || (is_name(first) || !first.is_ascii())
+            && has_size
+            && words.len() >= 3
+            && words.iter().any(|word| TYPES.contains(word))
 }
 
 fn read(lines: &[Line], facts: &mut Facts) -> Option<Cow<'static, str>> {
@@ -133,6 +170,7 @@ fn read_alone(lines: &[Line], facts: &mut Facts) -> Option<Cow<'static, str>> {
     // Of a table with models or other cells that may be empty.
     let mut aligned: Option<Columns> = None;
     let mut has_mounts = false;
+    let (mut with_mounts, mut is_readable) = (BTreeSet::new(), true);
     for line in lines {
         if is_heading(&line.text) {
             let words = line.text.split_whitespace().map(str::to_owned);
@@ -156,6 +194,7 @@ fn read_alone(lines: &[Line], facts: &mut Facts) -> Option<Cow<'static, str>> {
         above.retain(|(at, _)| *at < column);
         if !is_name(name) {
             facts.notes.unused_text(line, "a row of lsblk without a device's name");
+            is_readable = false;
             continue;
         }
         let parent = above.last().map(|(_, name)| name.clone());
@@ -171,7 +210,7 @@ fn read_alone(lines: &[Line], facts: &mut Facts) -> Option<Cow<'static, str>> {
             parent,
             filesystem: words.iter().skip(1).find(|word| is_filesystem(word)).copied(),
         };
-        let points = words.iter().skip(1).filter(|word| is_point(word)).map(|word| (*word).to_owned());
+        let points = words.iter().skip(1).filter(|word| is_point(word)).map(|word| unescaped(word));
         let by_heading = aligned.as_ref().and_then(|columns| columns.cells(&line.text));
         let cell = |column: &str| {
             let below = by_heading.as_ref().and_then(|cells| cells.get(column).cloned());
@@ -179,7 +218,7 @@ fn read_alone(lines: &[Line], facts: &mut Facts) -> Option<Cow<'static, str>> {
         };
         layer(facts, &row, points, &cell, line.number);
         if has_mounts {
-            facts.with_mounts.insert(name.to_owned());
+            with_mounts.insert(name.to_owned());
         }
         if kind == "disk" && drive_name(name).is_some() {
             if by_heading.is_none() && aligned.as_ref().is_some_and(|columns| columns.has("MODEL")) {
@@ -197,7 +236,27 @@ fn read_alone(lines: &[Line], facts: &mut Facts) -> Option<Cow<'static, str>> {
             found |= drive(facts, name, &cell, line.number) || is_named;
         }
     }
+    // The row of a drive's user may be one that could not be read.
+    if is_readable {
+        facts.with_mounts.extend(with_mounts);
+    }
     found.then(|| "lsblk".into())
+}
+
+/// A mount point without the escapes of `lsblk -r`: `/mnt/my\x20raid`.
+fn unescaped(point: &str) -> String {
+    let mut parts = point.split("\\x");
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |mut plain, part| {
+        let code = part.get(..2).and_then(|digits| u8::from_str_radix(digits, 16).ok());
+        match code.filter(u8::is_ascii_graphic).or_else(|| code.filter(|code| *code == b' ')) {
+            Some(code) => {
+                plain.push(char::from(code));
+                plain + &part[2..]
+            }
+            None => plain + "\\x" + part,
+        }
+    })
 }
 
 /// The word below a heading. Where the scheduler is empty, a number stands below its heading, and what follows is further left.
@@ -219,6 +278,7 @@ fn guessed(name: &str, parent: Option<&str>) -> &'static str {
         Some(_) => "dm",
         None if name.starts_with("loop") => "loop",
         None if name.starts_with("sr") => "rom",
+        None if is_numbered(name, "md") => "md",
         None => "disk",
     }
 }
@@ -245,7 +305,7 @@ fn layer(
 ) {
     let points: Vec<String> = points.collect();
     if ["rom", "loop"].contains(&row.kind)
-        || row.kind == "disk" && points.is_empty()
+        || row.kind == "disk" && points.is_empty() && !row.filesystem.is_some_and(is_member)
         || facts.blocks.len() >= MOST
     {
         return;
@@ -293,6 +353,9 @@ fn json_row(device: &Value, parent: Option<&str>, line: usize, facts: &mut Facts
     if is_name(name) {
         let points = device.get("mountpoints").and_then(Value::as_array).into_iter().flatten();
         let points = points.filter_map(Value::as_str).map(str::to_owned).chain(text("mountpoint"));
+        // `lsblk -P` has all in one value.
+        let pairs = text("mountpoints").unwrap_or_default();
+        let points = points.chain(pairs.split("\\x0a").map(str::to_owned));
         let points = points.filter(|point| is_point(point) && !point.contains('\n'));
         let filesystem = column("FSTYPE").filter(|word| is_filesystem(word));
         let row = Row {

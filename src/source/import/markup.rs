@@ -14,7 +14,7 @@ const ENTITIES: [(&str, &str); 8] = [
 ];
 
 /// Elements of HTML; `<access denied>` and `<ignored>` of lspci are none.
-const ELEMENTS: [&str; 26] = [
+const ELEMENTS: [&str; 32] = [
     "html",
     "head",
     "body",
@@ -32,6 +32,12 @@ const ELEMENTS: [&str; 26] = [
     "font",
     "b",
     "i",
+    "u",
+    "s",
+    "em",
+    "strong",
+    "mark",
+    "del",
     "table",
     "tbody",
     "tr",
@@ -44,12 +50,62 @@ const ELEMENTS: [&str; 26] = [
 ];
 
 /// Tags of BBCode; `[AMD]` and `[1b]` are none.
-const BOARD_TAGS: [&str; 12] =
-    ["code", "quote", "spoiler", "font", "size", "color", "noparse", "tt", "pre", "plain", "mono", "hide"];
+const BOARD_TAGS: [&str; 17] = [
+    "code",
+    "quote",
+    "spoiler",
+    "font",
+    "size",
+    "color",
+    "noparse",
+    "tt",
+    "pre",
+    "plain",
+    "mono",
+    "hide",
+    "b",
+    "i",
+    "u",
+    "s",
+    "highlight",
+];
+
+/// The first two bytes of a mark of a drawing (U+2500 to U+257F in UTF-8) in Windows-1252, Latin-1 and the code pages 850 and 437.
+const LEADS: [&str; 4] = ["\u{e2}\u{201d}", "\u{e2}\u{94}", "\u{d4}\u{f6}", "\u{393}\u{f6}"];
+
+/// The last byte of such a mark in these, and the mark.
+const MARKS: [([char; 3], char); 4] = [
+    (['\u{20ac}', '\u{80}', '\u{c7}'], '\u{2500}'),
+    (['\u{201a}', '\u{82}', '\u{e9}'], '\u{2502}'),
+    (['\u{201d}', '\u{94}', '\u{f6}'], '\u{2514}'),
+    (['\u{153}', '\u{9c}', '\u{a3}'], '\u{251c}'),
+];
+
+/// With the marks of a drawing that was read in another character set.
+fn redrawn(line: &str) -> String {
+    let mut kept = String::with_capacity(line.len());
+    let mut rest = line;
+    while let Some(letter) = rest.chars().next() {
+        let behind = LEADS.iter().find_map(|lead| rest.strip_prefix(lead));
+        let last = behind.and_then(|behind| behind.chars().next());
+        let mark = MARKS.iter().find(|(forms, _)| last.is_some_and(|last| forms.contains(&last)));
+        if let (Some(behind), Some(last), Some((_, mark))) = (behind, last, mark) {
+            kept.push(*mark);
+            rest = &behind[last.len_utf8()..];
+        } else {
+            kept.push(letter);
+            rest = &rest[letter.len_utf8()..];
+        }
+    }
+    kept
+}
 
 /// A line without tags, entities, non-breaking blanks and colours.
 pub(super) fn without(line: Cow<'_, str>) -> Cow<'_, str> {
     let mut line = line;
+    if !line.is_ascii() && LEADS.iter().any(|lead| line.contains(lead)) {
+        line = Cow::Owned(redrawn(&line));
+    }
     if line.contains('\u{1b}') {
         line = Cow::Owned(uncoloured(&line));
     }
@@ -141,11 +197,17 @@ mod tests {
             ("Capabilities: <access denied>", "Capabilities: <access denied>"),
             ("Latency L0s <1us, L1 <8us", "Latency L0s <1us, L1 <8us"),
             ("L1 &lt;8us &amp;", "L1 <8us &"),
+            ("Speed [b]8GT/s[/b], Width [B][color=#ff0000]x8[/color][/B]", "Speed 8GT/s, Width x8"),
+            ("Width <strong>x2</strong>", "Width x2"),
             ("[SIZE=2][size=2]00:00.0 Host[/SIZE]", "00:00.0 Host"),
             ("\tI/O ports at e000 [size=256]", "\tI/O ports at e000 [size=256]"),
             ("\u{1b}[01;31m\u{1b}[K00:00.0\u{1b}[m Host", "00:00.0 Host"),
             ("\u{1b}]0;title", "\u{1b}]0;title"),
             ("\u{1b}[", "\u{1b}["),
+            ("\u{e2}\u{201d}\u{201d}\u{e2}\u{201d}\u{20ac}sda1", "\u{2514}\u{2500}sda1"),
+            ("\u{393}\u{f6}\u{a3}\u{393}\u{f6}\u{c7}sda1", "\u{251c}\u{2500}sda1"),
+            ("\u{d4}\u{f6}\u{e9} \u{d4}\u{f6}", "\u{2502} \u{d4}\u{f6}"),
+            ("5 \u{e2} \u{201d}", "5 \u{e2} \u{201d}"),
         ] {
             assert_eq!(without(Cow::Borrowed(line)), plain, "{line}");
         }
