@@ -27,18 +27,17 @@ pub(super) fn links<'a>(inputs: &Inputs<'a>) -> Vec<Judged<'a>> {
     let tree = &inputs.machine.pci;
     let functions = inputs.machine.hardware_drives().flat_map(|drive| inputs.machine.functions_of(drive));
     let way: BTreeSet<NodeIndex> = functions.flat_map(|node| tree.whole_ancestry(node)).collect();
-    let is_port =
-        |node: &NodeIndex| matches!(tree.node(*node).kind, NodeKind::RootPort | NodeKind::SwitchDownstream);
-    let ports = tree.iter().map(|(index, _)| index).filter(is_port);
-    let first = ports.filter_map(|port| tree.node(port).children.first().copied());
-    let apart = first.filter(|node| {
-        let with_drives = tree.node(*node).parent.is_some_and(|port| {
-            let functions = &tree.node(port).children;
-            functions.iter().any(|function| way.contains(function))
-        });
-        !with_drives && !link_state::is_inside_card(tree, *node)
-    });
-    apart.filter_map(|node| judged(inputs, node)).collect()
+    // A text may lack the class of a port, and the link of a card's first function.
+    let ports = tree.iter().filter(|(_, node)| node.kind != NodeKind::RootComplex);
+    let apart = ports.filter(|(_, port)| !port.children.iter().any(|function| way.contains(function)));
+    apart.filter_map(|(_, port)| first_judged(inputs, &port.children)).collect()
+}
+
+/// The first link of functions below one port that can be judged.
+fn first_judged<'a>(inputs: &Inputs<'a>, functions: &[NodeIndex]) -> Option<Judged<'a>> {
+    let tree = &inputs.machine.pci;
+    let outside = functions.iter().filter(|function| !link_state::is_inside_card(tree, **function));
+    outside.copied().find_map(|function| judged(inputs, function))
 }
 
 /// `NVIDIA Quadro P620 (0000:41:00.0)`; a card behind its own switch by its chip.

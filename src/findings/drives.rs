@@ -161,7 +161,11 @@ fn lba_group(machine: &Machine, found: &[Formats]) -> Detection {
                 format.relative_performance,
                 word(format)
             );
-            Evidence::new(&*path, value)
+            // A text has a line for each format.
+            match machine.pasted {
+                Some(_) => Evidence::new(format!("{path} LBA format {}", format.index), value),
+                None => Evidence::new(&*path, value),
+            }
         })
     });
     Detection::new(severity, title)

@@ -166,7 +166,11 @@ fn errors(inputs: &Inputs, drive: &Drive) -> Option<Detection> {
     let path = inputs.machine.driver_messages.path();
     let newest = messages.iter().rev().take(MOST_MESSAGES).map(|message| {
         let at = message.at.map_or_else(String::new, |at| format!("[{:.1} s] ", at.as_secs_f64()));
-        Evidence::new(&*path, format!("{at}{}: {}", message.controller, message.text))
+        let words = format!("{at}{}: {}", message.controller, message.text);
+        match inputs.machine.pasted {
+            Some(_) => Evidence::new(format!("{path} {}", message.words()), words),
+            None => Evidence::new(&*path, words),
+        }
     });
     let counters = counted.iter().filter_map(|(name, _)| Evidence::of(nvme.diagnostics.get(*name)?));
     let log = nvme.smart.path();

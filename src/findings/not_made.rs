@@ -9,8 +9,9 @@ use std::borrow::Cow;
 use serde::Serialize;
 
 use self::known::{
-    above_drives, any, drive_states, functions, has_array, has_both_ends, has_crypt, has_half_link, has_link,
-    has_links, has_lsblk, has_payloads, nvme, nvme_functions, states,
+    above_drives, any, drive_states, functions, has_array, has_both_ends, has_crypt, has_drives_of_messages,
+    has_half_link, has_link, has_links, has_lsblk, has_payloads, has_unreal_links, has_whole_link, nvme,
+    nvme_functions, states,
 };
 use super::{FINDINGS, Finding, Inputs, not_judged};
 use crate::{
@@ -55,9 +56,12 @@ const COPY_WITHOUT_DRIVES: &str =
     "the copy has no block devices: copy /sys/block with what its links lead to";
 const COPY_WITHOUT_HOST: &str = "the copy has nothing about CPUs and kernel: copy /proc too";
 /// What lacks of a machine's data beside the needs of rows.
-const OF_DATA: [&str; 14] = [
+const OF_DATA: [&str; 17] = [
+    NO_DRIVE_OF_MESSAGES,
     HALF_LINKS,
     NO_PORT,
+    NO_PORT_OF_SLOW,
+    NO_REAL_LINK,
     NO_DRIVE_LINKS,
     NO_REGISTERS,
     NO_NVME,
@@ -79,6 +83,9 @@ const NO_TABLES: &str = "no text has the tables of encrypted devices: use `iodyn
 const NO_LINKS: &str = "the text has no speed and width of links: `sudo lspci -vv`";
 const HALF_LINKS: &str = "the text has LnkSta or LnkCap of links, not both: `sudo lspci -vv`";
 const NO_PORT: &str = "the text has one end of links: `sudo lspci -vv` of all devices shows both";
+const NO_PORT_OF_SLOW: &str =
+    "the text has one end of a slow link: `sudo lspci -vv` of all devices shows both";
+const NO_REAL_LINK: &str = "links of the text are emulated or inside a chip: their registers are no limit";
 const NO_DRIVE_LINKS: &str = "the text has no speed and width of links above drives: `sudo lspci -vv`";
 const NO_LINK_UP: &str = "links above drives have width x0 in the text: none is up";
 const NO_REGISTERS: &str = "the text has no DevCap, DevCtl and LnkCtl2 registers: `sudo lspci -vv`";
@@ -98,6 +105,9 @@ const NO_HOST: &str = "the text has nothing about CPUs and kernel: use `iodyno c
 const NO_DATA: &str = "the text has no data of the drives themselves: use `iodyno capture`";
 const NO_FORMATS: &str = "the text has no LBA formats: `nvme id-ns -H`";
 const NO_FORMAT_IN_USE: &str = "the text does not say which LBA format is in use: `nvme id-ns -H`";
+const NO_MESSAGES: &str = "the text has no lines of the nvme driver: `dmesg`";
+const NO_DRIVE_OF_MESSAGES: &str =
+    "the text does not show the drives of the kernel's messages: `nvme list -v`";
 const NO_FIRMWARE: &str = "the text has no firmware of drives: `nvme list`";
 
 const NEEDS: &[Need] = &[
@@ -196,12 +206,7 @@ const NEEDS: &[Need] = &[
         of_drives: true,
         rows: &["apst-latency"],
     },
-    Need {
-        because: "the text has no lines of the nvme driver: `dmesg`",
-        is_met: |machine| machine.driver_messages.is_known(),
-        of_drives: true,
-        rows: &["nvme-errors"],
-    },
+    Need { because: NO_MESSAGES, is_met: has_drives_of_messages, of_drives: true, rows: &["nvme-errors"] },
     Need {
         because: NO_DRIVES,
         is_met: |machine| any(machine, |drive| drive.queue.hardware_queues.is_known()),
@@ -404,11 +409,16 @@ fn lacking_in_text(machine: &Machine, need: &Need) -> &'static str {
     if need.because == NO_LINKS {
         let is_of_ends = need.rows.contains(&"link-downtrained");
         return match (functions(machine).any(has_link), functions(machine).any(has_half_link)) {
+            (true, _) if is_of_ends && has_whole_link(machine) => NO_PORT_OF_SLOW,
+            (true, _) if is_of_ends && has_unreal_links(machine) => NO_REAL_LINK,
             (true, _) if is_of_ends => NO_PORT,
             (true, _) => NO_DRIVE_LINKS,
             (false, true) => HALF_LINKS,
             (false, false) => NO_LINKS,
         };
+    }
+    if need.because == NO_MESSAGES && machine.driver_messages.is_known() {
+        return NO_DRIVE_OF_MESSAGES;
     }
     if need.because == NO_FORMATS
         && nvme(machine, |drive| drive.nvme.as_ref().is_some_and(|nvme| nvme.namespace.is_known()))

@@ -30,6 +30,14 @@ pub enum MessageKind {
     Reset,
 }
 
+impl DriverMessage {
+    /// Time, controller and words, by which an opened text finds its line.
+    pub(crate) fn words(&self) -> String {
+        let at = self.at.map_or_else(String::new, |at| format!("{} ", at.as_micros()));
+        format!("{at}{}: {}", self.controller, self.text)
+    }
+}
+
 impl MessageKind {
     /// Its noun, one and several.
     const fn nouns(self) -> (&'static str, &'static str) {

@@ -82,6 +82,7 @@ pub fn read(content: &[u8]) -> Result<Option<PastedRoot>, String> {
     dmesg::join(&mut facts);
     identify::assign(&mut facts);
     drives::join(&mut facts);
+    dmesg::name_drives(&mut facts);
     blocks::join(&mut facts);
     if facts.functions.is_empty() && facts.drives.is_empty() && facts.files.is_empty() {
         return Ok(None);
@@ -169,6 +170,12 @@ fn lacks(facts: &Facts, tree: &Tree) -> Vec<String> {
     if facts.drives.is_empty() && count > 0 {
         lacks.push(
             "Drives have no names, models or settings: add `nvme list -v` and `lsblk -O -J`.".to_owned(),
+        );
+    }
+    if count == 0 && facts.drives.is_empty() {
+        lacks.push(
+            "The text shows no device and no drive: its checks need `nvme list -v` and `lsblk -O -J`."
+                .to_owned(),
         );
     }
     if count == 0 {

@@ -1,7 +1,13 @@
 //! What is known of a machine, for the needs of checks.
 
+use std::collections::BTreeSet;
+
 use super::super::packets;
-use crate::machine::{Drive, Express, LayerKind, Link, Machine, NodeKind, PciNode};
+use crate::{
+    capacity::{link, link_state},
+    machine::{Drive, Express, HopLink, LayerKind, Link, Machine, NodeKind, PciNode},
+    text::Label,
+};
 
 pub(super) fn functions(machine: &Machine) -> impl Iterator<Item = &PciNode> {
     machine.pci.functions()
@@ -37,6 +43,14 @@ pub(super) fn has_payloads(machine: &Machine) -> bool {
     })
 }
 
+/// Whether the kernel log was read, and each of its messages is about a drive of the machine.
+pub(super) fn has_drives_of_messages(machine: &Machine) -> bool {
+    let of_drives = machine.hardware_drives().flat_map(|drive| machine.messages_of(drive));
+    let controllers: BTreeSet<&Label> = of_drives.map(|message| &message.controller).collect();
+    let all = machine.driver_messages.value();
+    all.is_some_and(|all| all.iter().all(|message| controllers.contains(&message.controller)))
+}
+
 /// Whether the state and the capability of a link is known: above a drive, or where there is none anywhere.
 pub(super) fn has_links(machine: &Machine) -> bool {
     above_drives(machine, has_link)
@@ -59,12 +73,41 @@ pub(super) fn has_half_link(node: &PciNode) -> bool {
         .is_some_and(|link| link.speed.is_known() || link.width.is_known() || has_capability(link))
 }
 
-/// Whether a link is known with the capability of both ends.
+/// Whether links with the capability of both ends were judged, and no slow one lacks an end.
 pub(super) fn has_both_ends(machine: &Machine) -> bool {
-    functions(machine).any(|node| {
+    has_whole_link(machine) && !has_slow_half(machine)
+}
+
+/// Whether a link with true registers is known with the capability of both ends.
+pub(super) fn has_whole_link(machine: &Machine) -> bool {
+    real_links(machine).any(|link| link.now.is_some() && link.has_both_ends())
+}
+
+/// Whether a device's link is slower than its end can do, and its port is not known. A port may have a lesser device, and a
+/// display lowers the speed of its link.
+fn has_slow_half(machine: &Machine) -> bool {
+    let tree = &machine.pci;
+    let is_port = |node: &PciNode| matches!(node.kind, NodeKind::RootPort | NodeKind::SwitchDownstream);
+    let devices = tree.iter().filter(|(at, node)| !is_port(node) && link::no_limit(tree, *at).is_none());
+    devices.filter_map(|(at, _)| Some((at, HopLink::above(machine, at)?))).any(|(at, link)| {
+        let is_idle = link.is_full_width() && link_state::lowers_speed(tree, at);
+        link.is_slow() && !link.has_both_ends() && !is_idle
+    })
+}
+
+/// Whether links are known with both ends, and all of them are emulated or inside chips.
+pub(super) fn has_unreal_links(machine: &Machine) -> bool {
+    let is_whole = |node: &PciNode| {
         let port = node.parent.and_then(|port| machine.pci.node(port).link.as_ref());
         has_link(node) && port.is_some_and(has_capability)
-    })
+    };
+    functions(machine).any(is_whole) && real_links(machine).next().is_none()
+}
+
+/// Links with true registers, once for each function below their ports.
+fn real_links(machine: &Machine) -> impl Iterator<Item = HopLink> {
+    let real = machine.pci.iter().filter(|(at, _)| link::is_real(&machine.pci, *at));
+    real.filter_map(|(at, _)| HopLink::above(machine, at))
 }
 
 /// Whether a function from a drive to its root complex is one; where no drive has a function, any of the machine's.

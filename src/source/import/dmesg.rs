@@ -1,11 +1,14 @@
 //! Lines of `dmesg` about functions and buses as the kernel finds them, about links (`pcie_print_link_status`), functions of NVMe
 //! controllers, and their timeouts and resets.
 
-use std::{borrow::Cow, collections::BTreeSet};
+use std::{
+    borrow::Cow,
+    collections::{BTreeMap, BTreeSet},
+};
 
 use super::{
-    drives::is_controller,
-    facts::{ExpressWords, Facts, Known, LimitedBy, Line, LinkWords, learn},
+    drives::{is_controller, is_of_controller},
+    facts::{ExpressWords, Facts, Function, Known, LimitedBy, Line, LinkWords, Message, learn},
     identity::Identity,
     sections::Kind,
 };
@@ -55,6 +58,11 @@ fn read(lines: &[Line], facts: &mut Facts) -> Option<Cow<'static, str>> {
             let known = Known::new(Vec::new(), line.number);
             let file = facts.files.entry(messages::PROBE.to_owned()).or_insert(known);
             file.value.extend(messages::line(&message).into_bytes());
+            if facts.messages.len() == messages::MOST_LINES {
+                facts.messages.pop_front();
+            }
+            let (controller, words) = (message.controller.to_string(), message.words());
+            facts.messages.push_back(Message { controller, words, line: line.number });
             Some(())
         } else {
             link(facts, &words, line.number)
@@ -133,6 +141,34 @@ pub(super) fn join(facts: &mut Facts) {
         if is_direct {
             learn(&mut express(facts, device, line).link_status, state, line);
         }
+    }
+}
+
+/// Gives messages about a controller their drive, where no listing has it: the one function without a drive, or a drive by the
+/// controller's name. Where several functions have no drive, it is not known which one is the controller.
+pub(super) fn name_drives(facts: &mut Facts) {
+    let is_known = |controller: &str| {
+        facts.controllers.contains_key(controller)
+            || facts.drives.keys().any(|drive| is_of_controller(facts, drive, controller))
+    };
+    let lone: BTreeMap<String, usize> = facts
+        .messages
+        .iter()
+        .filter(|message| !is_known(&message.controller))
+        .map(|message| (message.controller.clone(), message.line))
+        .collect();
+    let of_drives = facts.drives.values().filter_map(|drive| drive.address);
+    let taken: BTreeSet<PciAddress> =
+        of_drives.chain(facts.controllers.values().map(|(address, _)| *address)).collect();
+    let is_free =
+        |(address, function): &(&PciAddress, &Function)| function.is_nvme() && !taken.contains(*address);
+    let mut free = facts.functions.iter().filter(is_free).map(|(address, _)| *address);
+    match (free.next(), free.next()) {
+        (None, _) => lone.into_iter().for_each(|(controller, line)| _ = facts.drive(&controller, line)),
+        (Some(only), None) if lone.len() == 1 => {
+            facts.controllers.extend(lone.into_iter().map(|(controller, line)| (controller, (only, line))));
+        }
+        _ => {}
     }
 }
 

@@ -158,6 +158,14 @@ impl Facts {
     }
 }
 
+/// Whether a drive is a namespace of this controller.
+pub(super) fn is_of_controller(facts: &Facts, drive: &str, controller: &str) -> bool {
+    facts.controller_of.get(drive).map_or_else(
+        || is_namespace(drive) && drive.rsplit_once('n').is_some_and(|(of, _)| of == controller),
+        |of| of == controller,
+    )
+}
+
 /// Joins drives with functions: by the controller's address, else where one candidate is left on both sides. What could not
 /// be joined is said.
 pub(super) fn join(facts: &mut Facts) {

@@ -2,7 +2,7 @@
 
 use std::{
     borrow::Cow,
-    collections::{BTreeMap, BTreeSet, btree_map::Entry},
+    collections::{BTreeMap, BTreeSet, VecDeque, btree_map::Entry},
 };
 
 use super::prompt::is_prompt;
@@ -48,6 +48,10 @@ pub(super) struct Facts {
     pub notes: Notes,
     /// Functions of NVMe controllers by kernel name, with the lines that state them.
     pub controllers: BTreeMap<String, (PciAddress, usize)>,
+    /// The newest lines of the nvme driver about timeouts and resets.
+    pub messages: VecDeque<Message>,
+    /// Lines of values within a file, by its path and a word: `/ioctl/nvme0n1/identify-ns LBA format 1`.
+    pub places: Vec<(String, usize)>,
     /// Links that `dmesg` names as the limit of a function.
     pub limits: Vec<LimitedBy>,
     /// Controllers of namespaces by kernel name.
@@ -104,6 +108,11 @@ pub(super) struct Function {
 }
 
 impl Function {
+    /// Whether its class is that of NVMe controllers.
+    pub fn is_nvme(&self) -> bool {
+        self.class.is_some_and(|class| class.value >> 8 == 0x0108)
+    }
+
     /// Whether the text has an address and nothing else of it.
     pub fn is_unread(&self) -> bool {
         let has_ids = self.class.is_some() || self.vendor.is_some() || self.config.is_some();
@@ -163,6 +172,16 @@ pub(super) struct LimitedBy {
     pub device: PciAddress,
     pub port: PciAddress,
     pub state: LinkWords,
+    pub line: usize,
+}
+
+/// A timeout or reset in the kernel log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Message {
+    /// Kernel name of the controller.
+    pub controller: String,
+    /// [`DriverMessage::words`](crate::machine::DriverMessage::words).
+    pub words: String,
     pub line: usize,
 }
 
@@ -233,6 +252,8 @@ pub(super) enum Of {
         size: Option<u64>,
         block: Option<u64>,
         has_format: bool,
+        /// Index and line of each LBA format.
+        formats: Vec<(usize, usize)>,
     },
     Controller {
         serial: String,

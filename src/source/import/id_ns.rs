@@ -64,7 +64,8 @@ fn read(lines: &[Line], facts: &mut Facts) -> Option<Cow<'static, str>> {
 }
 
 fn one(lines: &[Line]) -> Option<Identify> {
-    let formats: Vec<Format> = lines.iter().filter_map(|line| format(&line.text)).collect();
+    let numbered = lines.iter().filter_map(|line| Some((format(&line.text)?, line.number)));
+    let (formats, numbers): (Vec<Format>, Vec<usize>) = numbered.unzip();
     let (mut bytes, mut size, mut selected) = (vec![0; IDENTIFY_BYTES], None, None);
     let last = formats.iter().map(|format| format.index).max()?;
     for (name, value) in identify::fields(lines) {
@@ -109,7 +110,13 @@ fn one(lines: &[Line]) -> Option<Identify> {
     Some(Identify {
         line: lines.first()?.number,
         device: identify::device_of(lines, COMMAND),
-        of: Of::Namespace { nsid, size, block, has_format: used.is_some() },
+        of: Of::Namespace {
+            nsid,
+            size,
+            block,
+            has_format: used.is_some(),
+            formats: formats.iter().map(|format| format.index).zip(numbers).collect(),
+        },
         bytes,
     })
 }

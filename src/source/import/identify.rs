@@ -1,7 +1,7 @@
 //! What `nvme id-ns` and `nvme id-ctrl` share: their lines, the device of the command, and its place among the drives.
 
 use super::{
-    drives::{Size, drive_name, is_controller, is_namespace, put, put_device, short},
+    drives::{Size, drive_name, is_controller, is_namespace, is_of_controller, put, put_device, short},
     facts::{Facts, Identify, Known, Line, Of},
     geometry::Geometry,
 };
@@ -91,12 +91,12 @@ pub(super) fn fields<'a>(lines: &'a [Line]) -> impl Iterator<Item = (&'a str, &'
 
 /// Gives every structure to its drives, now that all drives are known; one that fits no drive is noted.
 pub(super) fn assign(facts: &mut Facts) {
+    let is_bare = is_of_one_drive(facts);
     for identify in std::mem::take(&mut facts.identified) {
         let mut drives = drives_of(facts, &identify);
-        let is_bare = facts.drives.is_empty() && facts.functions.is_empty() && identify.device.is_none();
-        if is_bare && matches!(identify.of, Of::Namespace { .. }) {
+        if is_bare {
             facts.drive(UNNAMED, identify.line);
-            drives.push(UNNAMED.to_owned());
+            drives = vec![UNNAMED.to_owned()];
         }
         if drives.is_empty() {
             facts.notes.unused(
@@ -110,17 +110,21 @@ pub(super) fn assign(facts: &mut Facts) {
     }
 }
 
+/// Whether a text has nothing but the structures of one drive, without their commands.
+fn is_of_one_drive(facts: &Facts) -> bool {
+    let controllers = facts.identified.iter().filter(|it| matches!(it.of, Of::Controller { .. })).count();
+    facts.drives.is_empty()
+        && facts.functions.is_empty()
+        && facts.identified.iter().all(|identify| identify.device.is_none())
+        && controllers <= 1
+        && facts.identified.len() - controllers <= 1
+}
+
 /// The drives that a structure describes: by its command, by the serial number, or because there is one.
 fn drives_of(facts: &Facts, identify: &Identify) -> Vec<String> {
     let spaces = || facts.drives.keys().filter(|name| is_namespace(name));
     let of_controller = |controller: &str| -> Vec<String> {
-        let is_of = |name: &&String| {
-            facts.controller_of.get(*name).map_or_else(
-                || name.rsplit_once('n').is_some_and(|(of, _)| of == controller),
-                |of| of == controller,
-            )
-        };
-        spaces().filter(is_of).cloned().collect()
+        spaces().filter(|name| is_of_controller(facts, name, controller)).cloned().collect()
     };
     match (&identify.device, &identify.of) {
         (Some(device), _) if is_namespace(device) => drive_name(device).into_iter().collect(),
@@ -153,16 +157,21 @@ fn drives_of(facts: &Facts, identify: &Identify) -> Vec<String> {
 fn give(facts: &mut Facts, drive: &str, identify: &Identify) {
     let line = identify.line;
     let question = match &identify.of {
-        Of::Namespace { nsid, size, block, has_format } => {
+        Of::Namespace { nsid, size, block, has_format, formats } => {
             put(facts, drive, "nsid", nsid.map_or_else(String::new, |nsid| nsid.to_string()), line);
             let size = size.map(|bytes| Size { bytes, rounding: None });
             if !facts.geometry(drive, Geometry { size, block: *block }, line) {
                 return;
             }
             let question = "identify-ns";
-            if !has_format && !facts.files.contains_key(&path(drive, question)) {
-                let absent = Known { value: Vec::new(), line };
-                facts.files.insert(nvme::no_format_in_use(drive), absent);
+            let file = path(drive, question);
+            if !facts.files.contains_key(&file) {
+                if !has_format {
+                    let absent = Known { value: Vec::new(), line };
+                    facts.files.insert(nvme::no_format_in_use(drive), absent);
+                }
+                let lines = formats.iter().map(|(index, line)| (format!("{file} LBA format {index}"), *line));
+                facts.places.extend(lines);
             }
             question
         }

@@ -9,7 +9,12 @@ use super::{
     registers,
     tree::{self, Tree},
 };
-use crate::{machine::Pasted, model::PciAddress, source::ids, text::Label};
+use crate::{
+    machine::Pasted,
+    model::PciAddress,
+    source::{ids, nvme::messages},
+    text::Label,
+};
 
 /// A root with the files of these facts.
 pub(super) fn build(facts: Facts, tree: &Tree, pasted: Pasted, text: &str) -> PastedRoot {
@@ -34,6 +39,12 @@ pub(super) fn build(facts: Facts, tree: &Tree, pasted: Pasted, text: &str) -> Pa
             files.function(address, &function, folder);
             files.words(address, &function, types.get(&address).copied());
         }
+    }
+    for (place, line) in &facts.places {
+        files.answers.line(place, *line);
+    }
+    for message in &facts.messages {
+        files.answers.line(&format!("{} {}", messages::PROBE, message.words), message.line);
     }
     for (path, content) in facts.files {
         files.put(&path, content.value, content.line);
@@ -178,21 +189,23 @@ impl Files {
             let function = drive.address.filter(|address| tree.folders.contains_key(address));
             placed.extend(function);
             let above = function.and_then(|address| tree.folders.get(&address));
-            let folder = self.drive(name, drive, above.map_or("/sys/devices/unknown", String::as_str));
+            let above = above.map_or("/sys/devices/unknown", String::as_str);
+            let folder = self.drive(name, drive, controller_of(name), above);
             folders.insert(name.clone(), folder);
             names.push(name.clone());
         }
+        let controllers: BTreeMap<PciAddress, &str> =
+            facts.controllers.iter().map(|(name, (address, _))| (*address, name.as_str())).collect();
         for (address, function) in &facts.functions {
-            const NVM: u32 = 0x0108;
-            let is_nvme = function.class.is_some_and(|class| class.value >> 8 == NVM);
-            let Some(folder) = tree.folders.get(address).filter(|_| is_nvme && !placed.contains(address))
-            else {
+            let is_open = function.is_nvme() && !placed.contains(address);
+            let Some(folder) = tree.folders.get(address).filter(|_| is_open) else {
                 continue;
             };
             let short = address.to_string();
             let name = format!("nvme@{}", short.strip_prefix("0000:").unwrap_or(&short));
             let like = facts.like_all.clone().unwrap_or_default();
-            self.drive(&name, &DriveFacts { line: function.line, ..like }, folder);
+            let controller = controllers.get(address).copied().unwrap_or(&name);
+            self.drive(&name, &DriveFacts { line: function.line, ..like }, controller, folder);
             names.push(name);
         }
         self.folder("/sys/block", names);
@@ -217,12 +230,8 @@ impl Files {
     }
 
     /// The answer is its folder.
-    fn drive(&mut self, name: &str, drive: &DriveFacts, above: &str) -> String {
+    fn drive(&mut self, name: &str, drive: &DriveFacts, controller: &str, above: &str) -> String {
         let (device, folder) = if name.starts_with("nvme") {
-            let controller =
-                name.split_once('n').and_then(|_| name.rsplit_once('n')).map_or(name, |(before, after)| {
-                    if after.bytes().all(|digit| digit.is_ascii_digit()) { before } else { name }
-                });
             let controller = format!("{above}/nvme/{controller}");
             let folder = format!("{controller}/{name}");
             (controller, folder)
@@ -250,4 +259,11 @@ impl Files {
         }
         folder
     }
+}
+
+/// The controller's part of an NVMe drive's name.
+fn controller_of(name: &str) -> &str {
+    let parts =
+        name.rsplit_once('n').filter(|(_, number)| number.bytes().all(|digit| digit.is_ascii_digit()));
+    parts.map_or(name, |(controller, _)| controller)
 }

@@ -21,7 +21,7 @@ pub(crate) const PROBE: &str = "/probe/nvme-messages";
 const KERNEL_LOG: &str = "/dev/kmsg";
 
 /// Kept lines, the newest ones.
-const MOST_LINES: usize = 256;
+pub(in crate::source) const MOST_LINES: usize = 256;
 /// Records of the kernel log that are read; a log of 64 MiB has fewer.
 const MOST_RECORDS: usize = 1 << 19;
 
