@@ -100,6 +100,7 @@ pub fn read(content: &[u8]) -> Result<Option<PastedRoot>, String> {
         return Err(format!("{listed} listed, none of them with class or ids"));
     }
     facts.functions.values_mut().for_each(registers::complete);
+    registers::compare_ends(&mut facts);
     let tree = tree::build(&facts);
     let mut notes = std::mem::take(&mut facts.notes);
     // Contradictions are found after the lines behind them.

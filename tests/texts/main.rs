@@ -17,5 +17,6 @@ mod opened;
 mod pasted;
 mod posts;
 mod readers;
+mod stated;
 mod unreadable;
 mod wrapped;

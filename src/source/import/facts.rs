@@ -166,6 +166,24 @@ pub(super) struct LinkWords {
     pub width: Option<u8>,
 }
 
+impl LinkWords {
+    /// `8 GT/s x2`.
+    pub fn words(self) -> String {
+        let speed = self.speed.map_or_else(|| "unknown speed".to_owned(), |speed| speed.to_string());
+        let width = self.width.map_or_else(|| "x?".to_owned(), |width| format!("x{width}"));
+        format!("{speed} {width}")
+    }
+
+    /// Whether both state the same of one link, as far as they state it; a width of 0 is none.
+    pub fn agrees(self, other: Self) -> bool {
+        fn same<T: PartialEq>(one: Option<T>, other: Option<T>) -> bool {
+            one.zip(other).is_none_or(|(one, other)| one == other)
+        }
+        let is_down = [self, other].iter().any(|link| link.width == Some(0));
+        is_down || same(self.speed, other.speed) && same(self.width, other.width)
+    }
+}
+
 /// `available PCIe bandwidth, limited by ... at PORT`: a function and the port with the slowest link above it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct LimitedBy {

@@ -146,7 +146,7 @@ fn is_rest(line: &str, next: &str, has_tabs: bool, in_table: bool) -> bool {
         || is_table(next)
         || lsblk::is_drive(short(first));
     // A line of a body that lost its indentation begins with a known word.
-    let is_body = blanks == 0 && !has_tabs && (lspci::LIST.continues)(next);
+    let is_body = blanks == 0 && !has_tabs && lspci::is_body(next);
     // In a drawing two blanks stand before a name, and a line without a device ends within the blanks before its branch.
     let is_drawing = (lspci::DRAWING.begins)(line, None) || (lspci::DRAWING.continues)(line);
     let is_start = line.ends_with(' ') && line.trim_matches([' ', '|']).is_empty();

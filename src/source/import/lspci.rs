@@ -1,5 +1,6 @@
 //! Listings of lspci: functions with their registers, hex dumps, drawings of the tree.
 
+mod body;
 mod drawing;
 mod functions;
 mod machine;
@@ -13,7 +14,7 @@ use super::sections::Kind;
 /// `lspci`, with any of `-v`, `-n`, `-D`, `-k`, `-q`, `-x`.
 pub(super) const LIST: Kind = Kind {
     begins: |line, next| functions::is_first(line) || functions::is_selection(line, next),
-    continues: functions::continues,
+    continues: |line| is_body(line) || register::is_rest_of_number(line),
     tolerates: 3,
     read: functions::read,
 };
@@ -34,3 +35,8 @@ pub(super) const DRAWING: Kind = Kind {
     tolerates: 3,
     read: drawing::read,
 };
+
+/// Whether a line of a function's body begins here, not the rest of one.
+pub(super) fn is_body(line: &str) -> bool {
+    functions::continues(line)
+}

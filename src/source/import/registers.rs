@@ -1,7 +1,7 @@
 //! Configuration space from lspci's words: the header and the PCI Express capability, with the registers that the words state.
 
-use super::facts::{ExpressWords, Function, Known, LinkWords, learn};
-use crate::{source::config_space::ConfigSpace, units::TransferRate};
+use super::facts::{ExpressWords, Facts, Function, Known, LinkWords, learn};
+use crate::{model::PciAddress, source::config_space::ConfigSpace, units::TransferRate};
 
 /// Bytes readable without privileges.
 const HEADER: usize = 64;
@@ -168,6 +168,34 @@ fn link_bits(link: LinkWords) -> u32 {
 
 fn speed_code(speed: TransferRate) -> u8 {
     (1..=6).find(|code| TransferRate::from_code(*code) == Some(speed)).unwrap_or(0)
+}
+
+/// Names links whose ends state another speed or width: both ends of one link have the same.
+pub(super) fn compare_ends(facts: &mut Facts) {
+    /// Device/port types: root port, downstream port of a switch.
+    const PORTS: [u8; 2] = [4, 6];
+    let mut sentences = Vec::new();
+    for (address, port) in &facts.functions {
+        let Some((express, buses)) = port.express.as_ref().zip(port.buses) else { continue };
+        if express.port_type.is_some_and(|port_type| !PORTS.contains(&port_type)) {
+            continue;
+        }
+        let device = PciAddress { bus: buses.value.0, device: 0, function: 0, ..*address };
+        let below = facts.functions.get(&device).filter(|_| device.bus > address.bus);
+        let ends = below.and_then(|below| express.link_status.zip(below.express.as_ref()?.link_status));
+        if let Some((above, below)) = ends.filter(|(above, below)| !above.value.agrees(below.value)) {
+            sentences.push(format!(
+                "The ends of one link differ: port {address} has {} in line {}, {device} has {} in line {}.",
+                above.value.words(),
+                above.line,
+                below.value.words(),
+                below.line
+            ));
+        }
+    }
+    for sentence in sentences {
+        facts.contradiction(sentence);
+    }
 }
 
 #[cfg(test)]

@@ -101,7 +101,8 @@ struct Bus {
 /// that shows a single one so, that line is not.
 pub(super) fn read(lines: &[Line], facts: &mut Facts) -> Option<Cow<'static, str>> {
     let mut all = Found::default();
-    let mut rest = lines;
+    let single = without_doubled(lines);
+    let mut rest = &*single;
     while !rest.is_empty() {
         let end = rest.iter().skip(1).position(|line| is_first(&line.text)).map_or(rest.len(), |at| at + 1);
         let (drawing, behind) = rest.split_at(end);
@@ -121,6 +122,19 @@ pub(super) fn read(lines: &[Line], facts: &mut Facts) -> Option<Cow<'static, str
         _ => "lspci -t",
     };
     (all.functions > 0).then_some(command.into())
+}
+
+/// Without lines that a page shows twice: no two lines of a drawing are the same.
+fn without_doubled<'a, 'b>(lines: &'a [Line<'b>]) -> Cow<'a, [Line<'b>]> {
+    let is_same = |line: &Line, before: &Line| {
+        line.text == before.text && (is_first(&line.text) || is_branch(&line.text))
+    };
+    if !lines.windows(2).any(|pair| is_same(&pair[1], &pair[0])) {
+        return Cow::Borrowed(lines);
+    }
+    let mut single = lines.to_vec();
+    single.dedup_by(|line, before| is_same(line, before));
+    Cow::Owned(single)
 }
 
 /// What drawings have.

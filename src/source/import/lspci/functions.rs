@@ -7,6 +7,7 @@ use super::{
         facts::{ExpressWords, Facts, Function, Known, Line, learn},
         prompt::{is_prompt, is_snip},
     },
+    body::{hex, old_register, word},
     machine,
     names::{self, First, Name, address, learn_number},
     register::Register,
@@ -20,6 +21,9 @@ const MOST_OF_REGISTER: usize = 600;
 
 /// Length of a first line that may have been wrapped.
 const WRAPPED: usize = 45;
+
+/// Class code.
+const PCI_BRIDGE: u32 = 0x06_04_00;
 
 /// Bytes of configuration space.
 const MOST_CONFIG: usize = 4096;
@@ -46,100 +50,6 @@ pub(super) fn continues(line: &str) -> bool {
         || hex(line).is_some()
 }
 
-/// Words at the beginning of body lines, without the colon.
-const WORDS: [&str; 81] = [
-    "Type",
-    "Driver in use",
-    "Driver",
-    "Subsystem",
-    "Physical Slot",
-    "NUMA node",
-    "IOMMU group",
-    "Kernel driver in use",
-    "Kernel modules",
-    "DeviceName",
-    "Device-Name",
-    "Bus",
-    "Capabilities",
-    "DevCap",
-    "DevCtl",
-    "DevSta",
-    "LnkCap",
-    "LnkCtl",
-    "LnkSta",
-    "LnkCtl2",
-    "LnkCap2",
-    "LnkSta2",
-    "LnkCtl3",
-    "DevCap2",
-    "DevCtl2",
-    "SltCap",
-    "SltCtl",
-    "SltSta",
-    "RootCap",
-    "RootCtl",
-    "RootSta",
-    "RootCmd",
-    "Flags",
-    "Control",
-    "Status",
-    "Latency",
-    "Interrupt",
-    "Region 0",
-    "Region 1",
-    "Region 2",
-    "Region 3",
-    "Region 4",
-    "Region 5",
-    "Memory at",
-    "I/O ports at",
-    "I/O behind bridge",
-    "Memory behind bridge",
-    "Prefetchable memory behind bridge",
-    "Secondary status",
-    "BridgeCtl",
-    "PriDiscTmr-",
-    "Expansion ROM at",
-    "Address",
-    "Masking",
-    "Vector table",
-    "PBA",
-    "Device Specific Information",
-    "UESta",
-    "UEMsk",
-    "UESvrt",
-    "CESta",
-    "CEMsk",
-    "AERCap",
-    "HeaderLog",
-    "ErrorSrc",
-    "ARICap",
-    "ARICtl",
-    "ACSCap",
-    "ACSCtl",
-    "AtomicOpsCap",
-    "AtomicOpsCtl",
-    "IDOReq-",
-    "10BitTagReq-",
-    "LaneErrStat",
-    "L1SubCap",
-    "L1SubCtl1",
-    "L1SubCtl2",
-    "Transmit Margin",
-    "Compliance De-emphasis",
-    "Compliance Preset/De-emphasis",
-    "EqualizationPhase2-",
-];
-
-/// The known word that a body line begins with, and what follows its colon.
-fn word(line: &str) -> Option<(&'static str, &str)> {
-    WORDS.iter().find_map(|word| {
-        let rest = line.strip_prefix(word)?;
-        let value = rest.strip_prefix(':').or_else(|| rest.strip_prefix([' ', '\t']))?;
-        Some((*word, value.trim()))
-    })
-}
-
 /// Address, and what follows it, of a function's first line.
 fn header(line: &str) -> Option<(PciAddress, &str)> {
     let line = line.trim_start();
@@ -162,16 +72,6 @@ fn path(place: &str) -> Option<Vec<PciAddress>> {
     let first = address(parts.next()?)?;
     let rest = parts.map(|part| address(part).map(|at| PciAddress { domain: first.domain, ..at }));
     std::iter::once(Some(first)).chain(rest).collect()
-}
-
-/// `00: 86 80 e0 29`: offset and bytes.
-fn hex(line: &str) -> Option<(usize, Vec<u8>)> {
-    let (offset, row) = line.trim().split_once(": ")?;
-    let is_offset = (2..=3).contains(&offset.len()) && offset.bytes().all(|digit| digit.is_ascii_hexdigit());
-    let offset = usize::from_str_radix(offset, 16).ok().filter(|offset| is_offset && offset % 16 == 0)?;
-    let byte = |digits: &str| u8::from_str_radix(digits, 16).ok().filter(|_| digits.len() == 2);
-    let bytes: Vec<u8> = row.split_ascii_whitespace().map(byte).collect::<Option<_>>()?;
-    (1..=16).contains(&bytes.len()).then_some((offset, bytes))
 }
 
 /// Whether a line is the rest of a function's wrapped first line: plain words, no prompt and no line of the body.
@@ -204,6 +104,7 @@ pub(super) fn read(lines: &[Line], facts: &mut Facts) -> Option<Cow<'static, str
     let mut list = List {
         facts,
         current: None,
+        again: None,
         wrapped: None,
         register: None,
         selected: None,
@@ -217,6 +118,7 @@ pub(super) fn read(lines: &[Line], facts: &mut Facts) -> Option<Cow<'static, str
         let is_several = part.iter().filter(|line| is_first(&line.text)).take(2).count() > 1;
         let read = |lines: &[Line], alone: &mut Facts| _ = read(lines, alone);
         if is_several && list.facts.is_another_machine("list", part, read) {
+            list.compare();
             (list.current, list.wrapped) = (None, None);
             continue;
         }
@@ -226,6 +128,7 @@ pub(super) fn read(lines: &[Line], facts: &mut Facts) -> Option<Cow<'static, str
         is_used |= !part.is_empty();
     }
     list.finish();
+    list.compare();
     is_used.then(|| list.seen.command())
 }
 
@@ -286,8 +189,10 @@ impl Seen {
 
 struct List<'a> {
     facts: &'a mut Facts,
-    /// The function whose body is read; `None` for one that is listed again.
+    /// The function whose body is read; `None` for one that is another device.
     current: Option<PciAddress>,
+    /// The body of a function that is listed again, which is compared with the first.
+    again: Option<Box<Function>>,
     /// A first line that a mail program may have wrapped, its number, and whether a line was joined to it.
     wrapped: Option<(PciAddress, String, usize, bool)>,
     /// The register whose words are collected.
@@ -311,12 +216,14 @@ impl List<'_> {
         }
         if is_loop(&line.text) {
             self.finish();
+            self.compare();
             (self.of_nvme, self.looped, self.first_word) = (is_of_nvme(&line.text), looped(&line.text), None);
             (self.current, self.wrapped, self.selected) = (None, None, self.looped.pop_front());
             return;
         }
         if let Some(address) = selected(&line.text).or_else(|| alone(&line.text)) {
             self.finish();
+            self.compare();
             (self.current, self.wrapped, self.selected) = (None, None, Some(address));
             return;
         }
@@ -385,7 +292,7 @@ impl List<'_> {
     fn bridges_of_path(&mut self, line: &Line) {
         let place = line.text.split_whitespace().next().filter(|place| place.contains('/'));
         for pair in place.and_then(path).unwrap_or_default().windows(2) {
-            learn(&mut self.facts.function(pair[0], line.number).class, 0x06_04_00, line.number);
+            learn(&mut self.facts.function(pair[0], line.number).class, PCI_BRIDGE, line.number);
             let below = self.facts.function(pair[1], line.number);
             below.parent = below.parent.or(Some(pair[0]));
         }
@@ -402,10 +309,39 @@ impl List<'_> {
     }
 
     fn function(&mut self) -> Option<&mut Function> {
-        self.facts.functions.get_mut(&self.current?)
+        let address = self.current?;
+        match &mut self.again {
+            Some(again) => Some(again),
+            None => self.facts.functions.get_mut(&address),
+        }
+    }
+
+    /// Names the first value of a link that a function states otherwise when it is listed again.
+    fn compare(&mut self) {
+        let Some((again, address)) = self.again.take().zip(self.current) else { return };
+        let known = self.facts.functions.get(&address).and_then(|known| known.express.clone());
+        let Some((known, again)) = known.zip(again.express) else { return };
+        let registers = [
+            ("LnkSta", known.link_status, again.link_status),
+            ("LnkCap", known.link_capabilities, again.link_capabilities),
+        ];
+        let other = registers.into_iter().find_map(|(register, first, second)| {
+            let (first, second) = first.zip(second).filter(|(first, second)| first.value != second.value)?;
+            Some((register, first, second))
+        });
+        if let Some((register, first, second)) = other {
+            let (at, line) = (first.line, second.line);
+            self.facts.notes.unused(line, &format!("{address} has another {register} in line {at}"));
+            self.facts.contradiction(format!(
+                "{address} has {register} {} in line {at} and {} in line {line}: line {at} is used.",
+                first.value.words(),
+                second.value.words()
+            ));
+        }
     }
 
     fn first(&mut self, address: PciAddress, rest: &str, line: usize) {
+        self.compare();
         self.current = None;
         let First { class, name, has_ids, subsystem, interface } =
             machine::quoted_line(rest).unwrap_or_else(|| head(rest));
@@ -420,6 +356,7 @@ impl List<'_> {
         if known.is_some_and(|known| known.has_body) {
             let why = format!("{address} again; its first lines are used");
             self.facts.notes.unused(line, &why);
+            (self.current, self.again) = (Some(address), Some(Box::default()));
             return;
         }
         self.current = Some(address);
@@ -520,14 +457,19 @@ impl List<'_> {
         let Some(register) = self.register.take() else { return };
         let (name, words, line) = (register.name, register.words.as_str(), register.line());
         let Some(address) = self.current else { return };
-        let Some(function) = self.facts.functions.get_mut(&address) else { return };
+        let is_again = self.again.is_some();
+        let Some(function) = self.function() else { return };
         if name == "Bus" {
             let bus = |word: &str| {
                 let digits = words.split_once(word)?.1.get(..2)?;
                 u8::from_str_radix(digits, 16).ok()
             };
             match bus("secondary=").zip(bus("subordinate=")) {
-                Some(buses) => learn(&mut function.buses, buses, line),
+                Some(buses) => {
+                    learn(&mut function.buses, buses, line);
+                    // `grep Lnk` leaves the first line out: bridges alone have this line.
+                    learn(&mut function.class, PCI_BRIDGE, line);
+                }
                 None => self.facts.notes.unused(line, &quoted(words, "no bus numbers")),
             }
             return;
@@ -544,9 +486,9 @@ impl List<'_> {
             return;
         }
         let express = function.express.get_or_insert_with(|| words::without_capability(line));
-        self.seen.registers |= ["LnkCap", "LnkSta", "DevCap"].contains(&name);
         let (speed, width) = words::register(express, &register);
-        if speed || width {
+        self.seen.registers |= ["LnkCap", "LnkSta", "DevCap"].contains(&name);
+        if (speed || width) && !is_again {
             self.facts.downgraded.push(Downgraded { address, line, speed, width });
         }
     }
@@ -575,18 +517,4 @@ fn head(rest: &str) -> First<'_> {
         subsystem: None,
         interface,
     }
-}
-
-/// Registers as pciutils before 3.0 named them.
-fn old_register(text: &str) -> Option<(&'static str, &str)> {
-    const OLD: [(&str, &str); 4] = [
-        ("Link: Supported ", "LnkCap"),
-        ("Link: ", "LnkSta"),
-        ("Device: Supported: ", "DevCap"),
-        ("Device: ", "DevCtl"),
-    ];
-    let (prefix, name) = OLD.iter().find(|(prefix, _)| text.starts_with(prefix))?;
-    let value = &text[prefix.len()..];
-    let has_value = value.contains("Width x") || value.contains("MaxPayload");
-    has_value.then_some((*name, value))
 }

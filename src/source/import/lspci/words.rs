@@ -118,7 +118,7 @@ pub(super) fn register(express: &mut ExpressWords, register: &Register) -> (bool
 /// `Speed 16GT/s (ok), Width x4`.
 fn link(text: &str) -> LinkWords {
     let speed = text.split_once("Speed ").and_then(|(_, rest)| rate(rest));
-    let width = text.split_once("Width x").and_then(|(_, rest)| number(rest));
+    let width = text.split_once("Width x").and_then(|(_, rest)| number(rest.trim_start()));
     LinkWords { speed, width: width.and_then(|width| u8::try_from(width).ok()) }
 }
 
