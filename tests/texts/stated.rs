@@ -182,7 +182,7 @@ fn emphasis_and_signs_within_a_value_are_no_part_of_it() {
         let text = format!("{FUNCTION}\t\tLnkSta:\t{status}\n");
         assert_eq!(link(&text, "0000:01:00.0"), (8.0.into(), 2.into()), "{status}");
     }
-    let marked: String = FUNCTION.lines().map(|line| format!("{line}\\\n")).collect();
+    let marked: String = FUNCTION.lines().flat_map(|line| [line, "\\\n"]).collect();
     let text = format!("{marked}\t\tLnkSta:\tSpeed 8GT/s, Width x2\\\n");
     assert_eq!(link(&text, "0000:01:00.0"), (8.0.into(), 2.into()));
 }
@@ -256,7 +256,7 @@ fn listings_of_nvme_without_commands_are_of_one_drive() {
 #[test]
 fn a_drawing_whose_lines_a_page_shows_twice_has_each_device_once() {
     let drawing = "-[0000:00]-+-00.0  Intel Corporation Device 9a04\n           +-1d.0-[01]----00.0  Sandisk Corp WD Blue SN550 NVMe SSD\n           \\-1f.0  Intel Corporation Device a0a3\n";
-    let doubled: String = drawing.lines().map(|line| format!("{line}\n{line}\n")).collect();
+    let doubled: String = drawing.lines().flat_map(|line| [line, "\n", line, "\n"]).collect();
     let tree = |text: &str| document(text, "tree")["root_complexes"].clone();
     assert_eq!(tree(&doubled), tree(drawing));
     assert_eq!(tree(&format!("{drawing}\n{drawing}")), tree(drawing));
