@@ -6,6 +6,7 @@ use ratatui::layout::{Position, Rect};
 
 use super::{LEAST, Places, Rows, Source, Why, history};
 use crate::{
+    counters::activity::Activity,
     report::why::{
         PANELS, Panel, Sentence,
         grid::{Grid, Mark},
@@ -14,10 +15,10 @@ use crate::{
     },
     screens::widgets::{
         cpus::Cpus,
-        paint::{Brush, Piece, fit, hanging, inner, label, paragraph, piece, simulated},
+        paint::{Brush, Piece, fit, hanging, inner, label, paragraph, piece, simulated, width},
         scroll::{self, out_of_sight},
     },
-    ui::{Shared, load::LoadSource, test::Test, theme::Meaning},
+    ui::{Shared, test::Test, theme::Meaning},
     units::UnitSystem,
 };
 
@@ -58,7 +59,7 @@ fn now(state: &Why, shared: &Shared, area: Rect, sentence: &Sentence, brush: &mu
     let places =
         Places::new(state, shared, area, sentence, |panel, width| contents.rows(panel, shared, width));
     let mut title = vec![piece("Why", Meaning::Heading)];
-    if shared.is_simulated() && shared.load.source == LoadSource::Nothing {
+    if state.is_after_test(shared) {
         title.push(piece("  as the last test ended", Meaning::Quiet));
     }
     if state.is_between_loads(shared) {
@@ -71,7 +72,15 @@ fn now(state: &Why, shared: &Shared, area: Rect, sentence: &Sentence, brush: &mu
         title.push(piece(shared.keys.fill("  {previous panel}{next panel}"), Meaning::Key));
         title.push(piece(format!(" {}", names.join(", ")), Meaning::Quiet));
     }
-    let inside = brush.panel(places.sentence, &title, simulated(shared.is_simulated()));
+    let note = simulated(shared.is_simulated());
+    // The names of panels give way to the note.
+    if !note.is_empty()
+        && width(&title) + width(note) + 6 > places.sentence.width
+        && !places.hidden.is_empty()
+    {
+        title.pop();
+    }
+    let inside = brush.panel(places.sentence, &title, note);
     brush.lines(inside, &paragraph(&sentence.text, Meaning::Figure, inside.width), 0);
     let focus = state.focus(sentence);
     for (panel, place) in &places.panels {
@@ -112,8 +121,7 @@ const LEAST_MOVED: f64 = 5_000.0;
 const LEAST_CPU: f64 = 0.005;
 
 /// A line about it, beside its name.
-fn note(panel: Panel, shared: &Shared) -> String {
-    let activity = &shared.activity;
+fn note(panel: Panel, activity: &Activity) -> String {
     match panel {
         // The legend, which the widget writes.
         Panel::Cpus => String::new(),
@@ -314,6 +322,7 @@ impl Contents {
         brush: &mut Brush<'_>,
     ) {
         let (top, sort) = (state.tops.get(&panel).copied().unwrap_or(0), state.sorts.get(&panel));
+        let activity = state.shown_of(shared).map_or(&shared.activity, |(_, activity)| activity);
         let mark = if is_focus { piece("› ", Meaning::Brand) } else { piece("", Meaning::Text) };
         let mut title = vec![mark, piece(name(panel), Meaning::Heading)];
         let area = inner(place, brush.boxed);
@@ -329,7 +338,7 @@ impl Contents {
                 let order = if *is_reversed { ", reversed" } else { "" };
                 title.push(piece(format!("  by {}{order}", column.name), Meaning::Brand));
             }
-            title.push(piece(format!("  {}", note(panel, shared)), Meaning::Quiet));
+            title.push(piece(format!("  {}", note(panel, activity)), Meaning::Quiet));
         }
         let area = brush.panel(place, &fitting_title(&title, place.width), &[]);
         let top_of_lines = if panel == Panel::Pressure { top } else { 0 };

@@ -11,6 +11,7 @@ use ratatui::layout::{Constraint, Layout, Rect};
 
 use super::{Run, widgets::paint::wrap};
 use crate::{
+    counters::{Rates, activity::Activity},
     model::Workload,
     report::why::{
         Inputs, PANELS, Panel, Sentence, TestNow,
@@ -22,7 +23,6 @@ use crate::{
         Key::{self, Char},
         Mode, ScreenId, Shared,
         command::{command, pair},
-        load::LoadSource,
         test::Test,
         theme::Meaning,
     },
@@ -102,6 +102,8 @@ pub struct Why {
     load: Option<Workload>,
     /// Means of the last looks.
     evidence: Evidence,
+    /// The last look at a test of a demo, whose counters at rest say nothing.
+    of_test: Option<(Rates, Activity)>,
     /// The sentence that they agree on.
     steady: steady::Steady,
 }
@@ -122,6 +124,11 @@ impl Why {
                 Some(last) => Source::Now(last.clone()),
                 None => Source::Nothing("Counting; first figures of this load after a whole second."),
             };
+        }
+        if matches!(shared.mode, Mode::Demo(_)) && shared.experiments.running().is_some() {
+            return Source::Nothing(
+                "A demo simulates the reads of an experiment alone, without CPUs, threads and interrupts. {what-if} shows its runs.",
+            );
         }
         match (self.found(shared, sentence), self.steady.last()) {
             (Source::Now(now), _) => Source::Now(self.steady.of(now, shared.tests.running().is_some())),
@@ -151,7 +158,7 @@ impl Why {
                     "A capture has no counters over time. `iodyno` alone shows this machine.",
                 );
             }
-            Mode::Demo(_) if is_at_rest && shared.load.source == LoadSource::Nothing => {
+            Mode::Demo(_) if is_at_rest => {
                 return Source::Nothing(
                     "A demo has no load of its own. {pull} runs the pull on its simulated drives; this screen then shows where the time goes.",
                 );
@@ -170,10 +177,20 @@ impl Why {
         Source::Now(of(&inputs))
     }
 
-    /// Rates and activity that sentence and panels show: means of the last looks at a live machine. A demo's figures are means already.
+    /// Rates and activity that sentence and panels show: means of the last looks at a live machine. A demo's figures are means already;
+    /// at rest they are those of its last test.
     fn shown_of<'a>(&'a self, shared: &'a Shared) -> Option<Shown<'a>> {
-        let means = self.evidence.means().filter(|_| shared.mode == Mode::Live);
-        means.or_else(|| Some((shared.rates.as_ref()?, &shared.activity)))
+        let kept = match shared.mode {
+            Mode::Live => self.evidence.means(),
+            _ => self.of_test.as_ref().filter(|_| self.is_after_test(shared)).map(|(rates, of)| (rates, of)),
+        };
+        kept.or_else(|| Some((shared.rates.as_ref()?, &shared.activity)))
+    }
+
+    /// Whether the figures are those of a demo's test that has ended.
+    fn is_after_test(&self, shared: &Shared) -> bool {
+        let is_at_rest = shared.tests.running().is_none();
+        matches!(shared.mode, Mode::Demo(_)) && is_at_rest && self.of_test.is_some()
     }
 
     /// The panel that keys scroll.
