@@ -28,8 +28,8 @@ pub struct Form {
     pub profiles: Vec<(String, Workload)>,
     /// The profile it was filled from.
     pub(crate) filled_from: Option<String>,
-    /// The size of files that are offered in that field.
-    pub offered: Option<Bytes>,
+    /// Files that are offered in place of drives that may not be read, and their size.
+    pub offered: Option<(Vec<PathBuf>, Bytes)>,
 }
 
 /// One field.
@@ -61,7 +61,7 @@ const EXACT: &str = "exact";
 pub static FIELDS: LazyLock<Vec<Field>> = LazyLock::new(|| {
     let file = Field {
         name: "filename",
-        help: "a file to read, or A:B; empty reads the marked drives",
+        help: "a file to read, several as FILE:FILE; empty reads the marked drives",
         choices: &[],
         empty: "drives",
         holds: Holds::File,
@@ -201,16 +201,23 @@ impl Form {
         self.edit = Some(TextField::new(self.field().show(self)));
     }
 
-    /// Puts the paths of files of this size into their field, open, to be taken or left.
+    /// Offers files of this size, to be taken or left.
     pub fn offer(&mut self, files: &[Target], size: Bytes) {
-        self.at = 0;
-        self.edit = Some(TextField::new(joined(files.iter().map(|file| file.path.as_path()))));
-        self.offered = Some(size);
+        (self.at, self.edit) = (0, None);
+        self.offered = Some((files.iter().map(|file| file.path.clone()).collect(), size));
+    }
+
+    /// Takes the files that are offered; whether there were any.
+    pub fn take_offer(&mut self) -> bool {
+        let Some((files, size)) = self.offered.take() else { return false };
+        self.files = files;
+        self.workload.size.get_or_insert(size);
+        true
     }
 
     /// Leaves the field as it was.
     pub fn cancel_edit(&mut self) {
-        (self.edit, self.offered) = (None, None);
+        self.edit = None;
     }
 
     /// Leaves the field and takes what was written.
@@ -222,9 +229,6 @@ impl Form {
         let text = input.value().trim().to_owned();
         let field = self.field();
         field.set(self, &text).map_err(|wrong| format!("{}: {wrong}", field.name))?;
-        if let Some(size) = self.offered.take() {
-            self.workload.size.get_or_insert(size);
-        }
         self.edit = None;
         Ok(())
     }

@@ -105,8 +105,11 @@ impl Screen for Dyno {
         Asks::new()
     }
 
-    /// Clears the span that is selected on a curve, else goes from an older test to the newest.
+    /// Leaves the files that are offered, clears the span that is selected on a curve, goes from an older test to the newest.
     fn back(&mut self, _shared: &Shared) -> Option<Asks> {
+        if self.form.offered.take().is_some() {
+            return Some(Asks::new());
+        }
         if self.selection.span.take().is_none() {
             if self.back == 0 {
                 return None;
@@ -116,7 +119,7 @@ impl Screen for Dyno {
         Some(Asks::new())
     }
 
-    /// Where drives may not be read, files on their file systems are offered in the form, to be taken or left.
+    /// Where drives may not be read, files on their file systems are offered, to be taken or left.
     fn take(&mut self, subject: &Subject, shared: &Shared) -> Asks {
         if let Subject::Files(files) = subject {
             self.form.files.clone_from(files);
@@ -169,6 +172,8 @@ impl Screen for Dyno {
         let is_paused = || shared.tests.running().is_some_and(Test::is_paused);
         match command {
             "pause" if is_paused() => Some("resume"),
+            "edit" if self.form.offered.is_some() => Some("start"),
+            "back" if self.form.offered.is_some() => Some("cancel"),
             "back" if self.selection.span.is_some() => Some("clear span"),
             "back" if self.back > 0 => Some("newest test"),
             _ => None,
@@ -210,20 +215,16 @@ impl Screen for Dyno {
         match key {
             Some(Key::Esc) => self.form.cancel_edit(),
             Some(Key::Enter | Key::Tab | Key::Down) => {
-                let is_offer = self.form.offered.is_some();
                 let before = self.form.clone();
                 if let Err(wrong) = self.form.accept_edit() {
                     return vec![warn(wrong)];
                 }
-                // Files that the program offers were looked for.
-                if let Some(why) = shared.unreadable(&self.form.files).filter(|_| !is_offer) {
+                if let Some(why) = shared.unreadable(&self.form.files) {
                     self.form = before;
                     return vec![warn(why)];
                 }
                 if key != Some(Key::Enter) {
                     self.form.step(1);
-                } else if is_offer {
-                    return self.run(shared);
                 }
             }
             key => {
@@ -239,8 +240,7 @@ impl Screen for Dyno {
         if self.form.edit.is_none() {
             return Vec::new();
         }
-        let enter = if self.form.offered.is_some() { "start" } else { "accept" };
-        hints(&[("Enter", enter), ("Tab", "accept, next"), ("Esc", "cancel")])
+        hints(&[("Enter", "accept"), ("Tab", "accept, next"), ("Esc", "cancel")])
     }
 }
 
@@ -258,6 +258,8 @@ impl Dyno {
     /// Shows the test that is `back` from the newest.
     fn show_run(&mut self, back: usize) {
         (self.back, self.result_top, self.targets_top) = (back, 0, 0);
+        // The question stands on the page of the test that was refused.
+        self.form.offered = None;
         self.selection = Selection::default();
     }
 
@@ -345,8 +347,11 @@ impl Dyno {
         vec![tell("This field has no choices: {edit} opens it for text")]
     }
 
-    /// Opens the field for text.
-    pub(super) fn edit(&mut self, _shared: &Shared) -> Asks {
+    /// Opens the field for text; takes the files that are offered and reads them.
+    pub(super) fn edit(&mut self, shared: &Shared) -> Asks {
+        if self.form.take_offer() {
+            return self.run(shared);
+        }
         self.form.begin_edit();
         Asks::new()
     }
