@@ -12,7 +12,7 @@ use crate::{
             scroll::scrolled,
         },
     },
-    tune::{Device, persist},
+    tune::{Device, persist, tuner::TuneError},
     ui::{
         Ask, Asks, Effect, Key, ScreenId, Shared,
         SharedChange::{AwaitSettings, LeaveWhenBack, Stage, Unstage, UnstageAll},
@@ -130,9 +130,9 @@ impl Screen for Tune {
         match command {
             "apply" => is_free && !settings.staged.is_empty(),
             "undo one" => is_free && self.can_take_back(shared),
-            "next value" | "edit value" | "mark row" if shared.machine.pasted.is_some() => false,
+            "next value" | "edit value" if self.refused(shared).is_some() => false,
+            "mark row" if shared.machine.pasted.is_some() => false,
             "next value" => self.changes_by(1, shared) || self.changes_by(-1, shared),
-            "edit value" => self.text(shared).is_some(),
             "mark row" => matches!(self.device(settings), Some(Device::Drive(_))),
             "undo all" => is_free && shared.standing() > 0,
             "export" => !settings.change_log.entries.is_empty() || settings.change_log.unread > 0,
@@ -274,10 +274,24 @@ impl Tune {
         run(self, shared)
     }
 
+    /// Why the cell takes no value, whatever it is: a text is shown alone, a device lacks the setting, or it takes more than a write.
+    fn refused(&self, shared: &Shared) -> Option<Ask> {
+        if shared.machine.pasted.is_some() {
+            return Some(tell(draw::why_nothing(shared)));
+        }
+        let Some((setting, text)) = self.setting(&shared.settings).zip(self.text(shared)) else {
+            return Some(tell("This device has no such setting"));
+        };
+        match staged(&shared.machine, setting, &self.targets(shared), &text) {
+            Ok(_) | Err(TuneError::BadValue { .. }) => None,
+            Err(why) => Some(warn(why.to_string())),
+        }
+    }
+
     /// Goes to the next or previous choice of the cell.
     pub(super) fn choose(&mut self, step: isize, shared: &Shared) -> Asks {
-        if shared.machine.pasted.is_some() {
-            return vec![tell(draw::why_nothing(shared))];
+        if let Some(why) = self.refused(shared) {
+            return vec![why];
         }
         match self.choice(shared, step) {
             Some(value) if self.text(shared).is_some_and(|now| now == value) => {
@@ -288,7 +302,6 @@ impl Tune {
                 ))]
             }
             Some(value) => self.staging(&value, shared).unwrap_or_else(|why| vec![warn(why)]),
-            None if self.text(shared).is_none() => vec![tell("This device has no such setting")],
             None => vec![tell("No usual values here: {edit value} opens the cell for text")],
         }
     }
@@ -323,13 +336,10 @@ impl Tune {
 
     /// Opens the cell for text.
     pub(super) fn open(&mut self, shared: &Shared) -> Asks {
-        if shared.machine.pasted.is_some() {
-            return vec![tell(draw::why_nothing(shared))];
+        if let Some(why) = self.refused(shared) {
+            return vec![why];
         }
-        match self.text(shared) {
-            Some(text) => self.edit = Some(TextField::new(text)),
-            None => return vec![tell("This device has no such setting")],
-        }
+        self.edit = self.text(shared).map(TextField::new);
         Asks::new()
     }
 
