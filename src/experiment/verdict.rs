@@ -92,7 +92,7 @@ pub(crate) fn against(account: &Account, arm: usize) -> String {
     }
 }
 
-/// The base of all comparisons, in a few words.
+/// The base of all comparisons, in a few words; where each has its own, the kind of it: sentences name it.
 pub(crate) fn base(account: &Account) -> &str {
     let arms = &account.plan.arms;
     let baseline = account.plan.baseline();
@@ -100,7 +100,8 @@ pub(crate) fn base(account: &Account) -> &str {
     if arms.iter().all(|arm| arm.against.iter().all(is_base)) {
         return arms.get(baseline).map_or("", |arm| arm.label.as_str());
     }
-    "its parts"
+    let is_sum = arms.iter().any(|arm| arm.against.len() > 1);
+    if is_sum { "its drives, summed" } else { "its baseline above" }
 }
 
 /// The conclusion from an effect.

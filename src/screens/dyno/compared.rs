@@ -7,7 +7,7 @@ use crate::{
     screens::{
         Over,
         widgets::{
-            paint::{cells, fit, paragraph, piece},
+            paint::{cells, fit, hanging, paragraph, piece, wrap},
             words::{nanoseconds, rate},
         },
     },
@@ -79,7 +79,8 @@ fn verdict([before, after]: [&RunSummary; 2]) -> (String, Meaning) {
 }
 
 fn targets(run: &RunSummary) -> String {
-    let names: Vec<&str> = run.targets.iter().map(|target| target.name.as_str()).collect();
+    let names: Vec<&str> =
+        run.targets.iter().map(|target| target.name.as_str().trim_start_matches("/dev/")).collect();
     names.join(" ")
 }
 
@@ -87,7 +88,10 @@ fn targets(run: &RunSummary) -> String {
 pub(super) fn over(shared: &Shared, pair: &Pair<'_>, width: u16) -> Over {
     let units = shared.units;
     let Pair { runs: pair, chosen } = *pair;
-    let room = usize::from(width.saturating_sub(CHANGE)).saturating_sub(LABEL) / 2;
+    let (verdict, meaning) = verdict(pair);
+    let is_comparable = meaning != Meaning::Warning;
+    let change = if is_comparable { CHANGE } else { 0 };
+    let room = usize::from(width.saturating_sub(change)).saturating_sub(LABEL) / 2;
     let line = |label: &str, texts: [String; 2], change: String, meaning| {
         let [before, after] = texts.map(|text| {
             let text = fit(&text, u16::try_from(room.saturating_sub(1)).unwrap_or(u16::MAX));
@@ -103,13 +107,28 @@ pub(super) fn over(shared: &Shared, pair: &Pair<'_>, width: u16) -> Over {
     };
     let figure = |label: &str, of: Figure, word: &dyn Fn(f64) -> String| {
         let [before, after] = pair.map(of);
-        let change = before.zip(after).filter(|(before, _)| *before > 0.0);
+        // Of tests that are not comparable a difference says nothing.
+        let change = before.zip(after).filter(|(before, _)| is_comparable && *before > 0.0);
         let change = change.map(|(before, after)| format!("{:+.1} %", (after / before - 1.0) * 100.0));
         let texts = [before, after].map(|value| value.map_or_else(|| "-".to_owned(), word));
         line(label, texts, change.unwrap_or_default(), Meaning::Text)
     };
-    let words = |label: &str, texts: [String; 2]| line(label, texts, String::new(), Meaning::Text);
-    let (verdict, meaning) = verdict(pair);
+    // Words have no difference beside them: the right ones take its room, and what is longer goes on below.
+    let words = |label: &str, texts: [String; 2]| {
+        let right = usize::from(width).saturating_sub(LABEL + room);
+        let rooms = [room.saturating_sub(2), right].map(|room| u16::try_from(room).unwrap_or(u16::MAX));
+        let [before, after] = [0, 1].map(|side| wrap(&texts[side], rooms[side]));
+        let text = |lines: &[String], at: usize| lines.get(at).cloned().unwrap_or_default();
+        let row = |at: usize| {
+            let label = if at == 0 { label } else { "" };
+            vec![
+                piece(format!("{label:<LABEL$}"), Meaning::Quiet),
+                piece(format!("{:<room$}", text(&before, at)), Meaning::Text),
+                piece(text(&after, at), Meaning::Text),
+            ]
+        };
+        (0..before.len().max(after.len())).map(row).collect::<Vec<_>>()
+    };
     let mut lines = paragraph(&verdict, meaning, width);
     for (which, run) in ["before", "after"].iter().zip(pair) {
         let doubts = doubts(run);
@@ -118,17 +137,24 @@ pub(super) fn over(shared: &Shared, pair: &Pair<'_>, width: u16) -> Over {
             lines.extend(paragraph(&text, Meaning::Warning, width));
         }
     }
+    lines.push(line("", ["before".to_owned(), "after".to_owned()], String::new(), Meaning::Heading));
+    lines.extend(words("workload", pair.map(|run| run.workload.title())));
     lines.extend(vec![
-        line("", ["before".to_owned(), "after".to_owned()], String::new(), Meaning::Heading),
-        words("workload", pair.map(|run| run.workload.title())),
-        words("reads", pair.map(targets)),
         figure("rate", |run| Some(run.bytes_per_second()), &|value| rate(units, value)),
         figure("IOPS", |run| Some(run.iops()), &count),
         figure("median", |run| highest(run, 50.0), &nanoseconds),
         figure("p99", |run| highest(run, 99.0), &nanoseconds),
         figure("CPU/read", cpu, &nanoseconds),
-        Vec::new(),
     ]);
+    // Many names take many lines: below the figures, and once where they are the same.
+    let [before, after] = pair.map(targets);
+    if before == after {
+        let label = piece(format!("{:<LABEL$}", "reads"), Meaning::Quiet);
+        lines.extend(hanging(label, &format!("both {before}"), Meaning::Text, width));
+    } else {
+        lines.extend(words("reads", [before, after]));
+    }
+    lines.push(Vec::new());
     lines.extend(paragraph(&shared.keys.fill(chosen), Meaning::Quiet, width));
     let latency = "Latencies are those of the slowest drive. One test each proves little: an experiment ({what-if}) repeats both.";
     lines.extend(paragraph(&shared.keys.fill(latency), Meaning::Quiet, width));

@@ -16,12 +16,15 @@ use crate::{
     ui::theme::Meaning,
 };
 
+/// The least cells of a label with the blanks behind it.
 const LABEL: u16 = 18;
 
 /// The axis: logarithms of ratios from the left edge to the right one.
 struct Axis {
     x: u16,
     width: u16,
+    /// Cells of the labels before it.
+    label: u16,
     low: f64,
     high: f64,
 }
@@ -35,8 +38,10 @@ impl Axis {
             low = low.min(end * 1.1);
             high = high.max(end * 1.1);
         }
-        let x = area.x + LABEL;
-        Self { x, width: area.width.saturating_sub(LABEL + 10), low, high }
+        // Labels are whole as long as the axis keeps half of the room.
+        let longest = account.compared().map(|arm| cells(&account.plan.arms[arm].label) + 2).max();
+        let label = longest.unwrap_or(0).min(area.width / 2).max(LABEL);
+        Self { x: area.x + label, width: area.width.saturating_sub(label + 10), label, low, high }
     }
 
     /// The column of a ratio.
@@ -66,12 +71,12 @@ pub(super) fn draw(account: &Account, panel: Rect, brush: &mut Brush<'_>) {
     }
     let foot = inner.bottom() - 2;
     scale(brush, account, &axis, foot);
-    shrinking(brush, account, Rect { y: inner.bottom() - 1, height: 1, ..inner });
+    shrinking(brush, account, axis.label, Rect { y: inner.bottom() - 1, height: 1, ..inner });
 }
 
 fn row(brush: &mut Brush<'_>, account: &Account, axis: &Axis, arm: usize, area: Rect) {
-    let label = fit(&account.plan.arms[arm].label, LABEL - 2);
-    brush.text(area.x, area.y, LABEL, &label, Meaning::Curve(arm));
+    let label = fit(&account.plan.arms[arm].label, axis.label - 2);
+    brush.text(area.x, area.y, axis.label, &label, Meaning::Curve(arm));
     let margin = account.plan.terms.margin;
     let lines = brush.theme.style(Meaning::Lines);
     let (left, right) = (axis.column(1.0 / (1.0 + margin)), axis.column(1.0 + margin));
@@ -106,7 +111,7 @@ fn scale(brush: &mut Brush<'_>, account: &Account, axis: &Axis, y: u16) {
     }
     let one = axis.column(1.0);
     brush.cell(one, y, '┴', line);
-    let at_one = format!(" 0 % = {} ", fit(base(account), 20));
+    let at_one = format!(" 0 % = {} ", fit(base(account), axis.width.saturating_sub(10)));
     let wide = cells(&at_one);
     let x = (one + 1).min((axis.x + axis.width).saturating_sub(wide));
     brush.text(x, y, wide, &at_one, Meaning::Quiet);
@@ -141,9 +146,9 @@ fn threshold(account: &Account) -> [String; 2] {
 }
 
 /// How the widest interval shrank, round by round, and how narrow it must be.
-fn shrinking(brush: &mut Brush<'_>, account: &Account, area: Rect) {
-    let mut line = vec![piece(format!("{:<wide$}", "widest", wide = usize::from(LABEL)), Meaning::Quiet)];
-    let room = usize::from(area.width / 9).saturating_sub(4).clamp(1, 12);
+fn shrinking(brush: &mut Brush<'_>, account: &Account, label: u16, area: Rect) {
+    let mut line = vec![piece(format!("{:<wide$}", "widest", wide = usize::from(label)), Meaning::Quiet)];
+    let room = usize::from((area.width + LABEL - label) / 9).saturating_sub(4).clamp(1, 12);
     let count = account.widths.len();
     if account.widths.is_empty() {
         line.push(piece("an interval needs four rounds", Meaning::Quiet));

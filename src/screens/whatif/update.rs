@@ -115,8 +115,11 @@ impl Screen for WhatIf {
         Asks::new()
     }
 
-    /// Leaves the verdict for the list. An experiment in progress goes on.
+    /// Leaves the runs for the verdict, and that for the list. An experiment in progress goes on.
     fn back(&mut self, shared: &Shared) -> Option<Asks> {
+        if self.shows_runs && shared.experiments.on_screen().is_some() {
+            return Some(self.show_runs());
+        }
         if shared.experiments.running().is_some() {
             return None;
         }
@@ -422,7 +425,11 @@ pub(super) fn longer(shared: &Shared) -> Asks {
         )];
     }
     let rounds = account.rounds_to_go().unwrap_or(8).clamp(4, 200);
-    vec![Ask::Effect(Effect::MeasureLonger(account.plan.round_time() * rounds))]
+    let (planned, run) = (account.plan.round_time(), account.samples.len() / account.arms.len().max(1));
+    // Rounds take longer than planned: half a one more, so that the look comes before the end of the time.
+    let took = shown.elapsed.checked_div(u32::try_from(run).unwrap_or(u32::MAX)).unwrap_or_default();
+    let each = took.clamp(planned, planned * 2);
+    vec![Ask::Effect(Effect::MeasureLonger(each * rounds + planned / 2))]
 }
 
 /// Puts the verdict into the sheet, or leaves it out again.

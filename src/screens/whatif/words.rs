@@ -79,7 +79,7 @@ fn lines(shared: &Shared, shown: &Progress, width: u16) -> Vec<Vec<Piece>> {
     lines
 }
 
-/// `Round 3: none runs. 12 s of about 10 min at most; verdicts after round 8.`
+/// `Round 3: none runs. 12 s of about 10 min at most; verdicts after round 8, or when the time is up.`
 fn going_on(shared: &Shared, shown: &Progress) -> String {
     let account = &shown.account;
     let label = |arm: usize| account.plan.arms[arm].label.as_str();
@@ -96,7 +96,7 @@ fn going_on(shared: &Shared, shown: &Progress) -> String {
     };
     let look = account.next_look().map_or_else(
         || "verdicts when the time is up".to_owned(),
-        |look| format!("verdicts after round {look}"),
+        |look| format!("verdicts after round {look}, or when the time is up"),
     );
     format!(
         "{round}: {what}. {} s of at most {}; {look}. Every setting is restored at the end, also after {{stop}}.",
