@@ -27,7 +27,7 @@ pub(super) fn lines(app: &App, width: u16) -> Vec<Vec<Piece>> {
     let Some(notice) = &app.notice else { return Vec::new() };
     let lead = if notice.problem { "! " } else { "" };
     let room = width.saturating_sub(2 + cells(lead));
-    let mut texts = wrap(&notice.text, room);
+    let mut texts = wrap(&app.shared.theme.glyphs.arrows(&notice.text), room);
     if texts.len() > MOST {
         let rest = texts.split_off(MOST - 1).join(" ");
         texts.push(fit(&rest, room));

@@ -31,6 +31,22 @@ const OPEN: [&str; 3] = [
     "Enter without a path, or {close}, goes back to the machine that the program began with.",
 ];
 
+/// Marks of every screen, for the help.
+const MARKS: &[(&str, Meaning, &str)] = &[
+    ("›", Meaning::Brand, "the cursor of a list, or the panel that keys move"),
+    ("…", Meaning::Text, "text that is cut: a wider terminal shows all of it, and on Machine {details}"),
+    (
+        "↑ 3  ↓ 5",
+        Meaning::Quiet,
+        "lines out of sight above and below; a key before the number scrolls to them",
+    ),
+    (
+        "●",
+        Meaning::Warning,
+        "beside a tab: a test or an experiment runs; (1) beside Findings counts the high ones",
+    ),
+];
+
 /// What the mouse does, for the help.
 const MOUSE: &[(&str, &str)] = &[
     ("click", "Show a tab, select a row, sort by a heading, run what the footer names"),
@@ -203,7 +219,7 @@ fn scrolled(brush: &mut Brush<'_>, area: Rect, title: &str, lines: &[Vec<Piece>]
     let needed = u16::try_from(lines.len()).unwrap_or(u16::MAX).saturating_add(2);
     let area = Rect { height: area.height.min(needed), ..area };
     let inner = open(brush, area, title);
-    let words = scroll::words(scroll::ROWS, brush.lines(inner, lines, top));
+    let words = brush.theme.glyphs.arrows(&scroll::words(scroll::ROWS, brush.lines(inner, lines, top)));
     let gap = if words.is_empty() || keys.is_empty() { "" } else { "   " };
     if !words.is_empty() || !keys.is_empty() {
         let hint = format!(" {words}{gap}{keys} ");
@@ -271,9 +287,10 @@ fn help_lines(app: &App, width: u16) -> Vec<Vec<Piece>> {
         }
     }
     lines.push(Vec::new());
-    lines.extend(about.marks.iter().flat_map(|(mark, meaning, text)| {
+    lines.extend(about.marks.iter().chain(MARKS).flat_map(|(mark, meaning, text)| {
         let mark = mark.replace('▆', &app.shared.theme.bar(*meaning).to_string());
-        explained(&app.shared.keys.fill(&mark), *meaning, &app.shared.keys.fill(text))
+        let mark = app.shared.theme.glyphs.arrows(&app.shared.keys.fill(&mark));
+        explained(&mark, *meaning, &app.shared.keys.fill(text))
     }));
     lines.push(Vec::new());
     lines.extend(keys(Some(about.id)));

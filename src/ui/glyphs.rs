@@ -78,22 +78,22 @@ pub const GLYPHS: &[Glyph] = &[
     glyph('▇', '█', '#', "height 7 of 8"),
     glyph('▌', '│', '|', "left half"),
     glyph('▏', '│', '_', "cursor of a text field"),
-    glyph('▲', '↑', '!', "finding, full place"),
-    glyph('▼', '↓', 'V', "link downtrained, worse"),
+    glyph('▲', '^', '^', "finding, full place"),
+    glyph('▼', 'V', 'V', "link downtrained, worse"),
     glyph('▽', '≤', 'n', "link limited by its slot"),
     glyph('●', '•', '*', "marked, in progress"),
     glyph('○', 'o', 'o', "partly marked, ignored"),
     glyph('▾', '-', '-', "unfolded row"),
-    glyph('▸', '→', '+', "folded row, moved card"),
-    glyph('◂', '←', '<', "card that gives way"),
+    glyph('▸', '+', '+', "folded row, moved card"),
+    glyph('◂', '<', '<', "card that gives way"),
     glyph('›', '»', '>', "cursor of a list"),
     glyph('‹', '«', '<', "more columns on the left"),
-    glyph('✓', '+', 'Y', "done, better"),
+    glyph('✓', 'Y', 'Y', "done, better"),
     glyph('≈', '≈', '=', "adjusted by the kernel"),
     glyph('↩', '¬', 'u', "undone"),
     glyph('±', '±', '~', "half width of an interval"),
     glyph('°', '°', ' ', "degrees; ASCII has none, nor its blank"),
-    glyph('…', '~', '$', "text that is cut"),
+    glyph('…', '$', '$', "text that is cut"),
     glyph('→', '→', '>', "from one value to another"),
     glyph('←', '←', '<', "arrow key"),
     glyph('↑', '↑', '^', "arrow key, more above"),
@@ -175,6 +175,14 @@ impl GlyphSet {
             out = text.split(" → ").map(|part| self.text(part)).collect::<Vec<_>>().join(" -> ");
         }
         out
+    }
+
+    /// Arrows up and down of marks and sentences as words where there are none: `^` is a finding.
+    pub fn arrows(self, text: &str) -> String {
+        match self {
+            Self::Ascii => text.replace('↑', "Up").replace('↓', "Dn"),
+            Self::Braille | Self::Blocks => text.to_owned(),
+        }
     }
 
     /// Keys as a set without arrows names them: `↑↓` is `Up Dn`, since `^v` reads as Ctrl-V and `<` and `>` are keys themselves.
@@ -386,7 +394,7 @@ mod tests {
     }
 
     #[test]
-    fn in_ascii_a_sign_of_a_screen_has_one_meaning() {
+    fn a_sign_of_a_screen_has_one_meaning() {
         // A screen with one of a pair has not the other: the cursor of a list and columns are on no slot, a moved card on slots alone.
         const APART: [&str; 2] = ["‹◂", "›→"];
         // Frames, curves and shades are pictures; arrows of keys are words (`keys`), those of lists stand before a count.
@@ -416,11 +424,15 @@ mod tests {
                 let is_apart =
                     APART.iter().any(|pair| pair.contains(one.braille) && pair.contains(other.braille));
                 assert!(one.ascii != other.ascii || is_apart, "{one:?} {other:?}");
+                assert!(one.blocks != other.blocks || is_apart, "{one:?} {other:?}");
             }
+            // Signs that are ASCII in every set: a warning, a setting that is not the default, marks of links.
+            assert!(!['!', '~', '*'].contains(&one.blocks) && one.ascii != '!', "{one:?}");
+            assert!(!"←→↑↓".contains(one.blocks) || "←→↑↓".contains(one.braille), "{one:?}");
         }
-        for (mark, arrow) in [('▲', '↑'), ('▼', '↓')] {
-            assert_ne!(GlyphSet::Ascii.translate(mark), GlyphSet::Ascii.translate(arrow));
-        }
+        // In ASCII marks of lists and keys have words for arrows.
+        assert_eq!(GlyphSet::Ascii.arrows("↑ 3  ↓ 5 more"), "Up 3  Dn 5 more");
+        assert_eq!(GlyphSet::Blocks.arrows("↑ 3"), "↑ 3");
     }
 
     #[test]

@@ -78,6 +78,45 @@ fn no_screen_leaves_its_set_and_no_theme_changes_the_text() {
     });
 }
 
+/// Marks that stand alone before a name or beside a value; frames, bars and curves explain themselves by their titles.
+const MARKS: &str = "▲▼▽●○▾▸◂✓≈↩…‹›!";
+
+/// Whether a character stands in a cell of its own.
+fn is_drawn(rows: &[Vec<char>], mark: char) -> bool {
+    let blank = |row: &[char], at: usize| row.get(at).is_none_or(|c| " │".contains(*c));
+    rows.iter().any(|row| {
+        (0..row.len())
+            .any(|at| row[at] == mark && (mark != '!' || at > 0 && blank(row, at - 1) && blank(row, at + 1)))
+    })
+}
+
+#[test]
+fn help_explains_every_mark_that_its_screen_draws() {
+    let mut missing = std::collections::BTreeSet::new();
+    over_all_screens(|headless, what| {
+        let mut app = headless.app.clone();
+        app.notice = None;
+        let rows = |app: &iodyno::app::App| -> Vec<Vec<char>> {
+            let picture = iodyno::ui::picture::text(&iodyno::app::draw::picture(app, Theme::PLAIN));
+            picture.lines().map(|line| line.chars().collect()).collect()
+        };
+        let drawn = rows(&app);
+        let mut help = String::new();
+        for key in keymap::parse("?<PageDown><PageDown>").expect("keys are well written") {
+            let _ = iodyno::app::update(&mut app, iodyno::app::Message::Key(key));
+            help.extend(rows(&app).into_iter().flatten());
+        }
+        // What lies over a screen has words of its own.
+        if !help.contains("keys and marks") {
+            return;
+        }
+        for mark in MARKS.chars().filter(|mark| is_drawn(&drawn, *mark) && !help.contains(*mark)) {
+            missing.insert(format!("{} of {}", mark, what.split(' ').nth(1).unwrap_or_default()));
+        }
+    });
+    assert!(missing.is_empty(), "{missing:?}");
+}
+
 #[test]
 fn every_glyph_of_the_sources_is_in_the_table() {
     let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("src")];

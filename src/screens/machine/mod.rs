@@ -54,6 +54,7 @@ pub(super) const ABOUT: About = About {
         ("▼", Meaning::Warning, "a drive's link is downtrained: below what both ends can do"),
         ("▽", Meaning::Quiet, "the slot is slower than the drive"),
         ("●", Meaning::Marked, "marked for the test; ○ some of the drives below are"),
+        ("▾ ▸", Meaning::Lines, "unfolded and folded row"),
         ("▆▆▆▆", Meaning::Load, "reads against the limit; every PCIe link carries as much in each direction"),
         ("▆▆▆▆", Meaning::Writes, "writes against the limit"),
         ("▆▆▆▆", Meaning::Good, "a drive that fills its own link: the best possible"),
@@ -85,7 +86,7 @@ pub(super) const COMMANDS: &[Command<Run<Tree>>] = &[
     command(369, &[], "", "hottest", "Sort drives of all root complexes by temperature, the hottest first", Tree::by_temperature),
     command(370, &[Char('z')], "all devices", "every device", "Show every device, or fold those unrelated to drives", |tree, _| { tree.everything = !tree.everything; Asks::new() }),
     command(380, &[Char('p')], "paths", "paths", "Show the path each value was read from", |tree, _| { tree.paths = !tree.paths; Asks::new() }),
-    command(450, &[Char('w')], "what if", "what if", "Show this row's card in another slot, as a hypothetical move", Tree::move_this),
+    command(450, &[Char('w')], "slots", "what if", "Show this row's card in another slot, as a hypothetical move", Tree::move_this),
 ];
 
 /// The tree on the screen.

@@ -39,6 +39,11 @@ pub(super) const ABOUT: About = About {
     mark: 0,
     marks: &[
         ("[x] [ ]", Meaning::Key, "in the sheet, left out; each run has its own box"),
+        (
+            "▲ ! ▼ ▽",
+            Meaning::Warning,
+            "in the tree: high finding, warning; link downtrained, limited by its slot",
+        ),
         ("names", Meaning::Text, "left out with serials, mount paths and network addresses unless checked"),
         ("{page up} {page down}", Meaning::Key, "scroll the preview; it is copied as shown"),
     ],

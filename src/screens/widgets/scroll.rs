@@ -48,8 +48,8 @@ pub fn words((up, down): Ways<'_>, (above, below): (usize, usize)) -> String {
 /// Writes on a panel how many lines are above and below: on the lower edge of a box, else in the rule of its title, without words where
 /// these have no room, else over the end of the title: never over a row. A word that the mark would cut goes whole.
 pub fn mark(brush: &mut Brush<'_>, panel: Rect, ways: Ways<'_>, hidden: (usize, usize)) {
-    let text = words(ways, hidden);
-    let text = brush.fill(&text);
+    let glyphs = brush.theme.glyphs;
+    let text = glyphs.arrows(&brush.fill(&words(ways, hidden)));
     if text.is_empty() || panel.height < 2 {
         return;
     }
@@ -59,7 +59,7 @@ pub fn mark(brush: &mut Brush<'_>, panel: Rect, ways: Ways<'_>, hidden: (usize, 
         brush.write_right(right, bottom, &[piece(text, Meaning::Quiet)]);
         return;
     }
-    let short = format!(" {} ", words(ROWS, hidden).trim_end_matches(" more"));
+    let short = format!(" {} ", glyphs.arrows(words(ROWS, hidden).trim_end_matches(" more")));
     for text in [&text, &short] {
         if let Some(right) = free_rule(brush, panel, cells(text) + 2) {
             brush.write_right(right - 1, panel.y, &[piece(text, Meaning::Quiet)]);
