@@ -10,22 +10,27 @@ use crate::{
 /// Terms in alphabetical order with what they mean.
 pub const TERMS: &[(&str, &str)] = &[
     ("aqu-sz", "Mean number of requests in flight (iostat)."),
+    ("arm", "One of the settings or workloads that an experiment compares; every round runs each arm once."),
     ("ASPM", "Active State Power Management: a PCIe link sleeps when idle, and wakes up with a delay."),
     (
         "await",
         "Mean time of a request from submission to completion, in ms (iostat): r_await for reads, w_await for writes.",
     ),
+    ("baseline", "The arm that the others of an experiment are compared with."),
     ("downtrained", "A link that runs at a lower speed or width than both its ends can do."),
     (
         "expected",
         "What a test should read by the capacity model, with all limits of this machine in its way.",
     ),
+    ("free, buff, cach", "Memory (dstat): free, buffers of block devices, page cache; used is the rest."),
     (
         "GB/s",
         "Powers of ten: 1 GB/s = 1 000 000 000 bytes per second; GiB/s are powers of two. {units} switches.",
     ),
     ("Gen3, Gen4, Gen5", "Generations of PCI Express: 8, 16 and 32 GT/s per lane."),
     ("GT/s", "Gigatransfers per second of one PCIe lane: raw bits, before encoding and packet headers."),
+    ("hipri", "fio's option: 1 polls for completions instead of waiting for interrupts; needs poll queues."),
+    ("int, csw", "Interrupts and context switches per second (dstat)."),
     (
         "IOMMU modes",
         "strict: an address is invalid at once after its I/O; lazy: later, many together (iommu.strict=0), which costs less; pt: drives \
@@ -64,6 +69,7 @@ pub const TERMS: &[(&str, &str)] = &[
         "The guided test: each drive alone, all together, small reads, latency; it ends in one headline.",
     ),
     ("queue depth", "I/Os in flight at the same time; iodepth counts them per job and drive."),
+    ("read, writ", "Bytes, or I/Os, per second of all drives (dstat)."),
     ("readahead", "KiB that the kernel reads ahead of sequential buffered reads."),
     ("Regalis 2023", "Regalis Technologies log: an X570 workstation with four FireCuda 530, 2023."),
     (
@@ -71,8 +77,16 @@ pub const TERMS: &[(&str, &str)] = &[
         "Host bridge of a group of PCIe ports in the CPU; its devices share its path to memory.",
     ),
     ("root port", "Port of a root complex: a slot, an M.2 socket, or a chipset is behind it."),
+    ("run, blk, new", "Processes (dstat): running, waiting for I/O, started per second."),
     ("scheduler", "Orders requests before they reach the drive: none, mq-deadline, kyber or bfq."),
     ("softirq", "Kernel work deferred from interrupts, such as completions of another CPU's requests."),
+    ("stl", "Steal (dstat): time in which the hypervisor ran other guests on a CPU of this one."),
+    ("usr, sys, idl", "CPU time (dstat): programs, kernel, idle; wai is idle while a task waits for I/O."),
+    ("verdict", "Result of a comparison: better, worse, no difference or inconclusive, with its interval."),
+    (
+        "wbt",
+        "Writeback throttling: holds writes of the page cache back so that reads stay below wbt_lat_usec.",
+    ),
     ("x4, x16", "Lanes of a PCIe link."),
     ("%util", "Share of time with a request in flight. Drives with several queues take more at 100 %."),
 ];

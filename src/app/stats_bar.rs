@@ -211,6 +211,9 @@ fn table(app: &App, brush: &mut Brush<'_>, inner: Rect, shown: &[&Group]) {
     if app.stats_bar.rows.is_empty() {
         let shared = &app.shared;
         let text = match shared.mode {
+            Mode::Demo(_) if shared.experiments.running().is_some() && app.layout().reads.is_empty() => {
+                "Experiment: {what-if} shows its runs."
+            }
             Mode::Demo(_) if shared.experiments.running().is_some() => {
                 "Experiment: its reads are in the curve."
             }
@@ -355,6 +358,22 @@ fn suffixed(value: f64, base: f64, suffixes: [&str; 5]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_glossary_has_every_word_of_the_headings() {
+        let terms = crate::app::glossary::TERMS.iter();
+        let explained: String = terms
+            .filter(|(_, text)| text.contains("dstat"))
+            .map(|(term, text)| format!("{term} {text} "))
+            .collect();
+        for word in GROUPS.iter().flat_map(|group| group.heading.split_whitespace()) {
+            let is_there = explained.split(|c: char| !c.is_ascii_alphanumeric()).any(|one| one == word);
+            assert!(is_there, "{word}");
+        }
+        for term in ["arm", "baseline", "hipri", "verdict", "wbt"] {
+            assert!(crate::app::glossary::TERMS.iter().any(|(known, _)| *known == term), "{term}");
+        }
+    }
 
     #[test]
     fn numbers_fit_their_columns_as_dstat_writes_them() {
