@@ -115,7 +115,7 @@ pub(crate) fn tabs(app: &App, brush: &mut Brush<'_>) {
             piece(layout::tab_name(&app.shared.keys, app.layout().tabs, tab, app.screen), name),
             piece(mark, Meaning::Warning),
         ];
-        brush.write(area.x, area.y, area.width, &pieces);
+        brush.write(area.x, area.y, area.width + layout::mark_room(tab, app.layout().tabs), &pieces);
         if shown {
             let name = layout::tab_name(&app.shared.keys, app.layout().tabs, tab, app.screen);
             let gap = layout::name_gap(app.layout().tabs);

@@ -20,7 +20,7 @@ use ratatui::layout::{
     Layout as Split, Position, Rect,
 };
 
-use super::{App, WHY, commands, notice, overlay::Overlay, tabs};
+use super::{App, TUNE, WHY, commands, notice, overlay::Overlay, tabs};
 use crate::{
     screens::widgets::paint::cells,
     ui::{About, ScreenId, command::Row, glyphs::GlyphSet, key_names::KeyNames},
@@ -134,6 +134,11 @@ impl Layout {
 /// From this width on tabs have marks.
 const MARKS: u16 = 80;
 
+/// Cells behind a tab for its mark: where marks have no place, that of staged values, which nothing else shows, stands in the gap.
+pub(super) fn mark_room(tab: &About, area: Rect) -> u16 {
+    u16::from(area.width < MARKS && tab.id == TUNE)
+}
+
 /// Cells between a tab's name and its mark: none before a count in parentheses.
 pub(super) fn mark_gap(tab: &About, area: Rect) -> u16 {
     u16::from(area.width >= 100 && tab.mark == 1)
@@ -198,8 +203,21 @@ fn brief(tab: &About) -> &'static str {
 }
 
 /// Commands that end, make, take back or keep something: on narrow terminals their hints are the last to go.
-const KEPT: [&str; 11] =
-    ["quit", "stop", "back", "apply", "undo all", "undo one", "close", "export", "save", "copy", "open"];
+const KEPT: [&str; 13] = [
+    "quit",
+    "stop",
+    "back",
+    "apply",
+    "undo all",
+    "undo one",
+    "close",
+    "export",
+    "save",
+    "copy",
+    "open",
+    "older run",
+    "compare",
+];
 
 /// The hints' places in the footer, as many as fit, each with its command as it is offered now. The way out keeps its place at
 /// the end.

@@ -246,7 +246,11 @@ fn texts_that_go_on_are_marked_on_the_smallest_terminal() {
     assert!(first.contains(" PgDn: "), "{}", shown(&headless));
     press(&mut headless, "<PageDown>");
     let second = preview(&headless);
-    assert!(second.contains(" ↑ 8  ↓ "), "a page of nine lines, one of them again: {}", shown(&headless));
+    assert!(
+        second.contains(" PgUp: 8  PgDn: "),
+        "a page of nine lines, one of them again: {}",
+        shown(&headless)
+    );
     press(&mut headless, "4");
     assert!(shown(&headless).contains(" read."), "{}", shown(&headless));
 }

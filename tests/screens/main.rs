@@ -25,6 +25,7 @@ mod questions;
 mod rebind;
 mod slots;
 mod surprises;
+mod told;
 mod verdicts;
 mod whatif;
 mod widths;

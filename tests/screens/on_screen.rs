@@ -70,7 +70,7 @@ fn the_footer_of_findings_offers_what_opens_something() {
         for (at, finding) in findings.iter().enumerate() {
             press(&mut headless, &format!("2g{}", "j".repeat(at)));
             let footer = footer(&headless);
-            for (key, hint) in [("w", "w what if"), ("<Enter>", "Enter show in tree")] {
+            for (key, hint) in [("w", "  w "), ("<Enter>", "Enter show in tree")] {
                 press(&mut headless, &format!("2g{}{key}", "j".repeat(at)));
                 let opens = headless.app.screen != ScreenId("findings");
                 assert_eq!(footer.contains(hint), opens, "{demo} {:?} {hint}: {footer}", finding.id);

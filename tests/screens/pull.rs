@@ -286,10 +286,10 @@ fn the_footer_offers_what_does_something_now() {
     headless.wait(Duration::from_secs(2));
     let running = footer(&headless);
     assert!(running.contains("x stop") && running.contains("d curves"), "{running}");
-    assert!(["r pull", "Enter finding", "w what if", "s sheet"].iter().all(|hint| !running.contains(hint)));
+    assert!(["r pull", "Enter finding", "w slots", "s sheet"].iter().all(|hint| !running.contains(hint)));
     headless.wait(Duration::from_mins(1));
     let ended = footer(&headless);
-    assert!(["r pull", "Enter finding", "w what if", "s sheet"].iter().all(|hint| ended.contains(hint)));
+    assert!(["r pull", "Enter finding", "w slots", "s sheet"].iter().all(|hint| ended.contains(hint)));
     assert!(!ended.contains("x stop"), "{ended}");
     let mut healthy = open("threadripper-after", (120, 40));
     press(&mut healthy, "r");
@@ -479,7 +479,7 @@ fn a_remedy_is_offered_only_where_there_is_one() {
     let mut headless = open("laptop", (120, 40));
     press(&mut headless, "r");
     headless.wait(Duration::from_mins(1));
-    assert!(!footer(&headless).contains("w what if"), "{}", footer(&headless));
+    assert!(!footer(&headless).contains("  w "), "{}", footer(&headless));
     press(&mut headless, "w");
     assert_eq!(headless.app.screen, ScreenId("pull"));
     assert!(shown(&headless).contains("Enter shows the remedy"), "{}", shown(&headless));

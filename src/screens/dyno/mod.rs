@@ -55,7 +55,7 @@ pub(super) const COMMANDS: &[Command<Run<Dyno>>] = &[
     command(455, &[Char('p')], "pull", "pull page", "Show the pull: its progress, or its headline", |_, _| vec![Ask::Show(ScreenId("pull"), None)]),
     command(460, &[Char('c')], "curve", "curve", "Show another curve: throughput, IOPS, latency; a drag shows the figures of a span", Dyno::next_curve),
     command(465, &[Char('P')], "profile", "profile", "Next profile: those of the configuration file, then CrystalDiskMark's SEQ1M Q8T1 to RND4K Q1T1", |dyno, _| dyno.next_profile()),
-    pair("[ ]", command(510, &[Char('[')], "older run", "older run", "Show the previous run", |dyno, shared| dyno.step_history(1, shared))),
+    pair("[ ]", command(510, &[Char('[')], "runs", "older run", "Show the previous run", |dyno, shared| dyno.step_history(1, shared))),
     command(520, &[Char(']')], "", "newer run", "Show the next run", |dyno, shared| dyno.step_history(-1, shared)),
     command(525, &[Char('=')], "compare", "compare", "Compare the test shown with the one before; `iodyno compare A B` compares two sheets or captures", Dyno::compare),
 ];

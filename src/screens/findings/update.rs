@@ -9,7 +9,7 @@ use crate::{
     screens::{
         News, Screen, Step,
         widgets::{
-            findings::{MOVES, opens_what_if},
+            findings::{MOVES, leads_to, opens_what_if},
             paint::{Brush, inner},
             scroll::scrolled,
         },
@@ -55,7 +55,11 @@ impl Screen for Findings {
 
     /// The text about a finding is longer than its panel on most terminals: its reasons stand at its end.
     fn hint(&self, command: &str, shared: &Shared) -> Option<&'static str> {
-        (command == "page down" && !shared.findings.list.is_empty()).then_some("scroll")
+        match command {
+            "page down" if !shared.findings.list.is_empty() => Some("scroll"),
+            "prove" => self.finding(shared).map(|finding| leads_to(finding.id)),
+            _ => None,
+        }
     }
 
     fn hear(&mut self, news: News, shared: &Shared) {

@@ -28,7 +28,8 @@ pub(super) fn draw(state: &Tree, shared: &Shared, panel: Rect, brush: &mut Brush
     let inner = brush.panel(panel, &title, &note);
     let top = state.facts_top.min(end(state, shared, panel));
     if is_narrow(inner) {
-        two_columns(state.paths, brush, inner, &facts, top);
+        let hidden = two_columns(state.paths, brush, inner, &facts, top);
+        scroll::mark(brush, panel, ("↑ ", &shared.keys.fill("{details}: ")), (top, hidden));
         return;
     }
     let Form { columns, wide, .. } = form;
@@ -136,8 +137,8 @@ pub(super) fn over(state: &Tree, shared: &Shared, width: u16) -> Option<Over> {
     Some(Over { title: facts::heading(shared, row), lines, size: (96, 60), cursor: None })
 }
 
-/// The first facts side by side, a line each.
-fn two_columns(paths: bool, brush: &mut Brush<'_>, inner: Rect, facts: &[Fact], top: usize) {
+/// The first facts side by side, a line each; how many are cut or have no room.
+fn two_columns(paths: bool, brush: &mut Brush<'_>, inner: Rect, facts: &[Fact], top: usize) -> usize {
     let rows = usize::from(inner.height);
     let shown = || facts.iter().filter(|fact| !fact.label.is_empty()).skip(top).take(rows * 2);
     let text = |fact: &Fact| fact.path.clone().filter(|_| paths).unwrap_or_else(|| fact.value.clone().into());
@@ -145,6 +146,8 @@ fn two_columns(paths: bool, brush: &mut Brush<'_>, inner: Rect, facts: &[Fact], 
     let longest = shown().take(rows).map(|fact| cells(&text(fact))).max().unwrap_or_default();
     let wanted = longest.saturating_add(u16::try_from(LABEL).unwrap_or_default() + GAP);
     let first = wanted.clamp(inner.width / 2, inner.width * 6 / 10);
+    let named = facts.iter().filter(|fact| !fact.label.is_empty()).count();
+    let mut hidden = named.saturating_sub(top + rows * 2);
     for (index, fact) in shown().enumerate() {
         let (column, row) = (index / rows, index % rows);
         let (x, wide) =
@@ -154,8 +157,10 @@ fn two_columns(paths: bool, brush: &mut Brush<'_>, inner: Rect, facts: &[Fact], 
         let room = wide.saturating_sub(cells(&label.0));
         let is_path = paths && fact.path.as_ref().is_some_and(|path| !is_line(path));
         let value = if is_path { fit_end(&text(fact), room) } else { fit(&text(fact), room) };
+        hidden += usize::from(cells(&text(fact)) > room);
         brush.write(inner.x + x, y, wide, &[label, piece(value, fact.meaning)]);
     }
+    hidden
 }
 
 /// Whether a value stands in a line of an opened text, not in a file.

@@ -178,6 +178,11 @@ pub(super) fn draw(state: &Pull, shared: &Shared, area: Rect, brush: &mut Brush<
     let figures: Vec<String> = rows.iter().map(|row| row.figures(shared.units, is_small)).collect();
     let wide = widest(&mut figures.iter().map(|figure| cells(figure))).max(cells("rate"));
     let bar = if is_wide { (inner.width / 6).min(40) } else { (inner.width / 4).clamp(10, 60) };
+    // A bar gives way to the words behind it, which would be cut.
+    let note = widest(&mut rows.iter().filter_map(|row| row.note.as_deref()).map(cells));
+    let others = if is_wide { LINK + CELSIUS + 2 * RATE + 8 } else { 0 } + name + wide + 4 + note;
+    let least = if is_wide { cells(SHARE) } else { LEAST_BAR };
+    let bar = bar.min(inner.width.saturating_sub(others)).max(least.min(bar));
     let columns = Columns { name, bar, figures: wide, is_wide, is_small };
     if is_wide {
         columns.headings(brush, inner);
@@ -209,6 +214,9 @@ struct Columns {
 const LINK: u16 = 8;
 const CELSIUS: u16 = 6;
 const RATE: u16 = 9;
+/// The heading of bars, which they stay as wide as; without headings a bar gives room away down to these cells.
+const SHARE: &str = "of its potential";
+const LEAST_BAR: u16 = 6;
 
 impl Columns {
     fn headings(&self, brush: &mut Brush<'_>, line: Rect) {
@@ -217,7 +225,7 @@ impl Columns {
             ("drive", self.name),
             ("link", LINK),
             ("temp", CELSIUS),
-            ("of its potential", self.bar),
+            (SHARE, self.bar),
             ("rate", self.figures),
             ("alone", RATE),
             ("expected", RATE),

@@ -10,7 +10,7 @@ use crate::{
     screens::{
         Screen, Step,
         widgets::{
-            findings::opens_what_if,
+            findings::{leads_to, opens_what_if},
             paint::{Brush, inner},
             scroll::scrolled,
         },
@@ -131,6 +131,7 @@ impl Screen for Pull {
         let is_asked = shared.pulls.asked.is_some();
         match command {
             "finding" if is_asked => Some("start"),
+            "slot move" => finding(shared).map(leads_to),
             "back" if is_asked => Some("cancel"),
             "back" if shared.pulls.running.is_some() => Some("back"),
             _ => None,

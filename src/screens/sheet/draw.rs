@@ -47,8 +47,14 @@ fn boxes(sheet: &Sheet, areas: &Areas, brush: &mut Brush<'_>) {
 
 fn preview(sheet: &Sheet, areas: &Areas, brush: &mut Brush<'_>) {
     let size = UnitSystem::Decimal.size(Bytes(sheet.text.len() as u64));
+    let hidden = out_of_sight(sheet.top, sheet.lines.len(), areas.preview_rows.height);
+    let mark = brush.theme.glyphs.arrows(&brush.fill(&scroll::words(scroll::PAGES, hidden)));
+    // The other formats give way to the mark of hidden lines with its key.
+    let beside = cells("Preview  ") + if brush.boxed { 6 } else { cells(&mark) + 6 };
+    let names = Format::ALL.iter().map(|format| cells(format.name()) + 1).sum::<u16>();
+    let has_room = beside + names <= areas.preview.width;
     let mut title = vec![piece("Preview", Meaning::Heading), piece("  ", Meaning::Text)];
-    for format in Format::ALL {
+    for format in Format::ALL.into_iter().filter(|format| has_room || *format == sheet.format) {
         let weight = if format == sheet.format { Meaning::Brand } else { Meaning::Quiet };
         title.push(piece(format!("{} ", format.name()), weight));
     }
@@ -60,7 +66,6 @@ fn preview(sheet: &Sheet, areas: &Areas, brush: &mut Brush<'_>) {
     let room = areas.preview.width.saturating_sub(width(&title) + 8);
     let notes = [format!("{size}  {lines}"), lines];
     // Without a box the mark of hidden lines, with its key, stands in the rule of the title.
-    let hidden = out_of_sight(first, sheet.lines.len(), area.height);
     let has_mark = hidden != (0, 0) && !brush.boxed;
     let note = notes.iter().find(|note| cells(note) <= room && !has_mark);
     let note: Vec<_> = note.map(|note| piece(note, Meaning::Quiet)).into_iter().collect();

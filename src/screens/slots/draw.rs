@@ -37,12 +37,9 @@ pub(super) fn draw(state: &Slots, shared: &Shared, area: Rect, brush: &mut Brush
             let shares = Some(&prediction.before);
             side(state, shared, brush, area, &Side { machine, rows: &state.then, before: shares });
         }
-        Some(Err(why)) => {
-            let wrong = format!("{} does not work: {}.", why.about, why.wrong);
-            let fix = format!("Instead: {}.", why.fix);
-            paragraphs(brush, area, &[(&wrong, Meaning::Warning), (&fix, Meaning::Text)]);
+        Some(Err(_)) | None => {
+            brush.lines(area, &beside(state, shared, area), 0);
         }
-        None => guide(state, shared, brush, area),
     }
     scroll::mark(brush, today, scroll::ROWS, hidden[0]);
     if !state.then.is_empty() {
@@ -113,49 +110,56 @@ fn then_title(state: &Slots, shared: &Shared) -> Vec<Piece> {
 }
 
 const SLOWER: &str = "Press {slower slot} for a slower slot.";
-const BEST: &str = "Press {best move} for the best move or {slower slot} for a slower slot.";
+const BEST: &str = "Press {best move} for the best move.";
+const BEST_OR_SLOWER: &str = "Press {best move} for the best move or {slower slot} for a slower slot.";
+const ON_CARD: &str = "{move card} selects the card under the cursor; this side then shows the machine with the card at the cursor.";
+const ON_PART: &str =
+    "This row is a part of the machine: go to a card, to move it or to try another slot speed.";
+
+/// How to begin, or why a move is impossible: the words in place of the tree after a move. Blank lines part them where those fit.
+pub(super) fn beside(state: &Slots, shared: &Shared, area: Rect) -> Vec<Vec<Piece>> {
+    let texts = match &state.prediction {
+        Some(Err(why)) => vec![
+            (format!("{} does not work: {}.", why.about, why.wrong), Meaning::Warning),
+            (format!("Instead: {}.", why.fix), Meaning::Text),
+        ],
+        _ => guide(state, shared).iter().map(|(text, meaning)| (shared.keys.fill(text), *meaning)).collect(),
+    };
+    let parts: Vec<_> = texts.iter().map(|(text, meaning)| paragraph(text, *meaning, area.width)).collect();
+    let with_gaps = parts.iter().map(Vec::len).sum::<usize>() + parts.len().saturating_sub(1);
+    let gap: &[Vec<Piece>] = if with_gaps <= usize::from(area.height) { &[Vec::new()] } else { &[] };
+    parts.join(gap)
+}
 
 /// How to begin.
-fn guide(state: &Slots, shared: &Shared, brush: &mut Brush<'_>, area: Rect) {
-    let lines: &[_] = if state.is_carrying() {
+fn guide(state: &Slots, shared: &Shared) -> Vec<(&'static str, Meaning)> {
+    if state.is_carrying() {
         let drops = match (state.is_on_picked(), state.is_alone()) {
             (false, _) => "{move card} drops it there.",
             (true, false) => "{move card} drops it there; here it selects this drive alone.",
             (true, true) => "{move card} drops it there; here it puts the card back.",
         };
         let keys = "{slower slot} and {faster slot} change the slot's generation. {back} cancels.";
-        &[
+        return vec![
             ("Go to its new place: a root complex, a slot, or a card to swap with.", Meaning::Text),
             (drops, Meaning::Quiet),
             (keys, Meaning::Quiet),
-        ]
-    } else {
-        &[
-            ("What would a card reach in another slot?", Meaning::Heading),
-            (
-                if state.is_on_card(shared) {
-                    "{move card} selects the card under the cursor; this side then shows the machine with the card at the cursor."
-                } else {
-                    "This row is a part of the machine: go to a card, to move it."
-                },
-                Meaning::Text,
-            ),
-            (if shared.bottlenecks.is_empty() { SLOWER } else { BEST }, Meaning::Text),
-            ("No hardware is changed.", Meaning::Quiet),
-        ]
-    };
-    paragraphs(brush, area, lines);
-}
-
-fn paragraphs(brush: &mut Brush<'_>, area: Rect, texts: &[(&str, Meaning)]) {
-    let mut lines = Vec::new();
-    for (text, meaning) in texts {
-        lines.extend(paragraph(&brush.fill(text), *meaning, area.width));
-        if area.height > 8 {
-            lines.push(Vec::new());
-        }
+        ];
     }
-    brush.lines(area, &lines, 0);
+    let (begins, also) = match (state.is_on_card(shared), shared.bottlenecks.is_empty()) {
+        (true, true) => (ON_CARD, SLOWER),
+        (true, false) => (ON_CARD, BEST_OR_SLOWER),
+        // A root complex has no slot of its own: no other speed is tried.
+        (false, true) => (ON_PART, ""),
+        (false, false) => (ON_PART, BEST),
+    };
+    let lines = [
+        ("What would a card reach in another slot?", Meaning::Heading),
+        (begins, Meaning::Text),
+        (also, Meaning::Text),
+        ("No hardware is changed.", Meaning::Quiet),
+    ];
+    lines.into_iter().filter(|(text, _)| !text.is_empty()).collect()
 }
 
 /// One of the two trees.

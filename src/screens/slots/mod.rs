@@ -252,13 +252,20 @@ impl Areas {
     /// Both trees beside each other, as high as they need to be while the text keeps a third of the area.
     fn new(state: &Slots, shared: &Shared, area: Rect) -> Self {
         let frame = if shared.is_boxed() { 2 } else { 1 };
-        let rows = u16::try_from(state.rows().max(1)).unwrap_or(u16::MAX);
         let most = area.height.saturating_sub((area.height / 3).max(5));
-        let height = rows.saturating_add(frame).min(most);
-        let [trees, text] = Layout::vertical([Constraint::Length(height), Constraint::Fill(1)]).areas(area);
         // While no move is made the words beside the tree need little: names get the rest.
         let left = if state.prediction.is_none() { area.width - WORDS.max(area.width / 3) } else { 0 };
-        let halves = [Constraint::Length(left.max(area.width / 2)), Constraint::Fill(1)];
+        let left = left.max(area.width / 2);
+        let halves = [Constraint::Length(left), Constraint::Fill(1)];
+        let place = Rect { width: area.width - left, height: most, ..area };
+        // Below a tree of few rows the words would be cut.
+        let words = match &state.prediction {
+            Some(Ok(_)) => 0,
+            _ => draw::beside(state, shared, inner(place, shared.is_boxed())).len(),
+        };
+        let rows = u16::try_from(state.rows().max(words).max(1)).unwrap_or(u16::MAX);
+        let height = rows.saturating_add(frame).min(most);
+        let [trees, text] = Layout::vertical([Constraint::Length(height), Constraint::Fill(1)]).areas(area);
         let [today, then] = Layout::horizontal(halves).areas(trees);
         Self { today, rows: inner(today, shared.is_boxed()), then, text }
     }

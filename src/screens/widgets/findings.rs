@@ -9,13 +9,18 @@ use super::{
 use crate::{
     experiment::EXPERIMENTS,
     findings::{self, Finding, Gain, Risk},
-    model::Severity,
+    model::{FindingId, Severity},
     ui::{Shared, theme::Meaning},
     units::{UnitSystem, counted},
 };
 
 /// Findings that a card in another slot would do away with: whether it would is seen on the slots page.
 pub const MOVES: [&str; 2] = ["shared-root-complex", "slot-limited"];
+
+/// Where a finding leads: the word of its key.
+pub fn leads_to(finding: FindingId) -> &'static str {
+    if MOVES.contains(&finding.0) { "slots" } else { "experiment" }
+}
 
 /// Whether a finding has a slot to move to, or an experiment that can run here.
 pub fn opens_what_if(shared: &Shared, finding: &Finding) -> bool {

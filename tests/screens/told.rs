@@ -1,0 +1,228 @@
+//! Screens keep what they promise, words are whole where cells are free, and keys are offered where they do something.
+
+use std::time::Duration;
+
+use iodyno::{
+    app::Message,
+    model::{Failed, Target},
+    runtime::headless::Headless,
+};
+
+use crate::screen::{open, press, shown};
+
+const DEMO: &str = "threadripper-before";
+
+fn after(demo: &str, size: (u16, u16), keys: &str, seconds: u64) -> Headless {
+    let mut headless = open(demo, size);
+    press(&mut headless, keys);
+    headless.wait(Duration::from_secs(seconds));
+    headless
+}
+
+fn footer(headless: &Headless) -> String {
+    shown(headless).lines().last().unwrap_or_default().to_owned()
+}
+
+#[test]
+fn why_keeps_the_figures_of_a_demos_test_and_has_none_of_an_experiment() {
+    let mut headless = after(DEMO, (120, 40), "4r", 40);
+    press(&mut headless, "6");
+    let picture = shown(&headless);
+    for words in [
+        "as the last test ended",
+        "SIMULATED",
+        "Workers keep 10 of 32 CPUs busy",
+        "100 %",
+        "read *",
+        "10 of 10 seen",
+    ] {
+        assert!(picture.contains(words), "{words}: {picture}");
+    }
+    assert!(!picture.contains("Drives are idle"), "{picture}");
+    press(&mut headless, "5<Enter>");
+    headless.wait(Duration::from_secs(10));
+    press(&mut headless, "6");
+    let picture = shown(&headless);
+    assert!(picture.contains("simulates the reads of an experiment alone"), "{picture}");
+    assert!(!picture.contains("Counting"), "{picture}");
+}
+
+#[test]
+fn words_beside_a_short_tree_of_slots_are_whole() {
+    for demo in [DEMO, "laptop", "x570"] {
+        for size in [(80, 24), (120, 40), (200, 60)] {
+            let picture = shown(&after(demo, size, "8", 0));
+            assert!(picture.contains("No hardware is changed."), "{demo} {size:?}: {picture}");
+        }
+        let picture = shown(&after(demo, (80, 24), "8<Space>", 0));
+        assert!(picture.contains("cancels."), "{demo}: {picture}");
+    }
+}
+
+#[test]
+fn a_root_complex_has_no_slot_whose_speed_could_be_tried() {
+    let picture = shown(&after(DEMO, (80, 24), "8g", 0));
+    assert!(picture.contains("go to a card") && !picture.contains("slower slot."), "{picture}");
+    assert!(!picture.contains("+ - slot speed"), "{picture}");
+}
+
+#[test]
+fn two_tests_that_differ_are_compared_in_whole_words_and_without_percent() {
+    for size in [(60, 20), (80, 24), (120, 40)] {
+        let mut headless = after(DEMO, size, "4r", 14);
+        press(&mut headless, "Pr");
+        headless.wait(Duration::from_secs(14));
+        press(&mut headless, "=");
+        let picture = shown(&headless);
+        assert!(picture.contains("the workload differs"), "{size:?}: {picture}");
+        // The rows of the box that lies over the screen.
+        let of = |label: &str| {
+            let row = picture.lines().find_map(|line| line.split(&format!("│ {label} ")).nth(1));
+            row.and_then(|row| row.split('│').next()).unwrap_or_default().to_owned()
+        };
+        let words = of("workload") + &of("reads");
+        assert!(words.contains("4k randread") && !words.contains('…'), "{size:?}: {picture}");
+        let figures: String = ["rate", "IOPS", "median", "p99", "CPU/read"].map(of).concat();
+        assert!(figures.contains("GB/s") && !figures.contains('%'), "{size:?}: {picture}");
+    }
+}
+
+#[test]
+fn labels_of_intervals_are_whole_beside_free_cells() {
+    for size in [(80, 24), (120, 40)] {
+        let picture = shown(&after(DEMO, size, "5j<Enter>", 1500));
+        assert!(!picture.lines().skip(1).any(|line| line.contains('…')), "{size:?}: {picture}");
+        assert!(picture.contains("vs its baseline above") && !picture.contains("its parts"), "{picture}");
+    }
+}
+
+#[test]
+fn facts_that_are_cut_are_counted_with_their_key() {
+    for keys in ["", "jjj"] {
+        for size in [(60, 20), (80, 24)] {
+            let picture = shown(&after(DEMO, size, keys, 0));
+            assert!(picture.contains("─ Enter: "), "{keys} {size:?}: {picture}");
+        }
+    }
+}
+
+#[test]
+fn bars_of_a_pull_give_way_to_the_limit() {
+    for size in [(60, 20), (80, 24), (120, 40)] {
+        let picture = shown(&after(DEMO, size, "r<Enter>", 90));
+        let row = picture.lines().find(|line| line.contains("nvme0n1") && line.contains('▆'));
+        assert!(row.is_some_and(|row| row.contains("root complex 0000:40")), "{size:?}: {picture}");
+    }
+}
+
+#[test]
+fn added_rounds_reach_the_look_that_is_named() {
+    let mut headless = after(DEMO, (120, 40), "5jj<Enter>", 1500);
+    press(&mut headless, "m");
+    headless.wait(Duration::from_secs(1));
+    let picture = shown(&headless);
+    let named = picture.split("verdicts after round ").nth(1).unwrap_or_else(|| panic!("{picture}"));
+    assert!(named.contains("or when the time is up"), "{picture}");
+    let named: u32 = named.split(',').next().unwrap().parse().unwrap();
+    headless.wait(Duration::from_secs(3000));
+    let shown = headless.app.shared.experiments.shown.as_ref().unwrap();
+    assert!(
+        headless.app.shared.experiments.running().is_none() && shown.account.rounds >= named,
+        "{} of {named}",
+        shown.account.rounds
+    );
+}
+
+#[test]
+fn runs_of_an_experiment_lead_back_to_its_verdict() {
+    let mut headless = after(DEMO, (120, 40), "5<Enter>", 400);
+    press(&mut headless, "d");
+    assert!(shown(&headless).contains("Runs, the latest first"));
+    press(&mut headless, "<Esc>");
+    assert!(shown(&headless).contains("┌ Verdict"), "{}", shown(&headless));
+    press(&mut headless, "<Esc>");
+    assert!(shown(&headless).contains("Experiments"), "{}", shown(&headless));
+}
+
+#[test]
+fn an_offer_of_files_is_a_question_and_no_field() {
+    let mut headless = after("laptop", (80, 24), "4r", 0);
+    let files = vec![Target { path: "/var/tmp/iodyno.test".into(), drive: None }];
+    let refused = Failed::new("/dev/nvme0n1: EPERM", Some(libc::EPERM)).with_files(files);
+    headless.send(Message::RunEnded(Box::new(Err(refused)), Duration::from_secs(1)));
+    let picture = shown(&headless);
+    assert!(picture.contains("Enter start") && picture.contains("Esc cancel"), "{picture}");
+    headless.app.notice = None;
+    assert!(
+        footer(&headless).contains("Enter start") && footer(&headless).contains("Esc cancel"),
+        "{}",
+        footer(&headless)
+    );
+    press(&mut headless, "jc");
+    assert!(headless.app.screens.dyno.form.edit.is_none(), "letters are keys");
+    press(&mut headless, "<Esc>");
+    assert!(headless.app.screens.dyno.form.offered.is_none() && !shown(&headless).contains("instead?"));
+    press(&mut headless, "q");
+    assert!(headless.has_left());
+}
+
+#[test]
+fn a_cell_is_opened_only_where_it_takes_a_value() {
+    let mut refused = 0;
+    for row in ["", "G"] {
+        let mut headless = after(DEMO, (200, 60), &format!("3{row}"), 0);
+        for column in 0..20 {
+            headless.app.notice = None;
+            let offers = footer(&headless).contains("Enter edit");
+            press(&mut headless, "<Enter>");
+            assert_eq!(headless.app.screens.tune.edit.is_some(), offers, "{column}: {}", shown(&headless));
+            refused += usize::from(!offers);
+            if offers {
+                press(&mut headless, "<Esc>");
+            }
+            press(&mut headless, "l");
+        }
+    }
+    assert!(refused > 0, "some settings take more than a write");
+}
+
+#[test]
+fn narrow_terminals_show_staged_values_and_the_keys_of_several_tests() {
+    let headless = after(DEMO, (60, 20), "3l+1", 0);
+    assert!(shown(&headless).lines().nth(1).unwrap().contains("3Tune*"), "{}", shown(&headless));
+    let mut headless = after(DEMO, (80, 24), "4r", 14);
+    press(&mut headless, "r");
+    headless.wait(Duration::from_secs(14));
+    for hint in ["[ ] runs", "= compare", "r run", "Enter edit", "q quit"] {
+        assert!(footer(&headless).contains(hint), "{hint}: {}", footer(&headless));
+    }
+}
+
+#[test]
+fn one_word_stands_for_one_way() {
+    assert!(footer(&after(DEMO, (200, 60), "jjjj", 0)).contains("w slots"));
+    assert!(footer(&after(DEMO, (120, 40), "2", 0)).contains("w slots"));
+    let mut headless = after(DEMO, (120, 40), "2", 0);
+    let mut words = Vec::new();
+    for _ in 0..8 {
+        words.extend(footer(&headless).split("  ").filter(|hint| hint.starts_with("w ")).map(str::to_owned));
+        press(&mut headless, "j");
+    }
+    assert!(words.iter().all(|word| ["w slots", "w experiment"].contains(&word.as_str())), "{words:?}");
+}
+
+#[test]
+fn a_bar_without_a_curve_names_none() {
+    let headless = after(DEMO, (60, 20), "5<Enter>", 10);
+    assert!(!shown(&headless).contains("in the curve"), "{}", shown(&headless));
+    assert!(shown(&headless).contains("Experiment: 5 shows its runs."), "{}", shown(&headless));
+}
+
+#[test]
+fn the_preview_of_a_sheet_names_its_key_on_every_width() {
+    for size in [(60, 20), (80, 24)] {
+        let mut headless = after(DEMO, size, "r<Enter>", 90);
+        press(&mut headless, "7");
+        assert!(shown(&headless).contains("─ PgDn: "), "{}", shown(&headless));
+    }
+}
