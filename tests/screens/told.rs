@@ -124,7 +124,7 @@ fn added_rounds_reach_the_look_that_is_named() {
     let named = picture.split("verdicts after round ").nth(1).unwrap_or_else(|| panic!("{picture}"));
     assert!(named.contains("or when the time is up"), "{picture}");
     let named: u32 = named.split(',').next().unwrap().parse().unwrap();
-    headless.wait(Duration::from_secs(3000));
+    headless.wait(Duration::from_mins(50));
     let shown = headless.app.shared.experiments.shown.as_ref().unwrap();
     assert!(
         headless.app.shared.experiments.running().is_none() && shown.account.rounds >= named,
