@@ -33,6 +33,6 @@ pub use self::{
     message::{MachineRead, Message, Opened},
     opening::Opening,
     screen::{About, ScreenId},
-    shared::Shared,
+    shared::{Look, Shared},
 };
 pub use crate::report::dossier::Mode;

@@ -119,7 +119,21 @@ pub(crate) fn compare(machine: &Machine, limits: &Limits, test: &mut Test) {
     test.potential_total = rates.iter().any(Option::is_some).then_some(bytes);
 }
 
+/// Counters of one look at the machine.
+#[derive(Debug, Clone)]
+pub struct Look {
+    /// Rates since the look before.
+    pub rates: Rates,
+    /// CPUs, threads, interrupts, processes and pressure.
+    pub activity: Activity,
+}
+
 impl Shared {
+    /// The latest look, if there were two.
+    pub fn look(&self) -> Option<Look> {
+        Some(Look { rates: self.rates.clone()?, activity: self.activity.clone() })
+    }
+
     /// The state at the start of the program.
     pub fn new(mode: Mode, read: MachineRead, size: (u16, u16)) -> Self {
         let mut shared = Self {

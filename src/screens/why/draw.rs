@@ -6,7 +6,6 @@ use ratatui::layout::{Position, Rect};
 
 use super::{LEAST, Places, Rows, Source, Why, history};
 use crate::{
-    counters::activity::Activity,
     report::why::{
         PANELS, Panel, Sentence,
         grid::{Grid, Mark},
@@ -121,7 +120,8 @@ const LEAST_MOVED: f64 = 5_000.0;
 const LEAST_CPU: f64 = 0.005;
 
 /// A line about it, beside its name.
-fn note(panel: Panel, activity: &Activity) -> String {
+fn note(panel: Panel, state: &Why, shared: &Shared) -> String {
+    let activity = state.shown_of(shared).map_or(&shared.activity, |(_, activity)| activity);
     match panel {
         // The legend, which the widget writes.
         Panel::Cpus => String::new(),
@@ -322,7 +322,6 @@ impl Contents {
         brush: &mut Brush<'_>,
     ) {
         let (top, sort) = (state.tops.get(&panel).copied().unwrap_or(0), state.sorts.get(&panel));
-        let activity = state.shown_of(shared).map_or(&shared.activity, |(_, activity)| activity);
         let mark = if is_focus { piece("› ", Meaning::Brand) } else { piece("", Meaning::Text) };
         let mut title = vec![mark, piece(name(panel), Meaning::Heading)];
         let area = inner(place, brush.boxed);
@@ -338,7 +337,7 @@ impl Contents {
                 let order = if *is_reversed { ", reversed" } else { "" };
                 title.push(piece(format!("  by {}{order}", column.name), Meaning::Brand));
             }
-            title.push(piece(format!("  {}", note(panel, activity)), Meaning::Quiet));
+            title.push(piece(format!("  {}", note(panel, state, shared)), Meaning::Quiet));
         }
         let area = brush.panel(place, &fitting_title(&title, place.width), &[]);
         let top_of_lines = if panel == Panel::Pressure { top } else { 0 };

@@ -11,7 +11,6 @@ use ratatui::layout::{Constraint, Layout, Rect};
 
 use super::{Run, widgets::paint::wrap};
 use crate::{
-    counters::{Rates, activity::Activity},
     model::Workload,
     report::why::{
         Inputs, PANELS, Panel, Sentence, TestNow,
@@ -21,7 +20,7 @@ use crate::{
     ui::{
         About, Asks, Command,
         Key::{self, Char},
-        Mode, ScreenId, Shared,
+        Look, Mode, ScreenId, Shared,
         command::{command, pair},
         test::Test,
         theme::Meaning,
@@ -103,7 +102,7 @@ pub struct Why {
     /// Means of the last looks.
     evidence: Evidence,
     /// The last look at a test of a demo, whose counters at rest say nothing.
-    of_test: Option<(Rates, Activity)>,
+    of_test: Option<Look>,
     /// The sentence that they agree on.
     steady: steady::Steady,
 }
@@ -182,7 +181,11 @@ impl Why {
     fn shown_of<'a>(&'a self, shared: &'a Shared) -> Option<Shown<'a>> {
         let kept = match shared.mode {
             Mode::Live => self.evidence.means(),
-            _ => self.of_test.as_ref().filter(|_| self.is_after_test(shared)).map(|(rates, of)| (rates, of)),
+            _ => self
+                .of_test
+                .as_ref()
+                .filter(|_| self.is_after_test(shared))
+                .map(|of| (&of.rates, &of.activity)),
         };
         kept.or_else(|| Some((shared.rates.as_ref()?, &shared.activity)))
     }

@@ -67,7 +67,7 @@ impl Screen for Why {
             // A pause counts nothing.
             let is_reading = shared.tests.running().is_some_and(|test| !test.is_paused());
             if is_reading && matches!(shared.mode, Mode::Demo(_)) {
-                self.of_test = shared.rates.clone().map(|rates| (rates, shared.activity.clone()));
+                self.of_test = shared.look();
             }
             let rates = shared.rates.as_ref().filter(|_| shared.mode == Mode::Live);
             let is_other_load = rates.is_some_and(|rates| {
