@@ -154,6 +154,9 @@ impl Form {
 
 /// A function's first line in the form `-mm`.
 pub(super) fn quoted_line(rest: &str) -> Option<First<'static>> {
+    if !rest.starts_with('"') {
+        return None;
+    }
     let (words, options) = words(rest);
     let mut words = words.into_iter();
     let mut next = || words.next().unwrap_or_default();
@@ -162,7 +165,7 @@ pub(super) fn quoted_line(rest: &str) -> Option<First<'static>> {
     let option = |letter: &str| options.iter().find_map(|word| word.strip_prefix(letter));
     let interface = option("-p").and_then(|digits| u8::from_str_radix(digits, 16).ok());
     let (name, has_ids) = (name(&vendor, &device), device.ends_with(']'));
-    rest.starts_with('"').then(|| First { class: class.into(), name, has_ids, subsystem, interface })
+    Some(First { class: class.into(), name, has_ids, subsystem, interface })
 }
 
 /// The quoted words of a line, in which a backslash stands before quotes and backslashes, and those without quotes.

@@ -156,7 +156,16 @@ pub(super) struct First<'a> {
 
 /// With or without a domain.
 pub(super) fn address(place: &str) -> Option<PciAddress> {
-    place.parse().or_else(|_| format!("0000:{place}").parse()).ok()
+    // Every word that begins a line is tried: most are no address by their form, and the error of each would cost its text.
+    let has_form = |place: &str| {
+        place.len() <= "00000000:00:00.0".len()
+            && place.bytes().all(|byte| byte.is_ascii_hexdigit() || matches!(byte, b':' | b'.'))
+    };
+    match has_form(place).then(|| place.matches(':').count())? {
+        1 => format!("0000:{place}").parse().ok(),
+        2 => place.parse().ok(),
+        _ => None,
+    }
 }
 
 /// Sets a number that is not known yet.
