@@ -49,6 +49,9 @@ use crate::{
     units::{counted, counted_with_verb},
 };
 
+/// Bytes of a text: 4000 functions have half as many with `lspci -vvv`. More would take longer than 5 s.
+pub(super) const MOST: usize = 32 << 20;
+
 /// All kinds of listings; the first that fits a line takes it.
 const KINDS: &[Kind] = &[
     lspci::DRAWING,

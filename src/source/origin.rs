@@ -113,10 +113,12 @@ fn open_capture(path: &Path) -> Result<Arc<dyn SysRoot>, OpenError> {
 
 /// Opens the content of a file: a capture, or texts of lspci and other tools.
 pub fn open_content(name: &str, content: &[u8]) -> Result<Arc<dyn SysRoot>, OpenError> {
-    if content.len() > MOST_TEXT {
-        return Err(error(name, format!("longer than {} MiB", MOST_TEXT >> 20), MAKE_ONE));
+    let is_capture = content.starts_with(MAGIC.as_bytes());
+    let most = if is_capture { MOST_TEXT } else { import::MOST };
+    if content.len() > most {
+        return Err(error(name, format!("longer than {} MiB", most >> 20), MAKE_ONE));
     }
-    if !content.starts_with(MAGIC.as_bytes()) {
+    if !is_capture {
         return open_text(name, content);
     }
     match std::str::from_utf8(content) {

@@ -230,7 +230,7 @@ fn a_text_of_devices_that_could_not_be_read_is_refused() {
 fn a_text_larger_than_any_machine_s_is_refused_in_one_line() {
     let many_lines = "x\n".repeat((1 << 20) + 1);
     for (content, length, why) in
-        [("", 100_u64 << 20, "longer than 64 MiB"), (many_lines.as_str(), 0, "more than 1048576 lines")]
+        [("", 100_u64 << 20, "longer than 32 MiB"), (many_lines.as_str(), 0, "more than 524288 lines")]
     {
         let (mut file, state) = (tempfile::NamedTempFile::new().unwrap(), tempfile::tempdir().unwrap());
         file.write_all(content.as_bytes()).unwrap();

@@ -11,7 +11,7 @@ use super::{
 };
 
 /// Lines of a text; one line per CPU, function and register of the largest machines are some hundred thousand.
-const MOST_LINES: usize = 1 << 20;
+const MOST_LINES: usize = 1 << 19;
 
 /// Bytes of one line that are used.
 const MOST_OF_LINE: usize = 4096;
