@@ -24,13 +24,13 @@ def a_link_that_trains_again_shows_within_two_seconds(guest: Guest) -> None:
     assert allowed < 8, "a reading of the machine takes so long here that nothing can be said"
     with guest.screen((80, 24)) as screen:
         screen.shows(rf"{name} .* Gen4 x4 ")
-        slow = "[▼↓] Gen3 x2 < Gen4 x4", "[▼↓] Gen4 x1 < Gen4 x4"
+        slow = "[▼V] Gen3 x2 < Gen4 x4", "[▼V] Gen4 x1 < Gen4 x4"
         for link, row in (((8, 2), slow[0]), ((16, 1), slow[1]), ((16, 4), " Gen4 x4 ")):
             guest.happen(Retrain(0, link))
             screen.shows(rf"{name} .*{row}", seconds=allowed)
             if row in slow:
                 screen.shows(rf"{name}: its link runs at Gen\d x{link[1]} \({link[0]} GT/s\)")
-        screen.lacks("[▼↓] Gen")
+        screen.lacks("[▼V] Gen")
         screen.leave()
 
 
