@@ -149,6 +149,30 @@ fn devices_that_come_and_go_have_rates_only_while_they_are_there() {
     });
 }
 
+/// Such a device has counters from the begin.
+#[test]
+fn a_loop_device_that_gets_its_file_later_is_shown() {
+    if LoopDevice::new(SIZE).is_none() {
+        return;
+    }
+    let state = tempfile::tempdir().unwrap();
+    let mut child = command(state.path(), &["stat", "--json", "--interval", "0.2"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let mut next = || -> Value { serde_json::from_str(&lines.next().unwrap().unwrap()).unwrap() };
+    next();
+    let device = LoopDevice::new(SIZE).expect("there was one before");
+    let is_shown = (0..20).any(|_| {
+        std::io::copy(&mut std::fs::File::open(device.device()).unwrap(), &mut std::io::sink()).unwrap();
+        next()["drives"].as_array().unwrap().iter().any(|one| one["name"] == *device.name)
+    });
+    kill_process(Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap(), Signal::INT).unwrap();
+    child.wait().unwrap();
+    assert!(is_shown, "{}", device.name);
+}
+
 /// zram counts although its `iostats` is 0.
 #[test]
 fn the_screen_shows_what_is_read_from_zram() {

@@ -1,6 +1,6 @@
 //! `iodyno stat`: rows of counters without a screen, until Ctrl-C.
 
-use std::{io::IsTerminal as _, time::Duration};
+use std::{collections::BTreeSet, io::IsTerminal as _, time::Duration};
 
 use clap::Args;
 use jiff::Timestamp;
@@ -9,8 +9,9 @@ use signal_hook::consts::SIGINT;
 use super::{Complaint, Failure, Status, columns, print, signals::Signal};
 use crate::{
     app::MachineRead,
-    counters::{Counters, rates},
-    model::Problem,
+    counters::{Counters, Rates, rates},
+    machine::Machine,
+    model::{DriveName, Problem},
     report::{
         json,
         stat::{Averages, Interval, Line, Table},
@@ -146,6 +147,8 @@ fn watch(
     sampler.look(&mut before);
     let mut due = before.at;
     let mut printed = 0;
+    // Devices that count and are no drives: partitions, and what was not there yet.
+    let mut others = BTreeSet::new();
     while args.count.is_none_or(|count| printed < count) {
         // Late by whole intervals, it skips them.
         while due <= sampler.clock.elapsed() {
@@ -156,10 +159,14 @@ fn watch(
         sampler.look(&mut after);
         let time = Timestamp::now();
         let elapsed = after.at.saturating_sub(before.at);
-        if after.counters.disks.keys().ne(before.counters.disks.keys()) {
-            read = startup::read(sampler.root);
-        }
         let rates = rates(&before.counters, &after.counters, elapsed);
+        // A loop device has counters before it has a file.
+        let now = uncounted(&read.machine, &rates);
+        let is_new = after.counters.disks.keys().ne(before.counters.disks.keys()) || !now.is_subset(&others);
+        if is_new {
+            read = startup::read(sampler.root);
+            others.extend(now);
+        }
         averages.add(&rates, &activity);
         std::mem::swap(&mut before, &mut after);
         if let Some(number) = signal.received() {
@@ -178,6 +185,12 @@ fn watch(
         printed += 1;
     }
     Ok(Status::Done)
+}
+
+/// Devices that read or write, and that the machine does not have as drives.
+fn uncounted(machine: &Machine, rates: &Rates) -> BTreeSet<DriveName> {
+    let moving = rates.disks.iter().filter(|(_, disk)| disk.reads + disk.writes > 0.0);
+    moving.filter(|(name, _)| machine.drive(name).is_none()).map(|(name, _)| name.clone()).collect()
 }
 
 struct Sampler<'a> {

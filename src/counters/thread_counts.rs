@@ -29,6 +29,7 @@ pub struct ThreadCounts {
 
 #[derive(Debug)]
 struct Seen {
+    pid: u32,
     kind: ThreadKind,
     /// The pass that looked at it, and its [`ThreadSample::rounds`].
     pass: u64,
@@ -50,10 +51,9 @@ impl ThreadCounts {
         for thread in &sample.threads {
             let kind = ThreadKind::of(thread);
             *self.now.entry(kind.clone()).or_default() += 1;
-            match self
-                .seen
-                .insert(thread.tid, Seen { kind: kind.clone(), pass, round, is_refused: thread.is_refused })
-            {
+            let seen =
+                Seen { pid: thread.pid, kind: kind.clone(), pass, round, is_refused: thread.is_refused };
+            match self.seen.insert(thread.tid, seen) {
                 Some(before) => less(&mut self.now, &before.kind),
                 // It was there in the passes before, which had no time for it.
                 None if !self.is_whole && self.samples > 0 => {
@@ -64,15 +64,8 @@ impl ThreadCounts {
         }
         let is_all = sample.sampled >= sample.total;
         if is_all || round != self.rounds {
-            let now = &mut self.now;
-            self.seen.retain(|_, seen| {
-                // Where a pass saw all threads, the others have ended.
-                let lives = if is_all { seen.pass == pass } else { round < seen.round + 2 };
-                if !lives {
-                    less(now, &seen.kind);
-                }
-                lives
-            });
+            // Where a pass saw all threads, the others have ended.
+            self.keep(|seen| if is_all { seen.pass == pass } else { round < seen.round + 2 });
         }
         self.rounds = round;
         self.first_round.get_or_insert(round);
@@ -87,6 +80,22 @@ impl ThreadCounts {
                 self.sums.insert(kind.clone(), *count);
             }
         }
+    }
+
+    /// Drops the threads of processes that have ended: on a busy machine a round takes seconds to miss them.
+    pub fn keep_of(&mut self, is_alive: impl Fn(u32) -> bool) {
+        self.keep(|seen| is_alive(seen.pid));
+    }
+
+    fn keep(&mut self, lives: impl Fn(&Seen) -> bool) {
+        let now = &mut self.now;
+        self.seen.retain(|_, seen| {
+            let lives = lives(seen);
+            if !lives {
+                less(now, &seen.kind);
+            }
+            lives
+        });
     }
 
     /// Whether no pass was added since the last take.
@@ -188,6 +197,17 @@ mod tests {
         counts.add(&pass(vec![thread(2, 'S', "sh")], 1, 3));
         counts.add(&pass(vec![thread(2, 'S', "sh"), thread(3, 'R', "ls")], 2, 4));
         assert_eq!(taken(&mut counts), [of(0.5, "R ls"), of(1.0, "S sh")], "half of the time");
+    }
+
+    #[test]
+    fn threads_of_a_process_that_ended_count_until_then() {
+        let mut counts = ThreadCounts::default();
+        let other = Thread { pid: 2, ..thread(2, 'S', "sh") };
+        counts.add(&pass(vec![thread(1, 'S', "fio"), other], 90, 0));
+        counts.keep_of(|pid| pid == 2);
+        assert_eq!(taken(&mut counts), [of(1.0, "S fio"), of(1.0, "S sh")], "it was there in this pass");
+        counts.add(&pass(vec![], 90, 0));
+        assert_eq!(taken(&mut counts), [of(1.0, "S sh")]);
     }
 
     #[test]

@@ -140,6 +140,10 @@ impl ActivitySampler {
         std::mem::swap(&mut self.before, &mut self.after);
         let before = self.at;
         self.sample_processes(root, clock);
+        if self.wanted.threads {
+            let alive = &self.after.processes;
+            self.counts.keep_of(|pid| alive.contains_key(&pid));
+        }
         // The first look already shows threads of the processes that moved.
         if self.wanted.threads && (self.counts.is_empty() || !self.is_guided) {
             self.pass(root, clock);
