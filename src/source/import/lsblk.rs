@@ -102,7 +102,7 @@ fn is_layer(line: &str) -> bool {
 }
 
 fn is_point(word: &str) -> bool {
-    word == "[SWAP]" || word.starts_with('/') && !word.starts_with("/dev/")
+    word.starts_with("[SWAP]") || word.starts_with('/') && !word.starts_with("/dev/")
 }
 
 /// A row with the default columns: `├─nvme0n1p1 259:1 0 512M 0 part /boot/efi`.
@@ -144,7 +144,7 @@ fn continues(line: &str) -> bool {
     let words: Vec<&str> = line.split_whitespace().collect();
     let Some(first) = words.first() else { return true };
     let has_size = words.iter().skip(1).take(6).any(|word| lsblk_size(word).is_some());
-    let is_mount = line.starts_with(' ') && words.len() == 1 && is_point(first);
+    let is_mount = line.starts_with(' ') && is_point(first);
     let first = short(first);
     is_layer(line)
         || is_mount
@@ -169,13 +169,14 @@ fn read_alone(lines: &[Line], facts: &mut Facts) -> Option<Cow<'static, str>> {
     let mut has_types = true;
     // Of a table with models or other cells that may be empty.
     let mut aligned: Option<Columns> = None;
-    let mut has_mounts = false;
+    let (mut has_mounts, mut ends_in_mounts) = (false, true);
     let (mut with_mounts, mut is_readable) = (BTreeSet::new(), true);
     for line in lines {
         if is_heading(&line.text) {
             let words = line.text.split_whitespace().map(str::to_owned);
             has_types = line.text.contains("TYPE") && words.clone().any(|word| word == "TYPE");
             has_mounts = words.clone().any(|word| is_mounts(&word));
+            ends_in_mounts = words.clone().last().is_some_and(|word| is_mounts(&word));
             aligned = Columns::new(&line.text);
             columns = words.take_while(|word| FULL.contains(&word.as_str())).collect();
             above.clear();
@@ -185,9 +186,9 @@ fn read_alone(lines: &[Line], facts: &mut Facts) -> Option<Cow<'static, str>> {
         let words: Vec<&str> = text.split_whitespace().collect();
         let Some(name) = words.first().map(|word| short(word)) else { continue };
         // A further mount point of the row above.
-        if words.len() == 1 && is_point(words[0]) && column > 0 {
+        if is_point(words[0]) && column > 0 {
             if let Some((_, last)) = above.last() {
-                facts.block(last, line.number).mounts.insert(words[0].to_owned());
+                facts.block(last, line.number).mounts.extend(last_point(text));
             }
             continue;
         }
@@ -210,13 +211,18 @@ fn read_alone(lines: &[Line], facts: &mut Facts) -> Option<Cow<'static, str>> {
             parent,
             filesystem: words.iter().skip(1).find(|word| is_filesystem(word)).copied(),
         };
-        let points = words.iter().skip(1).filter(|word| is_point(word)).map(|word| unescaped(word));
         let by_heading = aligned.as_ref().and_then(|columns| columns.cells(&line.text));
+        let below_heading = by_heading.iter().flatten().find(|(name, _)| is_mounts(name));
+        let points: Vec<String> = match below_heading {
+            Some((_, point)) => Some(unescaped(point)).filter(|point| is_point(point)).into_iter().collect(),
+            None if ends_in_mounts => last_point(text).into_iter().collect(),
+            None => words.iter().skip(1).filter(|word| is_point(word)).map(|word| unescaped(word)).collect(),
+        };
         let cell = |column: &str| {
             let below = by_heading.as_ref().and_then(|cells| cells.get(column).cloned());
             below.or_else(|| cell_of(&columns, &words, column).map(str::to_owned))
         };
-        layer(facts, &row, points, &cell, line.number);
+        layer(facts, &row, points.into_iter(), &cell, line.number);
         if has_mounts {
             with_mounts.insert(name.to_owned());
         }
@@ -241,6 +247,19 @@ fn read_alone(lines: &[Line], facts: &mut Facts) -> Option<Cow<'static, str>> {
         facts.with_mounts.extend(with_mounts);
     }
     found.then(|| "lsblk".into())
+}
+
+/// The mount point that ends a row, with its blanks. Two blanks and signs of a remark are no part of it.
+fn last_point(row: &str) -> Option<String> {
+    let starts = row.match_indices(['/', '[']).map(|(at, _)| at);
+    let is_start = |at: &usize| row[..*at].ends_with([' ', '\t']) || *at == 0;
+    let point = starts.filter(is_start).map(|at| &row[at..]).filter(|point| is_point(point)).last()?;
+    let remarks = ["  ", "\t", " #", " <", " \u{2190}"];
+    let end = remarks.iter().filter_map(|remark| point.find(remark)).min().unwrap_or(point.len());
+    let point = point[..end].trim_end();
+    // Nothing follows the name of the root's and of swap.
+    let alone = ["/", "[SWAP]"].into_iter().find(|alone| point.split(' ').next() == Some(alone));
+    Some(unescaped(alone.unwrap_or(point)))
 }
 
 /// A mount point without the escapes of `lsblk -r`: `/mnt/my\x20raid`.
@@ -430,4 +449,40 @@ fn drive(facts: &mut Facts, name: &str, cell: &dyn Fn(&str) -> Option<String>, l
         facts.geometry(name, Geometry { size, block }, line);
     }
     size.is_some()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn points(text: &str, name: &str) -> Vec<String> {
+        let line = |(at, text): (usize, &'static str)| Line { number: at + 1, text: text.into() };
+        let text: &'static str = text.to_owned().leak();
+        let lines: Vec<Line> = text.lines().enumerate().map(line).collect();
+        let mut facts = Facts::default();
+        read_alone(&lines, &mut facts);
+        facts.blocks[name].mounts.iter().cloned().collect()
+    }
+
+    #[test]
+    fn mount_points_have_their_blanks() {
+        let heading = "NAME MAJ:MIN RM SIZE RO TYPE MOUNTPOINTS\nsda 8:0 0 7.3T 0 disk\n";
+        let row = "\u{2514}\u{2500}sda1 8:1 0 7.3T 0 part";
+        for (cell, point) in [
+            ("/media/bob/My Passport", "/media/bob/My Passport"),
+            ("/mnt/My Data/x y", "/mnt/My Data/x y"),
+            ("/ <- the system", "/"),
+            ("/boot/efi # of Windows", "/boot/efi"),
+            ("[SWAP]", "[SWAP]"),
+        ] {
+            assert_eq!(points(&format!("{heading}{row} {cell}"), "sda1"), [point]);
+            assert_eq!(points(&format!("sda 8:0 0 7.3T 0 disk\n{row} {cell}"), "sda1"), [point]);
+        }
+        let further = format!("{heading}{row} /\n       /media/bob/My Passport");
+        assert_eq!(points(&further, "sda1"), ["/", "/media/bob/My Passport"]);
+        let columns =
+            "NAME    MODEL     SIZE MOUNTPOINT        TRAN\nsda     WDC WD80  7.3T                   sata\n";
+        let row = "\u{2514}\u{2500}sda1            7.3T /mnt/My Data/x y";
+        assert_eq!(points(&format!("{columns}{row}"), "sda1"), ["/mnt/My Data/x y"]);
+    }
 }
