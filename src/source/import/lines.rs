@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::{
     barred,
     facts::Line,
-    folded, lsblk_rows, markup, nvme_rows,
+    folded, lsblk_rows, lspci, markup, nvme_rows,
     prompt::{self, FENCE},
     wrapped,
 };
@@ -151,9 +151,9 @@ fn unfenced(line: Cow<'_, str>) -> Cow<'_, str> {
     Cow::Owned(format!("{blanks}{words}"))
 }
 
-/// Without quoting, markup and fences.
+/// Without quoting, markup, fences, and marks around a function's first line.
 fn plain(line: Cow<'_, str>, bars: bool) -> Cow<'_, str> {
-    unfenced(unquoted(markup::without(line), bars))
+    lspci::undecorated(unfenced(unquoted(markup::without(line), bars)))
 }
 
 /// Whether a text is quoted-printable (RFC 2045, section 6.7): a plain listing has no `=3D` or `=A0`, but has `size=16M`.

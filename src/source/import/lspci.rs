@@ -1,6 +1,7 @@
 //! Listings of lspci: functions with their registers, hex dumps, drawings of the tree.
 
 mod body;
+mod decorated;
 mod drawing;
 mod functions;
 mod machine;
@@ -8,6 +9,8 @@ mod names;
 mod register;
 mod selection;
 mod words;
+
+pub(super) use decorated::undecorated;
 
 use super::sections::Kind;
 

@@ -8,7 +8,7 @@ use super::{
         prompt::{is_prompt, is_snip},
     },
     body::{hex, old_register, word},
-    machine,
+    decorated, machine,
     names::{self, First, Name, address, learn_number},
     register::Register,
     selection::{alone, is_loop, is_of_nvme, looped, selected},
@@ -235,6 +235,14 @@ impl List<'_> {
             // Programs wrap lines of about 72 characters; the end of a name is a bracket more often than not.
             let is_long = line.text.len() > WRAPPED && !rest.ends_with(')') && self.current.is_some();
             self.wrapped = is_long.then(|| (address, rest.to_owned(), line.number, false));
+            return;
+        }
+        // What follows is not of the function before.
+        if decorated::is_unread(&line.text) {
+            self.finish();
+            self.compare();
+            (self.current, self.wrapped, self.selected) = (None, None, None);
+            self.facts.notes.unused_text(line, "a function whose address cannot be read, with its lines");
             return;
         }
         if let Some((address, rest, number, is_joined)) = self.wrapped.take()
