@@ -176,7 +176,7 @@ fn read_alone(lines: &[Line], facts: &mut Facts) -> Option<Cow<'static, str>> {
             let words = line.text.split_whitespace().map(str::to_owned);
             has_types = line.text.contains("TYPE") && words.clone().any(|word| word == "TYPE");
             has_mounts = words.clone().any(|word| is_mounts(&word));
-            ends_in_mounts = words.clone().last().is_some_and(|word| is_mounts(&word));
+            ends_in_mounts = words.clone().next_back().is_some_and(|word| is_mounts(&word));
             aligned = Columns::new(&line.text);
             columns = words.take_while(|word| FULL.contains(&word.as_str())).collect();
             above.clear();
@@ -253,7 +253,7 @@ fn read_alone(lines: &[Line], facts: &mut Facts) -> Option<Cow<'static, str>> {
 fn last_point(row: &str) -> Option<String> {
     let starts = row.match_indices(['/', '[']).map(|(at, _)| at);
     let is_start = |at: &usize| row[..*at].ends_with([' ', '\t']) || *at == 0;
-    let point = starts.filter(is_start).map(|at| &row[at..]).filter(|point| is_point(point)).last()?;
+    let point = starts.filter(is_start).map(|at| &row[at..]).rfind(|point| is_point(point))?;
     let remarks = ["  ", "\t", " #", " <", " \u{2190}"];
     let end = remarks.iter().filter_map(|remark| point.find(remark)).min().unwrap_or(point.len());
     let point = point[..end].trim_end();
