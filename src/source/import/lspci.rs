@@ -4,6 +4,7 @@ mod body;
 mod decorated;
 mod drawing;
 mod functions;
+mod header;
 mod machine;
 mod names;
 mod register;
@@ -16,7 +17,7 @@ use super::sections::Kind;
 
 /// `lspci`, with any of `-v`, `-n`, `-D`, `-k`, `-q`, `-x`.
 pub(super) const LIST: Kind = Kind {
-    begins: |line, next| functions::is_first(line) || functions::is_selection(line, next),
+    begins: |line, next| header::is_first(line) || functions::is_selection(line, next),
     continues: |line| is_body(line) || register::is_rest_of_number(line),
     tolerates: 3,
     read: functions::read,

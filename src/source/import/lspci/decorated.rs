@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::functions::is_first;
+use super::header::is_first;
 
 /// Marks behind a first line.
 const BEHIND: [char; 4] = ['*', '_', '`', ' '];
@@ -35,15 +35,12 @@ fn behind_marks(line: &str) -> Option<&str> {
 /// Whether a line is a function's first line that cannot be read: an address, also a redacted one or a path of `lspci -P`,
 /// words of a class, and a colon.
 pub(super) fn is_unread(line: &str) -> bool {
-    if is_first(line) {
-        return false;
-    }
     let mut rest = line.trim_start();
     for _ in 0..MOST_WORDS {
         let (word, after) = rest.split_once([' ', '\t']).unwrap_or((rest, ""));
         rest = after.trim_start();
         if is_place(word) && is_class(rest) {
-            return true;
+            return !is_first(line);
         }
     }
     false
@@ -144,6 +141,7 @@ mod tests {
             assert!(!is_unread(line), "{line}");
         }
     }
+
     #[test]
     fn links_behind_an_unread_first_line_are_of_no_function() {
         use super::super::{

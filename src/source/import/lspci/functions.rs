@@ -8,8 +8,10 @@ use super::{
         prompt::{is_prompt, is_snip},
     },
     body::{hex, old_register, word},
-    decorated, machine,
-    names::{self, First, Name, address, learn_number},
+    decorated,
+    header::{header, is_first, path},
+    machine,
+    names::{self, First, Name, learn_number},
     register::Register,
     selection::{alone, is_loop, is_of_nvme, looped, selected},
     words,
@@ -28,11 +30,6 @@ const PCI_BRIDGE: u32 = 0x06_04_00;
 /// Bytes of configuration space.
 const MOST_CONFIG: usize = 4096;
 
-/// `0000:41:00.0 Non-Volatile memory controller: ...`: the first line of a function.
-pub(super) fn is_first(line: &str) -> bool {
-    header(line).is_some()
-}
-
 /// Whether a listing without first lines begins: a command that selects a function, an address alone, or a loop over addresses,
 /// and a line of a body.
 pub(super) fn is_selection(line: &str, next: Option<&str>) -> bool {
@@ -48,30 +45,6 @@ pub(super) fn continues(line: &str) -> bool {
     line.starts_with([' ', '\t']) && !line.trim_start().starts_with(['$', '#', '|', '+', '\\', '-'])
         || word(line.trim_start()).is_some()
         || hex(line).is_some()
-}
-
-/// Address, and what follows it, of a function's first line.
-fn header(line: &str) -> Option<(PciAddress, &str)> {
-    let line = line.trim_start();
-    let end = line.find([' ', '\t']).unwrap_or(line.len());
-    let (place, rest) = line.split_at(end);
-    let address = if place.contains('/') {
-        path(place)?.last().copied()?
-    } else {
-        address(place).filter(|_| (7..=16).contains(&place.len()))?
-    };
-    let rest = rest.trim();
-    let is_function = rest.contains(": ") || rest.ends_with(':') || rest.starts_with('"');
-    is_function.then_some((address, rest))
-}
-
-/// The bridges above a function and itself, as `-PP` prints them: `0000:00:00.0/01:00.0/02:05.0`.
-fn path(place: &str) -> Option<Vec<PciAddress>> {
-    const MOST: usize = 256;
-    let mut parts = place.split('/').take(MOST);
-    let first = address(parts.next()?)?;
-    let rest = parts.map(|part| address(part).map(|at| PciAddress { domain: first.domain, ..at }));
-    std::iter::once(Some(first)).chain(rest).collect()
 }
 
 /// Whether a line is the rest of a function's wrapped first line: plain words, no prompt and no line of the body.
@@ -118,8 +91,7 @@ pub(super) fn read(lines: &[Line], facts: &mut Facts) -> Option<Cow<'static, str
         let is_several = part.iter().filter(|line| is_first(&line.text)).take(2).count() > 1;
         let read = |lines: &[Line], alone: &mut Facts| _ = read(lines, alone);
         if is_several && list.facts.is_another_machine("list", part, read) {
-            list.compare();
-            (list.current, list.wrapped) = (None, None);
+            list.leave();
             continue;
         }
         for line in part {
@@ -127,8 +99,7 @@ pub(super) fn read(lines: &[Line], facts: &mut Facts) -> Option<Cow<'static, str
         }
         is_used |= !part.is_empty();
     }
-    list.finish();
-    list.compare();
+    list.leave();
     is_used.then(|| list.seen.command())
 }
 
@@ -215,16 +186,14 @@ impl List<'_> {
             return;
         }
         if is_loop(&line.text) {
-            self.finish();
-            self.compare();
+            self.leave();
             (self.of_nvme, self.looped, self.first_word) = (is_of_nvme(&line.text), looped(&line.text), None);
-            (self.current, self.wrapped, self.selected) = (None, None, self.looped.pop_front());
+            self.selected = self.looped.pop_front();
             return;
         }
         if let Some(address) = selected(&line.text).or_else(|| alone(&line.text)) {
-            self.finish();
-            self.compare();
-            (self.current, self.wrapped, self.selected) = (None, None, Some(address));
+            self.leave();
+            self.selected = Some(address);
             return;
         }
         if let Some((address, rest)) = header(&line.text) {
@@ -239,9 +208,8 @@ impl List<'_> {
         }
         // What follows is not of the function before.
         if decorated::is_unread(&line.text) {
-            self.finish();
-            self.compare();
-            (self.current, self.wrapped, self.selected) = (None, None, None);
+            self.leave();
+            self.selected = None;
             self.facts.notes.unused_text(line, "a function whose address cannot be read, with its lines");
             return;
         }
@@ -322,6 +290,13 @@ impl List<'_> {
             Some(again) => Some(again),
             None => self.facts.functions.get_mut(&address),
         }
+    }
+
+    /// Ends the function whose body is read.
+    fn leave(&mut self) {
+        self.finish();
+        self.compare();
+        (self.current, self.wrapped) = (None, None);
     }
 
     /// Names the first value of a link that a function states otherwise when it is listed again.

@@ -1,0 +1,33 @@
+//! A function's first line: its address or path, and what follows.
+
+use super::names::address;
+use crate::model::PciAddress;
+
+/// `0000:41:00.0 Non-Volatile memory controller: ...`: the first line of a function.
+pub(super) fn is_first(line: &str) -> bool {
+    header(line).is_some()
+}
+
+/// Address, and what follows it, of a function's first line.
+pub(super) fn header(line: &str) -> Option<(PciAddress, &str)> {
+    let line = line.trim_start();
+    let end = line.find([' ', '\t']).unwrap_or(line.len());
+    let (place, rest) = line.split_at(end);
+    let address = if place.contains('/') {
+        path(place)?.last().copied()?
+    } else {
+        address(place).filter(|_| (7..=16).contains(&place.len()))?
+    };
+    let rest = rest.trim();
+    let is_function = rest.contains(": ") || rest.ends_with(':') || rest.starts_with('"');
+    is_function.then_some((address, rest))
+}
+
+/// The bridges above a function and itself, as `-PP` prints them: `0000:00:00.0/01:00.0/02:05.0`.
+pub(super) fn path(place: &str) -> Option<Vec<PciAddress>> {
+    const MOST: usize = 256;
+    let mut parts = place.split('/').take(MOST);
+    let first = address(parts.next()?)?;
+    let rest = parts.map(|part| address(part).map(|at| PciAddress { domain: first.domain, ..at }));
+    std::iter::once(Some(first)).chain(rest).collect()
+}
