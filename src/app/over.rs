@@ -40,11 +40,7 @@ const MARKS: &[(&str, Meaning, &str)] = &[
         Meaning::Quiet,
         "lines out of sight above and below; a key before the number scrolls to them",
     ),
-    (
-        "●",
-        Meaning::Warning,
-        "beside a tab: a test or an experiment runs; (1) beside Findings counts the high ones",
-    ),
+    ("●", Meaning::Warning, "beside a tab: a test or an experiment runs; (1) beside Findings counts ▲ and !"),
 ];
 
 /// What the mouse does, for the help.
@@ -219,7 +215,8 @@ fn scrolled(brush: &mut Brush<'_>, area: Rect, title: &str, lines: &[Vec<Piece>]
     let needed = u16::try_from(lines.len()).unwrap_or(u16::MAX).saturating_add(2);
     let area = Rect { height: area.height.min(needed), ..area };
     let inner = open(brush, area, title);
-    let words = brush.theme.glyphs.arrows(&scroll::words(scroll::ROWS, brush.lines(inner, lines, top)));
+    let hidden = brush.lines(inner, lines, top);
+    let words = scroll::shown(brush, scroll::ROWS, hidden);
     let gap = if words.is_empty() || keys.is_empty() { "" } else { "   " };
     if !words.is_empty() || !keys.is_empty() {
         let hint = format!(" {words}{gap}{keys} ");

@@ -46,7 +46,7 @@ pub(super) fn draw(state: &Dyno, shared: &Shared, areas: &Areas, brush: &mut Bru
     let title = title(
         (heading, form.profile()),
         &what,
-        brush.title_room(areas.form.width).saturating_sub(1) - mark_in_rule(brush, hidden),
+        brush.title_room(areas.form.width).saturating_sub(1) - scroll::in_rule(brush, hidden),
     );
     brush.panel(areas.form, &title, &[]);
     for (y, (index, field)) in (rows.y..rows.bottom()).zip(FIELDS.iter().enumerate().skip(top)) {
@@ -86,15 +86,6 @@ pub(super) fn draw(state: &Dyno, shared: &Shared, areas: &Areas, brush: &mut Bru
     }
     help(state, rows, brush);
     scroll::mark(brush, areas.form, scroll::ROWS, hidden);
-}
-
-/// Cells of the rule that the mark of fields out of sight takes on a terminal without boxes.
-fn mark_in_rule(brush: &Brush<'_>, hidden: (usize, usize)) -> u16 {
-    match cells(&scroll::words(scroll::ROWS, hidden)) {
-        0 => 0,
-        _ if brush.boxed => 0,
-        wide => wide.saturating_sub(cells(" more")) + 4,
-    }
 }
 
 /// Whether a test ran with the values that the form has, whatever it read.

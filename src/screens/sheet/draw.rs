@@ -48,7 +48,7 @@ fn boxes(sheet: &Sheet, areas: &Areas, brush: &mut Brush<'_>) {
 fn preview(sheet: &Sheet, areas: &Areas, brush: &mut Brush<'_>) {
     let size = UnitSystem::Decimal.size(Bytes(sheet.text.len() as u64));
     let hidden = out_of_sight(sheet.top, sheet.lines.len(), areas.preview_rows.height);
-    let mark = brush.theme.glyphs.arrows(&brush.fill(&scroll::words(scroll::PAGES, hidden)));
+    let mark = scroll::shown(brush, scroll::PAGES, hidden);
     // The other formats give way to the mark of hidden lines with its key.
     let beside = cells("Preview  ") + if brush.boxed { 6 } else { cells(&mark) + 6 };
     let names = Format::ALL.iter().map(|format| cells(format.name()) + 1).sum::<u16>();

@@ -50,14 +50,10 @@ pub(super) fn draw(state: &Slots, shared: &Shared, area: Rect, brush: &mut Brush
 
 /// A title that leaves room for the mark of rows out of sight, which stands in its rule where there is no box.
 fn beside_mark(brush: &Brush<'_>, panel: Rect, title: &[Piece], hidden: (usize, usize)) -> Vec<Piece> {
-    if brush.boxed || hidden == (0, 0) {
-        return title.to_vec();
+    match scroll::in_rule(brush, hidden) {
+        0 => title.to_vec(),
+        mark => cut(title, panel.width.saturating_sub(mark + 2)),
     }
-    cut(title, panel.width.saturating_sub(mark_width(hidden) + 2))
-}
-
-fn mark_width(hidden: (usize, usize)) -> u16 {
-    cells(&scroll::words(scroll::ROWS, hidden)).saturating_sub(cells(" more")) + 4
 }
 
 /// The unit of the figures, as long as the title and that mark leave room: the mark would cover a row else.
@@ -68,8 +64,8 @@ fn unit(
     title: &[Piece],
     hidden: (usize, usize),
 ) -> Vec<Piece> {
-    let mark = if brush.boxed || hidden == (0, 0) { 0 } else { mark_width(hidden) };
-    let room = brush.title_room(panel.width).saturating_sub(width(title) + mark + 3);
+    let room =
+        brush.title_room(panel.width).saturating_sub(width(title) + scroll::in_rule(brush, hidden) + 3);
     let giga = shared.units.giga_per_second();
     let words =
         [format!("{giga} with all busy"), giga.to_owned()].into_iter().find(|words| cells(words) <= room);

@@ -33,7 +33,8 @@ pub fn draw(
     let lines = lines(shared, inner(panel, brush.boxed));
     // Without a box the mark of hidden lines stands in the title's rule.
     let below = lines.len().saturating_sub(usize::from(inner(panel, brush.boxed).height));
-    let mark = if brush.boxed || below == 0 { 0 } else { cells(&scroll::words(ways, (below, below))) + 4 };
+    let mark =
+        if brush.boxed || below == 0 { 0 } else { cells(&scroll::shown(brush, ways, (below, below))) + 4 };
     let room = panel.width.saturating_sub(width(&heading) + 8 + mark);
     let inside = brush.panel(panel, &heading, &cut(beside, room));
     let hidden = brush.lines(inside, &lines, top);

@@ -37,19 +37,34 @@ pub fn out_of_sight(top: usize, count: usize, rows: u16) -> (usize, usize) {
     (top.min(count), count.saturating_sub(top.saturating_add(rows.into())))
 }
 
-/// `↑ 3  ↓ 5 more`; empty where all lines are in sight.
-pub fn words((up, down): Ways<'_>, (above, below): (usize, usize)) -> String {
+/// `↑ 3  ↓ 5 more` as the screen shows it, with its keys and glyphs; empty where all lines are in sight.
+pub fn shown(brush: &Brush<'_>, ways: Ways<'_>, hidden: (usize, usize)) -> String {
+    brush.theme.glyphs.arrows(&brush.fill(&words(ways, hidden)))
+}
+
+/// Cells of a title's rule that the mark of a list takes where there is no box.
+pub fn in_rule(brush: &Brush<'_>, hidden: (usize, usize)) -> u16 {
+    match cells(&shown(brush, ROWS, hidden)) {
+        0 => 0,
+        _ if brush.boxed => 0,
+        wide => wide.saturating_sub(cells(MORE)) + 4,
+    }
+}
+
+/// What gives way where the mark has little room.
+const MORE: &str = " more";
+
+fn words((up, down): Ways<'_>, (above, below): (usize, usize)) -> String {
     let above = (above > 0).then(|| format!("{up}{above}"));
     let below = (below > 0).then(|| format!("{down}{below}"));
     let parts: Vec<String> = above.into_iter().chain(below).collect();
-    if parts.is_empty() { String::new() } else { format!("{} more", parts.join("  ")) }
+    if parts.is_empty() { String::new() } else { parts.join("  ") + MORE }
 }
 
 /// Writes on a panel how many lines are above and below: on the lower edge of a box, else in the rule of its title, without words where
 /// these have no room, else over the end of the title: never over a row. A word that the mark would cut goes whole.
 pub fn mark(brush: &mut Brush<'_>, panel: Rect, ways: Ways<'_>, hidden: (usize, usize)) {
-    let glyphs = brush.theme.glyphs;
-    let text = glyphs.arrows(&brush.fill(&words(ways, hidden)));
+    let text = shown(brush, ways, hidden);
     if text.is_empty() || panel.height < 2 {
         return;
     }
@@ -59,7 +74,7 @@ pub fn mark(brush: &mut Brush<'_>, panel: Rect, ways: Ways<'_>, hidden: (usize, 
         brush.write_right(right, bottom, &[piece(text, Meaning::Quiet)]);
         return;
     }
-    let short = format!(" {} ", glyphs.arrows(words(ROWS, hidden).trim_end_matches(" more")));
+    let short = format!(" {} ", shown(brush, ROWS, hidden).trim_end_matches(MORE));
     for text in [&text, &short] {
         if let Some(right) = free_rule(brush, panel, cells(text) + 2) {
             brush.write_right(right - 1, panel.y, &[piece(text, Meaning::Quiet)]);
