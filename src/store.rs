@@ -18,7 +18,7 @@ use crate::{
     text::Label,
 };
 
-pub(crate) use state_folder::{StateFolder, wait_for_lock};
+pub(crate) use state_folder::{EXCLUSIVE, StateFolder, wait_for_lock};
 
 /// The process that needs a state folder.
 pub(crate) struct Caller<'a> {

@@ -161,9 +161,8 @@ fn watch(
         let elapsed = after.at.saturating_sub(before.at);
         let rates = rates(&before.counters, &after.counters, elapsed);
         // A loop device has counters before it has a file.
-        let now = uncounted(&read.machine, &rates);
-        let is_new = after.counters.disks.keys().ne(before.counters.disks.keys()) || !now.is_subset(&others);
-        if is_new {
+        let now = unlisted(&read.machine, &rates);
+        if after.counters.disks.keys().ne(before.counters.disks.keys()) || !now.is_subset(&others) {
             read = startup::read(sampler.root);
             others.extend(now);
         }
@@ -188,7 +187,7 @@ fn watch(
 }
 
 /// Devices that read or write, and that the machine does not have as drives.
-fn uncounted(machine: &Machine, rates: &Rates) -> BTreeSet<DriveName> {
+fn unlisted(machine: &Machine, rates: &Rates) -> BTreeSet<DriveName> {
     let moving = rates.disks.iter().filter(|(_, disk)| disk.reads + disk.writes > 0.0);
     moving.filter(|(name, _)| machine.drive(name).is_none()).map(|(name, _)| name.clone()).collect()
 }

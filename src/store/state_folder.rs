@@ -23,6 +23,8 @@ use rustix::{
     io::Errno,
 };
 
+/// Of one process alone.
+pub(crate) const EXCLUSIVE: FlockOperation = FlockOperation::NonBlockingLockExclusive;
 /// Between two tries to lock.
 const PAUSE: Duration = Duration::from_millis(5);
 /// Ten seconds in all. A holder writes one setting, or some records.
@@ -146,7 +148,7 @@ impl StateFolder {
 
     /// Waits for the folder's own lock, which this descriptor holds until it is dropped.
     pub(crate) fn lock(&self) -> io::Result<()> {
-        wait_for_lock(&self.folder, FlockOperation::NonBlockingLockExclusive)
+        wait_for_lock(&self.folder, EXCLUSIVE)
     }
 
     /// Writes the folder's names to the drive.
@@ -313,11 +315,10 @@ mod tests {
         let (_held, path) = folder();
         let state = StateFolder::make(&path).unwrap();
         let (first, second) = (state.lock_file("turn").unwrap(), state.lock_file("turn").unwrap());
-        let exclusive = FlockOperation::NonBlockingLockExclusive;
-        wait(&first, exclusive, 2).unwrap();
-        assert_eq!(wait(&second, exclusive, 2).unwrap_err().kind(), io::ErrorKind::TimedOut);
+        wait(&first, EXCLUSIVE, 2).unwrap();
+        assert_eq!(wait(&second, EXCLUSIVE, 2).unwrap_err().kind(), io::ErrorKind::TimedOut);
         drop(first);
-        wait(&second, exclusive, 2).unwrap();
+        wait(&second, EXCLUSIVE, 2).unwrap();
     }
 
     #[test]

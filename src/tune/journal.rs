@@ -27,7 +27,7 @@ use serde::{Deserialize, Serialize};
 use reading::is_torn;
 
 use super::{change::Outcome, device::Identity};
-use crate::store::{StateFolder, wait_for_lock};
+use crate::store::{EXCLUSIVE, StateFolder, wait_for_lock};
 
 /// The purpose of a session; decides over its changes when it dies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -181,8 +181,6 @@ impl JournalError {
     }
 }
 
-/// How locks are tried.
-const EXCLUSIVE: FlockOperation = FlockOperation::NonBlockingLockExclusive;
 /// The journal's file in the state folder, and the folder of its sessions' locks.
 const NAME: &str = "journal.jsonl";
 const SESSIONS: &str = "sessions";
