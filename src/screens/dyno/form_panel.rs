@@ -133,13 +133,21 @@ fn help(state: &Dyno, rows: Rect, brush: &mut Brush<'_>) {
     brush.lines(below, &paragraph(state.form.field().help, Meaning::Quiet, rows.width), 0);
 }
 
+/// From this width on the figures of tests have their words.
+const NAMED: u16 = 30;
+
 /// Tests before, the newest first.
 pub(super) fn past(state: &Dyno, shared: &Shared, panel: Rect, brush: &mut Brush<'_>) {
     if panel.height < 2 {
         return;
     }
-    let title =
-        [piece("tests", Meaning::Heading), piece(format!("  {}", shared.tests.all.len()), Meaning::Quiet)];
+    // Where figures have lost their word.
+    let unit = if panel.width < NAMED { "  k, M: IOPS" } else { "" };
+    let title = [
+        piece("tests", Meaning::Heading),
+        piece(format!("  {}", shared.tests.all.len()), Meaning::Quiet),
+        piece(unit, Meaning::Quiet),
+    ];
     let inner = brush.panel(panel, &title, &[]);
     if shared.tests.all.is_empty() {
         let words = if shared.can_test() { "none yet" } else { "none: not testable" };
@@ -168,11 +176,30 @@ pub(super) fn past(state: &Dyno, shared: &Shared, panel: Rect, brush: &mut Brush
             brush.text(inner.x, y, 1, "›", Meaning::Brand);
         }
         let meaning = if is_shown { Meaning::Text } else { Meaning::Quiet };
-        brush.text(inner.x + 2, y, inner.width - 2, &what, meaning);
+        let room = inner.width.saturating_sub(2);
+        let (what, figure) = row_of(&what, figure, room);
+        brush.text(inner.x + 2, y, room, &what, meaning);
         brush.write_right(inner.right(), y, &[piece(" ", Meaning::Text), piece(figure, Meaning::Figure)]);
     }
     let hidden = out_of_sight(top, shared.tests.all.len(), inner.height);
     scroll::mark(brush, panel, ("] newer: ", "[ older: "), hidden);
+}
+
+/// A test's workload and its figure in so many cells, with a blank between them: the figure goes without its word before the
+/// workload loses one, and what is lost has a mark.
+fn row_of(what: &str, figure: String, room: u16) -> (String, String) {
+    let bare = figure.trim_end_matches(" IOPS").to_owned();
+    if cells(what) + 1 + cells(&figure) <= room {
+        return (what.to_owned(), figure);
+    }
+    let room = room.saturating_sub(cells(&bare) + 1);
+    if cells(what) <= room {
+        return (what.to_owned(), bare);
+    }
+    let words: Vec<&str> = what.split(' ').collect();
+    let forms = (1..words.len()).rev().map(|kept| format!("{} …", words[..kept].join(" ")));
+    let fitting = forms.into_iter().find(|form| cells(form) <= room);
+    (fitting.unwrap_or_else(|| "…".to_owned()), bare)
 }
 
 /// The first test shown in a list of so many rows.

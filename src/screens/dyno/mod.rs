@@ -142,6 +142,9 @@ impl Areas {
         const MORE: u16 = 4;
         /// Rows that say what a field takes.
         const HELP: u16 = 3;
+        /// The least rows of a curve, and of the targets where the result takes rows of theirs.
+        const CURVE: u16 = 7;
+        const TARGETS: u16 = 4;
         /// Beside its targets: the heading, the total, what a read cost.
         const OTHERS: usize = 3;
         let boxed = shared.is_boxed();
@@ -154,10 +157,20 @@ impl Areas {
         let [left, right] = columns(area, form_width);
         let frame = if boxed { 2 } else { 1 };
         let [form, past] = rows(left, fields + frame + HELP * u16::from(boxed));
-        let low = if boxed { 4 } else { 2 };
+        let low = match state.ended(shared) {
+            // The result is the answer: it has what the least of curves and targets leave.
+            Some(test) if !boxed => {
+                let is_offered = state.form.offered.is_some();
+                let lines = draw::result(shared, test, inner(right, boxed).width, is_offered).len();
+                let most = right.height.saturating_sub(CURVE + TARGETS).max(2);
+                u16::try_from(lines + 1).unwrap_or(u16::MAX).clamp(2, most)
+            }
+            _ if boxed => 4,
+            _ => 2,
+        };
         let [right, held] = rows(right, right.height.saturating_sub(low));
         let share = if right.height >= 40 { 58 } else { 46 };
-        let [plots, below] = rows(right, (right.height * share / 100).max(7));
+        let [plots, below] = rows(right, (right.height * share / 100).max(CURVE));
         let shown = state.shown(&shared.tests).map(|test| test.targets.len());
         let needed = shown.map(|targets| u16::try_from(targets + OTHERS).unwrap_or(u16::MAX));
         let spare = needed.map_or(0, |rows| below.height.saturating_sub(rows.saturating_add(frame)));
