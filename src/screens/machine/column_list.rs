@@ -7,10 +7,13 @@ use super::{
 use crate::{
     screens::{
         Over,
-        widgets::paint::{Piece, fit, hints, paragraph, piece},
+        widgets::paint::{Piece, fit, hanging, hints, label, paragraph, piece},
     },
     ui::{Shared, theme::Meaning},
 };
+
+/// Cells before a column's meaning.
+const INDENT: u16 = 38;
 
 /// The list over the tree, in lines of at most `width` cells. `from` has the terminal whose rows have so many cells.
 pub(super) fn over(
@@ -41,7 +44,8 @@ pub(super) fn over(
             _ => String::new(),
         };
         let lead = if index == cursor { "› " } else { "  " };
-        let help = fit(&shared.keys.fill(column.help), width.saturating_sub(38));
+        let (whole, room) = (shared.keys.fill(column.help), width.saturating_sub(INDENT));
+        let help = fit(&whole, room);
         let selected = if index == cursor { Meaning::Selected } else { name };
         lines.push(vec![
             piece(lead, Meaning::Brand),
@@ -50,6 +54,10 @@ pub(super) fn over(
             piece(format!(" {why:<16}"), Meaning::Brand),
             piece(format!(" {help}"), Meaning::Quiet),
         ]);
+        // The column under the cursor has all its words below it.
+        if index == cursor && help != whole {
+            lines.extend(hanging(label("", 6), &whole, Meaning::Text, width));
+        }
     }
     let cursor = Some(cursor + head);
     Over { title: "columns of the tree".to_owned(), lines, size: (110, 24), cursor }

@@ -27,7 +27,8 @@ pub(super) fn draw(state: &Tree, shared: &Shared, panel: Rect, brush: &mut Brush
     let note = if form.paths { vec![piece("with paths", Meaning::Quiet)] } else { Vec::new() };
     let inner = brush.panel(panel, &title, &note);
     let top = state.facts_top.min(end(state, shared, panel));
-    if is_narrow(inner) {
+    let is_wrapped = wrapped(state, &facts, inner).is_some_and(|form| form.fits(&facts, inner));
+    if is_narrow(inner) && !is_wrapped {
         let hidden = two_columns(state.paths, brush, inner, &facts, top);
         scroll::mark(brush, panel, ("↑ ", &shared.keys.fill("{details}: ")), (top, hidden));
         return;
@@ -58,12 +59,21 @@ pub(super) fn rows(state: &Tree, shared: &Shared, width: u16) -> u16 {
     let frame = Rect { width, height: 100, ..Rect::default() };
     let inside = paint::inner(frame, shared.is_boxed());
     let lines = if is_narrow(inside) {
-        facts.iter().filter(|fact| !fact.label.is_empty()).count().div_ceil(2)
+        let two = facts.iter().filter(|fact| !fact.label.is_empty()).count().div_ceil(2);
+        wrapped(state, &facts, inside).map_or(two, |form| form.lines(&facts).len().div_ceil(2).max(two))
     } else {
         let form = Form::of(most_columns(inside), state.paths, inside);
         form.lines(&facts).len().div_ceil(usize::from(form.columns))
     };
     u16::try_from(lines).unwrap_or(u16::MAX).saturating_add(frame.height - inside.height)
+}
+
+/// The two columns of a narrow place with lines that go on below, where a line each would cut a value.
+fn wrapped(state: &Tree, facts: &[Fact], inside: Rect) -> Option<Form> {
+    let form = Form::of(2, state.paths, inside);
+    let room = form.wide.saturating_sub(u16::try_from(LABEL).unwrap_or_default());
+    let is_cut = |fact: &Fact| !fact.label.is_empty() && cells(&fact.value) > room;
+    (is_narrow(inside) && facts.iter().any(is_cut)).then_some(form)
 }
 
 /// The most columns of facts that a place has.
@@ -104,6 +114,9 @@ impl Form {
     }
 
     fn new(state: &Tree, facts: &[Fact], inside: Rect) -> Self {
+        if let Some(form) = wrapped(state, facts, inside).filter(|form| form.fits(facts, inside)) {
+            return form;
+        }
         Self::rich(facts, inside)
             .or_else(|| Self::fitting(facts, state.paths, inside))
             .unwrap_or_else(|| Self::of(most_columns(inside), state.paths, inside))
@@ -122,7 +135,8 @@ pub(super) fn end(state: &Tree, shared: &Shared, panel: Rect) -> usize {
     let inside = paint::inner(panel, shared.is_boxed());
     let facts = facts::of_row(shared, row);
     let rows = usize::from(inside.height);
-    if is_narrow(inside) {
+    let is_wrapped = wrapped(state, &facts, inside).is_some_and(|form| form.fits(&facts, inside));
+    if is_narrow(inside) && !is_wrapped {
         let named = facts.iter().filter(|fact| !fact.label.is_empty()).count();
         return named.saturating_sub(rows * 2);
     }

@@ -108,6 +108,8 @@ pub struct Tree {
     pub paths: bool,
     /// The field behind `/`, while it is open.
     pub find: Option<TextField>,
+    /// A find has opened the fold selected: it goes on to the first (1) or last (-1) match inside.
+    enters: Option<isize>,
     /// Lines by which the facts beside the tree are scrolled down.
     facts_top: usize,
     /// Findings above the first one shown below the tree.
@@ -273,6 +275,7 @@ impl Tree {
             (None, None) => self.rows.iter().position(Row::is_drive).unwrap_or(0),
             (None, Some(_)) => self.selected,
         };
+        self.enter_fold(&shared.machine);
         self.select(self.selected);
     }
 
@@ -398,27 +401,52 @@ impl Tree {
     }
 
     /// Selects the first row from here on that matches the field.
-    fn find_here(&mut self, machine: &Machine) -> bool {
+    fn find_here(&mut self, machine: &Machine) {
         let text = self.searched();
-        let matches = |row: &Row| search_text(machine, row).contains(&text);
-        if text.is_empty() || self.row().is_some_and(&matches) {
-            return true;
+        let matches = |row: &Row| is_match(machine, row, &text);
+        if text.is_empty() {
+            return;
         }
-        let before = self.selected;
-        self.step_to(1, matches);
-        self.selected != before
+        if !self.row().is_some_and(matches) {
+            self.step_to(1, matches);
+        }
+        self.unfold_found(machine, &text, 1);
+    }
+
+    /// Opens the fold that was found: what matches is inside.
+    fn unfold_found(&mut self, machine: &Machine, text: &str, step: isize) {
+        let is_fold = |row: &Row| row.kind == RowKind::Alike && row.open == Some(false);
+        if self.row().is_some_and(|row| is_fold(row) && is_match(machine, row, text)) {
+            self.toggle();
+            self.enters = Some(step);
+        }
+    }
+
+    /// Selects the first or the last match of a fold that a find has opened.
+    fn enter_fold(&mut self, machine: &Machine) {
+        let (Some(step), Some(fold)) = (self.enters.take(), self.row()) else { return };
+        let text = self.searched();
+        let is_inside = |row: &Row| row.drives.iter().any(|drive| fold.drives.contains(drive));
+        let below = self.rows.iter().enumerate().skip(self.selected + 1);
+        let mut found = below.filter(|(_, row)| is_inside(row) && is_match(machine, row, &text));
+        let found = if step < 0 { found.last() } else { found.next() };
+        if let Some((index, _)) = found {
+            self.select(index);
+        }
+        self.count_matches(machine);
     }
 
     /// Counts what matches the field: a row that stands for several drives counts as so many.
     fn count_matches(&mut self, machine: &Machine) {
         let text = self.searched();
         self.matches = (0, 0);
-        let is_found = |row: &Row| !text.is_empty() && search_text(machine, row).contains(&text);
+        let is_found = |row: &Row| !text.is_empty() && is_match(machine, row, &text);
         for (at, row) in self.rows.iter().enumerate().filter(|(_, row)| is_found(row)) {
             if at == self.selected {
                 self.matches.0 = self.matches.1 + 1;
             }
-            self.matches.1 += if row.kind == RowKind::Alike { row.drives.len() } else { 1 };
+            let found = || texts_of_drives(machine, row).filter(|one| one.to_lowercase().contains(&text));
+            self.matches.1 += if row.kind == RowKind::Alike { found().count() } else { 1 };
         }
     }
 
@@ -427,7 +455,8 @@ impl Tree {
         let field = self.searched();
         let text = if field.is_empty() { self.found.to_lowercase() } else { field };
         if !text.is_empty() {
-            self.step_to(step, |row| search_text(machine, row).contains(&text));
+            self.step_to(step, |row| is_match(machine, row, &text));
+            self.unfold_found(machine, &text, step);
         }
     }
 
@@ -436,6 +465,21 @@ impl Tree {
         let field = self.find.as_ref().map(TextField::value);
         field.or(self.is_kept.then_some(&*self.found)).unwrap_or_default().to_lowercase()
     }
+}
+
+/// Whether a row is found by a text in lower case. What matches of an open fold are its rows.
+fn is_match(machine: &Machine, row: &Row, text: &str) -> bool {
+    let is_open_fold = row.kind == RowKind::Alike && row.open == Some(true);
+    !is_open_fold && search_text(machine, row).contains(text)
+}
+
+/// What each drive of a row can be found by.
+fn texts_of_drives<'a>(machine: &'a Machine, row: &'a Row) -> impl Iterator<Item = String> + 'a {
+    row.drives.iter().filter_map(|name| machine.drive(name)).map(|drive| {
+        let model = drive.model.value().map_or("", |model| model.as_str());
+        let serial = drive.serial.value().map_or("", |serial| serial.as_str());
+        format!("{} {model} {serial} {} ", drive.name, drive.kind.name())
+    })
 }
 
 /// Everything a row can be found by, in lower case.
@@ -447,11 +491,7 @@ fn search_text(machine: &Machine, row: &Row) -> String {
         let _ = write!(text, "{} {} {driver} ", node.address, node.name());
     }
     if row.is_drive() {
-        for drive in row.drives.iter().filter_map(|name| machine.drive(name)) {
-            let model = drive.model.value().map_or("", |model| model.as_str());
-            let serial = drive.serial.value().map_or("", |serial| serial.as_str());
-            let _ = write!(text, "{} {model} {serial} {} ", drive.name, drive.kind.name());
-        }
+        text.extend(texts_of_drives(machine, row));
     }
     if let RowKind::Folded { words, .. } = &row.kind {
         text.push_str(&words.join(" "));
