@@ -37,10 +37,15 @@ use crate::{
     counters::{Rates, activity::Activity},
     findings::validity::RunMonitor,
     model::{Choice, DriveName, Failed, RunSample, RunSummary, Seconds, Target},
-    screens::{News, Screens, widgets::words::as_fields},
+    screens::{News, Screens, saved_rules, widgets::words::as_fields},
     ui::{
-        Ask, Asks, Notice, Shared, SharedChange, Subject, answer::Answer, command::Row,
-        experiments::Progress, message::Kept, settings::Done, shared::compare,
+        Ask, Asks, Notice, Shared, SharedChange, Subject,
+        answer::Answer,
+        command::Row,
+        experiments::Progress,
+        message::Kept,
+        settings::{Done, summary},
+        shared::compare,
     },
     units::counted,
 };
@@ -130,6 +135,12 @@ impl App {
         self.note(&text.into(), false);
     }
 
+    /// Shows a notice that stays until a key, or until another one: reading may take long.
+    pub(crate) fn tell_until_key(&mut self, text: impl Into<String>) {
+        self.tell(text);
+        self.notice_until = Duration::MAX;
+    }
+
     /// Shows a notice of a problem.
     pub(crate) fn warn(&mut self, text: impl Into<String>) {
         self.note(&text.into(), true);
@@ -139,7 +150,7 @@ impl App {
     fn tell_saved(&mut self, path: &str) {
         let is_picture = Path::new(path).extension().is_some_and(|ending| ending == "svg");
         if Path::new(path).extension().is_some_and(|ending| ending == "rules") {
-            return self.put(format!("Saved {path}. To install: sudo cp {path} /etc/udev/rules.d/"), false);
+            return self.put(saved_rules(&self.shared, path), false);
         }
         let with = if is_picture { "Saved. A browser shows it:" } else { "Saved. To show it: less" };
         self.put(format!("{with} {path}"), false);
@@ -344,9 +355,9 @@ impl App {
         let made = answer.made.into_iter().map(|(change, outcome)| Done::Made(change, outcome));
         let restored = answer.restored.into_iter().map(|(step, restored)| Done::Restored(step, restored));
         let done: Vec<Done> = made.chain(restored).collect();
-        let good = done.iter().filter(|done| done.is_good()).count();
-        let leaving = std::mem::take(&mut settings.leaving) && good == done.len() && answer.error.is_none();
-        let (all, made) = (done.len(), matches!(done.first(), Some(Done::Made(..))));
+        let came = (!done.is_empty()).then(|| summary(&done));
+        let is_as_asked = done.iter().all(Done::is_good);
+        let leaving = std::mem::take(&mut settings.leaving) && is_as_asked && answer.error.is_none();
         if !done.is_empty() {
             settings.done = done;
         }
@@ -359,14 +370,11 @@ impl App {
         if leaving {
             return vec![Effect::KeepChanges, Effect::Quit];
         }
-        match answer.error {
-            Some(why) => self.warn(why.to_string()),
-            None if all == 0 => {}
-            None => {
-                let verb = if made { "applied" } else { "restored" };
-                let text = format!("{good} of {all} {verb}");
-                if good == all { self.tell(text) } else { self.warn(text) }
-            }
+        match (answer.error, came) {
+            (Some(why), _) => self.warn(why.to_string()),
+            (None, Some((text, true))) => self.tell(text),
+            (None, Some((text, false))) => self.warn(text),
+            (None, None) => {}
         }
         if first && self.overlay.is_none() {
             return self.hand(TUNE, &Subject::LeftBehind);

@@ -14,6 +14,7 @@ mod why_file;
 
 use ratatui::layout::{Position, Rect};
 
+pub(crate) use self::tune::saved_rules;
 use self::widgets::paint::{Brush, Piece};
 use crate::model::FindingId;
 use crate::ui::{About, Asks, Key, ScreenId, Shared, Subject, TextField, command::Row};

@@ -8,7 +8,7 @@ use std::{
 };
 
 use super::{
-    App, Effect, act,
+    App, Effect, TUNE, act,
     overlay::{Overlay, Palette},
     tabs::{about, neighbour, tabs},
 };
@@ -282,6 +282,13 @@ pub(super) fn run(app: &mut App, name: &str) -> Vec<Effect> {
     }
     let asks = app.screens.run(app.screen, name, &app.shared);
     app.grant(asks.unwrap_or_default())
+}
+
+/// Where a letter has a meaning, when it is one of settings and the screen shown has none for it.
+pub(super) fn elsewhere(key: Key) -> Option<String> {
+    let is_meant = |(on, row): &&(Option<ScreenId>, Row)| *on == Some(TUNE) && row.keys.contains(&key);
+    let (_, row) = ALL.iter().find(is_meant).filter(|(_, row)| ["export", "undo all"].contains(&row.name))?;
+    Some(format!("{key} is a key of Tune ({}): {{tune}} shows it", row.name))
 }
 
 /// The table for `docs/keys.md`.

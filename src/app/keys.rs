@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use super::{
-    App, Effect, act, commands, over,
+    App, Effect, TUNE, act, commands, over,
     overlay::{Overlay, Palette},
     search,
     tabs::tabs,
@@ -15,7 +15,7 @@ use crate::{
 
 /// A key was pressed.
 pub fn key(app: &mut App, key: Key) -> Vec<Effect> {
-    app.notice = None;
+    let dismissed = app.notice.take();
     if key == Key::Ctrl('c') {
         return vec![Effect::Interrupt];
     }
@@ -25,7 +25,17 @@ pub fn key(app: &mut App, key: Key) -> Vec<Effect> {
     if field(app).is_some() {
         return field_key(app, Some(key));
     }
-    commands::lookup(key, app.screen).map_or_else(Vec::new, |row| commands::run(app, row.name))
+    let Some(row) = commands::lookup(key, app.screen) else {
+        if let Some(elsewhere) = commands::elsewhere(key) {
+            app.tell(elsewhere);
+        }
+        return Vec::new();
+    };
+    // What it says of a write is often read while Esc is pressed for what lay over the screen, which has closed itself.
+    if row.name == "back" && dismissed.is_some() && app.screen == TUNE && app.shared.marks.is_empty() {
+        return Vec::new();
+    }
+    commands::run(app, row.name)
 }
 
 /// The text field that is open on the screen shown.
@@ -42,7 +52,7 @@ fn field_key(app: &mut App, key: Option<Key>) -> Vec<Effect> {
 /// Asks for another machine.
 fn open(app: &mut App, opening: Opening) -> Vec<Effect> {
     if opening != Opening::First {
-        app.tell("Reading ...");
+        app.tell_until_key("Reading ...");
     }
     vec![Effect::Open(opening)]
 }

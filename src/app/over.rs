@@ -40,7 +40,12 @@ const MARKS: &[(&str, Meaning, &str)] = &[
         Meaning::Quiet,
         "lines out of sight above and below; a key before the number scrolls to them",
     ),
-    ("●", Meaning::Warning, "beside a tab: a test or an experiment runs; (1) beside Findings counts ▲ and !"),
+    (
+        "●",
+        Meaning::Warning,
+        "beside a tab: a test or an experiment runs; (1) beside Findings counts ▲ and !; * beside Tune: \
+         values are staged, or this run changed settings",
+    ),
 ];
 
 /// What the mouse does, for the help.

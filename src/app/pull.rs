@@ -1,8 +1,6 @@
 //! From one run of a pull to the next, and to its end.
 
-use std::time::Duration;
-
-use super::{App, Effect, PULL, overlay::Overlay};
+use super::{App, DYNO, Effect, PULL, overlay::Overlay};
 use crate::ui::{Ask, SharedChange, Subject};
 
 impl App {
@@ -17,9 +15,8 @@ impl App {
                 self.tell("Stopped before anything was measured: this is the pull before it");
             } else if self.screen != PULL {
                 self.shared.pulls.is_unseen = true;
-                self.tell(self.ended_pull());
-                // Until a key: who waits for it looks at something else meanwhile.
-                self.notice_until = Duration::MAX;
+                // Who waits for it looks at something else meanwhile.
+                self.tell_until_key(self.ended_pull());
             }
             return Vec::new();
         };
@@ -43,10 +40,10 @@ impl App {
     /// The figure of the pull that ended while another screen was shown.
     fn ended_pull(&self) -> String {
         let ended = self.shared.pulls.ended.as_ref();
-        let end = match ended.map_or("", |(_, outcome)| outcome.headline.parts().0) {
-            "" => ".".to_owned(),
-            figure => format!(": {figure}"),
-        };
-        format!("The pull has ended{end} {{dyno}} shows its headline")
+        let again = if self.screen == DYNO { " again" } else { "" };
+        match ended.map_or("", |(_, outcome)| outcome.headline.parts().0) {
+            "" => format!("The pull has ended without a headline. {{dyno}}{again} shows its runs"),
+            figure => format!("The pull has ended: {figure} {{dyno}}{again} shows its headline"),
+        }
     }
 }

@@ -5,7 +5,7 @@ use std::{collections::VecDeque, time::Duration};
 
 use ratatui::layout::Rect;
 
-use super::{App, DYNO, Mode, WHY, cpu_panel};
+use super::{App, DYNO, Mode, WHAT_IF, WHY, cpu_panel};
 use crate::{
     counters::{CpuShares, Memory, Rates},
     screens::widgets::{
@@ -211,6 +211,9 @@ fn table(app: &App, brush: &mut Brush<'_>, inner: Rect, shown: &[&Group]) {
     if app.stats_bar.rows.is_empty() {
         let shared = &app.shared;
         let text = match shared.mode {
+            Mode::Demo(_) if shared.experiments.running().is_some() && app.screen == WHAT_IF => {
+                "A demo's experiment has no counters."
+            }
             Mode::Demo(_) if shared.experiments.running().is_some() && app.layout().reads.is_empty() => {
                 "Experiment: {what-if} shows its runs."
             }

@@ -77,6 +77,9 @@ const MOST_FUNCTIONS: usize = 1 << 13;
 /// The text is larger than any machine's, in words.
 pub fn read(content: &[u8]) -> Result<Option<PastedRoot>, String> {
     let text = lines::decode(content);
+    if lines::is_binary(&text) {
+        return Ok(None);
+    }
     let begins = |line: &str, next: Option<&str>| KINDS.iter().any(|kind| (kind.begins)(line, next));
     let lines = lines::split(&text, begins)?;
     let mut facts = Facts::default();

@@ -4,7 +4,7 @@ mod arguments;
 mod udev;
 
 pub use arguments::kernel_arguments;
-pub use udev::udev_rules;
+pub use udev::{udev_rules, why_no_rule};
 
 use super::change_log::Entry;
 

@@ -203,12 +203,40 @@ pub fn staged(
     devices.iter().map(one).collect()
 }
 
+/// How many of the last writes were made, with what the kernel adjusted; and whether all were.
+pub fn summary(all: &[Done]) -> (String, bool) {
+    let verb = if matches!(all.first(), Some(Done::Made(..))) { "applied" } else { "restored" };
+    let made = all.iter().filter(|done| done.is_done()).count();
+    let adjusted: Vec<&str> = all.iter().filter_map(Done::adjusted).collect();
+    let adjusted = match &adjusted[..] {
+        [] => String::new(),
+        [now, others @ ..] if others.iter().all(|other| other == now) => {
+            format!("; adjusted by the kernel to {now}")
+        }
+        _ => format!("; {} of them adjusted by the kernel", adjusted.len()),
+    };
+    (format!("{made} of {} {verb}{adjusted}", all.len()), made == all.len())
+}
+
 impl Done {
     /// Whether it is what was asked for.
     pub fn is_good(&self) -> bool {
         match self {
             Self::Made(_, outcome) => *outcome == Ok(Outcome::Accepted),
             Self::Restored(_, restored) => matches!(restored, Restored::Back | Restored::AlreadyThere),
+        }
+    }
+
+    /// Whether the file has what was written, or what the kernel made of it.
+    fn is_done(&self) -> bool {
+        self.is_good() || self.adjusted().is_some()
+    }
+
+    /// What the kernel made of the value.
+    fn adjusted(&self) -> Option<&str> {
+        match self {
+            Self::Made(_, Ok(Outcome::Adjusted { now })) => Some(now),
+            _ => None,
         }
     }
 

@@ -8,6 +8,7 @@ mod screen;
 #[path = "../common/wheel.rs"]
 mod wheel;
 
+mod answers;
 mod at_rest;
 mod fields;
 mod footers;

@@ -429,7 +429,7 @@ impl Tree {
         let is_inside = |row: &Row| row.drives.iter().any(|drive| fold.drives.contains(drive));
         let below = self.rows.iter().enumerate().skip(self.selected + 1);
         let mut found = below.filter(|(_, row)| is_inside(row) && is_match(machine, row, &text));
-        let found = if step < 0 { found.last() } else { found.next() };
+        let found = if step < 0 { found.next_back() } else { found.next() };
         if let Some((index, _)) = found {
             self.select(index);
         }

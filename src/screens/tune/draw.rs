@@ -14,6 +14,7 @@ use crate::{
     tune::{
         Device, Outcome, SETTINGS, Setting,
         cell::Cell,
+        persist,
         settings::{READ_AHEAD, Range, Risk},
     },
     ui::{Shared, settings::Done, theme::Meaning},
@@ -226,7 +227,11 @@ pub(super) fn words(tune: &Tune, shared: &Shared, panel: Rect) -> Vec<Vec<Piece>
     if let Some(rule) = &cell.set_by {
         field(&mut lines, "at boot", rule, Meaning::Warning, width);
     } else {
-        let text = shared.keys.fill("no rule found; {export} writes one for changed settings");
+        let text = match persist::why_no_rule(&shared.machine, device, row) {
+            _ if row.risk == Risk::Shown => "no rule found".to_owned(),
+            Some(why) => format!("no rule found, and none can be written: {why}"),
+            None => shared.keys.fill("no rule found; {export} writes one for changed settings"),
+        };
         field(&mut lines, "at boot", &text, Meaning::Quiet, width);
     }
     if let Some(file) = cell.files.first() {

@@ -8,6 +8,7 @@ mod update;
 use ratatui::layout::{Constraint, Layout, Rect};
 use unicode_width::UnicodeWidthStr;
 
+pub(crate) use self::update::saved_rules;
 use super::{
     Run,
     widgets::{paint::inner, scroll::kept_in_sight},

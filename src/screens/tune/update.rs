@@ -141,7 +141,8 @@ impl Screen for Tune {
     }
 
     fn mark(&self, shared: &Shared) -> Option<String> {
-        (!shared.settings.staged.is_empty()).then(|| "*".to_owned())
+        let has_changes = !shared.settings.staged.is_empty() || shared.standing() > 0;
+        has_changes.then(|| "*".to_owned())
     }
 
     fn field(&mut self) -> Option<&mut TextField> {
@@ -460,16 +461,33 @@ fn offer_key(key: Key, shared: &Shared) -> Option<Asks> {
     })
 }
 
-/// udev rules for what stands changed since boot, with what they leave out.
-fn export(shared: &Shared) -> String {
+/// What a saved file of rules is good for.
+pub(crate) fn saved_rules(shared: &Shared, path: &str) -> String {
+    let use_of_it = if rules(shared).text.is_empty() {
+        "It holds no rule: there is nothing to install".to_owned()
+    } else if shared.is_simulated() {
+        "It is from a demo, whose drives are simulated: do not install it".to_owned()
+    } else {
+        format!("To install: sudo cp {path} /etc/udev/rules.d/")
+    };
+    format!("Saved {path}. {use_of_it}")
+}
+
+/// udev rules for what stands changed since boot.
+fn rules(shared: &Shared) -> persist::Export {
     let settings = &shared.settings;
     let now = |file: &str| {
         let mut cells = settings.matrix.cells.iter().flatten().flatten();
         let cell = cells.find(|cell| cell.files.iter().any(|own| own == file));
         cell.and_then(|cell| cell.value.as_ref()).map(ToString::to_string)
     };
-    let export = persist::udev_rules(&shared.machine, &settings.change_log, |entry| now(&entry.file));
-    let text = report::tune::export(&export, settings.change_log.unread);
+    persist::udev_rules(&shared.machine, &settings.change_log, |entry| now(&entry.file))
+}
+
+/// The same as a text, with what they leave out.
+fn export(shared: &Shared) -> String {
+    let export = rules(shared);
+    let text = report::tune::export(&export, shared.settings.change_log.unread);
     if shared.is_simulated() && !export.is_empty() {
         return format!("# From a demo: its drives are simulated, so do not install this file.\n{text}");
     }

@@ -34,6 +34,17 @@ pub(super) fn decode(content: &[u8]) -> Cow<'_, str> {
     }
 }
 
+/// Whether it is no text: of what it begins with, an eighth or more are no characters. A log of a serial line has some.
+pub(super) fn is_binary(text: &str) -> bool {
+    const LOOK: usize = 1 << 16;
+    let (mut all, mut strange) = (0, 0);
+    for character in text.chars().take(LOOK) {
+        all += 1;
+        strange += usize::from(matches!(character, '\0' | char::REPLACEMENT_CHARACTER));
+    }
+    strange * 8 > all
+}
+
 /// The lines of a text, without quoting of mails and markup of pages; `begins` says whether a listing begins at a line, before
 /// the next one.
 ///

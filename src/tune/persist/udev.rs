@@ -8,6 +8,7 @@ use crate::{
     machine::{Drive, DriveKind, Machine},
     text::Label,
     tune::{
+        Device,
         change_log::{ChangeLog, Entry},
         settings::{POLL_QUEUES, Scope, Setting, find, rank},
     },
@@ -64,7 +65,27 @@ fn placed(
 ) -> Result<(&'static Setting, Place, String), String> {
     let row = find(&entry.setting).ok_or("not a setting of this version")?;
     let drive = || entry.device.find(machine).ok_or_else(|| format!("{} is not present", entry.device.name));
-    let place = match row.scope {
+    let place = place(machine, row, drive)?;
+    let now = value(entry).ok_or("cannot be read now")?;
+    Ok((row, place, now))
+}
+
+/// Why a setting of a device has no rule, whatever its value; `None` where it can have one.
+pub fn why_no_rule(machine: &Machine, device: &Device, row: &Setting) -> Option<String> {
+    let drive = || {
+        let drive = if let Device::Drive(name) = device { machine.drive(name) } else { None };
+        drive.ok_or_else(|| format!("{device} is not present"))
+    };
+    place(machine, row, drive).err()
+}
+
+/// The match of a setting's device, or why it has none.
+fn place<'a>(
+    machine: &Machine,
+    row: &Setting,
+    drive: impl Fn() -> Result<&'a Drive, String>,
+) -> Result<Place, String> {
+    Ok(match row.scope {
         Scope::Queue => of_queue(drive()?)?,
         _ if row.id == POLL_QUEUES => {
             return Err("the driver reads it at probe time; use kernel-args".to_owned());
@@ -76,9 +97,7 @@ fn placed(
             matches: r#"ACTION=="add|change", SUBSYSTEM=="cpu", KERNEL=="cpu[0-9]*""#.to_owned(),
             title: "all CPUs".to_owned(),
         },
-    };
-    let now = value(entry).ok_or("cannot be read now")?;
-    Ok((row, place, now))
+    })
 }
 
 /// Comment and rule of one setting.
