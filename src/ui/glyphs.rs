@@ -234,7 +234,7 @@ impl fmt::Display for GlyphSet {
     }
 }
 
-/// A row for ASCII: `52 °C` is `52 C`, and ` → ` is `-> `, since `>` alone is the cursor of a list.
+/// A row for ASCII: `52 °C` is `52 C`, and ` → ` is ` -> `, or `-> ` without room, since `>` alone is the cursor of a list.
 fn without_marks(row: &mut [Cell]) {
     let mut at = 0;
     while at < row.len() {
@@ -252,7 +252,19 @@ fn without_marks(row: &mut [Cell]) {
             // Not where it begins a line or a column.
             "→" if at > 1 && row[at - 1].symbol() == " " && ![" ", "│"].contains(&row[at - 2].symbol()) =>
             {
-                row[at - 1].set_char('-');
+                let is_blank = |at: usize| row.get(at).is_some_and(|cell| cell.symbol() == " ");
+                let ends = |at: &usize| is_blank(*at) && is_blank(*at + 1);
+                let edge = (at + 2..row.len()).find(|at| "│┐┘┤".contains(row[*at].symbol()));
+                match (at + 2..edge.unwrap_or(row.len())).find(ends) {
+                    // What follows moves on by a cell, as far as its column goes.
+                    Some(end) => {
+                        row[at + 1..=end].rotate_right(1);
+                        row[at].set_char('-');
+                        row[at + 1].set_char('→');
+                        at += 1;
+                    }
+                    None => _ = row[at - 1].set_char('-'),
+                }
             }
             _ => {}
         }
@@ -445,7 +457,8 @@ mod tests {
         };
         assert_eq!(shown("temp 46 °C, max 82 °C  │ next"), "temp 46 C, max 82 C    | next");
         assert_eq!(shown("│ 52 °C│"), "| 52 C |");
-        assert_eq!(shown("› none → kyber"), "> none-> kyber");
+        assert_eq!(shown("› none → kyber"), "> none -> kyber");
+        assert_eq!(shown("now 128 → 256 staged   before"), "now 128 -> 256 staged  before");
         assert_eq!(shown("│ → opens"), "| > opens");
         assert_eq!(GlyphSet::Ascii.text("46 °C, none → kyber"), "46 C, none -> kyber");
     }
