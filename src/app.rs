@@ -86,6 +86,8 @@ pub struct App {
     pub notice: Option<Notice>,
     /// When a notice that is no problem goes by itself.
     notice_until: Duration,
+    /// Whether the notice answers a write: what asked for it over the screen has closed itself.
+    is_answer: bool,
     /// The bar at the foot.
     pub(crate) stats_bar: StatsBar,
     /// The files that tests read before those of now.
@@ -109,6 +111,7 @@ impl App {
             search: Search::default(),
             notice: None,
             notice_until: Duration::ZERO,
+            is_answer: false,
             stats_bar: StatsBar::default(),
             files_before: None,
             theme_choice: configured::ThemeChoice::default(),
@@ -150,10 +153,12 @@ impl App {
     fn tell_saved(&mut self, path: &str) {
         let is_picture = Path::new(path).extension().is_some_and(|ending| ending == "svg");
         if Path::new(path).extension().is_some_and(|ending| ending == "rules") {
-            return self.put(saved_rules(&self.shared, path), false);
+            self.put(saved_rules(&self.shared, path), false);
+        } else {
+            let with = if is_picture { "Saved. A browser shows it:" } else { "Saved. To show it: less" };
+            self.put(format!("{with} {path}"), false);
         }
-        let with = if is_picture { "Saved. A browser shows it:" } else { "Saved. To show it: less" };
-        self.put(format!("{with} {path}"), false);
+        self.is_answer = true;
     }
 
     /// Shows a notice with keys in place of commands.
@@ -163,7 +168,7 @@ impl App {
 
     fn put(&mut self, text: String, problem: bool) {
         self.notice_until = self.shared.now + notice::reading_time(&text);
-        self.notice = Some(Notice { text, problem });
+        (self.notice, self.is_answer) = (Some(Notice { text, problem }), false);
     }
 
     /// Lays something over the screen.
@@ -376,6 +381,7 @@ impl App {
             (None, Some((text, false))) => self.warn(text),
             (None, None) => {}
         }
+        self.is_answer = self.notice.is_some();
         if first && self.overlay.is_none() {
             return self.hand(TUNE, &Subject::LeftBehind);
         }

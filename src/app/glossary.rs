@@ -9,6 +9,7 @@ use crate::{
 
 /// Terms in alphabetical order with what they mean.
 pub const TERMS: &[(&str, &str)] = &[
+    ("AER", "Advanced Error Reporting (PCIe): the kernel counts errors of links and devices."),
     ("aqu-sz", "Mean number of requests in flight (iostat)."),
     ("arm", "One of the settings or workloads that an experiment compares; every round runs each arm once."),
     ("ASPM", "Active State Power Management: a PCIe link sleeps when idle, and wakes up with a delay."),
@@ -17,6 +18,12 @@ pub const TERMS: &[(&str, &str)] = &[
         "Mean time of a request from submission to completion, in ms (iostat): r_await for reads, w_await for writes.",
     ),
     ("baseline", "The arm that the others of an experiment are compared with."),
+    (
+        "basis",
+        "Where a limit comes from: measured here, published for the part, link (speed and width), or table, for links \
+         that Linux cannot see.",
+    ),
+    ("capture", "A file of what iodyno reads from a machine: :open or --open shows that machine anywhere."),
     ("downtrained", "A link that runs at a lower speed or width than both its ends can do."),
     (
         "expected",
@@ -44,7 +51,12 @@ pub const TERMS: &[(&str, &str)] = &[
     ),
     ("limit", "What a link, root complex or CPU can carry at most, with the source of that number."),
     ("MDTS", "Maximum Data Transfer Size: the largest request that an NVMe drive accepts."),
+    (
+        "mitigations",
+        "Protection of the kernel against faults of CPUs; it costs time for every system call and interrupt.",
+    ),
     ("MPS, MRRS", "Maximum Payload Size and Maximum Read Request Size of PCIe packets, in bytes."),
+    ("nomerges", "0: the kernel merges neighbouring requests; 1: simple cases only; 2: never."),
     ("NUMA node", "CPUs with the memory and PCIe devices that are near to them."),
     ("O_DIRECT", "Reads that bypass the page cache."),
     ("p99, p99.9", "Latency that 99 % or 99.9 % of the I/Os do not exceed."),
@@ -79,6 +91,10 @@ pub const TERMS: &[(&str, &str)] = &[
     ("root port", "Port of a root complex: a slot, an M.2 socket, or a chipset is behind it."),
     ("run, blk, new", "Processes (dstat): running, waiting for I/O, started per second."),
     ("scheduler", "Orders requests before they reach the drive: none, mq-deadline, kyber or bfq."),
+    (
+        "SINGLE_ISSUER",
+        "Flag of io_uring: one thread submits. DEFER_TASKRUN: it handles completions too. NO_SQARRAY: one index less.",
+    ),
     ("softirq", "Kernel work deferred from interrupts, such as completions of another CPU's requests."),
     ("stl", "Steal (dstat): time in which the hypervisor ran other guests on a CPU of this one."),
     ("usr, sys, idl", "CPU time (dstat): programs, kernel, idle; wai is idle while a task waits for I/O."),

@@ -15,7 +15,7 @@ use crate::{
 
 /// A key was pressed.
 pub fn key(app: &mut App, key: Key) -> Vec<Effect> {
-    let dismissed = app.notice.take();
+    let is_answered = app.notice.take().is_some() && app.is_answer;
     if key == Key::Ctrl('c') {
         return vec![Effect::Interrupt];
     }
@@ -31,8 +31,8 @@ pub fn key(app: &mut App, key: Key) -> Vec<Effect> {
         }
         return Vec::new();
     };
-    // What it says of a write is often read while Esc is pressed for what lay over the screen, which has closed itself.
-    if row.name == "back" && dismissed.is_some() && app.screen == TUNE && app.shared.marks.is_empty() {
+    // Esc for what lay over the screen comes when that has closed itself.
+    if row.name == "back" && is_answered && app.screen == TUNE && app.shared.marks.is_empty() {
         return Vec::new();
     }
     commands::run(app, row.name)

@@ -321,7 +321,8 @@ fn shared_processors(
     let threads = if workload.direct { workers.min(processors.threads) } else { processors.threads };
     let alone = known.iter().filter(|_| workload.direct).map(|one| {
         let jobs = counted(workload.jobs as usize, "worker");
-        constraint(workload.jobs, &[*one], format!("{jobs} at {:.0} cycles per read", one.1.cycles))
+        let each = if targets.len() > 1 { " per drive" } else { "" };
+        constraint(workload.jobs, &[*one], format!("{jobs}{each} at {:.0} cycles per read", one.1.cycles))
     });
     let alone: Vec<_> = alone.collect();
     let all = if threads == processors.threads {

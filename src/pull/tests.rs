@@ -278,9 +278,12 @@ fn the_number_of_jobs_has_its_reason() {
     let machine = machine("threadripper-before");
     let pull = Pull::new(&machine, all(&machine), Series::Guided, None);
     let why = |rate: fn(u32) -> u64| ran(pull.clone(), rate).why_jobs();
-    assert_eq!(why(|jobs| u64::from(jobs) * 100_000), " (1: 1.00 M, 2: 2.00 M, 4: 4.00 M IOPS; the most)");
+    assert_eq!(
+        why(|jobs| u64::from(jobs) * 100_000),
+        " (1 job: 1.00 M, 2: 2.00 M, 4: 4.00 M IOPS; the most)"
+    );
     assert_eq!(
         why(|jobs| if jobs == 1 { 400_000 } else { 410_000 }),
-        " (1: 4.00 M, 2: 4.10 M IOPS; fewest within 5 % of the most)"
+        " (1 job: 4.00 M, 2: 4.10 M IOPS; more gain under 5 %)"
     );
 }

@@ -30,10 +30,13 @@ use termina::{
 };
 
 use super::{beside, signals::ENDING, terminal};
-use crate::app::{
-    Message,
-    keymap::Key,
-    message::{Mouse, MouseAction},
+use crate::{
+    app::{
+        Message,
+        keymap::Key,
+        message::{Mouse, MouseAction},
+    },
+    source::origin,
 };
 
 /// A message or a signal.
@@ -54,8 +57,10 @@ const REST: Duration = Duration::from_millis(25);
 const PASTE_REST: Duration = Duration::from_secs(1);
 /// Longest answer of a terminal in bytes, without its brackets: `11;rgb:ffff/ffff/dddd`.
 const MOST_ANSWERED: usize = 40;
-/// Longest paste in bytes. It ends there; the rest is dropped.
-const MOST_PASTED: usize = 16 << 20;
+/// Bytes read at once that no hand types: with lines among them they are a paste of a terminal that has no brackets for it.
+const BURST: usize = 128;
+/// Bytes kept of a paste: one more than a text may have, so that a longer one is refused and not cut.
+const MOST_PASTED: usize = origin::MOST_READ + 1;
 
 /// The byte of Ctrl-C.
 const CTRL_C: u8 = 3;
@@ -133,6 +138,9 @@ impl Keys {
 
     fn take(&mut self, bytes: &[u8]) -> Vec<Event> {
         self.is_fed = true;
+        if self.pasted.is_none() && self.answer.is_none() && is_burst(bytes) {
+            self.pasted = Some(Vec::new());
+        }
         let mut events = Vec::new();
         for byte in bytes {
             let follows_escape = self.latest.back() == Some(&b'\x1b');
@@ -203,6 +211,13 @@ impl Keys {
         let text = text.strip_suffix(PASTE_END).unwrap_or(&text);
         Some(Event::Paste(String::from_utf8_lossy(text).into_owned()))
     }
+}
+
+/// Whether bytes are text of several lines, too many for keys.
+fn is_burst(bytes: &[u8]) -> bool {
+    let is_line_end = |byte: &u8| matches!(byte, b'\r' | b'\n');
+    let is_text = |byte: &u8| is_line_end(byte) || *byte == b'\t' || !byte.is_ascii_control();
+    bytes.len() >= BURST && bytes.iter().any(is_line_end) && bytes.iter().all(is_text)
 }
 
 pub(super) fn start_signals(sender: Sender<Outside>) -> io::Result<()> {
@@ -367,14 +382,32 @@ mod tests {
     }
 
     #[test]
-    fn a_long_paste_is_cut_at_its_limit() {
+    fn lines_that_come_at_once_are_a_paste_without_brackets() {
+        let text = "01:00.0 Non-Volatile memory controller: Samsung\r".repeat(4);
+        let mut keys = Keys::default();
+        assert_eq!(keys.take(text.as_bytes()), []);
+        assert_eq!(keys.take(b"quit\r"), [], "its rest");
+        assert_eq!(keys.rest(), [Event::Paste(format!("{text}quit\r"))]);
+        assert_eq!(codes(keys.take(b"q")), [KeyCode::Char('q')]);
+        for typed in [&b"j\r"[..], &[b'j'; 2 * BURST], &b"\x1b[B\r".repeat(BURST)] {
+            assert_ne!(keys.take(typed), [], "keys, or one that repeats");
+        }
+    }
+
+    #[test]
+    fn a_paste_too_long_is_refused_with_its_limit() {
         let mut keys = Keys::default();
         keys.take(PASTE);
-        for _ in 0..3 {
-            assert_eq!(keys.take(&vec![b'x'; MOST_PASTED / 2]), []);
-        }
+        keys.pasted = Some(vec![b'x'; MOST_PASTED - 1]);
+        assert_eq!(keys.take(b"xxx"), []);
         let Some(Event::Paste(text)) = keys.take(PASTE_END).pop() else { panic!("no paste") };
         assert!(text.len() <= MOST_PASTED && text.starts_with("xxx"), "{}", text.len());
+        let refused =
+            origin::open_content("pasted text", text.as_bytes()).err().map(|error| error.to_string());
+        assert!(
+            refused.as_ref().is_some_and(|why| why.contains("pasted text: longer than 32 MiB")),
+            "{refused:?}"
+        );
         assert_eq!(codes(keys.take(b"q")), [KeyCode::Char('q')]);
     }
 

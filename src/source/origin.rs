@@ -17,6 +17,9 @@ use super::{
 };
 use crate::text::Label;
 
+/// Bytes that the longest content has which is opened: of a capture.
+pub(crate) const MOST_READ: usize = MOST_TEXT;
+
 /// The source of a machine.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Origin {
@@ -147,7 +150,7 @@ fn open_text(name: &str, content: &[u8]) -> Result<Arc<dyn SysRoot>, OpenError> 
 
 fn read_some(source: impl Read) -> io::Result<Vec<u8>> {
     let mut content = Vec::new();
-    source.take(MOST_TEXT as u64 + 1).read_to_end(&mut content)?;
+    source.take(MOST_READ as u64 + 1).read_to_end(&mut content)?;
     Ok(content)
 }
 

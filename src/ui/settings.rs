@@ -208,12 +208,14 @@ pub fn summary(all: &[Done]) -> (String, bool) {
     let verb = if matches!(all.first(), Some(Done::Made(..))) { "applied" } else { "restored" };
     let made = all.iter().filter(|done| done.is_done()).count();
     let adjusted: Vec<&str> = all.iter().filter_map(Done::adjusted).collect();
+    let share =
+        if adjusted.len() == all.len() { String::new() } else { format!("{} of them ", adjusted.len()) };
     let adjusted = match &adjusted[..] {
         [] => String::new(),
         [now, others @ ..] if others.iter().all(|other| other == now) => {
-            format!("; adjusted by the kernel to {now}")
+            format!("; {share}adjusted by the kernel to {now}")
         }
-        _ => format!("; {} of them adjusted by the kernel", adjusted.len()),
+        _ => format!("; {share}adjusted by the kernel"),
     };
     (format!("{made} of {} {verb}{adjusted}", all.len()), made == all.len())
 }

@@ -168,11 +168,13 @@ fn nothing_changed_since_boot_opens_no_rules() {
 }
 
 #[test]
-fn the_tab_of_settings_is_marked_while_values_are_staged() {
+fn the_tab_of_settings_is_marked_while_values_are_staged_or_changed() {
     let mut headless = open("threadripper-before", (120, 40));
     press(&mut headless, "3l+");
     assert!(shown(&headless).contains("Tune *"), "{}", shown(&headless));
     press(&mut headless, "a<Enter>");
+    assert!(shown(&headless).contains("Tune *"), "{}", shown(&headless));
+    press(&mut headless, "U<Enter>");
     assert!(!shown(&headless).contains("Tune *"), "{}", shown(&headless));
 }
 

@@ -38,7 +38,7 @@ pub(super) const ABOUT: About = About {
     purpose: "Read tests: set a workload, run it on the marked drives, watch the curves.",
     mark: 1,
     marks: &[
-        ("──", Meaning::Brand, "all targets together; each target has the color of its name"),
+        ("──", Meaning::Brand, "all targets together; each target has the colour of its name"),
         ("┈┈", Meaning::Lines, "the limit of the bottleneck"),
         ("█▓▒░", Meaning::Good, "share of reads by latency, over time"),
         ("▲", Meaning::Warning, "the result does not measure the drive, and why"),
@@ -138,13 +138,13 @@ struct Areas {
 impl Areas {
     /// The form beside curves, targets and the result; rows that the targets of a test do not need are the result's.
     fn new(state: &Dyno, shared: &Shared, area: Rect) -> Self {
-        /// More rows than these would leave the targets' panel behind.
+        /// More rows than these would leave the targets' panel behind, but for a result that needs them.
         const MORE: u16 = 4;
         /// Rows that say what a field takes.
         const HELP: u16 = 3;
         /// The least rows of a curve, and of the targets where the result takes rows of theirs.
         const CURVE: u16 = 7;
-        const TARGETS: u16 = 4;
+        const TARGETS: u16 = 5;
         /// Beside its targets: the heading, the total, what a read cost.
         const OTHERS: usize = 3;
         let boxed = shared.is_boxed();
@@ -157,14 +157,14 @@ impl Areas {
         let [left, right] = columns(area, form_width);
         let frame = if boxed { 2 } else { 1 };
         let [form, past] = rows(left, fields + frame + HELP * u16::from(boxed));
-        let low = match state.ended(shared) {
+        let told = state.ended(shared).map(|test| {
+            let is_offered = state.form.offered.is_some();
+            let lines = draw::result(shared, test, inner(right, boxed).width, is_offered).len();
+            u16::try_from(lines).unwrap_or(u16::MAX).saturating_add(frame)
+        });
+        let low = match told {
             // The result is the answer: it has what the least of curves and targets leave.
-            Some(test) if !boxed => {
-                let is_offered = state.form.offered.is_some();
-                let lines = draw::result(shared, test, inner(right, boxed).width, is_offered).len();
-                let most = right.height.saturating_sub(CURVE + TARGETS).max(2);
-                u16::try_from(lines + 1).unwrap_or(u16::MAX).clamp(2, most)
-            }
+            Some(told) if !boxed => told.clamp(2, right.height.saturating_sub(CURVE + TARGETS).max(2)),
             _ if boxed => 4,
             _ => 2,
         };
@@ -174,7 +174,8 @@ impl Areas {
         let shown = state.shown(&shared.tests).map(|test| test.targets.len());
         let needed = shown.map(|targets| u16::try_from(targets + OTHERS).unwrap_or(u16::MAX));
         let spare = needed.map_or(0, |rows| below.height.saturating_sub(rows.saturating_add(frame)));
-        let [targets, more] = rows(below, below.height - spare.min(MORE));
+        let more = told.map_or(MORE, |told| MORE.max(told.saturating_sub(low)));
+        let [targets, more] = rows(below, below.height - spare.min(more));
         let outcome = Rect { y: more.y, height: more.height + held.height, ..held };
         let plots = match (right.width, right.height) {
             (..80, _) => vec![(Plot::Curve(Curve::Throughput), plots)],

@@ -142,7 +142,7 @@ fn progress(shared: &Shared, left: Duration, width: u16) -> Vec<Vec<Piece>> {
     vec![vec![piece(place, Meaning::Figure), piece("  ", Meaning::Text), beside], Vec::new(), last]
 }
 
-/// The figure in the color of its share, then the rest of the sentence and the further lines.
+/// The figure in the colour of its share, then the rest of the sentence and the further lines.
 fn headline(outcome: &Outcome, width: u16) -> Vec<Vec<Piece>> {
     let (figure, rest) = outcome.headline.parts();
     let is_limited = !outcome.headline.lost_to.is_empty();

@@ -30,7 +30,7 @@ pub(super) const ABOUT: About = About {
         (
             "▆▆",
             Meaning::Warning,
-            "less, lost to a known limit, which the row names; in the color of problems below 70 %",
+            "less, lost to a known limit, which the row names; in the colour of problems below 70 %",
         ),
         ("▆▆", Meaning::Load, "less, with no known limit: its potential is only the rate of its link"),
     ],

@@ -39,7 +39,7 @@ pub(super) const ABOUT: About = About {
             Meaning::Figure,
             "rate with all drives busy, of the drive's potential or the root complex's limit",
         ),
-        ("7.14", Meaning::Good, "more than before; in the color of problems, less"),
+        ("7.14", Meaning::Good, "more than before; in the colour of problems, less"),
     ],
 };
 

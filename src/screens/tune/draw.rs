@@ -203,7 +203,11 @@ pub(super) fn words(tune: &Tune, shared: &Shared, panel: Rect) -> Vec<Vec<Piece>
     let Some(cell) = tune.cell(&shared.settings) else {
         return paragraph(&format!("{device} has no such setting."), Meaning::Quiet, width);
     };
-    let mut lines = vec![values(tune, shared, device, row, cell)];
+    let mut lines = vec![values(shared, device, row, cell)];
+    let targets = tune.targets(shared).len();
+    if targets > 1 {
+        field(&mut lines, "marked", &format!("a change applies to {targets} drives"), Meaning::Marked, width);
+    }
     if let Some(done) = shared.settings.last_of(device, row.id) {
         let meaning = if done.is_good() { Meaning::Good } else { Meaning::Warning };
         field(&mut lines, "last", &format!("{}: {}", done.step(), done.came_to()), meaning, width);
@@ -255,8 +259,8 @@ fn resets(row: &Setting) -> Option<String> {
     (!row.also.is_empty()).then(|| format!("also resets {labels}{when}; an undo restores {them}"))
 }
 
-/// `now none → mq-deadline on 3 drives   found none   default 128`.
-fn values(tune: &Tune, shared: &Shared, device: &Device, row: &Setting, cell: &Cell) -> Vec<Piece> {
+/// `now none → mq-deadline staged   before none   default 128`.
+fn values(shared: &Shared, device: &Device, row: &Setting, cell: &Cell) -> Vec<Piece> {
     let mut line = vec![label("now", LABEL)];
     let now = cell.value.as_ref().map_or("unknown", |value| value.as_str());
     line.push(piece(now, Meaning::Figure));
@@ -271,10 +275,6 @@ fn values(tune: &Tune, shared: &Shared, device: &Device, row: &Setting, cell: &C
     if let Some(default) = &cell.default {
         line.push(piece("   default ", Meaning::Quiet));
         line.push(piece(default.clone(), Meaning::Text));
-    }
-    let targets = tune.targets(shared).len();
-    if targets > 1 {
-        line.push(piece(format!("   applies to {targets} marked drives"), Meaning::Marked));
     }
     line
 }
