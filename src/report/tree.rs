@@ -110,8 +110,9 @@ fn others(machine: &Machine) -> String {
         let model = drive.model.value().map(|model| format!("  {model}"));
         let _ = writeln!(text, "  {}{}", drive.name, model.unwrap_or_default());
     }
-    let topmost = |drive: &&Drive| machine.devices_above(drive.name.as_str()).len() <= 1;
-    let topmost: Vec<&Drive> = made.into_iter().filter(topmost).collect();
+    let carriers = machine.carriers();
+    let topmost: Vec<&Drive> =
+        made.into_iter().filter(|drive| !carriers.contains(drive.name.as_str())).collect();
     if !topmost.is_empty() {
         text.push_str("\narrays, volumes and other software devices\n");
     }
