@@ -207,6 +207,11 @@ impl Machine {
         all.filter(move |message| controllers.contains(&message.controller))
     }
 
+    /// Whether the kernel log had more such messages than were kept.
+    pub(crate) fn has_cut_messages(&self) -> bool {
+        self.driver_messages.value().is_some_and(|all| all.len() >= DriverMessage::MOST)
+    }
+
     /// The hardware drives at or below a node, by one path at least.
     pub(crate) fn drives_below(&self, node: NodeIndex) -> Vec<&Drive> {
         let below = self.pci.subtree(node);

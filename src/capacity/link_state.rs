@@ -11,7 +11,7 @@ use crate::{
 pub(crate) enum LinkState {
     /// As fast as both ends can be, or no link between two devices.
     Fine,
-    /// Not known, or slower than one end and the capability of the other is not known.
+    /// Not known; slower than one end and the capability of the other is not known; or the device's capability is not known.
     Unknown,
     /// Slower than both its ends can be.
     Slow,
@@ -62,6 +62,9 @@ pub(crate) fn of_device(machine: &Machine, device: NodeIndex, found: &HopLink) -
     }
     if !link::is_real(tree, device) {
         return LinkState::Fine;
+    }
+    if !found.is_slow() && found.device_most.is_none() {
+        return LinkState::Unknown;
     }
     match (found.is_slow(), found.is_slot_limited()) {
         (true, _) if found.is_full_width() && lowers_speed(tree, device) => LinkState::Idle,

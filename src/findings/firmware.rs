@@ -156,8 +156,12 @@ fn errors(inputs: &Inputs, drive: &Drive) -> Option<Detection> {
     let (severity, what) = if grown.is_empty() {
         let stalled = messages.iter().any(|message| message.kind != MessageKind::Reset);
         let counters = (!all.is_empty()).then(|| format!("since boot {}", all.join(", ")));
-        let log = (!messages.is_empty())
-            .then(|| format!("{} in the kernel log", summary(messages.iter().copied())));
+        let log = (!messages.is_empty()).then(|| {
+            format!(
+                "{} in the kernel log",
+                summary(messages.iter().copied(), inputs.machine.has_cut_messages())
+            )
+        });
         let what: Vec<String> = counters.into_iter().chain(log).collect();
         (if stalled { Severity::Warning } else { Severity::Info }, what.join("; "))
     } else {

@@ -62,7 +62,7 @@ pub(super) const LINK_ERRORS: Row = Row {
     id: FindingId("link-errors"),
     title: "correctable errors on a link",
     fires: "aer_dev_correctable of an end of a link grows under load; more than one per second at both ends together is bad. In an opened text: \
-            CorrErr+ of DevSta at either end, unless CESta names no error of the link; information, as single errors are common",
+            CorrErr+ of DevSta at either end, unless CESta names no error of the link, or a message of AER; information, as single errors are common",
     why: "Poor signal integrity: packets are resent. It is the usual cause of a downtrained link.",
     remedy: "Reseat, shorten or replace the riser or cable; one generation lower in the BIOS confirms it.",
     risk: Risk::Hardware,
@@ -250,7 +250,8 @@ fn corrected(inputs: &Inputs, links: &[Judged]) -> Option<Detection> {
         "{}: {whose} reported a correctable error since boot; how many is not in the text, and a few are harmless",
         subject_words(&about)
     );
-    let proofs = links.iter().flat_map(ends).map(|path| Evidence::new(path, "DevSta: CorrErr+"));
+    let proofs =
+        links.iter().flat_map(ends).map(|path| Evidence::new(path, "corrected error (CorrErr+, AER)"));
     (!links.is_empty()).then(|| Detection::new(Severity::Info, title).about(about).with_evidence(proofs))
 }
 

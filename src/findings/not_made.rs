@@ -105,7 +105,7 @@ const NO_HOST: &str = "the text has nothing about CPUs and kernel: use `iodyno c
 const NO_DATA: &str = "the text has no data of the drives themselves: use `iodyno capture`";
 const NO_FORMATS: &str = "the text has no LBA formats: `nvme id-ns -H`";
 const NO_FORMAT_IN_USE: &str = "the text does not say which LBA format is in use: `nvme id-ns -H`";
-const NO_MESSAGES: &str = "the text has no lines of the nvme driver: `dmesg`";
+const NO_MESSAGES: &str = "the text has no lines about timeouts and resets of the nvme driver: `dmesg`";
 const NO_DRIVE_OF_MESSAGES: &str =
     "the text does not show the drives of the kernel's messages: `nvme list -v`";
 const NO_FIRMWARE: &str = "the text has no firmware of drives: `nvme list`";

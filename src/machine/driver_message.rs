@@ -31,6 +31,9 @@ pub enum MessageKind {
 }
 
 impl DriverMessage {
+    /// Messages that are kept, the newest ones.
+    pub(crate) const MOST: usize = 256;
+
     /// Time, controller and words, by which an opened text finds its line.
     pub(crate) fn words(&self) -> String {
         let at = self.at.map_or_else(String::new, |at| format!("{} ", at.as_micros()));
@@ -50,15 +53,16 @@ impl MessageKind {
     }
 }
 
-/// How many messages of each kind there are: `2 timeouts, 1 reset`; empty without one.
-pub(crate) fn summary<'a>(messages: impl IntoIterator<Item = &'a DriverMessage>) -> String {
+/// How many messages of each kind there are: `2 timeouts, 1 reset`; empty without one. `is_cut`: the log had more than were kept.
+pub(crate) fn summary<'a>(messages: impl IntoIterator<Item = &'a DriverMessage>, is_cut: bool) -> String {
+    let least = if is_cut { "at least " } else { "" };
     let mut counts: BTreeMap<MessageKind, usize> = BTreeMap::new();
     for message in messages {
         *counts.entry(message.kind).or_default() += 1;
     }
     let words = counts.into_iter().map(|(kind, count)| match (count, kind.nouns()) {
-        (1, (one, _)) => format!("1 {one}"),
-        (count, (_, many)) => format!("{count} {many}"),
+        (1, (one, _)) => format!("{least}1 {one}"),
+        (count, (_, many)) => format!("{least}{count} {many}"),
     });
     words.collect::<Vec<_>>().join(", ")
 }

@@ -432,21 +432,30 @@ impl Machine {
 
     /// Every software device with this drive in its stack, itself included.
     pub(crate) fn devices_above(&self, name: &str) -> Vec<&Drive> {
-        let is_above = |drive: &&Drive| {
-            drive.name.as_str() == name || {
-                let mut seen = BTreeSet::new();
-                self.reaches(drive, name, &mut seen)
+        let mut above: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+        for drive in &self.drives {
+            for below in self.directly_below(drive.name.as_str()) {
+                above.entry(below.name.as_str()).or_default().push(drive.name.as_str());
             }
-        };
-        self.drives.iter().filter(is_above).collect()
+        }
+        let mut found = BTreeSet::from([name]);
+        let mut open = vec![name];
+        while let Some(at) = open.pop() {
+            open.extend(above.get(at).into_iter().flatten().filter(|name| found.insert(name)));
+        }
+        self.drives.iter().filter(|drive| found.contains(drive.name.as_str())).collect()
     }
 
-    fn reaches<'a>(&'a self, from: &'a Drive, name: &str, seen: &mut BTreeSet<&'a DriveName>) -> bool {
-        seen.insert(&from.name)
-            && self
-                .directly_below(from.name.as_str())
-                .into_iter()
-                .any(|drive| drive.name.as_str() == name || self.reaches(drive, name, seen))
+    /// Names of the devices that another one lies on.
+    pub(crate) fn carriers(&self) -> BTreeSet<&str> {
+        let below = |drive: &Drive| {
+            let others = self.directly_below(drive.name.as_str()).into_iter();
+            others
+                .map(|below| below.name.as_str())
+                .filter(|name| *name != drive.name.as_str())
+                .collect::<Vec<_>>()
+        };
+        self.drives.iter().flat_map(below).collect()
     }
 
     /// The stack on a drive, from the drive up: each device with those above it, then file systems with the loop devices on

@@ -110,8 +110,9 @@ fn others(machine: &Machine) -> String {
         let model = drive.model.value().map(|model| format!("  {model}"));
         let _ = writeln!(text, "  {}{}", drive.name, model.unwrap_or_default());
     }
-    let below: BTreeSet<_> = machine.drives.iter().flat_map(|drive| members(machine, drive)).collect();
-    let topmost: Vec<&Drive> = made.into_iter().filter(|drive| !below.contains(&drive.name)).collect();
+    let carriers = machine.carriers();
+    let topmost: Vec<&Drive> =
+        made.into_iter().filter(|drive| !carriers.contains(drive.name.as_str())).collect();
     if !topmost.is_empty() {
         text.push_str("\narrays, volumes and other software devices\n");
     }
@@ -119,12 +120,6 @@ fn others(machine: &Machine) -> String {
         let _ = writeln!(text, "{}{}", "  ".repeat(level.depth + 1), level.words);
     }
     text
-}
-
-/// Names of the other devices that a device is made of.
-fn members<'a>(machine: &'a Machine, drive: &'a Drive) -> impl Iterator<Item = &'a DriveName> {
-    let below = machine.directly_below(drive.name.as_str()).into_iter();
-    below.map(|member| &member.name).filter(|name| **name != drive.name)
 }
 
 /// Whether a node has a drive, a card or a mark below it: mass storage, network, display and accelerators are cards.

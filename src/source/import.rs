@@ -4,6 +4,7 @@
 //! tree (`tree.rs`) and files of sysfs (`root.rs`), which the readers of a live machine read. What no listing states is
 //! absent.
 
+mod aer;
 mod answers;
 mod barred;
 mod blocks;
@@ -86,6 +87,7 @@ pub fn read(content: &[u8]) -> Result<Option<PastedRoot>, String> {
     let listings = sections::read(KINDS, &lines, &mut facts);
     drop(lines);
     dmesg::join(&mut facts);
+    aer::join(&mut facts);
     identify::assign(&mut facts);
     drives::join(&mut facts);
     dmesg::name_drives(&mut facts);
@@ -174,7 +176,7 @@ fn lacks(facts: &Facts, tree: &Tree) -> Vec<String> {
             lacks.push(format!("{have} no ids: `lspci -nn` shows them."));
         }
     }
-    if facts.drives.is_empty() && count > 0 {
+    if facts.drives.is_empty() && facts.like_all.is_none() && count > 0 {
         lacks.push(
             "Drives have no names, models or settings: add `nvme list -v` and `lsblk -O -J`.".to_owned(),
         );

@@ -11,6 +11,7 @@ mod damaged;
 mod fleet;
 mod imports;
 mod lsblk;
+mod joined;
 mod lspci;
 mod multipath;
 mod opened;

@@ -139,7 +139,7 @@ fn a_corrected_error_of_a_link_is_a_hint_with_its_line() {
                      few are harmless";
         assert!(words.contains(title), "{words}");
         for (at, line) in text.lines().enumerate().filter(|(_, line)| line.contains("DevSta")) {
-            assert!(words.contains(&format!("line {}: DevSta: CorrErr+", at + 1)), "{line}: {words}");
+            assert!(words.contains(&format!("line {}: corrected error", at + 1)), "{line}: {words}");
         }
         let all = check(&text);
         assert!(!all.contains("severe") && !all.contains("warning link-errors"), "information: {all}");

@@ -5,16 +5,16 @@ use serde_json::Value;
 
 use crate::damaged::{drives, printed};
 
-fn check(content: &str) -> String {
+pub fn check(content: &str) -> String {
     printed(content, &["check"]).split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-fn document(content: &str, command: &str) -> Value {
+pub fn document(content: &str, command: &str) -> Value {
     serde_json::from_str(&printed(content, &[command, "--json"])).unwrap()
 }
 
 /// The finding of that id.
-fn finding(content: &str, id: &str) -> Value {
+pub fn finding(content: &str, id: &str) -> Value {
     let document = document(content, "check");
     let mut findings = document["findings"].as_array().unwrap().iter();
     findings.find(|finding| finding["id"] == id).cloned().unwrap_or(Value::Null)
@@ -25,7 +25,7 @@ fn places(finding: &Value) -> Vec<&str> {
 }
 
 /// Speed and width of a function's link.
-fn link(content: &str, address: &str) -> (Value, Value) {
+pub fn link(content: &str, address: &str) -> (Value, Value) {
     let tree = document(content, "tree");
     let mut open: Vec<&Value> = tree["root_complexes"].as_array().unwrap().iter().collect();
     while let Some(node) = open.pop() {

@@ -77,7 +77,10 @@ impl RunMonitor {
         let until = self.logged_until;
         let is_new = |message: &&DriverMessage| until.zip(message.at).is_some_and(|(until, at)| at > until);
         let drive = machine.drive(name).into_iter();
-        let messages = summary(drive.flat_map(|drive| machine.messages_of(drive)).filter(is_new));
+        let messages = summary(
+            drive.flat_map(|drive| machine.messages_of(drive)).filter(is_new),
+            machine.has_cut_messages(),
+        );
         let messages = (!messages.is_empty()).then(|| format!("{messages} in the kernel log"));
         grown.chain(logged).chain(messages).collect()
     }

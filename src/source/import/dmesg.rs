@@ -7,15 +7,13 @@ use std::{
 };
 
 use super::{
+    aer,
     drives::{is_controller, is_of_controller},
-    facts::{ExpressWords, Facts, Function, Known, LimitedBy, Line, LinkWords, Message, learn},
+    facts::{Facts, Function, Known, LimitedBy, Line, LinkWords, Message, learn},
     identity::Identity,
     sections::Kind,
 };
-use crate::{model::PciAddress, source::nvme::messages, units::TransferRate};
-
-/// Offset of the capability where no text states it.
-const ANYWHERE: u8 = 0x40;
+use crate::{machine::DriverMessage, model::PciAddress, source::nvme::messages, units::TransferRate};
 
 pub(super) const KIND: Kind =
     Kind { begins: |line, _| is_line(line), continues: is_line, tolerates: 20, read };
@@ -26,12 +24,17 @@ fn is_line(line: &str) -> bool {
         || bridge(line).is_some()
         || root_bus(line).is_some()
         || line.contains(": pci function ")
+        || aer::is_line(line)
         || messages::message(line).is_some()
 }
 
 fn read(lines: &[Line], facts: &mut Facts) -> Option<Cow<'static, str>> {
     let mut any = false;
     for line in lines.iter().filter(|line| !line.text.is_empty()) {
+        if aer::is_line(&line.text) {
+            any |= aer::read(facts, line);
+            continue;
+        }
         let words: Vec<&str> =
             line.text.split_whitespace().map(|word| word.trim_matches(['(', ')', ','])).collect();
         let used = if line.text.contains(": pci function ") {
@@ -58,7 +61,7 @@ fn read(lines: &[Line], facts: &mut Facts) -> Option<Cow<'static, str>> {
             let known = Known::new(Vec::new(), line.number);
             let file = facts.files.entry(messages::PROBE.to_owned()).or_insert(known);
             file.value.extend(messages::line(&message).into_bytes());
-            if facts.messages.len() == messages::MOST_LINES {
+            if facts.messages.len() == DriverMessage::MOST {
                 facts.messages.pop_front();
             }
             let (controller, words) = (message.controller.to_string(), message.words());
@@ -100,15 +103,15 @@ fn link(facts: &mut Facts, words: &[&str], line: usize) -> Option<()> {
     let whole = behind("bandwidth").and_then(link_words);
     let own = capable.or(whole)?;
     if let Some((state, port)) = limited {
-        learn(&mut express(facts, port, line).link_status, state, line);
+        learn(&mut facts.express(port, line).link_status, state, line);
         if port != device && facts.limits.len() < MOST_LIMITS {
             facts.limits.push(LimitedBy { device, port, state, line });
         }
     } else if capable.is_none() {
         // The kernel prints both parts where any link is slower than the device.
-        learn(&mut express(facts, device, line).link_status, own, line);
+        learn(&mut facts.express(device, line).link_status, own, line);
     }
-    learn(&mut express(facts, device, line).link_capabilities, own, line);
+    learn(&mut facts.express(device, line).link_capabilities, own, line);
     Some(())
 }
 
@@ -138,13 +141,21 @@ pub(super) fn join(facts: &mut Facts) {
             let below = facts.function(device, line);
             below.parent = below.parent.or(Some(port));
         }
-        if is_direct {
-            learn(&mut express(facts, device, line).link_status, state, line);
+        let lower = if is_direct { Some(device) } else { first_behind(facts, port) };
+        if let Some(lower) = lower {
+            learn(&mut facts.express(lower, line).link_status, state, line);
         }
     }
 }
 
-/// Gives messages about a controller their drive, where no listing has it: the one function without a drive, or a drive by the
+/// The first function of the device at the lower end of a port's link.
+fn first_behind(facts: &Facts, port: PciAddress) -> Option<PciAddress> {
+    let (bus, _) = facts.functions.get(&port)?.buses?.value;
+    let first = PciAddress { bus, device: 0, function: 0, ..port };
+    facts.functions.contains_key(&first).then_some(first)
+}
+
+/// Gives messages about a controller, and its interrupts, their drive, where no listing has it: the one function without a drive, or a drive by the
 /// controller's name. Where several functions have no drive, it is not known which one is the controller.
 pub(super) fn name_drives(facts: &mut Facts) {
     let is_known = |controller: &str| {
@@ -156,6 +167,9 @@ pub(super) fn name_drives(facts: &mut Facts) {
         .iter()
         .filter(|message| !is_known(&message.controller))
         .map(|message| (message.controller.clone(), message.line))
+        .chain(
+            facts.queues.iter().filter(|(name, _)| !is_known(name)).map(|(name, line)| (name.clone(), *line)),
+        )
         .collect();
     let of_drives = facts.drives.values().filter_map(|drive| drive.address);
     let taken: BTreeSet<PciAddress> =
@@ -216,11 +230,6 @@ fn root_bus(line: &str) -> Option<(u32, u8)> {
     let (place, rest) = rest.split_once(": ")?;
     let (domain, bus) = place.split_once(':').filter(|_| rest.starts_with("root bus resource [bus"))?;
     Some((u32::from_str_radix(domain, 16).ok()?, u8::from_str_radix(bus, 16).ok()?))
-}
-
-fn express(facts: &mut Facts, address: PciAddress, line: usize) -> &mut ExpressWords {
-    let function = facts.function(address, line);
-    function.express.get_or_insert_with(|| ExpressWords { line, at: ANYWHERE, ..ExpressWords::default() })
 }
 
 /// `8.0 GT/s PCIe x2 link`, without `PCIe` in older kernels.

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(super) use super::facts::Size;
 use super::{
     facts::{DriveFacts, Facts, Known, Rounding, learn},
-    makers::Makers,
+    makers::{Makers, is_sold_as},
 };
 use crate::{model::PciAddress, text::Label};
 
@@ -14,6 +14,9 @@ const NVM: u32 = 0x0108;
 
 /// Its programming interface.
 const NVM_EXPRESS: u32 = 0x02;
+
+/// Controllers and functions that are compared: large texts have too many pairs, and no unambiguous ones.
+const MOST_COMPARED: usize = 64;
 
 /// Without `/dev/`, which people also type as `dev/`.
 pub(super) fn short(word: &str) -> &str {
@@ -205,15 +208,8 @@ pub(super) fn join(facts: &mut Facts) {
         .map(|(address, _)| *address)
         .collect();
     let mut joined: BTreeMap<String, PciAddress> = BTreeMap::new();
-    match (open.first(), free.as_slice()) {
-        (Some(controller), [only])
-            if open.len() == 1
-                && !makers_of_model(facts, controller).contradicts(makers_at(facts, *only)) =>
-        {
-            joined.insert(controller.clone(), *only);
-        }
-        _ => by_model(facts, &open, &free, &mut joined),
-    }
+    by_model(facts, &open, &free, &mut joined);
+    by_maker(facts, &open, &free, &mut joined);
     for (name, drive) in &mut facts.drives {
         if drive.address.is_none() && is_namespace(name) {
             drive.address = joined.get(&controller_of(name)).copied();
@@ -234,9 +230,34 @@ pub(super) fn join(facts: &mut Facts) {
             "Drives {names} are shown by their address: `nvme list -v` or `ls -l /sys/block` shows which is which."
         ));
     } else {
-        facts.lacks.push(format!(
+        let mut sentence = format!(
             "No text states the PCI address of {names}: `nvme list -v` or `ls -l /sys/block` shows it."
-        ));
+        );
+        sentence.extend(listed_twice(facts, &lost, left));
+        facts.lacks.push(sentence);
+    }
+}
+
+/// Gives functions no drive of their own where each may be one of these controllers, and nothing but the name is known of
+/// them; the answer is a sentence about them.
+fn listed_twice(facts: &mut Facts, lost: &BTreeSet<String>, mut left: Vec<PciAddress>) -> Option<String> {
+    const MOST_NAMED: usize = 8;
+    left.retain(|address| lost.iter().any(|controller| may_be(facts, controller, *address)));
+    let mut names: Vec<String> = left.iter().take(MOST_NAMED).map(ToString::to_string).collect();
+    if left.len() > MOST_NAMED {
+        names.push("...".to_owned());
+    }
+    let names = names.join(", ");
+    let has_link = |address: &PciAddress| {
+        facts.functions.get(address).is_some_and(|it| it.express.is_some() || it.config.is_some())
+    };
+    if left.is_empty() {
+        None
+    } else if left.len() <= lost.len() && !left.iter().any(has_link) {
+        facts.without_drive.extend(left);
+        Some(format!(" They include the drives at {names}."))
+    } else {
+        Some(format!(" Drives at {names} may be listed twice: by name and by address."))
     }
 }
 
@@ -256,6 +277,11 @@ fn model_of<'a>(facts: &'a Facts, controller: &str) -> Option<&'a str> {
         facts.drives.range(controller.to_owned()..).take_while(|(name, _)| name.starts_with(controller));
     let (_, drive) = drives.find(|(name, _)| of(name))?;
     drive.device_files.get("model").map(|model| model.value.as_str())
+}
+
+/// Whether a controller may be this function: not one of another maker.
+fn may_be(facts: &Facts, controller: &str, address: PciAddress) -> bool {
+    !makers_of_model(facts, controller).contradicts(makers_at(facts, address))
 }
 
 /// Whether these drives may be those of these functions: each has one of the other side with no other maker.
@@ -317,21 +343,21 @@ fn by_model(
     joined: &mut BTreeMap<String, PciAddress>,
 ) {
     let mut pairs: Vec<(String, PciAddress)> = Vec::new();
-    // Large texts have too many pairs to compare, and no unambiguous ones.
-    if open.len() > 64 || free.len() > 64 {
+    if open.len() > MOST_COMPARED || free.len() > MOST_COMPARED {
         return;
     }
     for controller in open {
         let Some(model) = model_of(facts, controller) else {
             continue;
         };
-        let makers = Makers::of_text(model);
         let model = squeezed(model);
         for address in free {
             let name = facts.functions.get(address).and_then(|function| function.name.as_ref());
-            let has_word = name
-                .is_some_and(|name| words_with_digits(name.value.as_str()).any(|word| model.contains(&word)));
-            if has_word && !makers.contradicts(makers_at(facts, *address)) {
+            let has_word = name.is_some_and(|name| {
+                words_with_digits(name.value.as_str())
+                    .any(|word| model.contains(&word) || is_sold_as(&word, &model))
+            });
+            if has_word && may_be(facts, controller, *address) {
                 pairs.push((controller.clone(), *address));
             }
         }
@@ -340,6 +366,28 @@ fn by_model(
         let is_only = pairs.iter().filter(|(a, b)| a == controller || b == address).count() == 1;
         if is_only {
             joined.insert(controller.clone(), *address);
+        }
+    }
+}
+
+/// Joins what is left by the maker: a controller and a function that are each other's only choice.
+fn by_maker(
+    facts: &Facts,
+    open: &BTreeSet<String>,
+    free: &[PciAddress],
+    joined: &mut BTreeMap<String, PciAddress>,
+) {
+    let used: BTreeSet<PciAddress> = joined.values().copied().collect();
+    let open: Vec<&String> = open.iter().filter(|controller| !joined.contains_key(*controller)).collect();
+    let free: Vec<PciAddress> = free.iter().copied().filter(|address| !used.contains(address)).collect();
+    if open.len() > MOST_COMPARED || free.len() > MOST_COMPARED {
+        return;
+    }
+    for controller in &open {
+        let mut choices = free.iter().filter(|address| may_be(facts, controller, **address));
+        let (Some(address), None) = (choices.next(), choices.next()) else { continue };
+        if open.iter().filter(|other| may_be(facts, other, *address)).count() == 1 {
+            joined.insert((*controller).clone(), *address);
         }
     }
 }

@@ -38,6 +38,8 @@ pub(super) struct Facts {
     pub drives: BTreeMap<String, DriveFacts>,
     /// What all drives without an address have in common, where as many controllers are left as there are of them.
     pub like_all: Option<DriveFacts>,
+    /// NVMe controllers that are not shown as drives: each may be one of the listed drives.
+    pub without_drive: BTreeSet<PciAddress>,
     /// Partitions and layers above drives, by lsblk's names.
     pub blocks: BTreeMap<String, Block>,
     /// Devices in listings with mount points, by lsblk's names.
@@ -52,6 +54,10 @@ pub(super) struct Facts {
     pub messages: VecDeque<Message>,
     /// Lines of values within a file, by its path and a word: `/ioctl/nvme0n1/identify-ns LBA format 1`.
     pub places: Vec<(String, usize)>,
+    /// Functions with a corrected error of their link in `dmesg`, with its first line.
+    pub link_errors: BTreeMap<PciAddress, usize>,
+    /// Controllers that `/proc/interrupts` names without an address, by kernel name.
+    pub queues: BTreeMap<String, usize>,
     /// Links that `dmesg` names as the limit of a function.
     pub limits: Vec<LimitedBy>,
     /// Controllers of namespaces by kernel name.
@@ -300,6 +306,16 @@ impl Facts {
             Entry::Occupied(known) => known.into_mut(),
             Entry::Vacant(vacant) => vacant.insert(Function { line, ..Function::default() }),
         }
+    }
+}
+
+impl Facts {
+    /// The PCI Express capability of a function, made if it is new.
+    pub fn express(&mut self, address: PciAddress, line: usize) -> &mut ExpressWords {
+        /// Offset of the capability where no text states it.
+        const ANYWHERE: u8 = 0x40;
+        let express = &mut self.function(address, line).express;
+        express.get_or_insert_with(|| ExpressWords { line, at: ANYWHERE, ..ExpressWords::default() })
     }
 }
 

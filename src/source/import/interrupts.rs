@@ -30,9 +30,13 @@ pub(super) const KIND: Kind = Kind {
 fn read(lines: &[Line], facts: &mut Facts) -> Option<Cow<'static, str>> {
     let first = lines.first()?.number;
     for line in lines {
-        if let Some((controller, address)) = controller(&line.text) {
-            facts.function(address, line.number);
-            facts.controllers.entry(controller.to_owned()).or_insert((address, line.number));
+        let Some(name) = controller(&line.text) else { continue };
+        match address(&line.text).or_else(|| of_number(&line.text)) {
+            Some(address) => {
+                facts.function(address, line.number);
+                facts.controllers.entry(name.to_owned()).or_insert((address, line.number));
+            }
+            None => _ = facts.queues.entry(name.to_owned()).or_insert(line.number),
         }
     }
     let text: String =
@@ -44,14 +48,54 @@ fn read(lines: &[Line], facts: &mut Facts) -> Option<Cow<'static, str>> {
     Some("/proc/interrupts".into())
 }
 
-/// Controller and function of `IR-PCI-MSIX-0000:01:00.0    1-edge      nvme0q1`, as newer kernels print rows.
-fn controller(row: &str) -> Option<(&str, PciAddress)> {
-    let words = || row.split_whitespace();
-    let names = words().filter_map(|word| word.trim_end_matches(',').split_once('q'));
+/// Controller of `IR-PCI-MSIX-0000:01:00.0    1-edge      nvme0q1`.
+fn controller(row: &str) -> Option<&str> {
+    let names = row.split_whitespace().filter_map(|word| word.trim_end_matches(',').split_once('q'));
     let mut names = names.filter(|(name, queue)| {
         is_controller(name) && !queue.is_empty() && queue.bytes().all(|byte| byte.is_ascii_digit())
     });
-    let (controller, _) = names.next()?;
-    let mut places = words().filter_map(|word| word.split_once("PCI-MSI")?.1.split_once('-'));
-    Some((controller, places.next()?.1.parse().ok()?))
+    Some(names.next()?.0)
+}
+
+/// Its function, as newer kernels print it.
+fn address(row: &str) -> Option<PciAddress> {
+    let mut places = row.split_whitespace().filter_map(|word| word.split_once("PCI-MSI")?.1.split_once('-'));
+    places.next()?.1.parse().ok()
+}
+
+/// Its function in `IR-PCI-MSI 1048576-edge nvme0q0` of older kernels: the number has the vector in its low 11 bits, then
+/// function, device, bus and domain (`pci_msi_domain_calc_hwirq`).
+fn of_number(row: &str) -> Option<PciAddress> {
+    let is_chip = |word: &&str| word.ends_with("PCI-MSI") || word.ends_with("ITS-MSI");
+    let mut words = row.split_whitespace().skip_while(|word| !is_chip(word)).skip(1);
+    let number: u64 = words.next()?.split('-').next()?.parse().ok()?;
+    let bits = |from: u32, count: u32| (number >> from) & ((1 << count) - 1);
+    let address = PciAddress {
+        domain: u32::try_from(number >> 27).ok().filter(|domain| *domain <= 0xffff)?,
+        bus: u8::try_from(bits(19, 8)).ok()?,
+        device: u8::try_from(bits(14, 5)).ok()?,
+        function: u8::try_from(bits(11, 3)).ok()?,
+    };
+    // A drive is behind a port; numbers of other chips are small.
+    (address.bus > 0).then_some(address)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_number_of_an_interrupt_has_its_function() {
+        let of = |row: &str| of_number(row).map(|address| address.to_string());
+        for (row, function) in [
+            (" 30: 0 21 IR-PCI-MSI 524288-edge nvme0q0", Some("0000:01:00.0")),
+            (" 31: 0 21 PCI-MSI 1048577-edge nvme1q1", Some("0000:02:00.0")),
+            ("185: 0 ITS-MSI 570949632 Edge nvme0q0", Some("0004:41:00.0")),
+            (" 31: 0 PCI-MSI-edge nvme1q1", None),
+            (" 31: 0 PCI-MSI 1-edge nvme1q1", None),
+            (" 31: 0 VMD-MSI 524288 nvme1q1", None),
+        ] {
+            assert_eq!(of(row).as_deref(), function, "{row}");
+        }
+    }
 }

@@ -66,6 +66,10 @@ pub(super) fn split(
         if lines.len() >= MOST_LINES {
             return Err(format!("more than {MOST_LINES} lines, which no listing has"));
         }
+        // One empty line parts listings as several do.
+        if raw.is_empty() && lines.last().is_some_and(|line| line.text.is_empty()) && unfinished.is_none() {
+            continue;
+        }
         if !encoded {
             lines.push(Line { number: at + 1, text: plain(Cow::Borrowed(raw), bars) });
             continue;
@@ -176,7 +180,9 @@ fn is_quoted_printable(text: &str) -> bool {
     encoded("=3D")
         || encoded("=A0")
         || soft == 2
-        || lines().any(|line| line.ends_with("=20") || line.ends_with("=09"))
+        || lines().any(|line| {
+            line.ends_with("=20") || line.ends_with("=09") || line.trim_start().starts_with("=09")
+        })
 }
 
 fn decoded(line: &str) -> String {
@@ -228,6 +234,12 @@ mod tests {
         ] {
             assert_eq!(texts(line)[0].1, plain, "{line}");
         }
+    }
+
+    #[test]
+    fn one_of_several_empty_lines_is_kept() {
+        let lines = [(1, "a".to_owned()), (2, String::new()), (5, "b".to_owned()), (6, String::new())];
+        assert_eq!(texts("a\n\n \n\r\nb\n\n\n"), lines);
     }
 
     #[test]

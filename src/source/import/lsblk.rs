@@ -77,6 +77,9 @@ const TYPES: [&str; 17] = [
     "raid5", "raid6", "raid10", "bcache",
 ];
 
+/// Devices on top of each other; a machine has a handful.
+const MOST_LAYERS: usize = 64;
+
 pub(super) fn is_heading(line: &str) -> bool {
     let words: Vec<&str> = line.split_whitespace().collect();
     let has = |word: &str| words.contains(&word);
@@ -193,6 +196,10 @@ fn read_alone(lines: &[Line], facts: &mut Facts) -> Option<Cow<'static, str>> {
             continue;
         }
         above.retain(|(at, _)| *at < column);
+        if above.len() >= MOST_LAYERS {
+            facts.notes.unused_text(line, "more devices on top of each other than are read");
+            continue;
+        }
         if !is_name(name) {
             facts.notes.unused_text(line, "a row of lsblk without a device's name");
             is_readable = false;

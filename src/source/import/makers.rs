@@ -35,6 +35,20 @@ const MAKERS: [Maker; 8] = [
     Maker { vendors: &[0x2646], words: &["kingston"], parts: &["skc", "snv", "om8"] },
 ];
 
+/// Words of Samsung's names of controllers in the list of ids, and the models that have them.
+const SOLD_AS: [(&str, &[&str]); 5] = [
+    ("sm951", &["950pro", "mzvpv", "mzvlv"]),
+    ("sm961", &["960evo", "960pro", "mzvlw", "mzvkw"]),
+    ("sm981", &["970evo", "970pro", "mzvlb", "mzqlb", "mz1lb"]),
+    ("pm9a1", &["mzvl2", "mzql2", "mz1l2"]),
+    ("s4lv008", &["990pro"]),
+];
+
+/// Whether a model (letters and digits in lower case) has the controller with this word in its name.
+pub(super) fn is_sold_as(word: &str, model: &str) -> bool {
+    SOLD_AS.iter().any(|(known, models)| *known == word && models.iter().any(|it| model.contains(it)))
+}
+
 /// The makers that a model or a PCI function may have, a bit each; none if unknown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Makers(u8);

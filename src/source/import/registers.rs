@@ -58,11 +58,20 @@ pub(super) fn config(function: &Function) -> Result<Vec<u8>, String> {
 
 /// Whether a text has registers of the capability beside the links.
 fn states_registers(words: &ExpressWords) -> bool {
-    let ExpressWords { payload_supported, tags_supported, sizes, control, target_speed, .. } = words;
+    let ExpressWords {
+        payload_supported,
+        tags_supported,
+        sizes,
+        control,
+        correctable_error,
+        target_speed,
+        ..
+    } = words;
     payload_supported.is_some()
         || tags_supported.is_some()
         || sizes.is_some()
         || control.is_some()
+        || correctable_error.is_some()
         || target_speed.is_some()
 }
 

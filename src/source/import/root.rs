@@ -184,7 +184,7 @@ impl Files {
     fn drives(&mut self, facts: &Facts, tree: &Tree) {
         let mut names = Vec::new();
         let mut folders = BTreeMap::new();
-        let mut placed: BTreeSet<PciAddress> = BTreeSet::new();
+        let mut placed: BTreeSet<PciAddress> = facts.without_drive.clone();
         for (name, drive) in &facts.drives {
             let function = drive.address.filter(|address| tree.folders.contains_key(address));
             placed.extend(function);

@@ -69,7 +69,7 @@ pub(super) fn port_types(facts: &Facts, tree: &Tree) -> BTreeMap<PciAddress, u8>
     const DOWNSTREAM: u8 = 6;
     let is_unknown = |function: &Function| {
         let is_open = !function.has_body || function.denied.is_some();
-        function.express.is_none()
+        function.express.as_ref().is_none_or(|express| express.port_type.is_none())
             && function.config.is_none()
             && is_open
             && class_of(function) == Some(0x0604)
@@ -198,6 +198,12 @@ fn class_of(function: &Function) -> Option<u32> {
     function.class.map(|class| class.value >> 8)
 }
 
+/// Whether the list of ids names a root port: `Xeon E7 v4 PCI Express Root Port 2`.
+fn is_named_root_port(function: &Function) -> bool {
+    let name = function.name.as_ref().map_or("", |name| name.value.as_str());
+    class_of(function) == Some(0x0604) && name.contains("Root Port")
+}
+
 /// Whether the functions on a bus show that it is a root bus.
 fn is_root_bus(facts: &Facts, bus: (u32, u8)) -> bool {
     const INTEL: u16 = 0x8086;
@@ -208,7 +214,9 @@ fn is_root_bus(facts: &Facts, bus: (u32, u8)) -> bool {
     // Device/port types 4, 9 and 10: root ports and what is integrated into the root complex.
     let of_root = |function: &Function| {
         let port_type = function.express.as_ref().and_then(|express| express.port_type);
-        class_of(function) == Some(HOST_BRIDGE) || matches!(port_type, Some(4 | 9 | 10))
+        class_of(function) == Some(HOST_BRIDGE)
+            || matches!(port_type, Some(4 | 9 | 10))
+            || port_type.is_none() && is_named_root_port(function)
     };
     bus.1 == 0
         || facts.roots.contains_key(&bus)

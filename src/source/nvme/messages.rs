@@ -20,8 +20,6 @@ pub(crate) const PROBE: &str = "/probe/nvme-messages";
 /// The file that is read for it.
 const KERNEL_LOG: &str = "/dev/kmsg";
 
-/// Kept lines, the newest ones.
-pub(in crate::source) const MOST_LINES: usize = 256;
 /// Records of the kernel log that are read; a log of 64 MiB has fewer.
 const MOST_RECORDS: usize = 1 << 19;
 
@@ -59,7 +57,7 @@ pub(in crate::source) fn read(root: &dyn SysRoot) -> Reading<Vec<DriverMessage>>
 
 fn parse(text: &str) -> Vec<DriverMessage> {
     let mut messages: Vec<DriverMessage> = text.lines().filter_map(message).collect();
-    messages.drain(..messages.len().saturating_sub(MOST_LINES));
+    messages.drain(..messages.len().saturating_sub(DriverMessage::MOST));
     messages
 }
 
@@ -130,7 +128,7 @@ pub(in crate::source) fn ask() -> Result<Vec<u8>, RootError> {
             Ok(0) | Err(Errno::AGAIN) => break,
             Ok(length) => {
                 let Some(message) = record.get(..length).and_then(from_record) else { continue };
-                if kept.len() == MOST_LINES {
+                if kept.len() == DriverMessage::MOST {
                     kept.pop_front();
                 }
                 kept.push_back(line(&message));
@@ -258,7 +256,7 @@ mod tests {
         let many = (0..999).map(|at| format!("  [{at:5}.000000] nvme nvme0: I/O 1 QID 1 timeout\n"));
         let newest = read(&format!("text /probe/nvme-messages\n{}", many.collect::<String>()));
         let newest = newest.value().unwrap();
-        assert_eq!((newest.len(), newest[0].at), (MOST_LINES, Some(Duration::from_secs(743))));
+        assert_eq!((newest.len(), newest[0].at), (DriverMessage::MOST, Some(Duration::from_secs(743))));
     }
 
     proptest! {

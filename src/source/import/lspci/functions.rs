@@ -9,7 +9,7 @@ use super::{
     },
     body::{hex, old_register, word},
     decorated,
-    header::{header, is_first, path},
+    header::{header, header_below, is_first, path},
     machine,
     names::{self, First, Name, learn_number},
     register::Register,
@@ -38,6 +38,12 @@ pub(super) fn is_selection(line: &str, next: Option<&str>) -> bool {
         is_body(next) && (selected(line).is_some() || alone(line).is_some() || !looped(line).is_empty())
             || alone(next).is_some() && is_loop(line)
     })
+}
+
+/// Whether a patch takes a line of a body away or adds it.
+fn is_changed(line: &str) -> bool {
+    line.strip_prefix(['-', '+'])
+        .is_some_and(|rest| rest.starts_with([' ', '\t']) && word(rest.trim_start()).is_some())
 }
 
 /// Whether a line belongs to the body of a function.
@@ -185,6 +191,11 @@ impl List<'_> {
             self.wrapped = None;
             return;
         }
+        if is_changed(&line.text) {
+            self.finish();
+            self.facts.notes.unused_text(line, "a line that a patch changes");
+            return;
+        }
         if is_loop(&line.text) {
             self.leave();
             (self.of_nvme, self.looped, self.first_word) = (is_of_nvme(&line.text), looped(&line.text), None);
@@ -196,7 +207,7 @@ impl List<'_> {
             self.selected = Some(address);
             return;
         }
-        if let Some((address, rest)) = header(&line.text) {
+        if let Some((address, rest)) = header(&line.text).or_else(|| self.below_bridges(&line.text)) {
             self.finish();
             self.selected = None;
             self.first(address, rest, line.number);
@@ -262,6 +273,13 @@ impl List<'_> {
         } else if !line.text.starts_with([' ', '\t']) {
             self.facts.notes.unused_text(line, "not a line of lspci");
         }
+    }
+
+    /// A first line with the bridges above a function and no bus, as `-P` prints it.
+    fn below_bridges<'a>(&mut self, line: &'a str) -> Option<(PciAddress, &'a str)> {
+        line.split_whitespace().next().filter(|place| place.contains('/') && decorated::is_unread(line))?;
+        self.finish();
+        header_below(line, |bridge| Some(self.facts.functions.get(&bridge)?.buses?.value.0))
     }
 
     /// Takes the bridges that `-PP` names above a function.

@@ -18,6 +18,25 @@ pub(super) fn header(line: &str) -> Option<(PciAddress, &str)> {
     } else {
         address(place).filter(|_| (7..=16).contains(&place.len()))?
     };
+    described(address, rest)
+}
+
+/// The same of `00:01.1/00.0 ...`, as `-P` prints it: a function on the bus behind a bridge, whose number `secondary` knows.
+pub(super) fn header_below(
+    line: &str,
+    secondary: impl Fn(PciAddress) -> Option<u8>,
+) -> Option<(PciAddress, &str)> {
+    let line = line.trim_start();
+    let (place, rest) = line.split_at(line.find([' ', '\t'])?);
+    let (first, below) = place.split_once('/')?;
+    let function = below.split('/').try_fold(address(first)?, |bridge, part| {
+        let PciAddress { domain, .. } = bridge;
+        format!("{domain:04x}:{:02x}:{part}", secondary(bridge)?).parse().ok()
+    })?;
+    described(function, rest)
+}
+
+fn described(address: PciAddress, rest: &str) -> Option<(PciAddress, &str)> {
     let rest = rest.trim();
     let is_function = rest.contains(": ") || rest.ends_with(':') || rest.starts_with('"');
     is_function.then_some((address, rest))
