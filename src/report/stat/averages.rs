@@ -78,6 +78,8 @@ struct Threads {
     /// Threads of a kind, summed over samples.
     sums: BTreeMap<ThreadKind, f64>,
     samples: usize,
+    /// They are of intervals before which each thread had its turn.
+    is_whole: bool,
 }
 
 /// Sums over time: bytes, or CPU seconds.
@@ -100,6 +102,10 @@ impl Averages {
             let sum = self.threads.get_or_insert_default();
             sum.samples += threads.samples;
             for (kind, mean) in &threads.kinds {
+            // Means of a part of all threads say nothing beside those of all.
+            if threads.is_whole && !std::mem::replace(&mut sum.is_whole, threads.is_whole) {
+                (sum.samples, sum.sums) = (0, BTreeMap::new());
+            }
                 *sum.sums.entry(kind.clone()).or_default() += mean * threads.samples as f64;
             }
         }
@@ -136,7 +142,7 @@ impl Averages {
             return None;
         }
         let mut activity = self.last;
-        if let (Some(threads), Some(Threads { sums, samples })) = (&mut activity.threads, self.threads) {
+        if let (Some(threads), Some(Threads { sums, samples, .. })) = (&mut activity.threads, self.threads) {
             threads.samples = samples;
             threads.kinds = sums.into_iter().map(|(kind, sum)| (kind, sum / samples.max(1) as f64)).collect();
             ThreadActivity::sort(&mut threads.kinds);

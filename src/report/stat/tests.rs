@@ -187,6 +187,25 @@ fn interrupts_name_drive_queue_and_cpu_with_ios_for_each() {
 }
 
 #[test]
+fn intervals_with_a_part_of_the_threads_are_not_in_the_averages() {
+    let machine = machine();
+    let (rates, activity) = second(&machine);
+    let with = |is_whole, mean| {
+        let mut activity = activity.clone();
+        let threads = activity.threads.as_mut().unwrap();
+        threads.is_whole = is_whole;
+        threads.kinds.iter_mut().for_each(|kind| kind.1 = mean);
+        activity
+    };
+    let mut averages = Averages::default();
+    for (is_whole, mean) in [(false, 9.0), (true, 1.0), (true, 2.0)] {
+        averages.add(&rates, &with(is_whole, mean));
+    }
+    let threads = averages.means().unwrap().1.threads.unwrap();
+    assert!(threads.kinds.iter().all(|(_, mean)| *mean == 1.5), "{:?}", threads.kinds);
+}
+
+#[test]
 fn threads_are_those_that_run_or_wait_and_kernel_threads_are_in_brackets() {
     assert_eq!(
         shown(Table::Threads),
