@@ -40,12 +40,12 @@ pub(super) fn missing(name: &'static str, why: &str) -> Line {
 }
 
 impl Line {
-    /// What it lacks without the reason in brackets, and what lines of the same name lack.
+    /// The reason without what is in brackets, and those of lines of the same name.
     pub(crate) fn in_short<'a>(&self, others: impl Iterator<Item = &'a Self>) -> String {
         let lacks = |line: &'a Self| line.text.strip_prefix(NOT_AVAILABLE).unwrap_or(&line.text);
         let lead = |text: &'a str| text.split_once(" (").map_or(text, |(lead, _)| lead);
         let all: Vec<&str> = others.filter(|line| line.name == self.name).map(lacks).map(lead).collect();
-        format!("{NOT_AVAILABLE}{}", all.join("; "))
+        all.join("; ")
     }
 }
 
