@@ -82,6 +82,7 @@ fn second(machine: &Machine) -> (Rates, Activity) {
         called_write: None,
         cpus: 0.25,
         is_nice: false,
+        delayed: None,
         drives: None,
     };
     let activity = Activity {
@@ -202,7 +203,8 @@ fn intervals_with_a_part_of_the_threads_are_not_in_the_averages() {
         averages.add(&rates, &with(is_whole, mean));
     }
     let threads = averages.means().unwrap().1.threads.unwrap();
-    assert!(threads.kinds.iter().all(|(_, mean)| *mean == 1.5), "{:?}", threads.kinds);
+    let means: Vec<f64> = threads.kinds.iter().map(|(_, mean)| *mean).collect();
+    assert_eq!(means, [1.5; 3]);
 }
 
 #[test]

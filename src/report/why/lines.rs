@@ -303,19 +303,25 @@ fn worker_cost(user: &str, system: &str, switches: f64) -> String {
     format!("user {user}, system {system} of the workers' CPU, {} context switches", mean(switches))
 }
 
+/// I/Os per second below which the cycles of all CPUs are not those of I/Os.
+const LEAST_IOPS: f64 = 100.0;
+
 /// Hardware counters of all CPUs, and what an I/O of `iops` costs.
 pub(crate) fn cycles(activity: &Activity, iops: f64) -> Vec<Line> {
     match &activity.hardware {
         Some(Ok(Hardware { cycles, instructions })) => {
             let each = if *cycles > 0.0 { instructions / cycles } else { 0.0 };
             let mut text = format!("{}/s, {each:.2} instructions each", count(*cycles));
-            if iops >= 1.0 {
+            if iops >= LEAST_IOPS {
                 let per_io = format!(
                     "; {} and {} instructions per I/O",
                     count(cycles / iops),
                     count(instructions / iops)
                 );
                 text.push_str(&per_io);
+            } else {
+                let none = format!("; no figure per I/O below {LEAST_IOPS:.0} IOPS");
+                text.push_str(&none);
             }
             vec![known("cycles", text, false)]
         }

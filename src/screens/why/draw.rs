@@ -275,7 +275,7 @@ impl Contents {
         let whole: Vec<Vec<Piece>> = of().flat_map(|line| written(line, width)).collect();
         let table = match (panel, self.grid(panel)) {
             _ if self.is_large => 0,
-            (Panel::Cpus, _) => usize::from(self.cpus.rows(width)),
+            (Panel::Cpus, _) => self.cpus.rows(width),
             (_, grid) => grid.map_or(0, |(_, rows)| rows.clamp(1, FEW_ROWS) + 1),
         };
         if table == 0 || whole.len() + table <= usize::from(height) {

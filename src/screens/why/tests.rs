@@ -208,6 +208,7 @@ fn look_at(shared: &mut Shared, second: u64, waits: f64) {
         called_write: Some(0.0),
         cpus,
         is_nice: false,
+        delayed: None,
         drives: None,
     };
     let kind = |state, wchan: Option<&str>| ThreadKind {
