@@ -16,8 +16,8 @@ use std::fmt::Write as _;
 use self::{
     busy::{all_cpus, full, interrupts, other_programs, shares, steal},
     by_threads::{drives, latency, page_cache, threads, throttling, turns, writeback},
-    own_time::{OwnTime, cpu_waits, flushes, own_waits},
-    programs::{Program, programs},
+    own_time::{cpu_waits, flushes, own_waits},
+    programs::{OwnTime, Program, programs},
     tables::{Split, nearest_limit},
     waits::{Wait, Waiters},
 };

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Facts, own_time::OwnTime, tables::Split, waits};
+use super::{Facts, tables::Split, waits};
 use crate::counters::activity::Activity;
 
 /// The processes of one command.
@@ -65,7 +65,50 @@ pub(super) fn programs(activity: &Activity) -> Vec<Program> {
     sums.into_values().collect()
 }
 
+/// Mean numbers of threads of the program that moves most.
+pub(super) struct OwnTime<'a> {
+    pub(super) program: &'a Program,
+    /// Threads that run, wait for a CPU or wait for I/O.
+    pub(super) active: f64,
+    /// Those that wait for a CPU.
+    pub(super) delayed: f64,
+    /// Those that wait for I/O.
+    pub(super) waiting: f64,
+}
+
+impl<'a> OwnTime<'a> {
+    /// Where no test runs and the waits for a CPU are known.
+    pub(super) fn of(facts: &'a Facts<'_>) -> Option<Self> {
+        let program = facts.mover().filter(|_| facts.inputs.test.is_none())?;
+        let delayed = program.delayed()?;
+        let (_, sampled) = waits::running(facts.inputs.activity.threads.as_ref()?, &program.command);
+        let active = sampled.max(program.cpus + delayed);
+        Some(Self { program, active, delayed, waiting: active - program.cpus - delayed })
+    }
+
+    /// The share of their time in which they wait for I/O.
+    pub(super) fn waiting_share(&self) -> f64 {
+        if self.active > 0.0 { self.waiting / self.active } else { 0.0 }
+    }
+
+    /// Whether they wait for I/O this part of the time, one at least.
+    pub(super) fn is_waiting(&self, part: f64) -> bool {
+        self.waiting >= part && self.waiting >= part * self.active
+    }
+
+    /// Whether they hardly wait for a CPU, so that others do not slow them down.
+    pub(super) fn has_cpus(&self, facts: &Facts<'_>) -> bool {
+        // It speaks against the rule that asks.
+        self.delayed < facts.most(0.1, 0.05) * self.active.max(1.0)
+    }
+}
+
 impl Facts<'_> {
+    /// Whether the program that moves most is not slowed down by others on its CPUs.
+    pub(super) fn mover_has_cpus(&self) -> bool {
+        OwnTime::of(self).is_some_and(|own| own.has_cpus(self))
+    }
+
     /// The program that moves most.
     pub(super) fn mover(&self) -> Option<&Program> {
         self.programs.iter().find(|program| Some(&program.command) == self.mover.as_ref())
