@@ -15,6 +15,7 @@ use crate::{
     report::{
         json,
         stat::{Averages, Interval, Line, Table},
+        why::lines as why,
     },
     runtime::{
         activity_sampler::{ActivitySampler, Profiling, Wanted},
@@ -128,7 +129,8 @@ pub(super) fn run(args: &StatArgs, origin: &Origin) -> Result<Status, Failure> {
         profile: if args.profile { Profiling::Interval } else { Profiling::Off },
         hardware: args.profile,
     };
-    let activity = ActivitySampler::begin(wanted, &*root, &clock);
+    let mut activity = ActivitySampler::begin(wanted, &*root, &clock);
+    activity.see_all(&*root, &clock);
     let sampler = Sampler { root: &*root, clock: &clock, counters: CountersReader::default(), activity };
     let output = Output::new(args, tables);
     watch(args, startup::read_or_refuse(&*root)?, sampler, output, &signal)
@@ -229,11 +231,13 @@ struct Output<'a> {
     tables: Vec<Table>,
     /// Rows since the last heading; `None` before the first.
     rows: Option<usize>,
+    /// Whether the reasons of what is missing are printed.
+    has_reasons: bool,
 }
 
 impl<'a> Output<'a> {
     fn new(args: &'a StatArgs, tables: Vec<Table>) -> Self {
-        Self { args, tables, rows: None }
+        Self { args, tables, rows: None, has_reasons: false }
     }
 
     fn print(&mut self, interval: &Interval<'_>) -> Result<(), Failure> {
@@ -279,9 +283,24 @@ impl<'a> Output<'a> {
             }
             self.rows = self.rows.map(|above| above + rows.len());
             lines.extend(rows);
+            if !self.has_reasons {
+                lines.extend(reasons(*table, interval));
+            }
         }
+        self.has_reasons = true;
         joined(&lines)
     }
+}
+
+/// What a table cannot show and why, once.
+fn reasons(table: Table, interval: &Interval<'_>) -> Vec<String> {
+    let Interval { machine, activity, .. } = *interval;
+    let missing = match table {
+        Table::Threads => why::threads(machine, activity),
+        Table::Processes => why::processes(machine, activity),
+        _ => Vec::new(),
+    };
+    missing.iter().map(|line| format!("{} {}", interval.clock(), line.text)).collect()
 }
 
 /// The line of a table without rows.
@@ -371,6 +390,54 @@ mod tests {
         let (first, later) = (lines(false, &kinds), lines(true, &kinds));
         assert_eq!((first[0].as_str(), &first[1..]), (seen, &later[..]), "above the rows, and no longer");
         assert!(later[0].contains("fio"), "{later:?}");
+    }
+
+    #[test]
+    fn the_reason_of_what_cannot_be_read_follows_the_first_rows() {
+        use clap::FromArgMatches as _;
+
+        use crate::{
+            counters::activity::{Activity, ThreadActivity},
+            model::ProblemKind,
+        };
+        let read = startup::read(&*Origin::Demo("laptop".to_owned()).open().unwrap()).machine;
+        let root = crate::model::Reading::known("/probe/euid", false);
+        let mut machine = Machine::clone(&read);
+        machine.host.root = root;
+        let refused = "EACCES: permission denied; run as root";
+        let problem = |path| Problem::new(ProblemKind::Denied, path, refused);
+        let threads = ThreadActivity {
+            problems: vec![problem("/proc/1/task/1/syscall")],
+            seen: 9,
+            refused: 5,
+            is_whole: true,
+            ..ThreadActivity::default()
+        };
+        let activity = Activity {
+            threads: Some(threads),
+            processes: Some(Vec::new()),
+            hidden: 3,
+            listed: 9,
+            problems: vec![problem("/proc/1/io")],
+            ..Activity::default()
+        };
+        let (time, rates) = (Timestamp::UNIX_EPOCH, &Rates::default());
+        let interval = Interval { machine: &machine, rates, activity: &activity, time, is_average: true };
+        let command = StatArgs::augment_args(clap::Command::new("stat"));
+        let args = StatArgs::from_arg_matches(&command.get_matches_from(["stat"])).unwrap();
+        let mut output = Output::new(&args, vec![Table::Threads, Table::Processes]);
+        let mut reasons = || -> Vec<String> {
+            let text = output.text(&interval, 200, 20);
+            text.lines().filter(|line| line.contains("not available")).map(str::to_owned).collect()
+        };
+        assert_eq!(
+            reasons(),
+            [
+                "average  not available here: syscall of 5 of 9 threads, EACCES (permission denied; run as root)",
+                "average  not available here: 3 of 9 processes, EACCES: permission denied; run as root (/proc/1/io)",
+            ]
+        );
+        assert_eq!(reasons().len(), 0, "once");
     }
 
     #[test]

@@ -112,6 +112,8 @@ pub struct ProcessCounters {
     pub child_cpu: u64,
     /// Command of the children that were seen reading, writing or running.
     pub child: Option<Label>,
+    /// Nanoseconds in which its threads waited for a CPU (`schedstat`); only of processes that moved most since the last sample.
+    pub delayed: Option<u64>,
     /// Drives that its control group's `io.stat` names, or the files that it has open for what it moves; `None` where that cannot be
     /// known.
     pub drives: Option<Vec<DriveName>>,
@@ -147,6 +149,8 @@ pub struct ProcessRates {
     pub cpus: f64,
     /// Whether its nice value is above 0; of ended processes, their parent's.
     pub is_nice: bool,
+    /// Mean number of its threads that wait for a CPU; known only of those that move most.
+    pub delayed: Option<f64>,
     /// Drives it uses; `None`: not known.
     pub drives: Option<Vec<DriveName>>,
 }
@@ -326,6 +330,8 @@ pub fn process_rates(
                 called_write,
                 cpus: cpu as f64 / ticks / seconds,
                 is_nice: now.is_nice,
+                delayed: then
+                    .and_then(|then| Some(now.delayed?.checked_sub(then.delayed?)? as f64 / 1e9 / seconds)),
                 drives: now.drives.clone(),
             }
         };
@@ -341,7 +347,7 @@ pub fn process_rates(
         let of_children = rates(less(unseen, &|at| own[at].unwrap_or(0)), child_cpu);
         // The open files are those of the parent. Children that no sample saw have its name: often they are the same program.
         let command = now.child.as_ref().unwrap_or(&now.command).clone();
-        let child = ProcessRates { has_ended: true, command, drives: None, ..of_children };
+        let child = ProcessRates { has_ended: true, command, delayed: None, drives: None, ..of_children };
         [Some(rates(own, cpu)), Some(child)]
     };
     let did = |rates: &ProcessRates| {
@@ -406,6 +412,7 @@ mod tests {
             own: None,
             child_cpu: 0,
             child: None,
+            delayed: None,
             drives: None,
         };
         let sample = |all: &[(u32, ProcessCounters)]| ProcessSample {
@@ -451,6 +458,7 @@ mod tests {
             own: None,
             child_cpu: 0,
             child: None,
+            delayed: None,
             drives: None,
         };
         let read = |before: &[(u32, ProcessCounters)], after: &[(u32, ProcessCounters)]| {
@@ -486,6 +494,39 @@ mod tests {
     }
 
     #[test]
+    fn waits_for_a_cpu_are_a_mean_number_of_threads() {
+        let process = |delayed: Option<u64>| ProcessCounters {
+            started: 1,
+            parent: 0,
+            command: Label::new("fio"),
+            read_bytes: Some(0),
+            written_bytes: Some(0),
+            called_read: None,
+            called_write: None,
+            cpu: 0,
+            is_nice: false,
+            own: None,
+            child_cpu: 0,
+            child: None,
+            delayed,
+            drives: None,
+        };
+        let rates = |before, after| {
+            let sample = |delayed, cpu| ProcessSample {
+                processes: [(2, ProcessCounters { cpu, ..process(delayed) })].into(),
+                problems: Vec::new(),
+            };
+            process_rates(&sample(before, 0), &sample(after, 9), Duration::from_secs(2), 100.0)
+                .pop()
+                .unwrap()
+                .delayed
+        };
+        assert_eq!(rates(Some(1_000_000_000), Some(2_000_000_000)), Some(0.5));
+        assert_eq!(rates(None, Some(2_000_000_000)), None, "it moved less than others before");
+        assert_eq!(rates(Some(2), Some(1)), None, "a thread has ended");
+    }
+
+    #[test]
     fn short_children_are_named_and_their_shell_keeps_its_own() {
         let shell = |own: u64, of_children: u64, child_cpu| ProcessCounters {
             started: 1,
@@ -500,6 +541,7 @@ mod tests {
             own: Some([Some(0), Some(0), Some(own), Some(0)]),
             child_cpu,
             child: Some(Label::new("dd")),
+            delayed: None,
             drives: None,
         };
         let dd = ProcessCounters {

@@ -5,6 +5,7 @@ mod by_threads;
 pub(crate) mod evidence;
 pub(crate) mod grid;
 pub(crate) mod lines;
+mod own_time;
 pub(crate) mod profile;
 mod programs;
 pub(crate) mod tables;
@@ -15,7 +16,8 @@ use std::fmt::Write as _;
 use self::{
     busy::{all_cpus, full, interrupts, other_programs, shares, steal},
     by_threads::{drives, latency, page_cache, threads, throttling, turns, writeback},
-    programs::{Program, programs},
+    own_time::{cpu_waits, flushes, own_waits},
+    programs::{OwnTime, Program, programs},
     tables::{Split, nearest_limit},
     waits::{Wait, Waiters},
 };
@@ -48,6 +50,8 @@ pub struct TestNow<'a> {
     pub workers: usize,
     /// Workers poll for completions.
     pub is_polled: bool,
+    /// Reads go through the page cache.
+    pub is_buffered: bool,
     /// The limit that its expected rate comes from, if it reads at least 95 % of that.
     pub reached: Option<&'a str>,
 }
@@ -130,8 +134,22 @@ const RULES: &[Rule] = &[
         says: reclaim,
     },
     Rule {
+        id: "own-waits",
+        fires: "the process that moves most sleeps more than half of the time (`clock_nanosleep`, `poll`, `futex` and their kin), and no drive is busy half of the time",
+        panels: [Panel::Threads, Panel::Processes],
+        is_fallback: false,
+        says: own_waits,
+    },
+    Rule {
+        id: "cpu-waits",
+        fires: "threads of the process that moves most wait for a CPU at least 30 % of the time (run delay of `schedstat`), and longer than for I/O",
+        panels: [Panel::Cpus, Panel::Processes],
+        is_fallback: false,
+        says: cpu_waits,
+    },
+    Rule {
         id: "other-programs",
-        fires: "less than 5 % of all CPU time is idle, iowait or of nice programs while drives read or write, programs that hardly read or write use more than half of the rest, and threads of the process that moves most wait for I/O less than 30 % of the time",
+        fires: "less than 5 % of all CPU time is idle, iowait or of nice programs while drives read or write, programs that hardly read or write use more than half of the rest, and threads of the process that moves most wait for I/O less than 30 % of the time and, where that is known, for a CPU at least 10 %",
         panels: [Panel::Cpus, Panel::Processes],
         is_fallback: false,
         says: other_programs,
@@ -142,6 +160,13 @@ const RULES: &[Rule] = &[
         panels: [Panel::Cpus, Panel::Profile],
         is_fallback: false,
         says: all_cpus,
+    },
+    Rule {
+        id: "flushes",
+        fires: "threads of the process that moves most wait half of the time in `fsync` and its kin, for a commit of the journal, or in write calls while drives complete at least 20 flushes/s, one for 20 writes",
+        panels: [Panel::Threads, Panel::Pressure],
+        is_fallback: false,
+        says: flushes,
     },
     Rule {
         id: "page-cache",
@@ -302,13 +327,16 @@ impl<'a> Facts<'a> {
         let sum = |value: fn(&DiskRates) -> f64| disks().fold(0.0, |sum, (_, disk)| sum + value(disk));
         let programs = programs(inputs.activity);
         let all: f64 = programs.iter().map(Program::moved).sum();
-        let mover = programs.iter().find(|program| 2.0 * program.moved() > all);
+        let (read, written) = (sum(|disk| disk.read_bytes), sum(|disk| disk.written_bytes));
+        // What processes move whose counters cannot be read is what drives move beyond the others.
+        let least = if inputs.activity.hidden > 0 { all.max(read + written) } else { all };
+        let mover = programs.iter().find(|program| 2.0 * program.moved() > least);
         let mover = mover.map(|program| program.command.clone());
         Self {
             inputs,
             is_shown: false,
-            read: sum(|disk| disk.read_bytes),
-            written: sum(|disk| disk.written_bytes),
+            read,
+            written,
             ios: sum(|disk| disk.reads + disk.writes),
             programs,
             mover,
@@ -375,19 +403,19 @@ impl<'a> Facts<'a> {
     /// Threads of a command of which at least this part waits so.
     fn waiters_of(&self, wait: Wait, part: f64) -> Option<Waiters<'a>> {
         let threads = self.inputs.activity.threads.as_ref()?;
-        let found = Waiters::most(threads, wait, self.mover.as_deref());
+        // Others wait as well while one program moves most.
+        let counts = |command: &str| match (self.inputs.test, &self.mover) {
+            (None, Some(mover)) => command == mover,
+            (Some(_), _) if command == waits::WORKERS => true,
+            _ => self.is_large(command),
+        };
+        let found = Waiters::most(threads, wait, self.mover.as_deref(), counts);
         let found = found.map(|waiters| {
             let share = self.waiting_share(waiters.command());
             waiters.by_share(threads, share)
         });
         let found = found.filter(|waiters| waiters.is_most_of_them(part));
-        // Others wait for pages as well while one program moves most.
-        let is_of = |waiters: &Waiters<'_>| match (self.inputs.test, &self.mover) {
-            (Some(test), _) => waiters.is_most_of(test),
-            (None, Some(mover)) => waiters.is_of(mover),
-            (None, None) => true,
-        };
-        found.filter(is_of)
+        found.filter(|waiters| self.inputs.test.is_none_or(|test| waiters.is_most_of(test)))
     }
 
     /// The one thread that waits for one I/O after the other, by the time in which a drive has that in flight: a thread that waits for
@@ -404,6 +432,9 @@ impl<'a> Facts<'a> {
         // It speaks against the rule that asks.
         let part = self.most(0.3, 0.5);
         let waits_on_io = || {
+            if let Some(own) = OwnTime::of(self) {
+                return Some(own.is_waiting(part));
+            }
             let (command, threads) = self.mover.as_deref().zip(self.inputs.activity.threads.as_ref())?;
             let (running, active) = waits::running(threads, command);
             let waiting = active - running;

@@ -26,6 +26,9 @@ const BUDGET: Duration = Duration::from_millis(1);
 /// A pass is followed by this many times its own CPU time: passes take 0.4 % of a CPU.
 const PAUSE: u32 = 250;
 
+/// CPU time of the pass before the first look of `stat`.
+const FIRST_ROUND: Duration = Duration::from_millis(250);
+
 /// The rings of CPU samples hold a few seconds.
 const PROFILE_PASS: Duration = Duration::from_secs(1);
 
@@ -99,6 +102,15 @@ impl ActivitySampler {
         let _ = (sampler.profile(root), sampler.hardware(root));
         let _ = sampler.reader.workers(root);
         sampler
+    }
+
+    /// Sees all threads once before the first look, whose means are then those of all; of too many it sees a part.
+    pub fn see_all(&mut self, root: &dyn SysRoot, clock: &Clock) {
+        if self.wanted.threads {
+            self.pass_within(FIRST_ROUND, root, clock);
+            // It is no part of the first interval.
+            let _ = self.counts.take();
+        }
     }
 
     /// Changes what is sampled from now on.
@@ -190,9 +202,13 @@ impl ActivitySampler {
     /// Looks at threads for as long as the budget lasts. Time in which this thread waits for a CPU is not part of it: on busy CPUs a
     /// pass would see few threads, those that run among them, and count them for all.
     fn pass(&mut self, root: &dyn SysRoot, clock: &Clock) {
+        self.pass_within(BUDGET, root, clock);
+    }
+
+    fn pass_within(&mut self, budget: Duration, root: &dyn SysRoot, clock: &Clock) {
         let began = clock.elapsed();
         let cpu_began = clock.cpu_time();
-        let has_time = || clock.cpu_time().saturating_sub(cpu_began) < BUDGET;
+        let has_time = || clock.cpu_time().saturating_sub(cpu_began) < budget;
         self.reader.threads(root, &mut { has_time }, &mut self.pass);
         self.counts.add(&self.pass);
         let took = clock.cpu_time().saturating_sub(cpu_began);
@@ -242,6 +258,47 @@ mod tests {
             ActivitySampler::begin(Wanted { threads: true, ..Wanted::default() }, &root, &clock);
         sampler.pass_if_due(&root, &clock);
         assert_eq!((sampler.pass.sampled, sampler.pass.total), (3, 3));
+    }
+
+    #[test]
+    fn all_threads_are_seen_before_the_first_look_of_stat() {
+        let mut capture = Capture::default();
+        let pids = || (1..=40).map(|pid: u32| pid.to_string());
+        capture.answers.entry("/proc".to_owned()).or_default().list = Some(Ok(pids().collect()));
+        capture.answers.entry("/proc/loadavg".to_owned()).or_default().read =
+            Some(Ok("0.1 0.1 0.1 1/40 40\n".into()));
+        for pid in pids() {
+            let stat = format!("{pid} (dd) R 1 1 1 0 -1 0 0 0 0 0 3 0 0 0 20 0 1 0 77 0\n");
+            capture.answers.entry(format!("/proc/{pid}/stat")).or_default().read = Some(Ok(stat.into()));
+            let io = "read_bytes: 0\nwrite_bytes: 0\n".into();
+            capture.answers.entry(format!("/proc/{pid}/io")).or_default().read = Some(Ok(io));
+        }
+        let (root, clock) = (Spent(TextRoot::from(capture)), Clock::real());
+        let mut sampler =
+            ActivitySampler::begin(Wanted { threads: true, ..Wanted::default() }, &root, &clock);
+        sampler.see_all(&root, &clock);
+        let threads = sampler.look(&root, &clock).threads.unwrap();
+        assert_eq!((threads.seen, threads.is_whole, threads.samples), (40, true, 1), "one pass is its own");
+    }
+
+    /// A machine whose files take CPU time: a pass sees a few threads.
+    struct Spent(TextRoot);
+
+    impl SysRoot for Spent {
+        fn read(&self, path: &str) -> Result<Vec<u8>, RootError> {
+            let clock = Clock::real();
+            let began = clock.cpu_time();
+            while clock.cpu_time().saturating_sub(began) < BUDGET / 4 {}
+            self.0.read(path)
+        }
+
+        fn link(&self, path: &str) -> Result<String, RootError> {
+            self.0.link(path)
+        }
+
+        fn list(&self, path: &str) -> Result<Vec<String>, RootError> {
+            self.0.list(path)
+        }
     }
 
     #[test]

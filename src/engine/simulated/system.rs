@@ -222,6 +222,7 @@ pub fn activity(machine: &Machine, workload: &Workload, rates: &Rates) -> Activi
         called_write: None,
         cpus,
         is_nice: false,
+        delayed: None,
         drives: Some(rates.disks.keys().cloned().collect()),
     };
     Activity {

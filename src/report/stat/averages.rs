@@ -78,6 +78,8 @@ struct Threads {
     /// Threads of a kind, summed over samples.
     sums: BTreeMap<ThreadKind, f64>,
     samples: usize,
+    /// They are of intervals before which each thread had its turn.
+    is_whole: bool,
 }
 
 /// Sums over time: bytes, or CPU seconds.
@@ -89,6 +91,8 @@ struct Process {
     called_read: Option<f64>,
     called_write: Option<f64>,
     cpus: f64,
+    /// Seconds waited for a CPU, and those in which that was known.
+    delayed: Option<(f64, f64)>,
 }
 
 impl Averages {
@@ -98,6 +102,10 @@ impl Averages {
         self.levels.add(rates);
         if let Some(threads) = &activity.threads {
             let sum = self.threads.get_or_insert_default();
+            // Means of a part of all threads say nothing beside those of all.
+            if threads.is_whole && !std::mem::replace(&mut sum.is_whole, threads.is_whole) {
+                (sum.samples, sum.sums) = (0, BTreeMap::new());
+            }
             sum.samples += threads.samples;
             for (kind, mean) in &threads.kinds {
                 *sum.sums.entry(kind.clone()).or_default() += mean * threads.samples as f64;
@@ -136,7 +144,7 @@ impl Averages {
             return None;
         }
         let mut activity = self.last;
-        if let (Some(threads), Some(Threads { sums, samples })) = (&mut activity.threads, self.threads) {
+        if let (Some(threads), Some(Threads { sums, samples, .. })) = (&mut activity.threads, self.threads) {
             threads.samples = samples;
             threads.kinds = sums.into_iter().map(|(kind, sum)| (kind, sum / samples.max(1) as f64)).collect();
             ThreadActivity::sort(&mut threads.kinds);
@@ -177,6 +185,7 @@ impl Process {
             called_read: sum(rates.called_read),
             called_write: sum(rates.called_write),
             cpus: rates.cpus * seconds,
+            delayed: rates.delayed.map(|delayed| (delayed * seconds, seconds)),
             last: rates.clone(),
         }
     }
@@ -193,6 +202,10 @@ impl Process {
             called_read: sum(self.called_read, new.called_read),
             called_write: sum(self.called_write, new.called_write),
             cpus: self.cpus + new.cpus,
+            delayed: match (self.delayed, new.delayed) {
+                (Some((a, known)), Some((b, more))) => Some((a + b, known + more)),
+                (known, new) => known.or(new),
+            },
             last: ProcessRates { command, ..new.last },
         };
     }
@@ -205,6 +218,7 @@ impl Process {
             called_read: mean(self.called_read),
             called_write: mean(self.called_write),
             cpus: self.cpus / seconds,
+            delayed: self.delayed.map(|(waited, known)| waited / known),
             ..self.last
         }
     }

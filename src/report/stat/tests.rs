@@ -82,6 +82,7 @@ fn second(machine: &Machine) -> (Rates, Activity) {
         called_write: None,
         cpus: 0.25,
         is_nice: false,
+        delayed: None,
         drives: None,
     };
     let activity = Activity {
@@ -184,6 +185,26 @@ fn interrupts_name_drive_queue_and_cpu_with_ios_for_each() {
     let lines = shown(Table::Interrupts);
     assert_eq!(lines[0], "time drive queue CPU intr/s I/O/intr %irq");
     assert!(lines[1].ends_with(" 4 3 550 2.07 15.0") && lines[1].contains("nvme"), "{lines:?}");
+}
+
+#[test]
+fn intervals_with_a_part_of_the_threads_are_not_in_the_averages() {
+    let machine = machine();
+    let (rates, activity) = second(&machine);
+    let with = |is_whole, mean| {
+        let mut activity = activity.clone();
+        let threads = activity.threads.as_mut().unwrap();
+        threads.is_whole = is_whole;
+        threads.kinds.iter_mut().for_each(|kind| kind.1 = mean);
+        activity
+    };
+    let mut averages = Averages::default();
+    for (is_whole, mean) in [(false, 9.0), (true, 1.0), (true, 2.0)] {
+        averages.add(&rates, &with(is_whole, mean));
+    }
+    let threads = averages.means().unwrap().1.threads.unwrap();
+    let means: Vec<f64> = threads.kinds.iter().map(|(_, mean)| *mean).collect();
+    assert_eq!(means, [1.5; 3]);
 }
 
 #[test]

@@ -27,9 +27,16 @@ pub(super) fn steal(facts: &Facts<'_>) -> Option<String> {
     })
 }
 
-/// What waits for I/O, with the CPUs as a second fact where they are busy.
+/// Most characters of a sentence that names the second load.
+const ROOM: usize = 150;
+
+/// What waits for I/O, with the CPUs as a second fact where they are busy, or else the second load.
 pub(super) fn beside(facts: &Facts<'_>, words: String) -> String {
-    if full(facts).is_some() { format!("{words}; CPUs are busy too") } else { words }
+    if full(facts).is_some() {
+        return format!("{words}; CPUs are busy too");
+    }
+    let both = facts.second().map(|second| format!("{words}; {second} beside it"));
+    both.filter(|both| both.len() <= ROOM).unwrap_or(words)
 }
 
 /// All CPUs together where hardly any time is left while drives move data, and `Both CPUs are`.
@@ -49,7 +56,7 @@ pub(super) fn other_programs(facts: &Facts<'_>) -> Option<String> {
     let (all, which) = full(facts).filter(|_| !facts.is_cached())?;
     let commands = others(facts, all, facts.least(0.5, 0.35))?;
     // Busy CPUs do not slow down what waits for something else, or a thread that has a CPU.
-    (!facts.mover_waits() && !facts.one_thread_is_full()).then(|| {
+    (!facts.mover_waits() && !facts.mover_has_cpus() && !facts.one_thread_is_full()).then(|| {
         let drive = facts.deepest.filter(|(_, disk)| disk.utilisation >= 80.0);
         let limit = match drive {
             Some((name, disk)) => format!(
@@ -70,7 +77,7 @@ pub(super) fn all_cpus(facts: &Facts<'_>) -> Option<String> {
     }
     // Neither the program that waits nor the kernel, which may work for it, uses most of the time.
     let busy = all.busy() / 100.0 * facts.inputs.rates.cpus.len() as f64;
-    if facts.mover_waits() && strangers(facts) > 0.5 * busy {
+    if (facts.mover_waits() || facts.mover_has_cpus()) && strangers(facts) > 0.5 * busy {
         return None;
     }
     // More CPUs would not help a thread that has one.

@@ -102,18 +102,23 @@ pub(super) fn turns(facts: &Facts<'_>) -> Option<String> {
         return None;
     }
     let part = 100.0 * waiting / active;
+    let io = if waits::is_for_pages(facts.inputs.activity.threads.as_ref()?, command) {
+        "pages of the page cache"
+    } else {
+        "I/O"
+    };
     if full(facts).is_some() {
         return Some(format!(
-            "{command} waits for I/O {part:.0} % of the time and runs or waits for a CPU the rest; CPUs are busy too"
+            "{command} waits for {io} {part:.0} % of the time and runs or waits for a CPU the rest; CPUs are busy too"
         ));
     }
     Some(if active < 1.5 {
         format!(
-            "{command} waits for I/O {part:.0} % of the time and runs the rest: its one thread is the limit"
+            "{command} waits for {io} {part:.0} % of the time and runs the rest: its one thread is the limit"
         )
     } else {
         format!(
-            "{active:.0} threads of {command} wait for I/O {part:.0} % of the time and run the rest: their number \
+            "{active:.0} threads of {command} wait for {io} {part:.0} % of the time and run the rest: their number \
              is the limit"
         )
     })
@@ -136,7 +141,9 @@ pub(super) fn threads(facts: &Facts<'_>) -> Option<String> {
         rates.cpus.values().filter(|shares| Split::from(**shares).busy() >= tables::BUSY).count() as f64;
     let least = facts.least(0.9, 0.75);
     // Between short processes there is none for moments.
-    let is_busy = running >= least - 0.15 && running >= least * active && spent >= 0.8 * running;
+    let is_busy = running >= least - 0.15
+        && running >= least * active
+        && spent >= facts.least(0.85, 0.7) * running.round();
     (is_busy && full >= running.round()).then(|| match running.round() {
         one if one < 2.0 => {
             let who = if test.is_some() { "The only worker" } else { command };

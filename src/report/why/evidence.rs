@@ -147,6 +147,7 @@ mod tests {
             called_write: None,
             cpus: 0.25,
             is_nice: false,
+            delayed: None,
             drives: None,
         };
         let now = [process(7, "dd", true, 50.0), process(9, "dd", false, 10.0)];

@@ -40,12 +40,12 @@ pub(super) fn missing(name: &'static str, why: &str) -> Line {
 }
 
 impl Line {
-    /// What it lacks without the reason in brackets, and what lines of the same name lack.
+    /// The reason without what is in brackets, and those of lines of the same name.
     pub(crate) fn in_short<'a>(&self, others: impl Iterator<Item = &'a Self>) -> String {
         let lacks = |line: &'a Self| line.text.strip_prefix(NOT_AVAILABLE).unwrap_or(&line.text);
         let lead = |text: &'a str| text.split_once(" (").map_or(text, |(lead, _)| lead);
         let all: Vec<&str> = others.filter(|line| line.name == self.name).map(lacks).map(lead).collect();
-        format!("{NOT_AVAILABLE}{}", all.join("; "))
+        all.join("; ")
     }
 }
 
@@ -303,19 +303,25 @@ fn worker_cost(user: &str, system: &str, switches: f64) -> String {
     format!("user {user}, system {system} of the workers' CPU, {} context switches", mean(switches))
 }
 
+/// I/Os per second below which the cycles of all CPUs are not those of I/Os.
+const LEAST_IOPS: f64 = 100.0;
+
 /// Hardware counters of all CPUs, and what an I/O of `iops` costs.
 pub(crate) fn cycles(activity: &Activity, iops: f64) -> Vec<Line> {
     match &activity.hardware {
         Some(Ok(Hardware { cycles, instructions })) => {
             let each = if *cycles > 0.0 { instructions / cycles } else { 0.0 };
             let mut text = format!("{}/s, {each:.2} instructions each", count(*cycles));
-            if iops >= 1.0 {
+            if iops >= LEAST_IOPS {
                 let per_io = format!(
                     "; {} and {} instructions per I/O",
                     count(cycles / iops),
                     count(instructions / iops)
                 );
                 text.push_str(&per_io);
+            } else {
+                let none = format!("; no figure per I/O below {LEAST_IOPS:.0} IOPS");
+                text.push_str(&none);
             }
             vec![known("cycles", text, false)]
         }

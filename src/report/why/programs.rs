@@ -21,11 +21,19 @@ pub(super) struct Program {
     pub(super) cpus: f64,
     /// CPUs of its nice processes.
     nice: f64,
+    /// Mean number of threads that wait for a CPU, and the bytes per second of the processes of which that is known.
+    delayed: Option<(f64, f64)>,
 }
 
 impl Program {
     pub(super) fn moved(&self) -> f64 {
         self.read + self.written
+    }
+
+    /// Mean number of its threads that wait for a CPU: of many processes those that move most are known.
+    pub(super) fn delayed(&self) -> Option<f64> {
+        let (delayed, moved) = self.delayed?;
+        Some(if moved > 0.0 { delayed * (self.moved() / moved).max(1.0) } else { delayed })
     }
 }
 
@@ -48,12 +56,83 @@ pub(super) fn programs(activity: &Activity) -> Vec<Program> {
         sum.called_read += process.called_read.unwrap_or(0.0);
         sum.called_write += process.called_write.unwrap_or(0.0);
         sum.cpus += process.cpus;
+        if let Some(delayed) = process.delayed {
+            let (all, moved) = sum.delayed.unwrap_or_default();
+            sum.delayed = Some((all + delayed, moved + process.moved()));
+        }
         sum.nice += if process.is_nice { process.cpus } else { 0.0 };
     }
     sums.into_values().collect()
 }
 
+/// Mean numbers of threads of the program that moves most.
+pub(super) struct OwnTime<'a> {
+    pub(super) program: &'a Program,
+    /// Threads that run, wait for a CPU or wait for I/O.
+    pub(super) active: f64,
+    /// Those that wait for a CPU.
+    pub(super) delayed: f64,
+    /// Those that wait for I/O.
+    pub(super) waiting: f64,
+}
+
+impl<'a> OwnTime<'a> {
+    /// Where no test runs and the waits for a CPU are known.
+    pub(super) fn of(facts: &'a Facts<'_>) -> Option<Self> {
+        let program = facts.mover().filter(|_| facts.inputs.test.is_none())?;
+        let delayed = program.delayed()?;
+        let (_, sampled) = waits::running(facts.inputs.activity.threads.as_ref()?, &program.command);
+        let active = sampled.max(program.cpus + delayed);
+        Some(Self { program, active, delayed, waiting: active - program.cpus - delayed })
+    }
+
+    /// The share of their time in which they wait for I/O.
+    pub(super) fn waiting_share(&self) -> f64 {
+        if self.active > 0.0 { self.waiting / self.active } else { 0.0 }
+    }
+
+    /// Whether they wait for I/O this part of the time, one at least.
+    pub(super) fn is_waiting(&self, part: f64) -> bool {
+        self.waiting >= part && self.waiting >= part * self.active
+    }
+
+    /// Whether they hardly wait for a CPU, so that others do not slow them down.
+    pub(super) fn has_cpus(&self, facts: &Facts<'_>) -> bool {
+        // It speaks against the rule that asks.
+        self.delayed < facts.most(0.1, 0.05) * self.active.max(1.0)
+    }
+}
+
 impl Facts<'_> {
+    /// Whether the program that moves most is not slowed down by others on its CPUs.
+    pub(super) fn mover_has_cpus(&self) -> bool {
+        OwnTime::of(self).is_some_and(|own| own.has_cpus(self))
+    }
+
+    /// The program that moves most.
+    pub(super) fn mover(&self) -> Option<&Program> {
+        self.programs.iter().find(|program| Some(&program.command) == self.mover.as_ref())
+    }
+
+    /// Whether a command moves at least half of what the largest load does, as far as that is known.
+    pub(super) fn is_large(&self, command: &str) -> bool {
+        let most = self.programs.iter().map(Program::moved).fold(0.0, f64::max);
+        let all = if self.inputs.activity.hidden > 0 { self.read + self.written } else { 0.0 };
+        let own = self.programs.iter().find(|program| program.command == command);
+        own.is_none_or(|program| 2.0 * program.moved() >= most.max(all))
+    }
+
+    /// `dd writes 5.00 MB/s`: the second program by bytes, where it is no log.
+    pub(super) fn second(&self) -> Option<String> {
+        const LEAST: f64 = 1e6;
+        let first = self.mover.as_ref().filter(|_| self.inputs.test.is_none())?;
+        let others = self.programs.iter().filter(|program| program.command != *first);
+        let second = others.max_by(|a, b| a.moved().total_cmp(&b.moved()))?;
+        let (verb, bytes) =
+            if second.read >= second.written { ("reads", second.read) } else { ("writes", second.written) };
+        (bytes >= LEAST).then(|| format!("{} {verb} {}", second.name, self.rate(bytes)))
+    }
+
     /// CPU time that the program which moves most can have, percent of all CPUs: nice programs yield to it unless it is nice too.
     pub(super) fn left(&self, all: Split) -> f64 {
         all.idle + all.iowait + self.yielded(all)
@@ -61,8 +140,7 @@ impl Facts<'_> {
 
     /// Time of nice programs, percent of all CPUs: `/proc/stat` has only what they spend in user mode.
     pub(super) fn yielded(&self, all: Split) -> f64 {
-        let is_mover = |program: &&Program| Some(&program.command) == self.mover.as_ref();
-        if self.programs.iter().find(is_mover).is_some_and(|mover| 2.0 * mover.nice > mover.cpus) {
+        if self.mover().is_some_and(|mover| 2.0 * mover.nice > mover.cpus) {
             return 0.0;
         }
         let nice: f64 = self.programs.iter().map(|program| program.nice).sum();
@@ -76,7 +154,7 @@ impl Facts<'_> {
         let (_, disk) = self.deepest?;
         let depths = self.least(0.65, 0.5)..self.most(1.2, 1.5);
         let is_one = depths.contains(&disk.queue_depth) && disk.utilisation >= self.least(65.0, 50.0);
-        let program = self.programs.iter().find(|program| Some(&program.command) == self.mover.as_ref())?;
+        let program = self.mover()?;
         let is_alone = 2.0 * program.moved() >= self.read + self.written;
         let waits = self.one_thread(program).is_some_and(|cpus| cpus < 0.5);
         (is_one && is_alone && waits && disk.reads > disk.writes && self.inputs.test.is_none())
@@ -108,6 +186,10 @@ impl Facts<'_> {
     /// The share of time in which the one thread of a command does not run, by its CPU time: samples are few. Where CPUs are full it may
     /// wait for one of them.
     pub(super) fn waiting_share(&self, command: &str) -> Option<f64> {
+        // Its waits for a CPU tell them apart.
+        if let Some(own) = OwnTime::of(self).filter(|own| own.program.command == command) {
+            return Some(own.waiting_share());
+        }
         let all = self.all().filter(|all| self.left(*all) >= 20.0 && self.inputs.test.is_none())?;
         let program =
             self.programs.iter().find(|program| program.command == command && program.cpus > 0.0)?;

@@ -1,6 +1,7 @@
 //! Every rule fires for what it names, and not before.
 
 mod other_programs;
+mod own_time;
 
 use std::time::Duration;
 
@@ -84,13 +85,14 @@ impl Scene {
             called_write: Some(0.0),
             cpus,
             is_nice: false,
+            delayed: None,
             drives: None,
         });
         self
     }
 
     fn test(mut self, workers: usize, is_polled: bool) -> Self {
-        self.test = Some(TestNow { workers, is_polled, reached: None });
+        self.test = Some(TestNow { workers, is_polled, is_buffered: false, reached: None });
         self
     }
 
@@ -458,8 +460,11 @@ fn every_rule_can_be_reached_and_is_in_the_document() {
         "steal",
         "polling",
         "reclaim",
+        "own-waits",
+        "cpu-waits",
         "other-programs",
         "cpus",
+        "flushes",
         "page-cache",
         "writeback",
         "throttling",
@@ -518,7 +523,8 @@ fn a_test_that_reads_what_is_expected_names_its_limit() {
         ("the drive: read alone, 1m", "the drive. Source: read alone, 1m"),
         ("CPUs", "CPUs"),
     ] {
-        scene.test = Some(TestNow { workers: 40, is_polled: false, reached: Some(because) });
+        scene.test =
+            Some(TestNow { workers: 40, is_polled: false, is_buffered: false, reached: Some(because) });
         scene.says("expected", &format!("The test reads 1.20 GB/s, as expected. Limit: {words}"));
     }
 }

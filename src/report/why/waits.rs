@@ -45,6 +45,8 @@ const WAITS: &[(&str, Wait)] = &[
     ("folio_wait_writeback", Wait::Writeback),
     ("wait_on_page_writeback", Wait::Writeback),
     ("__filemap_fdatawait", Wait::Writeback),
+    ("fsync_buffers_list", Wait::Writeback),
+    ("blkdev_issue_flush", Wait::Writeback),
     ("wb_wait_for_completion", Wait::Writeback),
     ("jbd2_log_wait_commit", Wait::Writeback),
     ("xlog_", Wait::Writeback),
@@ -53,26 +55,104 @@ const WAITS: &[(&str, Wait)] = &[
 /// Beginnings of wait channels of threads that may have submitted more than one I/O.
 const OF_SEVERAL: &[&str] = &["io_cqring_wait", "read_events", "do_io_getevents"];
 
-/// System calls in which a wait for a page is one for writeback.
-const WRITES: &[&str] = &[
-    "fsync",
-    "fdatasync",
-    "sync",
-    "syncfs",
-    "sync_file_range",
-    "msync",
-    "write",
-    "pwrite64",
-    "writev",
-    "pwritev",
+/// Beginnings of wait channels of threads that wait for a journal's commit or a flush.
+const COMMITS: &[&str] = &["jbd2_log_wait_commit", "xlog_", "fsync_buffers_list", "blkdev_issue_flush"];
+
+/// System calls that end when data is on the drive.
+const SYNCS: &[&str] = &["fsync", "fdatasync", "sync", "syncfs", "sync_file_range", "msync"];
+
+/// System calls that write; a wait for a page in these or in [`SYNCS`] is one for writeback.
+const WRITES: &[&str] = &["write", "pwrite64", "writev", "pwritev", "pwritev2"];
+
+/// System calls in which a thread sleeps for a time, for other threads or for other devices than drives.
+const SLEEPS: &[&str] = &[
+    "clock_nanosleep",
+    "nanosleep",
+    "poll",
+    "ppoll",
+    "select",
+    "pselect6",
+    "epoll_wait",
+    "epoll_pwait",
+    "epoll_pwait2",
+    "futex",
+    "futex_wait",
+    "rt_sigtimedwait",
+    "recvfrom",
+    "recvmsg",
 ];
 
 /// What threads of a kind wait for; `None` for kernel threads and those that wait for something else.
 pub(crate) fn wait_of(kind: &ThreadKind) -> Option<Wait> {
     let wchan = kind.wchan.as_ref().filter(|_| !kind.is_kernel && kind.state != 'R')?;
     let (_, wait) = WAITS.iter().find(|(beginning, _)| wchan.as_str().starts_with(beginning))?;
-    let writes = kind.syscall.as_ref().is_some_and(|name| WRITES.contains(&name.as_str()));
+    let writes = is_in(kind, WRITES) || is_in(kind, SYNCS);
     Some(if writes && *wait == Wait::PageCache { Wait::Writeback } else { *wait })
+}
+
+/// Whether the thread is in one of these system calls.
+fn is_in(kind: &ThreadKind, calls: &[&str]) -> bool {
+    kind.syscall.as_ref().is_some_and(|name| calls.contains(&name.as_str()))
+}
+
+/// Threads of a command, without the kernel's.
+fn of_command<'a>(threads: &'a ThreadActivity, command: &str) -> impl Iterator<Item = &'a (ThreadKind, f64)> {
+    threads.kinds.iter().filter(move |(kind, _)| kind.command.as_str() == command && !kind.is_kernel)
+}
+
+/// The system call in which threads of a command sleep: one that waits for a time before others.
+pub(super) fn sleeping<'a>(threads: &'a ThreadActivity, command: &str) -> Option<&'a str> {
+    let asleep = |(kind, _): &&(ThreadKind, f64)| kind.state == 'S' && wait_of(kind).is_none();
+    let calls = of_command(threads, command).filter(asleep).filter_map(|(kind, mean)| {
+        let call = kind.syscall.as_ref()?.as_str();
+        Some((SLEEPS.iter().position(|name| *name == call)?, call, *mean))
+    });
+    let order = |at: usize| at < 2;
+    let most = calls.max_by(|(a, _, n), (b, _, m)| order(*a).cmp(&order(*b)).then(n.total_cmp(m)))?;
+    Some(most.1)
+}
+
+/// Whether most waits of a command's threads for I/O are for pages of the page cache.
+pub(super) fn is_for_pages(threads: &ThreadActivity, command: &str) -> bool {
+    let waits = of_command(threads, command).filter_map(|(kind, mean)| Some((wait_of(kind)?, *mean)));
+    let (all, pages) = waits.fold((0.0, 0.0), |(all, pages), (wait, mean)| {
+        (all + mean, if wait == Wait::PageCache { pages + mean } else { pages })
+    });
+    2.0 * pages > all
+}
+
+/// Threads that wait for the end of a sync.
+pub(super) struct Syncs<'a> {
+    /// Their mean number.
+    pub(super) waiting: f64,
+    /// The wait channel of most of them.
+    pub(super) wchan: &'a str,
+}
+
+/// Threads of a command in syncs; those in write calls wait for one where drives flush (`O_SYNC`, `O_DSYNC`).
+pub(super) fn syncing<'a>(
+    threads: &'a ThreadActivity,
+    command: &str,
+    are_flushed: bool,
+) -> Option<Syncs<'a>> {
+    let is_commit = |wchan: &str| COMMITS.iter().any(|beginning| wchan.starts_with(beginning));
+    let syncs = of_command(threads, command).filter_map(|(kind, mean)| {
+        let wchan = kind.wchan.as_ref().filter(|_| wait_of(kind).is_some())?.as_str();
+        // A direct write ends before the flush, a buffered one is throttled without any.
+        let ends_first =
+            ["dio_", "direct", "balance_dirty", "rq_qos"].iter().any(|part| wchan.contains(part));
+        let is_flushed = are_flushed && is_in(kind, WRITES) && !ends_first;
+        let is_sync = is_in(kind, SYNCS) || is_commit(wchan) || is_flushed;
+        is_sync.then_some((wchan, *mean))
+    });
+    let (mut waiting, mut most) = (0.0, None);
+    for (wchan, mean) in syncs {
+        waiting += mean;
+        if most.is_none_or(|(_, least)| mean > least) {
+            most = Some((wchan, mean));
+        }
+    }
+    most.map(|(wchan, _)| Syncs { waiting, wchan })
 }
 
 /// The workers of a test are named `read 3`.
@@ -87,9 +167,8 @@ pub(super) fn starred(command: &str) -> String {
 
 /// Mean numbers of a command's threads that run, and that run or wait for I/O.
 pub(super) fn running(threads: &ThreadActivity, command: &str) -> (f64, f64) {
-    let own = || threads.kinds.iter().filter(|(kind, _)| kind.command.as_str() == command && !kind.is_kernel);
     let sum = |is: fn(&ThreadKind) -> bool| {
-        own().filter(|(kind, _)| is(kind)).fold(0.0, |sum, (_, mean)| sum + mean)
+        of_command(threads, command).filter(|(kind, _)| is(kind)).fold(0.0, |sum, (_, mean)| sum + mean)
     };
     (sum(|kind| kind.state == 'R'), sum(|kind| kind.is_active() || wait_of(kind).is_some()))
 }
@@ -114,13 +193,19 @@ pub(super) struct Waiters<'a> {
 }
 
 impl<'a> Waiters<'a> {
-    /// Of the commands whose threads wait so, the `mover` of most bytes, or else the one with most of them.
-    pub(super) fn most(threads: &'a ThreadActivity, wait: Wait, mover: Option<&str>) -> Option<Self> {
+    /// Of the commands that count and whose threads wait so, the `mover` of most bytes, or else the one with most of them.
+    pub(super) fn most(
+        threads: &'a ThreadActivity,
+        wait: Wait,
+        mover: Option<&str>,
+        counts: impl Fn(&str) -> bool,
+    ) -> Option<Self> {
         let waiting = |command: &Label| -> f64 {
             let of = threads.kinds.iter().filter(|(kind, _)| kind.command == *command);
             of.filter(|(kind, _)| wait_of(kind) == Some(wait)).map(|(_, mean)| mean).sum()
         };
-        let alike = threads.kinds.iter().filter(|(kind, _)| wait_of(kind) == Some(wait));
+        let is_alike = |kind: &ThreadKind| wait_of(kind) == Some(wait) && counts(kind.command.as_str());
+        let alike = threads.kinds.iter().filter(|(kind, _)| is_alike(kind));
         // The wait channel that most of them are in.
         let (kind, _) = alike.max_by(|(a, n), (b, m)| {
             let moves_most = |kind: &ThreadKind| mover == Some(kind.command.as_str());
@@ -179,7 +264,10 @@ impl<'a> Waiters<'a> {
         if let Some(test) = test.filter(|_| self.command.as_str() == WORKERS) {
             let all = (test.workers as f64).max(waiting);
             let verb = if all > 1.0 { "workers wait" } else { "worker waits" };
-            return format!("{waiting:.0} of {all:.0} {verb} in {wchan}");
+            // The ring submits them for the worker, which does not wait for the pages itself.
+            let between =
+                if test.is_buffered { " for buffered reads, which fill the page cache" } else { "" };
+            return format!("{waiting:.0} of {all:.0} {verb} in {wchan}{between}");
         }
         if active > 1.0 {
             format!("{waiting:.0} of {active:.0} threads of {} wait in {wchan}", self.command)

@@ -155,7 +155,7 @@ mod tests {
             shown.iter().map(|column| column.name).collect::<Vec<_>>()
         };
         let bare = without(&["link", "limit"], 79);
-        assert_eq!(bare, ["read", "write", "r/s", "w/s", "r_await"], "cells of empty columns go to others");
+        assert_eq!(bare, ["read", "write", "r/s", "w/s"], "cells of empty columns go to others");
         let all = without(&["temp", "AER", "slot", "potential"], 300);
         assert_eq!(all.len(), COLUMNS.len() - 4, "a column that no device fills is not there: {all:?}");
         let wide = names(&choice, 134);

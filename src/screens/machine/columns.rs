@@ -258,11 +258,12 @@ pub(super) const COLUMNS: &[Column] = &[
         key: |figures| Some(figures.flow?.write.requests),
     },
     Column {
+        // Both waits or none: one alone would be taken for that of all I/Os.
         name: "r_await",
         heading: "r_await",
-        help: "mean milliseconds of a read, in the queue and in the drive (iostat's r_await)",
+        help: "mean milliseconds of a read, in the queue and in the drive (iostat's r_await, which shows <1 as 0.00)",
         width: |_| 7,
-        from: 103,
+        from: 111,
         is_counted: true,
         cell: |figures| milliseconds(figures, |flow| flow.read.await_ms),
         key: |figures| figures.flow?.read.await_ms,
@@ -435,6 +436,8 @@ fn milliseconds(figures: &Figures<'_>, of: fn(&Flow) -> Option<f64>) -> Cell {
     match figures.flow.as_ref().map(of) {
         None => Cell::Blank,
         Some(None) => Cell::Figure("-".to_owned(), Meaning::Quiet),
+        // The kernel counts whole milliseconds: of a few I/Os it may count none.
+        Some(Some(0.0)) => Cell::Figure("<1".to_owned(), Meaning::Text),
         Some(Some(time)) => figure(time, three(time)),
     }
 }

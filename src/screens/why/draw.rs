@@ -269,21 +269,27 @@ impl Contents {
         }
     }
 
-    /// Lines above a table, at most `width` cells. Where they would take a table's rows, what the table lacks has one row.
+    /// Lines above a table, at most `width` cells. Where they would take a table's rows, what it lacks is said in short.
     pub(super) fn lines(&self, panel: Panel, width: u16, height: u16) -> Vec<Vec<Piece>> {
         let of = || self.lines.iter().filter(|(of, _)| *of == panel).map(|(_, line)| line);
         let whole: Vec<Vec<Piece>> = of().flat_map(|line| written(line, width)).collect();
-        let table =
-            self.grid(panel).filter(|_| !self.is_large).map_or(0, |(_, rows)| rows.clamp(1, FEW_ROWS) + 1);
+        let table = match (panel, self.grid(panel)) {
+            _ if self.is_large => 0,
+            (Panel::Cpus, _) => self.cpus.rows(width),
+            (_, grid) => grid.map_or(0, |(_, rows)| rows.clamp(1, FEW_ROWS) + 1),
+        };
         if table == 0 || whole.len() + table <= usize::from(height) {
             return whole;
         }
         let (known, unknown): (Vec<&Line>, Vec<&Line>) = of().partition(|line| line.is_known);
         let lead = |line: &&Line| {
             let text = line.in_short(unknown.iter().copied());
-            vec![piece(fit(&format!("{:<LABEL$}{text}", format!("{} ", line.name)), width), Meaning::Quiet)]
+            hanging(label(&format!("{} ", line.name), LABEL), &text, Meaning::Quiet, width)
         };
-        known.into_iter().flat_map(|line| written(line, width)).chain(unknown.first().map(lead)).collect()
+        // Lines of one name are one.
+        let first = |at: &usize| unknown[..*at].iter().all(|line| line.name != unknown[*at].name);
+        let leads = (0..unknown.len()).filter(first).flat_map(|at| lead(&unknown[at]));
+        known.into_iter().flat_map(|line| written(line, width)).chain(leads).collect()
     }
 
     /// Rows that fill it, with its frame.
@@ -294,10 +300,13 @@ impl Contents {
             (_, Some((grid, rows))) => (rows.max(1) + 1, grid.rows.len() + 1),
             (_, None) => (0, 0),
         };
-        let lines = self.lines(panel, width.saturating_sub(edges), u16::MAX).len();
-        let rows = |rows: usize| u16::try_from(lines + rows).unwrap_or(u16::MAX).saturating_add(frame);
+        // Reasons in short, so that evidence has its rows first.
+        let [short, whole] =
+            [0, u16::MAX].map(|height| self.lines(panel, width.saturating_sub(edges), height).len());
+        let rows = |rows: usize| u16::try_from(rows).unwrap_or(u16::MAX).saturating_add(frame);
         let has_curve = history::has_curves(panel, shared);
-        Rows { needed: rows(needed), most: if has_curve { u16::MAX } else { rows(all.max(needed)) } }
+        let most = if has_curve { u16::MAX } else { rows(whole + all.max(needed)) };
+        Rows { needed: rows(short + needed), most }
     }
 
     /// How many lines can be scrolled out of sight in `place`.

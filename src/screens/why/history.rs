@@ -9,14 +9,14 @@ use crate::{
     screens::widgets::{
         graph::{Curve, Graph},
         paint::{Brush, piece},
-        words::giga,
+        words::{giga, giga_before_unit},
     },
     ui::{
         Shared,
         series::{Scale, Series, WINDOW},
         theme::Meaning,
     },
-    units::count,
+    units::{UnitSystem, count},
 };
 
 /// Curves of the last minute.
@@ -92,6 +92,11 @@ pub(super) fn has_curves(panel: Panel, shared: &Shared) -> bool {
 fn last(shared: &Shared) -> String {
     let seconds = shared.rates.as_ref().map_or(1.0, |rates| rates.elapsed.as_secs_f64());
     format!("last {seconds:.0} s: ")
+}
+
+/// A curve's last value in its caption; of bytes the unit stands at the end.
+fn latest(panel: Panel, units: UnitSystem, value: f64, label: &dyn Fn(f64) -> String) -> String {
+    if panel == Panel::Processes { giga_before_unit(units, value) } else { label(value) }
 }
 
 impl History {
@@ -185,7 +190,8 @@ impl History {
         };
         let mut caption = vec![piece(last(shared), Meaning::Quiet)];
         for (series, name, meaning) in &curves {
-            let value = series.last().map_or_else(|| "-".to_owned(), label);
+            let value =
+                series.last().map_or_else(|| "-".to_owned(), |value| latest(panel, units, value, label));
             caption.push(piece("⣿ ", *meaning));
             caption.push(piece(format!("{name} {value}  "), Meaning::Quiet));
         }
@@ -198,5 +204,17 @@ impl History {
         let curves = lines.map(|(at, (series, _, meaning))| Curve { series, meaning, filled: at == 0 });
         let graph = Graph { curves: curves.collect(), top, label, level: None, window: WINDOW };
         graph.draw(brush, plot, self.last.unwrap_or(shared.now));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_small_rate_has_the_unit_at_the_end_of_the_caption() {
+        let axis = |value: f64| giga(UnitSystem::Decimal, value);
+        let words = |panel| latest(panel, UnitSystem::Decimal, 4.2e6, &axis);
+        assert_eq!([words(Panel::Processes), words(Panel::Cpus)], ["0.0042", "4.2M"], "GB/s follows");
     }
 }

@@ -170,6 +170,7 @@ impl Why {
         let test = test.map(|test| TestNow {
             workers: test.workload.targets.len() * usize::try_from(test.workload.jobs).unwrap_or(1),
             is_polled: test.workload.hipri,
+            is_buffered: !test.workload.direct,
             reached: reached(test),
         });
         let inputs = Inputs { machine: &shared.machine, rates, activity, test, units: shared.units };

@@ -136,13 +136,20 @@ fn what_a_table_lacks_has_one_row_where_the_table_needs_the_others() {
     };
     shared.activity = Activity { threads: Some(threads), ..Activity::default() };
     let contents = |is_large| Contents::new(&Why { is_large, ..Why::default() }, &shared);
-    // The frame, the heading and one row of the table, and each reason on two rows.
-    assert_eq!(contents(false).rows(Panel::Threads, &shared, 60).needed, 2 + 2 + 4);
+    // The frame, the heading and one row of the table, and one row of reasons: whole ones have what is left.
+    assert_eq!(contents(false).rows(Panel::Threads, &shared, 60).needed, 2 + 2 + 1);
     let lines = |is_large, height| contents(is_large).lines(Panel::Threads, 56, height).len();
     assert_eq!([lines(false, 6), lines(false, 5), lines(true, 5)], [4, 1, 4]);
-    let [short] = &contents(false).lines(Panel::Threads, 70, 3)[..] else { panic!("one line") };
-    let short: String = short.iter().map(|(text, _)| text.as_str()).collect();
-    assert_eq!(short, "unread    not available here: syscall and wchan, EPERM; stack, EACCES");
+    let short = |width| -> Vec<String> {
+        let lines = contents(false).lines(Panel::Threads, width, 3);
+        lines.iter().map(|line| line.iter().map(|(text, _)| text.as_str()).collect()).collect()
+    };
+    assert_eq!(short(56), ["unread    syscall and wchan, EPERM; stack, EACCES"]);
+    assert_eq!(
+        short(36),
+        ["unread    syscall and wchan, EPERM;", "          stack, EACCES"],
+        "it ends on the next row"
+    );
     let said: Vec<String> = crate::report::why::lines::threads(&shared.machine, &shared.activity)
         .into_iter()
         .map(|line| line.text)
@@ -201,6 +208,7 @@ fn look_at(shared: &mut Shared, second: u64, waits: f64) {
         called_write: Some(0.0),
         cpus,
         is_nice: false,
+        delayed: None,
         drives: None,
     };
     let kind = |state, wchan: Option<&str>| ThreadKind {

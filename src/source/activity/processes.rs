@@ -14,12 +14,18 @@ use super::{
 use crate::{
     counters::activity::{ProcessCounters, ProcessSample},
     model::DriveName,
-    source::{RootError, SysRoot, fields::value_of},
+    source::{
+        RootError, SysRoot,
+        fields::{number, value_of, words},
+    },
     text::Label,
 };
 
 /// Samples after which the drives of a process are looked up again.
 const SAME_DRIVES: u64 = 5;
+
+/// Processes and threads whose waits for a CPU one sample reads: a file each.
+const DELAYED: (usize, u64) = (16, 64);
 
 /// Bytes of its calls from which a child may be what its parent's counters come from.
 const MOVES: u64 = 1 << 20;
@@ -35,6 +41,9 @@ pub(super) struct Processes {
     pids: Vec<u32>,
     /// Processes whose CPU time or bytes grew since the last sample, with their threads.
     moved: Vec<(u32, u64)>,
+    /// Bytes of those that moved any, with their numbers and threads.
+    movers: Vec<(u64, u32, u64)>,
+    tids: Vec<u32>,
     /// `/proc/PID/io`, that of the first refused process.
     refused: Refusal,
     path: String,
@@ -95,6 +104,7 @@ impl Processes {
     pub(super) fn sample(&mut self, root: &dyn SysRoot, names: &mut Names, into: &mut ProcessSample) {
         self.sample += 1;
         self.moved.clear();
+        self.movers.clear();
         let ProcessSample { processes, problems } = into;
         let mut pids = std::mem::take(&mut self.pids);
         pids.clear();
@@ -145,6 +155,7 @@ impl Processes {
                 own,
                 child_cpu,
                 child: None,
+                delayed: None,
                 drives,
             };
             processes.insert(pid, counters);
@@ -157,6 +168,7 @@ impl Processes {
         }
         self.pids = pids;
         self.name_children(processes);
+        self.delays(root, processes);
         let sample = self.sample;
         self.known.retain(|_, known| known.seen == sample);
         self.used.end_sample(&self.known);
@@ -196,6 +208,41 @@ impl Processes {
             process.child.clone_from(&known.child);
         }
         self.children.clear();
+    }
+
+    /// Reads how long the threads of the processes that moved most have waited for a CPU.
+    fn delays(&mut self, root: &dyn SysRoot, processes: &mut BTreeMap<u32, ProcessCounters>) {
+        let (most, mut left) = DELAYED;
+        let mut movers = std::mem::take(&mut self.movers);
+        movers.sort_unstable_by(|a, b| b.cmp(a));
+        for (_, pid, threads) in movers.iter().take(most) {
+            if let (Some(rest), Some(process)) = (left.checked_sub(*threads), processes.get_mut(pid)) {
+                left = rest;
+                process.delayed = self.delay(root, *pid);
+            }
+        }
+        self.movers = movers;
+    }
+
+    /// The second figure of each thread's `schedstat`, nanoseconds (Documentation/scheduler/sched-stats.rst).
+    fn delay(&mut self, root: &dyn SysRoot, pid: u32) -> Option<u64> {
+        let mut tids = std::mem::take(&mut self.tids);
+        tids.clear();
+        self.path.clear();
+        let _infallible = write!(self.path, "/proc/{pid}/task");
+        // A process that has ended has no threads.
+        let _ =
+            crate::source::root::all_names(root, &self.path, &mut |name| tids.extend(name.parse::<u32>()));
+        let mut of = |tid: &u32| {
+            let mut text = [0; 64];
+            self.path.clear();
+            let _infallible = write!(self.path, "/proc/{pid}/task/{tid}/schedstat");
+            let length = root.read_short(&self.path, &mut text).ok()?;
+            number(words(&text[..length]).nth(1)?)
+        };
+        let delays = tids.iter().filter_map(&mut of).reduce(u64::saturating_add);
+        self.tids = tids;
+        delays
     }
 
     /// The counters of its only thread.
@@ -250,7 +297,9 @@ impl Processes {
         if !has_moved {
             return Some(&[]);
         }
-        let ways = used_drives::ways(std::array::from_fn(|way| now[way].saturating_sub(before[way])));
+        let bytes: [u64; 2] = std::array::from_fn(|way| now[way].saturating_sub(before[way]));
+        self.movers.push((bytes[0].saturating_add(bytes[1]), pid, threads));
+        let ways = used_drives::ways(bytes);
         if known.looked == 0 || self.sample >= known.looked + SAME_DRIVES || known.ways != ways {
             (known.looked, known.ways) = (self.sample, ways);
             known.drives = self.used.of(root, pid, ways);
@@ -262,6 +311,42 @@ impl Processes {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::source::capture::{Capture, TextRoot};
+
+    #[test]
+    fn waits_for_a_cpu_are_those_of_all_threads_of_what_moves() {
+        let look = |moved: u64| {
+            let mut capture = Capture::default();
+            let mut put = |path: &str, text: String| {
+                capture.answers.entry(path.to_owned()).or_default().read = Some(Ok(text.into()));
+            };
+            for (pid, bytes) in [(3, moved), (9, 0)] {
+                put(
+                    &format!("/proc/{pid}/stat"),
+                    format!("{pid} (fio) S 1 1 1 0 -1 0 0 0 0 0 3 0 0 0 20 0 2 0 77 0\n"),
+                );
+                put(&format!("/proc/{pid}/io"), format!("read_bytes: {bytes}\nwrite_bytes: 0\n"));
+                for tid in [pid, pid + 1] {
+                    put(&format!("/proc/{pid}/task/{tid}/schedstat"), format!("77 {} 5\n", 100 * tid));
+                }
+            }
+            for (path, names) in
+                [("/proc", ["3", "9"]), ("/proc/3/task", ["3", "4"]), ("/proc/9/task", ["9", "10"])]
+            {
+                capture.answers.entry(path.to_owned()).or_default().list =
+                    Some(Ok(names.map(str::to_owned).into()));
+            }
+            TextRoot::from(capture)
+        };
+        let (mut reader, mut sample) = (Processes::default(), ProcessSample::default());
+        let mut delays = |moved| {
+            reader.sample(&look(moved), &mut Names::default(), &mut sample);
+            [3, 9].map(|pid| sample.processes[&pid].delayed)
+        };
+        assert_eq!(delays(4096), [None, None], "a first sample knows of no moves");
+        assert_eq!(delays(8192), [Some(700), None]);
+        assert_eq!(delays(8192), [None, None], "at rest");
+    }
 
     #[test]
     fn counters_of_an_io_file_are_told_apart() {

@@ -37,7 +37,8 @@ fn shared(change: impl Fn(&mut Machine)) -> Shared {
         queue_depth: 6.75,
         ..DiskRates::default()
     };
-    let second = DiskRates { reads: 1000.0, read_bytes: 0.1e9, ..DiskRates::default() };
+    let second =
+        DiskRates { reads: 1000.0, read_bytes: 0.1e9, read_await_ms: Some(0.0), ..DiskRates::default() };
     let disks = [(DriveName::new("nvme0n1"), first), (DriveName::new("nvme1n1"), second)].into();
     let rates = Rates { disks, ..Rates::default() };
     shared.load.take_rates(&rates, |_| true, Duration::from_secs(1));
@@ -139,6 +140,7 @@ fn every_column_shows_what_the_counters_say() {
     let (root, _) = of(&shared, "read", |row| row.depth == 0 && !row.drives.is_empty());
     assert_eq!(root, figure("1.90", Meaning::Figure), "a root complex is the sum of its drives");
     assert_eq!(of(&shared, "w_await", is_drive("nvme1n1")).0, quiet("-"), "it wrote nothing");
+    assert_eq!(of(&shared, "r_await", is_drive("nvme1n1")).0, shown("<1"), "as the facts beside it");
 }
 
 #[test]

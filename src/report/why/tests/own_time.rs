@@ -1,0 +1,153 @@
+//! What the program that moves most does with its own time: it waits for a CPU, sleeps, syncs.
+
+use super::*;
+use crate::counters::{SideRates, profile::Hardware};
+
+/// Two CPUs, fio that reads beside a hog, and its waits for a CPU.
+fn beside_hog(threads: &[(char, &str, &str, &str, f64)], cpus: f64, delayed: f64) -> Scene {
+    let all = CpuShares { usr: 90.0, sys: 9.0, idl: 1.0, ..CpuShares::default() };
+    let mut scene = Scene::reading().all(all).cpu(0, all).cpu(1, all).threads(threads);
+    scene.rates.cpus.retain(|cpu, _| *cpu < 2);
+    scene.rates.disks.values_mut().for_each(|disk| disk.queue_depth = 0.3);
+    let mut scene = scene.process("fio", 1.2e9, 1.2e9, cpus).process("hog", 0.0, 0.0, 1.6);
+    scene.activity.processes.as_mut().unwrap()[0].delayed = Some(delayed);
+    scene
+}
+
+/// As in a look at random reads beside a compiler: a sample finds fio running where it waits for a CPU.
+const READS: [(char, &str, &str, &str, f64); 3] = [
+    ('R', "fio", "", "", 0.6),
+    ('D', "fio", "pread64", "folio_wait_bit_common", 0.4),
+    ('S', "fio", "clock_nanosleep", "hrtimer_nanosleep", 1.0),
+];
+
+#[test]
+fn a_thread_that_waits_for_a_cpu_does_not_wait_for_io() {
+    beside_hog(&READS, 0.3, 0.5).says(
+        "cpu-waits",
+        "fio waits for a CPU 50 % of the time: both CPUs are the limit, most of the time busy with hog",
+    );
+    assert_eq!(beside_hog(&READS, 0.3, 0.2).sentence().rule, "page-cache", "it waits longer for I/O");
+    assert_eq!(held(&beside_hog(&READS, 0.3, 0.34), "cpu-waits"), Some("cpu-waits"));
+    // Bound to one CPU of four.
+    let mut one = beside_hog(&READS, 0.3, 0.5);
+    let [quiet, full] = [97.0, 1.0].map(|idl| CpuShares { usr: 100.0 - idl, idl, ..CpuShares::default() });
+    one.rates.cpus = [(0, quiet), (1, quiet), (2, full), (3, quiet)].into();
+    one.all(CpuShares { usr: 27.0, idl: 73.0, ..CpuShares::default() }).says(
+        "cpu-waits",
+        "fio waits for a CPU 50 % of the time: CPU 2 is the limit, most of the time busy with hog",
+    );
+}
+
+#[test]
+fn many_threads_that_wait_for_a_cpu_are_counted() {
+    let mut scene = beside_hog(&[('R', "fio", "", "", 8.0)], 1.9, 6.0);
+    scene.activity.processes.as_mut().unwrap().remove(1);
+    scene.says("cpu-waits", "8 threads of fio wait for a CPU 75 % of the time: both CPUs are the limit");
+}
+
+#[test]
+fn a_program_that_limits_its_own_rate_is_not_limited_by_others() {
+    let sleeps = [
+        ('S', "fio", "clock_nanosleep", "hrtimer_nanosleep", 1.8),
+        ('S', "fio", "futex", "futex_wait", 3.0),
+        ('R', "fio", "", "", 0.2),
+    ];
+    let limit = "most of the time: neither drives nor CPUs are its limit";
+    beside_hog(&sleeps, 0.05, 0.05)
+        .says("own-waits", &format!("fio waits by itself in clock_nanosleep {limit}"));
+    let polls = [('S', "wget", "ppoll", "poll_schedule_timeout", 0.9), ('R', "wget", "", "", 0.1)];
+    let mut scene = beside_hog(&polls, 0.05, 0.05);
+    scene.activity.processes.as_mut().unwrap()[0].command = Label::new("wget");
+    scene.says("own-waits", &format!("wget waits in ppoll {limit}"));
+    let mut deep = beside_hog(&sleeps, 0.05, 0.05);
+    deep.rates.disks.values_mut().for_each(|disk| (disk.queue_depth, disk.utilisation) = (8.0, 95.0));
+    assert_ne!(deep.sentence().rule, "own-waits", "a drive is busy");
+}
+
+#[test]
+fn other_programs_are_no_limit_of_what_never_waits_for_a_cpu() {
+    let runs = [('R', "fio", "", "", 0.8), ('S', "fio", "read", "pipe_read", 0.4)];
+    assert_eq!(beside_hog(&runs, 0.6, 0.2).sentence().rule, "other-programs");
+    assert_eq!(beside_hog(&runs, 0.75, 0.02).sentence().rule, "moving");
+}
+
+#[test]
+fn the_sentence_is_about_the_largest_load() {
+    let waits = [
+        ('D', "fio", "io_getevents", "read_events", 1.0),
+        ('D', "dd", "write", "balance_dirty_pages", 2.0),
+        ('D', "tar", "read", "io_schedule", 0.9),
+    ];
+    let scene = || Scene::reading().threads(&waits);
+    // No program moves more than half, but dd moves little.
+    let writer = |mut scene: Scene| {
+        scene = scene.process("dd", 0.0, 0.0, 0.1);
+        scene.activity.processes.as_mut().unwrap().last_mut().unwrap().written_bytes = Some(5e6);
+        scene
+    };
+    let three = writer(scene().process("fio", 0.6e9, 0.6e9, 0.2).process("tar", 0.598e9, 0.598e9, 0.2));
+    assert_eq!(three.sentence().rule, "drives", "{:?}", three.sentence());
+    writer(scene().process("fio", 1.2e9, 1.2e9, 0.2)).says(
+        "drives",
+        "fio waits in read_events: the drives or their links are the limit; dd writes 5.00 MB/s beside it",
+    );
+    // The large reader is another user's.
+    let mut hidden = writer(scene());
+    hidden.activity.hidden = 1;
+    assert_ne!(hidden.sentence().rule, "writeback", "{:?}", hidden.sentence());
+    let test = [('S', "read *", "io_uring_enter", "io_cqring_wait", 4.0), waits[1]];
+    let test = writer(Scene::reading().threads(&test).process("iodyno", 1.2e9, 1.2e9, 0.4)).test(4, false);
+    assert_eq!(test.sentence().rule, "drives", "a test beside it");
+}
+
+#[test]
+fn writes_that_wait_for_flushes_are_named() {
+    let writes = |wchan: &str| {
+        let threads = [('D', "dd", "write", wchan, 0.6), ('R', "dd", "write", "", 0.4)];
+        let full = CpuShares { sys: 95.0, idl: 5.0, ..CpuShares::default() };
+        let mut scene = Scene::reading().threads(&threads).cpu(1, full).process("dd", 0.0, 0.0, 0.3);
+        scene.activity.processes.as_mut().unwrap()[0].written_bytes = Some(23e6);
+        let disk = scene.rates.disks.values_mut().next().unwrap();
+        *disk = DiskRates { writes: 3274.0, written_bytes: 23e6, queue_depth: 0.8, ..DiskRates::default() };
+        disk.flushes = SideRates { ios: 830.0, await_ms: Some(0.4), ..SideRates::default() };
+        scene
+    };
+    let limit = "syncs are the limit (fsync, O_SYNC or O_DSYNC)";
+    let flushes = "with 830 flushes/s, 400 us each";
+    let words = |wchan: &str| format!("dd waits in {wchan} {flushes}: {limit}");
+    writes("submit_bio_wait").says("flushes", &words("submit_bio_wait"));
+    assert_ne!(writes("__iomap_dio_rw").sentence().rule, "flushes", "a direct write ends before them");
+    // Drives without a volatile cache have no flushes.
+    let mut commits = writes("jbd2_log_wait_commit");
+    commits.rates.disks.values_mut().next().unwrap().flushes = SideRates::default();
+    commits.says("flushes", &format!("dd waits in jbd2_log_wait_commit: {limit}"));
+    // Samples find it running, its CPU time says that it hardly does.
+    let runs = commits.threads(&[('R', "dd", "write", "", 1.0)]);
+    assert_ne!(runs.sentence().rule, "threads", "{:?}", runs.sentence());
+}
+
+#[test]
+fn buffered_reads_name_the_page_cache() {
+    let waiting = [('S', "read *", "io_uring_enter", "io_cqring_wait", 4.0)];
+    let mut scene = Scene::reading().threads(&waiting).test(4, false);
+    scene.test.as_mut().unwrap().is_buffered = true;
+    scene.says(
+        "drives",
+        "4 of 4 workers wait in io_cqring_wait for buffered reads, which fill the page cache: the drives or their links are the limit",
+    );
+    let turns = [('D', "fio", "pread64", "folio_wait_bit_common", 0.4), ('R', "fio", "", "", 0.6)];
+    Scene::reading().threads(&turns).process("fio", 1.2e9, 1.2e9, 0.6).says(
+        "turns",
+        "fio waits for pages of the page cache 40 % of the time and runs the rest: its one thread is the limit",
+    );
+}
+
+#[test]
+fn few_ios_have_no_cost_of_one() {
+    let hardware = Some(Ok(Hardware { cycles: 2e9, instructions: 1e9 }));
+    let activity = Activity { hardware, ..Activity::default() };
+    let text = |iops| lines::cycles(&activity, iops).pop().unwrap().text;
+    assert!(text(200.0).ends_with("10.0 M and 5.00 M instructions per I/O"), "{}", text(200.0));
+    assert!(text(1.5).ends_with("each; no figure per I/O below 100 IOPS"), "{}", text(1.5));
+}
