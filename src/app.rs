@@ -390,14 +390,16 @@ impl App {
 
     /// Whether a command does something now.
     pub(crate) fn offers(&self, row: &Row) -> bool {
-        let Shared { tests, experiments, pulls, .. } = &self.shared;
-        let is_running = tests.running().is_some() || experiments.running().is_some();
+        let pulls = &self.shared.pulls;
+        let is_running = self.shared.is_measuring();
         let screen = self.screens.get(self.screen);
         let does = match row.name {
             "stop" => is_running || self.shared.measures_file(),
             "why file" => {
                 self.shared.mode == Mode::Live && !is_running && act::HAS_FILES.contains(&self.screen.0)
             }
+            // That page has its own key for it.
+            "pull" if self.screen == PULL => false,
             // While one is in progress the command shows it.
             "close" => self.began.is_some(),
             "pull" => self.shared.can_test() && (!is_running || pulls.running.is_some()),

@@ -33,6 +33,7 @@ use crate::{
     machine::Machine,
     model::{Problem, ProblemKind, Reading},
     text::Label,
+    units::unbroken,
 };
 
 /// The line below a table about values that need root.
@@ -89,7 +90,7 @@ pub(crate) fn wrapped(lead: &str, words: &str, width: usize) -> Vec<String> {
     let mut lines = Vec::new();
     let mut line = lead.to_owned();
     let mut empty = true;
-    for word in words.split(' ') {
+    for word in unbroken(words) {
         if !empty && line.width() + 1 + word.width() > width {
             lines.push(std::mem::replace(&mut line, " ".repeat(lead.width())));
             empty = true;

@@ -19,6 +19,7 @@ mod clipboard;
 mod console;
 mod effects;
 mod experiment_thread;
+mod inbox;
 mod input;
 mod opening;
 mod output;
@@ -37,7 +38,6 @@ use std::{
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
-        mpsc,
     },
     time::Duration,
 };
@@ -72,9 +72,9 @@ pub(crate) fn run(
 ) -> anyhow::Result<ExitCode> {
     let clock = Clock::real();
     let read = startup::read_or_refuse(&*root)?;
-    let (sender, receiver) = mpsc::channel();
+    let (outlet, inbox) = inbox::inbox();
     let over = Arc::new(AtomicBool::new(false));
-    input::start_signals(sender.clone())?;
+    input::start_signals(outlet.clone())?;
     let mut screen = Screen::open()?;
     app::bind(&config.keys);
     let mut app = App::new(startup::mode(origin), read, terminal::size()?);
@@ -84,13 +84,13 @@ pub(crate) fn run(
     if asks {
         screen.ask_background()?;
     }
-    input::start(sender.clone(), Arc::clone(&over))?;
+    input::start(outlet.clone(), Arc::clone(&over))?;
     let sampler = origin.is_live().then(|| {
         let (root, over) = (Arc::clone(&root), Arc::clone(&over));
-        Sampler::start(root, sender.clone(), clock.clone(), over, config.interval)
+        Sampler::start(root, outlet.sender(), clock.clone(), over, config.interval)
     });
     let sampler = sampler.transpose()?;
-    let mut effects = Effects::new(origin, root, &app, Some(screen), clock, (sender, receiver))?;
+    let mut effects = Effects::new(origin, root, &app, Some(screen), clock, (&outlet, inbox))?;
     effects.sampler = sampler;
     let status = until_left(&mut app, &mut effects).or_else(hung_up);
     over.store(true, Ordering::Relaxed);

@@ -240,6 +240,33 @@ impl fmt::Display for Micros {
     }
 }
 
+/// The words of a text for lines: a number stays with its next groups of three digits, and with `M`, `k` or `%` behind it.
+pub(crate) fn unbroken(text: &str) -> impl Iterator<Item = &str> {
+    let mut rest = Some(text);
+    std::iter::from_fn(move || {
+        let all = rest?;
+        let is_end = |at: &usize| !goes_on(&all[..*at], &all[at + 1..]);
+        let end = all.match_indices(' ').map(|(at, _)| at).find(is_end);
+        rest = end.map(|at| &all[at + 1..]);
+        Some(&all[..end.unwrap_or(all.len())])
+    })
+}
+
+/// Whether what follows a blank belongs to the number before it.
+fn goes_on(before: &str, after: &str) -> bool {
+    /// Groups of a number: longer ones are lists of small numbers.
+    const GROUPS: usize = 3;
+    let last = before.rsplit(' ').next().unwrap_or_default();
+    let next = after.split(' ').next().unwrap_or_default();
+    let digits = last.trim_start_matches(['(', '+', '-', '±', '~']);
+    let is_group = digits.len() <= 3
+        && digits.bytes().all(|digit| digit.is_ascii_digit())
+        && next.bytes().take_while(u8::is_ascii_digit).count() == 3
+        && before.matches(' ').count() < GROUPS;
+    let unit = next.trim_end_matches(['.', ',', ';', ':', ')']);
+    last.ends_with(|end: char| end.is_ascii_digit()) && (is_group || ["M", "k", "%"].contains(&unit))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -290,5 +317,17 @@ mod tests {
         assert_eq!(block_size(Bytes(1 << 20)), "1m");
         assert_eq!(Micros(0.870).to_string(), "870 ns");
         assert_eq!(Micros(3090.0).to_string(), "3.09 ms");
+    }
+
+    #[test]
+    fn a_number_is_not_broken() {
+        let words = |text| unbroken(text).collect::<Vec<_>>();
+        assert_eq!(words("less 2 x 6 811 MiB/s"), ["less", "2", "x", "6 811", "MiB/s"]);
+        assert_eq!(words("2 953 to 3 593,"), ["2 953", "to", "3 593,"]);
+        assert_eq!(words("1.80 M IOPS (61 %)."), ["1.80 M", "IOPS", "(61 %)."]);
+        assert_eq!(words("1 234 567 of 12"), ["1 234 567", "of", "12"]);
+        assert_eq!(words("nvme0 980 PRO, 4 2048"), ["nvme0", "980", "PRO,", "4", "2048"]);
+        assert_eq!(words(""), [""]);
+        assert_eq!(words("a  b "), ["a", "", "b", ""]);
     }
 }

@@ -239,6 +239,7 @@ const FOUND_BY: &[(&str, &str)] = &[
     ("close", "live back return first this machine leave"),
     ("redraw", "refresh reload rescan"),
     ("mark", "select choose"),
+    ("profile", "named workload workloads crystaldiskmark cdm"),
     ("older run", "earlier history"),
     ("quit", "exit leave"),
     ("units", "gib gb binary decimal"),

@@ -13,11 +13,11 @@ use crate::{
         Screen,
         widgets::{
             find,
-            paint::{self, Brush, Piece, fit, hanging, open_field, paragraph, piece},
+            paint::{self, Brush, Piece, cells, fit, hanging, open_field, paragraph, piece},
             scroll::{self, kept_in_sight, out_of_sight},
         },
     },
-    ui::{ask::Reads, theme::Meaning},
+    ui::{ScreenId, ask::Reads, theme::Meaning},
     units::counted,
 };
 
@@ -150,7 +150,8 @@ pub(super) fn hints(app: &App) -> Option<Vec<Piece>> {
             let own = app.screens.get(*id).map(|screen| screen.over_hints(&app.shared));
             let read = || {
                 let find = is_text(app).then_some(find);
-                paint::hints(&find.into_iter().chain([("Esc", "close")]).collect::<Vec<_>>())
+                let keys = scroll.into_iter().chain(find).chain([("Esc", "close")]);
+                paint::hints(&keys.collect::<Vec<_>>())
             };
             own.filter(|own| !own.is_empty()).unwrap_or_else(read)
         }
@@ -255,7 +256,8 @@ fn confirm_lines(app: &App, reads: &Reads, width: u16) -> Vec<Vec<Piece>> {
 fn help_lines(app: &App, width: u16) -> Vec<Vec<Piece>> {
     let about = about(app.screen);
     let explained = |mark: &str, meaning: Meaning, text: &str| {
-        hanging(piece(format!("{mark:<11} "), meaning), text, Meaning::Text, width)
+        let gap = if cells(mark) > 11 { "  " } else { " " };
+        hanging(piece(format!("{mark:<11}{gap}"), meaning), text, Meaning::Text, width)
     };
     let keys = |on| {
         let makes_sense = |name| app.shared.can_test() || !commands::needs_machine(name);
@@ -264,9 +266,12 @@ fn help_lines(app: &App, width: u16) -> Vec<Vec<Piece>> {
     };
     let mut lines = Vec::new();
     let finding = app.screens.get(app.screen).and_then(|screen| screen.finding(&app.shared));
-    if let Some(row) = finding.and_then(|id| findings::row(id.0)) {
-        lines.extend(explanation(row, width));
-        lines.push(Vec::new());
+    let mut finding = finding
+        .and_then(|id| findings::row(id.0))
+        .map_or_else(Vec::new, |row| [explanation(row, width), vec![Vec::new()]].concat());
+    // It is what that screen is about; elsewhere the marks are asked for first.
+    if about.id == ScreenId("findings") {
+        lines.append(&mut finding);
     }
     lines.extend(paragraph(&app.shared.keys.fill(about.purpose), Meaning::Text, width));
     if let Some(pasted) = &app.shared.machine.pasted {
@@ -295,6 +300,7 @@ fn help_lines(app: &App, width: u16) -> Vec<Vec<Piece>> {
         explained(&mark, *meaning, &app.shared.keys.fill(text))
     }));
     lines.push(Vec::new());
+    lines.append(&mut finding);
     lines.extend(keys(Some(about.id)));
     lines.push(Vec::new());
     lines.push(vec![piece("Everywhere", Meaning::Heading)]);
@@ -322,6 +328,9 @@ fn explanation(row: &findings::Row, width: u16) -> Vec<Vec<Piece>> {
     lines
 }
 
+/// Cells for the names of commands.
+const NAMES: u16 = 20;
+
 fn draw_palette(app: &App, brush: &mut Brush<'_>, area: Rect, palette: &Palette) {
     let inner = open(brush, area, "commands");
     let field = [piece(": ", Meaning::Field), open_field(&palette.input, inner.width.saturating_sub(2))];
@@ -342,15 +351,15 @@ fn draw_palette(app: &App, brush: &mut Brush<'_>, area: Rect, palette: &Palette)
         let key = command.1.keys.first().map(ToString::to_string).unwrap_or_default();
         let (other, command) = command;
         let place = other.map_or_else(String::new, |screen| format!("{}: ", about(screen).name));
-        let help = fit(&format!("{place}{}", command.help), inner.width.saturating_sub(29));
+        let help = fit(&format!("{place}{}", command.help), inner.width.saturating_sub(NAMES + 11));
         let pieces = [
-            piece(format!(" {:<17}", command.name), Meaning::Text),
+            piece(format!(" {:<1$}", command.name, usize::from(NAMES - 1)), Meaning::Text),
             piece(format!("{key:<10}"), Meaning::Key),
             piece(help, Meaning::Quiet),
         ];
         brush.write(inner.x, y, inner.width, &pieces);
         if index == palette.selected {
-            brush.shade(Rect { y, height: 1, width: 18, ..inner }, Meaning::Selected);
+            brush.shade(Rect { y, height: 1, width: NAMES, ..inner }, Meaning::Selected);
         }
     }
     let hidden = out_of_sight(top, found.len(), inner.height.saturating_sub(1));

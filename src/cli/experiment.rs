@@ -238,16 +238,17 @@ impl RunArgs {
     ) -> Result<Status, Failure> {
         let signal = Signal::watch()?;
         let mut out = Progress::new(self.json);
-        out.print(&text::heading(&plan));
+        let print = |out: &mut Progress, words: &str| out.print(&text::folded(words, columns()));
+        print(&mut out, &text::heading(&plan));
         let (mut rounds, mut discarded) = (0, 0);
         let (account, started) = experiment::run(plan, service, root, |account| {
             if account.rounds > rounds {
                 rounds = account.rounds;
-                out.print(&text::round(account));
+                print(&mut out, &text::round(account));
             }
             if account.thrown_out.len() > discarded {
                 discarded = account.thrown_out.len();
-                out.print(&text::discarded(account));
+                print(&mut out, &text::discarded(account));
             }
             // A closed pipe ends it too.
             signal.received().is_none() && out.failed.is_none()
@@ -271,7 +272,7 @@ impl RunArgs {
             let restored = if is_restored { " (all settings restored)" } else { "" };
             return Err(Complaint::from_line(why, fix).and(restored).into());
         }
-        show(self.json, &account.record(None, started), |_| text::result(&account))?;
+        show(self.json, &account.record(None, started), |_| text::result(&account, columns()))?;
         Ok(signal.received().map_or_else(|| status(&account), Status::Stopped))
     }
 }

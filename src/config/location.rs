@@ -19,7 +19,7 @@ pub(crate) struct Found {
 }
 
 /// A configuration longer than this is none.
-const MOST: u64 = 1 << 20;
+const MOST: u64 = 64 << 10;
 
 /// `iodyno/config.toml` in `XDG_CONFIG_HOME`, else in `.config` of `HOME` or of the user's home in the password database.
 ///
@@ -65,7 +65,7 @@ fn content(path: &Path) -> io::Result<String> {
         return Err(refused("not a regular file"));
     }
     if metadata.len() > MOST {
-        return Err(refused("larger than 1 MiB"));
+        return Err(refused("larger than 64 KiB"));
     }
     let mut text = String::new();
     file.take(MOST).read_to_string(&mut text)?;

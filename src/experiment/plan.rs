@@ -244,7 +244,7 @@ impl Experiment {
         for arm in &arms {
             arm.workload.validate().map_err(|error| format!("another workload: {error}"))?;
         }
-        let metric = scene.wishes.metric.unwrap_or(self.metric);
+        let metric = scene.wishes.metric.unwrap_or_else(|| self.metric_of(&arms));
         Ok(Plan {
             experiment: self,
             metric,
@@ -254,6 +254,14 @@ impl Experiment {
             targets: scene.targets.to_vec(),
             wishes: scene.wishes.clone(),
         })
+    }
+
+    /// I/Os of different sizes are compared by their bytes.
+    fn metric_of(&self, arms: &[Arm]) -> Metric {
+        let mut blocks = arms.iter().map(|arm| arm.workload.largest_block());
+        let first = blocks.next();
+        let is_mixed = self.metric == Metric::Iops && blocks.any(|block| Some(block) != first);
+        if is_mixed { Metric::BytesPerSecond } else { self.metric }
     }
 }
 

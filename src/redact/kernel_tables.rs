@@ -4,7 +4,7 @@
 use super::{
     Redactor,
     forms::{REDACTED, is_in, is_kernel_device, is_number, is_setting_word},
-    tables,
+    patterns, tables,
 };
 
 /// Words behind the counts of an interrupt: chips, triggers, drivers with or without a number or queue.
@@ -295,6 +295,15 @@ fn pieces(
     is_gap: impl Fn(char) -> bool + Copy,
     is_known: impl Fn(&str) -> bool,
 ) -> String {
+    patterns::apart(redactor, text, |redactor, text| pieces_between(redactor, text, is_gap, &is_known))
+}
+
+fn pieces_between(
+    redactor: &mut Redactor,
+    text: &str,
+    is_gap: impl Fn(char) -> bool + Copy,
+    is_known: impl Fn(&str) -> bool,
+) -> String {
     let replaced = text.split_inclusive(is_gap).map(|piece| {
         let word = piece.trim_end_matches(is_gap);
         let shown = if word.is_empty() || is_known(word) {
@@ -369,6 +378,16 @@ Err:          0
         let out = interrupts(&mut redactor, line);
         assert!(!out.contains("525400aabbcc") && out.contains("nvme0q1"), "{out}");
         assert_eq!(out.len(), line.len());
+        for (word, address) in [
+            ("eth-00:11:22:33:44:55-rx-0", "00:11:22:33:44:55"),
+            ("mlx4-async@pci:00:11:22:33:44:56", "00:11:22:33:44:56"),
+            ("eth-52:54:00:a2:34:56-rx", "52:54"),
+        ] {
+            let out = interrupts(&mut redactor, &format!(" 41:  5  6   PCI-MSI 1-edge      {word}\n"));
+            assert!(!out.contains(address), "{out}");
+        }
+        assert_eq!(attribute(&mut redactor, "8:0 0000:41:00.0 0-3,8-11\n"), "8:0 0000:41:00.0 0-3,8-11\n");
+        assert!(!attribute(&mut redactor, "traddr=fe80::21b:2134:5678:9012").contains("2134"));
     }
 
     #[test]

@@ -1,8 +1,14 @@
 //! Finds UUIDs, hexadecimal ids, MAC and IP addresses by their form, and known words.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::{
+    net::{IpAddr, Ipv4Addr, Ipv6Addr},
+    ops::Range,
+};
 
-use super::pseudonyms::{Pseudonyms, Shape};
+use super::{
+    Redactor,
+    pseudonyms::{Pseudonyms, Shape},
+};
 
 /// Replaces `word` as a whole word: no letter or digit before or after it.
 pub(super) fn replace_word(text: &str, word: &str, mut by: impl FnMut() -> String) -> String {
@@ -70,7 +76,7 @@ pub(super) fn address(pseudonyms: &mut Pseudonyms, text: &str) -> Option<String>
     match text.parse::<IpAddr>().ok()? {
         IpAddr::V4(address) if is_everybodys(address) => None,
         IpAddr::V4(_) => Some(pseudonyms.of(text, Shape::Ipv4)),
-        IpAddr::V6(Ipv6Addr::UNSPECIFIED | Ipv6Addr::LOCALHOST) => None,
+        IpAddr::V6(address) if is_special(address) => None,
         // An embedded IPv4 address must keep its form.
         IpAddr::V6(_) if text.contains('.') => {
             let (head, tail) = text.rsplit_once(':')?;
@@ -78,6 +84,76 @@ pub(super) fn address(pseudonyms: &mut Pseudonyms, text: &str) -> Option<String>
         }
         IpAddr::V6(_) => Some(pseudonyms.of(text, Shape::Hex)),
     }
+}
+
+/// Replaces MAC and IPv6 addresses, whose groups may be numbers, and what lies between them by `other`.
+pub(super) fn apart(
+    redactor: &mut Redactor,
+    text: &str,
+    mut other: impl FnMut(&mut Redactor, &str) -> String,
+) -> String {
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some(place) = grouped_address(rest) {
+        let found = &rest[place.clone()];
+        let before = other(redactor, &rest[..place.start]);
+        out.extend([before, redactor.pseudonyms.of(found, Shape::Hex)]);
+        rest = &rest[place.end..];
+    }
+    out + &other(redactor, rest)
+}
+
+/// Where the first MAC or IPv6 address is: hexadecimal groups with `:` or `-` between them, also between such groups.
+pub(super) fn grouped_address(text: &str) -> Option<Range<usize>> {
+    const SUFFIX: &str = ".ipv6-literal.net";
+    let is_separator = |c: char| matches!(c, ':' | '-');
+    let is_part = |c: char| c.is_ascii_hexdigit() || is_separator(c);
+    let mut from = 0;
+    while let Some(at) = text[from..].find(is_part) {
+        let start = from + at;
+        let end = text[start..].find(|c| !is_part(c)).map_or(text.len(), |length| start + length);
+        let (run, after) = (&text[start..end], &text[end..]);
+        from = end;
+        if run.matches(is_separator).count() < 2 {
+            continue;
+        }
+        // Windows' names have dashes for colons.
+        if after.starts_with(SUFFIX) && run.replace('-', ":").parse::<Ipv6Addr>().is_ok() {
+            return Some(start..end);
+        }
+        let is_open = text[..start].ends_with(|c: char| c.is_alphanumeric() || c == '.');
+        let goes_on = after.starts_with(char::is_alphanumeric)
+            || after.strip_prefix('.').is_some_and(|rest| rest.starts_with(char::is_alphanumeric));
+        if let Some(place) = in_run(run, is_open, goes_on) {
+            return Some(start + place.start..start + place.end);
+        }
+    }
+    None
+}
+
+/// The first address in a run of groups; the outermost groups belong to a word beside the run where it is open or goes on.
+fn in_run(run: &str, is_open: bool, goes_on: bool) -> Option<Range<usize>> {
+    /// Groups of the longest address, with the empty ones beside `::`.
+    const MOST: usize = 9;
+    let separators = || run.match_indices([':', '-']).map(|(at, _)| at);
+    let starts: Vec<usize> = std::iter::once(0).chain(separators().map(|at| at + 1)).collect();
+    let ends: Vec<usize> = separators().chain([run.len()]).collect();
+    for (first, start) in starts.into_iter().enumerate().skip(usize::from(is_open)) {
+        let last = (first + MOST).min(ends.len() - usize::from(goes_on));
+        for end in (first + 2..last).rev() {
+            let place = start..ends[end];
+            let text = &run[place.clone()];
+            let is_v6 = || text.parse::<Ipv6Addr>().is_ok_and(|address| !is_special(address));
+            if is_mac(text) || is_v6() {
+                return Some(place);
+            }
+        }
+    }
+    None
+}
+
+fn is_special(address: Ipv6Addr) -> bool {
+    address.is_unspecified() || address.is_loopback()
 }
 
 fn is_everybodys(address: Ipv4Addr) -> bool {
@@ -207,6 +283,35 @@ mod tests {
             "12:34:56 deadbeef v1.2.3.4",
         ] {
             assert_eq!(replace(kept), kept);
+        }
+    }
+
+    #[test]
+    fn addresses_of_plain_numbers_are_found_between_other_words() {
+        let found = |text: &'static str| grouped_address(text).map(|place| &text[place]);
+        for (text, address) in [
+            ("[2001:1234:5678::9012]:/export", "2001:1234:5678::9012"),
+            ("fe80::21b:2134:5678:9012", "fe80::21b:2134:5678:9012"),
+            ("1:2:3:4:5:6:7:8", "1:2:3:4:5:6:7:8"),
+            ("::1:2:3:4:5:6:7", "::1:2:3:4:5:6:7"),
+            ("eth-00:11:22:33:44:55-rx-0", "00:11:22:33:44:55"),
+            ("mlx4-async@pci:00:11:22:33:44:56", "00:11:22:33:44:56"),
+            ("m=52-54-00-12-34-56", "52-54-00-12-34-56"),
+            ("2001-1234-5678--9012.ipv6-literal.net", "2001-1234-5678--9012"),
+            ("beef:2001:1234::9", "beef:2001:1234::9"),
+            ("fe80::1%eth0", "fe80::1"),
+            ("at fe80::1.", "fe80::1"),
+        ] {
+            assert_eq!(found(text), Some(address), "{text}");
+        }
+        for text in [
+            "0000:41:00.0 0::/user.slice ::1 :: 12:34:56 8:16 0-3,8-11",
+            "ip=10.0.0.9::10.0.0.254",
+            "00:00:00:00:00:00 ff:ff:ff:ff:ff:ff",
+            "6b1dcb5e-00aa-4d3c-9c1e-0123456789ab",
+            "",
+        ] {
+            assert_eq!(found(text), None, "{text}");
         }
     }
 

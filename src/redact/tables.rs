@@ -5,6 +5,7 @@ use std::net::IpAddr;
 use super::{
     Redactor,
     forms::{is_in, is_kernel_device, is_number},
+    patterns::{self, grouped_address},
     pseudonyms::Shape,
 };
 use crate::machine::Measured;
@@ -85,7 +86,7 @@ const COMMON_WORDS: &str = "dhcp dhcp4 dhcp6 on off any none both auto auto6 boo
 pub(super) fn measured_limit(redactor: &mut Redactor, line: &str) -> String {
     let mut other = |text: &str| {
         let text = redactor.sweep(text);
-        super::patterns::addresses(&mut redactor.pseudonyms, &text)
+        patterns::addresses(&mut redactor.pseudonyms, &text)
     };
     match line.splitn(4, ' ').collect::<Vec<_>>().as_slice() {
         ["alone", model, serial, rest] => {
@@ -205,11 +206,12 @@ pub(super) fn mount_option(redactor: &mut Redactor, option: &str) -> String {
     let is_plain = |word: &str| {
         is_number(word) || is_in(OPTION_WORDS, word) || word.split('.').all(is_number) && word.len() <= 4
     };
+    let is_numbers = |value: &str| value.split(':').all(is_plain) && grouped_address(value).is_none();
     if let Some((name, value)) = option.split_once('=') {
         let name = option_name(redactor, name);
         let replaced = match value {
             value if value.starts_with("/dev/") => device(redactor, value),
-            value if is_in(OPTIONS, &name) && value.split(':').all(is_plain) => value.to_owned(),
+            value if is_in(OPTIONS, &name) && is_numbers(value) => value.to_owned(),
             value => words_but(redactor, value, COMMON),
         };
         return format!("{name}={replaced}");
@@ -218,7 +220,8 @@ pub(super) fn mount_option(redactor: &mut Redactor, option: &str) -> String {
         || is_in(FILE_SYSTEMS, option)
         || is_in(KERNEL_SOURCES, option)
         || matches!(option, "-" | "" | "none")
-        || option.split(':').all(|part| is_number(part) || is_in(OPTIONS, part));
+        || option.split(':').all(|part| is_number(part) || is_in(OPTIONS, part))
+            && grouped_address(option).is_none();
     if is_known { option.to_owned() } else { words_but(redactor, option, "") }
 }
 
@@ -255,6 +258,10 @@ pub(super) fn words(redactor: &mut Redactor, text: &str) -> String {
 
 /// The same with other common words.
 pub(super) fn words_but(redactor: &mut Redactor, text: &str, common: &str) -> String {
+    patterns::apart(redactor, text, |redactor, text| words_between(redactor, text, common))
+}
+
+fn words_between(redactor: &mut Redactor, text: &str, common: &str) -> String {
     let parts = text.split_inclusive(is_gap).map(|part| {
         let name = part.trim_end_matches(is_gap);
         let is_common = is_in(common, name) || is_in(COMMON_WORDS, name) || is_short_number(name);

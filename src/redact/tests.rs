@@ -36,6 +36,23 @@ fn record(length: usize, fields: &[(usize, &[u8])]) -> Vec<u8> {
 }
 
 #[test]
+fn addresses_of_plain_numbers_are_replaced_in_mount_tables() {
+    let line = |rest: &str| text("/proc/self/mountinfo", &format!("36 1 0:30 / /mnt rw - {rest}\n"));
+    for (rest, secret) in [
+        (
+            "nfs4 [2001:1234:5678::9012]:/export rw,addr=2001:1234:5678::9012,clientaddr=2001:1234::9013",
+            "1234:",
+        ),
+        ("nfs4 [2001:db8:1234:5678::12]:/export rw,mountaddr=2a02:8071:1234:5600::17", "1234:"),
+        ("cifs //2001-1234-5678--9012.ipv6-literal.net/share rw,ip=fe80::21b:2134:5678:9012", "5678"),
+        ("9p 52:54:00:12:34:56 rw,m=52-54-00-12-34-56", "12"),
+    ] {
+        let out = line(rest);
+        assert!(!out.contains(secret), "{out}");
+    }
+}
+
+#[test]
 fn a_serial_in_measured_limits_goes_and_still_names_its_drive() {
     let line = |serial: &str| {
         format!("alone Fast_1TB {serial} large 6600000000 6294 1 drive, 1m read, 2026-11-21\n")

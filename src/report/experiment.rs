@@ -3,8 +3,13 @@
 use std::fmt::Write;
 
 use serde::Serialize;
+use unicode_width::UnicodeWidthStr;
 
-use super::table::{self, Column};
+use super::{
+    ended,
+    table::{self, Column},
+    wrapped,
+};
 use crate::{
     experiment::{
         Account, Experiment, Needs, Plan, Run,
@@ -73,6 +78,19 @@ pub(crate) fn list(rows: &[Listed], width: Option<usize>) -> String {
     table::text(&columns, &rows, width)
 }
 
+/// Lines of a text in a terminal of so many columns; those that are too long go on below.
+pub(crate) fn folded(text: &str, width: Option<usize>) -> String {
+    let Some(width) = width else { return text.to_owned() };
+    let lines = text.lines().flat_map(|line| {
+        let words = line.trim_start_matches(' ');
+        if line.width() <= width {
+            return vec![line.to_owned()];
+        }
+        wrapped(&line[..line.len() - words.len()], words, width)
+    });
+    ended(lines)
+}
+
 pub(crate) fn heading(plan: &Plan) -> String {
     let simulated = if plan.simulated { "SIMULATED  " } else { "" };
     let mut text = format!("{simulated}{}  {}\n", plan.experiment.question, plan.subject());
@@ -115,7 +133,7 @@ pub(crate) fn discarded(account: &Account) -> String {
     })
 }
 
-pub(crate) fn result(account: &Account) -> String {
+pub(crate) fn result(account: &Account, width: Option<usize>) -> String {
     let plan = &account.plan;
     let mut rows = Vec::new();
     for (index, arm) in plan.arms.iter().enumerate() {
@@ -136,7 +154,7 @@ pub(crate) fn result(account: &Account) -> String {
         rows.push(cells);
     }
     let columns = ["  ARM", "READS", "RATE", "CPU", "LATENCY"].map(Column::left);
-    let mut text = format!("\n{}\n", table::text(&columns, &rows, None));
+    let mut text = format!("\n{}\n", table::text(&columns, &rows, width));
     if let Some(knee) = account.knee_sentence() {
         let _infallible = writeln!(text, "{knee}");
     }
@@ -152,5 +170,5 @@ pub(crate) fn result(account: &Account) -> String {
     }
     let simulated = if plan.simulated { " All figures are SIMULATED." } else { "" };
     let _infallible = writeln!(text, "{}{simulated}", verdict::closing(account));
-    text
+    folded(&text, width)
 }

@@ -6,7 +6,7 @@ use std::{
     sync::{
         Arc,
         atomic::AtomicBool,
-        mpsc::{Receiver, RecvTimeoutError, Sender},
+        mpsc::{RecvTimeoutError, Sender},
     },
     time::{Duration, Instant},
 };
@@ -17,7 +17,7 @@ use super::{
     access, beside, clipboard,
     clock::Clock,
     experiment_thread,
-    input::Outside,
+    inbox::{Inbox, Outlet, Outside},
     opening,
     run::{Row, Run, Testbed},
     run_history::{self, MOST},
@@ -80,7 +80,7 @@ pub(super) struct Effects {
     /// When a demo at rest counts its next second.
     rest_at: Option<Instant>,
     sender: Sender<Outside>,
-    receiver: Receiver<Outside>,
+    inbox: Inbox,
     pub(super) leaving: Option<Leaving>,
     /// The last copied text.
     pub(super) copied: String,
@@ -93,9 +93,9 @@ impl Effects {
         app: &App,
         screen: Option<Screen>,
         clock: Clock,
-        (sender, receiver): (Sender<Outside>, Receiver<Outside>),
+        (outlet, inbox): (&Outlet, Inbox),
     ) -> io::Result<Self> {
-        let inline = screen.is_none();
+        let (inline, sender) = (screen.is_none(), outlet.sender());
         let read = MachineRead {
             machine: Arc::clone(&app.shared.machine),
             problems: app.shared.problems.clone(),
@@ -131,7 +131,7 @@ impl Effects {
             rest_at: None,
             clock,
             sender,
-            receiver,
+            inbox,
             leaving: None,
             copied: String::new(),
         };
@@ -157,7 +157,7 @@ impl Effects {
     pub(super) fn next(&self, most: Duration) -> Option<Outside> {
         let due = self.run.as_ref().map(|_| self.look_at).into_iter().chain(self.rest_at).min();
         let due = due.map(|due| due.saturating_duration_since(self.clock.now()));
-        match self.receiver.recv_timeout(due.map_or(most, |due| due.min(most))) {
+        match self.inbox.next(due.map_or(most, |due| due.min(most))) {
             Ok(outside) => Some(outside),
             Err(RecvTimeoutError::Timeout) => None,
             // Impossible: `self` has a sender.
@@ -167,7 +167,7 @@ impl Effects {
 
     pub(super) fn take(&mut self, app: &mut App, outside: Outside) -> io::Result<()> {
         match outside {
-            Outside::Message(message) => self.send(app, message),
+            Outside::Message(message) | Outside::Typed(message) => self.send(app, message),
             Outside::Stop => {
                 self.carry_out(app, Effect::Suspend)?;
                 self.tick(app);
@@ -494,7 +494,7 @@ impl Effects {
     /// Without a screen, takes all messages of finished effects.
     pub(super) fn drain(&mut self, app: &mut App) -> io::Result<()> {
         while self.screen.is_none()
-            && let Ok(outside) = self.receiver.try_recv()
+            && let Ok(outside) = self.inbox.try_next()
         {
             self.take(app, outside)?;
         }

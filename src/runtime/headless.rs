@@ -6,7 +6,6 @@ use std::{
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
-        mpsc,
     },
     time::Duration,
 };
@@ -16,6 +15,7 @@ use ratatui::buffer::Buffer;
 use super::{
     clock::Clock,
     effects::{Effects, LOOK},
+    inbox::inbox,
     startup,
 };
 use crate::{
@@ -50,7 +50,8 @@ impl Headless {
         let mut app = App::new(startup::mode(origin), startup::read_or_refuse(&*root)?, size);
         let clock = Clock::of(!origin.is_live());
         let live = origin.is_live().then(|| Arc::clone(&root));
-        let mut effects = Effects::new(origin, root, &app, None, clock, mpsc::channel())
+        let (outlet, inbox) = inbox();
+        let mut effects = Effects::new(origin, root, &app, None, clock, (&outlet, inbox))
             .map_err(|error| no_thread(&error))?;
         done(&effects.drain(&mut app));
         Ok(Self { app, effects, live, over: Arc::default() })

@@ -8,7 +8,6 @@ use std::{
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
-        mpsc::Sender,
     },
     time::Duration,
 };
@@ -29,7 +28,12 @@ use termina::{
     style::RgbColor,
 };
 
-use super::{beside, signals::ENDING, terminal};
+use super::{
+    beside,
+    inbox::{Outlet, Outside},
+    signals::ENDING,
+    terminal,
+};
 use crate::{
     app::{
         Message,
@@ -38,16 +42,6 @@ use crate::{
     },
     source::origin,
 };
-
-/// A message or a signal.
-#[derive(Debug)]
-pub(super) enum Outside {
-    Message(Message),
-    /// A signal that ends the program.
-    Signal(i32),
-    /// SIGTSTP of job control.
-    Stop,
-}
 
 /// Interval at which the thread checks whether it should end.
 const LOOK: Duration = Duration::from_secs(1);
@@ -72,7 +66,7 @@ const PASTE_END: &[u8] = b"\x1b[201~";
 ///
 /// # Errors
 /// Standard input is no terminal and /dev/tty cannot be opened.
-pub(super) fn start(sender: Sender<Outside>, over: Arc<AtomicBool>) -> io::Result<()> {
+pub(super) fn start(outlet: Outlet, over: Arc<AtomicBool>) -> io::Result<()> {
     let stdin = rustix::stdio::stdin();
     let terminal =
         if isatty(stdin) { rustix::io::dup(stdin)? } else { OwnedFd::from(File::open("/dev/tty")?) };
@@ -81,11 +75,11 @@ pub(super) fn start(sender: Sender<Outside>, over: Arc<AtomicBool>) -> io::Resul
         while !over.load(Ordering::Relaxed) {
             let Ok(events) = next(&terminal, &mut keys) else {
                 // The terminal is closed.
-                let _ = sender.send(Outside::Signal(SIGHUP));
+                let _ = outlet.end(SIGHUP);
                 return;
             };
             for message in events.into_iter().filter_map(translate) {
-                if sender.send(Outside::Message(message)).is_err() {
+                if outlet.typed(message, &over).is_err() {
                     return;
                 }
             }
@@ -220,20 +214,21 @@ fn is_burst(bytes: &[u8]) -> bool {
     bytes.len() >= BURST && bytes.iter().any(is_line_end) && bytes.iter().all(is_text)
 }
 
-pub(super) fn start_signals(sender: Sender<Outside>) -> io::Result<()> {
+pub(super) fn start_signals(outlet: Outlet) -> io::Result<()> {
     let mut signals = Signals::new(ENDING.into_iter().chain([SIGTSTP, SIGWINCH]))?;
+    let sender = outlet.sender();
     beside::start(move || {
         for signal in signals.forever() {
-            let outside = match signal {
-                SIGTSTP => Outside::Stop,
+            let sent = match signal {
+                SIGTSTP => sender.send(Outside::Stop),
                 SIGWINCH => {
                     // A terminal without a size keeps the one it had.
                     let Ok((columns, rows)) = terminal::size() else { continue };
-                    Outside::Message(Message::Resize(columns, rows))
+                    sender.send(Outside::Message(Message::Resize(columns, rows)))
                 }
-                signal => Outside::Signal(signal),
+                signal => outlet.end(signal),
             };
-            if sender.send(outside).is_err() {
+            if sent.is_err() {
                 return;
             }
         }

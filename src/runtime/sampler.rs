@@ -15,7 +15,7 @@ use super::{
     activity_sampler::{self, ActivitySampler, Profiling},
     beside,
     clock::Clock,
-    input::Outside,
+    inbox::Outside,
     startup,
 };
 use crate::{

@@ -69,9 +69,6 @@ const KINDS: &[Kind] = &[
     json::KIND,
 ];
 
-/// Functions and drives of one text; the tree that is read has no more.
-const MOST_FUNCTIONS: usize = 1 << 13;
-
 /// Reads the listings of a text. `None`: it contains none.
 ///
 /// # Errors
@@ -95,8 +92,8 @@ pub fn read(content: &[u8]) -> Result<Option<PastedRoot>, String> {
     if facts.functions.is_empty() && facts.drives.is_empty() && facts.files.is_empty() {
         return Ok(None);
     }
-    if facts.functions.len() + facts.drives.len() > MOST_FUNCTIONS {
-        return Err(format!("more than {MOST_FUNCTIONS} functions and drives, which no machine has"));
+    if facts.is_too_many() {
+        return Err(format!("more than {} functions and drives, which no machine has", Facts::MOST));
     }
     let count = facts.functions.len();
     if count > 0

@@ -251,6 +251,11 @@ impl Shared {
         matches!(self.mode, Mode::Live | Mode::Demo(_))
     }
 
+    /// Whether a test or an experiment runs.
+    pub fn is_measuring(&self) -> bool {
+        self.tests.running().is_some() || self.experiments.running().is_some()
+    }
+
     /// Why the drives of an opened machine cannot be tested; `None` where they can be.
     pub fn untestable(&self) -> Option<&'static str> {
         match self.mode {

@@ -142,12 +142,12 @@ pub(super) fn past(state: &Dyno, shared: &Shared, panel: Rect, brush: &mut Brush
         return;
     }
     // Where figures have lost their word.
-    let unit = if panel.width < NAMED { "  k, M: IOPS" } else { "" };
-    let title = [
-        piece("tests", Meaning::Heading),
-        piece(format!("  {}", shared.tests.all.len()), Meaning::Quiet),
-        piece(unit, Meaning::Quiet),
-    ];
+    let beside = if panel.width < NAMED && !shared.tests.all.is_empty() {
+        "  k, M: IOPS".to_owned()
+    } else {
+        format!("  {}", shared.tests.all.len())
+    };
+    let title = [piece("tests", Meaning::Heading), piece(beside, Meaning::Quiet)];
     let inner = brush.panel(panel, &title, &[]);
     if shared.tests.all.is_empty() {
         let words = if shared.can_test() { "none yet" } else { "none: not testable" };

@@ -9,7 +9,7 @@ use crate::{
     model::{Basis, LatencySummary, RunSummary, TargetSummary, run::Cost},
     screens::widgets::{
         graph::share_of,
-        paint::{Brush, cells, fit, piece, wrap},
+        paint::{Brush, cells, fit, fit_end, piece, wrap},
         scroll,
         words::{bar_meaning, giga, nanoseconds},
     },
@@ -47,16 +47,22 @@ struct Places {
 }
 
 impl Places {
-    fn new(width: u16, name: u16) -> Self {
+    /// Names of `longest` cells have a quarter of the width, and what no column takes.
+    fn new(width: u16, longest: u16) -> Self {
         // Name, curve, GB/s of limit, bar, IOPS; percentiles take what is left, the median first.
         let (spark, bar) = match width {
             ..60 => (0, 0),
             60..100 => (10, 8),
             _ => (24, 20),
         };
+        let least = longest.min(width / 4);
+        let others = 1 + spark + u16::from(spark > 0) + 14 + 1 + bar + u16::from(bar > 0) + 8;
+        let room = width.saturating_sub(least + others);
+        let count = usize::from(room / (WIDTH + 1)).min(PERCENTILES.len());
+        // The rest of wider rows has what was expected.
+        let spare = if count < PERCENTILES.len() { room % (WIDTH + 1) } else { 0 };
+        let name = longest.min(least + spare);
         let rate = name + 1 + spark + u16::from(spark > 0);
-        let fixed = rate + 14 + 1 + bar + u16::from(bar > 0) + 8;
-        let count = usize::from(width.saturating_sub(fixed) / (WIDTH + 1)).min(PERCENTILES.len());
         Self { name, spark, rate, bar, percentiles: &PERCENTILES[..count] }
     }
 }
@@ -76,7 +82,7 @@ pub(super) fn draw(test: Option<&Test>, units: UnitSystem, panel: Rect, top: usi
     let inner = brush.panel(panel, &title, &[]);
     let Some(test) = test else { return };
     let longest = test.targets.iter().map(|target| cells(&name(target))).max().unwrap_or(0).max(5);
-    let places = Places::new(inner.width, longest.min(inner.width / 4));
+    let places = Places::new(inner.width, longest);
     heading(units, brush, inner, &places);
     let all = test.targets.len();
     let seen = rows(test, inner);
@@ -186,7 +192,10 @@ struct Row<'a> {
 impl Row<'_> {
     fn target(&self, brush: &mut Brush<'_>, index: usize, target: &TargetCurves) {
         let summary = self.test.summary().and_then(|summary| summary.targets.get(index));
-        let label = fit(&name(target), self.places.name);
+        let name = name(target);
+        // Files of one folder differ at the end.
+        let shorten = if name.starts_with('/') { fit_end } else { fit };
+        let label = shorten(&name, self.places.name);
         brush.text(self.inner.x, self.y, self.places.name, &label, Meaning::Curve(index));
         self.spark(brush, &target.curves.bytes, Meaning::Curve(index));
         let errors = summary.map_or(target.errors, |summary| summary.errors);

@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// Cells before a column's meaning.
-const INDENT: u16 = 38;
+const INDENT: u16 = 39;
 
 /// The list over the tree, in lines of at most `width` cells. `from` has the terminal whose rows have so many cells.
 pub(super) fn over(
@@ -52,7 +52,7 @@ pub(super) fn over(
             piece(format!("{sign} "), name),
             piece(format!("{:<10}", column.name), selected),
             piece(format!(" {why:<16}"), Meaning::Brand),
-            piece(format!(" {help}"), Meaning::Quiet),
+            piece(format!("  {help}"), Meaning::Quiet),
         ]);
         // The column under the cursor has all its words below it.
         if index == cursor && help != whole {

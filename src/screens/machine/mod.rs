@@ -540,7 +540,7 @@ impl Areas {
     fn new(rest: Rest, shared: &Shared, area: Rect) -> Self {
         use Constraint::{Fill, Length};
         let height = match (shared.is_boxed(), area.height) {
-            (false, _) => 2,
+            (false, _) => 3,
             (true, ..36) => 4,
             (true, 36..40) => 5,
             (true, _) => {

@@ -78,8 +78,7 @@ pub(super) fn head(shared: &Shared, width: u16) -> Vec<Vec<Piece>> {
             lines
         }
         None => paragraph(
-            &shared.untestable().map_or_else(|| shared.keys.fill("A pull reads each drive alone, then all together, and names the limit between them: one sentence with figure, \
-             loss, cause, remedy and gain. It reads only. {pull again} starts it."), str::to_owned),
+            &shared.untestable().map_or_else(|| about(shared), str::to_owned),
             Meaning::Quiet,
             width,
         ),
@@ -140,6 +139,19 @@ fn progress(shared: &Shared, left: Duration, width: u16) -> Vec<Vec<Piece>> {
     let keys = [("stop", "stop")].into_iter().chain(curves).chain([("back", "leave it running")]);
     last.extend(key_hints(&shared.keys, &keys.collect::<Vec<_>>()));
     vec![vec![piece(place, Meaning::Figure), piece("  ", Meaning::Text), beside], Vec::new(), last]
+}
+
+/// What a pull does, and what starts it now.
+fn about(shared: &Shared) -> String {
+    let start = if shared.is_measuring() {
+        "{stop} stops what runs now; then {pull again} starts it."
+    } else {
+        "{pull again} starts it."
+    };
+    shared.keys.fill(&format!(
+        "A pull reads each drive alone, then all together, and names the limit between them: one sentence with figure, \
+         loss, cause, remedy and gain. It reads only. {start}"
+    ))
 }
 
 /// The figure in the colour of its share, then the rest of the sentence and the further lines.

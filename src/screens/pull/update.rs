@@ -109,7 +109,7 @@ impl Screen for Pull {
         let pulls = &shared.pulls;
         let is_idle = pulls.asked.is_none() && pulls.running.is_none();
         match command {
-            "pull again" => is_idle && shared.can_test(),
+            "pull again" => is_idle && shared.can_test() && !shared.is_measuring(),
             "finding" => pulls.asked.is_some() || is_idle && finding(shared).is_some(),
             "slot move" => is_idle && finding(shared).is_some_and(|id| leads_on(shared, id)),
             "runs" => pulls.asked.is_none() && has_runs(shared),

@@ -1,6 +1,6 @@
 //! What lies over the tune screen: the writes before they are made, and the questions about changes that stand.
 
-use super::Laid;
+use super::{Laid, update::rules};
 use crate::{
     screens::{
         Over,
@@ -51,15 +51,16 @@ pub(super) fn review(shared: &Shared, width: u16) -> Over {
 pub(super) fn standing(shared: &Shared, width: u16) -> Over {
     let simulated = if shared.is_simulated() { ", SIMULATED" } else { "" };
     let title = format!("{} changed by this run{simulated}", counted(shared.standing(), "setting"));
-    let mut lines = choices(
-        &[
-            ("u", "undo: restore the values before iodyno, then quit"),
-            ("k", "keep: they stay until the next boot"),
-            ("e", "keep, and print udev rules that would set them at every boot"),
-            ("Esc", "or Enter: cancel"),
-        ],
-        width,
-    );
+    let mut keys = vec![
+        ("u", "undo: restore the values before iodyno, then quit"),
+        ("k", "keep: they stay until the next boot"),
+        ("e", "keep, and print udev rules that would set them at every boot"),
+        ("Esc", "or Enter: cancel"),
+    ];
+    if rules(shared).text.is_empty() {
+        keys.retain(|(key, _)| *key != "e");
+    }
+    let mut lines = choices(&keys, width);
     lines.push(Vec::new());
     lines.extend(shared.settings.own().flat_map(|entry| changed(entry, width)));
     Over { title, lines, size: (76, 16), cursor: None }
@@ -76,16 +77,17 @@ pub(super) fn staged(shared: &Shared, width: u16) -> Over {
     }
     let simulated = if shared.is_simulated() { ", SIMULATED" } else { "" };
     let title = format!("{writes} staged, {} changed{simulated}", counted(shared.standing(), "setting"));
-    let mut lines = choices(
-        &[
-            ("Enter", "review the staged writes, to apply them"),
-            ("u", "drop the staged writes, undo the changed settings, quit"),
-            ("k", "drop the staged writes, keep the changed settings until the next boot, quit"),
-            ("e", "as k, and print udev rules that would set them at every boot"),
-            ("Esc", "cancel"),
-        ],
-        width,
-    );
+    let mut keys = vec![
+        ("Enter", "review the staged writes, to apply them"),
+        ("u", "drop the staged writes, undo the changed settings, quit"),
+        ("k", "drop the staged writes, keep the changed settings until the next boot, quit"),
+        ("e", "as k, and print udev rules that would set them at every boot"),
+        ("Esc", "cancel"),
+    ];
+    if rules(shared).text.is_empty() {
+        keys.retain(|(key, _)| *key != "e");
+    }
+    let mut lines = choices(&keys, width);
     lines.push(Vec::new());
     lines.push(vec![piece("Staged and not applied", Meaning::Heading)]);
     lines.extend(shared.settings.staged.iter().flat_map(|one| waiting(one, width)));

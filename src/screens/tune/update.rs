@@ -269,8 +269,13 @@ impl Tune {
 
     /// Settings belong to the experiment in progress until it ends.
     pub(super) fn unless_held(&mut self, shared: &Shared, run: fn(&mut Self, &Shared) -> Asks) -> Asks {
-        if shared.experiments.running().is_some() {
-            return vec![tell("An experiment is changing settings: {stop} stops it and restores them")];
+        if let Some(shown) = shared.experiments.running() {
+            let text = if shown.plan.changes_settings() {
+                "An experiment is changing settings: {stop} stops it and restores them"
+            } else {
+                "An experiment compares with the settings as they are: {stop} stops it"
+            };
+            return vec![tell(text)];
         }
         run(self, shared)
     }
@@ -474,7 +479,7 @@ pub(crate) fn saved_rules(shared: &Shared, path: &str) -> String {
 }
 
 /// udev rules for what stands changed since boot.
-fn rules(shared: &Shared) -> persist::Export {
+pub(super) fn rules(shared: &Shared) -> persist::Export {
     let settings = &shared.settings;
     let now = |file: &str| {
         let mut cells = settings.matrix.cells.iter().flatten().flatten();

@@ -98,8 +98,13 @@ fn going_on(shared: &Shared, shown: &Progress) -> String {
         || "verdicts when the time is up".to_owned(),
         |look| format!("verdicts after round {look}, or when the time is up"),
     );
+    let restored = if account.plan.changes_settings() {
+        " Every setting is restored at the end, also after {stop}."
+    } else {
+        ""
+    };
     format!(
-        "{round}: {what}. {} s of at most {}; {look}. Every setting is restored at the end, also after {{stop}}.",
+        "{round}: {what}. {} s of at most {}; {look}.{restored}",
         shown.elapsed.as_secs(),
         verdict::in_words(account.plan.terms.most_time),
     )

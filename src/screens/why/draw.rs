@@ -18,7 +18,7 @@ use crate::{
         scroll::{self, out_of_sight},
     },
     ui::{Shared, test::Test, theme::Meaning},
-    units::UnitSystem,
+    units::{UnitSystem, counted},
 };
 
 /// What the panels hold.
@@ -72,12 +72,10 @@ fn now(state: &Why, shared: &Shared, area: Rect, sentence: &Sentence, brush: &mu
         title.push(piece(format!(" {}", names.join(", ")), Meaning::Quiet));
     }
     let note = simulated(shared.is_simulated());
-    // The names of panels give way to the note.
-    if !note.is_empty()
-        && width(&title) + width(note) + 6 > places.sentence.width
-        && !places.hidden.is_empty()
-    {
+    // The names of panels give way to their number.
+    if !places.hidden.is_empty() && width(&title) + width(note) + 6 > places.sentence.width {
         title.pop();
+        title.push(piece(format!(" {}", counted(places.hidden.len(), "more panel")), Meaning::Quiet));
     }
     let inside = brush.panel(places.sentence, &title, note);
     brush.lines(inside, &paragraph(&sentence.text, Meaning::Figure, inside.width), 0);

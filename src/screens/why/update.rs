@@ -96,6 +96,10 @@ impl Screen for Why {
         }
     }
 
+    fn hint(&self, command: &str, _shared: &Shared) -> Option<&'static str> {
+        (command == "enlarge" && self.is_large).then_some("all panels")
+    }
+
     fn acts_in(&self, command: &str, shared: &Shared, area: Rect) -> bool {
         if !["up", "enlarge", SLEEPING].contains(&command) {
             return true;

@@ -20,6 +20,7 @@ use crate::{
         key_names::KeyNames,
         theme::{Meaning, Theme},
     },
+    units::unbroken,
 };
 
 /// A buffer with the theme it is drawn by.
@@ -72,7 +73,7 @@ pub fn fit_end(text: &str, most: u16) -> String {
 pub fn wrap(text: &str, most: u16) -> Vec<String> {
     let most = most.max(4);
     let mut lines = vec![String::new()];
-    for word in text.split(' ') {
+    for word in unbroken(text) {
         let mut word = word.to_owned();
         while let Some(line) = lines.last_mut() {
             let gap = u16::from(!line.is_empty());

@@ -310,6 +310,14 @@ impl Facts {
 }
 
 impl Facts {
+    /// Functions and drives of the largest machine.
+    pub const MOST: usize = 1 << 13;
+
+    /// Whether no machine has so many: the text is refused, and the rest of it need not be read.
+    pub fn is_too_many(&self) -> bool {
+        self.functions.len() + self.drives.len() > Self::MOST
+    }
+
     /// The PCI Express capability of a function, made if it is new.
     pub fn express(&mut self, address: PciAddress, line: usize) -> &mut ExpressWords {
         /// Offset of the capability where no text states it.

@@ -101,6 +101,9 @@ pub(super) fn read(lines: &[Line], facts: &mut Facts) -> Option<Cow<'static, str
             continue;
         }
         for line in part {
+            if list.facts.is_too_many() {
+                break;
+            }
             list.line(line);
         }
         is_used |= !part.is_empty();
