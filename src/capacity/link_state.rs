@@ -48,6 +48,8 @@ pub(crate) fn state(machine: &Machine, node: NodeIndex) -> LinkState {
     let is_port = matches!(tree.node(node).kind, NodeKind::RootPort | NodeKind::SwitchDownstream);
     let device = if is_port { tree.node(node).children.first().copied() } else { Some(node) };
     match device {
+        // A text may lack what is there.
+        None if machine.pasted.is_some() && (found.now.is_none() || found.is_slow()) => LinkState::Unknown,
         // An empty port trains nothing.
         None => LinkState::Fine,
         Some(device) => of_device(machine, device, &found),

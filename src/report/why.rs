@@ -135,7 +135,7 @@ const RULES: &[Rule] = &[
     },
     Rule {
         id: "own-waits",
-        fires: "the process that moves most sleeps more than half of the time (`clock_nanosleep`, `poll`, `futex` and their kin), and no drive is busy half of the time",
+        fires: "the process that moves most sleeps more than half of the time (`clock_nanosleep`, `poll`, `futex` and their kin) since the sample before, and no drive has a mean queue depth of 0.35",
         panels: [Panel::Threads, Panel::Processes],
         is_fallback: false,
         says: own_waits,
@@ -326,7 +326,15 @@ impl<'a> Facts<'a> {
         // A sum of nothing is -0.0.
         let sum = |value: fn(&DiskRates) -> f64| disks().fold(0.0, |sum, (_, disk)| sum + value(disk));
         let programs = programs(inputs.activity);
-        let all: f64 = programs.iter().map(Program::moved).sum();
+        let sum_of = |counts: &dyn Fn(&Program) -> bool| -> f64 {
+            programs.iter().filter(|program| counts(program)).map(Program::moved).sum()
+        };
+        // A journal's thread and writeback work for programs.
+        let threads = inputs.activity.threads.as_ref();
+        let is_kernel =
+            |program: &Program| threads.is_some_and(|threads| waits::is_kernel(threads, &program.command));
+        let (own, every) = (sum_of(&|program| !is_kernel(program)), sum_of(&|_| true));
+        let all = if 4.0 * own > every { own } else { every };
         let (read, written) = (sum(|disk| disk.read_bytes), sum(|disk| disk.written_bytes));
         // What processes move whose counters cannot be read is what drives move beyond the others.
         let least = if inputs.activity.hidden > 0 { all.max(read + written) } else { all };

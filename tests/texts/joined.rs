@@ -215,3 +215,73 @@ fn devices_hundreds_deep_are_cut() {
     assert!(reason.contains("on top of each other"), "{reason}");
     assert_eq!(tree["source"]["unused"], 400 - 63, "{tree}");
 }
+
+#[test]
+fn buses_behind_one_bridge_of_a_drawing_are_below_it() {
+    let drawing = "\
+-[0000:00]-+-00.0  Intel Corporation Device 09a2
+           +-02.0-[18-19]--+-[0000:18]-+-00.0  Mellanox Technologies MT27800 Family [ConnectX-5]
+           |               |           \\-00.1  Mellanox Technologies MT27800 Family [ConnectX-5]
+           |               \\-[0000:19]---00.2  Mellanox Technologies MT27800 Family [ConnectX-5 Virtual Function]
+           \\-04.0-[1a]----00.0  Samsung Electronics Co Ltd NVMe SSD Controller PM173X
+";
+    let tree = document(drawing, "tree");
+    let roots = tree["root_complexes"].as_array().unwrap();
+    assert_eq!(roots.len(), 1, "{tree}");
+    let below = |address: &str| -> Vec<String> {
+        let bridges = roots[0]["children"].as_array().unwrap();
+        let bridge = bridges.iter().find(|node| node["address"] == address).unwrap();
+        let children = bridge["children"].as_array().unwrap().iter();
+        children.map(|node| node["address"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(below("0000:00:02.0"), ["0000:18:00.0", "0000:18:00.1", "0000:19:00.2"]);
+    assert_eq!(below("0000:00:04.0"), ["0000:1a:00.0"]);
+    assert_eq!(unused(drawing), []);
+}
+
+#[test]
+fn a_listing_behind_the_links_of_its_function_names_it() {
+    let links = "\
+# lspci -vvs 41:00.0 | grep Lnk
+\t\tLnkCap:\tPort #0, Speed 32GT/s, Width x4, ASPM not supported
+\t\tLnkSta:\tSpeed 16GT/s (downgraded), Width x4
+";
+    let listing = "\
+# lspci -s 41:00.0
+41:00.0 Non-Volatile memory controller: KIOXIA Corporation NVMe SSD Controller CD8
+";
+    for text in [format!("{links}{listing}"), format!("{listing}{links}")] {
+        assert_eq!(drives(&text).len(), 1, "{text}");
+        assert_eq!(unused(&text), [], "{text}");
+    }
+}
+
+#[test]
+fn marks_of_a_listing_behind_a_dump_are_kept() {
+    let dump = "\
+03:00.0 Non-Volatile memory controller: Samsung Electronics Co Ltd NVMe SSD Controller PM9A1
+00: 4d 14 0a a8 06 04 10 00 00 02 08 01 10 00 00 00
+";
+    let listing = "\
+03:00.0 Non-Volatile memory controller: Samsung Electronics Co Ltd NVMe SSD Controller PM9A1
+\tCapabilities: [70] Express (v2) Endpoint, MSI 00
+\t\tLnkCap:\tPort #0, Speed 16GT/s, Width x4, ASPM L1
+\t\tLnkSta:\tSpeed 8GT/s (downgraded), Width x4 (ok)
+";
+    let marks = |text: &str| document(text, "tree")["source"]["downgraded"].as_array().unwrap().len();
+    for text in [format!("{dump}\n{listing}"), format!("{listing}\n{dump}"), listing.to_owned()] {
+        assert_eq!(marks(&text), 1, "{text}");
+    }
+    assert_eq!(marks(&format!("{listing}\n{listing}\n{listing}")), 1, "of the first");
+}
+
+#[test]
+fn a_port_whose_device_a_text_lacks_has_an_unknown_link() {
+    let port = |link: &str| {
+        format!(
+            "00:01.0 PCI bridge: A\n\tBus: primary=00, secondary=01, subordinate=01\n\t\tLnkCap:\tPort #0, Speed 16GT/s, Width x4\n\t\tLnkSta:\t{link}\n"
+        )
+    };
+    assert_eq!(state(&port("Speed 8GT/s (downgraded), Width x2 (downgraded)"), "0000:00:01.0"), "unknown");
+    assert_eq!(state(&port("Speed 16GT/s, Width x4"), "0000:00:01.0"), "fine");
+}

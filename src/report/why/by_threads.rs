@@ -101,6 +101,11 @@ pub(super) fn turns(facts: &Facts<'_>) -> Option<String> {
     if running < least || waiting < least || running < least * active || waiting < least * active {
         return None;
     }
+    // Where CPUs are free, what runs has the CPU time of it: a thread that was not seen in each sample does not.
+    let spent = facts.mover().map_or(running, |program| program.cpus);
+    if full(facts).is_none() && spent < facts.least(0.5, 0.35) * running {
+        return None;
+    }
     let part = 100.0 * waiting / active;
     let io = if waits::is_for_pages(facts.inputs.activity.threads.as_ref()?, command) {
         "pages of the page cache"

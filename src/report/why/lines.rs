@@ -306,12 +306,21 @@ fn worker_cost(user: &str, system: &str, switches: f64) -> String {
 /// I/Os per second below which the cycles of all CPUs are not those of I/Os.
 const LEAST_IOPS: f64 = 100.0;
 
+/// Instructions of a cycle below which a counter of a virtual machine does not count them.
+const LEAST_EACH: f64 = 0.05;
+
 /// Hardware counters of all CPUs, and what an I/O of `iops` costs.
 pub(crate) fn cycles(activity: &Activity, iops: f64) -> Vec<Line> {
     match &activity.hardware {
         Some(Ok(Hardware { cycles, instructions })) => {
             let each = if *cycles > 0.0 { instructions / cycles } else { 0.0 };
-            let mut text = format!("{}/s, {each:.2} instructions each", count(*cycles));
+            let mut text = format!("{}/s", count(*cycles));
+            if each < LEAST_EACH {
+                text.push_str("; instructions are not counted here");
+                return vec![known("cycles", text, false)];
+            }
+            let each = format!(", {each:.2} instructions each");
+            text.push_str(&each);
             if iops >= LEAST_IOPS {
                 let per_io = format!(
                     "; {} and {} instructions per I/O",

@@ -70,11 +70,10 @@ pub(super) fn own_waits(facts: &Facts<'_>) -> Option<String> {
     let is_much = 2.0 * program.moved() >= facts.read + facts.written;
     let threads = facts.inputs.activity.threads.as_ref().filter(|_| is_much && !facts.is_cached())?;
     let (_, sampled) = waits::running(threads, &program.command);
-    let active = sampled.max(program.cpus + program.delayed().unwrap_or_default());
+    // One that has just begun is not in all samples: what is seen of it may be the parent, which waits for the job.
+    let active = sampled.max(program.cpus + program.delayed()?);
     let least = facts.most(0.5, 0.65);
-    let is_busy = |(_, disk): (_, &crate::counters::DiskRates)| {
-        disk.queue_depth >= facts.most(0.5, 0.8) && disk.utilisation >= facts.most(50.0, 65.0)
-    };
+    let is_busy = |(_, disk): (_, &crate::counters::DiskRates)| disk.queue_depth >= facts.most(0.35, 0.5);
     if active >= least || facts.deepest.is_some_and(is_busy) {
         return None;
     }

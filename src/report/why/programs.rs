@@ -80,8 +80,10 @@ impl<'a> OwnTime<'a> {
     /// Where no test runs and the waits for a CPU are known.
     pub(super) fn of(facts: &'a Facts<'_>) -> Option<Self> {
         let program = facts.mover().filter(|_| facts.inputs.test.is_none())?;
-        let delayed = program.delayed()?;
-        let (_, sampled) = waits::running(facts.inputs.activity.threads.as_ref()?, &program.command);
+        let threads = facts.inputs.activity.threads.as_ref()?;
+        // An estimate of many processes has no more threads than there are.
+        let delayed = program.delayed()?.min(waits::all(threads, &program.command));
+        let (_, sampled) = waits::running(threads, &program.command);
         let active = sampled.max(program.cpus + delayed);
         Some(Self { program, active, delayed, waiting: active - program.cpus - delayed })
     }

@@ -173,6 +173,16 @@ pub(super) fn running(threads: &ThreadActivity, command: &str) -> (f64, f64) {
     (sum(|kind| kind.state == 'R'), sum(|kind| kind.is_active() || wait_of(kind).is_some()))
 }
 
+/// Whether a command is the kernel's.
+pub(super) fn is_kernel(threads: &ThreadActivity, command: &str) -> bool {
+    threads.kinds.iter().any(|(kind, _)| kind.is_kernel && kind.command.as_str() == command)
+}
+
+/// Mean number of a command's threads, in whatever state.
+pub(super) fn all(threads: &ThreadActivity, command: &str) -> f64 {
+    of_command(threads, command).fold(0.0, |sum, (_, mean)| sum + mean)
+}
+
 /// Mean numbers of all threads that run, and that wait for I/O.
 pub(crate) fn active(threads: &ThreadActivity) -> (f64, f64) {
     threads.kinds.iter().fold((0.0, 0.0), |(running, waiting), (kind, mean)| match kind.state {

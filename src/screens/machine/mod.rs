@@ -28,7 +28,7 @@ use super::{
 };
 use crate::{
     machine::Machine,
-    model::{DriveName, NodeIndex},
+    model::{DriveName, NodeIndex, Severity},
     report::flatten::{self, Row, RowKey, RowKind, Sort},
     ui::{
         About, Asks, Command,
@@ -539,8 +539,11 @@ impl Areas {
     /// The facts beside the tree, or below it on narrow terminals and on wide ones where all `stacked` rows fit above.
     fn new(rest: Rest, shared: &Shared, area: Rect) -> Self {
         use Constraint::{Fill, Length};
+        // On low terminals the tree has the row of a second finding that costs nothing.
+        let second = shared.findings.list.get(1).map(|finding| finding.severity);
+        let has_two = shared.load.is_busy() || second.is_some_and(|severity| severity > Severity::Info);
         let height = match (shared.is_boxed(), area.height) {
-            (false, _) => 3,
+            (false, _) => 2 + u16::from(has_two),
             (true, ..36) => 4,
             (true, 36..40) => 5,
             (true, _) => {

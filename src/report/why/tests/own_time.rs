@@ -151,3 +151,53 @@ fn few_ios_have_no_cost_of_one() {
     assert!(text(200.0).ends_with("10.0 M and 5.00 M instructions per I/O"), "{}", text(200.0));
     assert!(text(1.5).ends_with("each; no figure per I/O below 100 IOPS"), "{}", text(1.5));
 }
+
+/// As a look just after fio began: its parent sleeps, its job is in half of the samples.
+#[test]
+fn a_program_that_has_just_begun_does_not_wait_by_itself_or_run() {
+    let begun = [('S', "fio", "clock_nanosleep", "hrtimer_nanosleep", 1.5), ('R', "fio", "", "", 0.2)];
+    let mut scene = beside_hog(&begun, 0.05, 0.05);
+    scene.activity.processes.as_mut().unwrap()[0].delayed = None;
+    assert_ne!(scene.sentence().rule, "own-waits", "nothing is known of the sample before");
+    let mut reads = beside_hog(&begun, 0.05, 0.05);
+    reads.rates.disks.values_mut().for_each(|disk| disk.queue_depth = 0.6);
+    assert_ne!(reads.sentence().rule, "own-waits", "a drive has its reads in flight");
+    let turns = [('D', "fio", "io_getevents", "read_events", 0.5), ('R', "fio", "", "", 0.5)];
+    let scene = |cpus| Scene::reading().threads(&turns).process("fio", 1.2e9, 1.2e9, cpus).sentence().rule;
+    assert_eq!(scene(0.5), "turns");
+    assert_ne!(scene(0.07), "turns", "its CPU time says that it hardly runs");
+}
+
+#[test]
+fn no_more_threads_wait_for_a_cpu_than_there_are() {
+    let mut scene =
+        beside_hog(&[('R', "fio", "", "", 1.0), ('S', "fio", "wait4", "do_wait", 1.0)], 0.06, 380.0);
+    scene.activity.processes.as_mut().unwrap().remove(1);
+    scene.says("cpu-waits", "2 threads of fio wait for a CPU 97 % of the time: both CPUs are the limit");
+}
+
+#[test]
+fn a_thread_of_the_journal_works_for_the_program() {
+    let threads = [('D', "dd", "write", "submit_bio_wait", 0.6), ('R', "dd", "write", "", 0.3)];
+    let mut scene =
+        Scene::reading().threads(&threads).process("dd", 0.0, 0.0, 0.3).process("jbd2/vda-8", 0.0, 0.0, 0.0);
+    for process in scene.activity.processes.as_mut().unwrap() {
+        process.written_bytes = Some(4.5e6);
+    }
+    let disk = scene.rates.disks.values_mut().next().unwrap();
+    *disk = DiskRates { writes: 3000.0, written_bytes: 9e6, queue_depth: 0.6, ..DiskRates::default() };
+    disk.flushes = SideRates { ios: 1154.0, await_ms: Some(0.4), ..SideRates::default() };
+    assert_ne!(scene.sentence().rule, "flushes", "two programs write alike");
+    let kinds = &mut scene.activity.threads.as_mut().unwrap().kinds;
+    let mut journal = kinds[0].clone();
+    (journal.0.command, journal.0.is_kernel) = (Label::new("jbd2/vda-8"), true);
+    kinds.push(journal);
+    assert_eq!(scene.sentence().rule, "flushes", "{:?}", scene.sentence());
+}
+
+#[test]
+fn a_counter_of_no_instructions_is_not_shown() {
+    let hardware = Some(Ok(Hardware { cycles: 4e9, instructions: 1e4 }));
+    let text = lines::cycles(&Activity { hardware, ..Activity::default() }, 1e4).pop().unwrap().text;
+    assert_eq!(text, "4.00 G/s; instructions are not counted here");
+}

@@ -417,6 +417,11 @@ impl Drawing<'_> {
 
     /// `03.1-[61]----00.0  Name` or `00.2  Name`.
     fn function(&mut self, text: &str, column: usize, bus: Bus, line: usize) -> Result<(), &'static str> {
+        // pciutils draws several buses behind one bridge as it draws root buses: SR-IOV has them.
+        if let Some(((domain, number), length)) = root_bus(text).filter(|_| bus.bridge.is_some()) {
+            let bus = Bus { domain, number, ..bus };
+            return self.below(&text[length..], column + length, bus, line);
+        }
         if let Some((address, length)) = whole_address(text, bus.domain) {
             return self.whole(address, &text[length..], column + length, bus.bridge, line);
         }

@@ -356,8 +356,9 @@ impl List<'_> {
             return;
         }
         let known = self.facts.functions.get(&address);
-        // A body is taken once; an earlier plain list or drawing does not stand in its way.
-        if known.is_some_and(|known| known.has_body) {
+        // A body is taken once; an earlier plain list or drawing does not stand in its way, nor do lines that `grep` left of it.
+        let is_named = |known: &Function| known.name.is_some() || known.vendor.is_some();
+        if known.is_some_and(|known| known.has_body && (known.config.is_some() || is_named(known))) {
             let why = format!("{address} again; its first lines are used");
             self.facts.notes.unused(line, &why);
             (self.current, self.again) = (Some(address), Some(Box::default()));
@@ -461,7 +462,11 @@ impl List<'_> {
         let Some(register) = self.register.take() else { return };
         let (name, words, line) = (register.name, register.words.as_str(), register.line());
         let Some(address) = self.current else { return };
-        let is_again = self.again.is_some();
+        // A dump has no marks.
+        let is_known = |known: &Function| known.express.is_some();
+        let has_marks = self.again.is_some()
+            && (self.facts.functions.get(&address).is_some_and(is_known)
+                || self.facts.downgraded.iter().any(|mark| mark.address == address && mark.line != line));
         let Some(function) = self.function() else { return };
         if name == "Bus" {
             let bus = |word: &str| {
@@ -492,7 +497,7 @@ impl List<'_> {
         let express = function.express.get_or_insert_with(|| words::without_capability(line));
         let (speed, width) = words::register(express, &register);
         self.seen.registers |= ["LnkCap", "LnkSta", "DevCap"].contains(&name);
-        if (speed || width) && !is_again {
+        if (speed || width) && !has_marks {
             self.facts.downgraded.push(Downgraded { address, line, speed, width });
         }
     }
