@@ -318,7 +318,7 @@ fn on_the_smallest_screen_changes_are_kept_undone_and_exported_on_leaving() {
         });
         change_the_scheduler(&mut terminal, &device);
         terminal.press("q");
-        for choice in ["undo: restore", "keep: they stay", "keep, and print udev rules"] {
+        for choice in ["undo: restore", "keep: they stay", "keep, and print why no udev rule"] {
             terminal.wait_for_text(choice);
         }
         terminal.press(key);

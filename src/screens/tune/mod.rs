@@ -2,13 +2,14 @@
 
 mod draw;
 mod over;
+mod rules;
 mod settings_of;
 mod update;
 
 use ratatui::layout::{Constraint, Layout, Rect};
 use unicode_width::UnicodeWidthStr;
 
-pub(crate) use self::update::saved_rules;
+pub(crate) use self::rules::saved_rules;
 use super::{
     Run,
     widgets::{paint::inner, scroll::kept_in_sight},

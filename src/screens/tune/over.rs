@@ -1,6 +1,6 @@
 //! What lies over the tune screen: the writes before they are made, and the questions about changes that stand.
 
-use super::{Laid, update::rules};
+use super::{Laid, rules::rules};
 use crate::{
     screens::{
         Over,
@@ -51,19 +51,25 @@ pub(super) fn review(shared: &Shared, width: u16) -> Over {
 pub(super) fn standing(shared: &Shared, width: u16) -> Over {
     let simulated = if shared.is_simulated() { ", SIMULATED" } else { "" };
     let title = format!("{} changed by this run{simulated}", counted(shared.standing(), "setting"));
-    let mut keys = vec![
+    let keys = [
         ("u", "undo: restore the values before iodyno, then quit"),
         ("k", "keep: they stay until the next boot"),
-        ("e", "keep, and print udev rules that would set them at every boot"),
+        ("e", &format!("keep, and {}", prints(shared))),
         ("Esc", "or Enter: cancel"),
     ];
-    if rules(shared).text.is_empty() {
-        keys.retain(|(key, _)| *key != "e");
-    }
     let mut lines = choices(&keys, width);
     lines.push(Vec::new());
     lines.extend(shared.settings.own().flat_map(|entry| changed(entry, width)));
     Over { title, lines, size: (76, 16), cursor: None }
+}
+
+/// What is printed of settings that are kept.
+fn prints(shared: &Shared) -> &'static str {
+    if rules(shared).text.is_empty() {
+        "print why no udev rule can set them"
+    } else {
+        "print udev rules that would set them at every boot"
+    }
 }
 
 /// The question before leaving while values are staged; with settings changed too, each key says what becomes of both.
@@ -77,16 +83,13 @@ pub(super) fn staged(shared: &Shared, width: u16) -> Over {
     }
     let simulated = if shared.is_simulated() { ", SIMULATED" } else { "" };
     let title = format!("{writes} staged, {} changed{simulated}", counted(shared.standing(), "setting"));
-    let mut keys = vec![
+    let keys = [
         ("Enter", "review the staged writes, to apply them"),
         ("u", "drop the staged writes, undo the changed settings, quit"),
         ("k", "drop the staged writes, keep the changed settings until the next boot, quit"),
-        ("e", "as k, and print udev rules that would set them at every boot"),
+        ("e", &format!("as k, and {}", prints(shared))),
         ("Esc", "cancel"),
     ];
-    if rules(shared).text.is_empty() {
-        keys.retain(|(key, _)| *key != "e");
-    }
     let mut lines = choices(&keys, width);
     lines.push(Vec::new());
     lines.push(vec![piece("Staged and not applied", Meaning::Heading)]);

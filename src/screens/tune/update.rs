@@ -2,9 +2,8 @@
 
 use ratatui::layout::{Position, Rect};
 
-use super::{Areas, Laid, Tune, draw, over};
+use super::{Areas, Laid, Tune, draw, over, rules};
 use crate::{
-    report,
     screens::{
         News, Over, Screen, Step,
         widgets::{
@@ -12,7 +11,7 @@ use crate::{
             scroll::scrolled,
         },
     },
-    tune::{Device, persist, tuner::TuneError},
+    tune::{Device, tuner::TuneError},
     ui::{
         Ask, Asks, Effect, Key, ScreenId, Shared,
         SharedChange::{AwaitSettings, LeaveWhenBack, Stage, Unstage, UnstageAll},
@@ -183,7 +182,7 @@ impl Screen for Tune {
             Laid::Review => over::review(shared, width),
             Laid::Standing => over::standing(shared, width),
             Laid::Staged => over::staged(shared, width),
-            Laid::Export => over::export(&export(shared), width),
+            Laid::Export => over::export(&rules::text(shared), width),
             Laid::LeftBehind => over::left_behind(shared, width),
         })
     }
@@ -221,10 +220,10 @@ impl Screen for Tune {
             },
             Laid::Export => match (key, command) {
                 (Key::Char('w'), _) => {
-                    Some(vec![Ask::Close, Ask::Effect(Effect::Save(export(shared), "rules"))])
+                    Some(vec![Ask::Close, Ask::Effect(Effect::Save(rules::text(shared), "rules"))])
                 }
                 (Key::Char('y'), _) => {
-                    Some(vec![Ask::Close, Ask::Effect(Effect::Copy(export(shared), "udev rules"))])
+                    Some(vec![Ask::Close, Ask::Effect(Effect::Copy(rules::text(shared), "udev rules"))])
                 }
                 (_, Some("back" | "quit" | "export")) => Some(vec![Ask::Close]),
                 _ => None,
@@ -418,7 +417,7 @@ fn standing_key(key: Key, shared: &Shared) -> Option<Asks> {
             asks.extend(undo_all(shared));
             asks
         }
-        Key::Char('e') => leave_with(Effect::QuitWith(export(shared))),
+        Key::Char('e') => leave_with(Effect::QuitWith(rules::text(shared))),
         Key::Esc | Key::Enter | Key::Char('n') => vec![Ask::Close],
         _ => return None,
     })
@@ -464,37 +463,4 @@ fn offer_key(key: Key, shared: &Shared) -> Option<Asks> {
         Key::Esc | Key::Enter => vec![Ask::Close],
         _ => return None,
     })
-}
-
-/// What a saved file of rules is good for.
-pub(crate) fn saved_rules(shared: &Shared, path: &str) -> String {
-    let use_of_it = if rules(shared).text.is_empty() {
-        "It holds no rule: there is nothing to install".to_owned()
-    } else if shared.is_simulated() {
-        "It is from a demo, whose drives are simulated: do not install it".to_owned()
-    } else {
-        format!("To install: sudo cp {path} /etc/udev/rules.d/")
-    };
-    format!("Saved {path}. {use_of_it}")
-}
-
-/// udev rules for what stands changed since boot.
-pub(super) fn rules(shared: &Shared) -> persist::Export {
-    let settings = &shared.settings;
-    let now = |file: &str| {
-        let mut cells = settings.matrix.cells.iter().flatten().flatten();
-        let cell = cells.find(|cell| cell.files.iter().any(|own| own == file));
-        cell.and_then(|cell| cell.value.as_ref()).map(ToString::to_string)
-    };
-    persist::udev_rules(&shared.machine, &settings.change_log, |entry| now(&entry.file))
-}
-
-/// The same as a text, with what they leave out.
-fn export(shared: &Shared) -> String {
-    let export = rules(shared);
-    let text = report::tune::export(&export, shared.settings.change_log.unread);
-    if shared.is_simulated() && !export.is_empty() {
-        return format!("# From a demo: its drives are simulated, so do not install this file.\n{text}");
-    }
-    text
 }

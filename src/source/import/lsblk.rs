@@ -247,6 +247,9 @@ fn read_alone(lines: &[Line], facts: &mut Facts) -> Option<Cow<'static, str>> {
                 facts.drive(name, line.number);
             }
             found |= drive(facts, name, &cell, line.number) || is_named;
+            if facts.is_too_many() {
+                break;
+            }
         }
     }
     // The row of a drive's user may be one that could not be read.
