@@ -375,13 +375,14 @@ impl App {
         if leaving {
             return vec![Effect::KeepChanges, Effect::Quit];
         }
+        let has_come = answer.error.is_some() || came.is_some();
         match (answer.error, came) {
             (Some(why), _) => self.warn(why.to_string()),
             (None, Some((text, true))) => self.tell(text),
             (None, Some((text, false))) => self.warn(text),
             (None, None) => {}
         }
-        self.is_answer = self.notice.is_some();
+        self.is_answer |= has_come;
         if first && self.overlay.is_none() {
             return self.hand(TUNE, &Subject::LeftBehind);
         }
@@ -398,10 +399,10 @@ impl App {
             "why file" => {
                 self.shared.mode == Mode::Live && !is_running && act::HAS_FILES.contains(&self.screen.0)
             }
+            "close" => self.began.is_some(),
             // That page has its own key for it.
             "pull" if self.screen == PULL => false,
             // While one is in progress the command shows it.
-            "close" => self.began.is_some(),
             "pull" => self.shared.can_test() && (!is_running || pulls.running.is_some()),
             // Below this width no curve has the unit on other screens.
             "units" => {

@@ -326,14 +326,15 @@ impl<'a> Facts<'a> {
         // A sum of nothing is -0.0.
         let sum = |value: fn(&DiskRates) -> f64| disks().fold(0.0, |sum, (_, disk)| sum + value(disk));
         let programs = programs(inputs.activity);
-        let sum_of = |counts: &dyn Fn(&Program) -> bool| -> f64 {
-            programs.iter().filter(|program| counts(program)).map(Program::moved).sum()
-        };
         // A journal's thread and writeback work for programs.
         let threads = inputs.activity.threads.as_ref();
         let is_kernel =
             |program: &Program| threads.is_some_and(|threads| waits::is_kernel(threads, &program.command));
-        let (own, every) = (sum_of(&|program| !is_kernel(program)), sum_of(&|_| true));
+        let moving = programs.iter().filter(|program| program.moved() > 0.0);
+        let (own, every) = moving.fold((0.0, 0.0), |(own, every), program| {
+            let moved = program.moved();
+            (if is_kernel(program) { own } else { own + moved }, every + moved)
+        });
         let all = if 4.0 * own > every { own } else { every };
         let (read, written) = (sum(|disk| disk.read_bytes), sum(|disk| disk.written_bytes));
         // What processes move whose counters cannot be read is what drives move beyond the others.

@@ -1,4 +1,4 @@
-//! What the screen's thread is told, in order; but a signal that ends the program overtakes all, and keys wait in the terminal
+//! What the screen's thread receives, in order; but a signal that ends the program overtakes all, and keys wait in the terminal
 //! while many of them are not taken yet.
 
 use std::{

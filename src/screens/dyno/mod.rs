@@ -157,14 +157,14 @@ impl Areas {
         let [left, right] = columns(area, form_width);
         let frame = if boxed { 2 } else { 1 };
         let [form, past] = rows(left, fields + frame + HELP * u16::from(boxed));
-        let told = state.ended(shared).map(|test| {
+        let wanted = state.ended(shared).map(|test| {
             let is_offered = state.form.offered.is_some();
             let lines = draw::result(shared, test, inner(right, boxed).width, is_offered).len();
             u16::try_from(lines).unwrap_or(u16::MAX).saturating_add(frame)
         });
-        let low = match told {
+        let low = match wanted {
             // The result is the answer: it has what the least of curves and targets leave.
-            Some(told) if !boxed => told.clamp(2, right.height.saturating_sub(CURVE + TARGETS).max(2)),
+            Some(wanted) if !boxed => wanted.clamp(2, right.height.saturating_sub(CURVE + TARGETS).max(2)),
             _ if boxed => 4,
             _ => 2,
         };
@@ -174,7 +174,7 @@ impl Areas {
         let shown = state.shown(&shared.tests).map(|test| test.targets.len());
         let needed = shown.map(|targets| u16::try_from(targets + OTHERS).unwrap_or(u16::MAX));
         let spare = needed.map_or(0, |rows| below.height.saturating_sub(rows.saturating_add(frame)));
-        let more = told.map_or(MORE, |told| MORE.max(told.saturating_sub(low)));
+        let more = wanted.map_or(MORE, |wanted| MORE.max(wanted.saturating_sub(low)));
         let [targets, more] = rows(below, below.height - spare.min(more));
         let outcome = Rect { y: more.y, height: more.height + held.height, ..held };
         let plots = match (right.width, right.height) {

@@ -27,8 +27,7 @@ pub(super) fn draw(state: &Tree, shared: &Shared, panel: Rect, brush: &mut Brush
     let note = if form.paths { vec![piece("with paths", Meaning::Quiet)] } else { Vec::new() };
     let inner = brush.panel(panel, &title, &note);
     let top = state.facts_top.min(end(state, shared, panel));
-    let is_wrapped = wrapped(state, &facts, inner).is_some_and(|form| form.fits(&facts, inner));
-    if is_narrow(inner) && !is_wrapped {
+    if is_cut_in_two(state, &facts, inner) {
         let hidden = two_columns(state.paths, brush, inner, &facts, top);
         scroll::mark(brush, panel, ("↑ ", &shared.keys.fill("{details}: ")), (top, hidden));
         return;
@@ -76,6 +75,16 @@ fn wrapped(state: &Tree, facts: &[Fact], inside: Rect) -> Option<Form> {
     (is_narrow(inside) && facts.iter().any(is_cut)).then_some(form)
 }
 
+/// The same, where it shows all.
+fn wrapped_whole(state: &Tree, facts: &[Fact], inside: Rect) -> Option<Form> {
+    wrapped(state, facts, inside).filter(|form| form.fits(facts, inside))
+}
+
+/// Whether a narrow place has two columns of a line each.
+fn is_cut_in_two(state: &Tree, facts: &[Fact], inside: Rect) -> bool {
+    is_narrow(inside) && wrapped_whole(state, facts, inside).is_none()
+}
+
 /// The most columns of facts that a place has.
 fn most_columns(inside: Rect) -> u16 {
     (inside.width / COLUMN).max(1)
@@ -114,7 +123,7 @@ impl Form {
     }
 
     fn new(state: &Tree, facts: &[Fact], inside: Rect) -> Self {
-        if let Some(form) = wrapped(state, facts, inside).filter(|form| form.fits(facts, inside)) {
+        if let Some(form) = wrapped_whole(state, facts, inside) {
             return form;
         }
         Self::rich(facts, inside)
@@ -135,8 +144,7 @@ pub(super) fn end(state: &Tree, shared: &Shared, panel: Rect) -> usize {
     let inside = paint::inner(panel, shared.is_boxed());
     let facts = facts::of_row(shared, row);
     let rows = usize::from(inside.height);
-    let is_wrapped = wrapped(state, &facts, inside).is_some_and(|form| form.fits(&facts, inside));
-    if is_narrow(inside) && !is_wrapped {
+    if is_cut_in_two(state, &facts, inside) {
         let named = facts.iter().filter(|fact| !fact.label.is_empty()).count();
         return named.saturating_sub(rows * 2);
     }

@@ -139,7 +139,7 @@ impl WhyFile {
         if shared.measures_file() {
             return vec![tell("The path of a file is being measured: {back} stops it")];
         }
-        if shared.tests.running().is_some() || shared.experiments.running().is_some() {
+        if shared.is_measuring() {
             return vec![tell("A test is running: {stop} stops it")];
         }
         (self.field, self.top, self.is_offered) = (None, 0, false);

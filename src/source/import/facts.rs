@@ -307,9 +307,7 @@ impl Facts {
             Entry::Vacant(vacant) => vacant.insert(Function { line, ..Function::default() }),
         }
     }
-}
 
-impl Facts {
     /// Functions and drives of the largest machine.
     pub const MOST: usize = 1 << 13;
 

@@ -344,6 +344,14 @@ impl List<'_> {
         }
     }
 
+    /// Whether the marks of a function that is listed again are those of its first listing; a dump has none.
+    fn has_marks(&self, address: PciAddress) -> bool {
+        let is_known = |known: &Function| known.express.is_some();
+        self.again.is_some()
+            && (self.facts.functions.get(&address).is_some_and(is_known)
+                || self.facts.downgraded.iter().any(|mark| mark.address == address))
+    }
+
     fn first(&mut self, address: PciAddress, rest: &str, line: usize) {
         self.compare();
         self.current = None;
@@ -462,11 +470,6 @@ impl List<'_> {
         let Some(register) = self.register.take() else { return };
         let (name, words, line) = (register.name, register.words.as_str(), register.line());
         let Some(address) = self.current else { return };
-        // A dump has no marks.
-        let is_known = |known: &Function| known.express.is_some();
-        let has_marks = self.again.is_some()
-            && (self.facts.functions.get(&address).is_some_and(is_known)
-                || self.facts.downgraded.iter().any(|mark| mark.address == address && mark.line != line));
         let Some(function) = self.function() else { return };
         if name == "Bus" {
             let bus = |word: &str| {
@@ -497,7 +500,7 @@ impl List<'_> {
         let express = function.express.get_or_insert_with(|| words::without_capability(line));
         let (speed, width) = words::register(express, &register);
         self.seen.registers |= ["LnkCap", "LnkSta", "DevCap"].contains(&name);
-        if (speed || width) && !has_marks {
+        if (speed || width) && !self.has_marks(address) {
             self.facts.downgraded.push(Downgraded { address, line, speed, width });
         }
     }
