@@ -10,6 +10,7 @@ pub mod fake_kernel;
 pub mod journal;
 pub mod change_log;
 pub mod undo;
+pub mod tags;
 pub mod tuner;
 pub mod service;
 pub mod persist;

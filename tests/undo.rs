@@ -482,6 +482,7 @@ fn killed_at_any_moment_everything_comes_back() {
     let rounds = std::env::var("IODYNO_KILL_ROUNDS").ok().and_then(|n| n.parse().ok()).unwrap_or(30_u64);
     let state = tempfile::tempdir().unwrap();
     let look = || devices.iter().map(|device| device.read_settings()).collect::<Vec<_>>();
+    let tags = || devices.iter().map(|device| device.tags()).collect::<Vec<_>>();
     // Moments are spread over the life of a process, however long that is today.
     let life = || {
         let started = SystemTime::now();
@@ -493,7 +494,7 @@ fn killed_at_any_moment_everything_comes_back() {
     };
     // The shortest of three: the machine may have stopped during one.
     let life = (0..3).map(|_| life()).min().unwrap();
-    let before = look();
+    let (before, tags_before) = (look(), tags());
     let (mut interrupted, mut changed) = (0, 0);
     for round in 0..rounds {
         let mut dice = Dice(round);
@@ -525,10 +526,40 @@ fn killed_at_any_moment_everything_comes_back() {
         changed += usize::from(look() != before);
         let output = iodyno(state.path(), &["tune", "undo", "--all"]);
         assert!(output.status.success(), "round {round}: {}", text(&output));
-        assert_eq!(look(), before, "round {round}: {}", text(&output));
+        assert_eq!(
+            (look(), tags()),
+            (before.clone(), tags_before.clone()),
+            "round {round}: {}",
+            text(&output)
+        );
     }
     println!("{rounds} rounds: {interrupted} processes killed, {changed} rounds left something changed");
     assert!(interrupted > 0 && changed > 0, "no round was interrupted; the test watched nothing");
+}
+
+#[test]
+fn an_undo_leaves_the_tags_that_it_found_whatever_the_scheduler_hides() {
+    let Some(device) = LoopDevice::new(16 << 20) else { return };
+    let Some(found) = device.tags() else {
+        skipped("debugfs, which shows the tags of a queue, cannot be mounted");
+        return;
+    };
+    let state = tempfile::tempdir().unwrap();
+    for (scheduler, changes) in [
+        ("none", ["nr_requests=4", "scheduler=mq-deadline"]),
+        ("mq-deadline", ["scheduler=none", "nr_requests=4"]),
+    ] {
+        device.write("scheduler", scheduler);
+        let before = device.read_settings();
+        for change in changes {
+            let set = iodyno(state.path(), &["tune", "set", &device.name, change]);
+            assert!(set.status.success(), "{}", text(&set));
+        }
+        assert_eq!(device.tags(), Some(4), "{scheduler}: nothing is hidden, the test tries nothing");
+        let undo = iodyno(state.path(), &["tune", "undo", "--all"]);
+        assert!(undo.status.success(), "{}", text(&undo));
+        assert_eq!((device.read_settings(), device.tags()), (before, Some(found)), "{scheduler}");
+    }
 }
 
 #[test]

@@ -9,7 +9,8 @@ use super::{
     change_log::{ChangeLog, Entry},
     device::{Device, Identity},
     journal::{Affected, Event, Gain, Journal, JournalError, Purpose, Session},
-    settings::{SETTINGS, Setting, Value, find, validate},
+    settings::{NR_REQUESTS, SCHEDULER, SETTINGS, Setting, Value, find, validate},
+    tags::{self, NO_SCHEDULER},
     undo::{Step, Which, plan},
 };
 use crate::{
@@ -229,6 +230,9 @@ impl<'a> Tuner<'a> {
             affected: affected.clone(),
         })?;
         let outcome = self.write(change.setting.0, &change.file, &now, &change.to);
+        if change.setting == SCHEDULER && change.to == NO_SCHEDULER {
+            self.resize_tags(&affected);
+        }
         let affected: Vec<_> = affected
             .into_iter()
             .filter_map(|a| Some(Affected { value: self.actuator.read(&a.file).ok()?, ..a }))
@@ -365,12 +369,34 @@ impl<'a> Tuner<'a> {
             Ok(now) => now,
             Err(error) => return Ok(Restored::Failed(error.to_string())),
         };
-        if now == step.target {
+        let way = tags::way(step, steps, &now);
+        if way.is_empty() {
+            if step.setting == NR_REQUESTS.0 && step.is_asked {
+                tags::resize(&self.actuator, &step.file);
+            }
             return Ok(Restored::AlreadyThere);
         }
         if !force && !step.expected.contains(&now) {
             return Ok(Restored::ModifiedExternally(now));
         }
+        let mut from = now;
+        for to in way {
+            if let Err(words) = self.step(step, steps, &from, &to)? {
+                return Ok(Restored::Failed(words));
+            }
+            from = to;
+        }
+        Ok(Restored::Back)
+    }
+
+    /// Writes one value on the way to a step's target; the error is the outcome in words.
+    fn step(
+        &self,
+        step: &Step,
+        steps: &[Step],
+        from: &str,
+        to: &str,
+    ) -> Result<Result<(), String>, JournalError> {
         if !step.stays {
             let beside = steps.iter().filter(|other| step.may_reset(other));
             let affected = beside.filter_map(|other| {
@@ -381,22 +407,26 @@ impl<'a> Tuner<'a> {
                 device: step.device.clone(),
                 setting: step.setting.clone(),
                 file: step.recorded.clone(),
-                old: now.clone(),
-                new: step.target.clone(),
+                old: from.to_owned(),
+                new: to.to_owned(),
                 affected: affected.collect(),
             })?;
         }
-        match self.write(&step.setting, &step.file, &now, &step.target) {
-            Outcome::Accepted => Ok(Restored::Back),
-            outcome => {
-                let words = outcome.to_string();
-                if !step.stays {
-                    let file = step.recorded.clone();
-                    self.record_undo(Event::Result { file, outcome, affected: Vec::new() })?;
-                }
-                Ok(Restored::Failed(words))
+        let outcome = self.write(&step.setting, &step.file, from, to);
+        if outcome != Outcome::Accepted {
+            let words = outcome.to_string();
+            if !step.stays {
+                let file = step.recorded.clone();
+                self.record_undo(Event::Result { file, outcome, affected: Vec::new() })?;
             }
+            return Ok(Err(words));
         }
+        if to != step.target
+            && let Some(requests) = tags::changed(step, steps)
+        {
+            tags::resize(&self.actuator, &requests.file);
+        }
+        Ok(Ok(()))
     }
 
     /// Writes, reads back, waits and reads again, since another program may revert the file. An ignored value is written
@@ -436,6 +466,17 @@ impl<'a> Tuner<'a> {
         match self.actuator.read(file) {
             Ok(now) => Outcome::read_back(from, to, &now),
             Err(error) => Outcome::Refused { error: format!("written, then unreadable: {error}") },
+        }
+    }
+
+    /// What iodyno has made of the requests of a queue that lost its scheduler is not to stay behind the driver's number.
+    fn resize_tags(&self, affected: &[Affected]) {
+        let requests = affected.iter().find(|other| other.setting == NR_REQUESTS.0);
+        if let (Some(requests), Ok(contents)) = (requests, self.journal.contents()) {
+            let change_log = ChangeLog::of(&contents.records, &self.boot);
+            if change_log.entries.iter().any(|entry| entry.asked && entry.file == requests.file) {
+                tags::resize(&self.actuator, &requests.file);
+            }
         }
     }
 

@@ -43,6 +43,8 @@ pub struct Step {
     pub sessions: Vec<String>,
     /// It keeps its value, which an earlier step may reset.
     pub stays: bool,
+    /// It was changed itself, not only along with another.
+    pub is_asked: bool,
 }
 
 /// The result of an undo for one file.
@@ -84,6 +86,7 @@ impl Step {
             expected: entry.last,
             sessions: Vec::new(),
             stays: false,
+            is_asked: entry.asked,
         }
     }
 }
@@ -124,6 +127,7 @@ pub fn plan(
                     _ => Vec::new(),
                 },
                 stays,
+                is_asked: entry.asked,
             }),
             Err(why) if !stays => left.push((entry.clone(), why)),
             Err(_) => {}

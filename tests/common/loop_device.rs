@@ -147,9 +147,26 @@ impl Drop for ZramDevice {
 impl Queue {
     /// Settings outlive what was attached: what a test that was killed left is not what the next one finds.
     fn begin_with_defaults(&self) {
-        for (setting, value) in [("nomerges", "0"), ("rq_affinity", "1"), ("iostats", "1")] {
+        let defaults = [("scheduler", "none"), ("nomerges", "0"), ("rq_affinity", "1"), ("iostats", "1")];
+        for (setting, value) in defaults {
             let _best_effort = fs::write(self.path(setting), value);
         }
+        self.resize_tags();
+    }
+
+    /// As many tags as `nr_requests` shows: see `iodyno::tune::tags`.
+    fn resize_tags(&self) {
+        for requests in ["127", "128"] {
+            let _best_effort = fs::write(self.path("nr_requests"), requests);
+        }
+    }
+
+    /// The tags of a loop device. Only debugfs shows them: it is mounted in a name space of its own. `None` where that fails.
+    pub fn tags(&self) -> Option<u32> {
+        let shown = "mount -t debugfs none /sys/kernel/debug && cat /sys/kernel/debug/block/$0/hctx0/tags";
+        let shown = Command::new("unshare").args(["--mount", "sh", "-c", shown, &self.name]).output().ok()?;
+        let shown = String::from_utf8_lossy(&shown.stdout);
+        shown.lines().find_map(|line| line.strip_prefix("depth="))?.parse().ok()
     }
 
     fn of(name: String) -> Self {
@@ -186,6 +203,9 @@ impl Queue {
     }
 
     fn put_back(&self) {
+        // What a scheduler would hide.
+        let _best_effort = fs::write(self.path("scheduler"), "none");
+        self.resize_tags();
         // The scheduler first: it resets others.
         for name in SETTINGS {
             if let Some(value) = self.found.get(name)

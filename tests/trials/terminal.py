@@ -28,11 +28,26 @@ class Loop:
         # Settings outlive what was attached: a trial that was killed may have left some.
         for name, value in (("scheduler", "none"), ("nomerges", "0"), ("rq_affinity", "1"), ("iostats", "1")):
             self.write(name, value)
-        self.found = self.settings()
+        self.resize_tags()
+        self.found, self.found_tags = self.settings(), self.tags()
 
     def write(self, name, value):
         with open(f"/sys/block/{self.name}/queue/{name}", "w", encoding="ascii") as out:
             out.write(value)
+
+    def resize_tags(self):
+        """As many tags as nr_requests shows: a scheduler hides what was written before it (src/tune/tags.rs)."""
+        for requests in ("127", "128"):
+            self.write("nr_requests", requests)
+
+    def tags(self):
+        """The tags of the queue, in a name space of mounts of its own; None where debugfs cannot be mounted."""
+        mount = f"mount -t debugfs none /sys/kernel/debug && cat /sys/kernel/debug/block/{self.name}/hctx0/tags"
+        shown = subprocess.run(
+            ["unshare", "--mount", "sh", "-c", mount], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False
+        )
+        found = re.search(rb"^depth=(\d+)", shown.stdout, re.MULTILINE)
+        return int(found.group(1)) if found else None
 
     def settings(self):
         values = {}
@@ -47,7 +62,14 @@ class Loop:
         now = self.settings()
         return {name: now[name] for name in SETTINGS if now[name] != self.found[name]}
 
+    def hidden(self):
+        """What has changed and is not to be seen in the settings."""
+        tags = self.tags()
+        return {} if tags == self.found_tags else {"tags": tags}
+
     def put_back(self):
+        self.write("scheduler", "none")
+        self.resize_tags()
         for name in self.changed():
             self.write(name, self.found[name])
 
@@ -188,7 +210,10 @@ class Terminal:
             with open(f"/proc/{self.child.pid}/stat", encoding="utf-8", errors="replace") as file:
                 self.state = file.read().rpartition(")")[2].split()[0]
             self.signal(signal.SIGKILL)
-            self.child.wait()
+            try:
+                self.child.wait(5)
+            except subprocess.TimeoutExpired:
+                pass  # The kernel keeps a thread in a read that does not end.
             return None
         finally:
             if self.master is not None:

@@ -40,41 +40,54 @@ impl Actuator for Memory {
     }
 }
 
-/// A kernel that answers as the real one does: a new scheduler resets `nr_requests`, new limits of a queue reset
-/// `read_ahead_kb`, which is rounded to pages, `rq_affinity` of 7 is taken and ignored, unknown schedulers are EINVAL.
+/// A kernel that answers as the real one does: a new scheduler resets `nr_requests` and leaves the tags, new limits of a
+/// queue reset `read_ahead_kb`, which is rounded to pages, `rq_affinity` of 7 is taken and ignored, unknown schedulers are
+/// EINVAL.
 #[derive(Default)]
-struct Kernel(Memory);
+struct Kernel {
+    memory: Memory,
+    /// What `nr_requests` was when it last changed without a scheduler.
+    tags: Cell<u32>,
+}
 
 impl Kernel {
     fn new(files: &[(&str, &str)]) -> Self {
         let files = files.iter().map(|(file, value)| ((*file).to_owned(), (*value).to_owned())).collect();
-        Self(Memory { files: Mutex::new(files) })
+        Self { memory: Memory { files: Mutex::new(files) }, tags: Cell::new(DRIVERS) }
     }
 
     fn files(&self) -> BTreeMap<String, String> {
-        self.0.files.lock().unwrap().clone()
+        self.memory.files.lock().unwrap().clone()
     }
 }
 
 impl Actuator for Kernel {
     fn read(&self, file: &str) -> io::Result<String> {
-        self.0.read(file)
+        self.memory.read(file)
     }
 
     fn write(&self, file: &str, value: &str) -> io::Result<()> {
         let folder = file.rsplit_once('/').unwrap().0;
         match (file.rsplit('/').next().unwrap(), value) {
             ("scheduler", "bogus") => return Err(io::Error::from_raw_os_error(libc::EINVAL)),
-            ("scheduler", _) => self.0.write(&format!("{folder}/nr_requests"), "256")?,
-            ("iostats", _) => self.0.write(&format!("{folder}/read_ahead_kb"), "2560")?,
+            ("scheduler", "none") => {
+                self.memory.write(&format!("{folder}/nr_requests"), &DRIVERS.to_string())?;
+            }
+            ("scheduler", _) => self.memory.write(&format!("{folder}/nr_requests"), "256")?,
+            ("nr_requests", _) if self.memory.read(&format!("{folder}/scheduler"))? == "none" => {
+                if self.memory.read(file)? != value {
+                    self.tags.set(value.parse().unwrap());
+                }
+            }
+            ("iostats", _) => self.memory.write(&format!("{folder}/read_ahead_kb"), "2560")?,
             ("rq_affinity", "7") => return Ok(()),
             ("read_ahead_kb", _) => {
                 let rounded = value.parse::<u64>().unwrap() / 4 * 4;
-                return self.0.write(file, &rounded.to_string());
+                return self.memory.write(file, &rounded.to_string());
             }
             _ => {}
         }
-        self.0.write(file, value)
+        self.memory.write(file, value)
     }
 }
 
@@ -82,9 +95,12 @@ fn machine(kernel: &Kernel) -> Machine {
     crate::tune::testing::machine_with_queue("loop7", &kernel.files())
 }
 
+/// A driver's number of tags.
+const DRIVERS: u32 = 1023;
+
 const FILES: &[(&str, &str)] = &[
     ("/sys/q/scheduler", "none"),
-    ("/sys/q/nr_requests", "1023"),
+    ("/sys/q/nr_requests", "512"),
     ("/sys/q/read_ahead_kb", "128"),
     ("/sys/q/rq_affinity", "1"),
     ("/sys/q/iostats", "1"),
@@ -151,6 +167,68 @@ fn undo_puts_back_the_scheduler_and_what_it_reset() {
         assert_eq!(kernel.files(), before);
         assert_eq!(ChangeLog::of(&journal.contents().unwrap().records, "boot"), ChangeLog::default());
     });
+}
+
+fn with_all_tags(scheduler: &str) -> Kernel {
+    let kernel = Kernel::new(FILES);
+    kernel.write("/sys/q/nr_requests", &DRIVERS.to_string()).unwrap();
+    kernel.write("/sys/q/scheduler", scheduler).unwrap();
+    kernel
+}
+
+#[test]
+fn an_undo_leaves_as_many_tags_as_it_found_whatever_the_scheduler() {
+    // By found scheduler: the changes, in order.
+    let cases: &[(&str, &[(&str, &str)])] = &[
+        ("none", &[("nr_requests", "4")]),
+        ("none", &[("nr_requests", "4"), ("scheduler", "mq-deadline")]),
+        ("none", &[("nr_requests", "4"), ("scheduler", "mq-deadline"), ("scheduler", "none")]),
+        ("none", &[("scheduler", "mq-deadline"), ("nr_requests", "64")]),
+        ("mq-deadline", &[("scheduler", "none"), ("nr_requests", "4")]),
+        ("mq-deadline", &[("scheduler", "none"), ("nr_requests", "4"), ("scheduler", "kyber")]),
+        ("mq-deadline", &[("nr_requests", "64"), ("scheduler", "none")]),
+    ];
+    for (found, changes) in cases {
+        let kernel = with_all_tags(found);
+        let before = kernel.files();
+        with_tuner(&kernel, |journal, tuner| {
+            for (id, value) in *changes {
+                set(&kernel, &tuner, id, value);
+            }
+            let report = undone(&kernel, journal, &tuner, &Which::All);
+            assert!(is_whole(&report), "{found}, {changes:?}: {report:?}");
+            assert_eq!((kernel.files(), kernel.tags.get()), (before, DRIVERS), "{found}, {changes:?}");
+            let left = ChangeLog::of(&journal.contents().unwrap().records, "boot");
+            assert_eq!(left, ChangeLog::default(), "{found}, {changes:?}");
+        });
+    }
+}
+
+#[test]
+fn an_undo_killed_on_the_way_of_a_scheduler_is_finished_by_the_next() {
+    let kernel = with_all_tags("mq-deadline");
+    let before = kernel.files();
+    for hops in 1..=3 {
+        with_tuner(&kernel, |journal, tuner| {
+            set(&kernel, &tuner, "scheduler", "none");
+            set(&kernel, &tuner, "nr_requests", "4");
+            let change_log = ChangeLog::of(&journal.contents().unwrap().records, "boot");
+            let (steps, _) = plan(&change_log, &Which::All, &machine(&kernel));
+            let way = tags::way(&steps[0], &steps, "none");
+            assert_eq!(way, ["mq-deadline", "none", "mq-deadline"]);
+            let mut from = "none".to_owned();
+            for to in way.into_iter().take(hops) {
+                tuner.step(&steps[0], &steps, &from, &to).unwrap().unwrap();
+                from = to;
+            }
+            tuner.keep().unwrap();
+            let clock = || 9;
+            let next = Tuner::open(journal, &kernel, Purpose::Command, "boot", clock).unwrap();
+            let report = undone(&kernel, journal, &next, &Which::All);
+            assert!(is_whole(&report), "{hops}: {report:?}");
+            assert_eq!((kernel.files(), kernel.tags.get()), (before.clone(), DRIVERS), "after {hops}");
+        });
+    }
 }
 
 #[test]
@@ -236,7 +314,7 @@ fn an_undo_that_is_killed_is_finished_by_the_next() {
         let change_log = ChangeLog::of(&journal.contents().unwrap().records, "boot");
         let (steps, _) = plan(&change_log, &Which::All, &machine(&kernel));
         killed.restore(&steps[0], &steps, false).unwrap();
-        assert_eq!(kernel.files()["/sys/q/nr_requests"], "256", "reset, and not yet put back");
+        assert_eq!(kernel.files()["/sys/q/nr_requests"], "1023", "reset, and not yet put back");
         drop(killed);
         let next = Tuner::open(journal, &kernel, Purpose::Command, "boot", clock).unwrap();
         let report = undone(&kernel, journal, &next, &Which::All);

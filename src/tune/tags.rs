@@ -1,0 +1,56 @@
+//! The tags of a queue, which `nr_requests` does not always show.
+//!
+//! Without a scheduler a number written to `nr_requests` is the number of tags (`blk_mq_update_nr_requests`,
+//! block/blk-mq.c). A scheduler has requests of its own, which the file then shows. Back at `none` the file shows the driver's
+//! number, whatever the tags are (`elevator_disable`, block/elevator.c), and that number written once more is no change to the
+//! kernel. So 4 requests, then a scheduler, then none leave a drive with 4 tags that shows 1023: seen on Linux 6.18, whose
+//! debugfs shows the tags (`block/NAME/hctx0/tags`).
+
+use super::{
+    actuator::Actuator,
+    settings::{NR_REQUESTS, SCHEDULER},
+    undo::Step,
+};
+
+/// The scheduler of a queue without one.
+pub const NO_SCHEDULER: &str = "none";
+
+/// The least number of requests: `BLKDEV_MIN_RQ`.
+const LEAST: u64 = 4;
+
+/// Gives a queue without a scheduler as many tags as its `nr_requests` shows, by another number in between.
+pub fn resize(actuator: &dyn Actuator, requests: &str) {
+    let Ok(shown) = actuator.read(requests) else { return };
+    let fewer = shown.parse::<u64>().ok().filter(|shown| *shown > LEAST).map(|shown| shown - 1);
+    if let Some(fewer) = fewer
+        && actuator.write(requests, &fewer.to_string()).is_ok()
+    {
+        // Where this fails, the file shows it, and the undo that reads it says so.
+        let _ = actuator.write(requests, &shown);
+    }
+}
+
+/// The values to write for a step's target, in order; none where the file has it. A scheduler hides tags that iodyno has
+/// changed, so it is put back by way of none, where they are resized.
+pub fn way(step: &Step, steps: &[Step], now: &str) -> Vec<String> {
+    let target = || step.target.clone();
+    let by_none = || NO_SCHEDULER.to_owned();
+    let is_direct =
+        step.setting != SCHEDULER.0 || step.target == NO_SCHEDULER || changed(step, steps).is_none();
+    // After a kill on the way the tags are still to be resized.
+    let is_there = now == step.target && (is_direct || step.expected.len() == 1);
+    match now {
+        _ if is_there => Vec::new(),
+        _ if is_direct => vec![target()],
+        // Only on its return does the file show the driver's number.
+        NO_SCHEDULER => vec![target(), by_none(), target()],
+        _ => vec![by_none(), target()],
+    }
+}
+
+/// The step of `nr_requests` beside a step of the same device, where iodyno has changed that itself.
+pub fn changed<'a>(step: &Step, steps: &'a [Step]) -> Option<&'a Step> {
+    steps.iter().find(|other| {
+        other.setting == NR_REQUESTS.0 && other.is_asked && other.device.name == step.device.name
+    })
+}
