@@ -183,6 +183,8 @@ impl JournalError {
 
 /// The journal's file in the state folder, and the folder of its sessions' locks.
 const NAME: &str = "journal.jsonl";
+/// Bytes of a read of the journal.
+const READ_AT_ONCE: usize = 64 << 10;
 const SESSIONS: &str = "sessions";
 /// The rewritten journal, until it is renamed.
 const NEW: &str = "journal.new";
@@ -351,7 +353,7 @@ impl Journal {
         if is_long < LONG {
             return Ok(());
         }
-        let content = BufReader::new(self.locked(&folder)?);
+        let content = BufReader::with_capacity(READ_AT_ONCE, self.locked(&folder)?);
         let Some(short) = compaction::shortened(content, boot, |session| !self.is_dead(session)) else {
             return Ok(());
         };
@@ -395,7 +397,7 @@ impl Journal {
         let file = folder.map(|folder| folder.read(NAME)).transpose();
         let failed = |error| self.failed(NAME, error);
         let Some(file) = file.map_err(failed)?.flatten() else { return Ok(Contents::default()) };
-        let read = || reading::read(BufReader::new(&file));
+        let read = || reading::read(BufReader::with_capacity(READ_AT_ONCE, &file));
         let contents = read().map_err(failed)?;
         if contents.torn.is_none() {
             return Ok(contents);

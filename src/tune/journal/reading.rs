@@ -12,6 +12,8 @@ use super::{Event, Record};
 const NAMED: usize = 3;
 /// Bytes after which a line is longer than any record.
 const LONGEST: usize = 1 << 20;
+/// Bytes that are looked at together.
+const AT_ONCE: usize = 256;
 /// Bytes of a value: an attribute of /sys has at most a page.
 const PAGE: usize = 4096;
 
@@ -109,7 +111,7 @@ impl Line {
             if piece.is_empty() {
                 return Ok(self.has_zeros || !self.bytes.is_empty());
             }
-            let end = piece.iter().position(|byte| *byte == b'\n');
+            let end = memchr::memchr(b'\n', piece);
             let (part, used) = end.map_or((piece, piece.len()), |end| (&piece[..end], end + 1));
             self.take(part);
             self.length += used;
@@ -123,7 +125,7 @@ impl Line {
 
     fn take(&mut self, mut part: &[u8]) {
         if self.bytes.is_empty() {
-            let zeros = part.iter().position(|byte| *byte != 0).unwrap_or(part.len());
+            let zeros = zeros_before(part);
             self.has_zeros |= zeros > 0;
             part = &part[zeros..];
         }
@@ -171,6 +173,13 @@ impl Line {
     fn has(&self, word: &[u8]) -> bool {
         self.bytes.windows(word.len()).any(|window| window == word)
     }
+}
+
+/// The number of zeros that it begins with. A file with a hole has gigabytes of them: they are looked at many at a time.
+fn zeros_before(part: &[u8]) -> usize {
+    let is_zero = |chunk: &&[u8]| chunk.iter().fold(0, |all, byte| all | byte) == 0;
+    let whole: usize = part.chunks(AT_ONCE).take_while(is_zero).map(<[u8]>::len).sum();
+    whole + part[whole..].iter().take_while(|byte| **byte == 0).count()
 }
 
 /// Whether its value, which messages quote, is none that a file had.
@@ -227,5 +236,13 @@ mod tests {
         assert!(line.next(&mut zeros).unwrap() && line.bytes.is_empty());
         assert_eq!(line.parsed(), (None, Some("zeros".to_owned())));
         assert!(!line.next(&mut zeros).unwrap());
+    }
+
+    #[test]
+    fn zeros_are_counted_wherever_they_end() {
+        for zeros in [0, 1, AT_ONCE - 1, AT_ONCE, AT_ONCE + 1, 3 * AT_ONCE] {
+            let part = [vec![0; zeros], b"{\0".to_vec()].concat();
+            assert_eq!((zeros_before(&part), zeros_before(&part[..zeros])), (zeros, zeros));
+        }
     }
 }
