@@ -290,12 +290,12 @@ fn screen(
     if let Some(complaint) = display::why_no_screen(display::variable("TERM").as_deref()) {
         return Err(complaint.into());
     }
-    let config = display::configuration()?.1;
-    let theme = display.of_terminal(&config)?;
-    let follows = (display.asks_terminal(&config), display.keeps_theme(&config), display::auto_theme());
+    let display::Configured { config, mistakes, .. } = display::configuration();
+    let theme = display.of_terminal(config)?;
+    let follows = (display.asks_terminal(config), display.keeps_theme(config), display::auto_theme());
     let root = open(origin)?;
     drop(progress);
-    Ok(runtime::run(origin, root, &config, theme, follows)?)
+    Ok(runtime::run(origin, root, (config, mistakes), theme, follows)?)
 }
 
 fn tree(origin: &Origin, args: TreeArgs) -> Result<Status, Failure> {

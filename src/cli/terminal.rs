@@ -8,10 +8,9 @@ use std::{
 use super::{
     Failure, Status,
     display::{self, DisplayOptions, variable},
-    print, say,
+    print,
 };
 use crate::{
-    config::Config,
     report::toned::{Tone, Toned},
     ui::{
         picture,
@@ -41,23 +40,9 @@ pub(super) fn look(display: &DisplayOptions) {
     let _ = DISPLAY.set(display.clone());
 }
 
-/// The configuration for texts of commands. A file that cannot be used is named once on standard error and left out: what was asked
-/// for does not depend on it.
-fn configuration() -> &'static Config {
-    static CONFIG: OnceLock<Config> = OnceLock::new();
-    CONFIG.get_or_init(|| match display::configuration() {
-        Ok((_, config)) => config,
-        Err(Failure::Said(complaint)) => {
-            say(&format!("{complaint}; the defaults apply"));
-            Config::default()
-        }
-        Err(_) => Config::default(),
-    })
-}
-
 /// Units of rates in texts, of the configuration file; JSON has bytes, and words beside them in powers of ten.
 pub(super) fn units(json: bool) -> UnitSystem {
-    if json { UnitSystem::Decimal } else { configuration().units }
+    if json { UnitSystem::Decimal } else { display::said().config.units }
 }
 
 /// Prints a text: on a terminal in its characters, and coloured if it has colours, by the theme of the screen.
@@ -66,7 +51,7 @@ pub(super) fn print_toned(text: &Toned) -> Result<Status, Failure> {
         return print(text.plain());
     }
     let display = DISPLAY.get().cloned().unwrap_or_default();
-    let theme = display.of_terminal(configuration())?;
+    let theme = display.of_terminal(&display::said().config)?;
     print(&written(text, theme, variable("TERM").as_deref()))
 }
 
