@@ -394,9 +394,10 @@ fn print(text: &str) -> Result<Status, Failure> {
     Ok(Status::Done)
 }
 
-/// Writes a line to standard error.
+/// Writes a line to standard error; a terminal's width breaks it between words.
 fn say(line: &str) {
     progress::output();
+    let line = terminal::said(Label::new(line).as_str(), terminal::columns_of(&io::stderr()));
     // An error of standard error cannot be reported.
-    let _ = writeln!(io::stderr(), "iodyno: {}", Label::new(line));
+    let _ = writeln!(io::stderr(), "{line}");
 }

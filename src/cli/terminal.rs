@@ -2,8 +2,11 @@
 
 use std::{
     io::{self, IsTerminal},
+    os::fd::AsFd,
     sync::OnceLock,
 };
+
+use unicode_width::UnicodeWidthStr;
 
 use super::{
     Failure, Status,
@@ -11,7 +14,10 @@ use super::{
     print,
 };
 use crate::{
-    report::toned::{Tone, Toned},
+    report::{
+        self,
+        toned::{Tone, Toned},
+    },
     ui::{
         picture,
         theme::{Meaning, Palette, Theme},
@@ -21,11 +27,25 @@ use crate::{
 
 /// Columns of the terminal at standard output; `None` without one, where lines have no limit.
 pub(super) fn columns() -> Option<usize> {
-    let out = io::stdout();
+    columns_of(&io::stdout())
+}
+
+/// A line for standard error as a terminal of so many columns shows it whole: broken between words.
+pub(super) fn said(line: &str, columns: Option<usize>) -> String {
+    const LEAD: &str = "iodyno: ";
+    let whole = format!("{LEAD}{line}");
+    match columns.filter(|columns| whole.width() > *columns) {
+        Some(columns) => report::wrapped(LEAD, line, columns).join("\n"),
+        None => whole,
+    }
+}
+
+/// The same of the terminal at this stream.
+pub(super) fn columns_of(out: &(impl AsFd + IsTerminal)) -> Option<usize> {
     if !out.is_terminal() {
         return None;
     }
-    rustix::termios::tcgetwinsize(&out)
+    rustix::termios::tcgetwinsize(out)
         .ok()
         .map(|size| usize::from(size.ws_col))
         .filter(|columns| *columns > 0)
@@ -104,6 +124,17 @@ mod tests {
             assert_eq!(written(theme, term), "▲ full");
         }
         assert!(written(Theme::PLAIN.with_glyphs(GlyphSet::Ascii), Some("vt100")).is_ascii());
+    }
+
+    #[test]
+    fn a_long_complaint_breaks_between_words_on_a_terminal_alone() {
+        let complaint = display::why_no_screen(Some("dumb")).map(|why| why.to_string()).unwrap_or_default();
+        assert_eq!(said(&complaint, None), format!("iodyno: {complaint}"));
+        let lines = said(&complaint, Some(80));
+        assert!(lines.lines().count() > 1 && lines.lines().all(|line| line.width() <= 80), "{lines}");
+        let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+        assert_eq!(words(&lines), words(&format!("iodyno: {complaint}")));
+        assert_eq!(said("   3 s left  a  b", Some(80)), "iodyno:    3 s left  a  b");
     }
 
     #[test]
