@@ -235,6 +235,7 @@ impl Tree {
         let height = rows.height;
         self.room.rows = rows.width;
         self.room.has_counters = shared.can_test();
+        self.room.sorted = self.order().column();
         self.list(shared, height);
         if let Some((node, drive)) = self.wanted.take()
             && !self.reveal(&shared.machine, node, drive.as_ref())
