@@ -290,12 +290,12 @@ fn screen(
     if let Some(complaint) = display::why_no_screen(display::variable("TERM").as_deref()) {
         return Err(complaint.into());
     }
-    let config = display::configuration()?.1;
-    let theme = display.of_terminal(&config)?;
-    let follows = (display.asks_terminal(&config), display.keeps_theme(&config), display::auto_theme());
+    let display::Configured { config, mistakes, .. } = display::configuration();
+    let theme = display.of_terminal(config)?;
+    let follows = (display.asks_terminal(config), display.keeps_theme(config), display::auto_theme());
     let root = open(origin)?;
     drop(progress);
-    Ok(runtime::run(origin, root, &config, theme, follows)?)
+    Ok(runtime::run(origin, root, (config, mistakes), theme, follows)?)
 }
 
 fn tree(origin: &Origin, args: TreeArgs) -> Result<Status, Failure> {
@@ -394,9 +394,10 @@ fn print(text: &str) -> Result<Status, Failure> {
     Ok(Status::Done)
 }
 
-/// Writes a line to standard error.
+/// Writes a line to standard error; a terminal's width breaks it between words.
 fn say(line: &str) {
     progress::output();
+    let line = terminal::said(Label::new(line).as_str(), terminal::columns_of(&io::stderr()));
     // An error of standard error cannot be reported.
-    let _ = writeln!(io::stderr(), "iodyno: {}", Label::new(line));
+    let _ = writeln!(io::stderr(), "{line}");
 }

@@ -158,6 +158,19 @@ mod tests {
         }
     }
 
+    /// The configuration of a text without mistakes.
+    fn right(text: &str) -> Config {
+        let (config, wrong) = read(text, &names());
+        assert_eq!(wrong, [], "{text}");
+        config
+    }
+
+    /// The only mistake of a text.
+    fn mistake(text: &str) -> Wrong {
+        let [wrong] = <[Wrong; 1]>::try_from(read(text, &names()).1).unwrap();
+        wrong
+    }
+
     const FULL: &str = r##"
 theme = "mine"
 glyphs = "ascii"
@@ -188,14 +201,14 @@ curves = ["red", 3]
 
     #[test]
     fn a_full_file_is_read_and_printed_as_it_was() {
-        let config = read(FULL, &names()).unwrap();
+        let config = right(FULL);
         assert_eq!((config.theme.as_deref(), config.glyphs), (Some("mine"), Some(GlyphSet::Ascii)));
         assert_eq!(config.columns.as_deref(), Some("link +temp -write"));
         assert_eq!((config.workload.depth, config.workload.block_size.0), (8, 64 << 10));
         assert_eq!(config.profiles[0].1.depth, 1);
         assert_eq!(config.keys[1].1, [Key::Char('U'), Key::Ctrl('u')]);
         assert!(config.theme_named("mine").is_some_and(|theme| theme.palette == Palette::Dark));
-        let again = read(&config.text(&Place::Nowhere), &names()).unwrap();
+        let again = right(&config.text(&Place::Nowhere));
         assert_eq!(again, config, "{}", config.text(&Place::Nowhere));
     }
 
@@ -212,8 +225,8 @@ curves = ["red", 3]
     #[test]
     fn the_defaults_are_printed_as_a_file_that_gives_them() {
         let text = Config::default().text(&Place::Nowhere);
-        assert_eq!(read(&text, &names()).unwrap(), Config::default(), "{text}");
-        assert_eq!(read("", &names()).unwrap(), Config::default());
+        assert_eq!(right(&text), Config::default(), "{text}");
+        assert_eq!(right(""), Config::default());
         for key in KEYS {
             assert!(text.contains(key.name), "{}", key.name);
             assert!(text.contains(key.help) && markdown().contains(key.help), "{}", key.name);
@@ -250,11 +263,60 @@ curves = ["red", 3]
             ("[themes.a]\nlines = 256", 2, "themes.a.lines: 256 is no colour; use a name"),
             ("theme = \n", 1, "string"),
         ] {
-            let wrong = read(text, &names()).unwrap_err();
+            let wrong = mistake(text);
             assert_eq!(wrong.line, line, "{text:?}: {wrong}");
             assert!(wrong.to_string().contains(says), "{text:?}: {wrong}");
             assert!(!wrong.to_string().contains('\n'), "{wrong}");
         }
+    }
+
+    #[test]
+    fn a_mistake_leaves_the_rest_of_the_file() {
+        let text = r#"
+theme = "mine"
+units = "MB"
+colour = 1
+columns = ["link", "lynk", "+temp"]
+interval = 0.5
+sort = 3
+
+[workload]
+bs = "64k"
+depth = 3
+iodepth = 8
+
+[profiles]
+wrong = 3
+latency = { iodepth = 1, bs = "4q" }
+
+[keys]
+units = "<Foo>"
+pull = "p"
+paths = "q"
+
+[themes.mine]
+base = "dork"
+warning = "rad"
+lines = 245
+"#;
+        let (config, wrong) = read(text, &names());
+        let lines: Vec<usize> = wrong.iter().map(|wrong| wrong.line).collect();
+        assert_eq!(lines, [3, 4, 5, 7, 11, 15, 16, 19, 21, 24, 25], "{wrong:?}");
+        assert_eq!((config.theme.as_deref(), config.units), (Some("mine"), UnitSystem::default()));
+        assert_eq!(config.columns.as_deref(), Some("link +temp"));
+        assert_eq!((config.interval, config.sort), (Duration::from_millis(500), None));
+        assert_eq!((config.workload.depth, config.workload.block_size.0), (8, 64 << 10));
+        assert_eq!((config.profiles.len(), config.profiles[0].1.depth), (1, 1));
+        assert_eq!(config.keys, [("pull".to_owned(), vec![Key::Char('p')])]);
+        let lines = config.themes[0].1.painted().0;
+        assert_eq!(lines.len(), 1, "{lines:?}");
+        // The keys of a command that are left out are taken by no other one.
+        let (config, wrong) = read("[keys]\nquit = \"<Foo>\"\npull = \"q\"", &names());
+        assert_eq!((config.keys.len(), wrong.len()), (0, 2), "{wrong:?}");
+        // Without TOML there is no rest.
+        let (config, wrong) = read("theme = \"dark\"\nunits = [", &names());
+        assert_eq!((config, wrong[0].line), (Config::default(), 2));
+        assert!(wrong[0].to_string().ends_with("; correct it, until then the defaults apply"), "{wrong:?}");
     }
 
     #[test]
@@ -267,16 +329,16 @@ curves = ["red", 3]
             "[keys]\nquit = \"q\"",
             "[keys]\nquit = \"F10\"\npull = \"<F5>\"",
         ] {
-            assert!(read(text, &names()).is_ok(), "{text}: {:?}", read(text, &names()));
+            right(text);
         }
-        let wrong = read("[keys]\npuul = \"f\"", &names()).unwrap_err().to_string();
+        let wrong = mistake("[keys]\npuul = \"f\"").to_string();
         assert!(wrong.len() < 120 && wrong.contains("iodyno config"), "{wrong}");
     }
 
     proptest! {
         #[test]
         fn any_text_is_read_or_refused_in_one_line(text in "\\PC{0,80}") {
-            if let Err(wrong) = read(&text, &names()) {
+            for wrong in read(&text, &names()).1 {
                 prop_assert!(!wrong.to_string().contains('\n') && wrong.line >= 1);
             }
         }
@@ -289,9 +351,8 @@ curves = ["red", 3]
             )
         ) {
             let text = lines.join("\n");
-            if let Ok(config) = read(&text, &names()) {
-                prop_assert_eq!(read(&config.text(&Place::Nowhere), &names()).ok(), Some(config));
-            }
+            let config = read(&text, &names()).0;
+            prop_assert_eq!(read(&config.text(&Place::Nowhere), &names()), (config, Vec::new()));
         }
     }
 }

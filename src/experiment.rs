@@ -15,7 +15,7 @@ pub(crate) mod record;
 pub(crate) mod measured_gain;
 
 pub use crate::model::experiment::{Look, Run, Sample, Surroundings, ThrownOut};
-pub use account::{Account, ArmAccount, Phase};
+pub use account::{Account, ArmAccount, Phase, StoppedBy};
 pub use driver::{Action, Driver, Event, Ran};
 pub use plan::{Arm, Assignment, Experiment, Needs, Plan, Scene, Terms};
 pub use table::EXPERIMENTS;

@@ -58,7 +58,7 @@ use crate::{
 
 /// Shows a machine full screen until the user quits. The exit status is 0, or 128 + the signal.
 ///
-/// The theme follows the terminal's background where `asks` is set and the terminal answers; one chosen by key is kept where
+/// `mistakes` are those of the configuration file. The theme follows the terminal's background where `asks` is set and the terminal answers; one chosen by key is kept where
 /// `keeps` says. `auto` is the one for this terminal, whatever was asked for.
 ///
 /// # Errors
@@ -66,7 +66,7 @@ use crate::{
 pub(crate) fn run(
     origin: &Origin,
     root: Arc<dyn SysRoot>,
-    config: &Config,
+    (config, mistakes): (&Config, &[String]),
     theme: Theme,
     (asks, keeps, auto): (bool, Option<Choice>, Theme),
 ) -> anyhow::Result<ExitCode> {
@@ -80,6 +80,7 @@ pub(crate) fn run(
     let mut app = App::new(startup::mode(origin), read, terminal::size()?);
     app.configure(config, theme, keeps);
     app.follow_terminal(auto);
+    app.warn_of_mistakes(mistakes);
     screen.draw(&app)?;
     if asks {
         screen.ask_background()?;

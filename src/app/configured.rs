@@ -48,6 +48,16 @@ impl App {
         self.refresh();
     }
 
+    /// Shows the first mistake of the configuration file, and how many more there are, until a key.
+    pub(crate) fn warn_of_mistakes(&mut self, mistakes: &[String]) {
+        let Some((first, others)) = mistakes.split_first() else { return };
+        let more = match others.len() {
+            0 => String::new(),
+            more => format!(" ({more} more: `iodyno config` prints them)"),
+        };
+        self.put(format!("{first}{more}"), true);
+    }
+
     /// Takes from the machine before what is the user's and not the machine's.
     pub(super) fn inherit(&mut self, before: Self) {
         (self.shared.themes, self.shared.theme) = (before.shared.themes, before.shared.theme);
@@ -150,7 +160,7 @@ mod tests {
     fn another_machine_is_shown_as_the_user_chose() {
         let mut app = app();
         let text = "columns = [\"+temp\"]\nsort = \"-temp\"\n[workload]\nbs = \"64k\"\n[profiles.one]\niodepth = 1\n";
-        let config = config::read(text, &names()).unwrap();
+        let config = config::read(text, &names()).0;
         let theme = Theme::new(Palette::Console).with_glyphs(GlyphSet::Blocks);
         app.configure(&config, theme, Some(Choice::Theme));
         let read = self::app().shared;
@@ -162,6 +172,27 @@ mod tests {
         assert_eq!(app.screens.machine.kept_line(), kept);
         let form = &app.screens.dyno.form;
         assert_eq!((form.workload.block_size.0, form.profiles.len()), (65536, 1));
+    }
+
+    #[test]
+    fn mistakes_of_the_file_are_a_notice_that_stays_until_a_key() {
+        let mut app = app();
+        app.warn_of_mistakes(&[]);
+        assert!(app.notice.is_none());
+        app.warn_of_mistakes(&[
+            "/c.toml:3: colour: no such key; use theme".to_owned(),
+            "/c.toml:4: x".to_owned(),
+        ]);
+        let notice = app.notice.clone().unwrap();
+        assert_eq!(
+            notice.text,
+            "/c.toml:3: colour: no such key; use theme (1 more: `iodyno config` prints them)"
+        );
+        assert!(notice.problem);
+        update(&mut app, Message::Tick(std::time::Duration::from_mins(10)));
+        assert!(app.notice.is_some());
+        update(&mut app, Message::Key(Key::Down));
+        assert!(app.notice.is_none());
     }
 
     #[test]
@@ -258,7 +289,7 @@ mod tests {
     fn every_key_of_the_file_reaches_its_screen() {
         let text = "theme = \"a\"\nunits = \"GiB/s\"\ncolumns = [\"+temp\"]\nsort = \"-temp\"\n\
                     [workload]\nbs = \"64k\"\n[profiles.one]\niodepth = 1\n[themes.a]\nbase = \"dark\"\n";
-        let config = config::read(text, &names()).unwrap();
+        let config = config::read(text, &names()).0;
         let mut app = app();
         app.configure(&config, config.theme_named("a").unwrap(), None);
         assert_eq!(app.shared.units, config.units);

@@ -1,17 +1,22 @@
 //! Options of how screens look, and what the terminal's environment says where they are not given.
 
-use std::{env, fmt::Write as _};
+use std::{
+    env,
+    fmt::Write as _,
+    sync::{Once, OnceLock},
+};
 
 use clap::{
     Args,
     builder::{PossibleValuesParser, TypedValueParser},
 };
 
-use super::{Complaint, Failure, Status, failure::words, print};
+use super::{Complaint, Failure, Status, failure::words, print, say};
 use crate::{
     app,
     config::{self, AUTO, Config, Place},
     model::Choice,
+    text::Label,
     ui::{
         glyphs::GlyphSet,
         theme::{Palette, Theme},
@@ -71,7 +76,7 @@ impl DisplayOptions {
     /// Refuses a theme that nobody has, whether the command shows colours or not.
     pub(super) fn check(&self) -> Result<(), Failure> {
         if self.is_own() {
-            self.named(&configuration()?.1)?;
+            self.named(&configuration().config)?;
         }
         Ok(())
     }
@@ -83,7 +88,7 @@ impl DisplayOptions {
 
     /// The theme of a picture, which depends on no terminal and no file unless an option names one.
     pub(super) fn of_picture(&self) -> Result<Theme, Failure> {
-        let config = if self.is_own() { configuration()?.1 } else { Config::default() };
+        let config = if self.is_own() { said().config.clone() } else { Config::default() };
         let theme = self.named(&config)?.unwrap_or(Theme::COLOUR);
         Ok(theme.with_glyphs(self.glyphs.unwrap_or_default()))
     }
@@ -130,24 +135,44 @@ pub(super) fn why_no_screen(term: Option<&str>) -> Option<Complaint> {
     })
 }
 
-/// The user's configuration, and where it is.
-pub(super) fn configuration() -> Result<(Place, Config), Failure> {
-    let found = config::of_process().map_err(|(path, error)| {
-        Complaint::new(path.to_string_lossy(), words(&error), "correct its permissions, or remove it")
-    })?;
-    let (path, text) = match (found.path, found.text) {
-        (Some(path), Some(text)) => (path, text),
-        (Some(path), None) => return Ok((Place::Missing(path), Config::default())),
-        (None, _) => return Ok((Place::Nowhere, Config::default())),
-    };
-    match config::read(&text, &app::names()) {
-        Ok(config) => Ok((Place::File(path), config)),
-        Err(wrong) => {
-            let line = wrong.to_string();
-            let (problem, fix) = line.rsplit_once("; ").unwrap_or((&line, "see `iodyno config --defaults`"));
-            Err(Complaint::new(format!("{}:{}", path.display(), wrong.line), problem, fix).into())
-        }
-    }
+/// The user's configuration, where it is, and its mistakes, a line each.
+pub(super) struct Configured {
+    place: Place,
+    pub config: Config,
+    pub mistakes: Vec<String>,
+}
+
+/// The user's configuration, read once. Mistakes are for the screen, or for [`said`].
+pub(super) fn configuration() -> &'static Configured {
+    static CONFIGURED: OnceLock<Configured> = OnceLock::new();
+    CONFIGURED.get_or_init(|| {
+        let defaults = |place, mistakes| Configured { place, config: Config::default(), mistakes };
+        let found = match config::of_process() {
+            Ok(found) => found,
+            Err((path, error)) => {
+                let fix = "correct its permissions or remove it, until then the defaults apply";
+                let complaint = Complaint::new(path.to_string_lossy(), words(&error), fix);
+                return defaults(Place::Nowhere, vec![complaint.to_string()]);
+            }
+        };
+        let (path, text) = match (found.path, found.text) {
+            (Some(path), Some(text)) => (path, text),
+            (Some(path), None) => return defaults(Place::Missing(path), Vec::new()),
+            (None, _) => return defaults(Place::Nowhere, Vec::new()),
+        };
+        let (config, wrong) = config::read(&text, &app::names());
+        let line = |wrong: config::Wrong| Label::new(&format!("{}:{}: {wrong}", path.display(), wrong.line));
+        let mistakes = wrong.into_iter().map(|wrong| line(wrong).to_string()).collect();
+        Configured { place: Place::File(path), config, mistakes }
+    })
+}
+
+/// The same for commands: mistakes are printed once on standard error.
+pub(super) fn said() -> &'static Configured {
+    static SAID: Once = Once::new();
+    let configured = configuration();
+    SAID.call_once(|| configured.mistakes.iter().for_each(|line| say(line)));
+    configured
 }
 
 #[derive(Debug, Clone, Args)]
@@ -159,15 +184,16 @@ pub(super) struct ConfigArgs {
 
 /// `iodyno config`: the effective configuration as a file, a comment for each key.
 ///
-/// Options of the command line win over the file, as they do on the screen.
+/// Options of the command line win over the file, as they do on the screen. The exit status of a file with mistakes is 1.
 pub(super) fn print_config(args: &ConfigArgs, display: &DisplayOptions) -> Result<Status, Failure> {
-    let (place, config) = if args.defaults {
-        (Place::Nowhere, Config::default())
+    let (place, config, is_right) = if args.defaults {
+        (&Place::Nowhere, Config::default(), true)
     } else {
-        let (place, config) = configuration()?;
-        (place, display.over(config)?)
+        let Configured { place, config, mistakes } = said();
+        (place, display.over(config.clone())?, mistakes.is_empty())
     };
-    print(&format!("{}{}", config.text(&place), commands_with_keys()))
+    print(&format!("{}{}", config.text(place), commands_with_keys()))?;
+    Ok(if is_right { Status::Done } else { Status::No })
 }
 
 /// All commands with their usual keys, as comments for `[keys]`.
@@ -197,7 +223,7 @@ mod tests {
     fn an_option_wins_over_the_file() {
         let names = config::Names::default();
         let text = "theme = \"dark\"\nglyphs = \"ascii\"\n";
-        let config = config::read(text, &names).unwrap_or_default();
+        let config = config::read(text, &names).0;
         let with = |theme: Option<&str>, glyphs| {
             let options = DisplayOptions { theme: theme.map(str::to_owned), glyphs };
             options.of_terminal(&config).map(|theme| (theme.palette, theme.glyphs))

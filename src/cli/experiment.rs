@@ -11,7 +11,7 @@ use super::{
 use crate::{
     experiment::{
         Account, EXPERIMENTS, Experiment, Needs, Plan, Scene, Terms,
-        account::Ending,
+        account::{Ending, StoppedBy},
         plan::{Subject, Wishes},
         table,
     },
@@ -250,8 +250,8 @@ impl RunArgs {
                 discarded = account.thrown_out.len();
                 print(&mut out, &text::discarded(account));
             }
-            // A closed pipe ends it too.
-            signal.received().is_none() && out.failed.is_none()
+            let by_signal = signal.received().map(|number| StoppedBy::Signal(signal_name(number)));
+            by_signal.or_else(|| out.failed.as_ref().map(|_| StoppedBy::ClosedOutput))
         });
         if account.has_result() && !account.plan.simulated {
             let boot = service.boot.as_deref().map(Label::new);
@@ -275,6 +275,10 @@ impl RunArgs {
         show(self.json, &account.record(None, started), |_| text::result(&account, columns()))?;
         Ok(signal.received().map_or_else(|| status(&account), Status::Stopped))
     }
+}
+
+fn signal_name(number: u8) -> &'static str {
+    signal_hook::low_level::signal_name(number.into()).unwrap_or("that ended the program")
 }
 
 /// Status 0 if every arm has a verdict.

@@ -1,11 +1,6 @@
 //! How a command ends: statuses, complaints, closed pipes.
 
-use std::{
-    ffi::OsString,
-    io::{self, Write},
-    os::fd::AsFd,
-    process::ExitCode,
-};
+use std::{ffi::OsString, io, os::fd::AsFd, process::ExitCode};
 
 use clap::{
     CommandFactory,
@@ -14,7 +9,7 @@ use clap::{
 use rustix::fs::{FileType, fstat};
 use signal_hook::consts::SIGHUP;
 
-use super::CommandLine;
+use super::{CommandLine, say};
 use crate::{
     model::Failed,
     runtime::{access, signals::status_of},
@@ -147,8 +142,7 @@ pub(super) fn exit(outcome: Result<ExitCode, Failure>) -> ExitCode {
         Err(Failure::ClosedPipe) => ExitCode::SUCCESS,
         Err(Failure::HungUp) => Status::Stopped(u8::try_from(SIGHUP).unwrap_or_default()).into(),
         Err(Failure::Said(complaint)) => {
-            // An error of standard error cannot be reported.
-            let _ = writeln!(io::stderr(), "iodyno: {complaint}");
+            say(&complaint.to_string());
             ExitCode::from(2)
         }
     }

@@ -191,7 +191,7 @@ fn simulated_experiment(
         row.plan(&scene, Terms::default()).ok()
     };
     let plan = findings.iter().filter_map(proves).find_map(plan);
-    plan.map(|plan| experiment::run(plan, service, root, |_| true).0.record(None, 0))
+    plan.map(|plan| experiment::run(plan, service, root, |_| None).0.record(None, 0))
 }
 
 fn all_drives(machine: &Machine) -> Vec<Target> {

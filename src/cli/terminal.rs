@@ -2,17 +2,22 @@
 
 use std::{
     io::{self, IsTerminal},
+    os::fd::AsFd,
     sync::OnceLock,
 };
+
+use unicode_width::UnicodeWidthStr;
 
 use super::{
     Failure, Status,
     display::{self, DisplayOptions, variable},
-    print, say,
+    print,
 };
 use crate::{
-    config::Config,
-    report::toned::{Tone, Toned},
+    report::{
+        self,
+        toned::{Tone, Toned},
+    },
     ui::{
         picture,
         theme::{Meaning, Palette, Theme},
@@ -22,11 +27,25 @@ use crate::{
 
 /// Columns of the terminal at standard output; `None` without one, where lines have no limit.
 pub(super) fn columns() -> Option<usize> {
-    let out = io::stdout();
+    columns_of(&io::stdout())
+}
+
+/// A line for standard error as a terminal of so many columns shows it whole: broken between words.
+pub(super) fn said(line: &str, columns: Option<usize>) -> String {
+    const LEAD: &str = "iodyno: ";
+    let whole = format!("{LEAD}{line}");
+    match columns.filter(|columns| whole.width() > *columns) {
+        Some(columns) => report::wrapped(LEAD, line, columns).join("\n"),
+        None => whole,
+    }
+}
+
+/// The same of the terminal at this stream.
+pub(super) fn columns_of(out: &(impl AsFd + IsTerminal)) -> Option<usize> {
     if !out.is_terminal() {
         return None;
     }
-    rustix::termios::tcgetwinsize(&out)
+    rustix::termios::tcgetwinsize(out)
         .ok()
         .map(|size| usize::from(size.ws_col))
         .filter(|columns| *columns > 0)
@@ -41,23 +60,9 @@ pub(super) fn look(display: &DisplayOptions) {
     let _ = DISPLAY.set(display.clone());
 }
 
-/// The configuration for texts of commands. A file that cannot be used is named once on standard error and left out: what was asked
-/// for does not depend on it.
-fn configuration() -> &'static Config {
-    static CONFIG: OnceLock<Config> = OnceLock::new();
-    CONFIG.get_or_init(|| match display::configuration() {
-        Ok((_, config)) => config,
-        Err(Failure::Said(complaint)) => {
-            say(&format!("{complaint}; the defaults apply"));
-            Config::default()
-        }
-        Err(_) => Config::default(),
-    })
-}
-
 /// Units of rates in texts, of the configuration file; JSON has bytes, and words beside them in powers of ten.
 pub(super) fn units(json: bool) -> UnitSystem {
-    if json { UnitSystem::Decimal } else { configuration().units }
+    if json { UnitSystem::Decimal } else { display::said().config.units }
 }
 
 /// Prints a text: on a terminal in its characters, and coloured if it has colours, by the theme of the screen.
@@ -66,7 +71,7 @@ pub(super) fn print_toned(text: &Toned) -> Result<Status, Failure> {
         return print(text.plain());
     }
     let display = DISPLAY.get().cloned().unwrap_or_default();
-    let theme = display.of_terminal(configuration())?;
+    let theme = display.of_terminal(&display::said().config)?;
     print(&written(text, theme, variable("TERM").as_deref()))
 }
 
@@ -119,6 +124,17 @@ mod tests {
             assert_eq!(written(theme, term), "▲ full");
         }
         assert!(written(Theme::PLAIN.with_glyphs(GlyphSet::Ascii), Some("vt100")).is_ascii());
+    }
+
+    #[test]
+    fn a_long_complaint_breaks_between_words_on_a_terminal_alone() {
+        let complaint = display::why_no_screen(Some("dumb")).map(|why| why.to_string()).unwrap_or_default();
+        assert_eq!(said(&complaint, None), format!("iodyno: {complaint}"));
+        let lines = said(&complaint, Some(80));
+        assert!(lines.lines().count() > 1 && lines.lines().all(|line| line.width() <= 80), "{lines}");
+        let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+        assert_eq!(words(&lines), words(&format!("iodyno: {complaint}")));
+        assert_eq!(said("   3 s left  a  b", Some(80)), "iodyno:    3 s left  a  b");
     }
 
     #[test]

@@ -6,7 +6,7 @@ use ratatui::style::Color;
 
 use super::{
     AUTO, Config, Names,
-    reader::{self, Item, Wrong, text_of},
+    reader::{Item, Reader, Wrong, rounded, text_of},
 };
 use crate::{
     model::{Workload, options::OPTIONS},
@@ -26,7 +26,7 @@ pub struct ConfigKey {
     pub help: &'static str,
     /// Its values, one line.
     pub values: &'static str,
-    pub(super) read: fn(&mut Config, &Item<'_>, &Names) -> Result<(), Wrong>,
+    pub(super) read: fn(&mut Config, &Item<'_>, &mut Reader<'_>) -> Result<(), Wrong>,
     pub(super) print: fn(&Config) -> String,
 }
 
@@ -114,13 +114,13 @@ fn painted(theme: &Theme) -> String {
     text
 }
 
-fn theme(config: &mut Config, item: &Item<'_>, _: &Names) -> Result<(), Wrong> {
+fn theme(config: &mut Config, item: &Item<'_>, _: &mut Reader<'_>) -> Result<(), Wrong> {
     let name = item.text("\"dark\"")?;
     config.theme = (name != AUTO).then(|| name.to_owned());
     Ok(())
 }
 
-fn glyphs(config: &mut Config, item: &Item<'_>, _: &Names) -> Result<(), Wrong> {
+fn glyphs(config: &mut Config, item: &Item<'_>, _: &mut Reader<'_>) -> Result<(), Wrong> {
     let word = item.text("\"auto\"")?;
     config.glyphs = match GlyphSet::from_word(word) {
         None if word != AUTO => return Err(item.not_one_of("auto, braille, blocks or ascii")),
@@ -129,7 +129,7 @@ fn glyphs(config: &mut Config, item: &Item<'_>, _: &Names) -> Result<(), Wrong> 
     Ok(())
 }
 
-fn units(config: &mut Config, item: &Item<'_>, _: &Names) -> Result<(), Wrong> {
+fn units(config: &mut Config, item: &Item<'_>, _: &mut Reader<'_>) -> Result<(), Wrong> {
     let word = item.text("\"GB/s\"")?;
     let all = [UnitSystem::Decimal, UnitSystem::Binary];
     let system = all.into_iter().find(|system| system.giga_per_second() == word);
@@ -137,21 +137,25 @@ fn units(config: &mut Config, item: &Item<'_>, _: &Names) -> Result<(), Wrong> {
     Ok(())
 }
 
-fn columns(config: &mut Config, item: &Item<'_>, names: &Names) -> Result<(), Wrong> {
-    let words = item.texts("[\"link\", \"+temp\"]")?;
-    for word in &words {
+fn columns(config: &mut Config, item: &Item<'_>, reader: &mut Reader<'_>) -> Result<(), Wrong> {
+    let mut words = item.texts("[\"link\", \"+temp\"]")?;
+    words.retain(|word| {
         let name = word.strip_prefix(['+', '-']).unwrap_or(word);
-        if !names.columns.contains(&name) {
-            return Err(item.wrong(format!("no column {name:?}"), names.columns.join(", ")));
-        }
-    }
+        let known = &reader.names.columns;
+        let known = known
+            .contains(&name)
+            .then_some(())
+            .ok_or_else(|| item.wrong(format!("no column {name:?}"), known.join(", ")));
+        reader.keep(known).is_some()
+    });
     config.columns = (!words.is_empty()).then(|| words.join(" "));
     Ok(())
 }
 
-fn sort(config: &mut Config, item: &Item<'_>, names: &Names) -> Result<(), Wrong> {
+fn sort(config: &mut Config, item: &Item<'_>, reader: &mut Reader<'_>) -> Result<(), Wrong> {
     let word = item.text("\"bus\"")?;
     let column = word.strip_prefix('-').unwrap_or(word);
+    let names = reader.names;
     if !["bus", "load", "name"].contains(&word) && !names.columns.contains(&column) {
         let known = format!("bus, load, name, {}", names.columns.join(", "));
         return Err(item.wrong(format!("no column {column:?}"), known));
@@ -160,40 +164,34 @@ fn sort(config: &mut Config, item: &Item<'_>, names: &Names) -> Result<(), Wrong
     Ok(())
 }
 
-fn interval(config: &mut Config, item: &Item<'_>, _: &Names) -> Result<(), Wrong> {
+fn interval(config: &mut Config, item: &Item<'_>, _: &mut Reader<'_>) -> Result<(), Wrong> {
     let seconds = item.number("1")?;
     if !(0.2..=3.0).contains(&seconds) {
         return Err(item.wrong("out of range", "0.2 to 3 seconds"));
     }
-    config.interval = std::time::Duration::from_millis(reader::rounded(seconds * 1000.0));
+    config.interval = std::time::Duration::from_millis(rounded(seconds * 1000.0));
     Ok(())
 }
 
-fn workload(config: &mut Config, item: &Item<'_>, _: &Names) -> Result<(), Wrong> {
-    config.workload = work(item)?;
+fn workload(config: &mut Config, item: &Item<'_>, reader: &mut Reader<'_>) -> Result<(), Wrong> {
+    config.workload = work(item, reader)?;
     Ok(())
 }
 
-fn profiles(config: &mut Config, item: &Item<'_>, _: &Names) -> Result<(), Wrong> {
+fn profiles(config: &mut Config, item: &Item<'_>, reader: &mut Reader<'_>) -> Result<(), Wrong> {
     for profile in item.members("[profiles.NAME]")? {
-        config.profiles.push((profile.own_name().to_owned(), work(&profile)?));
+        let work = work(&profile, reader);
+        config.profiles.extend(reader.keep(work).map(|work| (profile.own_name().to_owned(), work)));
     }
     Ok(())
 }
 
-/// The options of a table, on top of the defaults.
-fn work(item: &Item<'_>) -> Result<Workload, Wrong> {
+/// The options of a table, on top of the defaults. Wrong ones are left out; options that contradict each other are no workload.
+fn work(item: &Item<'_>, reader: &mut Reader<'_>) -> Result<Workload, Wrong> {
     let mut work = Workload::default();
     for value in item.members("[profiles.NAME]")? {
-        let name = value.own_name();
-        let option = OPTIONS.iter().find(|option| option.name == name || option.aliases.contains(&name));
-        let Some(option) = option else {
-            let known: Vec<&str> =
-                OPTIONS.iter().filter(|option| option.form.is_some()).map(|option| option.name).collect();
-            return Err(value.wrong("no such option", known.join(", ")));
-        };
-        let text = value.scalar()?;
-        option.take(&mut work, &text).map_err(|why| value.said(&why.to_string()))?;
+        let taken = option(&mut work, &value);
+        reader.keep(taken);
     }
     for option in OPTIONS {
         option.check(&work).map_err(|why| item.said(&format!("{}: {why}", option.name)))?;
@@ -201,40 +199,66 @@ fn work(item: &Item<'_>) -> Result<Workload, Wrong> {
     Ok(work)
 }
 
-fn keys(config: &mut Config, item: &Item<'_>, names: &Names) -> Result<(), Wrong> {
-    for value in item.members("[keys]")? {
-        let name = value.own_name();
-        if !names.commands.contains(&name) {
-            let near = nearest(name, &names.commands).join(", ");
-            return Err(value.wrong(
-                "no such command",
-                format!("{near} or another one that `iodyno config --defaults` lists"),
-            ));
-        }
-        let mut own = Vec::new();
-        for word in value.texts("\"p\" or [\"p\", \"<C-p>\"]")? {
-            let parsed = crate::ui::key::parse_one(&word).map_err(|why| value.said(&why.to_string()))?;
-            let key = parsed.ok_or_else(|| {
-                value.wrong(format!("{word:?} is not one key"), "\"p\", \"<C-p>\", \"<F5>\" or \"<Enter>\"")
-            })?;
-            if key == Key::Ctrl('c') {
-                return Err(value.wrong("Ctrl-C always quits", "another key"));
-            }
-            // A command of one screen may share its key with one of another; of the same name there is none.
-            if let Some((other, _)) = config.keys.iter().find(|(_, keys)| keys.contains(&key)) {
-                return Err(value.wrong(format!("{key} means {other} too"), "another key"));
-            }
-            own.push(key);
-        }
-        config.keys.push((name.to_owned(), own));
+fn option(work: &mut Workload, value: &Item<'_>) -> Result<(), Wrong> {
+    let name = value.own_name();
+    let option = OPTIONS.iter().find(|option| option.name == name || option.aliases.contains(&name));
+    let Some(option) = option else {
+        let known: Vec<&str> =
+            OPTIONS.iter().filter(|option| option.form.is_some()).map(|option| option.name).collect();
+        return Err(value.wrong("no such option", known.join(", ")));
+    };
+    option.take(work, &value.scalar()?).map_err(|why| value.said(&why.to_string()))
+}
+
+fn keys(config: &mut Config, item: &Item<'_>, reader: &mut Reader<'_>) -> Result<(), Wrong> {
+    let members = item.members("[keys]")?;
+    for value in &members {
+        let keys = keys_of(config, value, reader.names);
+        config.keys.extend(reader.keep(keys).map(|keys| (value.own_name().to_owned(), keys)));
     }
-    for value in item.members("[keys]")? {
-        if let Some((key, loser)) = robbed(config, names, value.own_name()) {
-            return Err(value
-                .wrong(format!("{key} is the key of {loser}"), format!("another key, or bind {loser} too")));
-        }
+    // A command whose keys are left out has its usual ones again, which another one may take from it.
+    let robber = |config: &Config| {
+        let mut bound =
+            members.iter().filter(|value| config.keys.iter().any(|(name, _)| name == value.own_name()));
+        bound.find_map(|value| Some((value, robbed(config, reader.names, value.own_name())?)))
+    };
+    let mut wrong = Vec::new();
+    while let Some((value, (key, loser))) = robber(config) {
+        wrong.push(
+            value.wrong(format!("{key} is the key of {loser}"), format!("another key, or bind {loser} too")),
+        );
+        config.keys.retain(|(name, _)| name != value.own_name());
+    }
+    for wrong in wrong {
+        reader.keep::<()>(Err(wrong));
     }
     Ok(())
+}
+
+/// The keys that a command gets.
+fn keys_of(config: &Config, value: &Item<'_>, names: &Names) -> Result<Vec<Key>, Wrong> {
+    let name = value.own_name();
+    if !names.commands.contains(&name) {
+        let near = nearest(name, &names.commands).join(", ");
+        let fix = format!("{near} or another one that `iodyno config --defaults` lists");
+        return Err(value.wrong("no such command", fix));
+    }
+    let mut own = Vec::new();
+    for word in value.texts("\"p\" or [\"p\", \"<C-p>\"]")? {
+        let parsed = crate::ui::key::parse_one(&word).map_err(|why| value.said(&why.to_string()))?;
+        let key = parsed.ok_or_else(|| {
+            value.wrong(format!("{word:?} is not one key"), "\"p\", \"<C-p>\", \"<F5>\" or \"<Enter>\"")
+        })?;
+        if key == Key::Ctrl('c') {
+            return Err(value.wrong("Ctrl-C always quits", "another key"));
+        }
+        // A command of one screen may share its key with one of another; of the same name there is none.
+        if let Some((other, _)) = config.keys.iter().find(|(_, keys)| keys.contains(&key)) {
+            return Err(value.wrong(format!("{key} means {other} too"), "another key"));
+        }
+        own.push(key);
+    }
+    Ok(own)
 }
 
 /// A command that the keys of this one would leave without any, with its key.
@@ -263,37 +287,41 @@ pub(crate) fn nearest<'a>(word: &str, names: &[&'a str]) -> Vec<&'a str> {
     names
 }
 
-fn themes(config: &mut Config, item: &Item<'_>, _: &Names) -> Result<(), Wrong> {
+fn themes(config: &mut Config, item: &Item<'_>, reader: &mut Reader<'_>) -> Result<(), Wrong> {
     for table in item.members("[themes.NAME]")? {
-        let members = table.members("[themes.NAME]")?;
+        let Some(members) = reader.keep(table.members("[themes.NAME]")) else { continue };
         let base = members.iter().find(|member| member.own_name() == "base");
-        let palette = match base {
-            None => Palette::Sixteen,
-            Some(base) => Palette::from_word(base.text("\"dark\"")?)
-                .ok_or_else(|| base.not_one_of(&Palette::ALL.map(|(_, word, _)| word).join(", ")))?,
-        };
+        let palette = base.and_then(|base| reader.keep(palette(base))).unwrap_or(Palette::Sixteen);
         let mut theme = Theme::new(palette);
-        for member in &members {
-            match member.own_name() {
-                "base" => {}
-                "curves" => {
-                    let colours: Result<Vec<Color>, Wrong> =
-                        member.items("[\"red\", 3]")?.iter().map(|one| colour(one)).collect();
-                    theme.paint_curves(&colours?);
-                }
-                role => {
-                    let colour = colour(member);
-                    if !theme.has_role(role) {
-                        let roles = crate::ui::theme::ROLES.iter().map(|row| row.name);
-                        let known = roles.collect::<Vec<_>>().join(", ");
-                        return Err(member.wrong("no such colour", format!("base, curves, {known}")));
-                    }
-                    theme.paint(role, colour?);
-                }
-            }
+        for member in members.iter().filter(|member| member.own_name() != "base") {
+            let painted = paint(&mut theme, member);
+            reader.keep(painted);
         }
         config.themes.push((table.own_name().to_owned(), theme));
     }
+    Ok(())
+}
+
+fn palette(base: &Item<'_>) -> Result<Palette, Wrong> {
+    let known = || base.not_one_of(&Palette::ALL.map(|(_, word, _)| word).join(", "));
+    Palette::from_word(base.text("\"dark\"")?).ok_or_else(known)
+}
+
+/// Paints one colour of a theme, or its curves.
+fn paint(theme: &mut Theme, member: &Item<'_>) -> Result<(), Wrong> {
+    let role = member.own_name();
+    if role == "curves" {
+        let colours =
+            member.items("[\"red\", 3]")?.iter().map(colour).collect::<Result<Vec<Color>, Wrong>>()?;
+        theme.paint_curves(&colours);
+        return Ok(());
+    }
+    if !theme.has_role(role) {
+        let roles = crate::ui::theme::ROLES.iter().map(|row| row.name);
+        let known = roles.collect::<Vec<_>>().join(", ");
+        return Err(member.wrong("no such colour", format!("base, curves, {known}")));
+    }
+    theme.paint(role, colour(member)?);
     Ok(())
 }
 

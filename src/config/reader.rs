@@ -8,7 +8,7 @@ use toml::{
 };
 
 use super::{Config, KEYS, Names};
-use crate::text::Label;
+use crate::{text::Label, ui::theme::Palette};
 
 /// What is wrong in the file, and where.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -18,6 +18,19 @@ pub struct Wrong {
     pub line: usize,
     /// `KEY: PROBLEM; use FIX`.
     about: String,
+}
+
+/// What the readers of keys share: names of other modules, and the mistakes so far.
+pub(super) struct Reader<'a> {
+    pub(super) names: &'a Names,
+    wrong: Vec<Wrong>,
+}
+
+impl Reader<'_> {
+    /// The value, or `None` for a mistake, which is kept: the rest of the file holds.
+    pub(super) fn keep<T>(&mut self, value: Result<T, Wrong>) -> Option<T> {
+        value.map_err(|wrong| self.wrong.push(wrong)).ok()
+    }
 }
 
 /// A value with its name and its place.
@@ -30,17 +43,21 @@ pub(super) struct Item<'a> {
     source: &'a str,
 }
 
-/// Reads a configuration.
-///
-/// # Errors
-/// The first thing that is wrong, in one line.
-pub fn read(text: &str, names: &Names) -> Result<Config, Wrong> {
-    let table = DeTable::parse(text).map_err(|error| {
-        let line = error.span().map_or(1, |span| line_of(text, &span));
-        let message = error.message().lines().collect::<Vec<_>>().join(" ");
-        Wrong { line, about: format!("{}; see docs/configuration.md", Label::new(&message)) }
-    })?;
+/// Reads a configuration, and its mistakes by line. A wrong key or value keeps its default and the rest holds; a text that is
+/// not TOML gives the defaults.
+pub fn read(text: &str, names: &Names) -> (Config, Vec<Wrong>) {
     let mut config = Config::default();
+    let table = match DeTable::parse(text) {
+        Ok(table) => table,
+        Err(error) => {
+            let line = error.span().map_or(1, |span| line_of(text, &span));
+            let message = error.message().lines().collect::<Vec<_>>().join(" ");
+            let about =
+                format!("not TOML: {}; correct it, until then the defaults apply", Label::new(&message));
+            return (config, vec![Wrong { line, about }]);
+        }
+    };
+    let mut reader = Reader { names, wrong: Vec::new() };
     for item in items(table.get_ref(), "", text) {
         let table = format!("[{}", item.name);
         let key = KEYS.iter().find(|key| {
@@ -48,18 +65,22 @@ pub fn read(text: &str, names: &Names) -> Result<Config, Wrong> {
         });
         let Some(key) = key else {
             let known: Vec<&str> = KEYS.iter().map(|key| key.name).collect();
-            return Err(item.wrong("no such key", known.join(", ")));
+            reader.wrong.push(item.wrong("no such key", known.join(", ")));
+            continue;
         };
-        (key.read)(&mut config, &item, names)?;
+        let read = (key.read)(&mut config, &item, &mut reader);
+        reader.keep(read);
     }
-    let is_known = |name: &String| config.theme_named(name).is_some();
-    if let Some(name) = config.theme.as_ref().filter(|name| !is_known(name)) {
+    // Themes of the file stand behind the key that names one.
+    if let Some(name) = config.theme.take_if(|name| {
+        !config.themes.iter().any(|(own, _)| own == name) && Palette::from_word(name).is_none()
+    }) {
         let known = config.known_themes();
         let at = items(table.get_ref(), "", text).into_iter().find(|item| item.name == "theme");
-        let wrong = |item: Item<'_>| item.wrong(format!("{name:?} is no theme"), known);
-        return Err(at.map_or(Wrong { line: 1, about: String::new() }, wrong));
+        reader.wrong.extend(at.map(|item| item.wrong(format!("{name:?} is no theme"), known)));
     }
-    Ok(config)
+    reader.wrong.sort_by_key(|wrong| wrong.line);
+    (config, reader.wrong)
 }
 
 fn line_of(text: &str, span: &Range<usize>) -> usize {

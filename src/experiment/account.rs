@@ -42,10 +42,21 @@ pub enum Ending {
     Decided,
     /// The time limit was reached.
     TimeUp,
-    /// The user stopped it.
-    Stopped,
+    /// It was stopped.
+    Stopped(StoppedBy),
     /// It failed; the reason.
     Failed(String),
+}
+
+/// What stopped an experiment before its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StoppedBy {
+    /// The user, by a key of the screen.
+    Key,
+    /// A signal of this name, Ctrl-C's among them.
+    Signal(&'static str),
+    /// The reader of its output: it closed the pipe.
+    ClosedOutput,
 }
 
 /// The state of an experiment.

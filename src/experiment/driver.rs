@@ -13,7 +13,7 @@
 use std::time::Duration;
 
 use super::{
-    account::{Account, Ending, Phase},
+    account::{Account, Ending, Phase, StoppedBy},
     plan::{Arm, Plan},
     shuffle::{Orders, Random},
     statistics::median,
@@ -39,8 +39,8 @@ pub enum Event {
     Ran(Result<Box<Ran>, Failed>, Duration),
     /// The settings were restored, or the error.
     Restored(Result<(), Failed>, Duration),
-    /// The user stopped it.
-    Stop,
+    /// It is stopped.
+    Stop(StoppedBy),
     /// The user extends it, after its end, by this time from then on.
     Longer(Duration, Duration),
 }
@@ -98,7 +98,7 @@ pub struct Driver {
     clocks: Vec<Vec<f64>>,
     errors: u32,
     most_time: Duration,
-    stopping: bool,
+    stopping: Option<StoppedBy>,
     /// An error that ends it once the settings are restored.
     failed: Option<String>,
 }
@@ -118,7 +118,7 @@ impl Driver {
             now: Vec::new(),
             spoilt: None,
             errors: 0,
-            stopping: false,
+            stopping: None,
             failed: None,
         }
     }
@@ -130,7 +130,7 @@ impl Driver {
 
     /// Whether it was stopped and has not ended yet: nothing more is set up.
     pub const fn is_stopping(&self) -> bool {
-        self.stopping
+        self.stopping.is_some()
     }
 
     /// Takes an event; what is to be done next, in order.
@@ -145,7 +145,7 @@ impl Driver {
                 self.refuse(why);
                 self.restore(arm)
             }
-            (Event::SetUp(Ok(())), Phase::SettingUp(arm)) if !self.stopping => {
+            (Event::SetUp(Ok(())), Phase::SettingUp(arm)) if !self.is_stopping() => {
                 self.account.phase = Phase::Running(arm);
                 vec![Action::Run(Box::new(self.workload(arm)))]
             }
@@ -160,7 +160,7 @@ impl Driver {
                     Ok(ran) => self.take(arm, &ran, began),
                     Err(why) => {
                         self.note(arm, began, None, Some(&why.to_string()), Surroundings::default());
-                        if !self.stopping {
+                        if !self.is_stopping() {
                             self.failure(arm, why);
                         }
                     }
@@ -168,14 +168,14 @@ impl Driver {
                 self.restore(arm)
             }
             (Event::Restored(result, at), Phase::Restoring(_)) => self.restored(result, at),
-            (Event::Stop, phase) => {
-                self.stopping = true;
+            (Event::Stop(by), phase) => {
+                self.stopping = Some(by);
                 if matches!(phase, Phase::Running(_)) { vec![Action::Abort] } else { Vec::new() }
             }
             (Event::Longer(time, at), Phase::Ended) if self.account.can_go_on() => {
                 self.most_time = at + time;
                 self.account.extensions += 1;
-                self.stopping = false;
+                self.stopping = None;
                 self.account.ending = None;
                 self.account.restored = None;
                 self.begin_round();
@@ -198,8 +198,8 @@ impl Driver {
         if let Some(why) = self.failed.take() {
             return self.end(Ending::Failed(why), true);
         }
-        if self.stopping {
-            return self.end(Ending::Stopped, true);
+        if let Some(by) = self.stopping {
+            return self.end(Ending::Stopped(by), true);
         }
         if !self.left.is_empty() {
             return self.next_arm();
@@ -258,14 +258,14 @@ impl Driver {
 
     fn take(&mut self, arm: usize, ran: &Ran, began: Duration) {
         let metric = self.account.plan.metric;
-        let run = Run::of(self.account.round, metric, &ran.run).filter(|_| !self.stopping);
+        let run = Run::of(self.account.round, metric, &ran.run).filter(|_| !self.is_stopping());
         let errors: u64 = ran.run.targets.iter().map(|target| target.errors).sum();
         let no_words = (errors > 0).then(|| format!("{} failed", counted(errors, "read")));
         // Errors of the ramp are not counted, and are the reason of a run without a figure.
         let first = ran.run.targets.iter().find_map(|target| target.first_error.as_ref());
         let failed = first.map(ToString::to_string).or(no_words);
         // A first run may be too short for a read to complete; the rounds that count show whether it is.
-        let is_empty = run.is_none() && self.account.round > 0 && !self.stopping;
+        let is_empty = run.is_none() && self.account.round > 0 && !self.is_stopping();
         let failed = failed.or_else(|| is_empty.then(|| format!("its run has no {}", metric.name())));
         let share = ran.surroundings.from_cache.filter(|share| *share > MOSTLY_CACHED);
         let cached = share.map(|share| {
@@ -276,10 +276,10 @@ impl Driver {
         });
         // The same would come of every further round.
         let failed = failed.or_else(|| cached.clone().filter(|_| self.account.round == 0));
-        let stopped = self.stopping.then_some("the run was stopped");
+        let stopped = self.stopping.map(|_| "the run was stopped");
         let value = run.as_ref().map(|run| run.value);
         self.note(arm, began, value, failed.as_deref().or(stopped), ran.surroundings);
-        if self.stopping {
+        if self.is_stopping() {
             return;
         }
         if let Some(why) = failed {
@@ -347,7 +347,8 @@ impl Driver {
         } else {
             self.errors += 1;
             if self.errors >= ERRORS {
-                self.failed = Some(failed);
+                self.failed =
+                    Some(format!("{} in a row failed: {failed}", counted(ERRORS as usize, "round")));
             }
             // An error takes precedence over a disturbance.
             self.spoilt = Some((arm, why));

@@ -17,7 +17,7 @@ use super::{
 use crate::{
     engine::{Engine, EngineError, RealEngine},
     experiment::{
-        Account, Action, Arm, Assignment, Driver, Event, Plan, Ran, Surroundings,
+        Account, Action, Arm, Assignment, Driver, Event, Plan, Ran, StoppedBy, Surroundings,
         measured_gain::measured_gains,
     },
     machine::Machine,
@@ -151,10 +151,10 @@ impl RunningExperiment {
     }
 
     /// Ends it early; looks are needed until it has ended.
-    pub fn stop(&mut self) {
+    pub fn stop(&mut self, by: StoppedBy) {
         // A read that hangs is not waited for.
         self.trial = None;
-        self.step(Event::Stop);
+        self.step(Event::Stop(by));
     }
 
     /// Gives it more time after its end.
@@ -327,13 +327,13 @@ impl RunningExperiment {
     }
 }
 
-/// Carries an experiment out to its end, or until `goes_on` returns false; a demo's time is counted. Its account, and its
+/// Carries an experiment out to its end, or until `stopped_by` says what stops it; a demo's time is counted. Its account, and its
 /// start in Unix seconds.
 pub fn run(
     plan: Plan,
     service: &Arc<SettingsService>,
     root: &Arc<dyn SysRoot>,
-    mut goes_on: impl FnMut(&Account) -> bool,
+    mut stopped_by: impl FnMut(&Account) -> Option<StoppedBy>,
 ) -> (Account, i64) {
     const COUNTED: Duration = Duration::from_millis(300);
     let (clock, step) = (Clock::of(plan.simulated), if plan.simulated { COUNTED } else { LOOK });
@@ -341,8 +341,8 @@ pub fn run(
     let mut stopped = false;
     while !running.account().has_ended() {
         running.look();
-        if !goes_on(running.account()) && !std::mem::replace(&mut stopped, true) {
-            running.stop();
+        if let Some(by) = stopped_by(running.account()).filter(|_| !std::mem::replace(&mut stopped, true)) {
+            running.stop(by);
         }
         clock.pass(step);
     }

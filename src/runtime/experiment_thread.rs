@@ -4,7 +4,7 @@ use std::{io, sync::Arc, time::Duration};
 
 use super::{clock::Clock, experiment::RunningExperiment, worker::Worker};
 use crate::{
-    experiment::{Account, Phase, Plan},
+    experiment::{Account, Phase, Plan, StoppedBy},
     model::{DriveName, Metric, RunSample, TargetSample},
     source::SysRoot,
     tune::SettingsService,
@@ -36,7 +36,7 @@ pub(super) fn start(
                     drop(running.take());
                     running = Some(RunningExperiment::new(*plan, &service, &root, clock.clone()));
                 }
-                (Some(Request::Stop), Some(one)) => one.stop(),
+                (Some(Request::Stop), Some(one)) => one.stop(StoppedBy::Key),
                 (Some(Request::Longer(time)), Some(one)) => one.longer(time),
                 (None, Some(one)) if busy(one) => one.look(),
                 _ => return false,

@@ -107,9 +107,14 @@ impl Settings {
 
     /// The current value of a device's setting.
     pub fn now(&self, device: &Device, setting: SettingId) -> Option<&str> {
+        self.cell(device, setting)?.value.as_ref().map(Label::as_str)
+    }
+
+    /// A device's setting.
+    pub fn cell(&self, device: &Device, setting: SettingId) -> Option<&Cell> {
         let row = self.matrix.devices.iter().position(|other| other == device)?;
         let column = self.matrix.columns.iter().position(|other| other.id == setting)?;
-        self.cell_at(row, column)?.value.as_ref().map(Label::as_str)
+        self.cell_at(row, column)
     }
 
     /// What is staged for a device's setting.

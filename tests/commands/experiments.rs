@@ -45,7 +45,7 @@ fn run(demo: &str, id: &str, drives: usize, wishes: &Wishes) -> Account {
     let terms = Terms { measured: Duration::from_secs(1), ..Terms::default() };
     let plan = row.plan(&scene, terms).unwrap();
     let before = service.read().0;
-    let account = experiment::run(plan, &service, &root, |_| true).0;
+    let account = experiment::run(plan, &service, &root, |_| None).0;
     assert_eq!(account.restored, Some(true), "{id}");
     assert_eq!(before, service.read().0, "{id}: every setting is as it was");
     assert_eq!(account.ending, Some(Ending::Decided), "{id}");

@@ -187,7 +187,7 @@ fn tall_terminals_show_all_settings_and_what_verdicts_mean() {
         for words in [
             "each arm none: ",
             "mq-deadline: ",
-            "now      scheduler=none on nvme8n1",
+            "writes   /sys/block/nvme8n1/queue/scheduler: none",
             "better   mq-deadline beats none",
             "findings it tests: ",
             "a round  ",

@@ -93,7 +93,7 @@ impl Lab {
         while let Some(action) = actions.pop_front() {
             if self.stop_after == Some(self.log.len()) {
                 self.stop_after = None;
-                actions.extend(driver.step(Event::Stop));
+                actions.extend(driver.step(Event::Stop(StoppedBy::Key)));
             }
             let round = driver.account().round;
             let name = |arm: usize| ["A", "B", "C"][arm];
@@ -275,7 +275,10 @@ fn an_error_later_on_throws_the_round_out_and_three_in_a_row_end_it() {
         });
     }
     assert_eq!(fails, 3);
-    assert_eq!(driver.account().ending, Some(Ending::Failed("arm B: ENODEV".to_owned())));
+    assert_eq!(
+        driver.account().ending,
+        Some(Ending::Failed("3 rounds in a row failed: arm B: ENODEV".to_owned()))
+    );
     assert_eq!((driver.account().thrown_out.len(), driver.account().rounds), (3, 0));
     // Each failed run is among the samples, with its start and its reason.
     let samples = driver.account().samples.iter().filter(|sample| sample.round > 0 && sample.arm == "B");
@@ -291,13 +294,15 @@ fn a_run_that_is_stopped_keeps_its_start() {
     let mut driver = Driver::new(lab.plan(Terms::default()));
     driver.step(Event::Begin);
     driver.step(Event::SetUp(Ok(())));
-    assert_eq!(driver.step(Event::Stop), [Action::Abort]);
+    assert_eq!(driver.step(Event::Stop(StoppedBy::Key)), [Action::Abort]);
     driver.step(Event::Ran(Ok(Box::new(lab.read(0, 0))), Duration::from_secs(7)));
     driver.step(Event::Restored(Ok(()), Duration::from_secs(8)));
     let samples = &driver.account().samples;
     assert_eq!((samples.len(), samples[0].began, samples[0].value), (1, 7_000_000_000, None));
     assert_eq!(samples[0].discarded.as_deref(), Some("the run was stopped"));
-    assert_eq!(driver.account().ending, Some(Ending::Stopped));
+    assert_eq!(driver.account().ending, Some(Ending::Stopped(StoppedBy::Key)));
+    let stored = driver.account().record(None, 0).ended_because;
+    assert_eq!(stored.as_deref(), Some("The user stopped it on the screen."));
 }
 
 #[test]
@@ -350,7 +355,8 @@ fn whatever_step_fails_and_whenever_the_order_stays() {
                     (_, 0, _) => assert_eq!((account.rounds, account.effects.len()), (8, 1), "{what}"),
                     // Three errors in a row end it; fewer cost a round each.
                     (_, _, times) if times >= 3 => {
-                        assert!(matches!(account.ending, Some(Ending::Failed(_))), "{what}");
+                        let Some(Ending::Failed(why)) = &account.ending else { panic!("{what}") };
+                        assert!(why.starts_with("3 rounds in a row failed: arm "), "{what}: {why}");
                         assert_eq!(account.thrown_out.len(), 3, "{what}");
                     }
                     _ => {
@@ -371,7 +377,7 @@ fn stopped_at_any_step_it_restores_before_it_ends() {
         let mut lab = Lab::new(&[1.0, 0.5], 0.001, 1);
         lab.stop_after = Some(step);
         let account = lab.run(Terms::default());
-        assert_eq!(account.ending, Some(Ending::Stopped), "after {step} steps");
+        assert_eq!(account.ending, Some(Ending::Stopped(StoppedBy::Key)), "after {step} steps");
         let steps: Vec<&str> = lab.log().into_iter().filter(|step| *step != "abort").collect();
         let last = steps.iter().rposition(|step| step.starts_with("set up")).unwrap();
         let arm = steps[last].strip_prefix("set up ").unwrap();

@@ -6,7 +6,7 @@ use std::sync::{
 use super::*;
 use crate::{
     engine::Running,
-    experiment::{Scene, Terms, account::Ending, plan::Wishes, table},
+    experiment::{Scene, StoppedBy, Terms, account::Ending, plan::Wishes, table},
     model::WorkloadError,
     source::origin::Origin,
     tune::journal,
@@ -184,9 +184,9 @@ fn dropped_or_stopped_at_any_moment_everything_is_as_it_was() {
         go_on(&mut running, looks);
         met += usize::from(scenery.scheduler() == "mq-deadline");
         if looks % 2 == 0 {
-            running.stop();
+            running.stop(StoppedBy::Key);
             go_on(&mut running, 10);
-            assert_eq!(running.account().ending, Some(Ending::Stopped));
+            assert_eq!(running.account().ending, Some(Ending::Stopped(StoppedBy::Key)));
             assert_eq!(running.account().restored, Some(true));
         }
         drop(running);

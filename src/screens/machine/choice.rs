@@ -72,6 +72,7 @@ impl Choice {
         let mut shown: Vec<(&'static Column, Show)> = self
             .all()
             .filter(|(column, show)| match show {
+                _ if room.sorted == Some(column.name) => true,
                 Show::ByWidth => column.is_by_itself(room),
                 Show::Always => true,
                 Show::Never => false,
@@ -79,18 +80,24 @@ impl Choice {
             .collect();
         // What was asked for stays longer than what is there by itself, and of that what needs least.
         while taken(&shown, room) + NAME > room.rows {
-            let Some(last) =
-                (0..shown.len()).max_by_key(|at| (shown[*at].1 == Show::ByWidth, shown[*at].0.from, *at))
-            else {
-                break;
+            let rank = |at: &usize| {
+                let (column, show) = shown[*at];
+                (room.sorted != Some(column.name), show == Show::ByWidth, column.from, *at)
             };
+            let Some(last) = (0..shown.len()).max_by_key(rank) else { break };
             shown.remove(last);
         }
         shown.into_iter().map(|(column, _)| column).collect()
     }
 
-    /// Shows the column at `index`, or hides it.
+    /// Whether the column of that name is shown whatever rows are sorted by.
+    pub fn shows(&self, name: &str, room: Room) -> bool {
+        self.shown(Room { sorted: None, ..room }).iter().any(|column| column.name == name)
+    }
+
+    /// Shows the column at `index`, or hides it, whatever rows are sorted by.
     pub fn turn(&mut self, index: usize, room: Room) {
+        let room = Room { sorted: None, ..room };
         let shown = self.shown(room);
         let Some((name, show)) = self.order.get_mut(index) else { return };
         let is_shown = shown.iter().any(|column| column.name == *name);
@@ -136,7 +143,7 @@ mod tests {
     use super::{super::columns::Filled, *};
 
     fn room(rows: u16) -> Room {
-        Room { rows, has_load: true, is_counted: true, has_counters: true, filled: Filled::ALL }
+        Room { rows, has_load: true, is_counted: true, has_counters: true, filled: Filled::ALL, sorted: None }
     }
 
     fn names(choice: &Choice, width: u16) -> Vec<&'static str> {

@@ -23,6 +23,8 @@ pub(super) struct Room {
     pub has_counters: bool,
     /// The columns in which a row has shown something since the start.
     pub filled: Filled,
+    /// The column that rows are sorted by: without it the order could not be told from the rows.
+    pub sorted: Option<&'static str>,
 }
 
 /// A set of columns.

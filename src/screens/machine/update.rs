@@ -237,7 +237,7 @@ impl Tree {
         if next == Sort::Load && !self.room.has_counters { next.next() } else { next }
     }
 
-    /// Sorts by the column of temperatures, which is shown then.
+    /// Sorts by the column of temperatures.
     pub(super) fn by_temperature(&mut self, _shared: &Shared) -> Asks {
         let at = self.choice.all().position(|(column, _)| column.name == "temp");
         self.sort = Sort::Bus;
@@ -292,9 +292,13 @@ impl Tree {
         match (key, command) {
             (Key::Enter, _) => return self.sort_by_chosen(cursor),
             (Key::Char(' '), _) => {
-                self.choice.turn(cursor, self.room);
-                // Without its column the order could not be told from the rows.
-                if self.sort.column().is_some_and(|name| !self.shows(name)) {
+                let name = self.choice.all().nth(cursor).map(|(column, _)| column.name);
+                let sorted = name.filter(|name| self.sort.column() == Some(name));
+                let is_lent = sorted.is_some_and(|name| !self.choice.shows(name, self.room));
+                if !is_lent {
+                    self.choice.turn(cursor, self.room);
+                }
+                if sorted.is_some_and(|name| !self.choice.shows(name, self.room)) {
                     self.sort = Sort::Bus;
                 }
             }
@@ -316,19 +320,11 @@ impl Tree {
         Asks::new()
     }
 
-    /// Whether the column of that name is among those shown.
-    fn shows(&self, name: &str) -> bool {
-        self.choice.shown(self.room).iter().any(|column| column.name == name)
-    }
-
-    /// Sorts by the column at `index` of the list, which is shown then, and closes the list.
+    /// Sorts by the column at `index` of the list, which is shown as long as that is the order, and closes the list.
     fn sort_by_chosen(&mut self, index: usize) -> Asks {
         let Some(name) = self.choice.all().nth(index).map(|(column, _)| column.name) else {
             return Asks::new();
         };
-        if !self.shows(name) {
-            self.choice.turn(index, self.room);
-        }
         self.sort = match self.sort {
             Sort::Column(now) if now == name => Sort::Reversed(name),
             _ => Sort::Column(name),

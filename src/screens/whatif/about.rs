@@ -1,4 +1,4 @@
-//! Details of the selected experiment: its arms, current settings, the meaning of a verdict, and rounds.
+//! Details of the selected experiment: the files it writes, its arms, the meaning of a verdict, and rounds.
 
 use super::Entry;
 use crate::{
@@ -8,7 +8,6 @@ use crate::{
     screens::widgets::paint::{Piece, hanging, label},
     tune::Device,
     ui::{Shared, theme::Meaning},
-    units::counted,
 };
 
 /// Cells of a label.
@@ -16,12 +15,11 @@ const LABEL: usize = 9;
 
 type Lines = Vec<Vec<Piece>>;
 
-/// Adds every arm in full, settings now, the meaning of a verdict, and rounds.
-pub(super) fn more(lines: &mut Lines, shared: &Shared, entry: &Entry, width: u16) {
+/// Adds every arm in full, the meaning of a verdict, and rounds.
+pub(super) fn more(lines: &mut Lines, entry: &Entry, width: u16) {
     let plan = entry.plan.as_ref().ok();
     if let Some(plan) = plan {
         arms(lines, plan, width);
-        settings_now(lines, shared, plan, width);
     }
     verdicts(lines, entry, plan, width);
     if let Some(plan) = plan {
@@ -48,25 +46,66 @@ fn arms(lines: &mut Lines, plan: &Plan, width: u16) {
     }
 }
 
-/// Current values of the settings that arms change; devices with the same value together.
-fn settings_now(lines: &mut Lines, shared: &Shared, plan: &Plan, width: u16) {
-    let mut groups: Vec<(SettingId, String, Vec<&Device>)> = Vec::new();
+/// A setting that arms write.
+struct Write<'a> {
+    setting: SettingId,
+    values: Vec<&'a str>,
+    now: &'a str,
+    /// The devices with the same values.
+    devices: Vec<&'a Device>,
+}
+
+/// The files that arms write, with their values.
+pub(super) fn writes(lines: &mut Lines, shared: &Shared, plan: &Plan, width: u16) {
+    for (index, write) in all_writes(shared, plan).iter().enumerate() {
+        let label = if index == 0 { "writes" } else { "" };
+        let others: Vec<String> = write.devices.iter().skip(1).map(ToString::to_string).collect();
+        let others =
+            if others.is_empty() { String::new() } else { format!(", and that of {}", others.join(", ")) };
+        let file =
+            write.devices.first().map_or_else(String::new, |device| file(shared, device, write.setting));
+        let line = format!("{file}{others}: {}; now {}", write.values.join(", "), write.now);
+        field(lines, label, &line, Meaning::Text, width);
+    }
+}
+
+fn all_writes<'a>(shared: &'a Shared, plan: &'a Plan) -> Vec<Write<'a>> {
+    let mut each: Vec<Write<'_>> = Vec::new();
     for one in plan.arms.iter().flat_map(|arm| &arm.settings) {
-        let value = shared.settings.now(&one.device, one.setting).unwrap_or("not read").to_owned();
-        match groups.iter_mut().find(|(id, now, _)| *id == one.setting && *now == value) {
-            Some((.., devices)) if devices.contains(&&one.device) => {}
-            Some((.., devices)) => devices.push(&one.device),
-            None => groups.push((one.setting, value, vec![&one.device])),
+        let known = each.iter_mut().find(|w| w.setting == one.setting && w.devices == [&one.device]);
+        match known {
+            Some(write) if write.values.contains(&&*one.value) => {}
+            Some(write) => write.values.push(&one.value),
+            None => each.push(Write {
+                setting: one.setting,
+                values: vec![&one.value],
+                now: shared.settings.now(&one.device, one.setting).unwrap_or("not read"),
+                devices: vec![&one.device],
+            }),
         }
     }
-    for (index, (id, value, devices)) in groups.iter().enumerate() {
-        let on = match devices.as_slice() {
-            [one] => one.to_string(),
-            many => counted(many.len(), "device"),
+    let mut all: Vec<Write<'_>> = Vec::new();
+    for write in each {
+        let same = |other: &&mut Write<'_>| {
+            (other.setting, &other.values, other.now) == (write.setting, &write.values, write.now)
         };
-        let label = if index == 0 { "now" } else { "" };
-        field(lines, label, &format!("{}={value} on {on}", id.0), Meaning::Text, width);
+        match all.iter_mut().find(same) {
+            Some(other) => other.devices.extend(write.devices),
+            None => all.push(write),
+        }
     }
+    all
+}
+
+/// The file of a device's setting, a drive's below `/sys/block`; of a setting with a file per CPU the first.
+fn file(shared: &Shared, device: &Device, setting: SettingId) -> String {
+    let files = shared.settings.cell(device, setting).map_or(&[][..], |cell| &cell.files);
+    let Some(first) = files.first() else { return format!("{} of {device}", setting.0) };
+    let drive = format!("/{device}/");
+    let short = first.split_once(&*drive).filter(|_| matches!(device, Device::Drive(_)));
+    let short = short.map_or_else(|| first.clone(), |(_, rest)| format!("/sys/block{drive}{rest}"));
+    let more = files.len() - 1;
+    if more == 0 { short } else { format!("{short} and {more} more") }
 }
 
 /// What a round is, when a verdict can fall, what counts as a difference.

@@ -4,7 +4,7 @@ use ratatui::layout::Rect;
 
 use super::{
     Entry, WhatIf,
-    about::{field, more},
+    about::{field, more, writes},
     account_areas, arms, intervals, list_areas, past, words,
 };
 use crate::{
@@ -157,6 +157,7 @@ pub(super) fn lines(state: &WhatIf, shared: &Shared, entry: &Entry, width: u16) 
             let changes = if row.changes.is_empty() { "only the workload" } else { row.changes };
             let back = if plan.changes_settings() { ", restored after every run" } else { "" };
             field(&mut lines, "changes", &format!("{changes}{back}"), Meaning::Text, width);
+            writes(&mut lines, shared, plan, width);
             let takes = format!(
                 "{} to {}: every arm in balanced random order, at least {} rounds, until every comparison is decided",
                 in_words(plan.least_time()),
@@ -192,6 +193,6 @@ pub(super) fn lines(state: &WhatIf, shared: &Shared, entry: &Entry, width: u16) 
         lines.extend(offers(state, shared, &starts).filter(|_| entry.plan.is_ok()));
     }
     lines.push(Vec::new());
-    more(&mut lines, shared, entry, width);
+    more(&mut lines, entry, width);
     lines
 }

@@ -219,6 +219,40 @@ fn a_capture_is_in_bus_order_where_the_kept_order_goes_by_rates() {
 }
 
 #[test]
+fn a_column_that_an_order_needs_leaves_with_the_order() {
+    let mut shared = shared(|_| {});
+    shared.size = (80, 24);
+    let names = |tree: &Tree| -> Vec<&str> {
+        tree.choice.shown(tree.room).iter().map(|column| column.name).collect()
+    };
+    let mut tree = tree(&shared, Sort::Bus);
+    let before = names(&tree);
+    assert!(!before.contains(&"temp"), "{before:?}");
+    for leaves in [
+        |tree: &mut Tree, shared: &Shared| _ = tree.next_sort(shared),
+        |tree: &mut Tree, shared: &Shared| _ = tree.sort_by(shared, -1),
+        |tree: &mut Tree, _: &Shared| tree.sort = Sort::Bus,
+    ] {
+        tree.by_temperature(&shared);
+        refresh(&mut tree, &shared);
+        assert_eq!(tree.sort, Sort::Column("temp"));
+        assert!(names(&tree).contains(&"temp"), "{:?}", names(&tree));
+        assert!(!tree.kept_line().contains("+temp"), "{}", tree.kept_line());
+        leaves(&mut tree, &shared);
+        refresh(&mut tree, &shared);
+        assert_eq!(names(&tree), before);
+    }
+    // In the list a column of the order alone is taken out with the order.
+    tree.by_temperature(&shared);
+    refresh(&mut tree, &shared);
+    tree.choose(&shared);
+    tree.over_key(Key::Char('t'), None, &shared);
+    tree.over_key(Key::Char(' '), None, &shared);
+    refresh(&mut tree, &shared);
+    assert_eq!((tree.sort, names(&tree)), (Sort::Bus, before));
+}
+
+#[test]
 fn delete_in_the_list_restores_columns_and_order() {
     let shared = shared(|_| {});
     let mut tree = tree(&shared, Sort::Reversed("read"));
