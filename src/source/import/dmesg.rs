@@ -9,7 +9,7 @@ use std::{
 use super::{
     aer,
     drives::{is_controller, is_of_controller},
-    facts::{Facts, Function, Known, LimitedBy, Line, LinkWords, Message, learn},
+    facts::{Facts, Function, LimitedBy, Line, LinkWords, Message, learn},
     identity::Identity,
     sections::Kind,
 };
@@ -35,10 +35,8 @@ fn read(lines: &[Line], facts: &mut Facts) -> Option<Cow<'static, str>> {
             any |= aer::read(facts, line);
             continue;
         }
-        let words: Vec<&str> =
-            line.text.split_whitespace().map(|word| word.trim_matches(['(', ')', ','])).collect();
         let used = if line.text.contains(": pci function ") {
-            controller(facts, &words, line.number)
+            controller(facts, &words(&line.text), line.number)
         } else if let Some(device) = found(&line.text) {
             let (vendor, id) = (device.vendor, device.device);
             let stated = Identity { vendor: Some(vendor), device: Some(id), ..Identity::default() };
@@ -58,17 +56,15 @@ fn read(lines: &[Line], facts: &mut Facts) -> Option<Cow<'static, str>> {
             facts.roots.entry(root).or_insert(line.number);
             Some(())
         } else if let Some(message) = messages::message(&line.text) {
-            let known = Known::new(Vec::new(), line.number);
-            let file = facts.files.entry(messages::PROBE.to_owned()).or_insert(known);
-            file.value.extend(messages::line(&message).into_bytes());
             if facts.messages.len() == DriverMessage::MOST {
                 facts.messages.pop_front();
             }
             let (controller, words) = (message.controller.to_string(), message.words());
-            facts.messages.push_back(Message { controller, words, line: line.number });
+            let text = messages::line(&message);
+            facts.messages.push_back(Message { controller, words, text, line: line.number });
             Some(())
         } else {
-            link(facts, &words, line.number)
+            link(facts, &words(&line.text), line.number)
         };
         match used {
             Some(()) => any = true,
@@ -76,6 +72,11 @@ fn read(lines: &[Line], facts: &mut Facts) -> Option<Cow<'static, str>> {
         }
     }
     any.then(|| "dmesg".into())
+}
+
+/// Words without brackets and commas around them.
+fn words(line: &str) -> Vec<&str> {
+    line.split_whitespace().map(|word| word.trim_matches(['(', ')', ','])).collect()
 }
 
 /// `nvme nvme0: pci function 0000:01:00.0`.

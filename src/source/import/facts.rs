@@ -206,6 +206,8 @@ pub(super) struct Message {
     pub controller: String,
     /// [`DriverMessage::words`](crate::machine::DriverMessage::words).
     pub words: String,
+    /// The line of the kernel log, without what is not known.
+    pub text: String,
     pub line: usize,
 }
 

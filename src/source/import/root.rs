@@ -43,6 +43,10 @@ pub(super) fn build(facts: Facts, tree: &Tree, pasted: Pasted, text: &str) -> Pa
     for (place, line) in &facts.places {
         files.answers.line(place, *line);
     }
+    if let Some(first) = facts.messages.front() {
+        let log: String = facts.messages.iter().map(|message| message.text.as_str()).collect();
+        files.put(messages::PROBE, log.into_bytes(), first.line);
+    }
     for message in &facts.messages {
         files.answers.line(&format!("{} {}", messages::PROBE, message.words), message.line);
     }

@@ -122,11 +122,14 @@ struct Buses {
     bridges: BTreeMap<(u32, u8), PciAddress>,
     /// Bridges with their ranges by domain.
     ranges: BTreeMap<u32, Vec<(u8, u8, PciAddress)>>,
+    /// Those whose functions show that they are root buses.
+    roots: BTreeSet<(u32, u8)>,
 }
 
 impl Buses {
     fn new(facts: &Facts) -> Self {
-        let used = facts.functions.keys().copied().map(bus_of).collect();
+        let used: BTreeSet<_> = facts.functions.keys().copied().map(bus_of).collect();
+        let roots = used.iter().copied().filter(|bus| is_root_bus(facts, *bus)).collect();
         let (mut bridges, mut ranges): (BTreeMap<_, _>, BTreeMap<_, Vec<_>>) = Default::default();
         for (address, function) in &facts.functions {
             let Some((secondary, subordinate)) = function.buses.map(|buses| buses.value) else { continue };
@@ -137,7 +140,7 @@ impl Buses {
                 ranges.entry(address.domain).or_default().push(range);
             }
         }
-        Self { used, bridges, ranges }
+        Self { used, bridges, ranges, roots }
     }
 
     fn above(&self, facts: &Facts, bus: (u32, u8)) -> Above {
@@ -157,18 +160,16 @@ impl Buses {
         if let Some(bridge) = drawn().or_else(around).filter(|bridge| bridge.bus < bus.1) {
             return Above::Bridge(bridge);
         }
-        let is_root = is_root_bus(facts, bus);
-        match self.root_before(facts, bus).filter(|_| !is_root && self.has_unnumbered_bridge(facts, bus.0)) {
+        let is_root = self.roots.contains(&bus);
+        match self.root_before(bus).filter(|_| !is_root && self.has_unnumbered_bridge(facts, bus.0)) {
             Some(root) => Above::Unknown(root),
             None => Above::Itself,
         }
     }
 
     /// The last root bus before a bus, in its domain.
-    fn root_before(&self, facts: &Facts, bus: (u32, u8)) -> Option<(u32, u8)> {
-        let before = self.used.range((bus.0, 0)..bus).rev();
-        let mut roots = before.filter(|bus| !self.bridges.contains_key(bus) && is_root_bus(facts, **bus));
-        roots.next().copied()
+    fn root_before(&self, bus: (u32, u8)) -> Option<(u32, u8)> {
+        self.roots.range((bus.0, 0)..bus).rev().find(|bus| !self.bridges.contains_key(bus)).copied()
     }
 
     /// Whether a bridge of the domain has no bus numbers, as in a list without `-v`.
