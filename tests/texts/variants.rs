@@ -8,8 +8,113 @@ use iodyno::{
     source::{SysRoot as _, import},
 };
 use rustix::time::{ClockId, clock_gettime};
+use serde_json::Value;
 
-use crate::imports::machine;
+use crate::{
+    damaged::drives,
+    imports::machine,
+    stated::{check, document},
+};
+
+fn unused(content: &str) -> Value {
+    document(content, "tree")["source"]["unused_lines"].clone()
+}
+
+fn addresses(content: &str) -> Vec<(String, Value)> {
+    drives(content).into_iter().map(|(name, drive)| (name, drive["address"].clone())).collect()
+}
+
+fn named(rows: &[(&str, &str)]) -> Vec<(String, Value)> {
+    rows.iter().map(|(name, address)| ((*name).to_owned(), (*address).into())).collect()
+}
+
+fn function(content: &str, address: &str) -> Value {
+    let tree = document(content, "tree");
+    let mut open: Vec<&Value> = tree["root_complexes"].as_array().unwrap().iter().collect();
+    while let Some(node) = open.pop() {
+        if node["address"] == address {
+            return node.clone();
+        }
+        open.extend(node["children"].as_array().into_iter().flatten());
+    }
+    panic!("{address} is not in the tree");
+}
+
+#[test]
+fn groups_of_the_iommu_are_lists_of_functions() {
+    let function_of = |place: &str, rest: &str| format!("{place} {rest}\n");
+    let bridge = "00:01.1 PCI bridge [0604]: Advanced Micro Devices, Inc. [AMD] Device [1022:1483]";
+    let drive = "01:00.0 Non-Volatile memory controller [0108]: Samsung Electronics Co Ltd NVMe SSD Controller SM981/PM981/PM983 [144d:a808]";
+    let audio = "0b:00.3 Audio device [0403]: Advanced Micro Devices, Inc. [AMD] Device [1022:1487]";
+    let line = function_of("IOMMU Group 2", bridge)
+        + &function_of("IOMMU Group 15", drive)
+        + &function_of("IOMMU Group 7", audio);
+    let headings = format!(
+        "IOMMU Group 2:\n\t{bridge}\nIOMMU Group 15:\n\t{drive}\n\tKernel driver in use: nvme\n\nIOMMU Group 7:\n\t{audio}\n"
+    );
+    let stripped = headings.replace('\t', "");
+    let unraid = "IOMMU group 2:\t[1022:1483] 00:01.1 PCI bridge: Advanced Micro Devices, Inc. [AMD] Device 1483
+IOMMU group 15:\t[144d:a808] [R] 01:00.0 Non-Volatile memory controller: Samsung Electronics Co Ltd NVMe SSD Controller SM981/PM981/PM983
+IOMMU group 7:\t[1022:1487] 0b:00.3 Audio device: Advanced Micro Devices, Inc. [AMD] Device 1487
+";
+    let columns = "\
+Group 2:        [1022:1483] [R] 00:01.1  PCI bridge                               Device
+Group 7:        [1022:1487]     0b:00.3  Audio device                             Device
+Group 15:       [144d:a808] [R] 01:00.0  Non-Volatile memory controller           NVMe SSD Controller SM981/PM981/PM983
+";
+    for text in [line.as_str(), &headings, &stripped, unraid, columns] {
+        assert_eq!(addresses(text), named(&[("nvme@01:00.0", "0000:01:00.0")]), "{text}");
+        for (address, group, device) in
+            [("0000:00:01.1", 2, "0x1483"), ("0000:01:00.0", 15, "0xa808"), ("0000:0b:00.3", 7, "0x1487")]
+        {
+            let found = function(text, address);
+            assert_eq!((&found["iommu_group"], &found["device"]), (&group.into(), &device.into()), "{text}");
+        }
+        assert_eq!(unused(text), serde_json::json!([]), "{text}");
+    }
+    // A list behind the groups is in none of them.
+    let other =
+        format!("{headings}\n02:00.0 Ethernet controller [0200]: Intel Corporation I210 [8086:1533]\n");
+    assert_eq!(function(&other, "0000:02:00.0")["iommu_group"], Value::Null);
+}
+
+#[test]
+fn lists_of_busybox_have_ids_and_drivers() {
+    let plain = "\
+00:00.0 Class 0600: 8086:1237
+01:00.0 Class 0108: 144d:a808 nvme
+02:00.0 Class 0200: 1af4:1000 virtio-pci
+";
+    let quoted = "\
+00:00.0 \"Class 0600\" \"8086\" \"1237\" \"1af4\" \"1100\"
+01:00.0 \"Class 0108\" \"144d\" \"a808\" \"144d\" \"a801\" \"nvme\"
+02:00.0 \"Class 0200\" \"1af4\" \"1000\" \"1af4\" \"0001\" \"virtio-pci\"
+";
+    for text in [plain, quoted] {
+        assert_eq!(addresses(text), named(&[("nvme@01:00.0", "0000:01:00.0")]), "{text}");
+        for (address, class, device, driver) in [
+            ("0000:00:00.0", "0x060000", "0x1237", Value::Null),
+            ("0000:01:00.0", "0x010802", "0xa808", "nvme".into()),
+            ("0000:02:00.0", "0x020000", "0x1000", "virtio-pci".into()),
+        ] {
+            let found = function(text, address);
+            let stated = (&found["class"], &found["device"], &found["driver"]);
+            assert_eq!(stated, (&class.into(), &device.into(), &driver), "{text}");
+        }
+    }
+}
+
+#[test]
+fn the_number_of_a_slot_is_its_name() {
+    let port = |slot: u32| {
+        format!(
+            "00:01.1 PCI bridge: A\n\tBus: primary=00, secondary=01, subordinate=01\n\tCapabilities: [58] Express (v2) Root Port (Slot+), MSI 00\n\t\tLnkCap:\tPort #0, Speed 16GT/s, Width x4\n\t\tSltCap:\tAttnBtn- PwrCtrl- MRL- AttnInd- PwrInd- HotPlug- Surprise-\n\t\t\tSlot #{slot}, PowerLimit 75W; Interlock- NoCompl+\n\t\tSltCtl:\tEnable: AttnBtn-\n"
+        )
+    };
+    assert_eq!(function(&port(4), "0000:00:01.1")["slot"], "4");
+    assert_eq!(function(&port(0), "0000:00:01.1")["slot"], Value::Null, "boards that number none");
+    assert!(!check(&port(4)).is_empty());
+}
 
 #[test]
 fn of_a_long_log_the_newest_messages_are_kept() {

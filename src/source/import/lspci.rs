@@ -4,6 +4,7 @@ mod body;
 mod decorated;
 mod drawing;
 mod functions;
+mod groups;
 mod header;
 mod machine;
 mod names;
