@@ -13,7 +13,7 @@ use serde_json::Value;
 use crate::{
     damaged::drives,
     imports::machine,
-    stated::{check, document},
+    stated::{check, document, link},
 };
 
 fn unused(content: &str) -> Value {
@@ -26,6 +26,24 @@ fn addresses(content: &str) -> Vec<(String, Value)> {
 
 fn named(rows: &[(&str, &str)]) -> Vec<(String, Value)> {
     rows.iter().map(|(name, address)| ((*name).to_owned(), (*address).into())).collect()
+}
+
+/// All functions of a text with the function above each, in order of address.
+fn parents(content: &str) -> Vec<(String, String)> {
+    fn walk(node: &Value, above: &str, found: &mut Vec<(String, String)>) {
+        let address = node["address"].as_str().unwrap();
+        if address.contains('.') {
+            found.push((address.to_owned(), above.to_owned()));
+        }
+        node["children"].as_array().unwrap().iter().for_each(|child| walk(child, address, found));
+    }
+    let tree = document(content, "tree");
+    let mut found = Vec::new();
+    for root in tree["root_complexes"].as_array().unwrap() {
+        walk(root, root["parent"].as_str().unwrap_or_default(), &mut found);
+    }
+    found.sort();
+    found
 }
 
 fn function(content: &str, address: &str) -> Value {
@@ -76,6 +94,64 @@ Group 15:       [144d:a808] [R] 01:00.0  Non-Volatile memory controller         
     let other =
         format!("{headings}\n02:00.0 Ethernet controller [0200]: Intel Corporation I210 [8086:1533]\n");
     assert_eq!(function(&other, "0000:02:00.0")["iommu_group"], Value::Null);
+}
+
+#[test]
+fn a_drawing_of_typographic_dashes_has_its_parents() {
+    let drawing = "\
+-+-[0000:20]-+-00.0  Advanced Micro Devices, Inc. [AMD] Starship/Matisse Root Complex
+ |           +-01.1-[21-23]----00.0-[22-23]--+-01.0-[23]----00.0  Samsung Electronics Co Ltd NVMe SSD Controller PM9A1/PM9A3/980PRO
+ |           |                               \\-02.0  ASMedia Technology Inc. Device 2824
+ |           \\-08.1-[24]--
+ \\-[0000:00]---01.1-[01]----00.0  Samsung Electronics Co Ltd NVMe SSD Controller PM9A1/PM9A3/980PRO
+";
+    let whole = parents(drawing);
+    assert_eq!(whole.len(), 9, "{whole:?}");
+    let boxes = |text: &str| -> String {
+        let drawn = |line: &str| {
+            let end = line.find("  A").or(line.find("  S")).unwrap_or(line.len());
+            let signs = line[..end].replace('-', "─").replace('|', "│").replace('\\', "└").replace('+', "├");
+            format!("{signs}{}\n", &line[end..])
+        };
+        text.lines().map(drawn).collect()
+    };
+    for changed in [
+        drawing.replace("--", "–"),
+        drawing.replace("----", "——").replace("---", "—").replace("--", "–"),
+        drawing.replace("--", "—"),
+        drawing.replace('|', "&#124;").replace('\\', "&#92;"),
+        boxes(drawing),
+    ] {
+        assert_eq!(parents(&changed), whole, "{changed}");
+    }
+}
+
+#[test]
+fn pages_without_line_ends_have_those_of_their_tags() {
+    let plain = "\
+00:01.1 PCI bridge: Advanced Micro Devices, Inc. [AMD] Starship/Matisse GPP Bridge
+\tBus: primary=00, secondary=01, subordinate=01, sec-latency=0
+01:00.0 Non-Volatile memory controller: Samsung Electronics Co Ltd NVMe SSD Controller PM9A1/PM9A3/980PRO
+\tCapabilities: [70] Express (v2) Endpoint, MSI 00
+\t\tLnkCap:\tPort #0, Speed 16GT/s, Width x4, ASPM L1, Exit Latency L1 <64us
+\t\tLnkSta:\tSpeed 8GT/s (downgraded), Width x4 (ok)
+";
+    let whole = (parents(plain), link(plain, "0000:01:00.0"));
+    assert_eq!(whole.1, (8.0.into(), 4.into()));
+    let escaped = plain.replace('<', "&lt;");
+    let lines = |open: &str, close: &str| {
+        let indented = |line: &str| format!("{open}{}{close}", line.replace('\t', "&nbsp;&nbsp;"));
+        escaped.lines().map(indented).collect::<Vec<_>>().concat()
+    };
+    for page in [
+        format!("<html><body><p>My box:</p><pre>{}</pre></body></html>", lines("", "<br>")),
+        format!("Why is it slow?<br/><br/>{}Thanks", lines("", "<BR />")),
+        format!("<div class=\"post\">{}</div>", lines("<p>", "</p>")),
+        lines("<div>", "</div>"),
+        format!("<ul>{}</ul>", lines("<li>", "</li>")),
+    ] {
+        assert_eq!((parents(&page), link(&page, "0000:01:00.0")), whole, "{page}");
+    }
 }
 
 #[test]
