@@ -11,10 +11,14 @@ use rustix::time::{ClockId, clock_gettime};
 use serde_json::Value;
 
 use crate::{
-    damaged::drives,
+    damaged::{drives, printed},
     imports::machine,
     stated::{check, document, link},
 };
+
+fn lacks(content: &str) -> String {
+    document(content, "tree")["source"]["lacks"].to_string()
+}
 
 fn unused(content: &str) -> Value {
     document(content, "tree")["source"]["unused_lines"].clone()
@@ -56,6 +60,27 @@ fn function(content: &str, address: &str) -> Value {
         open.extend(node["children"].as_array().into_iter().flatten());
     }
     panic!("{address} is not in the tree");
+}
+
+const TWO: &str = "\
+00:00.0 Host bridge [0600]: Advanced Micro Devices, Inc. [AMD] Starship/Matisse Root Complex [1022:1480]
+01:00.0 Non-Volatile memory controller [0108]: Samsung Electronics Co Ltd NVMe SSD Controller PM9A1/PM9A3/980PRO [144d:a80a]
+0c:00.0 Non-Volatile memory controller [0108]: Samsung Electronics Co Ltd NVMe SSD Controller PM9A1/PM9A3/980PRO [144d:a80a]
+";
+
+/// `lsblk -J`: without models.
+fn lsblk(names: &[&str]) -> String {
+    let disk = |name: &&str| {
+        format!(
+            r#"{{"name":"{name}", "maj:min":"259:0", "rm":false, "size":"931.5G", "ro":false, "type":"disk", "mountpoints":[null],
+  "children": [
+    {{"name":"{name}p1", "maj:min":"259:1", "rm":false, "size":"931.5G", "ro":false, "type":"part", "mountpoints":["/mnt/{name}"]}}
+  ]
+}}"#
+        )
+    };
+    let disks: Vec<String> = names.iter().map(disk).collect();
+    format!("{{\n\"blockdevices\": [\n{}\n]\n}}\n", disks.join(",\n"))
 }
 
 #[test]
@@ -152,6 +177,90 @@ fn pages_without_line_ends_have_those_of_their_tags() {
     ] {
         assert_eq!((parents(&page), link(&page, "0000:01:00.0")), whole, "{page}");
     }
+}
+
+#[test]
+fn links_of_sysfs_name_drives_and_their_bridges() {
+    let link =
+        |name: &str, target: &str| format!("lrwxrwxrwx 1 root root 0 Nov  1 12:00 {name} -> {target}\n");
+    let first = "devices/pci0000:00/0000:00:01.1/0000:01:00.0/nvme/nvme1";
+    let second = "devices/pci0000:00/0000:00:03.1/0000:0b:00.0/0000:0c:00.0/0000:0d:00.0/nvme/nvme0";
+    let classes = format!(
+        "$ ls -l /sys/class/nvme\ntotal 0\n{}{}",
+        link("nvme0", &format!("../../{second}")),
+        link("nvme1", &format!("../../{first}"))
+    );
+    assert_eq!(addresses(&classes), named(&[("nvme0", "0000:0d:00.0"), ("nvme1", "0000:01:00.0")]));
+    let pairs = |rows: &[(&str, &str)]| -> Vec<(String, String)> {
+        rows.iter().map(|(one, other)| ((*one).to_owned(), (*other).to_owned())).collect()
+    };
+    let tree = [
+        ("0000:00:01.1", "0000:00"),
+        ("0000:00:03.1", "0000:00"),
+        ("0000:01:00.0", "0000:00:01.1"),
+        ("0000:0b:00.0", "0000:00:03.1"),
+        ("0000:0c:00.0", "0000:0b:00.0"),
+        ("0000:0d:00.0", "0000:0c:00.0"),
+    ];
+    assert_eq!(parents(&classes), pairs(&tree));
+    assert_eq!(unused(&classes), serde_json::json!([]));
+    let paths = format!("/sys/{first}\n/sys/{second}\n");
+    assert_eq!(parents(&paths), pairs(&tree));
+    let blocks = format!(
+        "total 0\n{}{}{}{}",
+        link("loop0", "../devices/virtual/block/loop0"),
+        link("nvme0n1", &format!("../{second}/nvme0n1")),
+        link("nvme1n1", &format!("../{first}/nvme1n1")),
+        link("sda", "../devices/pci0000:00/0000:00:17.0/ata1/host0/target0:0:0/0:0:0:0/block/sda"),
+    );
+    let names = [("nvme0n1", "0000:0d:00.0"), ("nvme1n1", "0000:01:00.0"), ("sda", "0000:00:17.0")];
+    assert_eq!(addresses(&blocks), named(&names));
+    assert!(printed(&blocks, &["tree"]).contains("ls -l /sys/block"));
+    // The drives of lsblk at the functions of lspci, in the order that the links have.
+    let devices = link("/sys/class/nvme/nvme0/device", "../../../0000:0c:00.0")
+        + &link("/sys/class/nvme/nvme1/device", "../../../0000:01:00.0");
+    let by_path = link("pci-0000:0c:00.0-nvme-1", "../../nvme0n1")
+        + &link("pci-0000:0c:00.0-nvme-1-part1", "../../nvme0n1p1")
+        + &link("pci-0000:01:00.0-nvme-1", "../../nvme1n1");
+    for links in [devices, by_path] {
+        let text = format!("{TWO}\n{links}\n{}", lsblk(&["nvme0n1", "nvme1n1"]));
+        assert_eq!(
+            addresses(&text),
+            named(&[("nvme0n1", "0000:0c:00.0"), ("nvme1n1", "0000:01:00.0")]),
+            "{links}"
+        );
+        assert!(!lacks(&text).contains("nvme0"), "{}", lacks(&text));
+    }
+}
+
+#[test]
+fn a_domain_is_below_the_vmd_function_that_the_text_states() {
+    let log = "\
+[    1.0] pci 0000:64:00.5: [8086:28c0] type 00 class 0x010400
+[    1.0] pci 0000:c9:00.5: [8086:28c0] type 00 class 0x010400
+[    2.1] vmd 0000:c9:00.5: PCI host bridge to bus 10000:80
+[    2.2] pci 10000:80:02.0: [8086:347a] type 01 class 0x060400
+[    2.2] pci 10000:81:00.0: [8086:0b60] type 00 class 0x010802
+[    2.3] pci 10000:80:02.0: PCI bridge to [bus 81]
+[    3.1] vmd 0000:64:00.5: PCI host bridge to bus 10001:80
+[    3.2] pci 10001:80:03.0: [8086:347b] type 01 class 0x060400
+";
+    let rows = parents(log);
+    let roots = &document(log, "tree")["root_complexes"];
+    let above = |address: &str| -> Value {
+        roots.as_array().unwrap().iter().find(|root| root["address"] == address).unwrap()["parent"].clone()
+    };
+    assert_eq!(above("10000:80"), "0000:c9:00.5", "{rows:?}");
+    assert_eq!(above("10001:80"), "0000:64:00.5", "{rows:?}");
+    let path = "/sys/devices/pci0000:c9/0000:c9:00.5/pci10000:80/10000:80:02.0/10000:81:00.0/nvme/nvme0\n";
+    let roots = document(path, "tree")["root_complexes"].clone();
+    let nested = roots.as_array().unwrap().iter().find(|root| root["address"] == "10000:80").unwrap();
+    assert_eq!(nested["parent"], "0000:c9:00.5");
+    // A domain below itself.
+    let cycle = "vmd 10000:81:00.0: PCI host bridge to bus 10000:80\npci 10000:81:00.0: [8086:0b60] type 00 class 0x010802\n";
+    assert_eq!(drives(cycle).len(), 1);
+    let below = "/sys/devices/pci0000:00/0000:05:00.0/pci10000:00/10000:01:00.0\n/sys/devices/pci10000:00/10000:01:00.0/0000:05:00.0/pci10000:00\n";
+    assert_eq!(parents(below).len(), 2);
 }
 
 #[test]
