@@ -84,6 +84,31 @@ fn lsblk(names: &[&str]) -> String {
 }
 
 #[test]
+fn drives_of_a_list_without_models_are_matched_in_order_and_counted_once() {
+    let text = format!("$ lspci -nn\n{TWO}$ lsblk -J\n{}", lsblk(&["nvme0n1", "nvme1n1"]));
+    assert_eq!(addresses(&text), named(&[("nvme0n1", "0000:01:00.0"), ("nvme1n1", "0000:0c:00.0")]));
+    let sentence = "Drives nvme0, nvme1 are matched in order of address, which is not certain";
+    assert!(lacks(&text).contains(sentence), "{}", lacks(&text));
+    assert!(printed(&text, &["tree"]).contains(sentence));
+    // Numbers are no words: nvme10 is behind nvme2.
+    let functions = (1..=11)
+        .map(|bus| format!("{bus:02x}:00.0 Non-Volatile memory controller [0108]: Samsung Electronics Co Ltd Device [144d:a80a]\n"))
+        .collect::<Vec<_>>()
+        .concat();
+    let names: Vec<String> = (0..11).map(|number| format!("nvme{number}n1")).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let found = drives(&format!("{functions}\n{}", lsblk(&names)));
+    assert_eq!(found["nvme2n1"]["address"], "0000:03:00.0");
+    assert_eq!(found["nvme10n1"]["address"], "0000:0b:00.0");
+    // Another number of them, and a known controller out of order.
+    let fewer = format!("{TWO}\n{}", lsblk(&["nvme0n1"]));
+    assert_eq!(addresses(&fewer).len(), 3);
+    let log = "[    1.0] nvme nvme0: pci function 0000:21:00.0\n";
+    let order = format!("{TWO}\n{log}\n{}", lsblk(&["nvme0n1", "nvme1n1", "nvme2n1"]));
+    assert!(!lacks(&order).contains("in order of address"), "{}", lacks(&order));
+}
+
+#[test]
 fn groups_of_the_iommu_are_lists_of_functions() {
     let function_of = |place: &str, rest: &str| format!("{place} {rest}\n");
     let bridge = "00:01.1 PCI bridge [0604]: Advanced Micro Devices, Inc. [AMD] Device [1022:1483]";
