@@ -438,13 +438,14 @@ fn misaligned(inputs: &Inputs) -> Vec<Detection> {
         let offset = drive.alignment_offset.get().filter(|offset| *offset != 0);
         let offset = offset.and_then(|_| Evidence::of(&drive.alignment_offset));
         let proofs: Vec<_> = starts.chain(offset).collect();
-        let remedy = match why_no_command(inputs.machine, drive, false) {
-            None => "Repartition, starting at 1 MiB; that destroys all its data.".to_owned(),
-            Some(why) => {
-                format!("Repartitioning from 1 MiB fixes it and destroys all its data; not now: {why}.")
-            }
-        };
         (!proofs.is_empty()).then(|| {
+            // Goes through all drives.
+            let remedy = match why_no_command(inputs.machine, drive, false) {
+                None => "Repartition, starting at 1 MiB; that destroys all its data.".to_owned(),
+                Some(why) => {
+                    format!("Repartitioning from 1 MiB fixes it and destroys all its data; not now: {why}.")
+                }
+            };
             Detection::new(Severity::Warning, format!("{}: not aligned to 4096 B", drive.name))
                 .about([Subject::drive(drive)])
                 .with_evidence(proofs)

@@ -21,6 +21,7 @@ mod identity;
 mod interrupts;
 mod json;
 mod lines;
+mod links;
 mod lsblk;
 mod lsblk_columns;
 mod lsblk_rows;
@@ -41,7 +42,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 pub use answers::PastedRoot;
 
 use self::{
-    facts::{Facts, Function},
+    facts::{DriveFacts, Facts, Function},
     sections::Kind,
     tree::Tree,
 };
@@ -66,6 +67,7 @@ const KINDS: &[Kind] = &[
     fdisk::KIND,
     interrupts::KIND,
     dmesg::KIND,
+    links::KIND,
     json::KIND,
 ];
 
@@ -173,7 +175,8 @@ fn lacks(facts: &Facts, tree: &Tree) -> Vec<String> {
             lacks.push(format!("{have} no ids: `lspci -nn` shows them."));
         }
     }
-    if facts.drives.is_empty() && facts.like_all.is_none() && count > 0 {
+    let is_bare = |drive: &DriveFacts| drive.files.is_empty() && drive.device_files.is_empty();
+    if facts.drives.values().all(is_bare) && facts.like_all.is_none() && count > 0 {
         lacks.push(
             "Drives have no names, models or settings: add `nvme list -v` and `lsblk -O -J`.".to_owned(),
         );

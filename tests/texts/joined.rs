@@ -120,7 +120,7 @@ fn interrupts_of_older_kernels_have_the_drives_of_their_numbers_and_names() {
     let table =
         |row: &str| format!("           CPU0       CPU1\n  31:       4000          0  {row}      nvme0q1\n");
     let numbered = table("IR-PCI-MSI 524289-edge");
-    assert_eq!(addresses(&numbered), [("nvme@01:00.0".to_owned(), "0000:01:00.0".into())]);
+    assert_eq!(addresses(&numbered), [("nvme0".to_owned(), "0000:01:00.0".into())]);
     let named = table("PCI-MSI-edge");
     assert_eq!(addresses(&named), [("nvme0".to_owned(), Value::Null)]);
     let listed = format!("{named}\n{}", row("nvme0n1", "KINGSTON SKC3000"));

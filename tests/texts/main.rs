@@ -20,4 +20,5 @@ mod posts;
 mod readers;
 mod stated;
 mod unreadable;
+mod variants;
 mod wrapped;

@@ -96,11 +96,11 @@ fn timeouts_alone_are_a_finding_of_the_drive_that_they_name() {
     assert_eq!(places(&finding(timeouts, "nvme-errors")), ["line 2", "line 1"]);
     assert_eq!(drives(timeouts).len(), 1);
     let found = format!("[    2.102000] nvme nvme1: pci function 0000:02:00.0\n{timeouts}");
-    assert_eq!((subject(&found), drives(&found).len()), ("nvme@02:00.0".into(), 1));
+    assert_eq!((subject(&found), drives(&found).len()), ("nvme1".into(), 1));
     let lspci =
         |bus: u8| format!("{bus:02x}:00.0 Non-Volatile memory controller: Sandisk Corp Device 5009\n");
     let one = lspci(1) + "\n" + timeouts;
-    assert_eq!((subject(&one), drives(&one).len()), ("nvme@01:00.0".into(), 1));
+    assert_eq!((subject(&one), drives(&one).len()), ("nvme1".into(), 1));
     let two = lspci(1) + &lspci(2) + "\n" + timeouts;
     assert_eq!((subject(&two), drives(&two).len()), (Value::Null, 2));
     assert!(check(&two).contains("does not show the drives of the kernel's messages"), "{}", check(&two));
@@ -267,7 +267,7 @@ fn interrupts_alone_show_the_functions_that_they_name() {
     let head = "           CPU0       CPU1\n";
     let table =
         format!("{head} 130:          3          0  IR-PCI-MSIX-0000:01:00.0    0-edge      nvme0q0\n");
-    assert_eq!(drives(&table)["nvme@01:00.0"]["address"], "0000:01:00.0");
+    assert_eq!(drives(&table)["nvme0"]["address"], "0000:01:00.0");
     let without = format!("{head} 24:          1          0  IO-APIC   5-edge      timer\n");
     assert!(printed(&without, &["tree"]).contains("The text shows no device and no drive"));
 }

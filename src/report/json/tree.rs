@@ -1,5 +1,7 @@
 //! The document of `iodyno tree --json`: nested nodes, not the merged and folded rows of [`crate::report::flatten`].
 
+use std::collections::HashMap;
+
 use serde::Serialize;
 
 use super::Reasons;
@@ -84,7 +86,13 @@ pub struct LinkRow {
 impl TreeDocument {
     /// The document of `machine`; `problems` are those of its readers.
     pub fn new(machine: &Machine, limits: &Limits, problems: &[Problem]) -> Self {
-        let mut maker = Maker { machine, limits, reasons: Reasons::new(machine) };
+        let mut drives: HashMap<NodeIndex, Vec<&Drive>> = HashMap::new();
+        for drive in &machine.drives {
+            for function in machine.functions_of(drive) {
+                drives.entry(function).or_default().push(drive);
+            }
+        }
+        let mut maker = Maker { machine, limits, drives, reasons: Reasons::new(machine) };
         let root_complexes = machine.pci.roots().map(|root| maker.node(root)).collect();
         let problems = maker.reasons.into_problems(problems);
         let source = machine.pasted.as_deref().map(SourceRow::new);
@@ -95,10 +103,12 @@ impl TreeDocument {
 struct Maker<'a> {
     machine: &'a Machine,
     limits: &'a Limits,
+    /// Drives by their functions.
+    drives: HashMap<NodeIndex, Vec<&'a Drive>>,
     reasons: Reasons<'a>,
 }
 
-impl Maker<'_> {
+impl<'a> Maker<'a> {
     fn node(&mut self, index: NodeIndex) -> NodeRow {
         let tree = &self.machine.pci;
         let node = tree.node(index);
@@ -177,8 +187,8 @@ impl Maker<'_> {
         self.reasons.or_absent(limit.cloned(), &node.path, why)
     }
 
-    fn drives(&self, index: NodeIndex) -> impl Iterator<Item = &Drive> {
-        self.machine.drives.iter().filter(move |drive| self.machine.is_attached_to(drive, index))
+    fn drives(&self, index: NodeIndex) -> impl Iterator<Item = &'a Drive> {
+        self.drives.get(&index).into_iter().flatten().copied()
     }
 
     fn paths(&self, index: NodeIndex) -> Vec<DriveName> {

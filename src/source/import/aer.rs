@@ -10,7 +10,12 @@ use crate::model::PciAddress;
 const NVM_EXPRESS: u32 = 0x01_08_02;
 
 pub(super) fn is_line(line: &str) -> bool {
-    let is_bit = || line.contains("] ") && of_driver(line).is_some_and(|about| is_bit(about.words));
+    // Most lines have a time in brackets, and no bit: they are not searched for an address.
+    let has_bit = || {
+        let bit = line.rsplit_once("] ").and_then(|(before, _)| before.rsplit_once('['));
+        bit.is_some_and(|(_, bit)| bit.trim().parse::<u8>().is_ok())
+    };
+    let is_bit = || has_bit() && of_driver(line).is_some_and(|about| is_bit(about.words));
     [" AER: ", ": PCIe Bus Error: ", "] error status/mask=", ": pciehp: "]
         .iter()
         .any(|word| line.contains(word))

@@ -9,11 +9,13 @@ use std::{
 use super::{
     aer,
     drives::{is_controller, is_of_controller},
-    facts::{Facts, Function, Known, LimitedBy, Line, LinkWords, Message, learn},
+    facts::{Facts, Function, LimitedBy, Line, LinkWords, Message, learn},
     identity::Identity,
     sections::Kind,
 };
-use crate::{machine::DriverMessage, model::PciAddress, source::nvme::messages, units::TransferRate};
+use crate::{
+    machine::DriverMessage, model::PciAddress, source::nvme::messages, text::Label, units::TransferRate,
+};
 
 pub(super) const KIND: Kind =
     Kind { begins: |line, _| is_line(line), continues: is_line, tolerates: 20, read };
@@ -35,10 +37,8 @@ fn read(lines: &[Line], facts: &mut Facts) -> Option<Cow<'static, str>> {
             any |= aer::read(facts, line);
             continue;
         }
-        let words: Vec<&str> =
-            line.text.split_whitespace().map(|word| word.trim_matches(['(', ')', ','])).collect();
         let used = if line.text.contains(": pci function ") {
-            controller(facts, &words, line.number)
+            controller(facts, &words(&line.text), line.number)
         } else if let Some(device) = found(&line.text) {
             let (vendor, id) = (device.vendor, device.device);
             let stated = Identity { vendor: Some(vendor), device: Some(id), ..Identity::default() };
@@ -54,21 +54,24 @@ fn read(lines: &[Line], facts: &mut Facts) -> Option<Cow<'static, str>> {
             learn(&mut function.buses, buses, line.number);
             learn(&mut function.class, BRIDGE, line.number);
             Some(())
-        } else if let Some(root) = root_bus(&line.text) {
+        } else if let Some((root, above)) = root_bus(&line.text) {
             facts.roots.entry(root).or_insert(line.number);
+            if let Some(vmd) = above {
+                let function = facts.function(vmd, line.number);
+                learn(&mut function.driver, Label::new(VMD), line.number);
+                facts.behind.entry(root.0).or_insert(vmd);
+            }
             Some(())
         } else if let Some(message) = messages::message(&line.text) {
-            let known = Known::new(Vec::new(), line.number);
-            let file = facts.files.entry(messages::PROBE.to_owned()).or_insert(known);
-            file.value.extend(messages::line(&message).into_bytes());
             if facts.messages.len() == DriverMessage::MOST {
                 facts.messages.pop_front();
             }
             let (controller, words) = (message.controller.to_string(), message.words());
-            facts.messages.push_back(Message { controller, words, line: line.number });
+            let text = messages::line(&message);
+            facts.messages.push_back(Message { controller, words, text, line: line.number });
             Some(())
         } else {
-            link(facts, &words, line.number)
+            link(facts, &words(&line.text), line.number)
         };
         match used {
             Some(()) => any = true,
@@ -76,6 +79,11 @@ fn read(lines: &[Line], facts: &mut Facts) -> Option<Cow<'static, str>> {
         }
     }
     any.then(|| "dmesg".into())
+}
+
+/// Words without brackets and commas around them.
+fn words(line: &str) -> Vec<&str> {
+    line.split_whitespace().map(|word| word.trim_matches(['(', ')', ','])).collect()
 }
 
 /// `nvme nvme0: pci function 0000:01:00.0`.
@@ -224,12 +232,24 @@ fn bridge(line: &str) -> Option<(PciAddress, (u8, u8))> {
     Some((address, (u8::from_str_radix(first, 16).ok()?, u8::from_str_radix(last, 16).ok()?)))
 }
 
-/// `pci_bus 0004:40: root bus resource [bus 40-4f]`.
-fn root_bus(line: &str) -> Option<(u32, u8)> {
+/// The driver of VMD functions.
+const VMD: &str = "vmd";
+
+/// Domain and bus of `pci_bus 0004:40: root bus resource [bus 40-4f]` and `PCI host bridge to bus 0000:00`; with the VMD function
+/// of `vmd 0000:c9:00.5: PCI host bridge to bus 10000:80`.
+fn root_bus(line: &str) -> Option<((u32, u8), Option<PciAddress>)> {
+    let number = |place: &str| {
+        let (domain, bus) = place.split_once(':')?;
+        Some((u32::from_str_radix(domain, 16).ok()?, u8::from_str_radix(bus, 16).ok()?))
+    };
+    if let Some((before, place)) = line.split_once("PCI host bridge to bus ") {
+        let mut words = before.split_whitespace().skip_while(|word| *word != VMD).skip(1);
+        let vmd = words.next().and_then(|word| word.strip_suffix(':')?.parse().ok());
+        return Some((number(place.split_whitespace().next()?)?, vmd));
+    }
     let (_, rest) = line.split_once("pci_bus ")?;
     let (place, rest) = rest.split_once(": ")?;
-    let (domain, bus) = place.split_once(':').filter(|_| rest.starts_with("root bus resource [bus"))?;
-    Some((u32::from_str_radix(domain, 16).ok()?, u8::from_str_radix(bus, 16).ok()?))
+    Some((number(place).filter(|_| rest.starts_with("root bus resource [bus"))?, None))
 }
 
 /// `8.0 GT/s PCIe x2 link`, without `PCIe` in older kernels.

@@ -225,9 +225,14 @@ pub(super) fn join(facts: &mut Facts) {
     let more = if lost.len() > names.len() { ", ..." } else { "" };
     let names = format!("{}{more}", names.join(", "));
     let lost: BTreeSet<String> = lost.into_iter().cloned().collect();
-    if lost.len() == left.len() && may_be_all(facts, &lost, &left) && merge(facts, &lost) {
+    let is_same_number = lost.len() == left.len() && may_be_all(facts, &lost, &left);
+    if is_same_number && merge(facts, &lost) {
         facts.lacks.push(format!(
             "Drives {names} are shown by their address: `nvme list -v` or `ls -l /sys/block` shows which is which."
+        ));
+    } else if is_same_number && in_order(facts, &lost, &left) {
+        facts.lacks.push(format!(
+            "Drives {names} are matched in order of address, which is not certain: `nvme list -v` or `ls -l /sys/block` shows which is which."
         ));
     } else {
         let mut sentence = format!(
@@ -236,6 +241,32 @@ pub(super) fn join(facts: &mut Facts) {
         sentence.extend(listed_twice(facts, &lost, left));
         facts.lacks.push(sentence);
     }
+}
+
+/// Gives these controllers these functions in the order of numbers and addresses, in which the kernel mostly finds them. Not where
+/// a known controller is out of order, or where a pair has different makers.
+fn in_order(facts: &mut Facts, lost: &BTreeSet<String>, left: &[PciAddress]) -> bool {
+    // `nvme0c0`, a path of a subsystem, has none.
+    let number = |controller: &str| controller.strip_prefix("nvme")?.parse::<u32>().ok();
+    let Some(lost) = lost.iter().map(|name| number(name)).collect::<Option<BTreeSet<u32>>>() else {
+        return false;
+    };
+    let found: BTreeMap<u32, PciAddress> = lost.into_iter().zip(left.iter().copied()).collect();
+    let named = facts.controllers.iter().filter_map(|(name, (address, _))| Some((number(name)?, *address)));
+    let of_drive =
+        |(name, drive): (&String, &DriveFacts)| Some((number(name.rsplit_once('n')?.0)?, drive.address?));
+    let known = named.chain(facts.drives.iter().filter_map(of_drive));
+    let all: BTreeMap<u32, PciAddress> = known.chain(found.clone()).collect();
+    let fits = |(number, address): (&u32, &PciAddress)| may_be(facts, &format!("nvme{number}"), *address);
+    if !all.values().is_sorted() || !found.iter().all(fits) {
+        return false;
+    }
+    for (name, drive) in &mut facts.drives {
+        let controller = name.rsplit_once('n').and_then(|(controller, _)| number(controller));
+        let address = controller.and_then(|number| found.get(&number).copied());
+        drive.address = drive.address.or(address);
+    }
+    true
 }
 
 /// Gives functions no drive of their own where each may be one of these controllers, and nothing but the name is known of

@@ -34,6 +34,8 @@ pub(super) struct Facts {
     pub functions: BTreeMap<PciAddress, Function>,
     /// Root buses that a drawing shows, domain and bus, with their lines.
     pub roots: BTreeMap<(u32, u8), usize>,
+    /// Functions that have a domain of their own behind them, as VMD functions have, by domain.
+    pub behind: BTreeMap<u32, PciAddress>,
     /// Whole block devices by kernel name.
     pub drives: BTreeMap<String, DriveFacts>,
     /// What all drives without an address have in common, where as many controllers are left as there are of them.
@@ -206,6 +208,8 @@ pub(super) struct Message {
     pub controller: String,
     /// [`DriverMessage::words`](crate::machine::DriverMessage::words).
     pub words: String,
+    /// The line of the kernel log, without what is not known.
+    pub text: String,
     pub line: usize,
 }
 

@@ -58,8 +58,10 @@ pub(super) fn split(
     let bars = has_bars(text.lines());
     let mut lines: Vec<Line> = Vec::new();
     let mut unfinished: Option<Line> = None;
-    for (at, raw) in text.split('\n').enumerate() {
-        let raw = raw.strip_suffix('\r').unwrap_or(raw);
+    let rows = text.split('\n').enumerate().flat_map(|(at, line)| {
+        markup::rows(line.strip_suffix('\r').unwrap_or(line)).map(move |row| (at, row))
+    });
+    for (at, raw) in rows {
         let most = if raw.starts_with('{') { MOST_OF_DOCUMENT } else { MOST_OF_LINE };
         let raw = &raw[..raw.floor_char_boundary(most)];
         let raw = if raw.trim().is_empty() { "" } else { raw };
@@ -168,7 +170,7 @@ fn unfenced(line: Cow<'_, str>) -> Cow<'_, str> {
 
 /// Without quoting, markup, fences, and marks around a function's first line.
 fn plain(line: Cow<'_, str>, bars: bool) -> Cow<'_, str> {
-    lspci::undecorated(unfenced(unquoted(markup::without(line), bars)))
+    lspci::undecorated(lspci::redrawn(unfenced(unquoted(markup::without(line), bars))))
 }
 
 /// Whether a text is quoted-printable (RFC 2045, section 6.7): a plain listing has no `=3D` or `=A0`, but has `size=16M`.

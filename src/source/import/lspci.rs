@@ -4,6 +4,8 @@ mod body;
 mod decorated;
 mod drawing;
 mod functions;
+mod glyphs;
+mod groups;
 mod header;
 mod machine;
 mod names;
@@ -12,6 +14,7 @@ mod selection;
 mod words;
 
 pub(super) use decorated::undecorated;
+pub(super) use glyphs::redrawn;
 
 use super::sections::Kind;
 

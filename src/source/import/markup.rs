@@ -2,16 +2,20 @@
 
 use std::borrow::Cow;
 
-const ENTITIES: [(&str, &str); 8] = [
-    ("&gt;", ">"),
-    ("&lt;", "<"),
-    ("&quot;", "\""),
-    ("&#39;", "'"),
-    ("&#x27;", "'"),
-    ("&nbsp;", " "),
-    ("&#43;", "+"),
-    ("&amp;", "&"),
+/// Entities of HTML by name; those with numbers are decoded too.
+const ENTITIES: [(&str, char); 8] = [
+    ("gt", '>'),
+    ("lt", '<'),
+    ("quot", '"'),
+    ("apos", '\''),
+    ("nbsp", ' '),
+    ("ndash", '\u{2013}'),
+    ("mdash", '\u{2014}'),
+    ("amp", '&'),
 ];
+
+/// Elements that begin and end lines.
+const BLOCKS: [&str; 9] = ["p", "br", "div", "li", "pre", "tr", "ul", "ol", "blockquote"];
 
 /// Elements of HTML; `<access denied>` and `<ignored>` of lspci are none.
 const ELEMENTS: [&str; 32] = [
@@ -115,10 +119,71 @@ pub(super) fn without(line: Cow<'_, str>) -> Cow<'_, str> {
     if line.contains(['<', '[']) {
         line = untagged(line);
     }
-    if line.contains('&') && ENTITIES.iter().any(|(entity, _)| line.contains(entity)) {
-        line = Cow::Owned(ENTITIES.iter().fold(line.into_owned(), |line, (from, to)| line.replace(from, to)));
+    if line.contains('&') && line.contains(';') {
+        line = Cow::Owned(with_characters(&line));
     }
     line
+}
+
+/// With the characters that entities stand for.
+fn with_characters(line: &str) -> String {
+    let mut kept = String::with_capacity(line.len());
+    let mut rest = line;
+    while let Some(at) = rest.find('&') {
+        kept.push_str(&rest[..at]);
+        let (character, length) = entity(&rest[at..]).unwrap_or(('&', 1));
+        kept.push(character);
+        rest = &rest[at + length..];
+    }
+    kept.push_str(rest);
+    kept
+}
+
+/// The character of `&gt;`, `&#39;` or `&#x7c;` at the beginning, and the length; control characters are none.
+fn entity(text: &str) -> Option<(char, usize)> {
+    const MOST: usize = 10;
+    let end = text.bytes().take(MOST).position(|byte| byte == b';')?;
+    let name = &text[1..end];
+    let number = name.strip_prefix('#').map(|digits| match digits.strip_prefix(['x', 'X']) {
+        Some(digits) => u32::from_str_radix(digits, 16),
+        None => digits.parse(),
+    });
+    let character = match number {
+        Some(number) => char::from_u32(number.ok()?).filter(|character| !character.is_control())?,
+        None => ENTITIES.iter().find(|(known, _)| *known == name)?.1,
+    };
+    Some((if character == '\u{a0}' { ' ' } else { character }, end + 1))
+}
+
+/// The lines that the tags of blocks in a line make of it, without empty ones.
+pub(super) fn rows(line: &str) -> impl Iterator<Item = &str> {
+    let mut rest = Some(line);
+    let mut any = false;
+    std::iter::from_fn(move || {
+        loop {
+            let open = rest?;
+            let (row, behind) = match block(open) {
+                Some((at, length)) => (&open[..at], Some(&open[at + length..])),
+                None => (open, None),
+            };
+            rest = behind;
+            // A line of tags alone is an empty one.
+            if !row.trim().is_empty() || rest.is_none() && !any {
+                any = true;
+                return Some(row);
+            }
+        }
+    })
+}
+
+/// Where the first tag of a block is, and its length.
+fn block(line: &str) -> Option<(usize, usize)> {
+    line.match_indices('<').find_map(|(at, _)| {
+        let length = tag(&line[at..])?;
+        let inside = line[at + 1..at + length].trim_start_matches('/');
+        let name = &inside[..inside.bytes().take_while(u8::is_ascii_alphabetic).count()];
+        BLOCKS.iter().any(|block| block.eq_ignore_ascii_case(name)).then_some((at, length))
+    })
 }
 
 fn untagged(line: Cow<'_, str>) -> Cow<'_, str> {
@@ -150,7 +215,12 @@ fn tag(text: &str) -> Option<usize> {
     const MOST: usize = 200;
     let is_element = text.starts_with('<');
     let close = if is_element { '>' } else { ']' };
-    let end = text.bytes().take(MOST).position(|byte| byte == close as u8)?;
+    // A tag has no other one within: no part of a long line is searched twice.
+    let is_end = |byte: u8| byte == close as u8 || is_element && byte == b'<';
+    let end = 1 + text.bytes().take(MOST).skip(1).position(is_end)?;
+    if !text[end..].starts_with(close) {
+        return None;
+    }
     let inside = text[1..end].trim_start_matches('/');
     let length = inside.bytes().take_while(u8::is_ascii_alphabetic).count();
     let (name, attributes) = inside.split_at(length);
@@ -208,6 +278,35 @@ mod tests {
             ("\u{393}\u{f6}\u{a3}\u{393}\u{f6}\u{c7}sda1", "\u{251c}\u{2500}sda1"),
             ("\u{d4}\u{f6}\u{e9} \u{d4}\u{f6}", "\u{2502} \u{d4}\u{f6}"),
             ("5 \u{e2} \u{201d}", "5 \u{e2} \u{201d}"),
+        ] {
+            assert_eq!(without(Cow::Borrowed(line)), plain, "{line}");
+        }
+    }
+
+    #[test]
+    fn tags_of_blocks_end_lines() {
+        for (line, lines) in [
+            ("<pre>a<br>b<br/>c<BR />d</pre>", &["a", "b", "c", "d"][..]),
+            ("<p>a</p><p class=\"x\">  b</p>", &["a", "  b"]),
+            ("<div>a<b>b</b></div><ul><li>c</li></ul>", &["a<b>b</b>", "c"]),
+            ("a<br><br>b", &["a", "b"]),
+            ("<br></p>", &[""]),
+            ("", &[""]),
+            ("L1 <8us, <access denied> <branch>", &["L1 <8us, <access denied> <branch>"]),
+        ] {
+            assert_eq!(rows(line).collect::<Vec<_>>(), lines, "{line}");
+        }
+    }
+
+    #[test]
+    fn entities_are_their_characters_once() {
+        for (line, plain) in [
+            ("&#124;&#x2b;&#92;-01.1 &amp;lt; &#39;", "|+\\-01.1 &lt; '"),
+            ("a&nbsp;b&#160;c &mdash;", "a b c \u{2014}"),
+            (
+                "&#27;[2J &#0; &#x9b; &#99999999; &# &foo; & ;",
+                "&#27;[2J &#0; &#x9b; &#99999999; &# &foo; & ;",
+            ),
         ] {
             assert_eq!(without(Cow::Borrowed(line)), plain, "{line}");
         }

@@ -1,8 +1,21 @@
 //! Lines that a terminal or a page prints around listings: prompts with a command, questions of sudo, fences of Markdown.
 
 /// Programs whose name alone begins a command.
-const TOOLS: [&str; 10] =
-    ["lspci", "setpci", "nvme", "lsblk", "fdisk", "dmesg", "cat", "lshw", "uname", "journalctl"];
+const TOOLS: [&str; 13] = [
+    "lspci",
+    "setpci",
+    "nvme",
+    "lsblk",
+    "fdisk",
+    "dmesg",
+    "cat",
+    "lshw",
+    "uname",
+    "journalctl",
+    "ls",
+    "readlink",
+    "udevadm",
+];
 
 /// Words before a program.
 const BEFORE: [&str; 3] = ["sudo", "doas", "time"];
@@ -120,6 +133,8 @@ mod tests {
             "lspci -nn | grep NVMe",
             "nvme list",
             "cat /proc/interrupts",
+            "root@pve:~# ls -l /sys/class/nvme",
+            "readlink -f /sys/class/nvme/nvme0",
             "[sudo] password for me: ",
             "```bash",
             "```",

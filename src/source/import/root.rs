@@ -43,6 +43,10 @@ pub(super) fn build(facts: Facts, tree: &Tree, pasted: Pasted, text: &str) -> Pa
     for (place, line) in &facts.places {
         files.answers.line(place, *line);
     }
+    if let Some(first) = facts.messages.front() {
+        let log: String = facts.messages.iter().map(|message| message.text.as_str()).collect();
+        files.put(messages::PROBE, log.into_bytes(), first.line);
+    }
     for message in &facts.messages {
         files.answers.line(&format!("{} {}", messages::PROBE, message.words), message.line);
     }
@@ -180,7 +184,8 @@ impl Files {
         }
     }
 
-    /// Block devices: those that the text names, and one for each NVMe controller that it does not.
+    /// Block devices: those that the text names, and one for each NVMe controller that it does not, called after the controller's name
+    /// if that is known, else after its function.
     fn drives(&mut self, facts: &Facts, tree: &Tree) {
         let mut names = Vec::new();
         let mut folders = BTreeMap::new();
@@ -202,10 +207,11 @@ impl Files {
                 continue;
             };
             let short = address.to_string();
-            let name = format!("nvme@{}", short.strip_prefix("0000:").unwrap_or(&short));
+            let by_function = || format!("nvme@{}", short.strip_prefix("0000:").unwrap_or(&short));
+            let known = controllers.get(address).filter(|name| !facts.drives.contains_key(**name));
+            let name = known.map_or_else(by_function, |name| (*name).to_owned());
             let like = facts.like_all.clone().unwrap_or_default();
-            let controller = controllers.get(address).copied().unwrap_or(&name);
-            self.drive(&name, &DriveFacts { line: function.line, ..like }, controller, folder);
+            self.drive(&name, &DriveFacts { line: function.line, ..like }, &name, folder);
             names.push(name);
         }
         self.folder("/sys/block", names);

@@ -122,11 +122,14 @@ struct Buses {
     bridges: BTreeMap<(u32, u8), PciAddress>,
     /// Bridges with their ranges by domain.
     ranges: BTreeMap<u32, Vec<(u8, u8, PciAddress)>>,
+    /// Those whose functions show that they are root buses.
+    roots: BTreeSet<(u32, u8)>,
 }
 
 impl Buses {
     fn new(facts: &Facts) -> Self {
-        let used = facts.functions.keys().copied().map(bus_of).collect();
+        let used: BTreeSet<_> = facts.functions.keys().copied().map(bus_of).collect();
+        let roots = used.iter().copied().filter(|bus| is_root_bus(facts, *bus)).collect();
         let (mut bridges, mut ranges): (BTreeMap<_, _>, BTreeMap<_, Vec<_>>) = Default::default();
         for (address, function) in &facts.functions {
             let Some((secondary, subordinate)) = function.buses.map(|buses| buses.value) else { continue };
@@ -137,7 +140,7 @@ impl Buses {
                 ranges.entry(address.domain).or_default().push(range);
             }
         }
-        Self { used, bridges, ranges }
+        Self { used, bridges, ranges, roots }
     }
 
     fn above(&self, facts: &Facts, bus: (u32, u8)) -> Above {
@@ -154,21 +157,21 @@ impl Buses {
             let around = ranges.filter(|(first, last, _)| (*first..=*last).contains(&bus.1));
             around.min_by_key(|(first, last, _)| last - first).map(|(_, _, bridge)| *bridge)
         };
-        if let Some(bridge) = drawn().or_else(around).filter(|bridge| bridge.bus < bus.1) {
+        if let Some(bridge) =
+            drawn().or_else(around).filter(|bridge| bridge.domain == bus.0 && bridge.bus < bus.1)
+        {
             return Above::Bridge(bridge);
         }
-        let is_root = is_root_bus(facts, bus);
-        match self.root_before(facts, bus).filter(|_| !is_root && self.has_unnumbered_bridge(facts, bus.0)) {
+        let is_root = self.roots.contains(&bus);
+        match self.root_before(bus).filter(|_| !is_root && self.has_unnumbered_bridge(facts, bus.0)) {
             Some(root) => Above::Unknown(root),
             None => Above::Itself,
         }
     }
 
     /// The last root bus before a bus, in its domain.
-    fn root_before(&self, facts: &Facts, bus: (u32, u8)) -> Option<(u32, u8)> {
-        let before = self.used.range((bus.0, 0)..bus).rev();
-        let mut roots = before.filter(|bus| !self.bridges.contains_key(bus) && is_root_bus(facts, **bus));
-        roots.next().copied()
+    fn root_before(&self, bus: (u32, u8)) -> Option<(u32, u8)> {
+        self.roots.range((bus.0, 0)..bus).rev().find(|bus| !self.bridges.contains_key(bus)).copied()
     }
 
     /// Whether a bridge of the domain has no bus numbers, as in a list without `-v`.
@@ -224,27 +227,36 @@ fn is_root_bus(facts: &Facts, bus: (u32, u8)) -> bool {
         || functions_on(facts, bus).all(|(_, function)| of_uncore(function))
 }
 
-/// VMD functions by the domain behind them: domains are given to them in bus order.
+/// VMD functions by the domain behind them, as the text states it; else domains are given to them in bus order.
 fn vmd_functions(facts: &Facts, roots: &BTreeMap<(u32, u8), String>) -> BTreeMap<u32, PciAddress> {
     let is_vmd = |function: &Function| {
         let name = function.name.as_ref().map_or("", |name| name.value.as_str());
         let driver = function.driver.as_ref().map_or("", |driver| driver.value.as_str());
         driver == "vmd" || (driver.is_empty() && name.contains("Volume Management Device"))
     };
-    let domains: BTreeSet<u32> =
-        roots.keys().map(|(domain, _)| *domain).filter(|it| *it >= VMD_DOMAINS).collect();
+    // What is behind a domain of VMD is no VMD function: folders end.
+    let fits = |domain: u32, vmd: PciAddress| domain >= VMD_DOMAINS && vmd.domain < VMD_DOMAINS;
+    let stated = facts.behind.iter().filter(|(domain, vmd)| fits(**domain, **vmd));
+    let mut of_vmd: BTreeMap<u32, PciAddress> = stated.map(|(domain, vmd)| (*domain, *vmd)).collect();
+    let used: BTreeSet<PciAddress> = of_vmd.values().copied().collect();
+    let domains: BTreeSet<u32> = roots
+        .keys()
+        .map(|(domain, _)| *domain)
+        .filter(|it| *it >= VMD_DOMAINS && !of_vmd.contains_key(it))
+        .collect();
     let functions: Vec<PciAddress> = facts
         .functions
         .iter()
-        .filter(|(address, function)| address.domain < VMD_DOMAINS && is_vmd(function))
+        .filter(|(address, function)| {
+            address.domain < VMD_DOMAINS && is_vmd(function) && !used.contains(*address)
+        })
         .map(|(address, _)| *address)
         .collect();
     // With another number of them it cannot be said which domain is behind which.
     if domains.len() == functions.len() {
-        domains.into_iter().zip(functions).collect()
-    } else {
-        BTreeMap::new()
+        of_vmd.extend(domains.into_iter().zip(functions));
     }
+    of_vmd
 }
 
 type AboveBus = BTreeMap<(u32, u8), Above>;

@@ -1,6 +1,10 @@
 //! Timeouts and resets in the kernel log: lines of the nvme driver in known forms, from `/dev/kmsg` or a pasted `dmesg`.
 
-use std::{collections::VecDeque, time::Duration};
+use std::{
+    collections::{HashSet, VecDeque},
+    sync::LazyLock,
+    time::Duration,
+};
 
 use rustix::{
     fs::{FileType, Mode, OFlags, fstat, major, minor, open},
@@ -45,6 +49,8 @@ const WORDS: &str = "\
     Directive Virtual Format NVM Security Sanitize LBA Status Fabrics \
     READ WRITE FLUSH DISCARD SECURE_ERASE WRITE_ZEROES ZONE_APPEND ZONE_RESET DRV_IN DRV_OUT";
 
+static KNOWN: LazyLock<HashSet<&str>> = LazyLock::new(|| WORDS.split_ascii_whitespace().collect());
+
 /// Messages of the nvme driver, oldest first.
 pub(in crate::source) fn read(root: &dyn SysRoot) -> Reading<Vec<DriverMessage>> {
     // A pasted text has its own line; elsewhere the file of the kernel is the source.
@@ -64,6 +70,9 @@ fn parse(text: &str) -> Vec<DriverMessage> {
 /// The message of a line of `dmesg` or `journalctl -k`: time, host and words of no known form are left out.
 pub(crate) fn message(line: &str) -> Option<DriverMessage> {
     let (before, controller, words) = driver_line(line)?;
+    // Most lines of the driver have no phrase: their words need not be looked up.
+    let has_end = |phrase: &str| words.contains(phrase.rsplit(' ').next().unwrap_or(phrase));
+    PHRASES.iter().find(|(phrase, _)| has_end(phrase))?;
     let known = words.split_ascii_whitespace().map(|word| if is_known(word) { word } else { "<redacted>" });
     let text = Label::new(&known.collect::<Vec<_>>().join(" "));
     let kind = PHRASES.iter().find(|(phrase, _)| text.as_str().contains(phrase))?.1;
@@ -106,7 +115,7 @@ fn is_known(word: &str) -> bool {
                 || part.strip_prefix('-').is_some_and(|digits| digits.len() <= 4 && is_hex(digits, 4))
                 || part.strip_prefix("0x").is_some_and(|digits| is_hex(digits, 8))
                 || (part.len() == 4 && is_hex(part, 4))
-                || WORDS.split_ascii_whitespace().any(|known| known == part)
+                || KNOWN.contains(part)
         })
 }
 

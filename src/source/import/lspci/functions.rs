@@ -9,6 +9,7 @@ use super::{
     },
     body::{hex, old_register, word},
     decorated,
+    groups::{self, Front},
     header::{header, header_below, is_first, path},
     machine,
     names::{self, First, Name, learn_number},
@@ -31,11 +32,13 @@ const PCI_BRIDGE: u32 = 0x06_04_00;
 const MOST_CONFIG: usize = 4096;
 
 /// Whether a listing without first lines begins: a command that selects a function, an address alone, or a loop over addresses,
-/// and a line of a body.
+/// and a line of a body; or the heading of a group, and a function.
 pub(super) fn is_selection(line: &str, next: Option<&str>) -> bool {
     let is_body = |next: &str| word(next.trim_start()).is_some() && header(next).is_none();
     next.is_some_and(|next| {
-        is_body(next) && (selected(line).is_some() || alone(line).is_some() || !looped(line).is_empty())
+        groups::is_heading(line) && is_first(next)
+            || is_body(next)
+                && (selected(line).is_some() || alone(line).is_some() || !looped(line).is_empty())
             || alone(next).is_some() && is_loop(line)
     })
 }
@@ -90,6 +93,7 @@ pub(super) fn read(lines: &[Line], facts: &mut Facts) -> Option<Cow<'static, str
         of_nvme: false,
         looped: VecDeque::new(),
         first_word: None,
+        group: None,
         seen: Seen::default(),
     };
     let mut is_used = false;
@@ -185,13 +189,20 @@ struct List<'a> {
     looped: VecDeque<PciAddress>,
     /// The word that began the output of the loop's command.
     first_word: Option<&'static str>,
+    /// The IOMMU group of further lines, and whether it stands in a heading: then also of lines without indentation.
+    group: Option<(u32, bool)>,
     seen: Seen,
 }
 
 impl List<'_> {
     fn line(&mut self, line: &Line) {
         if line.text.trim().is_empty() {
-            self.wrapped = None;
+            (self.wrapped, self.group) = (None, None);
+            return;
+        }
+        if let Some((group, _)) = groups::of_line(&line.text).filter(|(_, rest)| rest.is_empty()) {
+            self.leave();
+            self.group = Some((group, true));
             return;
         }
         if is_changed(&line.text) {
@@ -214,6 +225,7 @@ impl List<'_> {
             self.finish();
             self.selected = None;
             self.first(address, rest, line.number);
+            self.front(address, line);
             self.bridges_of_path(line);
             // Programs wrap lines of about 72 characters; the end of a name is a bracket more often than not.
             let is_long = line.text.len() > WRAPPED && !rest.ends_with(')') && self.current.is_some();
@@ -283,6 +295,26 @@ impl List<'_> {
         line.split_whitespace().next().filter(|place| place.contains('/') && decorated::is_unread(line))?;
         self.finish();
         header_below(line, |bridge| Some(self.facts.functions.get(&bridge)?.buses?.value.0))
+    }
+
+    /// Takes what stands before the address of a function: its IOMMU group and its ids.
+    fn front(&mut self, address: PciAddress, line: &Line) {
+        let Front { group, ids, .. } = groups::front(&line.text);
+        let is_indented = line.text.starts_with([' ', '\t']);
+        let above = self.group.filter(|(_, is_heading)| *is_heading || is_indented).map(|(group, _)| group);
+        self.group = group.map(|group| (group, false)).or(self.group);
+        // A line of another device is not used.
+        if self.current != Some(address) {
+            return;
+        }
+        let function = self.facts.function(address, line.number);
+        if let Some(group) = group.or(above) {
+            learn(&mut function.iommu_group, group, line.number);
+        }
+        if let Some(ids) = ids {
+            (function.vendor, function.device) = (None, None);
+            names::learn(function, &ids, line.number);
+        }
     }
 
     /// Takes the bridges that `-PP` names above a function.
@@ -355,7 +387,7 @@ impl List<'_> {
     fn first(&mut self, address: PciAddress, rest: &str, line: usize) {
         self.compare();
         self.current = None;
-        let First { class, name, has_ids, subsystem, interface } =
+        let First { class, name, has_ids, subsystem, interface, driver } =
             machine::quoted_line(rest).unwrap_or_else(|| head(rest));
         let numbers = class.len() == 4 || class.starts_with("Class ");
         let both = class.ends_with(']') && has_ids;
@@ -391,6 +423,10 @@ impl List<'_> {
         }
         if let Some(ids) = subsystem {
             learn(&mut function.subsystem, ids, line);
+        }
+        if let Some(driver) = driver {
+            learn(&mut function.driver, driver, line);
+            self.seen.drivers = true;
         }
         names::learn(function, &name, line);
     }
@@ -438,12 +474,12 @@ impl List<'_> {
                 learn_number(&mut function.iommu_group, behind("IOMMU group ").unwrap_or_default(), number);
             }
             "Kernel driver in use" | "Driver in use" if !value.is_empty() => {
-                learn(&mut function.driver, Label::new(&value.replace('/', " ")), number);
+                learn(&mut function.driver, names::driver(value), number);
             }
             // Programs that print lspci's form on Windows.
             "Driver" if !value.starts_with('<') => {
                 let name = value.split(' ').next().unwrap_or(value);
-                learn(&mut function.driver, Label::new(&name.replace('/', " ")), number);
+                learn(&mut function.driver, names::driver(name), number);
             }
             "Type" => {
                 if let Some(port_type) = words::port_type(value.strip_prefix("PCIe ").unwrap_or_default()) {
@@ -486,6 +522,12 @@ impl List<'_> {
             }
             return;
         }
+        if name == "SltCap" {
+            if let Some(slot) = words::slot(&register.words) {
+                learn(&mut function.slot, Label::new(&slot.to_string()), register.line_of("Slot #"));
+            }
+            return;
+        }
         // Texts are often cut to some registers: `lspci -vv | grep -E '^[0-9]|Lnk'`.
         let has = |word: &str| words.contains(word);
         let is_register = match name {
@@ -513,7 +555,9 @@ fn names_ids(name: &str) -> bool {
 }
 
 fn head(rest: &str) -> First<'_> {
-    let (class, name) = rest.split_once(": ").unwrap_or((rest.trim_end_matches(':'), ""));
+    let columns = || rest.split_once("  ").map(|(class, name)| (class, name.trim_start()));
+    let parts = rest.split_once(": ").or_else(columns);
+    let (class, name) = parts.unwrap_or((rest.trim_end_matches(':'), ""));
     // A device that did not respond shows ones.
     let responds = !name.contains("(rev ff)");
     let interface =
@@ -522,11 +566,19 @@ fn head(rest: &str) -> First<'_> {
     // Some programs print no blank before it.
     let end = name.find("(rev ").or_else(|| name.find("(prog-if ")).unwrap_or(name.len());
     let name = name[..end].trim_end();
+    // BusyBox prints a driver behind the ids: `Class 0108: 144d:a808 nvme`.
+    let with_driver =
+        name.split_once(' ').filter(|(ids, driver)| names::pair(ids).is_some() && !driver.contains(' '));
+    let (name, driver) = match with_driver {
+        Some((ids, driver)) => (ids, Some(names::driver(driver))),
+        None => (name, None),
+    };
     First {
         class: class.into(),
         has_ids: names_ids(name),
         name: Name::parse(name),
         subsystem: None,
         interface,
+        driver,
     }
 }

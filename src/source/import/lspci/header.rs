@@ -1,6 +1,9 @@
 //! A function's first line: its address or path, and what follows.
 
-use super::names::address;
+use super::{
+    groups::{self, Front},
+    names::address,
+};
 use crate::model::PciAddress;
 
 /// `0000:41:00.0 Non-Volatile memory controller: ...`: the first line of a function.
@@ -10,7 +13,7 @@ pub(super) fn is_first(line: &str) -> bool {
 
 /// Address, and what follows it, of a function's first line.
 pub(super) fn header(line: &str) -> Option<(PciAddress, &str)> {
-    let line = line.trim_start();
+    let Front { rest: line, ids, .. } = groups::front(line);
     let end = line.find([' ', '\t']).unwrap_or(line.len());
     let (place, rest) = line.split_at(end);
     let address = if place.contains('/') {
@@ -18,7 +21,9 @@ pub(super) fn header(line: &str) -> Option<(PciAddress, &str)> {
     } else {
         address(place).filter(|_| (7..=16).contains(&place.len()))?
     };
-    described(address, rest)
+    // Behind ids, class and name stand in columns.
+    let in_columns = ids.is_some() && rest.trim().contains("  ");
+    described(address, rest).or_else(|| in_columns.then(|| (address, rest.trim())))
 }
 
 /// The same of `00:01.1/00.0 ...`, as `-P` prints it: a function on the bus behind a bridge, whose number `secondary` knows.

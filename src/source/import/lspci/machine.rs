@@ -144,7 +144,7 @@ impl Form {
                 "IOMMUGroup" => learn_number(&mut function.iommu_group, value, *line),
                 "Driver" if !value.is_empty() => {
                     self.drivers = true;
-                    learn(&mut function.driver, Label::new(&value.replace('/', " ")), *line);
+                    learn(&mut function.driver, names::driver(value), *line);
                 }
                 _ => {}
             }
@@ -162,10 +162,12 @@ pub(super) fn quoted_line(rest: &str) -> Option<First<'static>> {
     let mut next = || words.next().unwrap_or_default();
     let (class, vendor, device) = (next(), next(), next());
     let subsystem = id(&next()).zip(id(&next()));
+    // BusyBox has a driver behind them.
+    let driver = Some(next()).filter(|name| !name.is_empty()).map(|name| names::driver(&name));
     let option = |letter: &str| options.iter().find_map(|word| word.strip_prefix(letter));
     let interface = option("-p").and_then(|digits| u8::from_str_radix(digits, 16).ok());
     let (name, has_ids) = (name(&vendor, &device), device.ends_with(']'));
-    Some(First { class: class.into(), name, has_ids, subsystem, interface })
+    Some(First { class: class.into(), name, has_ids, subsystem, interface, driver })
 }
 
 /// The quoted words of a line, in which a backslash stands before quotes and backslashes, and those without quotes.

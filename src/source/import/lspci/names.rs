@@ -152,6 +152,12 @@ pub(super) struct First<'a> {
     pub has_ids: bool,
     pub subsystem: Option<(u16, u16)>,
     pub interface: Option<u8>,
+    pub driver: Option<Label>,
+}
+
+/// A driver's name, which becomes a folder's.
+pub(super) fn driver(name: &str) -> Label {
+    Label::new(&name.replace('/', " "))
 }
 
 /// With or without a domain.

@@ -6,6 +6,11 @@ use super::{
 };
 use crate::units::TransferRate;
 
+/// The number of a slot in `SltCap`: `Slot #1, PowerLimit 75W`; boards that number none have 0.
+pub(super) fn slot(text: &str) -> Option<u32> {
+    number(text.split_once("Slot #")?.1).filter(|slot| *slot > 0)
+}
+
 /// Registers of a text that does not show the capability itself.
 pub(super) fn without_capability(line: usize) -> ExpressWords {
     ExpressWords { line, version: 2, ..ExpressWords::default() }
