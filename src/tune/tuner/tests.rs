@@ -74,10 +74,11 @@ impl Actuator for Kernel {
                 self.memory.write(&format!("{folder}/nr_requests"), &DRIVERS.to_string())?;
             }
             ("scheduler", _) => self.memory.write(&format!("{folder}/nr_requests"), "256")?,
-            ("nr_requests", _) if self.memory.read(&format!("{folder}/scheduler"))? == "none" => {
-                if self.memory.read(file)? != value {
-                    self.tags.set(value.parse().unwrap());
-                }
+            ("nr_requests", _)
+                if self.memory.read(&format!("{folder}/scheduler"))? == "none"
+                    && self.memory.read(file)? != value =>
+            {
+                self.tags.set(value.parse().unwrap());
             }
             ("iostats", _) => self.memory.write(&format!("{folder}/read_ahead_kb"), "2560")?,
             ("rq_affinity", "7") => return Ok(()),
