@@ -174,7 +174,7 @@ fn clicks_show_tabs_and_run_what_the_footer_offers() {
         // Beside what lies over the screen.
         click(&mut terminal, (0, size.1 - 1));
         terminal.wait_for("the help closed", |screen| !screen.contents().contains("keys and marks"));
-        let at = place(&terminal, "n next drive");
+        let at = place(&terminal, "n next");
         click(&mut terminal, at);
         terminal.wait_for_text("nvme8n1");
         let at = place(&terminal, "q quit");

@@ -36,15 +36,25 @@ pub(crate) fn title(app: &App, brush: &mut Brush<'_>) {
     let cpus = machine.processors.count();
     let cpus = if cpus > 0 || machine.pasted.is_none() { counted(cpus, "CPU") } else { String::new() };
     let parts = [host, model, cpus, kernel, counted(machine.drive_count(), "drive")];
-    let line = joined(&parts);
     let room_of_line = room.saturating_sub(9);
     let line = match &machine.pasted {
-        Some(pasted) => described(machine, pasted, &line, room_of_line),
-        None => fit(&line, room_of_line),
+        Some(pasted) => described(machine, pasted, &joined(&parts), room_of_line),
+        None => fit(&joined(&whole(parts.into(), room_of_line)), room_of_line),
     };
     let left = [piece(" iodyno", Meaning::Brand), piece(format!("  {line}"), Meaning::Text)];
     brush.write(area.x, area.y, room, &left);
     brush.write_right(area.right(), area.y, &right);
+}
+
+/// The first part, and those behind it that fit whole.
+fn whole(parts: Vec<String>, room: u16) -> Vec<String> {
+    parts.into_iter().filter(|part| !part.is_empty()).fold(Vec::new(), |mut shown, part| {
+        shown.push(part);
+        if shown.len() > 1 && cells(&joined(&shown)) > room {
+            shown.pop();
+        }
+        shown
+    })
 }
 
 fn joined(parts: &[String]) -> String {

@@ -219,6 +219,14 @@ const KEPT: [&str; 13] = [
     "compare",
 ];
 
+/// The next ones, from [`LEADING_FROM`] columns on: they lead to all other commands.
+const LEADING: [&str; 2] = ["palette", "sort"];
+const LEADING_FROM: u16 = 80;
+
+/// The first hint to go below [`PLENTY`] columns: arrows move the cursor in every program.
+const OBVIOUS: &str = "move";
+const PLENTY: u16 = 100;
+
 /// The hints' places in the footer, as many as fit, each with its command as it is offered now. The way out keeps its place at
 /// the end.
 pub(super) fn hints(
@@ -232,7 +240,12 @@ pub(super) fn hints(
         commands::of(screen).filter_map(offered).filter(|row| !row.hint.is_empty()).collect();
     rows.sort_by_key(|row| (row.name == "quit", row.place));
     let mut room = area.width;
-    let rank = |row: &&Row| KEPT.iter().position(|kept| *kept == row.name).unwrap_or(KEPT.len());
+    let rank = |row: &&Row| {
+        let leading = LEADING.iter().filter(|_| area.width >= LEADING_FROM);
+        let kept = KEPT.iter().chain(leading).position(|kept| *kept == row.name);
+        let is_obvious = row.hint == OBVIOUS && area.width < PLENTY;
+        kept.unwrap_or(KEPT.len() + LEADING.len() + usize::from(is_obvious))
+    };
     let mut by_rank: Vec<&Row> = rows.iter().collect();
     by_rank.sort_by_key(rank);
     let mut fitting = Vec::new();
@@ -252,6 +265,9 @@ pub(super) fn hints(
     shown.map(place).collect()
 }
 
+/// The least columns of the screen to be seen on each side of what lies over it.
+const BESIDE_OVERLAY: u16 = 4;
+
 fn overlay_area(app: &App, all: Rect) -> Rect {
     let (width, height) = match app.overlay {
         None => return Rect::default(),
@@ -265,9 +281,12 @@ fn overlay_area(app: &App, all: Rect) -> Rect {
         Some(Overlay::Palette(_)) => (136, 22),
         Some(Overlay::Help(_) | Overlay::Glossary(_)) => (100, 48),
     };
-    let width = width.min(all.width.saturating_sub(4));
-    let height = height.min(all.height.saturating_sub(4));
-    Rect::new((all.width - width) / 2, (all.height - height) / 2, width, height)
+    // A few columns beside it would show letters of the screen below, cut from their words.
+    let width = if width + 2 * BESIDE_OVERLAY > all.width { all.width } else { width };
+    // Title and tabs stay above it, the hints below, with the row of messages where that is the frame's own.
+    let rows = all.height.saturating_sub(if app.shared.is_boxed() { 4 } else { 3 });
+    let height = height.min(rows);
+    Rect::new((all.width - width) / 2, 2 + (rows - height) / 2, width, height)
 }
 
 fn dstat_width(width: u16) -> u16 {
@@ -293,6 +312,26 @@ mod tests {
                 assert_eq!(places.last().map(|(_, row)| row.name), Some("quit"), "{} {width}", tab.name);
                 assert!(places.windows(2).all(|pair| pair[0].0.right() < pair[1].0.x));
                 assert!(places.iter().all(|(place, _)| place.right() < area.right()));
+            }
+        }
+    }
+
+    #[test]
+    fn what_lies_over_the_screen_leaves_enough_of_it_beside_or_nothing() {
+        let origin = crate::source::origin::Origin::Demo("laptop".to_owned());
+        let (machine, problems) = crate::source::read_machine(&*origin.open().unwrap());
+        let limits = crate::capacity::limits(&machine).into();
+        let read = crate::ui::MachineRead { machine: machine.into(), problems, limits };
+        for width in SMALLEST.0..=160 {
+            let mut app = App::new(crate::ui::Mode::Live, read.clone(), (width, 24));
+            for overlay in
+                [Overlay::Help(0), Overlay::Palette(super::super::overlay::Palette::default()), Overlay::Quit]
+            {
+                app.overlay = Some(overlay);
+                let area = app.layout().overlay;
+                let beside = (area.x, width - area.right());
+                let is_whole = beside == (0, 0);
+                assert!(is_whole || beside.0 >= 4 && beside.1 >= 4, "{width}: {beside:?}");
             }
         }
     }

@@ -519,7 +519,7 @@ fn the_newest_verdict_is_in_the_sheet_until_it_is_removed() {
     headless.wait(Duration::from_mins(2));
     let picture = shown(&headless);
     assert!(
-        picture.contains("mq-deadline is worse") && picture.matches("s remove from sheet").count() == 1,
+        picture.contains("mq-deadline is worse") && picture.matches("s drop from sheet").count() == 1,
         "{picture}"
     );
     press(&mut headless, "s7");
@@ -540,7 +540,7 @@ fn the_newest_verdict_is_in_the_sheet_until_it_is_removed() {
     }
     press(&mut headless, "5m");
     headless.wait(Duration::from_mins(2));
-    assert!(shown(&headless).contains("s remove from sheet"), "it stays in: {}", shown(&headless));
+    assert!(shown(&headless).contains("s drop from sheet"), "it stays in: {}", shown(&headless));
     press(&mut headless, "s7");
     assert!(!headless.app.screens.sheet.text.contains("### Experiments"));
 }

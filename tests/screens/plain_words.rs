@@ -82,7 +82,7 @@ fn the_keys_of_a_finished_experiment_stand_in_the_footer_alone() {
         headless.wait(Duration::from_mins(15));
         let picture = shown(&headless);
         let keys = footer(&headless);
-        for hint in ["m more rounds", "s remove from sheet", "d runs", "Esc back"] {
+        for hint in ["m more rounds", "s drop from sheet", "d runs", "Esc back"] {
             assert!(keys.contains(hint), "{hint}: {keys}");
             assert_eq!(picture.matches(hint).count(), 1, "{hint}\n{picture}");
         }

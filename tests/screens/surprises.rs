@@ -40,7 +40,7 @@ fn enter_on_a_verdict_starts_nothing_and_r_runs_the_experiment_again() {
         let mut headless = open("threadripper-before", size);
         press(&mut headless, "5<Enter>");
         headless.wait(Duration::from_mins(15));
-        assert!(footer(&headless).contains("r run again") && !footer(&headless).contains("Enter"));
+        assert!(footer(&headless).contains("r again") && !footer(&headless).contains("Enter"));
         let verdict = shown(&headless);
         press(&mut headless, "<Enter>");
         assert!(!has_running(&headless), "{}", shown(&headless));
@@ -99,7 +99,9 @@ fn the_running_arm_is_in_sight_and_a_mark_says_that_the_list_goes_on() {
         let top = shown(&headless);
         press(&mut headless, "jj");
         assert_ne!(shown(&headless), top, "arrows scroll the arms");
-        assert!(footer(&headless).contains("↑↓ move"), "{}", footer(&headless));
+        // Below 100 columns it is the first hint to go.
+        let hints = footer(&headless);
+        assert!(size.0 < 100 || hints.contains("↑↓ move"), "{hints}");
     }
 }
 

@@ -93,6 +93,70 @@ fn names_are_whole_where_cells_are_free() {
 }
 
 #[test]
+fn nothing_of_the_laptop_is_cut_beside_free_cells() {
+    for (size, whole) in [
+        (
+            (80, 24),
+            &["Chipset Switch Upstream Port Gen3 x4", "could be Gen4 x4", "512 B, the only format"][..],
+        ),
+        ((80, 24), &["RTX 3070 Mobile / Max-Q", "Gen1 x16, idle"]),
+        ((100, 30), &["GeForce RTX 3070 Mobile / Max-Q"]),
+        ((120, 40), &["Chipset Switch Upstream Port Gen3 x4"]),
+    ] {
+        let picture = shown(&open("laptop", size, ""));
+        for text in whole {
+            assert!(picture.contains(text), "{text} at {size:?}: {picture}");
+        }
+    }
+    let picture = shown(&open("x570", (80, 24), ""));
+    assert!(picture.contains("FireCuda 530 ZP1000GM30013  "), "{picture}");
+    assert!(!picture.lines().any(|line| line.contains("model") && line.contains('…')), "{picture}");
+}
+
+#[test]
+fn help_and_palette_are_named_on_every_screen_of_80_columns() {
+    let states = ["1", "2", "3", "4", "5", "6", "7", "8", "r", "3l+", "3l+a<Enter>", "4r", "5<Enter>"];
+    for keys in states {
+        let mut headless = open("threadripper-before", (80, 24), keys);
+        // What was applied is said over the hints.
+        headless.wait(Duration::from_secs(8));
+        let picture = shown(&headless);
+        let (first, last) =
+            (picture.lines().next().unwrap_or_default(), picture.lines().last().unwrap_or_default());
+        assert!(first.contains("? help"), "{keys}: {picture}");
+        assert!(last.contains(": palette") && last.contains("q quit"), "{keys}: {picture}");
+    }
+    let machine = shown(&open("threadripper-before", (80, 24), ""));
+    for hint in ["s sort", "Enter details", "Space mark"] {
+        assert!(machine.contains(hint), "{hint}: {machine}");
+    }
+}
+
+#[test]
+fn parts_of_the_title_are_whole_or_not_there() {
+    for (demo, size, line) in [
+        ("laptop", (80, 24), "laptop · Ryzen 9 5900X · 24 CPUs · 2 drives  "),
+        ("threadripper-before", (80, 24), "linux02 · Ryzen Threadripper PRO 3955WX  "),
+        ("threadripper-before", (120, 40), "32 CPUs · Linux 5.8.0 · 10 drives"),
+    ] {
+        let picture = shown(&open(demo, size, ""));
+        let title = picture.lines().next().unwrap_or_default();
+        assert!(title.contains(line), "{title}");
+    }
+}
+
+#[test]
+fn nothing_of_the_screen_shows_beside_or_below_a_dialog_of_80_columns() {
+    for keys in ["?", ":", "?<C-g>"] {
+        let picture = shown(&open("laptop", (80, 24), keys));
+        let lines: Vec<&str> = picture.lines().collect();
+        let inside = &lines[3..lines.len() - 2];
+        assert!(lines[2].starts_with('┌') && lines[lines.len() - 2].starts_with('└'), "{picture}");
+        assert!(inside.iter().all(|line| line.starts_with('│') && line.ends_with('│')), "{picture}");
+    }
+}
+
+#[test]
 fn headings_and_facts_of_small_terminals_stand_apart() {
     for size in [(60, 20), (80, 24), (99, 30)] {
         for demo in ["laptop", "threadripper-before"] {

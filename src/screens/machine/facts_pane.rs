@@ -164,16 +164,18 @@ fn two_columns(paths: bool, brush: &mut Brush<'_>, inner: Rect, facts: &[Fact], 
     let rows = usize::from(inner.height);
     let shown = || facts.iter().filter(|fact| !fact.label.is_empty()).skip(top).take(rows * 2);
     let text = |fact: &Fact| fact.path.clone().filter(|_| paths).unwrap_or_else(|| fact.value.clone().into());
-    // The first column gets what its longest text needs, so that it ends well before the second one.
-    let longest = shown().take(rows).map(|fact| cells(&text(fact))).max().unwrap_or_default();
-    let wanted = longest.saturating_add(u16::try_from(LABEL).unwrap_or_default() + GAP);
-    let first = wanted.clamp(inner.width / 2, inner.width * 6 / 10);
+    let longest = |facts: &mut dyn Iterator<Item = &Fact>| {
+        let longest = facts.map(|fact| cells(&text(fact))).max().unwrap_or_default();
+        longest.saturating_add(u16::try_from(LABEL).unwrap_or_default())
+    };
+    let wanted = [longest(&mut shown().take(rows)), longest(&mut shown().skip(rows))];
+    let (first, gap) = split(wanted, inner.width);
     let named = facts.iter().filter(|fact| !fact.label.is_empty()).count();
     let mut hidden = named.saturating_sub(top + rows * 2);
     for (index, fact) in shown().enumerate() {
         let (column, row) = (index / rows, index % rows);
         let (x, wide) =
-            if column == 0 { (0, first - GAP) } else { (first, inner.width.saturating_sub(first)) };
+            if column == 0 { (0, first - gap) } else { (first, inner.width.saturating_sub(first)) };
         let y = (inner.y..inner.bottom()).nth(row).unwrap_or(inner.y);
         let label = label(fact.label, LABEL);
         let room = wide.saturating_sub(cells(&label.0));
@@ -183,6 +185,16 @@ fn two_columns(paths: bool, brush: &mut Brush<'_>, inner: Rect, facts: &[Fact], 
         brush.write(inner.x + x, y, wide, &[label, piece(value, fact.meaning)]);
     }
     hidden
+}
+
+/// Cells up to the second of two columns whose longest lines are that wide, with the gap before it.
+fn split([first, second]: [u16; 2], width: u16) -> (u16, u16) {
+    // Both whole, with a narrower gap where that is needed; else the first gets what it needs up to three fifths.
+    let gap = (2..=GAP).rev().find(|gap| first.saturating_add(second).saturating_add(*gap) <= width);
+    match gap {
+        Some(gap) => ((first + gap).max(width / 2).min(width - second), gap),
+        None => (first.saturating_add(GAP).clamp(width / 2, width * 6 / 10), GAP),
+    }
 }
 
 /// Whether a value stands in a line of an opened text, not in a file.

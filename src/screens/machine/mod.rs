@@ -73,7 +73,7 @@ pub(super) const ABOUT: About = About {
 pub(super) const COMMANDS: &[Command<Run<Tree>>] = &[
     pair("←→", command(240, &[Key::Left, Char('h')], "fold", "fold", "Fold the row, or go to its parent", |tree, _| { tree.left(); Asks::new() })),
     command(250, &[Key::Right, Char('l')], "", "unfold", "Unfold the row, or go to its first child", |tree, _| { tree.right(); Asks::new() }),
-    command(280, &[Char('n')], "next drive", "next drive", "Jump to the next drive; after a find, to its next match", |tree, shared| tree.next(1, shared)),
+    command(280, &[Char('n')], "next", "next drive", "Jump to the next drive; after a find, to its next match", |tree, shared| tree.next(1, shared)),
     command(290, &[Char('N')], "", "previous drive", "Jump to the previous drive; after a find, to its previous match", |tree, shared| tree.next(-1, shared)),
     command(300, &[Char(' ')], "mark", "mark", "Mark the drive for the test, or every drive below this row", Tree::mark),
     command(320, &[Key::Enter], "details", "details", "Show all facts of the selected row, or unfold it", Tree::details),

@@ -16,7 +16,7 @@ use crate::{
     screens::widgets::{
         bottleneck_panel::FULL_MARK,
         findings,
-        paint::{Brush, Piece, cells, cut, fit, piece, write_fitting},
+        paint::{Brush, Piece, cells, cut, fit, piece, width, write_fitting},
         scroll::{self, out_of_sight},
         words::{is_small, short_name},
     },
@@ -37,11 +37,12 @@ struct Placed {
     width: u16,
 }
 
-/// Where a row's link begins, from the left edge of the rows: behind the place of its mark, or further left where it is longer than
-/// the column.
-fn link_start(placed: &Placed, link: &str) -> u16 {
-    let end = placed.x + placed.width;
-    (placed.x + LINK_LEAD).min(end.saturating_sub(cells(link))).max(LEAST_NAME.min(placed.x + LINK_LEAD))
+/// Where a row's link begins, from the left edge of the rows: behind the place of its mark. A longer one begins further left, as far
+/// as the `columns` behind it are not blank. One that would cut a name of `needed` cells makes room by the `blanks` behind it, where
+/// those are enough.
+fn link_start(usual: u16, link: &str, (columns, blanks): (u16, u16), needed: u16) -> u16 {
+    let start = usual.min(columns.saturating_sub(cells(link))).max(LEAST_NAME.min(usual));
+    if (start + 1..=blanks.saturating_sub(cells(link))).contains(&needed) { needed } else { start }
 }
 
 /// The columns that rows of this width have, on their right.
@@ -180,13 +181,15 @@ impl RowPainter<'_> {
         let figures = Figures::new(self.shared, self.row);
         let shown: Vec<(&Placed, Cell)> =
             self.columns.iter().map(|placed| (placed, (placed.column.cell)(&figures))).collect();
+        let name = self.name();
+        let link = self.link(&shown, GUTTER + cells(&self.row.guides) + width(&name) + 1);
         // A row without a link uses that column for its name.
         let end =
             shown.iter().find(|(_, cell)| *cell != Cell::Blank).map_or(self.area.width, |(at, cell)| {
                 match cell {
-                    Cell::Text(mark, text, _) if at.column.name == "link" => {
-                        // The mark's place is the name's where the link has none.
-                        link_start(at, text) - if mark.is_some() { LINK_LEAD } else { 0 }
+                    // The mark's place is the name's where the link has none.
+                    Cell::Text(mark, ..) if at.column.name == "link" => {
+                        link.start - if mark.is_some() { LINK_LEAD } else { 0 }
                     }
                     _ => at.x,
                 }
@@ -194,7 +197,7 @@ impl RowPainter<'_> {
         let start = self.area.x + GUTTER;
         let first = brush.text(start, self.y, end.saturating_sub(GUTTER), &self.row.guides, Meaning::Lines);
         let room = (self.area.x + end).saturating_sub(first + 1);
-        let x = write_fitting(brush, first, self.y, room, &self.name());
+        let x = write_fitting(brush, first, self.y, room, &name);
         let found = !searched.is_empty() && search_text(&self.shared.machine, self.row).contains(searched);
         let name = Rect { x: first, y: self.y, width: x - first, height: 1 };
         if selected {
@@ -206,11 +209,32 @@ impl RowPainter<'_> {
             findings::leader(brush, x, self.area.x + end, self.y);
         }
         for (placed, cell) in shown {
-            self.cell(brush, &figures, placed, cell);
+            self.cell(brush, &figures, (placed, &link), cell);
         }
     }
 
-    fn cell(&self, brush: &mut Brush<'_>, figures: &Figures<'_>, placed: &Placed, cell: Cell) {
+    /// The place of the row's link beside a name that needs its cells up to `needed`.
+    fn link(&self, shown: &[(&Placed, Cell)], needed: u16) -> std::ops::Range<u16> {
+        let mut rest = shown.iter().skip_while(|(placed, _)| placed.column.name != "link");
+        let Some((placed, Cell::Text(mark, text, _))) = rest.next() else { return 0..0 };
+        let next = rest.find(|(_, cell)| *cell != Cell::Blank);
+        let columns = next.map_or(self.area.width, |(next, _)| next.x - 1);
+        let blanks = next.map_or(self.area.width, |(next, cell)| match cell {
+            Cell::Figure(text, _) => (next.x + next.width.saturating_sub(cells(text))) - 1,
+            _ => next.x - 1,
+        });
+        let lead = if mark.is_some() { LINK_LEAD } else { 0 };
+        let start = link_start(placed.x + LINK_LEAD, text, (columns, blanks), needed + lead);
+        start..blanks.max(start)
+    }
+
+    fn cell(
+        &self,
+        brush: &mut Brush<'_>,
+        figures: &Figures<'_>,
+        (placed, link): (&Placed, &std::ops::Range<u16>),
+        cell: Cell,
+    ) {
         let (x, y, width) = (self.area.x + placed.x, self.y, placed.width);
         match cell {
             Cell::Blank => {}
@@ -220,8 +244,7 @@ impl RowPainter<'_> {
             }
             Cell::Text(mark, text, meaning) => {
                 let (x, width) = if placed.column.name == "link" {
-                    let start = link_start(placed, &text);
-                    (self.area.x + start, placed.x + width - start)
+                    (self.area.x + link.start, link.end - link.start)
                 } else {
                     (x, width)
                 };

@@ -49,7 +49,7 @@ pub(super) const ABOUT: About = About {
 #[rustfmt::skip]
 pub(super) const COMMANDS: &[Command<Run<WhatIf>>] = &[
     command(530, &[Key::Enter], "start", "start", "Start the selected experiment; it restores every setting it changes", WhatIf::start),
-    command(535, &[Char('r')], "run again", "start again", "Start the experiment on the screen once more, or the selected one", WhatIf::begin),
+    command(535, &[Char('r')], "again", "start again", "Start the experiment on the screen once more, or the selected one", WhatIf::begin),
     command(540, &[Char('w')], "card moves", "slot moves", "Show the slots: hypothetical moves of cards", |_, _| vec![Ask::Show(ScreenId("slots"), None)]),
     command(550, &[Char('e')], "edit arms", "custom arms", "Edit the custom experiment's arms: A: scheduler=none bs=4k; filename=FILE reads a file", WhatIf::write_arms),
     command(560, &[Char('m')], "more rounds", "more rounds", "Add rounds to an experiment that has ended", |_, shared| update::longer(shared)),

@@ -173,7 +173,7 @@ impl Screen for WhatIf {
             at.is_some_and(|at| shared.experiments.posted.contains(&at))
         };
         match command {
-            "add to sheet" if is_posted() => Some("remove from sheet"),
+            "add to sheet" if is_posted() => Some("drop from sheet"),
             "back" if shared.experiments.on_screen().is_some() => Some("back"),
             "samples" if shared.experiments.on_screen().is_some() => {
                 Some(if self.shows_runs { "verdict" } else { "runs" })
