@@ -8,7 +8,7 @@ pub const LISTS: [(&str, &str); 12] = [
     ("3", "values  "),
     ("4", "workload  "),
     ("5", "Experiments"),
-    ("5", "known "),
+    ("5", "takes  "),
     ("7", "In the sheet"),
     ("7", "Preview"),
     ("8", "Slots  as they are"),
