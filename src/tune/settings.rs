@@ -206,8 +206,8 @@ pub static SETTINGS: &[Setting] = &[
             "queue/nr_requests",
             "requests",
             "Requests that a block-layer queue holds. Further reads wait for a free tag; values from 1 to 3 \
-             become 4, and changing the scheduler resets it. Without a scheduler it is the number of tags, which stay as \
-             they are while the file shows a scheduler's number or, after it, the driver's.",
+             become 4, and changing the scheduler resets it. Without a scheduler it sets the tags of the queue; they \
+             stay as set while a scheduler shows requests of its own.",
         )
     },
     Setting {
