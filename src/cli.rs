@@ -397,7 +397,7 @@ fn print(text: &str) -> Result<Status, Failure> {
 /// Writes a line to standard error; a terminal's width breaks it between words.
 fn say(line: &str) {
     progress::output();
-    let line = terminal::said(Label::new(line).as_str(), terminal::columns_of(&io::stderr()));
+    let line = terminal::in_columns(Label::new(line).as_str(), terminal::columns_of(&io::stderr()));
     // An error of standard error cannot be reported.
     let _ = writeln!(io::stderr(), "{line}");
 }

@@ -58,8 +58,8 @@ use crate::{
 
 /// Shows a machine full screen until the user quits. The exit status is 0, or 128 + the signal.
 ///
-/// `mistakes` are those of the configuration file. The theme follows the terminal's background where `asks` is set and the terminal answers; one chosen by key is kept where
-/// `keeps` says. `auto` is the one for this terminal, whatever was asked for.
+/// `mistakes` are those of the configuration file. The theme follows the terminal's background where `asks` is set and the
+/// terminal answers; one chosen by key is kept where `keeps` says. `auto` is the one for this terminal, whatever was asked for.
 ///
 /// # Errors
 /// The machine cannot be read, or the terminal not be used.

@@ -303,6 +303,13 @@ fn dstat_width(width: u16) -> u16 {
 mod tests {
     use super::*;
 
+    fn laptop() -> crate::ui::MachineRead {
+        let origin = crate::source::origin::Origin::Demo("laptop".to_owned());
+        let (machine, problems) = crate::source::read_machine(&*origin.open().unwrap());
+        let limits = crate::capacity::limits(&machine).into();
+        crate::ui::MachineRead { machine: machine.into(), problems, limits }
+    }
+
     #[test]
     fn the_way_out_is_in_every_footer_and_nothing_overlaps() {
         for width in 80..=220 {
@@ -318,10 +325,7 @@ mod tests {
 
     #[test]
     fn what_lies_over_the_screen_leaves_enough_of_it_beside_or_nothing() {
-        let origin = crate::source::origin::Origin::Demo("laptop".to_owned());
-        let (machine, problems) = crate::source::read_machine(&*origin.open().unwrap());
-        let limits = crate::capacity::limits(&machine).into();
-        let read = crate::ui::MachineRead { machine: machine.into(), problems, limits };
+        let read = laptop();
         for width in SMALLEST.0..=160 {
             let mut app = App::new(crate::ui::Mode::Live, read.clone(), (width, 24));
             for overlay in
@@ -368,10 +372,7 @@ mod tests {
 
     #[test]
     fn the_stats_bar_of_a_capture_leaves_its_rows_to_the_screen() {
-        let origin = crate::source::origin::Origin::Demo("laptop".to_owned());
-        let (machine, problems) = crate::source::read_machine(&*origin.open().unwrap());
-        let limits = crate::capacity::limits(&machine).into();
-        let read = crate::ui::MachineRead { machine: machine.into(), problems, limits };
+        let read = laptop();
         let bar = |mode| Layout::new(&App::new(mode, read.clone(), (300, 100))).dstat.height;
         assert_eq!((bar(crate::ui::Mode::Live), bar(crate::ui::Mode::Capture)), (20, 0));
     }

@@ -30,16 +30,6 @@ pub(super) fn columns() -> Option<usize> {
     columns_of(&io::stdout())
 }
 
-/// A line for standard error as a terminal of so many columns shows it whole: broken between words.
-pub(super) fn said(line: &str, columns: Option<usize>) -> String {
-    const LEAD: &str = "iodyno: ";
-    let whole = format!("{LEAD}{line}");
-    match columns.filter(|columns| whole.width() > *columns) {
-        Some(columns) => report::wrapped(LEAD, line, columns).join("\n"),
-        None => whole,
-    }
-}
-
 /// The same of the terminal at this stream.
 pub(super) fn columns_of(out: &(impl AsFd + IsTerminal)) -> Option<usize> {
     if !out.is_terminal() {
@@ -49,6 +39,16 @@ pub(super) fn columns_of(out: &(impl AsFd + IsTerminal)) -> Option<usize> {
         .ok()
         .map(|size| usize::from(size.ws_col))
         .filter(|columns| *columns > 0)
+}
+
+/// A line for standard error as a terminal of so many columns shows it whole: broken between words.
+pub(super) fn in_columns(line: &str, columns: Option<usize>) -> String {
+    const LEAD: &str = "iodyno: ";
+    let whole = format!("{LEAD}{line}");
+    match columns.filter(|columns| whole.width() > *columns) {
+        Some(columns) => report::wrapped(LEAD, line, columns).join("\n"),
+        None => whole,
+    }
 }
 
 /// How the command line asks for colours and characters.
@@ -129,12 +129,12 @@ mod tests {
     #[test]
     fn a_long_complaint_breaks_between_words_on_a_terminal_alone() {
         let complaint = display::why_no_screen(Some("dumb")).map(|why| why.to_string()).unwrap_or_default();
-        assert_eq!(said(&complaint, None), format!("iodyno: {complaint}"));
-        let lines = said(&complaint, Some(80));
+        assert_eq!(in_columns(&complaint, None), format!("iodyno: {complaint}"));
+        let lines = in_columns(&complaint, Some(80));
         assert!(lines.lines().count() > 1 && lines.lines().all(|line| line.width() <= 80), "{lines}");
         let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
         assert_eq!(words(&lines), words(&format!("iodyno: {complaint}")));
-        assert_eq!(said("   3 s left  a  b", Some(80)), "iodyno:    3 s left  a  b");
+        assert_eq!(in_columns("   3 s left  a  b", Some(80)), "iodyno:    3 s left  a  b");
     }
 
     #[test]

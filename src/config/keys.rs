@@ -217,20 +217,16 @@ fn keys(config: &mut Config, item: &Item<'_>, reader: &mut Reader<'_>) -> Result
         config.keys.extend(reader.keep(keys).map(|keys| (value.own_name().to_owned(), keys)));
     }
     // A command whose keys are left out has its usual ones again, which another one may take from it.
+    let names = reader.names;
     let robber = |config: &Config| {
         let mut bound =
             members.iter().filter(|value| config.keys.iter().any(|(name, _)| name == value.own_name()));
-        bound.find_map(|value| Some((value, robbed(config, reader.names, value.own_name())?)))
+        bound.find_map(|value| Some((value, robbed(config, names, value.own_name())?)))
     };
-    let mut wrong = Vec::new();
     while let Some((value, (key, loser))) = robber(config) {
-        wrong.push(
-            value.wrong(format!("{key} is the key of {loser}"), format!("another key, or bind {loser} too")),
-        );
+        let fix = format!("another key, or bind {loser} too");
+        reader.keep::<()>(Err(value.wrong(format!("{key} is the key of {loser}"), fix)));
         config.keys.retain(|(name, _)| name != value.own_name());
-    }
-    for wrong in wrong {
-        reader.keep::<()>(Err(wrong));
     }
     Ok(())
 }

@@ -8,7 +8,7 @@ use toml::{
 };
 
 use super::{Config, KEYS, Names};
-use crate::{text::Label, ui::theme::Palette};
+use crate::text::Label;
 
 /// What is wrong in the file, and where.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -72,9 +72,8 @@ pub fn read(text: &str, names: &Names) -> (Config, Vec<Wrong>) {
         reader.keep(read);
     }
     // Themes of the file stand behind the key that names one.
-    if let Some(name) = config.theme.take_if(|name| {
-        !config.themes.iter().any(|(own, _)| own == name) && Palette::from_word(name).is_none()
-    }) {
+    let is_known = config.theme.as_ref().is_none_or(|name| config.theme_named(name).is_some());
+    if let Some(name) = config.theme.take_if(|_| !is_known) {
         let known = config.known_themes();
         let at = items(table.get_ref(), "", text).into_iter().find(|item| item.name == "theme");
         reader.wrong.extend(at.map(|item| item.wrong(format!("{name:?} is no theme"), known)));

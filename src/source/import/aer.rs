@@ -1,13 +1,10 @@
 //! Lines of `dmesg` about errors of functions (AER) and about hotplug (pciehp).
 
 use super::{
-    facts::{Facts, Known, Line, learn},
+    facts::{Facts, Known, Line, NVME_CONTROLLER, learn},
     identity::Identity,
 };
 use crate::model::PciAddress;
-
-/// Class code of NVMe controllers, to which alone the driver nvme binds.
-const NVM_EXPRESS: u32 = 0x01_08_02;
 
 pub(super) fn is_line(line: &str) -> bool {
     // Most lines have a time in brackets, and no bit: they are not searched for an address.
@@ -99,7 +96,7 @@ fn error(facts: &mut Facts, about: &About, line: usize) -> Option<()> {
         learn(&mut function.device, device, line);
     }
     if about.driver == "nvme" {
-        learn(&mut facts.function(about.address, line).class, NVM_EXPRESS, line);
+        learn(&mut facts.function(about.address, line).class, NVME_CONTROLLER, line);
     }
     Some(())
 }

@@ -9,7 +9,7 @@ use std::{
 use super::{
     aer,
     drives::{is_controller, is_of_controller},
-    facts::{Facts, Function, LimitedBy, Line, LinkWords, Message, learn},
+    facts::{self, Facts, Function, LimitedBy, Line, LinkWords, Message, PCI_BRIDGE, learn},
     identity::Identity,
     sections::Kind,
 };
@@ -24,7 +24,7 @@ fn is_line(line: &str) -> bool {
     line.contains("available PCIe bandwidth")
         || found(line).is_some()
         || bridge(line).is_some()
-        || root_bus(line).is_some()
+        || host_bridge(line).is_some()
         || line.contains(": pci function ")
         || aer::is_line(line)
         || messages::message(line).is_some()
@@ -52,9 +52,9 @@ fn read(lines: &[Line], facts: &mut Facts) -> Option<Cow<'static, str>> {
         } else if let Some((address, buses)) = bridge(&line.text) {
             let function = facts.function(address, line.number);
             learn(&mut function.buses, buses, line.number);
-            learn(&mut function.class, BRIDGE, line.number);
+            learn(&mut function.class, PCI_BRIDGE, line.number);
             Some(())
-        } else if let Some((root, above)) = root_bus(&line.text) {
+        } else if let Some((root, above)) = host_bridge(&line.text) {
             facts.roots.entry(root).or_insert(line.number);
             if let Some(vmd) = above {
                 let function = facts.function(vmd, line.number);
@@ -126,9 +126,6 @@ fn link(facts: &mut Facts, words: &[&str], line: usize) -> Option<()> {
 /// Functions with a limited link in one text.
 const MOST_LIMITS: usize = 1 << 14;
 
-/// Class code of PCI bridges.
-const BRIDGE: u32 = 0x06_04_00;
-
 /// Gives a limited link's state to its lower end: the kernel names the port above it. The functions below a port whose bus
 /// numbers lead elsewhere are not at this link.
 pub(super) fn join(facts: &mut Facts) {
@@ -143,7 +140,7 @@ pub(super) fn join(facts: &mut Facts) {
             continue;
         }
         let above = facts.function(port, line);
-        learn(&mut above.class, BRIDGE, line);
+        learn(&mut above.class, PCI_BRIDGE, line);
         let is_direct = above.buses.is_none_or(|buses| buses.value.0 == device.bus);
         if !behind_bridges.contains(&(device.domain, device.bus)) {
             let below = facts.function(device, line);
@@ -237,19 +234,15 @@ const VMD: &str = "vmd";
 
 /// Domain and bus of `pci_bus 0004:40: root bus resource [bus 40-4f]` and `PCI host bridge to bus 0000:00`; with the VMD function
 /// of `vmd 0000:c9:00.5: PCI host bridge to bus 10000:80`.
-fn root_bus(line: &str) -> Option<((u32, u8), Option<PciAddress>)> {
-    let number = |place: &str| {
-        let (domain, bus) = place.split_once(':')?;
-        Some((u32::from_str_radix(domain, 16).ok()?, u8::from_str_radix(bus, 16).ok()?))
-    };
+fn host_bridge(line: &str) -> Option<((u32, u8), Option<PciAddress>)> {
     if let Some((before, place)) = line.split_once("PCI host bridge to bus ") {
         let mut words = before.split_whitespace().skip_while(|word| *word != VMD).skip(1);
         let vmd = words.next().and_then(|word| word.strip_suffix(':')?.parse().ok());
-        return Some((number(place.split_whitespace().next()?)?, vmd));
+        return Some((facts::root_bus(place.split_whitespace().next()?)?, vmd));
     }
     let (_, rest) = line.split_once("pci_bus ")?;
     let (place, rest) = rest.split_once(": ")?;
-    Some((number(place).filter(|_| rest.starts_with("root bus resource [bus"))?, None))
+    Some((facts::root_bus(place).filter(|_| rest.starts_with("root bus resource [bus"))?, None))
 }
 
 /// `8.0 GT/s PCIe x2 link`, without `PCIe` in older kernels.

@@ -161,10 +161,15 @@ impl Facts {
     }
 }
 
+/// `nvme0` of `nvme0n1`.
+fn before_number(namespace: &str) -> Option<&str> {
+    Some(namespace.rsplit_once('n')?.0)
+}
+
 /// Whether a drive is a namespace of this controller.
 pub(super) fn is_of_controller(facts: &Facts, drive: &str, controller: &str) -> bool {
     facts.controller_of.get(drive).map_or_else(
-        || is_namespace(drive) && drive.rsplit_once('n').is_some_and(|(of, _)| of == controller),
+        || is_namespace(drive) && before_number(drive) == Some(controller),
         |of| of == controller,
     )
 }
@@ -187,8 +192,7 @@ pub(super) fn join(facts: &mut Facts) {
         drive.address = drive.address.or(by_address);
     }
     let is_nvme = |name: &String| is_namespace(name);
-    let controller_of =
-        |name: &str| name.rsplit_once('n').map_or(name, |(controller, _)| controller).to_owned();
+    let controller_of = |name: &str| before_number(name).unwrap_or(name).to_owned();
     let open: BTreeSet<String> = facts
         .drives
         .iter()
@@ -254,7 +258,7 @@ fn in_order(facts: &mut Facts, lost: &BTreeSet<String>, left: &[PciAddress]) -> 
     let found: BTreeMap<u32, PciAddress> = lost.into_iter().zip(left.iter().copied()).collect();
     let named = facts.controllers.iter().filter_map(|(name, (address, _))| Some((number(name)?, *address)));
     let of_drive =
-        |(name, drive): (&String, &DriveFacts)| Some((number(name.rsplit_once('n')?.0)?, drive.address?));
+        |(name, drive): (&String, &DriveFacts)| Some((number(before_number(name)?)?, drive.address?));
     let known = named.chain(facts.drives.iter().filter_map(of_drive));
     let all: BTreeMap<u32, PciAddress> = known.chain(found.clone()).collect();
     let fits = |(number, address): (&u32, &PciAddress)| may_be(facts, &format!("nvme{number}"), *address);
@@ -262,7 +266,7 @@ fn in_order(facts: &mut Facts, lost: &BTreeSet<String>, left: &[PciAddress]) -> 
         return false;
     }
     for (name, drive) in &mut facts.drives {
-        let controller = name.rsplit_once('n').and_then(|(controller, _)| number(controller));
+        let controller = before_number(name).and_then(number);
         let address = controller.and_then(|number| found.get(&number).copied());
         drive.address = drive.address.or(address);
     }
@@ -302,11 +306,10 @@ fn makers_at(facts: &Facts, address: PciAddress) -> Makers {
 }
 
 fn model_of<'a>(facts: &'a Facts, controller: &str) -> Option<&'a str> {
-    let of = |name: &str| name.rsplit_once('n').is_some_and(|(of, _)| of == controller);
     // The namespaces of `nvme1` begin with its name, and their names follow it.
     let mut drives =
         facts.drives.range(controller.to_owned()..).take_while(|(name, _)| name.starts_with(controller));
-    let (_, drive) = drives.find(|(name, _)| of(name))?;
+    let (_, drive) = drives.find(|(name, _)| before_number(name) == Some(controller))?;
     drive.device_files.get("model").map(|model| model.value.as_str())
 }
 
@@ -329,7 +332,7 @@ fn may_be_all(facts: &Facts, lost: &BTreeSet<String>, left: &[PciAddress]) -> bo
 /// stay: it is not known at which function those would be.
 fn merge(facts: &mut Facts, lost: &BTreeSet<String>) -> bool {
     let is_lost = |name: &str| {
-        is_namespace(name) && name.rsplit_once('n').is_some_and(|(controller, _)| lost.contains(controller))
+        is_namespace(name) && before_number(name).is_some_and(|controller| lost.contains(controller))
     };
     let count = facts.drives.iter().filter(|(name, drive)| is_lost(name) && drive.address.is_none()).count();
     let is_used = facts

@@ -28,6 +28,11 @@ pub(super) struct Known<T> {
     pub line: usize,
 }
 
+/// Class code of PCI bridges.
+pub(super) const PCI_BRIDGE: u32 = 0x06_04_00;
+/// Class code of NVMe controllers, to which alone the driver nvme binds.
+pub(super) const NVME_CONTROLLER: u32 = 0x01_08_02;
+
 /// All facts of one opened text.
 #[derive(Debug, Default)]
 pub(super) struct Facts {
@@ -365,4 +370,10 @@ impl<T> Known<T> {
 /// Sets a fact that is not known yet: the first statement of a text counts.
 pub(super) fn learn<T>(slot: &mut Option<Known<T>>, value: T, line: usize) {
     slot.get_or_insert(Known { value, line });
+}
+
+/// Domain and bus of `0000:60`.
+pub(super) fn root_bus(place: &str) -> Option<(u32, u8)> {
+    let address: PciAddress = format!("{place}:00.0").parse().ok()?;
+    Some((address.domain, address.bus))
 }

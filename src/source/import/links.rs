@@ -14,7 +14,7 @@ use std::borrow::Cow;
 
 use super::{
     drives::{is_controller, is_namespace},
-    facts::{Facts, Line, learn},
+    facts::{self, Facts, Line, NVME_CONTROLLER, PCI_BRIDGE, learn},
     lsblk::is_drive,
     sections::Kind,
 };
@@ -31,10 +31,6 @@ pub(super) const KIND: Kind = Kind {
     tolerates: 3,
     read,
 };
-
-/// Class codes.
-const BRIDGE: u32 = 0x06_04_00;
-const NVM_EXPRESS: u32 = 0x01_08_02;
 
 /// Parts of a path: a domain has at most 256 buses.
 const MOST_PARTS: usize = 300;
@@ -117,10 +113,7 @@ fn group(path: &str) -> Option<Target<'_>> {
 
 /// `pci0000:00`.
 fn root_bus(part: &str) -> Option<(u32, u8)> {
-    let (domain, bus) = part.strip_prefix("pci")?.split_once(':')?;
-    let is_hex = |text: &str| text.bytes().all(|byte| byte.is_ascii_hexdigit());
-    let fits = (4..=8).contains(&domain.len()) && bus.len() == 2 && is_hex(domain) && is_hex(bus);
-    fits.then(|| Some((u32::from_str_radix(domain, 16).ok()?, u8::from_str_radix(bus, 16).ok()?)))?
+    facts::root_bus(part.strip_prefix("pci")?)
 }
 
 /// `nvme-subsys0 - NQN=nqn.1994-11.com.samsung:nvme:980PRO`.
@@ -152,7 +145,7 @@ fn read(lines: &[Line], facts: &mut Facts) -> Option<Cow<'static, str>> {
                 command = of_controller;
             }
             Some(Target::Drive { name, function }) => {
-                let class = is_namespace(name).then_some(NVM_EXPRESS);
+                let class = is_namespace(name).then_some(NVME_CONTROLLER);
                 drive(name, function, class, facts, number);
                 command = "ls -l /dev/disk/by-path";
             }
@@ -186,7 +179,7 @@ fn path_of_device(path: &str, facts: &mut Facts, line: usize) -> Option<&'static
             (root, above) = (Some((domain, bus)), None);
         } else if let Some(address) = part.parse::<PciAddress>().ok().filter(on_root) {
             if let Some(bridge) = above {
-                learn(&mut facts.function(bridge, line).class, BRIDGE, line);
+                learn(&mut facts.function(bridge, line).class, PCI_BRIDGE, line);
             }
             let function = facts.function(address, line);
             function.parent = function.parent.or(above);

@@ -24,7 +24,7 @@ use std::borrow::Cow;
 
 use super::{
     super::{
-        facts::{Facts, Function, Line, learn},
+        facts::{self, Facts, Function, Line, PCI_BRIDGE, learn},
         identity::Others,
         prompt::{is_prompt, is_snip},
     },
@@ -436,7 +436,7 @@ impl Drawing<'_> {
             && let Some(((secondary, subordinate), length)) = buses(bracket)
         {
             learn(&mut function.buses, (secondary, subordinate), line);
-            learn(&mut function.class, 0x06_04_00, line);
+            learn(&mut function.class, PCI_BRIDGE, line);
             let below = Bus { number: secondary, bridge: Some(address), ..bus };
             return self.below(&bracket[length..], column + LENGTH + 1 + length, below, line);
         }
@@ -450,7 +450,7 @@ impl Drawing<'_> {
         let function = self.facts.function(address, line);
         // A bridge without bus numbers.
         if text.starts_with('-') && text.trim_matches(['-', ' ']).is_empty() {
-            learn(&mut function.class, 0x06_04_00, line);
+            learn(&mut function.class, PCI_BRIDGE, line);
         } else if !text.trim().is_empty() {
             let name = Name::parse(text);
             self.found.names = true;
@@ -483,7 +483,7 @@ impl Drawing<'_> {
         let (rest, end) = match below {
             Some((bracket, (range, length))) => {
                 learn(&mut function.buses, range, line);
-                learn(&mut function.class, 0x06_04_00, line);
+                learn(&mut function.class, PCI_BRIDGE, line);
                 (&bracket[length..], column + 1 + length)
             }
             None => (text, column),
@@ -491,7 +491,7 @@ impl Drawing<'_> {
         let name = state(function, rest, line);
         self.name(address, name, line);
         if let Some(bridge) = bridge {
-            learn(&mut self.facts.function(bridge, line).class, 0x06_04_00, line);
+            learn(&mut self.facts.function(bridge, line).class, PCI_BRIDGE, line);
         }
         let Some(column) = end.checked_sub(2) else { return Err("its column fits no branch above") };
         let bus = Bus { domain: address.domain, number: address.bus, bridge: Some(address) };
@@ -518,7 +518,7 @@ fn state<'a>(function: &mut Function, text: &'a str, line: usize) -> &'a str {
         None => (text, None),
     };
     if port.is_some() {
-        learn(&mut function.class, 0x06_04_00, line);
+        learn(&mut function.class, PCI_BRIDGE, line);
     }
     if link.is_some() || port.is_some() {
         let express = function.express.get_or_insert_with(|| words::without_capability(line));
@@ -552,8 +552,7 @@ fn whole_address(text: &str, domain: u32) -> Option<(PciAddress, usize)> {
 /// `[0000:60]` at the beginning: domain, bus and length.
 fn root_bus(text: &str) -> Option<((u32, u8), usize)> {
     let (inside, _) = text.strip_prefix('[')?.split_once(']')?;
-    let address: PciAddress = format!("{inside}:00.0").parse().ok()?;
-    Some(((address.domain, address.bus), inside.len() + 2))
+    Some((facts::root_bus(inside)?, inside.len() + 2))
 }
 
 /// `[61]`, `[02-06]` or `[0000:02-06]` at the beginning: secondary and subordinate bus, and length.

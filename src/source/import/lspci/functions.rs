@@ -4,7 +4,7 @@ use std::{borrow::Cow, collections::VecDeque};
 
 use super::{
     super::{
-        facts::{ExpressWords, Facts, Function, Known, Line, learn},
+        facts::{ExpressWords, Facts, Function, Known, Line, NVME_CONTROLLER, PCI_BRIDGE, learn},
         prompt::{is_prompt, is_snip},
     },
     body::{hex, old_register, word},
@@ -25,9 +25,6 @@ const MOST_OF_REGISTER: usize = 600;
 /// Length of a first line that may have been wrapped.
 const WRAPPED: usize = 45;
 
-/// Class code.
-const PCI_BRIDGE: u32 = 0x06_04_00;
-
 /// Bytes of configuration space.
 const MOST_CONFIG: usize = 4096;
 
@@ -36,7 +33,7 @@ const MOST_CONFIG: usize = 4096;
 pub(super) fn is_selection(line: &str, next: Option<&str>) -> bool {
     let is_body = |next: &str| word(next.trim_start()).is_some() && header(next).is_none();
     next.is_some_and(|next| {
-        groups::is_heading(line) && is_first(next)
+        groups::heading(line).is_some() && is_first(next)
             || is_body(next)
                 && (selected(line).is_some() || alone(line).is_some() || !looped(line).is_empty())
             || alone(next).is_some() && is_loop(line)
@@ -200,7 +197,7 @@ impl List<'_> {
             (self.wrapped, self.group) = (None, None);
             return;
         }
-        if let Some((group, _)) = groups::of_line(&line.text).filter(|(_, rest)| rest.is_empty()) {
+        if let Some(group) = groups::heading(&line.text) {
             self.leave();
             self.group = Some((group, true));
             return;
@@ -267,7 +264,7 @@ impl List<'_> {
             if let Some(address) = self.selected.take() {
                 let function = self.facts.function(address, line.number);
                 if self.of_nvme {
-                    learn(&mut function.class, 0x01_08_02, line.number);
+                    learn(&mut function.class, NVME_CONTROLLER, line.number);
                 }
                 self.current = Some(address);
                 self.first_word = Some(word);

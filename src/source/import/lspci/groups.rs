@@ -11,7 +11,7 @@
 use super::names::{self, Name};
 
 /// The group that a line begins with, and what follows it.
-pub(super) fn of_line(line: &str) -> Option<(u32, &str)> {
+fn of_line(line: &str) -> Option<(u32, &str)> {
     const WORDS: [&str; 4] = ["iommu group ", "iommu_group ", "group ", "group:"];
     let line = line.trim_start();
     let starts = |word: &str| line.get(..word.len()).is_some_and(|start| start.eq_ignore_ascii_case(word));
@@ -23,9 +23,9 @@ pub(super) fn of_line(line: &str) -> Option<(u32, &str)> {
     Some((group, rest.strip_prefix(':').unwrap_or(rest).trim()))
 }
 
-/// Whether a line is a group's heading alone.
-pub(super) fn is_heading(line: &str) -> bool {
-    of_line(line).is_some_and(|(_, rest)| rest.is_empty())
+/// The group that a line is the heading of, and nothing else.
+pub(super) fn heading(line: &str) -> Option<u32> {
+    of_line(line).filter(|(_, rest)| rest.is_empty()).map(|(group, _)| group)
 }
 
 /// What stands before a function's address: a group and words in brackets.
