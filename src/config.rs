@@ -245,7 +245,9 @@ curves = ["red", 3]
             ("sort = \"-heat\"", 1, "sort: no column \"heat\"; use bus, load, name"),
             ("[workload]\n\nbs = \"4q\"", 3, "workload.bs: not a size; use 4k, 1m or 512"),
             ("[workload]\ndepth = 3", 2, "workload.depth: no such option; use rw, bs"),
-            ("[profiles]\nx = 3", 2, "profiles.x: not a table; use [profiles.NAME]"),
+            ("[profiles]\nx = 3", 2, "profiles.x: not a table; use [profiles.x]"),
+            ("profiles = \"a\"", 1, "profiles: not a table; use [profiles.NAME]"),
+            ("workload = 3", 1, "workload: not a table; use [workload]"),
             ("[keys]\nfly = \"f\"", 2, "keys.fly: no such command; use "),
             ("[keys]\npuul = \"f\"", 2, "keys.puul: no such command; use pull"),
             (

@@ -11,7 +11,7 @@ use clap::{
     builder::{PossibleValuesParser, TypedValueParser},
 };
 
-use super::{Complaint, Failure, Status, failure::words, print, say};
+use super::{Complaint, Failure, Status, print, say};
 use crate::{
     app,
     config::{self, AUTO, Config, Place},
@@ -149,9 +149,9 @@ pub(super) fn configuration() -> &'static Configured {
         let defaults = |place, mistakes| Configured { place, config: Config::default(), mistakes };
         let found = match config::of_process() {
             Ok(found) => found,
-            Err((path, error)) => {
-                let fix = "correct its permissions or remove it, until then the defaults apply";
-                let complaint = Complaint::new(path.to_string_lossy(), words(&error), fix);
+            Err(unread) => {
+                let fix = format!("{}, until then the defaults apply", unread.fix);
+                let complaint = Complaint::new(unread.place, unread.why, fix);
                 return defaults(Place::Nowhere, vec![complaint.to_string()]);
             }
         };

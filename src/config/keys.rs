@@ -189,7 +189,7 @@ fn profiles(config: &mut Config, item: &Item<'_>, reader: &mut Reader<'_>) -> Re
 /// The options of a table, on top of the defaults. Wrong ones are left out; options that contradict each other are no workload.
 fn work(item: &Item<'_>, reader: &mut Reader<'_>) -> Result<Workload, Wrong> {
     let mut work = Workload::default();
-    for value in item.members("[profiles.NAME]")? {
+    for value in item.members(&item.header())? {
         let taken = option(&mut work, &value);
         reader.keep(taken);
     }

@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::store::Caller;
+use crate::{model::error_words, store::Caller};
 
 /// The file of this user.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -36,40 +36,71 @@ pub(crate) fn find(caller: &Caller<'_>) -> Option<PathBuf> {
     Some(folder.join("iodyno/config.toml"))
 }
 
+/// A file that exists and cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Unread {
+    /// Its path, or that of the folder; with a line, if one is to blame.
+    pub place: String,
+    /// The reason.
+    pub why: String,
+    /// The remedy.
+    pub fix: &'static str,
+}
+
 /// The file of this process' user.
 ///
 /// # Errors
-/// It exists and cannot be read: the path and why.
-pub(crate) fn of_process() -> Result<Found, (PathBuf, io::Error)> {
+/// It exists and cannot be read.
+pub(crate) fn of_process() -> Result<Found, Unread> {
     let Some(path) = crate::store::with_caller(find) else { return Ok(Found::default()) };
-    match content(&path) {
-        Ok(text) => Ok(Found { path: Some(path), text: Some(text) }),
-        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
-            Ok(Found { path: Some(path), text: None })
-        }
-        // After a change of user, HOME may be a folder that this one cannot even look into.
-        Err(_) if fs::symlink_metadata(&path).is_err() => Ok(Found { path: Some(path), text: None }),
-        Err(error) => Err((path, error)),
-    }
+    let text = text(&path)?;
+    Ok(Found { path: Some(path), text })
 }
 
-/// The text of a regular file; a pipe is not waited for.
-fn content(path: &Path) -> io::Result<String> {
-    let refused = |why: &str| io::Error::new(io::ErrorKind::InvalidData, why);
-    let file = fs::OpenOptions::new()
-        .read(true)
-        .custom_flags(libc::O_NONBLOCK | libc::O_CLOEXEC | libc::O_NOCTTY)
-        .open(path)?;
-    let metadata = file.metadata()?;
+/// The text of a regular file; `None` without one. A pipe is not waited for.
+fn text(path: &Path) -> Result<Option<String>, Unread> {
+    let unread = |why: &str, fix| Unread { place: path.display().to_string(), why: why.to_owned(), fix };
+    let file = match opened(path) {
+        Ok(file) => file,
+        Err(error) => return absent(path, &error),
+    };
+    let metadata = file.metadata().map_err(|error| unread(&error_words(&error), "remove it"))?;
     if !metadata.is_file() {
-        return Err(refused("not a regular file"));
+        return Err(unread("not a regular file", "remove it"));
     }
-    if metadata.len() > MOST {
-        return Err(refused("larger than 64 KiB"));
+    let mut bytes = Vec::new();
+    file.take(MOST + 1).read_to_end(&mut bytes).map_err(|error| unread(&error_words(&error), "remove it"))?;
+    if bytes.len() as u64 > MOST {
+        return Err(unread("larger than 64 KiB", "shorten it"));
     }
-    let mut text = String::new();
-    file.take(MOST).read_to_string(&mut text)?;
-    Ok(text)
+    String::from_utf8(bytes).map(Some).map_err(|error| {
+        let before = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+        let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
+        Unread { place: format!("{}:{line}", path.display()), ..unread("not UTF-8", "correct it") }
+    })
+}
+
+fn opened(path: &Path) -> io::Result<fs::File> {
+    let flags = libc::O_NONBLOCK | libc::O_CLOEXEC | libc::O_NOCTTY;
+    fs::OpenOptions::new().read(true).custom_flags(flags).open(path)
+}
+
+/// Why a file cannot be opened; nothing if there is none.
+fn absent(path: &Path, error: &io::Error) -> Result<Option<String>, Unread> {
+    let unread =
+        |at: &Path, why: &str, fix| Err(Unread { place: at.display().to_string(), why: why.to_owned(), fix });
+    let folder = path.parent().and_then(|folder| Some((folder, fs::symlink_metadata(folder).ok()?)));
+    match (fs::symlink_metadata(path), folder) {
+        (Ok(link), _) if link.is_symlink() => unread(
+            path,
+            &format!("a link that cannot be followed: {}", error_words(error)),
+            "correct or remove it",
+        ),
+        (Ok(_), _) => unread(path, &error_words(error), "correct its permissions or remove it"),
+        (Err(_), Some((folder, kind))) if kind.is_file() => unread(folder, "not a folder", "move it away"),
+        // After a change of user, HOME may be a folder that this one cannot even look into.
+        (Err(_), _) => Ok(None),
+    }
 }
 
 #[cfg(test)]
@@ -105,8 +136,32 @@ mod tests {
     }
 
     #[test]
-    fn only_a_regular_file_is_read() {
-        assert!(content(Path::new("/dev/null")).is_err_and(|why| why.to_string() == "not a regular file"));
-        assert!(content(Path::new("/")).is_err());
+    fn a_file_that_cannot_be_read_is_named_with_the_remedy() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("config.toml");
+        let said = |path: &Path| {
+            let unread = text(path).unwrap_err();
+            (unread.place, unread.why, unread.fix)
+        };
+        assert_eq!(text(&path), Ok(None));
+        assert_eq!(
+            said(Path::new("/dev/null")),
+            ("/dev/null".into(), "not a regular file".into(), "remove it")
+        );
+        assert_eq!(said(folder.path()).1, "not a regular file");
+        fs::write(&path, b"theme = \"dark\"\n\nunits = \"\xff\"\n").unwrap();
+        assert_eq!(said(&path), (format!("{}:3", path.display()), "not UTF-8".into(), "correct it"));
+        fs::write(&path, "#".repeat(65 << 10)).unwrap();
+        assert_eq!((said(&path).1.as_str(), said(&path).2), ("larger than 64 KiB", "shorten it"));
+        let below = path.join("config.toml");
+        assert_eq!(said(&below), (path.display().to_string(), "not a folder".into(), "move it away"));
+        assert_eq!(text(&below.join("x")), Ok(None), "a HOME that is a file is none");
+        for target in ["gone", "link"] {
+            let link = folder.path().join("link");
+            let _ = fs::remove_file(&link);
+            std::os::unix::fs::symlink(target, &link).unwrap();
+            let said = said(&link);
+            assert!(said.1.starts_with("a link that cannot be followed: "), "{said:?}");
+        }
     }
 }

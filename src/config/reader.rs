@@ -110,6 +110,11 @@ impl<'a> Item<'a> {
         &self.own
     }
 
+    /// As the header of a table.
+    pub(super) fn header(&self) -> String {
+        format!("[{}]", self.name)
+    }
+
     /// What is wrong with it.
     pub(super) fn wrong(&self, problem: impl AsRef<str>, fix: impl AsRef<str>) -> Wrong {
         let about = format!("{}: {}; use {}", self.name, problem.as_ref(), fix.as_ref());
