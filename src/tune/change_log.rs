@@ -25,6 +25,8 @@ pub struct Entry {
     pub last: Vec<String>,
     /// Whether it was changed itself, not only along with another.
     pub asked: bool,
+    /// Whether it was changed while it was the number of the queue's tags, which a scheduler hides.
+    pub tags: bool,
     /// Files that the kernel may change along with it.
     pub with: Vec<String>,
     /// The session that changed it last.
@@ -78,12 +80,18 @@ impl ChangeLog {
             Event::Open { purpose, .. } => {
                 self.sessions.insert(record.session.clone(), *purpose);
             }
-            Event::Change { device, setting, file, old, new, affected } => {
+            Event::Change { device, setting, file, old, new, affected, tags } => {
                 for a in affected {
-                    self.touch(device, &a.setting, &a.file, &a.value, &record.session);
+                    let entry = self.touch(device, &a.setting, &a.file, &a.value, &record.session);
+                    // Another program has set it since; the tags that iodyno has changed are still to be restored.
+                    if !entry.last.contains(&a.value) {
+                        entry.begin_with(&a.value);
+                        entry.open.push((record.session.clone(), a.value.clone()));
+                    }
                 }
                 let entry = self.touch(device, setting, file, old, &record.session);
                 entry.asked = true;
+                entry.tags |= tags;
                 entry.last = vec![old.clone(), new.clone()];
                 entry.with.extend(affected.iter().map(|a| a.file.clone()));
             }
@@ -176,6 +184,7 @@ impl ChangeLog {
                 found: old.to_owned(),
                 last: vec![old.to_owned()],
                 asked: false,
+                tags: false,
                 with: Vec::new(),
                 by: String::new(),
                 open: Vec::new(),
@@ -187,11 +196,10 @@ impl ChangeLog {
         let is_queue = find(setting).is_some_and(|row| row.scope == Scope::Queue);
         if entry.is_closed() || is_queue && entry.device.has_left(device) {
             // The current value was set by another program: this change found it.
-            old.clone_into(&mut entry.found);
-            entry.last = vec![old.to_owned()];
+            entry.begin_with(old);
             entry.asked = false;
+            entry.tags = false;
             entry.with.clear();
-            entry.open.clear();
         }
         device.clone_into(&mut entry.device);
         session.clone_into(&mut entry.by);
@@ -236,6 +244,13 @@ impl Entry {
 
     fn sessions(&self) -> impl Iterator<Item = &str> {
         self.open.iter().map(|(id, _)| id.as_str())
+    }
+
+    /// Takes a value that another program set for its first one.
+    fn begin_with(&mut self, value: &str) {
+        value.clone_into(&mut self.found);
+        self.last = vec![value.to_owned()];
+        self.open.clear();
     }
 
     /// Whether it has its first value: undone, refused, or restored by hand. A later change starts a new entry.
@@ -330,9 +345,9 @@ mod tests {
     #[test]
     fn another_drive_under_the_same_name_begins_anew() {
         let on = |sequence, event| match event {
-            Event::Change { device, setting, file, old, new, affected } => {
+            Event::Change { device, setting, file, old, new, affected, tags } => {
                 let device = Identity { diskseq: Some(sequence), ..device };
-                Event::Change { device, setting, file, old, new, affected }
+                Event::Change { device, setting, file, old, new, affected, tags }
             }
             other => other,
         };

@@ -6,13 +6,14 @@
 //! and its files are checked first ([`StateFolder`]).
 
 mod compaction;
+mod holes;
 mod reading;
 
 pub use reading::{Contents, Damage, parse};
 
 use std::{
     fs::File,
-    io::{self, BufReader, Seek, Write},
+    io::{self, BufReader, Write},
     os::unix::fs::FileExt,
     path::PathBuf,
     sync::{
@@ -24,6 +25,7 @@ use std::{
 use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 
+use holes::Holes;
 use reading::is_torn;
 
 use super::{change::Outcome, device::Identity};
@@ -93,6 +95,9 @@ pub enum Event {
         /// Files that the kernel will change along with it.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         affected: Vec<Affected>,
+        /// It is a number of requests that is the number of the queue's tags: the queue has no scheduler.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        tags: bool,
     },
     /// The outcome of the last change to that file.
     Result {
@@ -353,7 +358,8 @@ impl Journal {
         if is_long < LONG {
             return Ok(());
         }
-        let content = BufReader::with_capacity(READ_AT_ONCE, self.locked(&folder)?);
+        let file = self.locked(&folder)?;
+        let content = BufReader::with_capacity(READ_AT_ONCE, Holes::of(&file).map_err(failed)?);
         let Some(short) = compaction::shortened(content, boot, |session| !self.is_dead(session)) else {
             return Ok(());
         };
@@ -397,7 +403,7 @@ impl Journal {
         let file = folder.map(|folder| folder.read(NAME)).transpose();
         let failed = |error| self.failed(NAME, error);
         let Some(file) = file.map_err(failed)?.flatten() else { return Ok(Contents::default()) };
-        let read = || reading::read(BufReader::with_capacity(READ_AT_ONCE, &file));
+        let read = || reading::read(BufReader::with_capacity(READ_AT_ONCE, Holes::of(&file)?));
         let contents = read().map_err(failed)?;
         if contents.torn.is_none() {
             return Ok(contents);
@@ -406,7 +412,6 @@ impl Journal {
         if wait_for_lock(&file, FlockOperation::NonBlockingLockShared).is_err() {
             return Ok(contents);
         }
-        (&file).rewind().map_err(failed)?;
         read().map_err(failed)
     }
 

@@ -37,8 +37,8 @@ pub fn way(step: &Step, steps: &[Step], now: &str) -> Vec<String> {
     let by_none = || NO_SCHEDULER.to_owned();
     let is_direct =
         step.setting != SCHEDULER.0 || step.target == NO_SCHEDULER || changed(step, steps).is_none();
-    // After a kill on the way the tags are still to be resized.
-    let is_there = now == step.target && (is_direct || step.expected.len() == 1);
+    // After a kill on the way, and where another program has set it, the tags are still to be resized.
+    let is_there = now == step.target && (is_direct || step.expected == [now]);
     match now {
         _ if is_there => Vec::new(),
         _ if is_direct => vec![target()],
@@ -53,4 +53,23 @@ pub fn changed<'a>(step: &Step, steps: &'a [Step]) -> Option<&'a Step> {
     steps.iter().find(|other| {
         other.setting == NR_REQUESTS.0 && other.is_asked && other.device.name == step.device.name
     })
+}
+
+/// The scheduler of the queue of a file of requests; none where it cannot be read.
+fn scheduler(actuator: &dyn Actuator, requests: &str) -> Option<String> {
+    let (queue, _) = requests.rsplit_once('/')?;
+    actuator.read(&format!("{queue}/{}", SCHEDULER.0)).ok()
+}
+
+/// Whether a change of this file is one of the queue's tags.
+pub fn are_changed(actuator: &dyn Actuator, setting: &str, file: &str) -> bool {
+    setting == NR_REQUESTS.0 && scheduler(actuator, file).is_some_and(|now| now == NO_SCHEDULER)
+}
+
+/// The scheduler that hides the tags which a step is to restore, unless a step restores that one.
+pub fn hidden_by(actuator: &dyn Actuator, step: &Step, steps: &[Step]) -> Option<String> {
+    let now = scheduler(actuator, &step.file).filter(|now| step.is_of_tags && now != NO_SCHEDULER)?;
+    let of_scheduler = |other: &&Step| other.setting == SCHEDULER.0 && other.device.name == step.device.name;
+    let is_restored = steps.iter().find(of_scheduler).is_some_and(|other| other.target == now);
+    (!is_restored).then_some(now)
 }

@@ -23,6 +23,7 @@ pub fn change(file: &str, old: &str, new: &str) -> Event {
         old: old.into(),
         new: new.into(),
         affected: Vec::new(),
+        tags: false,
     }
 }
 
@@ -42,6 +43,7 @@ pub fn change_log_of(changes: &[(&str, &str, &str, &str)]) -> ChangeLog {
                 old,
                 new,
                 affected: vec![],
+                tags: false,
             };
             [change, Event::Result { file, outcome: Outcome::Accepted, affected: vec![] }]
         })

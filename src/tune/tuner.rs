@@ -221,6 +221,7 @@ impl<'a> Tuner<'a> {
             });
         }
         let affected = self.affected(machine, change);
+        let tags = tags::are_changed(&self.actuator, change.setting.0, &change.file);
         self.record(Event::Change {
             device: change.identity.clone(),
             setting: change.setting.0.to_owned(),
@@ -228,6 +229,7 @@ impl<'a> Tuner<'a> {
             old: now.clone(),
             new: change.to.clone(),
             affected: affected.clone(),
+            tags,
         })?;
         let outcome = self.write(change.setting.0, &change.file, &now, &change.to);
         if change.setting == SCHEDULER && change.to == NO_SCHEDULER {
@@ -352,7 +354,7 @@ impl<'a> Tuner<'a> {
     fn stranger(&self, step: &Step, steps: &[Step]) -> Option<String> {
         let now = self.actuator.read(&step.file).ok()?;
         let interrupted = steps.iter().any(|other| other.expected.len() > 1 && other.may_reset(step));
-        (now != step.target && !step.expected.contains(&now) && !interrupted).then_some(now)
+        (!step.is_known(&now) && !interrupted).then_some(now)
     }
 
     /// Keeps another program's value, also when an earlier step has reset it.
@@ -369,6 +371,11 @@ impl<'a> Tuner<'a> {
             Ok(now) => now,
             Err(error) => return Ok(Restored::Failed(error.to_string())),
         };
+        if let Some(scheduler) = tags::hidden_by(&self.actuator, step, steps) {
+            let why =
+                format!("the scheduler {scheduler} hides the tags; set scheduler={NO_SCHEDULER}, then undo");
+            return Ok(Restored::Refused(why));
+        }
         let way = tags::way(step, steps, &now);
         if way.is_empty() {
             if step.setting == NR_REQUESTS.0 && step.is_asked {
@@ -376,7 +383,7 @@ impl<'a> Tuner<'a> {
             }
             return Ok(Restored::AlreadyThere);
         }
-        if !force && !step.expected.contains(&now) {
+        if !force && !step.is_known(&now) {
             return Ok(Restored::ModifiedExternally(now));
         }
         let mut from = now;
@@ -401,7 +408,10 @@ impl<'a> Tuner<'a> {
             let beside = steps.iter().filter(|other| step.may_reset(other));
             let affected = beside.filter_map(|other| {
                 let (setting, file) = (other.setting.clone(), other.recorded.clone());
-                Some(Affected { setting, file, value: self.actuator.read(&other.file).ok()? })
+                // Any other value is one that this undo leaves alone, or one on its way: neither is to be restored.
+                let value = self.actuator.read(&other.file).ok()?;
+                other.expected.contains(&value).then_some(())?;
+                Some(Affected { setting, file, value })
             });
             self.record_undo(Event::Change {
                 device: step.device.clone(),
@@ -410,6 +420,7 @@ impl<'a> Tuner<'a> {
                 old: from.to_owned(),
                 new: to.to_owned(),
                 affected: affected.collect(),
+                tags: tags::are_changed(&self.actuator, &step.setting, &step.file),
             })?;
         }
         let outcome = self.write(&step.setting, &step.file, from, to);
@@ -474,7 +485,8 @@ impl<'a> Tuner<'a> {
         let requests = affected.iter().find(|other| other.setting == NR_REQUESTS.0);
         if let (Some(requests), Ok(contents)) = (requests, self.journal.contents()) {
             let change_log = ChangeLog::of(&contents.records, &self.boot);
-            if change_log.entries.iter().any(|entry| entry.asked && entry.file == requests.file) {
+            let mut entries = change_log.entries.iter().chain(&change_log.companions);
+            if entries.any(|entry| entry.asked && entry.file == requests.file) {
                 tags::resize(&self.actuator, &requests.file);
             }
         }

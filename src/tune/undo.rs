@@ -45,6 +45,8 @@ pub struct Step {
     pub stays: bool,
     /// It was changed itself, not only along with another.
     pub is_asked: bool,
+    /// It was changed while it was the number of the queue's tags.
+    pub is_of_tags: bool,
 }
 
 /// The result of an undo for one file.
@@ -62,7 +64,7 @@ pub enum Restored {
     Gone,
     /// Its drive is not in its place, and these are similar; none was written.
     Doubtful(Vec<String>),
-    /// The journal's file or value may not be written.
+    /// The journal's file or value may not be written, or a write would not restore it.
     Refused(String),
 }
 
@@ -73,6 +75,11 @@ impl Step {
     /// Whether this step may reset the other's file.
     pub fn may_reset(&self, other: &Self) -> bool {
         self.device.name == other.device.name && resets(&self.setting, &other.setting)
+    }
+
+    /// Whether the file has this value unless another program changed it.
+    pub fn is_known(&self, value: &str) -> bool {
+        value == self.target || self.expected.iter().any(|known| known == value)
     }
 
     /// Of an entry that is not restored, for reports only.
@@ -87,6 +94,7 @@ impl Step {
             sessions: Vec::new(),
             stays: false,
             is_asked: entry.asked,
+            is_of_tags: entry.tags,
         }
     }
 }
@@ -128,6 +136,7 @@ pub fn plan(
                 },
                 stays,
                 is_asked: entry.asked,
+                is_of_tags: entry.tags,
             }),
             Err(why) if !stays => left.push((entry.clone(), why)),
             Err(_) => {}

@@ -20,7 +20,8 @@ pub fn record(session: &str, event: Event) -> Record {
 /// A change of a setting.
 pub fn change(device: Identity, setting: &str, file: &str, old: &str, new: &str) -> Event {
     let (setting, file) = (setting.to_owned(), file.to_owned());
-    Event::Change { device, setting, file, old: old.to_owned(), new: new.to_owned(), affected: Vec::new() }
+    let (old, new) = (old.to_owned(), new.to_owned());
+    Event::Change { device, setting, file, old, new, affected: Vec::new(), tags: false }
 }
 
 /// A device of which the name alone is known.

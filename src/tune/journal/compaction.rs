@@ -164,9 +164,17 @@ mod tests {
     }
 
     fn event() -> impl Strategy<Value = Event> {
-        let change = (file(), value(), value(), affected()).prop_map(|(file, old, new, affected)| {
-            Event::Change { device: device(), setting: "scheduler".into(), file, old, new, affected }
-        });
+        let change = (file(), value(), value(), affected(), any::<bool>()).prop_map(
+            |(file, old, new, affected, tags)| Event::Change {
+                device: device(),
+                setting: "scheduler".into(),
+                file,
+                old,
+                new,
+                affected,
+                tags,
+            },
+        );
         let outcome = prop_oneof![
             Just(Outcome::Accepted),
             Just(Outcome::Ignored),
@@ -209,6 +217,7 @@ mod tests {
                 file: format!("{file}/along"),
                 value: "0".into(),
             }],
+            tags: false,
         };
         let done = || Event::Result { file: file.into(), outcome: Outcome::Accepted, affected: Vec::new() };
         let undone = Event::Undone { file: file.into(), value: "0".into(), sessions: vec![session.into()] };
