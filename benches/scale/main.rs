@@ -9,17 +9,22 @@ mod machine;
 mod program;
 mod sleepers;
 
-use std::{hint::black_box, io::Write as _, path::Path, process::ExitCode, time::Duration};
+use std::{fmt::Write as _, hint::black_box, io::Write as _, path::Path, process::ExitCode, time::Duration};
 
 use iodyno::{
     app::{Message, keymap},
+    capacity,
     counters::{
         self, Counters, ThreadCounts,
         activity::{Activity, ProcessSample, ThreadSample},
     },
     experiment::statistics::median,
+    report::json::TreeDocument,
     runtime::headless::Headless,
-    source::{SysRoot, activity::ActivityReader, capture::format, counters::CountersReader, origin::Origin},
+    source::{
+        SysRoot, activity::ActivityReader, capture::format, counters::CountersReader, import, origin::Origin,
+        read_machine,
+    },
     ui::theme::Theme,
 };
 use machine::Memory;
@@ -53,6 +58,7 @@ fn main() -> ExitCode {
     frames(&mut report, &capture, &before, &after);
     moves(&mut report, &capture);
     program::start(&mut report, &capture);
+    documents(&mut report);
     Report::heading(&["allocations of a pass after the first ones", "number", "bar"]);
     allocations(&mut report, "synthetic machine", &before);
     allocations(&mut report, "this machine", &*Origin::Live.open().unwrap());
@@ -78,8 +84,8 @@ impl Report {
         println!("| {name} | {value} | {} |", bar.map_or_else(String::new, met));
     }
 
-    /// Median and range of several repetitions, in CPU time: what else runs on the machine delays it, but is not its cost.
-    fn time(&mut self, name: &str, bar: Option<Duration>, mut work: impl FnMut()) {
+    /// Median, in milliseconds, and range of several repetitions, in CPU time: what else runs on the machine delays it, but is not its cost.
+    fn time(&mut self, name: &str, bar: Option<Duration>, mut work: impl FnMut()) -> f64 {
         work();
         let once = |_| {
             let began = cpu_time();
@@ -92,6 +98,7 @@ impl Report {
         let bar = bar.map(|bar| (format!("{} ms", bar.as_millis()), middle <= bar.as_secs_f64() * 1e3));
         let value = format!("{middle:.2} ms ({least:.2} to {most:.2})");
         self.row(name, &value, bar.as_ref().map(|(text, is_met)| (text.as_str(), *is_met)));
+        middle
     }
 }
 
@@ -127,6 +134,26 @@ impl Reader {
     fn sample(&mut self, root: &dyn SysRoot) {
         self.activity.processes(root, &mut self.processes);
     }
+}
+
+/// The document of `tree --json`: its work grows with the drives, not with their square.
+fn documents(report: &mut Report) {
+    let mut work = |count: usize| {
+        let log = (0..count).fold(String::new(), |mut log, at| {
+            let _infallible =
+                writeln!(log, "[    1.0] nvme nvme{at}: pci function 0000:{:02x}:{:02x}.0", at / 32, at % 32);
+            log
+        });
+        let root = import::read(log.as_bytes()).unwrap().unwrap();
+        let (machine, _) = read_machine(&root);
+        assert_eq!(machine.drives.len(), count);
+        let limits = capacity::limits(&machine);
+        report.time(&format!("document of {count} drives"), None, || {
+            black_box(TreeDocument::new(&machine, &limits, &[]));
+        })
+    };
+    let (few, many) = (work(500), work(2000));
+    report.row("of 2000 to of 500", &format!("{:.1} times", many / few), Some(("9 times", many < few * 9.0)));
 }
 
 fn samples(report: &mut Report, before: &Memory, after: &Memory) {

@@ -75,7 +75,7 @@ fn text(path: &Path) -> Result<Option<String>, Unread> {
     }
     String::from_utf8(bytes).map(Some).map_err(|error| {
         let before = &error.as_bytes()[..error.utf8_error().valid_up_to()];
-        let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
+        let line = memchr::memchr_iter(b'\n', before).count() + 1;
         Unread { place: format!("{}:{line}", path.display()), ..unread("not UTF-8", "correct it") }
     })
 }

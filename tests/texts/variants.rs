@@ -1,18 +1,12 @@
 //! Forms of listings that other programs and loops of a shell print, and drives that listings name in part.
 
-use std::{fmt::Write as _, time::Duration};
+use std::fmt::Write as _;
 
-use iodyno::{
-    capacity,
-    report::json::TreeDocument,
-    source::{SysRoot as _, import},
-};
-use rustix::time::{ClockId, clock_gettime};
+use iodyno::source::{SysRoot as _, import};
 use serde_json::Value;
 
 use crate::{
     damaged::{drives, printed},
-    imports::machine,
     stated::{check, document, link},
 };
 
@@ -336,28 +330,4 @@ fn of_a_long_log_the_newest_messages_are_kept() {
     let kept = String::from_utf8(root.read("/probe/nvme-messages").unwrap()).unwrap();
     assert_eq!(kept.lines().count(), 256);
     assert!(kept.lines().next_back().unwrap().starts_with("[ 2999."), "{kept}");
-}
-
-#[test]
-fn the_work_for_a_tree_grows_with_its_drives() {
-    let work = |count: usize| -> Duration {
-        let log = (0..count).fold(String::new(), |mut log, at| {
-            let (bus, device) = (at / 32, at % 32);
-            let _infallible =
-                writeln!(log, "[    1.0] nvme nvme{at}: pci function 0000:{bus:02x}:{device:02x}.0");
-            log
-        });
-        let machine = machine(&log);
-        assert_eq!(machine.drives.len(), count);
-        let limits = capacity::limits(&machine);
-        let now = || Duration::try_from(clock_gettime(ClockId::ThreadCPUTime)).unwrap();
-        let once = || {
-            let began = now();
-            let _document = TreeDocument::new(&machine, &limits, &[]);
-            now().saturating_sub(began)
-        };
-        (0..3).map(|_| once()).min().unwrap()
-    };
-    let (few, many) = (work(500), work(2000));
-    assert!(many < few * 9, "{few:?} for 500 drives, {many:?} for 2000");
 }
