@@ -103,9 +103,10 @@ struct Context {
 pub(super) fn run(args: &TuneArgs, origin: &Origin) -> Result<Status, Failure> {
     match args.action {
         Action::List { .. } => note(origin, Need::GoOn)?,
-        Action::Set { dry_run: false, .. } | Action::Undo { dry_run: false, .. } => {
-            recover(origin, Need::End)?;
-        }
+        Action::Set { dry_run: false, .. } => recover(origin, Need::End)?,
+        // With --force it undoes those of killed experiments itself.
+        Action::Undo { dry_run: false, force: true, .. } => drop(damage(origin, Need::End)?),
+        Action::Undo { dry_run: false, .. } => recover(origin, Need::End)?,
         _ => note(origin, Need::End)?,
     }
     let root = super::open(origin)?;
@@ -166,13 +167,19 @@ fn known<T>(read: Result<T, JournalError>, need: Need) -> Result<Option<T>, Fail
     }
 }
 
-/// Restores settings left changed by a killed experiment, for commands that write.
-pub(super) fn recover(origin: &Origin, need: Need) -> Result<(), Failure> {
-    let Some(service) = service(origin)? else { return Ok(()) };
-    let Some(damage) = known(service.damage(), need)? else { return Ok(()) };
+/// Reports damaged lines of the journal. The service of this machine, if the journal can be read.
+fn damage(origin: &Origin, need: Need) -> Result<Option<Arc<SettingsService>>, Failure> {
+    let Some(service) = service(origin)? else { return Ok(None) };
+    let Some(damage) = known(service.damage(), need)? else { return Ok(None) };
     for line in damage {
         say(&line);
     }
+    Ok(Some(service))
+}
+
+/// Restores settings left changed by a killed experiment, for commands that write.
+pub(super) fn recover(origin: &Origin, need: Need) -> Result<(), Failure> {
+    let Some(service) = damage(origin, need)? else { return Ok(()) };
     let report = service.recover()?;
     if !report.is_empty() {
         let restored = report::restored(&report, false);
@@ -343,7 +350,7 @@ fn apply(service: &SettingsService, wanted: &[Wanted], planned: Vec<Change>) -> 
     for (change, outcome) in service.apply(&tuner, planned) {
         let Ok(outcome) = outcome.map_err(|error| failed = Some(error)) else { break };
         all &= outcome == Outcome::Accepted;
-        out.print(&report::applied(&change, &outcome));
+        out.print(&report::applied(&change, &outcome, &tuner.along()));
         made.push(change.setting);
     }
     let kept = tuner.keep();

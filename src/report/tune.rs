@@ -18,7 +18,7 @@ use crate::{
         journal::{Event, Record},
         persist::Export,
         settings::{POLL_QUEUES, Risk, Value},
-        tuner::Restored,
+        tuner::{Along, Restored},
         undo::Step,
     },
     units::counted,
@@ -138,9 +138,15 @@ fn notes(row: &Row, value: &str, changed: Option<&str>) -> Vec<String> {
     notes
 }
 
-/// An applied change: old, requested and actual value.
-pub(crate) fn applied(change: &Change, outcome: &Outcome) -> String {
-    format!("{} {}: {} -> {}: {outcome}\n", change.device, change.setting.0, change.from, change.to)
+/// An applied change: old, requested and actual value; and what the kernel changed along with it.
+pub(crate) fn applied(change: &Change, outcome: &Outcome, along: &[Along]) -> String {
+    let setting = change.setting.0;
+    let mut text = format!("{} {setting}: {} -> {}: {outcome}\n", change.device, change.from, change.to);
+    for Along { device, setting: other, from, to } in along {
+        let (from, to) = (Label::new(from), Label::new(to));
+        let _infallible = writeln!(text, "{device} {other}: {from} -> {to}: changed along with {setting}");
+    }
+    text
 }
 
 pub(crate) fn already_there(device: &Device, setting: &Setting, value: &str) -> String {
@@ -211,10 +217,16 @@ fn became(step: &Step, restored: &Restored) -> String {
         Restored::Back => format!("restored to {target}"),
         Restored::AlreadyThere => format!("already {target}"),
         Restored::ModifiedExternally(now) => {
-            format!("changed to {} by another program; not restored, --force sets {target}", Label::new(now))
+            format!(
+                "changed to {} by another program; not restored, `iodyno tune undo --all --force` sets {target}",
+                Label::new(now)
+            )
         }
         Restored::Failed(why) => format!("is not {target}: {}", Label::new(why)),
         Restored::Gone => "drive not present; its settings went with it".to_owned(),
+        Restored::Empty => {
+            format!("not restored to {target}: the device holds nothing now; attach something, then undo")
+        }
         Restored::Doubtful(drives) => format!(
             "its drive moved and may be {} now; nothing was written, `iodyno tune set` can set {target}",
             drives.join(" or ")

@@ -109,7 +109,10 @@ impl Session {
 
     fn account(&self, answer: &mut Answer) -> Result<(), TuneError> {
         answer.session = self.tuner.as_ref().map(|tuner| tuner.session().to_owned());
-        answer.change_log = self.service.change_log()?;
+        answer.change_log = match &self.tuner {
+            Some(tuner) => self.service.change_log_with(tuner)?,
+            None => self.service.change_log()?,
+        };
         let own = answer.session.as_ref();
         answer.dead = self.service.dead()?.1.into_iter().filter(|id| Some(id) != own).collect();
         Ok(())

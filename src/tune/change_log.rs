@@ -116,7 +116,12 @@ impl ChangeLog {
             Event::Keep { files } => {
                 let is_kept = |entry: &&mut Entry| files.is_empty() || files.contains(&entry.file);
                 self.entries.iter_mut().filter(is_kept).for_each(|entry| {
-                    entry.open.retain(|(session, _)| *session != record.session);
+                    match entry.open.iter().position(|(session, _)| *session == record.session) {
+                        // It was changed by this one last: what earlier sessions did to it is over.
+                        Some(at) if entry.by == record.session => drop(entry.open.drain(..=at)),
+                        Some(at) => drop(entry.open.remove(at)),
+                        None => {}
+                    }
                 });
             }
             Event::Measured(_) | Event::Close => {}

@@ -5,7 +5,7 @@ use std::{fmt, str::FromStr};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    machine::{Drive, Machine},
+    machine::{Drive, DriveKind, Machine},
     model::{DriveName, PciAddress, SettingId},
     text::Label,
 };
@@ -90,7 +90,7 @@ impl Identity {
                 Self {
                     name,
                     serial: serial_of(drive),
-                    diskseq: drive.diskseq.get(),
+                    diskseq: drive.diskseq.get().filter(|_| !outlives_media(drive)),
                     wwid: wwid_of(drive).map(str::to_owned),
                     nsid: nsid_of(drive),
                     path: Some(drive.path.to_string()),
@@ -182,6 +182,14 @@ fn place(path: &str) -> Option<PciAddress> {
     path.split('/').rev().find_map(|part| part.parse().ok())
 }
 
+/// Whether its queue keeps its settings while what it holds is another one, which has a `diskseq` of its own: loop devices,
+/// nbd, card readers (`inc_diskseq` in the kernel's block/genhd.c).
+fn outlives_media(drive: &Drive) -> bool {
+    drive.kind == DriveKind::Loop
+        || drive.name.as_str().starts_with("nbd")
+        || drive.removable.get() == Some(true)
+}
+
 fn serial_of(drive: &Drive) -> Option<String> {
     let serial = drive.serial.value()?;
     let model = drive.model.value().map_or("", |model| model.as_str());
@@ -213,6 +221,7 @@ mod tests {
             "" => Reading::absent("/x", "none"),
             text => Reading::known("/x", text.into()),
         };
+        drive.kind = if name.starts_with("loop") { DriveKind::Loop } else { DriveKind::Virtio };
         drive.path = match function {
             "" => format!("/sys/devices/virtual/block/{name}").into(),
             function => format!("/sys/devices/pci0000:00/{function}/block/{name}").into(),
@@ -287,7 +296,19 @@ mod tests {
         assert_eq!(located("vdb", &disks, &[("vda", A, "", "", 1), ("vdb", B, "", "", 3)]), "gone");
         let loops = [("loop0", "", "", "", 5)];
         assert_eq!(located("loop0", &loops, &loops), "loop0");
-        assert_eq!(located("loop0", &loops, &[("loop0", "", "", "", 6)]), "gone");
+        assert_eq!(located("loop0", &loops, &[("loop0", "", "", "", 6)]), "loop0", "its queue stays");
+        let changed = |now| {
+            let of = |seen| Identity::of(&machine(seen), &Device::Drive(DriveName::new(seen[0].0)));
+            of(&disks[..1]).has_left(&of(&[now]))
+        };
+        assert!(changed(("vda", A, "", "", 7)) && !changed(disks[0]));
+        let of_loops = |sequence| {
+            Identity::of(
+                &machine(&[("loop0", "", "", "", sequence)]),
+                &Device::Drive(DriveName::new("loop0")),
+            )
+        };
+        assert!(!of_loops(5).has_left(&of_loops(6)));
     }
 
     #[test]

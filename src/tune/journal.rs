@@ -180,6 +180,11 @@ fn is_full(error: &io::Error) -> bool {
 }
 
 impl JournalError {
+    /// Whether another process holds a lock for too long.
+    pub fn is_timeout(&self) -> bool {
+        matches!(self, Self::File { error, .. } if error.kind() == io::ErrorKind::TimedOut)
+    }
+
     /// Whether the journal can be read, but there is no room to write to it.
     pub fn is_full(&self) -> bool {
         matches!(self, Self::File { error, .. } if is_full(error))

@@ -89,6 +89,24 @@ impl SettingsService {
         Ok(ChangeLog { unread: contents.unread(), ..ChangeLog::of(&contents.records, self.boot()?) })
     }
 
+    /// The same with the changes of this session, also where the journal was removed, replaced or made unreadable since.
+    pub fn change_log_with(&self, tuner: &Tuner<'_>) -> Result<ChangeLog, JournalError> {
+        let own = tuner.records();
+        let contents = match self.journal.contents() {
+            Err(_) if !own.is_empty() => Contents::default(),
+            contents => contents?,
+        };
+        let unread = contents.unread();
+        let mut records = contents.records;
+        let is_own = |record: &Record| record.session == tuner.session();
+        let begins = |record: &Record| is_own(record) && matches!(record.event, Event::Open { .. });
+        if !records.iter().any(begins) {
+            records.retain(|record| !is_own(record));
+            records.extend(own);
+        }
+        Ok(ChangeLog { unread, ..ChangeLog::of(&records, self.boot()?) })
+    }
+
     /// The journal's first damaged lines, a sentence each, the number of the others, and a last line without its end.
     pub fn damage(&self) -> Result<Vec<String>, JournalError> {
         let path = self.journal.path();
@@ -210,7 +228,7 @@ impl SettingsService {
     /// Undoes in a session, except changes of other living sessions. Values that another program changed are left alone
     /// unless `force`.
     pub fn undo(&self, tuner: &Tuner<'_>, which: &Which<'_>, force: bool) -> Result<Report, TuneError> {
-        let change_log = self.change_log()?.without_living(&self.journal, Some(tuner.session()));
+        let change_log = self.change_log_with(tuner)?.without_living(&self.journal, Some(tuner.session()));
         let (machine, _) = self.read();
         tuner.undo(&machine, &change_log, which, force)
     }
@@ -336,12 +354,14 @@ impl Drop for SettingsGuard {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
     use crate::{
         model::DriveName,
         runtime::startup,
         source::origin::Origin,
-        tune::{settings::find, tuner::is_whole},
+        tune::{fake_kernel::FakeKernel, settings::find, testing::machine_with_queue, tuner::is_whole},
     };
 
     fn service() -> Arc<SettingsService> {
@@ -412,6 +432,45 @@ mod tests {
         let tuner = service.open(Purpose::Command).unwrap();
         let again = service.undo(&tuner, &Which::All, false).unwrap();
         assert!(matches!(again[0].1, Restored::ModifiedExternally(_)), "{again:?}");
+    }
+
+    #[test]
+    fn a_journal_that_is_removed_takes_no_setting_along() {
+        let files = [("/sys/q/read_ahead_kb", "128"), ("/sys/q/nomerges", "0")];
+        let files: BTreeMap<_, _> = files.map(|(file, value)| (file.to_owned(), value.to_owned())).into();
+        let kernel = Arc::new(FakeKernel::new(files.clone()));
+        for whole in [false, true] {
+            let folder = tempfile::tempdir().unwrap();
+            let state = folder.path().join("state");
+            let found = files.clone();
+            let service = SettingsService {
+                actuator: Arc::clone(&kernel) as Arc<dyn Actuator + Send + Sync>,
+                journal: Journal::new(&state),
+                boot: Some("b".to_owned()),
+                may_write: true,
+                machine: Box::new(move || (machine_with_queue("loop7", &found), Vec::new())),
+                clock: || 1,
+            };
+            let tuner = service.open(Purpose::Screen).unwrap();
+            let changes = [wanted("loop7", "read_ahead_kb", "64"), wanted("loop7", "nomerges", "2")];
+            for (at, wanted) in changes.into_iter().enumerate() {
+                let made: Vec<_> = service.apply(&tuner, service.plan(&[wanted]).unwrap()).collect();
+                assert!(matches!(made[0].1, Ok(Outcome::Accepted)), "{made:?}");
+                if at == 0 && !whole {
+                    // The next change begins another one.
+                    std::fs::remove_file(service.journal.path()).unwrap();
+                }
+            }
+            if whole {
+                std::fs::remove_dir_all(&state).unwrap();
+            }
+            assert_eq!(service.change_log_with(&tuner).unwrap().entries.len(), 2);
+            let own = [tuner.session()];
+            assert!(is_whole(&service.undo(&tuner, &Which::Sessions(&own), false).unwrap()));
+            let now = files.keys().map(|file| kernel.read(file).unwrap());
+            assert!(now.eq(files.values().cloned()), "{whole}");
+            assert_eq!(tuner.unrecorded().is_some(), whole);
+        }
     }
 
     #[test]

@@ -2,126 +2,21 @@
 
 use std::{cell::RefCell, collections::BTreeMap, io};
 
-pub use super::undo::Restored;
 use super::{
     actuator::Actuator,
     change::{Change, Outcome},
     change_log::{ChangeLog, Entry},
     device::{Device, Identity},
-    journal::{Affected, Event, Gain, Journal, JournalError, Purpose, Session},
+    journal::{Affected, Event, Gain, Journal, JournalError, Purpose, Record, Session},
     settings::{NR_REQUESTS, SCHEDULER, SETTINGS, Setting, Value, find, validate},
     tags::{self, NO_SCHEDULER},
     undo::{Step, Which, plan},
 };
+pub use super::{tune_error::TuneError, undo::Restored};
 use crate::{
     machine::Machine,
-    model::{Failed, Reading, error_words},
+    model::{Reading, error_words},
 };
-
-/// Why a change was not made.
-#[derive(Debug, thiserror::Error)]
-pub enum TuneError {
-    /// The journal cannot be used, so nothing was written.
-    #[error(transparent)]
-    Journal(#[from] JournalError),
-    /// The device lacks the setting, or it cannot be read.
-    #[error("{device}: has no {setting} ({why}); see `iodyno tune list {device}`")]
-    NotThere {
-        /// On what.
-        device: String,
-        /// The setting.
-        setting: String,
-        /// Why.
-        why: String,
-    },
-    /// The value is invalid.
-    #[error("{device}: {setting} {why}; {value} was not written")]
-    BadValue {
-        /// On what.
-        device: String,
-        /// Which setting.
-        setting: String,
-        /// The value.
-        value: String,
-        /// The valid values.
-        why: String,
-    },
-    /// The value was written, and the journal could not record the outcome. It has the change, so an undo restores it.
-    #[error(
-        "{file}: {to} was written ({outcome}), but the journal could not record it ({error}); free some space, or \
-         restore it now with `iodyno tune undo`"
-    )]
-    Unrecorded {
-        /// The file.
-        file: String,
-        /// The value.
-        to: String,
-        /// What became of it.
-        outcome: Outcome,
-        /// The journal's error.
-        error: io::Error,
-    },
-    /// The values were written and work, but the journal could not record that they stay.
-    #[error(
-        "{path}: {error}: the values are set, but not recorded as kept; free some space, or restore them now with \
-         `iodyno tune undo`"
-    )]
-    NotKept {
-        /// The journal.
-        path: String,
-        /// Its error.
-        error: io::Error,
-    },
-    /// Another program changed the file since it was read.
-    #[error("{file}: is {now}, expected {expected}: changed by another program; check it, then set it again")]
-    ModifiedExternally {
-        /// The file.
-        file: String,
-        /// Its value.
-        now: String,
-        /// The expected value.
-        expected: String,
-    },
-    /// The file cannot be read.
-    #[error("{file}: {error}; check that the device is present")]
-    Unreadable {
-        /// The file.
-        file: String,
-        /// The error.
-        #[source]
-        error: io::Error,
-    },
-    /// The setting is shown, never written.
-    #[error("{0} is not tunable: a wrong value loses data")]
-    NotTunable(&'static str),
-    /// The setting takes hold when a driver probes a drive.
-    #[error(
-        "{label} are created when the driver probes a drive: `iodyno tune set DRIVE {id}=N --rebind`, or boot \
-         with nvme.{id}=N"
-    )]
-    NeedsRebind {
-        /// A few words for the setting.
-        label: &'static str,
-        /// Its name.
-        id: &'static str,
-    },
-    /// Settings need root.
-    #[error("settings: changes need root; run it with sudo")]
-    NeedsRoot,
-}
-
-impl From<TuneError> for Failed {
-    fn from(error: TuneError) -> Self {
-        let errno = match &error {
-            TuneError::Unreadable { error, .. }
-            | TuneError::Unrecorded { error, .. }
-            | TuneError::NotKept { error, .. }
-            | TuneError::Journal(JournalError::File { error, .. }) => error.raw_os_error(),
-            _ => None,
-        };
-        Self::new(error.to_string(), errno)
-    }
-}
 
 /// A value for a setting of a device.
 #[derive(Clone)]
@@ -141,6 +36,19 @@ impl Wanted {
     }
 }
 
+/// A setting that the kernel changed along with another one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Along {
+    /// On what.
+    pub device: Device,
+    /// Which setting.
+    pub setting: String,
+    /// The value before.
+    pub from: String,
+    /// The value now.
+    pub to: String,
+}
+
 /// Whether an undo restored every file.
 pub fn is_whole(report: &[(Step, Restored)]) -> bool {
     report.iter().all(|(_, what)| matches!(what, Restored::Back | Restored::AlreadyThere))
@@ -155,6 +63,10 @@ pub struct Tuner<'a> {
     clock: fn() -> i64,
     /// Why the journal could not record an undo.
     unrecorded: RefCell<Option<JournalError>>,
+    /// What changed along with the changes of this session, in order.
+    along: RefCell<Vec<Along>>,
+    /// The records of this session.
+    records: RefCell<Vec<Record>>,
     /// Values of files that a change of this session to another file had reset.
     reset: RefCell<BTreeMap<String, String>>,
 }
@@ -203,6 +115,8 @@ impl<'a> Tuner<'a> {
             boot: boot.to_owned(),
             clock,
             unrecorded: RefCell::new(unrecorded),
+            along: RefCell::default(),
+            records: RefCell::default(),
             reset: RefCell::default(),
         }
     }
@@ -235,10 +149,14 @@ impl<'a> Tuner<'a> {
         if change.setting == SCHEDULER && change.to == NO_SCHEDULER {
             self.resize_tags(&affected);
         }
-        let affected: Vec<_> = affected
-            .into_iter()
-            .filter_map(|a| Some(Affected { value: self.actuator.read(&a.file).ok()?, ..a }))
-            .collect();
+        let now = |old: &Affected| {
+            let value = self.actuator.read(&old.file).ok()?;
+            let (device, setting, from) = (change.device.clone(), old.setting.clone(), old.value.clone());
+            let along = (from != value).then(|| Along { device, setting, from, to: value.clone() });
+            self.along.borrow_mut().extend(along);
+            Some(Affected { value, ..old.clone() })
+        };
+        let affected: Vec<_> = affected.iter().filter_map(now).collect();
         self.reset.borrow_mut().extend(affected.iter().map(|a| (a.file.clone(), a.value.clone())));
         match self.record(Event::Result { file: change.file.clone(), outcome: outcome.clone(), affected }) {
             Ok(()) => Ok(outcome),
@@ -251,7 +169,7 @@ impl<'a> Tuner<'a> {
     }
 
     /// Restores `which`: files that reset others first, then the rest, then reads all back. Values that another program
-    /// changed are left alone unless `force`. Where the journal has no room for a record, the undo goes on and
+    /// changed are left alone unless `force`. Where the journal takes no record, the undo goes on and
     /// [`Self::unrecorded`] has the reason: the change is in the journal, and the next undo finds the file as it should be.
     pub fn undo(
         &self,
@@ -261,13 +179,13 @@ impl<'a> Tuner<'a> {
         force: bool,
     ) -> Result<Vec<(Step, Restored)>, TuneError> {
         let _turn = match self.journal.turn() {
-            Err(error) if error.is_full() => {
+            Err(error) if !error.is_timeout() => {
                 self.unrecorded.borrow_mut().get_or_insert(error);
                 None
             }
             turn => turn?,
         };
-        let (mut steps, left) = plan(change_log, which, machine);
+        let (mut steps, mut left) = plan(change_log, which, machine);
         for step in steps.iter_mut().filter(|step| step.stays) {
             // After a kill two values are possible: the current one is kept.
             if let Ok(now) = self.actuator.read(&step.file)
@@ -279,10 +197,18 @@ impl<'a> Tuner<'a> {
         let strangers: Vec<Option<String>> = steps.iter().map(|step| self.stranger(step, &steps)).collect();
         let mut report: Vec<(Step, Restored)> = Vec::new();
         for (step, stranger) in steps.iter().zip(strangers) {
+            let is_left = |(other, what): &(Step, Restored)| {
+                matches!(what, Restored::ModifiedExternally(_)) && other.may_reset(step)
+            };
+            // What changed with a setting that another program has changed since is that one's.
+            let stranger = match stranger {
+                None if !step.is_asked && report.iter().any(is_left) => self.actuator.read(&step.file).ok(),
+                stranger => stranger,
+            };
             let restored = match stranger {
                 Some(value) if step.stays || !force => self.leave(step, value),
                 // An earlier step of this undo may have reset it.
-                _ => self.restore(step, &steps, force || steps.iter().any(|other| other.may_reset(step)))?,
+                _ => self.restore(step, &steps, force || steps.iter().any(|other| other.may_reset(step))),
             };
             report.push((step.clone(), restored));
         }
@@ -292,17 +218,19 @@ impl<'a> Tuner<'a> {
                     Ok(_) if step.stays => {}
                     Ok(now) if now == step.target => {
                         let (file, sessions) = (step.recorded.clone(), step.sessions.clone());
-                        self.record_undo(Event::Undone { file, value: now, sessions })?;
+                        self.record_undo(Event::Undone { file, value: now, sessions });
                     }
                     Ok(now) => *restored = Restored::Failed(format!("reverted to {now}")),
                     Err(error) => *restored = Restored::Failed(error.to_string()),
                 }
             }
         }
-        for (entry, why) in &left {
-            if *why == Restored::Gone && self.is_gone(entry, machine) {
+        for (entry, why) in left.iter_mut().filter(|(_, why)| *why == Restored::Gone) {
+            if self.is_gone(entry, machine) {
                 let (file, value) = (entry.file.clone(), entry.found.clone());
-                self.record_undo(Event::Undone { file, value, sessions: Vec::new() })?;
+                self.record_undo(Event::Undone { file, value, sessions: Vec::new() });
+            } else if self.actuator.read(&entry.file).is_ok() {
+                *why = Restored::Empty;
             }
         }
         // Files that kept their value are not reported.
@@ -366,44 +294,38 @@ impl<'a> Tuner<'a> {
         if step.stays { Restored::AlreadyThere } else { Restored::ModifiedExternally(value) }
     }
 
-    fn restore(&self, step: &Step, steps: &[Step], force: bool) -> Result<Restored, JournalError> {
+    fn restore(&self, step: &Step, steps: &[Step], force: bool) -> Restored {
         let now = match self.actuator.read(&step.file) {
             Ok(now) => now,
-            Err(error) => return Ok(Restored::Failed(error.to_string())),
+            Err(error) => return Restored::Failed(error.to_string()),
         };
         if let Some(scheduler) = tags::hidden_by(&self.actuator, step, steps) {
             let why =
                 format!("the scheduler {scheduler} hides the tags; set scheduler={NO_SCHEDULER}, then undo");
-            return Ok(Restored::Refused(why));
+            return Restored::Refused(why);
         }
         let way = tags::way(step, steps, &now);
         if way.is_empty() {
             if step.setting == NR_REQUESTS.0 && step.is_asked {
                 tags::resize(&self.actuator, &step.file);
             }
-            return Ok(Restored::AlreadyThere);
+            return Restored::AlreadyThere;
         }
         if !force && !step.is_known(&now) {
-            return Ok(Restored::ModifiedExternally(now));
+            return Restored::ModifiedExternally(now);
         }
         let mut from = now;
         for to in way {
-            if let Err(words) = self.step(step, steps, &from, &to)? {
-                return Ok(Restored::Failed(words));
+            if let Err(words) = self.step(step, steps, &from, &to) {
+                return Restored::Failed(words);
             }
             from = to;
         }
-        Ok(Restored::Back)
+        Restored::Back
     }
 
     /// Writes one value on the way to a step's target; the error is the outcome in words.
-    fn step(
-        &self,
-        step: &Step,
-        steps: &[Step],
-        from: &str,
-        to: &str,
-    ) -> Result<Result<(), String>, JournalError> {
+    fn step(&self, step: &Step, steps: &[Step], from: &str, to: &str) -> Result<(), String> {
         if !step.stays {
             let beside = steps.iter().filter(|other| step.may_reset(other));
             let affected = beside.filter_map(|other| {
@@ -421,23 +343,23 @@ impl<'a> Tuner<'a> {
                 new: to.to_owned(),
                 affected: affected.collect(),
                 tags: tags::are_changed(&self.actuator, &step.setting, &step.file),
-            })?;
+            });
         }
         let outcome = self.write(&step.setting, &step.file, from, to);
         if outcome != Outcome::Accepted {
             let words = outcome.to_string();
             if !step.stays {
                 let file = step.recorded.clone();
-                self.record_undo(Event::Result { file, outcome, affected: Vec::new() })?;
+                self.record_undo(Event::Result { file, outcome, affected: Vec::new() });
             }
-            return Ok(Err(words));
+            return Err(words);
         }
         if to != step.target
             && let Some(requests) = tags::changed(step, steps)
         {
             tags::resize(&self.actuator, &requests.file);
         }
-        Ok(Ok(()))
+        Ok(())
     }
 
     /// Writes, reads back, waits and reads again, since another program may revert the file. An ignored value is written
@@ -517,19 +439,28 @@ impl<'a> Tuner<'a> {
         !machine.drives.is_empty() && (is_anothers() || has_no_file())
     }
 
-    /// Records a step of an undo, which goes on where there is no room for it.
-    fn record_undo(&self, event: Event) -> Result<(), JournalError> {
-        match self.record(event) {
-            Err(error) if error.is_full() => {
-                self.unrecorded.borrow_mut().get_or_insert(error);
-                Ok(())
-            }
-            recorded => recorded,
+    /// Records a step of an undo, which goes on where it cannot be recorded.
+    fn record_undo(&self, event: Event) {
+        if let Err(error) = self.record(event) {
+            self.unrecorded.borrow_mut().get_or_insert(error);
         }
     }
 
+    /// What changed along with the changes so far; the next call has what comes after them.
+    pub fn along(&self) -> Vec<Along> {
+        self.along.take()
+    }
+
+    /// The records of this session, should the journal have lost them.
+    pub(super) fn records(&self) -> Vec<Record> {
+        self.records.borrow().clone()
+    }
+
     fn record(&self, event: Event) -> Result<(), JournalError> {
-        self.journal.append(&self.session.record(event, &self.boot, (self.clock)()))
+        let record = self.session.record(event, &self.boot, (self.clock)());
+        let written = self.journal.append(&record);
+        self.records.borrow_mut().push(record);
+        written
     }
 }
 

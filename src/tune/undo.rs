@@ -62,6 +62,8 @@ pub enum Restored {
     Failed(String),
     /// Its drive is gone.
     Gone,
+    /// Its device holds nothing now, and keeps its settings.
+    Empty,
     /// Its drive is not in its place, and these are similar; none was written.
     Doubtful(Vec<String>),
     /// The journal's file or value may not be written, or a write would not restore it.

@@ -277,6 +277,7 @@ impl Done {
             }
             Self::Restored(_, Restored::Failed(why)) => format!("not restored: {why}"),
             Self::Restored(_, Restored::Gone) => "drive not present".to_owned(),
+            Self::Restored(_, Restored::Empty) => "not restored: the device holds nothing now".to_owned(),
             Self::Restored(_, Restored::Doubtful(drives)) => {
                 format!("not undone: may be {} now, check", drives.join(" or "))
             }

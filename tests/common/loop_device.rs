@@ -78,19 +78,19 @@ impl LoopDevice {
         Some(Self { queue, folder })
     }
 
-    /// Detaches the file and attaches another of `bytes` under the same name: another device to the kernel.
+    /// Detaches the file, does `between`, and attaches another of `bytes` under the same name, with another `diskseq`.
     #[allow(dead_code, reason = "not every test needs it")]
-    pub fn attach_another(&self, bytes: u64) {
+    pub fn attach_another(&self, bytes: u64, between: impl FnOnce()) {
         let other = self.folder.path().join("other");
         File::create(&other).and_then(|file| file.set_len(bytes)).expect("a file can be made");
         let _held = ATTACHING.lock().unwrap_or_else(PoisonError::into_inner);
-        for arguments in [
-            vec![OsString::from("--detach"), self.device().into_os_string()],
-            vec![self.device().into_os_string(), other.into_os_string()],
-        ] {
-            let status = Command::new("losetup").args(arguments).status().expect("losetup runs");
+        let losetup = |first: OsString, second: OsString| {
+            let status = Command::new("losetup").args([first, second]).status().expect("losetup runs");
             assert!(status.success(), "the loop device is attached anew");
-        }
+        };
+        losetup("--detach".into(), self.device().into());
+        between();
+        losetup(self.device().into(), other.into());
     }
 }
 

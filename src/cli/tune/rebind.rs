@@ -55,7 +55,7 @@ impl Context {
         let mut accepted = true;
         for (change, outcome) in service.apply(&tuner, changes) {
             let outcome = outcome?;
-            print(&report::applied(&change, &outcome))?;
+            print(&report::applied(&change, &outcome, &tuner.along()))?;
             accepted = outcome == Outcome::Accepted;
             if !accepted {
                 break;

@@ -9,6 +9,8 @@ use std::{
     },
 };
 
+mod others;
+
 use super::*;
 use crate::tune::actuator::current_word;
 
@@ -206,65 +208,6 @@ fn an_undo_leaves_as_many_tags_as_it_found_whatever_the_scheduler() {
 }
 
 #[test]
-fn tags_behind_another_program_s_scheduler_are_named_until_they_are_restored() {
-    for force in [false, true] {
-        let kernel = with_all_tags("none");
-        let before = kernel.files();
-        with_tuner(&kernel, |journal, tuner| {
-            let undone = |which, force| {
-                let change_log = ChangeLog::of(&journal.contents().unwrap().records, "boot");
-                tuner.undo(&machine(&kernel), &change_log, which, force).unwrap()
-            };
-            set(&kernel, &tuner, "nr_requests", "4");
-            // It shows the number that iodyno found.
-            kernel.write("/sys/q/scheduler", "mq-deadline").unwrap();
-            kernel.write("/sys/q/nr_requests", &DRIVERS.to_string()).unwrap();
-            let report = undone(&Which::All, force);
-            let [(_, Restored::Refused(why))] = &report[..] else { panic!("{report:?}") };
-            assert_eq!(why, "the scheduler mq-deadline hides the tags; set scheduler=none, then undo");
-            assert_eq!(kernel.tags.get(), 4);
-            set(&kernel, &tuner, "scheduler", "none");
-            assert_eq!((kernel.files(), kernel.tags.get()), (before.clone(), DRIVERS));
-            assert!(is_whole(&undone(&Which::All, force)));
-            assert_eq!(
-                (kernel.files()["/sys/q/scheduler"].as_str(), kernel.tags.get()),
-                ("mq-deadline", DRIVERS)
-            );
-        });
-    }
-}
-
-#[test]
-fn an_undo_of_a_scheduler_that_another_program_put_back_restores_the_tags() {
-    let kernel = with_all_tags("mq-deadline");
-    with_tuner(&kernel, |journal, tuner| {
-        set(&kernel, &tuner, "scheduler", "none");
-        set(&kernel, &tuner, "nr_requests", "4");
-        kernel.write("/sys/q/scheduler", "mq-deadline").unwrap();
-        let before = kernel.files();
-        let report = undone(&kernel, journal, &tuner, &Which::All);
-        assert!(is_whole(&report), "{report:?}");
-        assert_eq!((kernel.files(), kernel.tags.get()), (before, DRIVERS));
-    });
-}
-
-#[test]
-fn another_program_s_requests_are_found_by_the_change_that_resets_them() {
-    let kernel = with_all_tags("none");
-    with_tuner(&kernel, |journal, tuner| {
-        set(&kernel, &tuner, "nr_requests", "64");
-        kernel.write("/sys/q/scheduler", "mq-deadline").unwrap();
-        kernel.write("/sys/q/nr_requests", "200").unwrap();
-        let before = kernel.files();
-        set(&kernel, &tuner, "scheduler", "none");
-        assert_ne!(kernel.files(), before);
-        let report = undone(&kernel, journal, &tuner, &Which::All);
-        assert!(is_whole(&report), "{report:?}");
-        assert_eq!((kernel.files(), kernel.tags.get()), (before, DRIVERS));
-    });
-}
-
-#[test]
 fn an_undo_killed_on_the_way_of_a_scheduler_is_finished_by_the_next() {
     let kernel = with_all_tags("mq-deadline");
     let before = kernel.files();
@@ -278,7 +221,7 @@ fn an_undo_killed_on_the_way_of_a_scheduler_is_finished_by_the_next() {
             assert_eq!(way, ["mq-deadline", "none", "mq-deadline"]);
             let mut from = "none".to_owned();
             for to in way.into_iter().take(hops) {
-                tuner.step(&steps[0], &steps, &from, &to).unwrap().unwrap();
+                tuner.step(&steps[0], &steps, &from, &to).unwrap();
                 from = to;
             }
             tuner.keep().unwrap();
@@ -373,7 +316,7 @@ fn an_undo_that_is_killed_is_finished_by_the_next() {
         let killed = Tuner::open(journal, &kernel, Purpose::Command, "boot", clock).unwrap();
         let change_log = ChangeLog::of(&journal.contents().unwrap().records, "boot");
         let (steps, _) = plan(&change_log, &Which::All, &machine(&kernel));
-        killed.restore(&steps[0], &steps, false).unwrap();
+        killed.restore(&steps[0], &steps, false);
         assert_eq!(kernel.files()["/sys/q/nr_requests"], "1023", "reset, and not yet put back");
         drop(killed);
         let next = Tuner::open(journal, &kernel, Purpose::Command, "boot", clock).unwrap();

@@ -1,0 +1,112 @@
+//! What other programs, and other sessions, do to the settings of a session.
+
+use super::*;
+
+#[test]
+fn tags_behind_another_program_s_scheduler_are_named_until_they_are_restored() {
+    for force in [false, true] {
+        let kernel = with_all_tags("none");
+        let before = kernel.files();
+        with_tuner(&kernel, |journal, tuner| {
+            let undone = |which, force| {
+                let change_log = ChangeLog::of(&journal.contents().unwrap().records, "boot");
+                tuner.undo(&machine(&kernel), &change_log, which, force).unwrap()
+            };
+            set(&kernel, &tuner, "nr_requests", "4");
+            // It shows the number that iodyno found.
+            kernel.write("/sys/q/scheduler", "mq-deadline").unwrap();
+            kernel.write("/sys/q/nr_requests", &DRIVERS.to_string()).unwrap();
+            let report = undone(&Which::All, force);
+            let [(_, Restored::Refused(why))] = &report[..] else { panic!("{report:?}") };
+            assert_eq!(why, "the scheduler mq-deadline hides the tags; set scheduler=none, then undo");
+            assert_eq!(kernel.tags.get(), 4);
+            set(&kernel, &tuner, "scheduler", "none");
+            assert_eq!((kernel.files(), kernel.tags.get()), (before.clone(), DRIVERS));
+            assert!(is_whole(&undone(&Which::All, force)));
+            assert_eq!(
+                (kernel.files()["/sys/q/scheduler"].as_str(), kernel.tags.get()),
+                ("mq-deadline", DRIVERS)
+            );
+        });
+    }
+}
+
+#[test]
+fn an_undo_of_a_scheduler_that_another_program_put_back_restores_the_tags() {
+    let kernel = with_all_tags("mq-deadline");
+    with_tuner(&kernel, |journal, tuner| {
+        set(&kernel, &tuner, "scheduler", "none");
+        set(&kernel, &tuner, "nr_requests", "4");
+        kernel.write("/sys/q/scheduler", "mq-deadline").unwrap();
+        let before = kernel.files();
+        let report = undone(&kernel, journal, &tuner, &Which::All);
+        assert!(is_whole(&report), "{report:?}");
+        assert_eq!((kernel.files(), kernel.tags.get()), (before, DRIVERS));
+    });
+}
+
+#[test]
+fn another_program_s_requests_are_found_by_the_change_that_resets_them() {
+    let kernel = with_all_tags("none");
+    with_tuner(&kernel, |journal, tuner| {
+        set(&kernel, &tuner, "nr_requests", "64");
+        kernel.write("/sys/q/scheduler", "mq-deadline").unwrap();
+        kernel.write("/sys/q/nr_requests", "200").unwrap();
+        let before = kernel.files();
+        set(&kernel, &tuner, "scheduler", "none");
+        assert_ne!(kernel.files(), before);
+        let report = undone(&kernel, journal, &tuner, &Which::All);
+        assert!(is_whole(&report), "{report:?}");
+        assert_eq!((kernel.files(), kernel.tags.get()), (before, DRIVERS));
+    });
+}
+
+#[test]
+fn what_changed_with_a_setting_of_another_program_is_left_with_it() {
+    let kernel = with_all_tags("none");
+    with_tuner(&kernel, |journal, tuner| {
+        set(&kernel, &tuner, "scheduler", "bfq");
+        kernel.write("/sys/q/scheduler", "mq-deadline").unwrap();
+        let before = kernel.files();
+        let report = undone(&kernel, journal, &tuner, &Which::All);
+        assert!(report.iter().all(|(_, what)| matches!(what, Restored::ModifiedExternally(_))), "{report:?}");
+        assert_eq!(kernel.files(), before);
+        let change_log = ChangeLog::of(&journal.contents().unwrap().records, "boot");
+        assert!(is_whole(&tuner.undo(&machine(&kernel), &change_log, &Which::All, true).unwrap()));
+        assert_eq!(kernel.files()["/sys/q/scheduler"], "none");
+    });
+}
+
+#[test]
+fn what_a_later_session_sets_and_keeps_is_no_earlier_one_s_to_undo() {
+    let kernel = Kernel::new(FILES);
+    with_tuner(&kernel, |journal, screen| {
+        set(&kernel, &screen, "read_ahead_kb", "64");
+        set(&kernel, &screen, "rq_affinity", "2");
+        let command = Tuner::open(journal, &kernel, Purpose::Command, "boot", || 9).unwrap();
+        set(&kernel, &command, "read_ahead_kb", "512");
+        command.keep().unwrap();
+        let own = screen.session().to_owned();
+        let report = undone(&kernel, journal, &screen, &Which::Sessions(&[&own]));
+        assert!(is_whole(&report) && report.len() == 1, "{report:?}");
+        let files = kernel.files();
+        assert_eq!(
+            (files["/sys/q/read_ahead_kb"].as_str(), files["/sys/q/rq_affinity"].as_str()),
+            ("512", "1")
+        );
+        assert!(is_whole(&undone(&kernel, journal, &screen, &Which::All)));
+        assert_eq!(kernel.files()["/sys/q/read_ahead_kb"], "128");
+    });
+}
+
+#[test]
+fn what_the_kernel_changes_along_is_named_once() {
+    let kernel = with_all_tags("none");
+    with_tuner(&kernel, |_, tuner| {
+        set(&kernel, &tuner, "scheduler", "mq-deadline");
+        let along = tuner.along();
+        let [Along { setting, from, to, .. }] = &along[..] else { panic!("{along:?}") };
+        assert_eq!((setting.as_str(), from.as_str(), to.as_str()), ("nr_requests", "1023", "256"));
+        assert_eq!(tuner.along(), []);
+    });
+}
