@@ -193,19 +193,22 @@ impl Processes {
         self.children.push((parent, command));
     }
 
-    /// Names the children of processes that have counters of their own by those that were seen most since the last sample.
+    /// Names the children of processes that have counters of their own by those that were seen most since the last sample. A parent
+    /// has them only once it has waited for a child, which is then gone: its name is kept from before.
     fn name_children(&mut self, processes: &mut BTreeMap<u32, ProcessCounters>) {
         self.children.sort_unstable();
-        for (pid, process) in processes.iter_mut().filter(|(_, process)| process.own.is_some()) {
-            let Some(known) = self.known.get_mut(pid) else { continue };
-            let first = self.children.partition_point(|(parent, _)| parent < pid);
-            let after = self.children.partition_point(|(parent, _)| parent <= pid);
-            let times = self.children[first..after].chunk_by(|one, next| one == next);
+        for of_parent in self.children.chunk_by(|(one, _), (next, _)| one == next) {
+            let times = of_parent.chunk_by(|one, next| one == next);
             // Of those seen equally often, the first by name.
-            if let Some((_, command)) = times.rev().max_by_key(|times| times.len()).and_then(<[_]>::first) {
+            let most = times.rev().max_by_key(|times| times.len()).and_then(<[_]>::first);
+            if let Some((parent, command)) = most
+                && let Some(known) = self.known.get_mut(parent)
+            {
                 known.child = Some(command.clone());
             }
-            process.child.clone_from(&known.child);
+        }
+        for (pid, process) in processes.iter_mut().filter(|(_, process)| process.own.is_some()) {
+            process.child = self.known.get(pid).and_then(|known| known.child.clone());
         }
         self.children.clear();
     }
