@@ -38,6 +38,8 @@ pub struct Inputs<'a> {
     pub activity: &'a Activity,
     /// The test in progress.
     pub test: Option<TestNow<'a>>,
+    /// The place that is full, in the words of the Machine screen.
+    pub full: Option<&'a str>,
     /// GB/s or GiB/s.
     pub units: UnitSystem,
 }
@@ -53,6 +55,8 @@ pub struct TestNow<'a> {
     pub is_buffered: bool,
     /// The limit that its expected rate comes from, if it reads at least 95 % of that.
     pub reached: Option<&'a str>,
+    /// CPUs are what it is expected to be limited by.
+    pub is_cpu_bound: bool,
 }
 
 /// A part of the Why screen.
@@ -98,6 +102,9 @@ pub fn sentence(inputs: &Inputs<'_>) -> Sentence {
     look(inputs, None).first
 }
 
+/// The rules of a test that reads as expected: they name the limit that is expected, the first two CPUs.
+const AS_EXPECTED: [&str; 6] = ["cpus", "threads", "full", "polling", "drives", "expected"];
+
 /// What a look finds while the rule `shown` is on the screen. That one stays until it fails clearly: its limits are lower.
 pub fn look(inputs: &Inputs<'_>, shown: Option<&str>) -> Found {
     let mut facts = Facts::new(inputs);
@@ -105,10 +112,15 @@ pub fn look(inputs: &Inputs<'_>, shown: Option<&str>) -> Found {
         let Rule { id, panels, is_fallback, .. } = *rule;
         Sentence { rule: id, text, panels, is_fallback }
     };
-    let first = RULES.iter().find_map(|rule| Some(said(rule, (rule.says)(&facts)?)));
+    // A test that reads as expected has the limit that the Machine screen names, whatever else is busy.
+    let as_expected = inputs.test.filter(|test| test.reached.is_some() && facts.is_moving());
+    let same_limit =
+        as_expected.map(|test| if test.is_cpu_bound { &AS_EXPECTED[..] } else { &AS_EXPECTED[2..] });
+    let counts = |rule: &&Rule| same_limit.is_none_or(|rules| rules.contains(&rule.id));
+    let first = RULES.iter().filter(counts).find_map(|rule| Some(said(rule, (rule.says)(&facts)?)));
     let first = first.unwrap_or_else(|| said(&RULES[RULES.len() - 1], String::new()));
     facts.is_shown = true;
-    let held = RULES.iter().find(|rule| Some(rule.id) == shown && !rule.is_fallback);
+    let held = RULES.iter().filter(counts).find(|rule| Some(rule.id) == shown && !rule.is_fallback);
     let shown = held.and_then(|rule| Some(said(rule, (rule.says)(&facts)?)));
     Found { first, shown }
 }

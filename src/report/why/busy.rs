@@ -41,7 +41,7 @@ pub(super) fn beside(facts: &Facts<'_>, words: String) -> String {
 
 /// All CPUs together where hardly any time is left while drives move data, and `Both CPUs are`.
 pub(super) fn full(facts: &Facts<'_>) -> Option<(Split, String)> {
-    let left = facts.most(5.0, 12.0);
+    let left = facts.most(tables::LEFT, 12.0);
     let all = facts.all().filter(|all| facts.left(*all) < left && facts.is_moving())?;
     let which = match facts.inputs.rates.cpus.len() {
         0 => "All CPUs are".to_owned(),

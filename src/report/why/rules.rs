@@ -3,10 +3,12 @@
 use std::fmt::Write as _;
 
 use super::{
-    Facts, Panel, cached, cached_writes, expected, idle, moving, polling, queue, reclaim,
+    Facts, Panel,
     busy::{all_cpus, interrupts, other_programs, steal},
     by_threads::{drives, latency, page_cache, threads, throttling, turns, writeback},
+    cached, cached_writes, expected, idle, moving,
     own_time::{cpu_waits, flushes, own_waits},
+    polling, queue, reclaim,
 };
 
 pub(super) struct Rule {
@@ -20,6 +22,13 @@ pub(super) struct Rule {
 
 /// The first that fires is the sentence; the last always does.
 pub(super) const RULES: &[Rule] = &[
+    Rule {
+        id: "full",
+        fires: "a shared link, switch or root complex carries at least 97 % of its limit, as the Machine screen shows",
+        panels: [Panel::Threads, Panel::Cpus],
+        is_fallback: true,
+        says: |facts| facts.inputs.full.map(str::to_owned),
+    },
     Rule {
         id: "interrupts",
         fires: "a CPU spends at least 80 % of its time in hard and soft interrupts",

@@ -62,9 +62,11 @@ impl Steady {
         self.shown.as_ref()
     }
 
-    /// What to show: `now` where no look was taken under this load.
+    /// What to show: `now` where no look was taken under this load, and where a place is full or no longer, as the Machine screen says
+    /// at once.
     pub(super) fn of(&self, now: Sentence, with_test: bool) -> Sentence {
         match &self.shown {
+            Some(shown) if now.rule != shown.rule && [now.rule, shown.rule].contains(&"full") => now,
             Some(shown) if self.with_test == with_test => shown.clone(),
             _ => now,
         }
