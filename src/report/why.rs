@@ -12,6 +12,8 @@ mod rules;
 pub(crate) mod tables;
 pub(crate) mod waits;
 
+use std::cell::RefCell;
+
 pub use self::rules::markdown;
 use self::{
     busy::{full, shares},
@@ -40,6 +42,10 @@ pub struct Inputs<'a> {
     pub test: Option<TestNow<'a>>,
     /// The place that is full, in the words of the Machine screen.
     pub full: Option<&'a str>,
+    /// Programs that the shown sentence names for busy CPUs: they stay in it while they use most of these.
+    pub named: &'a [String],
+    /// The number of this process.
+    pub own: u32,
     /// GB/s or GiB/s.
     pub units: UnitSystem,
 }
@@ -86,6 +92,8 @@ pub struct Sentence {
     pub panels: [Panel; 2],
     /// Whether any other rule takes its place at once; others stay under one load until looks clearly contradict them.
     pub is_fallback: bool,
+    /// Programs that it names for busy CPUs, in its order.
+    pub named: Vec<String>,
 }
 
 /// What one look finds.
@@ -108,20 +116,29 @@ const AS_EXPECTED: [&str; 6] = ["cpus", "threads", "full", "polling", "drives", 
 /// What a look finds while the rule `shown` is on the screen. That one stays until it fails clearly: its limits are lower.
 pub fn look(inputs: &Inputs<'_>, shown: Option<&str>) -> Found {
     let mut facts = Facts::new(inputs);
-    let said = |rule: &Rule, text: String| {
+    let said = |facts: &Facts<'_>, rule: &Rule| {
+        facts.named.take();
+        let text = (rule.says)(facts)?;
         let Rule { id, panels, is_fallback, .. } = *rule;
-        Sentence { rule: id, text, panels, is_fallback }
+        Some(Sentence { rule: id, text, panels, is_fallback, named: facts.named.take() })
     };
     // A test that reads as expected has the limit that the Machine screen names, whatever else is busy.
     let as_expected = inputs.test.filter(|test| test.reached.is_some() && facts.is_moving());
     let same_limit =
         as_expected.map(|test| if test.is_cpu_bound { &AS_EXPECTED[..] } else { &AS_EXPECTED[2..] });
     let counts = |rule: &&Rule| same_limit.is_none_or(|rules| rules.contains(&rule.id));
-    let first = RULES.iter().filter(counts).find_map(|rule| Some(said(rule, (rule.says)(&facts)?)));
-    let first = first.unwrap_or_else(|| said(&RULES[RULES.len() - 1], String::new()));
+    let first = RULES.iter().filter(counts).find_map(|rule| said(&facts, rule));
     facts.is_shown = true;
     let held = RULES.iter().filter(counts).find(|rule| Some(rule.id) == shown && !rule.is_fallback);
-    let shown = held.and_then(|rule| Some(said(rule, (rule.says)(&facts)?)));
+    let shown = held.and_then(|rule| said(&facts, rule));
+    // The last rule always fires.
+    let first = first.unwrap_or_else(|| Sentence {
+        rule: "idle",
+        text: idle(&facts),
+        panels: [Panel::Cpus, Panel::Processes],
+        is_fallback: true,
+        named: Vec::new(),
+    });
     Found { first, shown }
 }
 
@@ -144,6 +161,8 @@ struct Facts<'a> {
     mover: Option<String>,
     /// The drive with most I/Os in flight.
     deepest: Option<(&'a DriveName, &'a DiskRates)>,
+    /// Programs that the rule names for busy CPUs.
+    named: RefCell<Vec<String>>,
 }
 
 impl<'a> Facts<'a> {
@@ -160,7 +179,7 @@ impl<'a> Facts<'a> {
         let disks = || of(above > SERVED_FROM_MEMORY * below);
         // A sum of nothing is -0.0.
         let sum = |value: fn(&DiskRates) -> f64| disks().fold(0.0, |sum, (_, disk)| sum + value(disk));
-        let programs = programs(inputs.activity);
+        let programs = programs(inputs.activity, inputs.own);
         // A journal's thread and writeback work for programs.
         let threads = inputs.activity.threads.as_ref();
         let is_kernel =
@@ -185,6 +204,7 @@ impl<'a> Facts<'a> {
             programs,
             mover,
             deepest: disks().max_by(|(_, a), (_, b)| a.queue_depth.total_cmp(&b.queue_depth)),
+            named: RefCell::default(),
         }
     }
 
@@ -206,6 +226,14 @@ impl<'a> Facts<'a> {
     /// `buffered reads`.
     fn buffered(&self) -> &'static str {
         if self.written > self.read { "buffered writes" } else { "buffered reads" }
+    }
+
+    /// Whether drives do so little that nothing can wait for them.
+    fn is_trickle(&self) -> bool {
+        let (bytes, ios) = (self.most(20e6, 30e6), self.most(1000.0, 1500.0));
+        let (depth, busy) = (self.most(0.2, 0.3), self.most(20.0, 30.0));
+        let is_little = self.read + self.written < bytes && self.ios < ios;
+        is_little && self.deepest.is_none_or(|(_, disk)| disk.queue_depth < depth && disk.utilisation < busy)
     }
 
     fn all(&self) -> Option<Split> {

@@ -134,7 +134,7 @@ fn fold_ended(means: &mut Vec<ProcessRates>, now: &[ProcessRates]) {
 fn has_ended(means: &Activity, now: &Activity) -> bool {
     /// CPUs that a program keeps busy to be the load.
     const BUSY: f64 = 0.5;
-    let (before, after) = (programs(means), programs(now));
+    let (before, after) = (programs(means, 0), programs(now, 0));
     let kinds = now.threads.iter().flat_map(|threads| &threads.kinds);
     let living: BTreeSet<&str> = kinds.map(|(kind, _)| kind.command.as_str()).collect();
     let is_kernel = |command: &str| {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{Facts, tables::Split, waits};
-use crate::counters::activity::Activity;
+use crate::counters::activity::{Activity, ProcessRates};
 
 /// The processes of one command.
 #[derive(Debug, Default)]
@@ -37,17 +37,34 @@ impl Program {
     }
 }
 
-pub(super) fn programs(activity: &Activity) -> Vec<Program> {
+/// How a process is named.
+pub(super) struct Name {
+    pub(super) name: String,
+    /// Whether it is iodyno, but not this one.
+    pub(super) is_another: bool,
+}
+
+/// `dd`, `another iodyno (PID 4711)`: its user looks for a program that it does not know to be this one.
+pub(super) fn name_of(process: &ProcessRates, own: u32) -> Name {
+    let command = process.command.as_str();
+    let is_another = command == "iodyno" && ![0, own].contains(&process.pid) && !process.has_ended;
+    let name = if is_another { format!("another iodyno (PID {})", process.pid) } else { command.to_owned() };
+    Name { name, is_another }
+}
+
+/// Processes by command; `own` is the number of this one.
+pub(super) fn programs(activity: &Activity, own: u32) -> Vec<Program> {
     let mut sums: BTreeMap<String, Program> = BTreeMap::new();
     for process in activity.processes.iter().flatten() {
-        let own = process.command.as_str();
-        let command = waits::starred(own);
-        let sum = sums.entry(command.clone()).or_insert_with(|| Program {
+        let command = waits::starred(process.command.as_str());
+        let Name { name, is_another } = name_of(process, own);
+        let key = if is_another { &name } else { &command };
+        let sum = sums.entry(key.clone()).or_insert_with(|| Program {
             command: command.clone(),
-            name: own.to_owned(),
+            name: name.clone(),
             ..Program::default()
         });
-        if sum.name != own {
+        if sum.name != name {
             sum.name = command;
         }
         sum.living += usize::from(!process.has_ended);
@@ -132,7 +149,8 @@ impl Facts<'_> {
         let second = others.max_by(|a, b| a.moved().total_cmp(&b.moved()))?;
         let (verb, bytes) =
             if second.read >= second.written { ("reads", second.read) } else { ("writes", second.written) };
-        (bytes >= LEAST).then(|| format!("{} {verb} {}", second.name, self.rate(bytes)))
+        (bytes >= self.least(LEAST, LEAST / 2.0))
+            .then(|| format!("{} {verb} {}", second.name, self.rate(bytes)))
     }
 
     /// CPU time that the program which moves most can have, percent of all CPUs: nice programs yield to it unless it is nice too.

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::{
     Facts, Panel,
-    busy::{all_cpus, interrupts, other_programs, steal},
+    busy::{all_cpus, interrupts, little_io, other_programs, steal},
     by_threads::{drives, latency, page_cache, threads, throttling, turns, writeback},
     cached, cached_writes, expected, idle, moving,
     own_time::{cpu_waits, flushes, own_waits},
@@ -70,6 +70,13 @@ pub(super) const RULES: &[Rule] = &[
         panels: [Panel::Cpus, Panel::Processes],
         is_fallback: false,
         says: cpu_waits,
+    },
+    Rule {
+        id: "little-io",
+        fires: "less than 5 % of all CPU time is idle, iowait or of nice programs, programs that hardly read or write use more than half of the rest, and drives move less than 20 MB/s in less than 1000 I/Os a second, with a mean queue depth below 0.2 and in flight less than 20 % of the time",
+        panels: [Panel::Cpus, Panel::Processes],
+        is_fallback: false,
+        says: little_io,
     },
     Rule {
         id: "other-programs",

@@ -19,6 +19,9 @@ use crate::{
     text::Label,
 };
 
+/// The number of this process.
+const OWN: u32 = 99;
+
 struct Scene {
     machine: Machine,
     rates: Rates,
@@ -106,7 +109,8 @@ impl Scene {
 
     fn inputs(&self) -> Inputs<'_> {
         let Self { machine, rates, activity, test, full } = self;
-        Inputs { machine, rates, activity, test: *test, full: *full, units: UnitSystem::Decimal }
+        let (test, full, units) = (*test, *full, UnitSystem::Decimal);
+        Inputs { machine, rates, activity, test, full, named: &[], own: OWN, units }
     }
 
     fn says(&self, rule: &str, text: &str) {
@@ -469,6 +473,7 @@ fn every_rule_can_be_reached_and_is_in_the_document() {
         "reclaim",
         "own-waits",
         "cpu-waits",
+        "little-io",
         "other-programs",
         "cpus",
         "flushes",

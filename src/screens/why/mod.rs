@@ -180,7 +180,16 @@ impl Why {
         });
         let full = bottleneck_panel::full(shared);
         let full = full.as_deref();
-        let inputs = Inputs { machine: &shared.machine, rates, activity, test, full, units: shared.units };
+        let inputs = Inputs {
+            machine: &shared.machine,
+            rates,
+            activity,
+            test,
+            full,
+            named: self.steady.named(),
+            own: std::process::id(),
+            units: shared.units,
+        };
         Source::Now(of(&inputs))
     }
 

@@ -25,6 +25,11 @@ impl Steady {
         self.shown.as_ref().map(|shown| shown.rule)
     }
 
+    /// Programs that it names for busy CPUs.
+    pub(super) fn named(&self) -> &[String] {
+        self.shown.as_ref().map_or(&[], |shown| &shown.named)
+    }
+
     /// Takes what a look at the counters found.
     pub(super) fn take(&mut self, found: Found, with_test: bool, is_other_load: bool) {
         let Found { first, shown: held } = found;
@@ -36,7 +41,8 @@ impl Steady {
         let is_other_load = is_other_load || self.shown.is_none() || self.with_test != with_test;
         let shown = self.shown.as_ref().filter(|shown| !is_other_load && shown.rule != first.rule);
         let Some(shown) = shown else {
-            // The same rule with figures of now, or another load.
+            // The same rule with figures of now, in words that are held as it is, or another load.
+            let first = held.filter(|held| !is_other_load && held.rule == first.rule).unwrap_or(first);
             *self = Self { shown: Some(first), with_test, missed: 0, last: self.last };
             return;
         };
@@ -81,7 +87,13 @@ mod tests {
     /// A look that finds this rule; one in capitals is a fallback.
     fn found(rule: &'static str) -> Sentence {
         let is_fallback = rule == rule.to_uppercase();
-        Sentence { rule, text: rule.to_owned(), panels: [Panel::Cpus, Panel::Threads], is_fallback }
+        Sentence {
+            rule,
+            text: rule.to_owned(),
+            panels: [Panel::Cpus, Panel::Threads],
+            is_fallback,
+            named: Vec::new(),
+        }
     }
 
     fn look(rule: &'static str, held: bool, steady: &Steady) -> Found {

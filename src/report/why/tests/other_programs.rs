@@ -142,3 +142,65 @@ fn the_page_cache_is_named_while_calls_return_much_more_than_drives_read() {
     alone.activity.processes.as_mut().unwrap().remove(0);
     alone.says("cached", words);
 }
+
+#[test]
+fn a_trickle_of_io_beside_busy_cpus_has_no_limit_of_storage() {
+    let trickle = |bytes: f64, ios: f64| {
+        let mut scene = beside_hogs(&[('D', "cron", "read", "folio_wait_bit_common", 0.6)]);
+        let processes = scene.activity.processes.as_mut().unwrap();
+        (processes[0].command, processes[0].read_bytes) = (Label::new("cron"), Some(bytes));
+        (processes[0].called_read, processes[0].cpus) = (Some(bytes), 0.01);
+        let disk = scene.rates.disks.values_mut().next().unwrap();
+        *disk = DiskRates { reads: ios, read_bytes: bytes, queue_depth: 0.05, utilisation: 3.0, ..*disk };
+        scene
+    };
+    let busy = "Both CPUs are busy, most of the time with hog, which hardly reads or writes";
+    trickle(3e6, 250.0).says("little-io", &format!("{busy}; drives do little (3.00 MB/s) and are no limit"));
+    trickle(4e5, 40.0).says("little-io", &format!("{busy}; drives do little (400 kB/s) and are no limit"));
+    // What keeps a drive busy may wait for it, however little it moves.
+    let mut slow = trickle(3e6, 250.0);
+    slow.rates.disks.values_mut().for_each(|disk| (disk.queue_depth, disk.utilisation) = (0.9, 92.0));
+    assert_eq!(slow.sentence().rule, "page-cache", "{:?}", slow.sentence());
+    assert_eq!(held(&trickle(25e6, 250.0), "little-io"), Some("little-io"));
+    assert_ne!(trickle(25e6, 250.0).sentence().rule, "little-io");
+}
+
+#[test]
+fn programs_that_are_named_stay_while_they_use_most() {
+    let mut named: Vec<String> = Vec::new();
+    let mut look_at = |cpus: &[(&str, f64)]| {
+        let mut scene = beside_hogs(&[]);
+        scene.activity.processes.as_mut().unwrap().pop();
+        let scene = cpus.iter().fold(scene, |scene, (name, cpus)| scene.process(name, 0.0, 0.0, *cpus));
+        let sentence =
+            look(&Inputs { named: &named, ..scene.inputs() }, Some("other-programs")).shown.unwrap();
+        named.clone_from(&sentence.named);
+        let (_, with) = sentence.text.split_once("with ").unwrap();
+        with.trim_end_matches(": other programs are the limit").to_owned()
+    };
+    let two = "cc1 and others";
+    assert_eq!(look_at(&[("cc1", 0.9), ("as", 0.5), ("ld", 0.2)]), "cc1");
+    assert_eq!(look_at(&[("cc1", 0.8), ("as", 0.7), ("ld", 0.1)]), two);
+    assert_eq!(look_at(&[("cc1", 0.9), ("as", 0.6), ("ld", 0.1)]), two);
+    assert_eq!(look_at(&[("cc1", 1.45), ("as", 0.1), ("ld", 0.05)]), two, "others still do something");
+    assert_eq!(look_at(&[("cc1", 1.6)]), "cc1");
+    assert_eq!(look_at(&[("cc1", 1.4), ("ld", 0.2)]), "cc1", "little beside it");
+    assert_eq!(look_at(&[("cc1", 0.2), ("as", 0.5), ("ld", 0.9)]), "ld");
+}
+
+#[test]
+fn another_iodyno_is_named_with_its_number() {
+    let mut scene = beside_hogs(&[]);
+    let processes = scene.activity.processes.as_mut().unwrap();
+    (processes[1].command, processes[1].pid) = (Label::new("iodyno"), 4711);
+    let busy = "Both CPUs are busy, most of the time with another iodyno (PID 4711)";
+    scene.says("other-programs", &format!("{busy}: other programs are the limit"));
+    let mut idle = Scene::idle().process("iodyno", 0.0, 96e6, 0.99);
+    idle.activity.processes.as_mut().unwrap()[0].pid = 4711;
+    idle.says(
+        "idle",
+        "Drives are idle; another iodyno (PID 4711) keeps one CPU busy for 96.0 MB/s of read and write calls",
+    );
+    idle.activity.processes.as_mut().unwrap()[0].pid = OWN;
+    idle.says("idle", "Drives are idle; iodyno keeps one CPU busy for 96.0 MB/s of read and write calls");
+}
