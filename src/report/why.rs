@@ -275,13 +275,22 @@ impl<'a> Facts<'a> {
     /// Threads of a command of which at least this part waits so.
     fn waiters_of(&self, wait: Wait, part: f64) -> Option<Waiters<'a>> {
         let threads = self.inputs.activity.threads.as_ref()?;
-        // Others wait as well while one program moves most.
+        // Others wait as well while one program moves most. Its own threads may have names that no program has.
+        let is_test = self.inputs.test.is_some();
+        let unnamed = self.mover().filter(|mover| !is_test && mover.is_in_others(threads));
+        let is_unnamed = |command: &str| {
+            unnamed.is_some() && self.programs.iter().all(|program| program.command != command)
+        };
         let counts = |command: &str| match (self.inputs.test, &self.mover) {
-            (None, Some(mover)) => command == mover,
+            (None, Some(mover)) => command == mover || is_unnamed(command),
             (Some(_), _) if command == waits::WORKERS => true,
             _ => self.is_large(command),
         };
         let found = Waiters::most(threads, wait, self.mover.as_deref(), counts);
+        let found = found.map(|waiters| match unnamed {
+            Some(mover) => waiters.of_program(&mover.name),
+            None => waiters,
+        });
         let found = found.map(|waiters| {
             let share = self.waiting_share(waiters.command());
             waiters.by_share(threads, share)

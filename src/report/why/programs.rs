@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{Facts, tables::Split, waits};
-use crate::counters::activity::{Activity, ProcessRates};
+use crate::counters::activity::{Activity, ProcessRates, ThreadActivity};
 
 /// The processes of one command.
 #[derive(Debug, Default)]
@@ -28,6 +28,13 @@ pub(super) struct Program {
 impl Program {
     pub(super) fn moved(&self) -> f64 {
         self.read + self.written
+    }
+
+    /// Whether threads of other names than its own do its work: samples tell threads by their names alone.
+    pub(super) fn is_in_others(&self, threads: &ThreadActivity) -> bool {
+        let (_, own) = waits::running(threads, &self.command);
+        let used = self.cpus + self.delayed().unwrap_or_default();
+        own < 0.1 && used >= 0.2
     }
 
     /// Mean number of its threads that wait for a CPU: of many processes those that move most are known.
@@ -101,6 +108,9 @@ impl<'a> OwnTime<'a> {
         // An estimate of many processes has no more threads than there are.
         let delayed = program.delayed()?.min(waits::all(threads, &program.command));
         let (_, sampled) = waits::running(threads, &program.command);
+        if program.is_in_others(threads) {
+            return None;
+        }
         let active = sampled.max(program.cpus + delayed);
         Some(Self { program, active, delayed, waiting: active - program.cpus - delayed })
     }

@@ -204,3 +204,39 @@ fn another_iodyno_is_named_with_its_number() {
     idle.activity.processes.as_mut().unwrap()[0].pid = OWN;
     idle.says("idle", "Drives are idle; iodyno keeps one CPU busy for 96.0 MB/s of read and write calls");
 }
+
+#[test]
+fn threads_that_have_other_names_than_their_program_wait_for_it() {
+    let reads = |wchan, waiting: f64| {
+        let threads = [
+            ('S', "iodyno", "futex", "futex_wait", 1.0),
+            ('S', "read *", "io_uring_enter", wchan, waiting),
+            ('R', "read *", "", "", 4.0 - waiting),
+            ('R', "opt cgu.*", "", "", 2.0),
+        ];
+        let mut scene = Scene::reading().threads(&threads).process("iodyno", 1.2e9, 1.2e9, 0.6);
+        let process = scene.activity.processes.as_mut().unwrap().last_mut().unwrap();
+        (process.pid, process.delayed) = (4711, Some(0.1));
+        scene
+    };
+    let limit = "the drives or their links are the limit";
+    let words = format!("4 of 4 threads of another iodyno (PID 4711) wait in io_cqring_wait: {limit}");
+    reads("io_cqring_wait", 3.8).says("drives", &words);
+    let mut slow = reads("io_cqring_wait", 0.2);
+    slow.rates.disks.values_mut().for_each(|disk| disk.queue_depth = 0.2);
+    assert_ne!(slow.sentence().rule, "own-waits", "only its first thread sleeps: {:?}", slow.sentence());
+}
+
+#[test]
+fn a_program_that_hardly_runs_takes_no_turns() {
+    let scene = |waiting: f64| {
+        let threads = [
+            ('D', "cp", "read", "folio_wait_bit_common", waiting / 2.0),
+            ('D', "cp", "write", "rq_qos_wait", waiting / 2.0),
+            ('R', "cp", "", "", 1.0 - waiting),
+        ];
+        Scene::reading().threads(&threads).process("cp", 1.2e9, 1.2e9, 1.0 - waiting)
+    };
+    assert_eq!([0.6, 0.75].map(|waiting| scene(waiting).sentence().rule), ["turns"; 2]);
+    assert_eq!([0.6, 0.75].map(|waiting| held(&scene(waiting), "turns")), [Some("turns"), None]);
+}
