@@ -41,32 +41,37 @@ pub(super) fn beside(facts: &Facts<'_>, words: String) -> String {
 
 /// All CPUs together where hardly any time is left while drives move data, and `Both CPUs are`.
 pub(super) fn full(facts: &Facts<'_>) -> Option<(Split, String)> {
-    busy_cpus(facts).filter(|_| facts.is_moving())
+    let left = facts.most(tables::LEFT, 12.0);
+    let all = facts.all().filter(|all| facts.left(*all) < left && facts.is_moving())?;
+    Some((all, cpus_are(facts)))
 }
 
-/// The same whether or not anything moves.
-fn busy_cpus(facts: &Facts<'_>) -> Option<(Split, String)> {
-    let left = facts.most(tables::LEFT, 12.0);
-    let all = facts.all().filter(|all| facts.left(*all) < left)?;
-    let which = match facts.inputs.rates.cpus.len() {
+/// `Both CPUs are`.
+fn cpus_are(facts: &Facts<'_>) -> String {
+    match facts.inputs.rates.cpus.len() {
         0 => "All CPUs are".to_owned(),
         1 => "The only CPU is".to_owned(),
         2 => "Both CPUs are".to_owned(),
         cpus => format!("All {cpus} CPUs are"),
-    };
-    Some((all, which))
+    }
 }
 
 /// CPUs that are busy with programs without I/O, beside drives that do next to nothing: neither keeps the other from anything.
 pub(super) fn little_io(facts: &Facts<'_>) -> Option<String> {
     let least = facts.least(1e5, 5e4);
     let moved = facts.read + facts.written;
-    let (all, which) = busy_cpus(facts).filter(|_| facts.inputs.test.is_none() && facts.is_trickle())?;
+    let left = facts.most(tables::LEFT, 12.0);
+    // Nice programs do not leave this time to others that hardly want any.
+    let all = facts.all().filter(|all| all.idle + all.iowait < left)?;
+    if facts.inputs.test.is_some() || !facts.is_trickle() {
+        return None;
+    }
     let commands =
         others(facts, all, facts.least(0.5, 0.35)).filter(|_| moved >= least && !facts.is_cached())?;
     let verb = if facts.named.borrow().len() > 1 { "read or write" } else { "reads or writes" };
     Some(format!(
-        "{which} busy, most of the time with {commands}, which hardly {verb}; drives do little ({}) and are no limit",
+        "{} busy, most of the time with {commands}, which hardly {verb}; drives do little ({}) and are no limit",
+        cpus_are(facts),
         facts.rate(moved)
     ))
 }

@@ -73,7 +73,7 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         id: "little-io",
-        fires: "less than 5 % of all CPU time is idle, iowait or of nice programs, programs that hardly read or write use more than half of the rest, and drives move less than 20 MB/s in less than 1000 I/Os a second, with a mean queue depth below 0.2 and in flight less than 20 % of the time",
+        fires: "less than 5 % of all CPU time is idle or iowait, programs that hardly read or write use more than half of the rest, nice ones apart, and drives move less than 20 MB/s in less than 1000 I/Os a second, with a mean queue depth below 0.2 and in flight less than 20 % of the time",
         panels: [Panel::Cpus, Panel::Processes],
         is_fallback: false,
         says: little_io,

@@ -157,6 +157,11 @@ fn a_trickle_of_io_beside_busy_cpus_has_no_limit_of_storage() {
     let busy = "Both CPUs are busy, most of the time with hog, which hardly reads or writes";
     trickle(3e6, 250.0).says("little-io", &format!("{busy}; drives do little (3.00 MB/s) and are no limit"));
     trickle(4e5, 40.0).says("little-io", &format!("{busy}; drives do little (400 kB/s) and are no limit"));
+    // Beside a nice program as well, which leaves its time to others.
+    let mut nice = trickle(3e6, 250.0).process("rustc", 0.0, 0.0, 0.5);
+    let processes = nice.activity.processes.as_mut().unwrap();
+    (processes[1].cpus, processes[2].is_nice) = (1.4, true);
+    assert_eq!(nice.sentence().rule, "little-io", "{:?}", nice.sentence());
     // What keeps a drive busy may wait for it, however little it moves.
     let mut slow = trickle(3e6, 250.0);
     slow.rates.disks.values_mut().for_each(|disk| (disk.queue_depth, disk.utilisation) = (0.9, 92.0));
