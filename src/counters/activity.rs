@@ -311,6 +311,10 @@ pub fn process_rates(
         return Vec::new();
     }
     let ended = ended_children(before, after);
+    let did = |rates: &ProcessRates| {
+        let moved = [rates.read_bytes, rates.written_bytes, rates.called_read, rates.called_write];
+        rates.cpus > 0.0 || moved.iter().flatten().any(|bytes| *bytes > 0.0)
+    };
     let of = |(pid, now): (&u32, &ProcessCounters)| {
         let then = before.processes.get(pid).filter(|then| then.started == now.started);
         let children = ended.get(pid).copied().unwrap_or_default();
@@ -346,14 +350,13 @@ pub fn process_rates(
         let child_cpu =
             ticks_since(now.child_cpu, then.map(|then| then.child_cpu)).saturating_sub(children[4]);
         let of_children = rates(less(unseen, &|at| own[at].unwrap_or(0)), child_cpu);
-        // The open files are those of the parent. Children that no sample saw have its name: often they are the same program.
-        let command = now.child.as_ref().unwrap_or(&now.command).clone();
-        let child = ProcessRates { has_ended: true, command, delayed: None, drives: None, ..of_children };
-        [Some(rates(own, cpu)), Some(child)]
-    };
-    let did = |rates: &ProcessRates| {
-        let moved = [rates.read_bytes, rates.written_bytes, rates.called_read, rates.called_write];
-        rates.cpus > 0.0 || moved.iter().flatten().any(|bytes| *bytes > 0.0)
+        // The open files are those of the parent.
+        let child = did(&of_children).then(|| {
+            let unseen = || Label::new(&format!("a child of {}", now.command));
+            let command = now.child.clone().unwrap_or_else(unseen);
+            ProcessRates { has_ended: true, command, delayed: None, drives: None, ..of_children }
+        });
+        [Some(rates(own, cpu)), child]
     };
     let mut all: Vec<ProcessRates> = after.processes.iter().flat_map(of).flatten().filter(did).collect();
     all.sort_by(ProcessRates::order);

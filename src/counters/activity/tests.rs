@@ -178,7 +178,7 @@ fn short_children_are_named_and_their_shell_keeps_its_own() {
     let rates = with(|shell| shell.child = None);
     let of: Vec<_> =
         rates.iter().map(|one| (one.command.as_str(), one.has_ended, one.written_bytes)).collect();
-    assert_eq!(of, [("bash", true, Some(5000.0)), ("bash", false, Some(0.0))]);
+    assert_eq!(of, [("a child of bash", true, Some(5000.0)), ("bash", false, Some(0.0))]);
     // Without counters of its own they stay with the shell.
     let rates = with(|shell| shell.own = None);
     assert_eq!((rates.len(), rates[0].command.as_str(), rates[0].written_bytes), (1, "bash", Some(5000.0)));
