@@ -130,11 +130,15 @@ impl Processes {
                     Io::default()
                 }
             };
-            if io.all().iter().flatten().any(|bytes| *bytes >= MOVES) {
-                self.saw(parent, command.clone());
-            }
             // The counters of a process with one thread contain those of children that it waited for, the thread's own do not.
             let own = if has_waited { self.own(root, pid) } else { None };
+            let is_much = |of: [Option<u64>; 4]| of.iter().flatten().any(|bytes| *bytes >= MOVES);
+            if is_much(io.all()) {
+                // What it has from its own children goes to its parent under their name.
+                let child = || self.known.get(&pid).filter(|known| known.started == started)?.child.clone();
+                let name = if own.is_none_or(is_much) { None } else { child() };
+                self.saw(parent, name.unwrap_or_else(|| command.clone()));
+            }
             let used = self.drives(root, (pid, threads), (started, cpu), io);
             // The list of before is written over.
             let mut drives = processes.get_mut(&pid).and_then(|before| before.drives.take());

@@ -54,3 +54,35 @@ fn a_child_is_named_by_what_was_seen_before_its_parent_waited_for_it() {
     let shell = processes(&mut reader, &machine).processes[&10].clone();
     assert!(shell.own.is_some() && shell.child.is_some_and(|child| child.as_str() == "dd"));
 }
+
+#[test]
+fn what_a_script_has_from_its_children_bears_their_name() {
+    let machine = Machine::new();
+    let stat = |pid: u32, name: &str, parent: u32, faults: u32| {
+        let text = format!("{pid} ({name}) S {parent} 1 1 0 -1 0 0 {faults} 0 0 3 1 0 0 20 0 1 0 77 0\n");
+        machine.put(&format!("proc/{pid}/stat"), &text);
+    };
+    let io = |file: &str, bytes: u64| {
+        machine.put(file, &format!("rchar: {bytes}\nwchar: 2\nread_bytes: 0\nwrite_bytes: {bytes}\n"));
+    };
+    stat(10, "init", 1, 300);
+    stat(11, "bash", 10, 300);
+    stat(12, "dd", 11, 0);
+    for (file, bytes) in [
+        ("proc/10/io", 7),
+        ("proc/10/task/10/io", 7),
+        ("proc/11/io", 40 << 20),
+        ("proc/11/task/11/io", 7),
+        ("proc/12/io", 9 << 20),
+    ] {
+        io(file, bytes);
+    }
+    let mut reader = ActivityReader::default();
+    processes(&mut reader, &machine);
+    fs::remove_dir_all(machine.place("proc/12")).unwrap();
+    processes(&mut reader, &machine);
+    fs::remove_dir_all(machine.place("proc/11")).unwrap();
+    io("proc/10/io", 60 << 20);
+    let child = processes(&mut reader, &machine).processes[&10].child.clone();
+    assert_eq!(child.as_ref().map(ToString::to_string).as_deref(), Some("dd"));
+}
