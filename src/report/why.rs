@@ -417,10 +417,21 @@ fn queue(facts: &Facts<'_>) -> Option<String> {
 
 fn moving(facts: &Facts<'_>) -> Option<String> {
     facts.is_moving().then(|| {
-        let near = nearest_limit(facts.inputs.rates)
-            .map(|(cpu, split)| format!("; CPU {cpu} is the busiest with {:.0} %", split.busy()));
-        format!("Drives {}{}", facts.moves(), near.unwrap_or_default())
+        let all = facts.all().filter(|all| all.idle + all.iowait < tables::LEFT);
+        let cpus = all.map(|all| busy_with(facts, all)).or_else(|| {
+            let (cpu, split) = nearest_limit(facts.inputs.rates)?;
+            Some(format!("CPU {cpu} is the busiest with {:.0} %", split.busy()))
+        });
+        let cpus = cpus.map_or_else(String::new, |cpus| format!("; {cpus}"));
+        format!("Drives {}{cpus}", facts.moves())
     })
+}
+
+/// `CPUs are 99 % busy (usr 90 %, sys 9 %), most of the time with rustc`.
+fn busy_with(facts: &Facts<'_>, all: Split) -> String {
+    let most = busy::others(facts, all, 0.5);
+    let most = most.map_or_else(String::new, |most| format!(", most of the time with {most}"));
+    format!("CPUs are {:.0} % busy ({}){most}", all.busy(), shares(all))
 }
 
 fn idle(facts: &Facts<'_>) -> String {
@@ -436,11 +447,7 @@ fn idle(facts: &Facts<'_>) -> String {
         return format!("{drives}; {busy}");
     }
     match facts.all().filter(|all| all.busy() >= 50.0) {
-        Some(all) => {
-            let most = busy::others(facts, all, 0.5);
-            let most = most.map_or_else(String::new, |most| format!(", most of the time with {most}"));
-            format!("{drives}; CPUs are {:.0} % busy ({}){most}", all.busy(), shares(all))
-        }
+        Some(all) => format!("{drives}; {}", busy_with(facts, all)),
         None => format!("{drives}."),
     }
 }

@@ -245,3 +245,16 @@ fn a_program_that_hardly_runs_takes_no_turns() {
     assert_eq!([0.6, 0.75].map(|waiting| scene(waiting).sentence().rule), ["turns"; 2]);
     assert_eq!([0.6, 0.75].map(|waiting| held(&scene(waiting), "turns")), [Some("turns"), None]);
 }
+
+#[test]
+fn busy_cpus_are_named_beside_what_moves_where_neither_is_known_to_be_the_limit() {
+    let mut scene = beside_hogs(&[('R', "dd", "", "", 0.4)]);
+    let processes = scene.activity.processes.as_mut().unwrap();
+    (processes[0].command, processes[0].cpus, processes[0].delayed) = (Label::new("dd"), 0.9, Some(0.01));
+    processes[1].is_nice = true;
+    let busy = "CPUs are 99 % busy (usr 90 %, sys 9 %)";
+    scene.says("moving", &format!("Drives read 1.20 GB/s; {busy}"));
+    let processes = scene.activity.processes.as_mut().unwrap();
+    (processes[0].cpus, processes[1].is_nice) = (0.3, false);
+    scene.says("moving", &format!("Drives read 1.20 GB/s; {busy}, most of the time with hog"));
+}
