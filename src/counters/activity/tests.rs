@@ -218,7 +218,7 @@ fn the_first_child_that_a_shell_waits_for_is_not_the_shell() {
     let both = [row("dd", true, 5000.0), row("bash", false, 2.0)];
     assert_eq!(read(&[shell, other.clone()], process("bash", Some(12), 5012)), both);
     let begun = [row("dd", true, 5000.0), row("bash", false, 12.0)];
-    assert_eq!(read(&[other.clone()], process("bash", Some(12), 5012)), begun, "it began since");
+    assert_eq!(read(std::slice::from_ref(&other), process("bash", Some(12), 5012)), begun, "it began since");
     // Threads that ended before leave their counters to the process.
     let threads = (7, process("bash", None, 4000));
     assert_eq!(read(&[threads, other], process("bash", Some(12), 5012)), [row("bash", false, 1012.0)]);

@@ -143,14 +143,16 @@ fn has_ended(means: &Activity, now: &Activity) -> bool {
     };
     let is_there =
         |command: &str| living.contains(command) || after.iter().any(|program| program.command == command);
-    let figures: [(fn(&Program) -> f64, f64); 3] = [
-        (Program::moved, QUIET),
-        (|program| program.called_read + program.called_write, QUIET_CALLS),
-        (|program| program.cpus, BUSY),
-    ];
-    figures.into_iter().any(|(of, least)| {
-        let all: f64 = before.iter().map(of).sum();
-        let most = before.iter().find(|program| 2.0 * of(program) > all.max(2.0 * least));
+    let figures = |program: &Program| {
+        [
+            program.moved() / QUIET,
+            (program.called_read + program.called_write) / QUIET_CALLS,
+            program.cpus / BUSY,
+        ]
+    };
+    (0..3).any(|at| {
+        let all: f64 = before.iter().map(|program| figures(program)[at]).sum();
+        let most = before.iter().find(|program| 2.0 * figures(program)[at] > all.max(2.0));
         most.is_some_and(|program| !is_kernel(&program.command) && !is_there(&program.command))
     })
 }
