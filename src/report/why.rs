@@ -268,8 +268,11 @@ impl<'a> Facts<'a> {
 
     fn waiters(&self, wait: Wait) -> Option<Waiters<'a>> {
         // Busy CPUs are found running while they wait for a CPU.
-        let part = if full(self).is_some() { self.least(0.3, 0.2) } else { self.least(0.5, 0.35) };
-        self.waiters_of(wait, part)
+        let few = self.least(0.3, 0.2);
+        let part = if full(self).is_some() { few } else { self.least(0.5, 0.35) };
+        // A thread that waits although several of its I/Os are in flight has time left: it is not what they wait for.
+        let of_several = || self.waiters_of(wait, few).filter(|waiters| !waiters.is_one_each());
+        self.waiters_of(wait, part).or_else(of_several)
     }
 
     /// Threads of a command of which at least this part waits so.

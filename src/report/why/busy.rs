@@ -58,7 +58,7 @@ fn cpus_are(facts: &Facts<'_>) -> String {
 
 /// CPUs that are busy with programs without I/O, beside drives that do next to nothing: neither keeps the other from anything.
 pub(super) fn little_io(facts: &Facts<'_>) -> Option<String> {
-    let least = facts.least(1e5, 5e4);
+    let least = facts.least(1e5, 1e4);
     let moved = facts.read + facts.written;
     let left = facts.most(tables::LEFT, 12.0);
     // Nice programs do not leave this time to others that hardly want any.

@@ -101,6 +101,9 @@ pub(super) fn turns(facts: &Facts<'_>) -> Option<String> {
     if running < least || waiting < least || running < least * active || waiting < least * active {
         return None;
     }
+    if facts.waiters(Wait::Completion).is_some_and(|waiters| !waiters.is_one_each()) {
+        return None;
+    }
     // What hardly runs waits.
     if waiting > facts.most(0.8, 0.7) * active {
         return None;

@@ -190,7 +190,9 @@ fn reason(shared: &Shared, found: &Bottleneck, width: u16) -> Vec<Vec<Piece>> {
 fn nothing(shared: &Shared) -> String {
     match shared.load.source {
         LoadSource::Test if shared.load.is_busy() => {
-            "No limit known for these reads: no link, no published figure, no earlier test.".into()
+            shared.keys.fill(
+                "No rate is expected of these reads: no link, no published figure, no earlier test. {why} names the limit.",
+            )
         }
         source => {
             let shared_by = match shared.machine.drive_count() {
@@ -227,5 +229,18 @@ mod tests {
             let read = MachineRead { machine: Arc::new(machine), problems: Vec::new(), limits };
             assert_eq!(nothing(&Shared::new(Mode::Live, read, (80, 24))), text);
         }
+    }
+
+    #[test]
+    fn reads_of_which_nothing_is_expected_have_a_limit_all_the_same() {
+        let (machine, _) = source::read_machine(&*Origin::Demo("laptop".to_owned()).open().unwrap());
+        let limits = Arc::new(capacity::limits(&machine));
+        let read = MachineRead { machine: Arc::new(machine), problems: Vec::new(), limits };
+        let mut shared = Shared::new(Mode::Live, read, (80, 24));
+        let drive = shared.machine.drives[0].name.clone();
+        let way = crate::ui::load::Way { bytes: 1e9, requests: 1e5, await_ms: None };
+        shared.load.take_test([(drive, way)], std::time::Duration::from_secs(1));
+        let text = nothing(&shared);
+        assert!(text.starts_with("No rate is expected") && text.ends_with("names the limit."), "{text}");
     }
 }
