@@ -42,7 +42,8 @@ pub struct Inputs<'a> {
     pub test: Option<TestNow<'a>>,
     /// The place that is full, in the words of the Machine screen.
     pub full: Option<&'a str>,
-    /// Programs that the shown sentence names for busy CPUs: they stay in it while they use most of these.
+    /// Programs that the shown sentence names beside the one that it is about: they stay in it while they are much of what they are named
+    /// for.
     pub named: &'a [String],
     /// The number of this process.
     pub own: u32,
@@ -92,7 +93,7 @@ pub struct Sentence {
     pub panels: [Panel; 2],
     /// Whether any other rule takes its place at once; others stay under one load until looks clearly contradict them.
     pub is_fallback: bool,
-    /// Programs that it names for busy CPUs, in its order.
+    /// Programs that it names beside the one that it is about.
     pub named: Vec<String>,
 }
 
@@ -161,7 +162,7 @@ struct Facts<'a> {
     mover: Option<String>,
     /// The drive with most I/Os in flight.
     deepest: Option<(&'a DriveName, &'a DiskRates)>,
-    /// Programs that the rule names for busy CPUs.
+    /// Programs that the rule names beside the one that it is about.
     named: RefCell<Vec<String>>,
 }
 
@@ -230,7 +231,7 @@ impl<'a> Facts<'a> {
 
     /// Whether drives do so little that nothing can wait for them.
     fn is_trickle(&self) -> bool {
-        let (bytes, ios) = (self.most(20e6, 30e6), self.most(1000.0, 1500.0));
+        let (bytes, ios) = (self.most(20e6, 60e6), self.most(1000.0, 3000.0));
         let (depth, busy) = (self.most(0.2, 0.3), self.most(20.0, 30.0));
         let is_little = self.read + self.written < bytes && self.ios < ios;
         is_little && self.deepest.is_none_or(|(_, disk)| disk.queue_depth < depth && disk.utilisation < busy)

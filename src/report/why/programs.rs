@@ -30,6 +30,11 @@ impl Program {
         self.read + self.written
     }
 
+    /// What it does more of, and how much.
+    fn larger(&self) -> (&'static str, f64) {
+        if self.read >= self.written { ("reads", self.read) } else { ("writes", self.written) }
+    }
+
     /// Whether threads of other names than its own do its work: samples tell threads by their names alone.
     pub(super) fn is_in_others(&self, threads: &ThreadActivity) -> bool {
         let (_, own) = waits::running(threads, &self.command);
@@ -151,16 +156,20 @@ impl Facts<'_> {
         own.is_none_or(|program| 2.0 * program.moved() >= most.max(all))
     }
 
-    /// `dd writes 5.00 MB/s`: the second program by bytes, where it is no log.
+    /// `dd writes 5.00 MB/s`: the second program by bytes, where it is no log. The one that was named before stays while it moves half of
+    /// what the second does.
     pub(super) fn second(&self) -> Option<String> {
         const LEAST: f64 = 1e6;
         let first = self.mover.as_ref().filter(|_| self.inputs.test.is_none())?;
-        let others = self.programs.iter().filter(|program| program.command != *first);
-        let second = others.max_by(|a, b| a.moved().total_cmp(&b.moved()))?;
-        let (verb, bytes) =
-            if second.read >= second.written { ("reads", second.read) } else { ("writes", second.written) };
-        (bytes >= self.least(LEAST, LEAST / 2.0))
-            .then(|| format!("{} {verb} {}", second.name, self.rate(bytes)))
+        let others = || self.programs.iter().filter(|program| program.command != *first);
+        let most = others().max_by(|a, b| a.larger().1.total_cmp(&b.larger().1))?;
+        let named = others().find(|program| self.inputs.named.contains(&program.name));
+        let second = named.filter(|named| 2.0 * named.larger().1 >= most.larger().1).unwrap_or(most);
+        let (verb, bytes) = second.larger();
+        (bytes >= self.least(LEAST, LEAST / 2.0)).then(|| {
+            self.named.replace(vec![second.name.clone()]);
+            format!("{} {verb} {}", second.name, self.rate(bytes))
+        })
     }
 
     /// CPU time that the program which moves most can have, percent of all CPUs: nice programs yield to it unless it is nice too.

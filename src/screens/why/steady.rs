@@ -25,7 +25,7 @@ impl Steady {
         self.shown.as_ref().map(|shown| shown.rule)
     }
 
-    /// Programs that it names for busy CPUs.
+    /// Programs that it names beside the one that it is about.
     pub(super) fn named(&self) -> &[String] {
         self.shown.as_ref().map_or(&[], |shown| &shown.named)
     }

@@ -258,3 +258,20 @@ fn busy_cpus_are_named_beside_what_moves_where_neither_is_known_to_be_the_limit(
     (processes[0].cpus, processes[1].is_nice) = (0.3, false);
     scene.says("moving", &format!("Drives read 1.20 GB/s; {busy}, most of the time with hog"));
 }
+
+#[test]
+fn a_second_load_that_is_named_stays_while_it_is_half_of_another() {
+    let mut named: Vec<String> = Vec::new();
+    let mut look_at = |cp: f64, tar: f64| {
+        let scene = Scene::reading().threads(&[('D', "fio", "io_getevents", "read_events", 0.9)]);
+        let scene = scene.process("fio", 1.2e9, 1.2e9, 0.1).process("cp", cp, cp, 0.1);
+        let scene = scene.process("tar", tar, tar, 0.1);
+        let sentence = sentence(&Inputs { named: &named, ..scene.inputs() });
+        named = sentence.named;
+        sentence.text.split_once("limit").unwrap().1.to_owned()
+    };
+    assert_eq!(look_at(9e6, 8e6), "; cp reads 9.00 MB/s beside it");
+    assert_eq!(look_at(8e6, 9e6), "; cp reads 8.00 MB/s beside it");
+    assert_eq!(look_at(4e6, 9e6), "; tar reads 9.00 MB/s beside it");
+    assert_eq!(look_at(0.0, 0.0), "");
+}
