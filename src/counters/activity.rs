@@ -311,11 +311,16 @@ pub fn process_rates(
         return Vec::new();
     }
     let ended = ended_children(before, after);
+    let did = |rates: &ProcessRates| {
+        let moved = [rates.read_bytes, rates.written_bytes, rates.called_read, rates.called_write];
+        rates.cpus > 0.0 || moved.iter().flatten().any(|bytes| *bytes > 0.0)
+    };
     let of = |(pid, now): (&u32, &ProcessCounters)| {
         let then = before.processes.get(pid).filter(|then| then.started == now.started);
         let children = ended.get(pid).copied().unwrap_or_default();
         let grown = then.map_or(now.io(), |then| growth(then.io(), now.io()));
-        let own = then.and_then(|then| Some(growth(then.own?, now.own?)));
+        let own = own_growth(then, now)
+            .filter(|own| own.iter().zip(grown).all(|(a, b)| a.is_some() || b.is_none()));
         let ticks_since = |now: u64, then: Option<u64>| now.saturating_sub(then.unwrap_or(0));
         let rates = |counts: [Option<u64>; 4], cpu: u64| {
             let [read_bytes, written_bytes, called_read, called_write] =
@@ -345,14 +350,13 @@ pub fn process_rates(
         let child_cpu =
             ticks_since(now.child_cpu, then.map(|then| then.child_cpu)).saturating_sub(children[4]);
         let of_children = rates(less(unseen, &|at| own[at].unwrap_or(0)), child_cpu);
-        // The open files are those of the parent. Children that no sample saw have its name: often they are the same program.
-        let command = now.child.as_ref().unwrap_or(&now.command).clone();
-        let child = ProcessRates { has_ended: true, command, delayed: None, drives: None, ..of_children };
-        [Some(rates(own, cpu)), Some(child)]
-    };
-    let did = |rates: &ProcessRates| {
-        let moved = [rates.read_bytes, rates.written_bytes, rates.called_read, rates.called_write];
-        rates.cpus > 0.0 || moved.iter().flatten().any(|bytes| *bytes > 0.0)
+        // The open files are those of the parent.
+        let child = did(&of_children).then(|| {
+            let unseen = || Label::new(&format!("a child of {}", now.command));
+            let command = now.child.clone().unwrap_or_else(unseen);
+            ProcessRates { has_ended: true, command, delayed: None, drives: None, ..of_children }
+        });
+        [Some(rates(own, cpu)), child]
     };
     let mut all: Vec<ProcessRates> = after.processes.iter().flat_map(of).flatten().filter(did).collect();
     all.sort_by(ProcessRates::order);
@@ -362,6 +366,12 @@ pub fn process_rates(
 /// What the counters of `/proc/PID/io` grew by; `None` where one is unknown or decreased.
 fn growth(before: [Option<u64>; 4], after: [Option<u64>; 4]) -> [Option<u64>; 4] {
     std::array::from_fn(|at| after[at]?.checked_sub(before[at]?))
+}
+
+/// What a process did itself, where that is known apart from its children. Before it has waited for the first, all is its own.
+fn own_growth(then: Option<&ProcessCounters>, now: &ProcessCounters) -> Option<[Option<u64>; 4]> {
+    let before = then.map_or([Some(0); 4], |then| then.own.unwrap_or_else(|| then.io()));
+    Some(growth(before, now.own?))
 }
 
 /// What processes got from children that ended since the earlier sample, as far as that sample has it: the last counters of each,
@@ -394,197 +404,4 @@ fn ended_children(before: &ProcessSample, after: &ProcessSample) -> HashMap<u32,
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_process_that_began_since_the_last_sample_counts_from_zero() {
-        let process = |started, read| ProcessCounters {
-            started,
-            parent: 0,
-            command: Label::new("fio"),
-            read_bytes: Some(read),
-            written_bytes: Some(0),
-            called_read: None,
-            called_write: None,
-            cpu: read / 100,
-            is_nice: false,
-            own: None,
-            child_cpu: 0,
-            child: None,
-            delayed: None,
-            drives: None,
-        };
-        let sample = |all: &[(u32, ProcessCounters)]| ProcessSample {
-            processes: all.iter().cloned().collect(),
-            problems: Vec::new(),
-        };
-        let before =
-            sample(&[(7, process(1, 1000)), (8, process(2, 500)), (6, process(1, 9)), (5, process(1, 9))]);
-        let after = sample(&[
-            (7, process(1, 5000)),
-            (8, process(9, 600)),
-            (9, process(3, 200)),
-            (6, process(1, 9)),
-            (5, process(1, 8)),
-        ]);
-        let rates = process_rates(&before, &after, Duration::from_secs(2), 100.0);
-        let read: Vec<_> =
-            rates.iter().map(|one| (one.pid, one.read_bytes, one.called_read, one.cpus)).collect();
-        // 8 is another process of the same number, 6 did nothing, 5 has a counter that decreased.
-        assert_eq!(
-            read,
-            [(7, Some(2000.0), None, 0.2), (8, Some(300.0), None, 0.03), (9, Some(100.0), None, 0.01)]
-        );
-        let all = ProcessSample::default();
-        assert!(
-            process_rates(&all, &after, Duration::from_secs(2), 100.0).is_empty(),
-            "/proc could not be read"
-        );
-    }
-
-    #[test]
-    fn what_an_ended_child_moved_is_not_counted_again_in_its_parent() {
-        let process = |started, parent, moved: [u64; 2]| ProcessCounters {
-            started,
-            parent,
-            command: Label::new("sh"),
-            read_bytes: Some(moved[0]),
-            written_bytes: None,
-            called_read: Some(moved[1]),
-            called_write: Some(0),
-            cpu: 0,
-            is_nice: false,
-            own: None,
-            child_cpu: 0,
-            child: None,
-            delayed: None,
-            drives: None,
-        };
-        let read = |before: &[(u32, ProcessCounters)], after: &[(u32, ProcessCounters)]| {
-            let sample = |all: &[(u32, ProcessCounters)]| ProcessSample {
-                processes: all.iter().cloned().collect(),
-                problems: Vec::new(),
-            };
-            let rates = process_rates(&sample(before), &sample(after), Duration::from_secs(1), 100.0);
-            let of = |one: &ProcessRates| (one.pid, one.read_bytes, one.called_read);
-            rates.iter().map(of).collect::<Vec<_>>()
-        };
-        let shell = |moved| (2, process(1, 1, moved));
-        let dd = |started, parent, moved| (3, process(started, parent, moved));
-        let before = [shell([10, 20]), dd(5, 2, [1000, 1200])];
-        // 50 more that the child read after the earlier sample, 7 of the shell's own calls.
-        let grown = [1060, 1277];
-        assert_eq!(read(&before, &[shell(grown)]), [(2, Some(50.0), Some(57.0))]);
-        let next = [shell(grown), dd(9, 2, [0, 8])];
-        let both = [(2, Some(50.0), Some(57.0)), (3, Some(0.0), Some(8.0))];
-        assert_eq!(read(&before, &next), both, "another process of its number");
-        assert_eq!(read(&before, &[shell([10, 20])]), [], "a parent that has not waited");
-        let own = [shell([910, 1120])];
-        assert_eq!(read(&before, &own), [(2, Some(900.0), Some(1100.0))], "a parent that ignores SIGCHLD");
-        let beside = [shell([10, 20]), dd(5, 1, [1000, 1200])];
-        assert_eq!(read(&beside, &[shell(grown)]), [(2, Some(1050.0), Some(1257.0))], "not its child");
-
-        // The parent ended too: what it had waited for comes to its own parent.
-        let script = (4, process(2, 2, [100, 100]));
-        let before = [shell([0, 0]), script, dd(5, 4, [1000, 1200])];
-        assert_eq!(read(&before, &[shell([1100, 1302])]), [(2, Some(0.0), Some(2.0))]);
-        let circle = [(6, process(1, 7, [1, 1])), (7, process(1, 6, [1, 1])), shell([0, 0])];
-        assert_eq!(read(&circle, &[shell([1, 1])]), [(2, Some(1.0), Some(1.0))]);
-    }
-
-    #[test]
-    fn waits_for_a_cpu_are_a_mean_number_of_threads() {
-        let process = |delayed: Option<u64>| ProcessCounters {
-            started: 1,
-            parent: 0,
-            command: Label::new("fio"),
-            read_bytes: Some(0),
-            written_bytes: Some(0),
-            called_read: None,
-            called_write: None,
-            cpu: 0,
-            is_nice: false,
-            own: None,
-            child_cpu: 0,
-            child: None,
-            delayed,
-            drives: None,
-        };
-        let rates = |before, after| {
-            let sample = |delayed, cpu| ProcessSample {
-                processes: [(2, ProcessCounters { cpu, ..process(delayed) })].into(),
-                problems: Vec::new(),
-            };
-            process_rates(&sample(before, 0), &sample(after, 9), Duration::from_secs(2), 100.0)
-                .pop()
-                .unwrap()
-                .delayed
-        };
-        assert_eq!(rates(Some(1_000_000_000), Some(2_000_000_000)), Some(0.5));
-        assert_eq!(rates(None, Some(2_000_000_000)), None, "it moved less than others before");
-        assert_eq!(rates(Some(2), Some(1)), None, "a thread has ended");
-    }
-
-    #[test]
-    fn short_children_are_named_and_their_shell_keeps_its_own() {
-        let shell = |own: u64, of_children: u64, child_cpu| ProcessCounters {
-            started: 1,
-            parent: 0,
-            command: Label::new("bash"),
-            read_bytes: Some(0),
-            written_bytes: Some(of_children),
-            called_read: Some(own + of_children),
-            called_write: Some(of_children),
-            cpu: 2,
-            is_nice: false,
-            own: Some([Some(0), Some(0), Some(own), Some(0)]),
-            child_cpu,
-            child: Some(Label::new("dd")),
-            delayed: None,
-            drives: None,
-        };
-        let dd = ProcessCounters {
-            parent: 7,
-            command: Label::new("dd"),
-            own: None,
-            child: None,
-            cpu: 10,
-            ..shell(300, 300, 0)
-        };
-        let sample = |all: &[(u32, &ProcessCounters)]| ProcessSample {
-            processes: all.iter().map(|(pid, process)| (*pid, (*process).clone())).collect(),
-            problems: Vec::new(),
-        };
-        // A child that the first sample saw ended, and others that no sample saw.
-        let drives = Some(vec![DriveName::new("sda")]);
-        let before = sample(&[(7, &shell(10, 1000, 5)), (8, &dd)]);
-        let after = sample(&[(7, &ProcessCounters { drives: drives.clone(), ..shell(15, 6000, 75) })]);
-        let rates = process_rates(&before, &after, Duration::from_secs(1), 100.0);
-        let of: Vec<_> = rates
-            .iter()
-            .map(|one| (one.command.as_str(), one.pid, one.has_ended, one.written_bytes))
-            .collect();
-        assert_eq!(of, [("dd", 7, true, Some(4700.0)), ("bash", 7, false, Some(0.0))]);
-        assert_eq!((rates[0].cpus, rates[1].called_read), (0.6, Some(5.0)));
-        assert_eq!((&rates[0].drives, &rates[1].drives), (&None, &drives), "the files are the shell's");
-        let with = |change: fn(&mut ProcessCounters)| {
-            let [before, after] = [shell(10, 1000, 5), shell(15, 6000, 75)].map(|mut shell| {
-                change(&mut shell);
-                sample(&[(7, &shell)])
-            });
-            process_rates(&before, &after, Duration::from_secs(1), 100.0)
-        };
-        // Children that no sample saw are not the shell's own.
-        let rates = with(|shell| shell.child = None);
-        let of: Vec<_> =
-            rates.iter().map(|one| (one.command.as_str(), one.has_ended, one.written_bytes)).collect();
-        assert_eq!(of, [("bash", true, Some(5000.0)), ("bash", false, Some(0.0))]);
-        // Without counters of its own they stay with the shell.
-        let rates = with(|shell| shell.own = None);
-        assert_eq!(
-            (rates.len(), rates[0].command.as_str(), rates[0].written_bytes),
-            (1, "bash", Some(5000.0))
-        );
-    }
-}
+mod tests;

@@ -16,8 +16,9 @@ pub struct ThreadCounts {
     sums: HashMap<ThreadKind, usize>,
     /// These passes.
     samples: usize,
-    /// Passes ever.
+    /// Passes ever, and those before the last take.
     passes: u64,
+    taken: u64,
     /// Whether all threads were seen, so that another one has begun since.
     is_whole: bool,
     /// [`ThreadSample::rounds`] of the last pass, and of the first one.
@@ -82,8 +83,16 @@ impl ThreadCounts {
         }
     }
 
-    /// Drops the threads of processes that have ended: on a busy machine a round takes seconds to miss them.
+    /// Drops the threads of processes that have ended: on a busy machine a round takes seconds to miss them. One that no pass has seen
+    /// since the last take ended before it, and counts for none of these passes.
     pub fn keep_of(&mut self, is_alive: impl Fn(u32) -> bool) {
+        let ended = self.seen.values().filter(|seen| seen.pass < self.taken && !is_alive(seen.pid));
+        for seen in ended {
+            if let Some(sum) = self.sums.get_mut(&seen.kind) {
+                *sum = sum.saturating_sub(self.samples);
+            }
+        }
+        self.sums.retain(|_, sum| *sum > 0);
         self.keep(|seen| is_alive(seen.pid));
     }
 
@@ -107,6 +116,7 @@ impl ThreadCounts {
     /// one that was never seen does not count.
     pub fn take(&mut self) -> ThreadActivity {
         let samples = std::mem::take(&mut self.samples);
+        self.taken = self.passes;
         let means = self.sums.drain().map(|(kind, sum)| (kind, sum as f64 / samples.max(1) as f64));
         let mut kinds: Vec<(ThreadKind, f64)> = means.collect();
         ThreadActivity::sort(&mut kinds);
@@ -208,6 +218,18 @@ mod tests {
         assert_eq!(taken(&mut counts), [of(1.0, "S fio"), of(1.0, "S sh")], "it was there in this pass");
         counts.add(&pass(vec![], 90, 0));
         assert_eq!(taken(&mut counts), [of(1.0, "S sh")]);
+    }
+
+    #[test]
+    fn a_thread_that_ended_before_the_passes_counts_for_none_of_them() {
+        let mut counts = ThreadCounts::default();
+        let other = Thread { pid: 2, ..thread(2, 'S', "sh") };
+        counts.add(&pass(vec![thread(1, 'S', "fio"), other], 90, 0));
+        assert_eq!(taken(&mut counts), [of(1.0, "S fio"), of(1.0, "S sh")]);
+        counts.add(&pass(vec![], 90, 0));
+        counts.add(&pass(vec![], 90, 0));
+        counts.keep_of(|pid| pid == 2);
+        assert_eq!(taken(&mut counts), [of(1.0, "S sh")], "no pass has seen it since");
     }
 
     #[test]

@@ -8,16 +8,17 @@ pub(crate) mod lines;
 mod own_time;
 pub(crate) mod profile;
 mod programs;
+mod rules;
 pub(crate) mod tables;
 pub(crate) mod waits;
 
-use std::fmt::Write as _;
+use std::cell::RefCell;
 
+pub use self::rules::markdown;
 use self::{
-    busy::{all_cpus, full, interrupts, other_programs, shares, steal},
-    by_threads::{drives, latency, page_cache, threads, throttling, turns, writeback},
-    own_time::{cpu_waits, flushes, own_waits},
+    busy::{full, shares},
     programs::{OwnTime, Program, programs},
+    rules::{RULES, Rule},
     tables::{Split, nearest_limit},
     waits::{Wait, Waiters},
 };
@@ -39,6 +40,13 @@ pub struct Inputs<'a> {
     pub activity: &'a Activity,
     /// The test in progress.
     pub test: Option<TestNow<'a>>,
+    /// The place that is full, in the words of the Machine screen.
+    pub full: Option<&'a str>,
+    /// Programs that the shown sentence names beside the one that it is about: they stay in it while they are much of what they are named
+    /// for.
+    pub named: &'a [String],
+    /// The number of this process.
+    pub own: u32,
     /// GB/s or GiB/s.
     pub units: UnitSystem,
 }
@@ -54,6 +62,8 @@ pub struct TestNow<'a> {
     pub is_buffered: bool,
     /// The limit that its expected rate comes from, if it reads at least 95 % of that.
     pub reached: Option<&'a str>,
+    /// CPUs are what it is expected to be limited by.
+    pub is_cpu_bound: bool,
 }
 
 /// A part of the Why screen.
@@ -83,6 +93,8 @@ pub struct Sentence {
     pub panels: [Panel; 2],
     /// Whether any other rule takes its place at once; others stay under one load until looks clearly contradict them.
     pub is_fallback: bool,
+    /// Programs that it names beside the one that it is about.
+    pub named: Vec<String>,
 }
 
 /// What one look finds.
@@ -94,199 +106,40 @@ pub struct Found {
     pub shown: Option<Sentence>,
 }
 
-struct Rule {
-    id: &'static str,
-    /// When it fires, for docs/why.md.
-    fires: &'static str,
-    panels: [Panel; 2],
-    is_fallback: bool,
-    says: fn(&Facts<'_>) -> Option<String>,
-}
-
-/// The first that fires is the sentence; the last always does.
-const RULES: &[Rule] = &[
-    Rule {
-        id: "interrupts",
-        fires: "a CPU spends at least 80 % of its time in hard and soft interrupts",
-        panels: [Panel::Interrupts, Panel::Cpus],
-        is_fallback: false,
-        says: interrupts,
-    },
-    Rule {
-        id: "steal",
-        fires: "the hypervisor takes at least 20 % of all CPU time and less than 10 % is idle",
-        panels: [Panel::Cpus, Panel::Threads],
-        is_fallback: false,
-        says: steal,
-    },
-    Rule {
-        id: "polling",
-        fires: "a test with polled completions runs",
-        panels: [Panel::Cpus, Panel::Threads],
-        is_fallback: false,
-        says: polling,
-    },
-    Rule {
-        id: "reclaim",
-        fires: "kswapd scans at least 25 000 pages/s, or tasks at least 5 000 themselves, while drives read or write",
-        panels: [Panel::Pressure, Panel::Threads],
-        is_fallback: false,
-        says: reclaim,
-    },
-    Rule {
-        id: "own-waits",
-        fires: "the process that moves most sleeps more than half of the time (`clock_nanosleep`, `poll`, `futex` and their kin) since the sample before, and no drive has a mean queue depth of 0.35",
-        panels: [Panel::Threads, Panel::Processes],
-        is_fallback: false,
-        says: own_waits,
-    },
-    Rule {
-        id: "cpu-waits",
-        fires: "threads of the process that moves most wait for a CPU at least 30 % of the time (run delay of `schedstat`), and longer than for I/O",
-        panels: [Panel::Cpus, Panel::Processes],
-        is_fallback: false,
-        says: cpu_waits,
-    },
-    Rule {
-        id: "other-programs",
-        fires: "less than 5 % of all CPU time is idle, iowait or of nice programs while drives read or write, programs that hardly read or write use more than half of the rest, and threads of the process that moves most wait for I/O less than 30 % of the time and, where that is known, for a CPU at least 10 %",
-        panels: [Panel::Cpus, Panel::Processes],
-        is_fallback: false,
-        says: other_programs,
-    },
-    Rule {
-        id: "cpus",
-        fires: "less than 5 % of all CPU time is idle, iowait or of nice programs while drives read or write, and not the page cache answers read calls",
-        panels: [Panel::Cpus, Panel::Profile],
-        is_fallback: false,
-        says: all_cpus,
-    },
-    Rule {
-        id: "flushes",
-        fires: "threads of the process that moves most wait half of the time in `fsync` and its kin, for a commit of the journal, or in write calls while drives complete at least 20 flushes/s, one for 20 writes",
-        panels: [Panel::Threads, Panel::Pressure],
-        is_fallback: false,
-        says: flushes,
-    },
-    Rule {
-        id: "page-cache",
-        fires: "at least half of a command's active threads wait for a page of the page cache",
-        panels: [Panel::Threads, Panel::Pressure],
-        is_fallback: false,
-        says: page_cache,
-    },
-    Rule {
-        id: "writeback",
-        fires: "at least half of a command's active threads wait for writeback",
-        panels: [Panel::Threads, Panel::Pressure],
-        is_fallback: false,
-        says: writeback,
-    },
-    Rule {
-        id: "throttling",
-        fires: "at least half of a command's active threads wait in `rq_qos_wait`: writeback throttling (`wbt_lat_usec`) or a latency target of a control group",
-        panels: [Panel::Threads, Panel::Pressure],
-        is_fallback: false,
-        says: throttling,
-    },
-    Rule {
-        id: "latency",
-        fires: "at least half of a command's active threads wait for completions while no drive has 1.5 I/Os in flight on average, or its one thread waits for one I/O after the other and a drive has that in flight half of the time",
-        panels: [Panel::Threads, Panel::Cpus],
-        is_fallback: false,
-        says: latency,
-    },
-    Rule {
-        id: "drives",
-        fires: "at least half of a command's active threads wait for completions while drives read or write",
-        panels: [Panel::Threads, Panel::Cpus],
-        is_fallback: false,
-        says: drives,
-    },
-    Rule {
-        id: "threads",
-        fires: "threads of a test, or of the process that moves most, run at least 90 % of the time and fill as many CPUs; without an idle CPU these are the limit",
-        panels: [Panel::Threads, Panel::Cpus],
-        is_fallback: false,
-        says: threads,
-    },
-    Rule {
-        id: "expected",
-        fires: "a test reads at least 95 % of what the capacity model expects of it",
-        panels: [Panel::Threads, Panel::Cpus],
-        is_fallback: false,
-        says: expected,
-    },
-    Rule {
-        id: "cached-writes",
-        fires: "a process writes 5 times what all drives write, and at least 20 MB/s more",
-        panels: [Panel::Processes, Panel::Pressure],
-        is_fallback: false,
-        says: cached_writes,
-    },
-    Rule {
-        id: "cached",
-        fires: "read calls of a process return 5 times what all drives read, and at least 200 MB/s more",
-        panels: [Panel::Processes, Panel::Pressure],
-        is_fallback: false,
-        says: cached,
-    },
-    Rule {
-        id: "turns",
-        fires: "threads of the process that moves most run and wait for I/O by turns, each at least a fifth of the time",
-        panels: [Panel::Threads, Panel::Profile],
-        is_fallback: false,
-        says: turns,
-    },
-    Rule {
-        id: "queue",
-        fires: "a drive has at least one I/O in flight on average, where threads are not known",
-        panels: [Panel::Processes, Panel::Interrupts],
-        is_fallback: true,
-        says: queue,
-    },
-    Rule {
-        id: "moving",
-        fires: "drives read or write",
-        panels: [Panel::Processes, Panel::Cpus],
-        is_fallback: true,
-        says: moving,
-    },
-    Rule {
-        id: "idle",
-        fires: "always",
-        panels: [Panel::Cpus, Panel::Processes],
-        is_fallback: true,
-        says: |facts| Some(idle(facts)),
-    },
-];
-
-/// The rules for docs/why.md.
-pub fn markdown() -> String {
-    let mut text = String::from("| rule | fires when |\n|---|---|\n");
-    for rule in RULES {
-        let _ = writeln!(text, "| `{}` | {} |", rule.id, rule.fires);
-    }
-    text
-}
-
 /// The sentence of one look.
 pub fn sentence(inputs: &Inputs<'_>) -> Sentence {
     look(inputs, None).first
 }
 
+/// The rules of a test that reads as expected: they name the limit that is expected, the first two CPUs.
+const AS_EXPECTED: [&str; 6] = ["cpus", "threads", "full", "polling", "drives", "expected"];
+
 /// What a look finds while the rule `shown` is on the screen. That one stays until it fails clearly: its limits are lower.
 pub fn look(inputs: &Inputs<'_>, shown: Option<&str>) -> Found {
     let mut facts = Facts::new(inputs);
-    let said = |rule: &Rule, text: String| {
+    let said = |facts: &Facts<'_>, rule: &Rule| {
+        facts.named.take();
+        let text = (rule.says)(facts)?;
         let Rule { id, panels, is_fallback, .. } = *rule;
-        Sentence { rule: id, text, panels, is_fallback }
+        Some(Sentence { rule: id, text, panels, is_fallback, named: facts.named.take() })
     };
-    let first = RULES.iter().find_map(|rule| Some(said(rule, (rule.says)(&facts)?)));
-    let first = first.unwrap_or_else(|| said(&RULES[RULES.len() - 1], String::new()));
+    // A test that reads as expected has the limit that the Machine screen names, whatever else is busy.
+    let as_expected = inputs.test.filter(|test| test.reached.is_some() && facts.is_moving());
+    let same_limit =
+        as_expected.map(|test| if test.is_cpu_bound { &AS_EXPECTED[..] } else { &AS_EXPECTED[2..] });
+    let counts = |rule: &&Rule| same_limit.is_none_or(|rules| rules.contains(&rule.id));
+    let first = RULES.iter().filter(counts).find_map(|rule| said(&facts, rule));
     facts.is_shown = true;
-    let held = RULES.iter().find(|rule| Some(rule.id) == shown && !rule.is_fallback);
-    let shown = held.and_then(|rule| Some(said(rule, (rule.says)(&facts)?)));
+    let held = RULES.iter().filter(counts).find(|rule| Some(rule.id) == shown && !rule.is_fallback);
+    let shown = held.and_then(|rule| said(&facts, rule));
+    // The last rule always fires.
+    let first = first.unwrap_or_else(|| Sentence {
+        rule: "idle",
+        text: idle(&facts),
+        panels: [Panel::Cpus, Panel::Processes],
+        is_fallback: true,
+        named: Vec::new(),
+    });
     Found { first, shown }
 }
 
@@ -309,6 +162,8 @@ struct Facts<'a> {
     mover: Option<String>,
     /// The drive with most I/Os in flight.
     deepest: Option<(&'a DriveName, &'a DiskRates)>,
+    /// Programs that the rule names beside the one that it is about.
+    named: RefCell<Vec<String>>,
 }
 
 impl<'a> Facts<'a> {
@@ -325,7 +180,7 @@ impl<'a> Facts<'a> {
         let disks = || of(above > SERVED_FROM_MEMORY * below);
         // A sum of nothing is -0.0.
         let sum = |value: fn(&DiskRates) -> f64| disks().fold(0.0, |sum, (_, disk)| sum + value(disk));
-        let programs = programs(inputs.activity);
+        let programs = programs(inputs.activity, inputs.own);
         // A journal's thread and writeback work for programs.
         let threads = inputs.activity.threads.as_ref();
         let is_kernel =
@@ -350,6 +205,7 @@ impl<'a> Facts<'a> {
             programs,
             mover,
             deepest: disks().max_by(|(_, a), (_, b)| a.queue_depth.total_cmp(&b.queue_depth)),
+            named: RefCell::default(),
         }
     }
 
@@ -371,6 +227,14 @@ impl<'a> Facts<'a> {
     /// `buffered reads`.
     fn buffered(&self) -> &'static str {
         if self.written > self.read { "buffered writes" } else { "buffered reads" }
+    }
+
+    /// Whether drives do so little that nothing can wait for them.
+    fn is_trickle(&self) -> bool {
+        let (bytes, ios) = (self.most(20e6, 60e6), self.most(1000.0, 3000.0));
+        let (depth, busy) = (self.most(0.2, 0.3), self.most(20.0, 30.0));
+        let is_little = self.read + self.written < bytes && self.ios < ios;
+        is_little && self.deepest.is_none_or(|(_, disk)| disk.queue_depth < depth && disk.utilisation < busy)
     }
 
     fn all(&self) -> Option<Split> {
@@ -405,20 +269,32 @@ impl<'a> Facts<'a> {
 
     fn waiters(&self, wait: Wait) -> Option<Waiters<'a>> {
         // Busy CPUs are found running while they wait for a CPU.
-        let part = if full(self).is_some() { self.least(0.3, 0.2) } else { self.least(0.5, 0.35) };
-        self.waiters_of(wait, part)
+        let few = self.least(0.3, 0.2);
+        let part = if full(self).is_some() { few } else { self.least(0.5, 0.35) };
+        // A thread that waits although several of its I/Os are in flight has time left: it is not what they wait for.
+        let of_several = || self.waiters_of(wait, few).filter(|waiters| !waiters.is_one_each());
+        self.waiters_of(wait, part).or_else(of_several)
     }
 
     /// Threads of a command of which at least this part waits so.
     fn waiters_of(&self, wait: Wait, part: f64) -> Option<Waiters<'a>> {
         let threads = self.inputs.activity.threads.as_ref()?;
-        // Others wait as well while one program moves most.
+        // Others wait as well while one program moves most. Its own threads may have names that no program has.
+        let is_test = self.inputs.test.is_some();
+        let unnamed = self.mover().filter(|mover| !is_test && mover.is_in_others(threads));
+        let is_unnamed = |command: &str| {
+            unnamed.is_some() && self.programs.iter().all(|program| program.command != command)
+        };
         let counts = |command: &str| match (self.inputs.test, &self.mover) {
-            (None, Some(mover)) => command == mover,
+            (None, Some(mover)) => command == mover || is_unnamed(command),
             (Some(_), _) if command == waits::WORKERS => true,
             _ => self.is_large(command),
         };
         let found = Waiters::most(threads, wait, self.mover.as_deref(), counts);
+        let found = found.map(|waiters| match unnamed {
+            Some(mover) => waiters.of_program(&mover.name),
+            None => waiters,
+        });
         let found = found.map(|waiters| {
             let share = self.waiting_share(waiters.command());
             waiters.by_share(threads, share)
@@ -545,10 +421,21 @@ fn queue(facts: &Facts<'_>) -> Option<String> {
 
 fn moving(facts: &Facts<'_>) -> Option<String> {
     facts.is_moving().then(|| {
-        let near = nearest_limit(facts.inputs.rates)
-            .map(|(cpu, split)| format!("; CPU {cpu} is the busiest with {:.0} %", split.busy()));
-        format!("Drives {}{}", facts.moves(), near.unwrap_or_default())
+        let all = facts.all().filter(|all| all.idle + all.iowait < tables::LEFT);
+        let cpus = all.map(|all| busy_with(facts, all)).or_else(|| {
+            let (cpu, split) = nearest_limit(facts.inputs.rates)?;
+            Some(format!("CPU {cpu} is the busiest with {:.0} %", split.busy()))
+        });
+        let cpus = cpus.map_or_else(String::new, |cpus| format!("; {cpus}"));
+        format!("Drives {}{cpus}", facts.moves())
     })
+}
+
+/// `CPUs are 99 % busy (usr 90 %, sys 9 %), most of the time with rustc`.
+fn busy_with(facts: &Facts<'_>, all: Split) -> String {
+    let most = busy::others(facts, all, 0.5);
+    let most = most.map_or_else(String::new, |most| format!(", most of the time with {most}"));
+    format!("CPUs are {:.0} % busy ({}){most}", all.busy(), shares(all))
 }
 
 fn idle(facts: &Facts<'_>) -> String {
@@ -564,11 +451,7 @@ fn idle(facts: &Facts<'_>) -> String {
         return format!("{drives}; {busy}");
     }
     match facts.all().filter(|all| all.busy() >= 50.0) {
-        Some(all) => {
-            let most = busy::others(facts, all, 0.5);
-            let most = most.map_or_else(String::new, |most| format!(", most of the time with {most}"));
-            format!("{drives}; CPUs are {:.0} % busy ({}){most}", all.busy(), shares(all))
-        }
+        Some(all) => format!("{drives}; {}", busy_with(facts, all)),
         None => format!("{drives}."),
     }
 }

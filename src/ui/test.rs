@@ -2,7 +2,10 @@
 
 mod stretches;
 
-use std::{collections::VecDeque, time::Duration};
+use std::{
+    collections::{BTreeMap, VecDeque},
+    time::Duration,
+};
 
 use self::stretches::Stretches;
 use crate::{
@@ -13,6 +16,7 @@ use crate::{
         DriveName, Failed, LatencySummary, RunRecord, RunSample, RunState, RunSummary, Seconds, TargetSample,
         TargetSummary, Workload,
     },
+    report::why::tables,
     text::Label,
     ui::{
         load::Way,
@@ -168,10 +172,27 @@ impl Test {
         whole.map(TargetSummary::bytes_per_second).or_else(|| self.targets.get(index)?.curves.bytes.last())
     }
 
-    /// `1 I/O`, in flight per drive, if latency sets the rate now, or over the whole test.
+    /// What most targets are expected to be limited by, if together they read at least 95 % of what is expected.
+    pub fn reached(&self) -> Option<&Expected> {
+        let mut counts: BTreeMap<&str, (usize, &Expected)> = BTreeMap::new();
+        let (mut read, mut all) = (0.0, 0.0);
+        for (index, expected) in self.expected.iter().enumerate() {
+            let expected = expected.as_ref()?;
+            counts.entry(&expected.because).or_insert((0, expected)).0 += 1;
+            read += self.reads(index)?;
+            all += expected.bytes_per_second.0;
+        }
+        let (_, expected) = counts.into_values().max_by_key(|(count, _)| *count)?;
+        (all > 0.0 && read >= latency::AS_EXPECTED * all).then_some(expected)
+    }
+
+    /// `1 I/O`, in flight per drive, if latency sets the rate now, or over the whole test: not where all CPUs are busy.
     pub fn latency_bound(&self) -> Option<String> {
         if let Some(run) = self.summary() {
             return latency::bound_run(run, &self.expected);
+        }
+        if self.watch.rates().is_some_and(tables::are_full) {
+            return None;
         }
         let all = 0..self.targets.len();
         let rates =
@@ -418,11 +439,10 @@ impl Tests {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
     use super::*;
     use crate::{
-        counters::DiskRates,
+        capacity,
+        counters::{CpuShares, DiskRates},
         model::{Target, run},
         source::{self, origin::Origin},
     };
@@ -468,6 +488,22 @@ mod tests {
         let mut run = run::testing::run(&["nvme0n1"], 500_000 * 4096, test.workload.clone());
         test.watch.judge(&machine, &mut run);
         assert!(run.targets[0].invalid_because.is_empty(), "{run:?}");
+    }
+
+    #[test]
+    fn busy_cpus_and_not_latency_keep_a_running_test_below() {
+        let (machine, _) = source::read_machine(&*Origin::Demo("laptop".to_owned()).open().unwrap());
+        let drive = machine.hardware_drives().next().unwrap();
+        let workload = Workload { targets: vec![drive.target()], depth: 1, ..Workload::default() };
+        let expected = capacity::expected(&machine, &capacity::limits(&machine), &workload);
+        let mut test = Test::new(workload, expected, RunMonitor::default());
+        test.take(&sample(1000, 100), Duration::from_secs(1));
+        test.take(&sample(2000, 200), Duration::from_secs(2));
+        assert_eq!(test.latency_bound().as_deref(), Some("1 I/O"));
+        let cpu = CpuShares { usr: 99.0, idl: 1.0, ..CpuShares::default() };
+        let rates = Rates { elapsed: Duration::from_secs(1), cpu: Some(cpu), ..Rates::default() };
+        test.watch.take(&rates, &OwnReads::default());
+        assert_eq!(test.latency_bound(), None);
     }
 
     #[test]

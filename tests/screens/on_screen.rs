@@ -430,7 +430,7 @@ fn a_demo_shows_the_reads_of_an_experiment_in_the_tree_and_in_the_curve() {
     let read = row.split("Gen4 x4").nth(1).and_then(|rest| rest.split_whitespace().next());
     let read = read.and_then(|figure| figure.parse::<f64>().ok());
     assert!(read.is_some_and(|read| read > 1.0), "{picture}");
-    assert!(!picture.contains("No limit known for these reads"), "{picture}");
+    assert!(!picture.contains("No rate is expected of these reads"), "{picture}");
     headless.wait(Duration::from_secs(400));
     let picture = shown(&headless);
     assert!(picture.contains("reads 0.00") && !picture.contains("its reads are in the curve"), "{picture}");

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{
     Activity, Facts,
-    programs::Program,
+    programs::{Program, name_of},
     tables::{self, Split},
     waits,
 };
@@ -41,15 +41,39 @@ pub(super) fn beside(facts: &Facts<'_>, words: String) -> String {
 
 /// All CPUs together where hardly any time is left while drives move data, and `Both CPUs are`.
 pub(super) fn full(facts: &Facts<'_>) -> Option<(Split, String)> {
-    let left = facts.most(5.0, 12.0);
+    let left = facts.most(tables::LEFT, 12.0);
     let all = facts.all().filter(|all| facts.left(*all) < left && facts.is_moving())?;
-    let which = match facts.inputs.rates.cpus.len() {
+    Some((all, cpus_are(facts)))
+}
+
+/// `Both CPUs are`.
+fn cpus_are(facts: &Facts<'_>) -> String {
+    match facts.inputs.rates.cpus.len() {
         0 => "All CPUs are".to_owned(),
         1 => "The only CPU is".to_owned(),
         2 => "Both CPUs are".to_owned(),
         cpus => format!("All {cpus} CPUs are"),
-    };
-    Some((all, which))
+    }
+}
+
+/// CPUs that are busy with programs without I/O, beside drives that do next to nothing: neither keeps the other from anything.
+pub(super) fn little_io(facts: &Facts<'_>) -> Option<String> {
+    let least = facts.least(1e5, 1e4);
+    let moved = facts.read + facts.written;
+    let left = facts.most(tables::LEFT, 12.0);
+    // Nice programs do not leave this time to others that hardly want any.
+    let all = facts.all().filter(|all| all.idle + all.iowait < left)?;
+    if facts.inputs.test.is_some() || !facts.is_trickle() {
+        return None;
+    }
+    let commands =
+        others(facts, all, facts.least(0.5, 0.35)).filter(|_| moved >= least && !facts.is_cached())?;
+    let verb = if facts.named.borrow().len() > 1 { "read or write" } else { "reads or writes" };
+    Some(format!(
+        "{} busy, most of the time with {commands}, which hardly {verb}; drives do little ({}) and are no limit",
+        cpus_are(facts),
+        facts.rate(moved)
+    ))
 }
 
 pub(super) fn other_programs(facts: &Facts<'_>) -> Option<String> {
@@ -118,32 +142,71 @@ pub(super) fn others(facts: &Facts<'_>, all: Split, part: f64) -> Option<String>
         // Nice programs leave the CPU to others, unless these are nice too.
         let yields = process.is_nice && yielded > 0.0;
         if moves_little && !yields && !is_kernel(facts, &command) {
-            let own = process.command.as_str();
-            let (name, cpus) = sums.entry(command.clone()).or_insert_with(|| (own.to_owned(), 0.0));
+            let own = name_of(process, facts.inputs.own);
+            let command = if own.is_another { own.name.clone() } else { command };
+            let (name, cpus) = sums.entry(command.clone()).or_insert_with(|| (own.name.clone(), 0.0));
             // Numbered ones share a name; cc1 keeps its own.
-            if name != own {
+            if *name != own.name {
                 *name = command;
             }
             *cpus += process.cpus;
         }
     }
     let sum: f64 = sums.values().map(|(_, cpus)| cpus).sum();
-    let mut most: Vec<(String, f64)> = sums.into_values().collect();
-    most.sort_by(|(_, a), (_, b)| b.total_cmp(a));
     (sum > part * busy).then_some(())?;
-    let (first, cpus) = most.first()?;
-    // It alone is what is asked for, whatever little others use.
-    if *cpus > part * busy || *cpus >= 0.9 * sum {
-        return Some(first.clone());
+    let names = still_named(&sums, facts.inputs.named, sum).or_else(|| most_of(&sums, sum, part * busy))?;
+    let words = match &names[..] {
+        [names @ .., OTHERS] => format!("{} and {OTHERS}", names.join(", ")),
+        names => names.join(" and "),
+    };
+    facts.named.replace(names.into_iter().map(str::to_owned).collect());
+    Some(words)
+}
+
+/// Programs by command: how each is named, and the CPUs that it keeps busy.
+type Sums = BTreeMap<String, (String, f64)>;
+
+/// The last of several names.
+const OTHERS: &str = "others";
+
+/// Whether `others` stand beside named programs that use so much of all, where they did or did not before.
+fn has_others(named: f64, sum: f64, had: bool) -> bool {
+    named < if had { 0.97 } else { 0.8 } * sum
+}
+
+/// The programs that were named before, while they use at least half of the time: another one is in front at each look.
+fn still_named<'a>(sums: &'a Sums, before: &[String], sum: f64) -> Option<Vec<&'a str>> {
+    let names: Vec<&String> = before.iter().filter(|name| *name != OTHERS).collect();
+    let found: Vec<(&str, f64)> = { names.iter() }
+        .filter_map(|name| {
+            let known = sums.get(*name).or_else(|| sums.get(&waits::starred(name)))?;
+            Some((known.0.as_str(), known.1))
+        })
+        .collect();
+    let used: f64 = found.iter().map(|(_, cpus)| cpus).sum();
+    let is_each = found.iter().all(|(_, cpus)| *cpus >= 0.1 * sum);
+    if names.is_empty() || found.len() < names.len() || !is_each || used < 0.5 * sum {
+        return None;
     }
-    // Of programs alike, another one is first at each look: by name they keep their order.
-    let count = if *cpus > 0.5 * sum { 1 } else { 2 };
-    let mut names: Vec<&str> = most.iter().take(count).map(|(name, _)| name.as_str()).collect();
+    let others = has_others(used, sum, names.len() < before.len());
+    Some(found.into_iter().map(|(name, _)| name).chain(others.then_some(OTHERS)).collect())
+}
+
+/// The one or two programs that use most.
+fn most_of(sums: &Sums, sum: f64, part: f64) -> Option<Vec<&str>> {
+    let mut most: Vec<(&str, f64)> = sums.values().map(|(name, cpus)| (name.as_str(), *cpus)).collect();
+    most.sort_by(|(_, a), (_, b)| b.total_cmp(a));
+    let (first, cpus) = *most.first()?;
+    // It alone is what is asked for, whatever little others use.
+    if cpus > part || cpus >= 0.9 * sum {
+        return Some(vec![first]);
+    }
+    // By name they keep their order.
+    let count = if cpus > 0.5 * sum { 1 } else { 2 };
+    let mut names: Vec<&str> = most.iter().take(count).map(|(name, _)| *name).collect();
     names.sort_unstable();
-    Some(match (&names[..], most.len() > count) {
-        (names, true) => format!("{} and others", names.join(", ")),
-        (names, false) => names.join(" and "),
-    })
+    names.extend((most.len() > count).then_some(OTHERS));
+    Some(names)
 }
 
 /// `usr 20 %, sys 71 %`: the three kinds of most work, in mpstat's order, which stays while figures change.

@@ -101,6 +101,13 @@ pub(super) fn turns(facts: &Facts<'_>) -> Option<String> {
     if running < least || waiting < least || running < least * active || waiting < least * active {
         return None;
     }
+    if facts.waiters(Wait::Completion).is_some_and(|waiters| !waiters.is_one_each()) {
+        return None;
+    }
+    // What hardly runs waits.
+    if waiting > facts.most(0.8, 0.7) * active {
+        return None;
+    }
     // Where CPUs are free, what runs has the CPU time of it: a thread that was not seen in each sample does not.
     let spent = facts.mover().map_or(running, |program| program.cpus);
     if full(facts).is_none() && spent < facts.least(0.5, 0.35) * running {

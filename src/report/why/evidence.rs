@@ -1,7 +1,14 @@
 //! [`Evidence`]: means of the last looks, from which the sentence and the panels are made: one look has few samples of threads.
 
-use std::{collections::VecDeque, time::Duration};
+use std::{
+    collections::{BTreeSet, VecDeque},
+    time::Duration,
+};
 
+use super::{
+    programs::{Program, programs},
+    waits,
+};
 use crate::{
     counters::{
         Rates,
@@ -55,7 +62,11 @@ impl Evidence {
         let ends =
             last(QUIET_LOOKS).all(|look| look.is_quiet) && self.looks.iter().any(|look| !look.is_quiet);
         let begins = !is_quiet && self.looks.iter().rev().skip(1).all(|look| look.is_quiet);
-        let is_other = is_first || ends || begins || self.with_test != with_test;
+        let means = self.means.as_ref().map(|(_, activity)| activity);
+        // In a quiet look after others, short programs that move bytes may only pause.
+        let may_pause = is_quiet && self.looks.iter().any(|look| !look.is_quiet);
+        let has_ended = !may_pause && means.is_some_and(|means| has_ended(means, now));
+        let is_other = is_first || ends || begins || has_ended || self.with_test != with_test;
         let kept = if is_other { 1 } else { LOOKS };
         self.looks.drain(..self.looks.len().saturating_sub(kept));
         self.with_test = with_test;
@@ -119,6 +130,33 @@ fn fold_ended(means: &mut Vec<ProcessRates>, now: &[ProcessRates]) {
     *means = stay;
 }
 
+/// Whether a program that did most of something in earlier looks is gone: those looks are of another load.
+fn has_ended(means: &Activity, now: &Activity) -> bool {
+    /// CPUs that a program keeps busy to be the load.
+    const BUSY: f64 = 0.5;
+    let (before, after) = (programs(means, 0), programs(now, 0));
+    let kinds = now.threads.iter().flat_map(|threads| &threads.kinds);
+    let living: BTreeSet<&str> = kinds.map(|(kind, _)| kind.command.as_str()).collect();
+    let is_kernel = |command: &str| {
+        command.starts_with("kworker")
+            || means.threads.as_ref().is_some_and(|threads| waits::is_kernel(threads, command))
+    };
+    let is_there =
+        |command: &str| living.contains(command) || after.iter().any(|program| program.command == command);
+    let figures = |program: &Program| {
+        [
+            program.moved() / QUIET,
+            (program.called_read + program.called_write) / QUIET_CALLS,
+            program.cpus / BUSY,
+        ]
+    };
+    (0..3).any(|at| {
+        let all: f64 = before.iter().map(|program| figures(program)[at]).sum();
+        let most = before.iter().find(|program| 2.0 * figures(program)[at] > all.max(2.0));
+        most.is_some_and(|program| !is_kernel(&program.command) && !is_there(&program.command))
+    })
+}
+
 /// Whether hardly any bytes move.
 fn is_quiet(machine: &Machine, rates: &Rates, activity: &Activity) -> bool {
     let disks = machine.drives.iter().filter_map(|drive| rates.disks.get(&drive.name));
@@ -133,11 +171,14 @@ fn is_quiet(machine: &Machine, rates: &Rates, activity: &Activity) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::text::Label;
+    use crate::{
+        counters::activity::{ThreadActivity, ThreadKind},
+        source::{self, origin::Origin},
+        text::Label,
+    };
 
-    #[test]
-    fn short_processes_that_are_gone_are_in_the_row_of_those_that_ended() {
-        let process = |pid, name, has_ended, written| ProcessRates {
+    fn process(pid: u32, name: &str, has_ended: bool, written: f64) -> ProcessRates {
+        ProcessRates {
             pid,
             has_ended,
             command: Label::new(name),
@@ -149,7 +190,48 @@ mod tests {
             is_nice: false,
             delayed: None,
             drives: None,
+        }
+    }
+
+    #[test]
+    fn a_program_that_ended_is_no_evidence_of_what_goes_on() {
+        let (machine, _) = source::read_machine(&*Origin::Demo("laptop".to_owned()).open().unwrap());
+        let look = |of: &[(&str, f64, f64)], asleep: &[&str]| {
+            let kind = |name: &&str| {
+                let command = Label::new(name);
+                let (syscall, wchan, stack) = (None, None, None);
+                (ThreadKind { state: 'S', command, is_kernel: false, syscall, wchan, stack }, 1.0)
+            };
+            let processes = of.iter().map(|(name, written, cpus)| {
+                let pid = name.bytes().next().map_or(0, u32::from);
+                let called_write = Some(*written);
+                ProcessRates { called_write, cpus: *cpus, ..process(pid, name, false, *written) }
+            });
+            let kinds = asleep.iter().map(kind).collect();
+            let threads = ThreadActivity { kinds, samples: 4, ..ThreadActivity::default() };
+            let rates = Rates { elapsed: Duration::from_secs(1), ..Rates::default() };
+            let processes = Some(processes.collect());
+            (rates, Activity { threads: Some(threads), processes, ..Activity::default() })
         };
+        let after = |last: (Rates, Activity)| {
+            let mut evidence = Evidence::default();
+            let both = look(&[("fio", 80e6, 1.2), ("dd", 30e6, 0.2), ("yes", 0.0, 0.1)], &["fio", "dd"]);
+            for _ in 0..3 {
+                evidence.take(&machine, (&both.0, &both.1), false);
+            }
+            let is_other = evidence.take(&machine, (&last.0, &last.1), false);
+            let means = evidence.means().unwrap().1.processes.clone().unwrap();
+            (is_other, means.iter().map(|one| one.command.to_string()).collect::<Vec<_>>())
+        };
+        let dd = || ("dd", 30e6, 0.2);
+        assert_eq!(after(look(&[dd()], &["dd"])), (true, vec!["dd".to_owned()]));
+        let all = vec!["fio".to_owned(), "dd".to_owned(), "yes".to_owned()];
+        assert_eq!(after(look(&[dd()], &["dd", "fio"])), (false, all.clone()), "it sleeps");
+        assert_eq!(after(look(&[("fio", 80e6, 0.2)], &["fio"])), (false, all), "the lesser one ended");
+    }
+
+    #[test]
+    fn short_processes_that_are_gone_are_in_the_row_of_those_that_ended() {
         let now = [process(7, "dd", true, 50.0), process(9, "dd", false, 10.0)];
         let mut means = vec![
             process(7, "dd", true, 40.0),

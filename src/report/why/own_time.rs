@@ -69,6 +69,9 @@ pub(super) fn own_waits(facts: &Facts<'_>) -> Option<String> {
     let program = facts.mover().filter(|_| facts.inputs.test.is_none() && facts.is_moving())?;
     let is_much = 2.0 * program.moved() >= facts.read + facts.written;
     let threads = facts.inputs.activity.threads.as_ref().filter(|_| is_much && !facts.is_cached())?;
+    if program.is_in_others(threads) {
+        return None;
+    }
     let (_, sampled) = waits::running(threads, &program.command);
     // One that has just begun is not in all samples: what is seen of it may be the parent, which waits for the job.
     let active = sampled.max(program.cpus + program.delayed()?);

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{Facts, tables::Split, waits};
-use crate::counters::activity::Activity;
+use crate::counters::activity::{Activity, ProcessRates, ThreadActivity};
 
 /// The processes of one command.
 #[derive(Debug, Default)]
@@ -30,6 +30,18 @@ impl Program {
         self.read + self.written
     }
 
+    /// What it does more of, and how much.
+    fn larger(&self) -> (&'static str, f64) {
+        if self.read >= self.written { ("reads", self.read) } else { ("writes", self.written) }
+    }
+
+    /// Whether threads of other names than its own do its work: samples tell threads by their names alone.
+    pub(super) fn is_in_others(&self, threads: &ThreadActivity) -> bool {
+        let (_, own) = waits::running(threads, &self.command);
+        let used = self.cpus + self.delayed().unwrap_or_default();
+        own < 0.1 && used >= 0.2
+    }
+
     /// Mean number of its threads that wait for a CPU: of many processes those that move most are known.
     pub(super) fn delayed(&self) -> Option<f64> {
         let (delayed, moved) = self.delayed?;
@@ -37,17 +49,34 @@ impl Program {
     }
 }
 
-pub(super) fn programs(activity: &Activity) -> Vec<Program> {
+/// How a process is named.
+pub(super) struct Name {
+    pub(super) name: String,
+    /// Whether it is iodyno, but not this one.
+    pub(super) is_another: bool,
+}
+
+/// `dd`, `another iodyno (PID 4711)`: its user looks for a program that it does not know to be this one.
+pub(super) fn name_of(process: &ProcessRates, own: u32) -> Name {
+    let command = process.command.as_str();
+    let is_another = command == "iodyno" && ![0, own].contains(&process.pid) && !process.has_ended;
+    let name = if is_another { format!("another iodyno (PID {})", process.pid) } else { command.to_owned() };
+    Name { name, is_another }
+}
+
+/// Processes by command; `own` is the number of this one.
+pub(super) fn programs(activity: &Activity, own: u32) -> Vec<Program> {
     let mut sums: BTreeMap<String, Program> = BTreeMap::new();
     for process in activity.processes.iter().flatten() {
-        let own = process.command.as_str();
-        let command = waits::starred(own);
-        let sum = sums.entry(command.clone()).or_insert_with(|| Program {
+        let command = waits::starred(process.command.as_str());
+        let Name { name, is_another } = name_of(process, own);
+        let key = if is_another { &name } else { &command };
+        let sum = sums.entry(key.clone()).or_insert_with(|| Program {
             command: command.clone(),
-            name: own.to_owned(),
+            name: name.clone(),
             ..Program::default()
         });
-        if sum.name != own {
+        if sum.name != name {
             sum.name = command;
         }
         sum.living += usize::from(!process.has_ended);
@@ -84,6 +113,9 @@ impl<'a> OwnTime<'a> {
         // An estimate of many processes has no more threads than there are.
         let delayed = program.delayed()?.min(waits::all(threads, &program.command));
         let (_, sampled) = waits::running(threads, &program.command);
+        if program.is_in_others(threads) {
+            return None;
+        }
         let active = sampled.max(program.cpus + delayed);
         Some(Self { program, active, delayed, waiting: active - program.cpus - delayed })
     }
@@ -124,15 +156,20 @@ impl Facts<'_> {
         own.is_none_or(|program| 2.0 * program.moved() >= most.max(all))
     }
 
-    /// `dd writes 5.00 MB/s`: the second program by bytes, where it is no log.
+    /// `dd writes 5.00 MB/s`: the second program by bytes, where it is no log. The one that was named before stays while it moves half of
+    /// what the second does.
     pub(super) fn second(&self) -> Option<String> {
         const LEAST: f64 = 1e6;
         let first = self.mover.as_ref().filter(|_| self.inputs.test.is_none())?;
-        let others = self.programs.iter().filter(|program| program.command != *first);
-        let second = others.max_by(|a, b| a.moved().total_cmp(&b.moved()))?;
-        let (verb, bytes) =
-            if second.read >= second.written { ("reads", second.read) } else { ("writes", second.written) };
-        (bytes >= LEAST).then(|| format!("{} {verb} {}", second.name, self.rate(bytes)))
+        let others = || self.programs.iter().filter(|program| program.command != *first);
+        let most = others().max_by(|a, b| a.larger().1.total_cmp(&b.larger().1))?;
+        let named = others().find(|program| self.inputs.named.contains(&program.name));
+        let second = named.filter(|named| 2.0 * named.larger().1 >= most.larger().1).unwrap_or(most);
+        let (verb, bytes) = second.larger();
+        (bytes >= self.least(LEAST, LEAST / 2.0)).then(|| {
+            self.named.replace(vec![second.name.clone()]);
+            format!("{} {verb} {}", second.name, self.rate(bytes))
+        })
     }
 
     /// CPU time that the program which moves most can have, percent of all CPUs: nice programs yield to it unless it is nice too.

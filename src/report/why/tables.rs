@@ -15,6 +15,8 @@ use crate::{
 
 /// From this share on a CPU has hardly any time left, percent.
 pub(crate) const BUSY: f64 = 90.0;
+/// Below this share of time that is left of all CPUs they are full, percent.
+pub(crate) const LEFT: f64 = 5.0;
 /// From this share on interrupts are most of what a CPU does, percent.
 pub(crate) const MUCH_IRQ: f64 = 30.0;
 
@@ -96,6 +98,12 @@ impl Split {
 pub(crate) fn nearest_limit(rates: &Rates) -> Option<(u32, Split)> {
     let all = rates.cpus.iter().map(|(cpu, shares)| (*cpu, Split::from(*shares)));
     all.max_by(|(_, a), (_, b)| a.busy().total_cmp(&b.busy()).then(a.interrupts().total_cmp(&b.interrupts())))
+}
+
+/// Whether all CPUs together have hardly any time left.
+pub(crate) fn are_full(rates: &Rates) -> bool {
+    let all = rates.cpu.map(Split::from);
+    all.is_some_and(|all| all.idle + all.iowait < LEFT)
 }
 
 /// The NUMA node of each CPU; empty where there is only one.

@@ -1,5 +1,7 @@
 //! Every rule fires for what it names, and not before.
 
+mod limits;
+mod panel_lines;
 mod other_programs;
 mod own_time;
 
@@ -11,17 +13,21 @@ use super::*;
 use crate::{
     counters::{
         CpuShares, PagingRates,
-        activity::{ProcessRates, ThreadActivity, ThreadKind, WorkerRates},
+        activity::{ProcessRates, ThreadActivity, ThreadKind},
     },
     source::{self, origin::Origin},
     text::Label,
 };
+
+/// The number of this process.
+const OWN: u32 = 99;
 
 struct Scene {
     machine: Machine,
     rates: Rates,
     activity: Activity,
     test: Option<TestNow<'static>>,
+    full: Option<&'static str>,
 }
 
 impl Scene {
@@ -43,7 +49,7 @@ impl Scene {
             cpus: (0..4).map(|cpu| (cpu, quiet)).collect(),
             ..Rates::default()
         };
-        Self { machine, rates, activity: Activity::default(), test: None }
+        Self { machine, rates, activity: Activity::default(), test: None, full: None }
     }
 
     fn cpu(mut self, cpu: u32, shares: CpuShares) -> Self {
@@ -92,13 +98,19 @@ impl Scene {
     }
 
     fn test(mut self, workers: usize, is_polled: bool) -> Self {
-        self.test = Some(TestNow { workers, is_polled, is_buffered: false, reached: None });
+        self.test =
+            Some(TestNow { workers, is_polled, is_buffered: false, reached: None, is_cpu_bound: false });
         self
     }
 
     fn sentence(&self) -> Sentence {
-        let Self { machine, rates, activity, test } = self;
-        sentence(&Inputs { machine, rates, activity, test: *test, units: UnitSystem::Decimal })
+        sentence(&self.inputs())
+    }
+
+    fn inputs(&self) -> Inputs<'_> {
+        let Self { machine, rates, activity, test, full } = self;
+        let (test, full, units) = (*test, *full, UnitSystem::Decimal);
+        Inputs { machine, rates, activity, test, full, named: &[], own: OWN, units }
     }
 
     fn says(&self, rule: &str, text: &str) {
@@ -331,9 +343,7 @@ fn what_keeps_cpus_busy_is_named_while_drives_are_idle() {
 
 /// The rule that stays while it is shown.
 fn held(scene: &Scene, rule: &str) -> Option<&'static str> {
-    let Scene { machine, rates, activity, test } = scene;
-    let inputs = Inputs { machine, rates, activity, test: *test, units: UnitSystem::Decimal };
-    look(&inputs, Some(rule)).shown.map(|sentence| sentence.rule)
+    look(&scene.inputs(), Some(rule)).shown.map(|sentence| sentence.rule)
 }
 
 #[test]
@@ -456,12 +466,14 @@ fn no_interrupts_are_zero_and_not_minus_zero() {
 #[test]
 fn every_rule_can_be_reached_and_is_in_the_document() {
     let tested = [
+        "full",
         "interrupts",
         "steal",
         "polling",
         "reclaim",
         "own-waits",
         "cpu-waits",
+        "little-io",
         "other-programs",
         "cpus",
         "flushes",
@@ -511,87 +523,4 @@ proptest! {
         let sentence = scene.sentence();
         prop_assert!(!sentence.text.is_empty() && !sentence.text.contains("NaN") && !sentence.text.contains("inf"));
     }
-}
-
-#[test]
-fn a_test_that_reads_what_is_expected_names_its_limit() {
-    let mut scene = Scene::reading().test(40, false);
-    assert_ne!(scene.sentence().rule, "expected", "nothing is known of what it reaches");
-    for (because, words) in [
-        ("1.15 M IOPS a drive, published", "1.15 M IOPS a drive. Source: published"),
-        ("root complex 0000:40, measured, here", "root complex 0000:40. Source: measured, here"),
-        ("the drive: read alone, 1m", "the drive. Source: read alone, 1m"),
-        ("CPUs", "CPUs"),
-    ] {
-        scene.test =
-            Some(TestNow { workers: 40, is_polled: false, is_buffered: false, reached: Some(because) });
-        scene.says("expected", &format!("The test reads 1.20 GB/s, as expected. Limit: {words}"));
-    }
-}
-
-#[test]
-fn an_io_costs_as_many_interrupts_as_its_table_says() {
-    let mut scene = Scene::reading();
-    let drive = scene.machine.hardware_drives().next().unwrap();
-    let controller = drive.nvme.as_ref().unwrap().controller.clone();
-    // 300 k I/Os with 150 k interrupts; the test counts 100 k reads that were split in three.
-    let vector = Label::new(&format!("{controller}q1"));
-    scene.rates.vector_cpus.insert(vector, vec![(0, 150e3)]);
-    scene.activity.workers = Some(WorkerRates { user: 0.1, system: 0.5, switches: 20e3 });
-    let Scene { machine, rates, activity, .. } = &scene;
-    let table = lines::interrupts(machine, rates);
-    assert!(table[0].text.ends_with("150 k interrupts/s, 2.0 I/Os each"), "{}", table[0].text);
-    let mut others = scene.rates.clone();
-    let disk = others.disks.values_mut().next().unwrap();
-    (disk.reads, disk.discards.ios, disk.flushes.ios) = (30e3, 90e3, 30e3);
-    let table = lines::interrupts(machine, &others);
-    assert!(table[0].text.ends_with("150 k interrupts/s, 1.0 I/Os each"), "{}", table[0].text);
-    let costs = lines::per_io_now(machine, rates, activity, 100e3);
-    // What other programs use is not in it.
-    let own = "user 1.00 us, system 5.00 us of the workers' CPU, 0.20 context switches";
-    assert_eq!(costs[0].text, own);
-    assert_eq!(costs[1].text, "0.50 interrupts an I/O, 3.0 I/Os a read");
-    let whole = lines::per_io_now(machine, rates, activity, 300e3);
-    assert_eq!(whole[1].text, "0.50 interrupts an I/O");
-}
-
-#[test]
-fn what_is_missing_names_what_refused_it() {
-    let problem = |path: &str, reason: &str| {
-        crate::model::Problem::new(crate::model::ProblemKind::Denied, path, reason)
-    };
-    let activity = Activity {
-        processes: Some(Vec::new()),
-        hidden: 3,
-        listed: 9,
-        problems: vec![problem("/proc/1/io", "EPERM: not permitted, by privilege or a security policy")],
-        ..Activity::default()
-    };
-    let mut scene = Scene::idle();
-    let line = lines::processes(&scene.machine, &activity).pop().unwrap();
-    assert_eq!(
-        line.text,
-        "not available here: 3 of 9 processes, EPERM: not permitted, by privilege or a security policy (/proc/1/io)"
-    );
-    let mut denied = activity;
-    denied.problems = vec![problem("/proc/1/io", "EACCES: permission denied; run as root")];
-    for (root, text) in [
-        (true, "EACCES: permission denied by a security policy"),
-        (false, "EACCES: permission denied; run as root"),
-    ] {
-        scene.machine.host.root = crate::model::Reading::known("/probe/euid", root);
-        let line = lines::processes(&scene.machine, &denied).pop().unwrap();
-        assert!(line.text.ends_with(&format!("{text} (/proc/1/io)")), "{}", line.text);
-    }
-    let states = |scene: &Scene| lines::cpus(&scene.machine, &scene.rates).pop().unwrap();
-    assert_eq!(states(&scene).text, "not sampled yet", "a rate needs two counts");
-    let cpu = scene.machine.processors.cpus[0].clone();
-    let few = std::mem::replace(&mut scene.machine.processors.cpus, vec![cpu; 128]);
-    let many = "not available here: with 128 CPUs they are read only while one read is in flight";
-    assert_eq!(states(&scene).text, many);
-    scene.machine.processors.cpus = few;
-    scene.machine.processors.idle_states.clear();
-    assert_eq!(states(&scene).text, "not available here: no cpuidle driver (cpu0/cpuidle)");
-    scene.rates.idle.insert((0, 2), 40.0);
-    assert_eq!((states(&scene).name, states(&scene).text.as_str()), ("C-states", "state2 40/s"));
 }

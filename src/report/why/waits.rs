@@ -195,6 +195,8 @@ pub(crate) fn active(threads: &ThreadActivity) -> (f64, f64) {
 /// Threads of one command that wait alike.
 pub(super) struct Waiters<'a> {
     command: &'a Label,
+    /// The program, where its threads have other names.
+    program: Option<String>,
     wchan: &'a Label,
     /// Mean number of those that wait.
     waiting: f64,
@@ -225,6 +227,7 @@ impl<'a> Waiters<'a> {
         let (_, active) = running(threads, kind.command.as_str());
         Some(Self {
             command: &kind.command,
+            program: None,
             wchan: kind.wchan.as_ref()?,
             waiting: waiting(&kind.command),
             active,
@@ -236,6 +239,11 @@ impl<'a> Waiters<'a> {
         let (running, active) = running(threads, self.command.as_str());
         let Some(share) = share.filter(|_| active > running) else { return self };
         Self { waiting: active * share * self.waiting / (active - running), ..self }
+    }
+
+    /// The same as threads of a program of another name.
+    pub(super) fn of_program(self, name: &str) -> Self {
+        Self { program: Some(name.to_owned()), ..self }
     }
 
     pub(super) fn command(&self) -> &str {
@@ -279,10 +287,11 @@ impl<'a> Waiters<'a> {
                 if test.is_buffered { " for buffered reads, which fill the page cache" } else { "" };
             return format!("{waiting:.0} of {all:.0} {verb} in {wchan}{between}");
         }
+        let name = self.program.as_deref().unwrap_or(self.command.as_str());
         if active > 1.0 {
-            format!("{waiting:.0} of {active:.0} threads of {} wait in {wchan}", self.command)
+            format!("{waiting:.0} of {active:.0} threads of {name} wait in {wchan}")
         } else {
-            format!("{} waits in {wchan}", self.command)
+            format!("{name} waits in {wchan}")
         }
     }
 }

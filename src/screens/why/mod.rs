@@ -9,7 +9,10 @@ use std::collections::BTreeMap;
 
 use ratatui::layout::{Constraint, Layout, Rect};
 
-use super::{Run, widgets::paint::wrap};
+use super::{
+    Run,
+    widgets::{bottleneck_panel, paint::wrap},
+};
 use crate::{
     model::Workload,
     report::why::{
@@ -22,7 +25,6 @@ use crate::{
         Key::{self, Char},
         Look, Mode, ScreenId, Shared,
         command::{command, pair},
-        test::Test,
         theme::Meaning,
     },
 };
@@ -171,9 +173,23 @@ impl Why {
             workers: test.workload.targets.len() * usize::try_from(test.workload.jobs).unwrap_or(1),
             is_polled: test.workload.hipri,
             is_buffered: !test.workload.direct,
-            reached: reached(test),
+            reached: test.reached().map(|expected| expected.because.as_str()),
+            is_cpu_bound: test
+                .reached()
+                .is_some_and(|expected| expected.node.is_none() && !expected.is_latency),
         });
-        let inputs = Inputs { machine: &shared.machine, rates, activity, test, units: shared.units };
+        let full = bottleneck_panel::full(shared);
+        let full = full.as_deref();
+        let inputs = Inputs {
+            machine: &shared.machine,
+            rates,
+            activity,
+            test,
+            full,
+            named: self.steady.named(),
+            own: std::process::id(),
+            units: shared.units,
+        };
         Source::Now(of(&inputs))
     }
 
@@ -220,21 +236,6 @@ impl Why {
         shown.sort_unstable();
         shown
     }
-}
-
-/// The limit that most targets of a test are expected to reach, if together they read at least 95 % of that.
-fn reached(test: &Test) -> Option<&str> {
-    const NEARLY: f64 = 0.95;
-    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-    let (mut read, mut all) = (0.0, 0.0);
-    for (index, expected) in test.expected.iter().enumerate() {
-        let expected = expected.as_ref()?;
-        *counts.entry(&expected.because).or_default() += 1;
-        read += test.reads(index)?;
-        all += expected.bytes_per_second.0;
-    }
-    let (because, _) = counts.into_iter().max_by_key(|(_, count)| *count)?;
-    (all > 0.0 && read >= NEARLY * all).then_some(because)
 }
 
 /// Rows of the sentence's panel.

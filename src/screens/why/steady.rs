@@ -25,6 +25,11 @@ impl Steady {
         self.shown.as_ref().map(|shown| shown.rule)
     }
 
+    /// Programs that it names beside the one that it is about.
+    pub(super) fn named(&self) -> &[String] {
+        self.shown.as_ref().map_or(&[], |shown| &shown.named)
+    }
+
     /// Takes what a look at the counters found.
     pub(super) fn take(&mut self, found: Found, with_test: bool, is_other_load: bool) {
         let Found { first, shown: held } = found;
@@ -36,7 +41,8 @@ impl Steady {
         let is_other_load = is_other_load || self.shown.is_none() || self.with_test != with_test;
         let shown = self.shown.as_ref().filter(|shown| !is_other_load && shown.rule != first.rule);
         let Some(shown) = shown else {
-            // The same rule with figures of now, or another load.
+            // The same rule with figures of now, in words that are held as it is, or another load.
+            let first = held.filter(|held| !is_other_load && held.rule == first.rule).unwrap_or(first);
             *self = Self { shown: Some(first), with_test, missed: 0, last: self.last };
             return;
         };
@@ -62,9 +68,11 @@ impl Steady {
         self.shown.as_ref()
     }
 
-    /// What to show: `now` where no look was taken under this load.
+    /// What to show: `now` where no look was taken under this load, and where a place is full or no longer, as the Machine screen says
+    /// at once.
     pub(super) fn of(&self, now: Sentence, with_test: bool) -> Sentence {
         match &self.shown {
+            Some(shown) if now.rule != shown.rule && [now.rule, shown.rule].contains(&"full") => now,
             Some(shown) if self.with_test == with_test => shown.clone(),
             _ => now,
         }
@@ -79,7 +87,13 @@ mod tests {
     /// A look that finds this rule; one in capitals is a fallback.
     fn found(rule: &'static str) -> Sentence {
         let is_fallback = rule == rule.to_uppercase();
-        Sentence { rule, text: rule.to_owned(), panels: [Panel::Cpus, Panel::Threads], is_fallback }
+        Sentence {
+            rule,
+            text: rule.to_owned(),
+            panels: [Panel::Cpus, Panel::Threads],
+            is_fallback,
+            named: Vec::new(),
+        }
     }
 
     fn look(rule: &'static str, held: bool, steady: &Steady) -> Found {

@@ -50,7 +50,11 @@ fn a_column_with_room_keeps_its_heights_while_tables_change() {
 }
 
 fn shared(size: (u16, u16)) -> Shared {
-    let (machine, problems) = source::read_machine(&*Origin::Demo("laptop".to_owned()).open().unwrap());
+    shared_of("laptop", size)
+}
+
+fn shared_of(demo: &str, size: (u16, u16)) -> Shared {
+    let (machine, problems) = source::read_machine(&*Origin::Demo(demo.to_owned()).open().unwrap());
     let limits = capacity::limits(&machine);
     let read = MachineRead { machine: Arc::new(machine), problems, limits: Arc::new(limits) };
     let mut shared = Shared::new(Mode::Live, read, size);
@@ -363,4 +367,43 @@ fn each_test_of_a_pull_has_its_own_sentence_from_its_first_whole_look_on() {
     let (_, (rule, busy), title) = idle(5);
     assert!(rule != "other-programs" && busy < 19.0, "the first whole look: {rule} {busy}");
     assert!(!title.contains("figures"), "{title}");
+}
+
+#[test]
+fn a_full_place_has_the_same_words_here_and_on_the_machine_screen() {
+    let mut shared = shared_of("threadripper-before", (120, 40));
+    let mut state = Why::default();
+    let load = |shared: &mut Shared, each: f64| {
+        let names: Vec<_> = (0..8).map(|number| format!("nvme{number}n1")).collect();
+        let disk = crate::counters::DiskRates { read_bytes: each, reads: 1e4, ..Default::default() };
+        let disks = names.iter().map(|name| (crate::model::DriveName::new(name), disk));
+        let rates = shared.rates.as_mut().unwrap();
+        rates.disks = disks.collect();
+        let (rates, now) = (rates.clone(), shared.now);
+        shared.load.take_rates(&rates, |_| true, now);
+        shared.find_bottlenecks();
+    };
+    // A hog takes the CPUs meanwhile.
+    for second in 0..3 {
+        look_at(&mut shared, second, 0.0);
+        load(&mut shared, 1e9);
+        state.hear(News::Findings, &shared);
+    }
+    let rule = |state: &Why, shared: &Shared| {
+        let Source::Now(sentence) = state.source(shared) else { panic!("there are rates") };
+        (sentence.rule, sentence.text)
+    };
+    assert_eq!((rule(&state, &shared).0, bottleneck_panel::full(&shared)), ("other-programs", None));
+    for second in 3..5 {
+        look_at(&mut shared, second, 0.0);
+        load(&mut shared, 4.95e9);
+        state.hear(News::Findings, &shared);
+        let (rule, text) = rule(&state, &shared);
+        assert_eq!((rule, Some(&text)), ("full", bottleneck_panel::full(&shared).as_ref()));
+        assert!(text.starts_with("root complex 0000:40 is full: 39.6 of 39.4 GB/s."), "{text}");
+    }
+    look_at(&mut shared, 5, 0.0);
+    load(&mut shared, 1e9);
+    state.hear(News::Findings, &shared);
+    assert_ne!(rule(&state, &shared).0, "full", "the Machine screen names none either");
 }

@@ -53,6 +53,12 @@ fn found(shared: &Shared) -> Vec<&Bottleneck> {
     shared.bottlenecks.iter().filter(|found| !busy || found.is_full()).collect()
 }
 
+/// The place under load that holds most back, in words: what every screen names as the limit.
+pub fn full(shared: &Shared) -> Option<String> {
+    let first = shared.bottlenecks.iter().find(|found| found.is_full());
+    first.filter(|_| shared.load.is_busy()).map(|found| words(shared, found))
+}
+
 /// The sentences; the first one's reason behind it where there is room for all, else behind the last one.
 fn lines(shared: &Shared, inner: Rect) -> Vec<Vec<Piece>> {
     let found = found(shared);
@@ -65,6 +71,10 @@ fn lines(shared: &Shared, inner: Rect) -> Vec<Vec<Piece>> {
         lines.splice(at..at, reason);
     } else if let Some(test) = shared.tests.running() {
         lines.extend(expectations(shared, test, inner.width));
+        if !lines.is_empty() && test.reached().is_none() {
+            let text = shared.keys.fill("What is expected is not reached: {why} names the limit.");
+            lines.extend(paragraph(&text, Meaning::Quiet, inner.width));
+        }
     }
     if lines.is_empty() {
         lines = paragraph(&nothing(shared), Meaning::Quiet, inner.width);
@@ -139,15 +149,20 @@ fn merged<'a>(test: &Test, groups: Vec<(&'a str, Vec<usize>)>) -> Vec<(&'a str, 
     kept
 }
 
-/// `▲ 8 drives share root complex 0000:40: it carries 39.4 GB/s, they could read 57.6 GB/s.   costs 18.2 GB/s`.
 fn sentence(shared: &Shared, found: &Bottleneck, width: u16) -> Vec<Vec<Piece>> {
+    let mark = piece(format!("{FULL_MARK} "), Meaning::Warning);
+    hanging(mark, &words(shared, found), Meaning::Text, width)
+}
+
+/// `8 drives share root complex 0000:40: they could read 57.6 GB/s, it carries 39.4 GB/s (published). That costs 18.2 GB/s.`
+fn words(shared: &Shared, found: &Bottleneck) -> String {
     let units = shared.units;
     let place = place(&shared.machine, found.node);
     let drives = counted(shared.machine.count_of(&found.drives), "drive");
     let (limit, possible) = (rate(units, found.limit), rate(units, found.possible));
     let cost = rate(units, found.cost());
     let source = basis(found.source.basis);
-    let text = match found.load {
+    match found.load {
         Some(load) => match found.direction {
             Direction::Read => format!(
                 "{place} is full: {} of {limit}. {cost} lost: its {drives} could read {possible}.",
@@ -162,8 +177,7 @@ fn sentence(shared: &Shared, found: &Bottleneck, width: u16) -> Vec<Vec<Piece>> 
         None => format!(
             "{drives} share {place}: they could read {possible}, it carries {limit} ({source}). That costs {cost}."
         ),
-    };
-    hanging(piece(format!("{FULL_MARK} "), Meaning::Warning), &text, Meaning::Text, width)
+    }
 }
 
 /// Where the limit comes from.
@@ -176,7 +190,9 @@ fn reason(shared: &Shared, found: &Bottleneck, width: u16) -> Vec<Vec<Piece>> {
 fn nothing(shared: &Shared) -> String {
     match shared.load.source {
         LoadSource::Test if shared.load.is_busy() => {
-            "No limit known for these reads: no link, no published figure, no earlier test.".into()
+            shared.keys.fill(
+                "No rate is expected of these reads: no link, no published figure, no earlier test. {why} names the limit.",
+            )
         }
         source => {
             let shared_by = match shared.machine.drive_count() {
@@ -213,5 +229,18 @@ mod tests {
             let read = MachineRead { machine: Arc::new(machine), problems: Vec::new(), limits };
             assert_eq!(nothing(&Shared::new(Mode::Live, read, (80, 24))), text);
         }
+    }
+
+    #[test]
+    fn reads_of_which_nothing_is_expected_have_a_limit_all_the_same() {
+        let (machine, _) = source::read_machine(&*Origin::Demo("laptop".to_owned()).open().unwrap());
+        let limits = Arc::new(capacity::limits(&machine));
+        let read = MachineRead { machine: Arc::new(machine), problems: Vec::new(), limits };
+        let mut shared = Shared::new(Mode::Live, read, (80, 24));
+        let drive = shared.machine.drives[0].name.clone();
+        let way = crate::ui::load::Way { bytes: 1e9, requests: 1e5, await_ms: None };
+        shared.load.take_test([(drive, way)], std::time::Duration::from_secs(1));
+        let text = nothing(&shared);
+        assert!(text.starts_with("No rate is expected") && text.ends_with("names the limit."), "{text}");
     }
 }

@@ -130,11 +130,15 @@ impl Processes {
                     Io::default()
                 }
             };
-            if io.all().iter().flatten().any(|bytes| *bytes >= MOVES) {
-                self.saw(parent, command.clone());
-            }
             // The counters of a process with one thread contain those of children that it waited for, the thread's own do not.
             let own = if has_waited { self.own(root, pid) } else { None };
+            let is_much = |of: [Option<u64>; 4]| of.iter().flatten().any(|bytes| *bytes >= MOVES);
+            if is_much(io.all()) {
+                // What it has from its own children goes to its parent under their name.
+                let child = || self.known.get(&pid).filter(|known| known.started == started)?.child.clone();
+                let name = if own.is_none_or(is_much) { None } else { child() };
+                self.saw(parent, name.unwrap_or_else(|| command.clone()));
+            }
             let used = self.drives(root, (pid, threads), (started, cpu), io);
             // The list of before is written over.
             let mut drives = processes.get_mut(&pid).and_then(|before| before.drives.take());
@@ -193,19 +197,22 @@ impl Processes {
         self.children.push((parent, command));
     }
 
-    /// Names the children of processes that have counters of their own by those that were seen most since the last sample.
+    /// Names the children of processes that have counters of their own by those that were seen most since the last sample. A parent
+    /// has them only once it has waited for a child, which is then gone: its name is kept from before.
     fn name_children(&mut self, processes: &mut BTreeMap<u32, ProcessCounters>) {
         self.children.sort_unstable();
-        for (pid, process) in processes.iter_mut().filter(|(_, process)| process.own.is_some()) {
-            let Some(known) = self.known.get_mut(pid) else { continue };
-            let first = self.children.partition_point(|(parent, _)| parent < pid);
-            let after = self.children.partition_point(|(parent, _)| parent <= pid);
-            let times = self.children[first..after].chunk_by(|one, next| one == next);
+        for of_parent in self.children.chunk_by(|(one, _), (next, _)| one == next) {
+            let times = of_parent.chunk_by(|one, next| one == next);
             // Of those seen equally often, the first by name.
-            if let Some((_, command)) = times.rev().max_by_key(|times| times.len()).and_then(<[_]>::first) {
+            let most = times.rev().max_by_key(|times| times.len()).and_then(<[_]>::first);
+            if let Some((parent, command)) = most
+                && let Some(known) = self.known.get_mut(parent)
+            {
                 known.child = Some(command.clone());
             }
-            process.child.clone_from(&known.child);
+        }
+        for (pid, process) in processes.iter_mut().filter(|(_, process)| process.own.is_some()) {
+            process.child = self.known.get(pid).and_then(|known| known.child.clone());
         }
         self.children.clear();
     }

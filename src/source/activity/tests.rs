@@ -1,5 +1,7 @@
 //! Tests of [`ActivityReader`] on folders of files, and on the running kernel.
 
+mod children;
+
 use std::{fs, path::Path};
 
 use proptest::prelude::*;
@@ -540,40 +542,6 @@ fn processes_that_come_and_go_in_the_midst_of_a_round_do_no_harm() {
     fs::remove_dir_all(Path::new(&machine.folder.path().join("proc/200"))).unwrap();
     let rest = tids(&threads(&mut reader, &machine, &mut time_for(100)));
     assert_eq!(rest, [300, 301, 302, 100, 101, 102], "those that are left, each once");
-}
-
-#[test]
-fn short_children_leave_their_name_and_their_shell_its_own_counters() {
-    let machine = Machine::new();
-    // Field 11: page faults of children that it has waited for; fields 16 and 17: their CPU time.
-    let shell = |faults| format!("10 (bash) S 1 1 1 0 -1 0 0 {faults} 0 0 3 1 40 5 20 0 1 0 77 0\n");
-    let io = |bytes: u64| format!("rchar: {bytes}\nwchar: 2\nread_bytes: 0\nwrite_bytes: {bytes}\n");
-    machine.put("proc/10/stat", &shell(900));
-    machine.put("proc/10/io", &io(5 << 30));
-    machine.put("proc/10/task/10/io", &io(4096));
-    machine.put("proc/20/stat", &shell(0).replace("10 (bash)", "20 (sh)"));
-    machine.put("proc/20/io", &io(7));
-    for (pid, name, state) in [(11, "dd", 'R'), (12, "sleep", 'S')] {
-        machine.put(
-            &format!("proc/{pid}/stat"),
-            &format!("{pid} ({name}) {state} 10 1 1 0 -1 0 0 0 0 0 1 1 0 0 20 0 1 0 99 0\n"),
-        );
-        machine.put(&format!("proc/{pid}/io"), &io(9));
-    }
-    let mut reader = ActivityReader::default();
-    threads(&mut reader, &machine, &mut || true);
-    let of = |sample: &ProcessSample, pid| {
-        let process = &sample.processes[&pid];
-        (process.own, process.child_cpu, process.child.as_ref().map(ToString::to_string))
-    };
-    let first = processes(&mut reader, &machine);
-    let own = Some([Some(0), Some(4096), Some(4096), Some(2)]);
-    assert_eq!(of(&first, 10), (own, 45, Some("dd".to_owned())));
-    assert_eq!(of(&first, 20), (None, 45, None), "it has waited for no child");
-    // Between two children none is seen: the name stays.
-    fs::remove_dir_all(machine.place("proc/11")).unwrap();
-    fs::remove_file(machine.place("proc/12/stat")).unwrap();
-    assert_eq!(of(&processes(&mut reader, &machine), 10), (own, 45, Some("dd".to_owned())));
 }
 
 #[test]

@@ -142,3 +142,136 @@ fn the_page_cache_is_named_while_calls_return_much_more_than_drives_read() {
     alone.activity.processes.as_mut().unwrap().remove(0);
     alone.says("cached", words);
 }
+
+#[test]
+fn a_trickle_of_io_beside_busy_cpus_has_no_limit_of_storage() {
+    let trickle = |bytes: f64, ios: f64| {
+        let mut scene = beside_hogs(&[('D', "cron", "read", "folio_wait_bit_common", 0.6)]);
+        let processes = scene.activity.processes.as_mut().unwrap();
+        (processes[0].command, processes[0].read_bytes) = (Label::new("cron"), Some(bytes));
+        (processes[0].called_read, processes[0].cpus) = (Some(bytes), 0.01);
+        let disk = scene.rates.disks.values_mut().next().unwrap();
+        *disk = DiskRates { reads: ios, read_bytes: bytes, queue_depth: 0.05, utilisation: 3.0, ..*disk };
+        scene
+    };
+    let busy = "Both CPUs are busy, most of the time with hog, which hardly reads or writes";
+    trickle(3e6, 250.0).says("little-io", &format!("{busy}; drives do little (3.00 MB/s) and are no limit"));
+    trickle(4e5, 40.0).says("little-io", &format!("{busy}; drives do little (400 kB/s) and are no limit"));
+    // Beside a nice program as well, which leaves its time to others.
+    let mut nice = trickle(3e6, 250.0).process("rustc", 0.0, 0.0, 0.5);
+    let processes = nice.activity.processes.as_mut().unwrap();
+    (processes[1].cpus, processes[2].is_nice) = (1.4, true);
+    assert_eq!(nice.sentence().rule, "little-io", "{:?}", nice.sentence());
+    // What keeps a drive busy may wait for it, however little it moves.
+    let mut slow = trickle(3e6, 250.0);
+    slow.rates.disks.values_mut().for_each(|disk| (disk.queue_depth, disk.utilisation) = (0.9, 92.0));
+    assert_eq!(slow.sentence().rule, "page-cache", "{:?}", slow.sentence());
+    assert_eq!(held(&trickle(25e6, 250.0), "little-io"), Some("little-io"));
+    assert_ne!(trickle(25e6, 250.0).sentence().rule, "little-io");
+}
+
+#[test]
+fn programs_that_are_named_stay_while_they_use_most() {
+    let mut named: Vec<String> = Vec::new();
+    let mut look_at = |cpus: &[(&str, f64)]| {
+        let mut scene = beside_hogs(&[]);
+        scene.activity.processes.as_mut().unwrap().pop();
+        let scene = cpus.iter().fold(scene, |scene, (name, cpus)| scene.process(name, 0.0, 0.0, *cpus));
+        let sentence =
+            look(&Inputs { named: &named, ..scene.inputs() }, Some("other-programs")).shown.unwrap();
+        named.clone_from(&sentence.named);
+        let (_, with) = sentence.text.split_once("with ").unwrap();
+        with.trim_end_matches(": other programs are the limit").to_owned()
+    };
+    let two = "cc1 and others";
+    assert_eq!(look_at(&[("cc1", 0.9), ("as", 0.5), ("ld", 0.2)]), "cc1");
+    assert_eq!(look_at(&[("cc1", 0.8), ("as", 0.7), ("ld", 0.1)]), two);
+    assert_eq!(look_at(&[("cc1", 0.9), ("as", 0.6), ("ld", 0.1)]), two);
+    assert_eq!(look_at(&[("cc1", 1.45), ("as", 0.1), ("ld", 0.05)]), two, "others still do something");
+    assert_eq!(look_at(&[("cc1", 1.6)]), "cc1");
+    assert_eq!(look_at(&[("cc1", 1.4), ("ld", 0.2)]), "cc1", "little beside it");
+    assert_eq!(look_at(&[("cc1", 0.2), ("as", 0.5), ("ld", 0.9)]), "ld");
+}
+
+#[test]
+fn another_iodyno_is_named_with_its_number() {
+    let mut scene = beside_hogs(&[]);
+    let processes = scene.activity.processes.as_mut().unwrap();
+    (processes[1].command, processes[1].pid) = (Label::new("iodyno"), 4711);
+    let busy = "Both CPUs are busy, most of the time with another iodyno (PID 4711)";
+    scene.says("other-programs", &format!("{busy}: other programs are the limit"));
+    let mut idle = Scene::idle().process("iodyno", 0.0, 96e6, 0.99);
+    idle.activity.processes.as_mut().unwrap()[0].pid = 4711;
+    idle.says(
+        "idle",
+        "Drives are idle; another iodyno (PID 4711) keeps one CPU busy for 96.0 MB/s of read and write calls",
+    );
+    idle.activity.processes.as_mut().unwrap()[0].pid = OWN;
+    idle.says("idle", "Drives are idle; iodyno keeps one CPU busy for 96.0 MB/s of read and write calls");
+}
+
+#[test]
+fn threads_that_have_other_names_than_their_program_wait_for_it() {
+    let reads = |wchan, waiting: f64| {
+        let threads = [
+            ('S', "iodyno", "futex", "futex_wait", 1.0),
+            ('S', "read *", "io_uring_enter", wchan, waiting),
+            ('R', "read *", "", "", 4.0 - waiting),
+            ('R', "opt cgu.*", "", "", 2.0),
+        ];
+        let mut scene = Scene::reading().threads(&threads).process("iodyno", 1.2e9, 1.2e9, 0.6);
+        let process = scene.activity.processes.as_mut().unwrap().last_mut().unwrap();
+        (process.pid, process.delayed) = (4711, Some(0.1));
+        scene
+    };
+    let limit = "the drives or their links are the limit";
+    let words = format!("4 of 4 threads of another iodyno (PID 4711) wait in io_cqring_wait: {limit}");
+    reads("io_cqring_wait", 3.8).says("drives", &words);
+    let mut slow = reads("io_cqring_wait", 0.2);
+    slow.rates.disks.values_mut().for_each(|disk| disk.queue_depth = 0.2);
+    assert_ne!(slow.sentence().rule, "own-waits", "only its first thread sleeps: {:?}", slow.sentence());
+}
+
+#[test]
+fn a_program_that_hardly_runs_takes_no_turns() {
+    let scene = |waiting: f64| {
+        let threads = [
+            ('D', "cp", "read", "folio_wait_bit_common", waiting / 2.0),
+            ('D', "cp", "write", "rq_qos_wait", waiting / 2.0),
+            ('R', "cp", "", "", 1.0 - waiting),
+        ];
+        Scene::reading().threads(&threads).process("cp", 1.2e9, 1.2e9, 1.0 - waiting)
+    };
+    assert_eq!([0.6, 0.75].map(|waiting| scene(waiting).sentence().rule), ["turns"; 2]);
+    assert_eq!([0.6, 0.75].map(|waiting| held(&scene(waiting), "turns")), [Some("turns"), None]);
+}
+
+#[test]
+fn busy_cpus_are_named_beside_what_moves_where_neither_is_known_to_be_the_limit() {
+    let mut scene = beside_hogs(&[('R', "dd", "", "", 0.4)]);
+    let processes = scene.activity.processes.as_mut().unwrap();
+    (processes[0].command, processes[0].cpus, processes[0].delayed) = (Label::new("dd"), 0.9, Some(0.01));
+    processes[1].is_nice = true;
+    let busy = "CPUs are 99 % busy (usr 90 %, sys 9 %)";
+    scene.says("moving", &format!("Drives read 1.20 GB/s; {busy}"));
+    let processes = scene.activity.processes.as_mut().unwrap();
+    (processes[0].cpus, processes[1].is_nice) = (0.3, false);
+    scene.says("moving", &format!("Drives read 1.20 GB/s; {busy}, most of the time with hog"));
+}
+
+#[test]
+fn a_second_load_that_is_named_stays_while_it_is_half_of_another() {
+    let mut named: Vec<String> = Vec::new();
+    let mut look_at = |cp: f64, tar: f64| {
+        let scene = Scene::reading().threads(&[('D', "fio", "io_getevents", "read_events", 0.9)]);
+        let scene = scene.process("fio", 1.2e9, 1.2e9, 0.1).process("cp", cp, cp, 0.1);
+        let scene = scene.process("tar", tar, tar, 0.1);
+        let sentence = sentence(&Inputs { named: &named, ..scene.inputs() });
+        named = sentence.named;
+        sentence.text.split_once("limit").unwrap().1.to_owned()
+    };
+    assert_eq!(look_at(9e6, 8e6), "; cp reads 9.00 MB/s beside it");
+    assert_eq!(look_at(8e6, 9e6), "; cp reads 8.00 MB/s beside it");
+    assert_eq!(look_at(4e6, 9e6), "; tar reads 9.00 MB/s beside it");
+    assert_eq!(look_at(0.0, 0.0), "");
+}

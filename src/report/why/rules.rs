@@ -1,0 +1,202 @@
+//! [`RULES`] of the sentence, in their order.
+
+use std::fmt::Write as _;
+
+use super::{
+    Facts, Panel,
+    busy::{all_cpus, interrupts, little_io, other_programs, steal},
+    by_threads::{drives, latency, page_cache, threads, throttling, turns, writeback},
+    cached, cached_writes, expected, idle, moving,
+    own_time::{cpu_waits, flushes, own_waits},
+    polling, queue, reclaim,
+};
+
+pub(super) struct Rule {
+    pub(super) id: &'static str,
+    /// When it fires, for docs/why.md.
+    fires: &'static str,
+    pub(super) panels: [Panel; 2],
+    pub(super) is_fallback: bool,
+    pub(super) says: fn(&Facts<'_>) -> Option<String>,
+}
+
+/// The first that fires is the sentence; the last always does.
+pub(super) const RULES: &[Rule] = &[
+    Rule {
+        id: "full",
+        fires: "a shared link, switch or root complex carries at least 97 % of its limit, as the Machine screen shows",
+        panels: [Panel::Threads, Panel::Cpus],
+        is_fallback: true,
+        says: |facts| facts.inputs.full.map(str::to_owned),
+    },
+    Rule {
+        id: "interrupts",
+        fires: "a CPU spends at least 80 % of its time in hard and soft interrupts",
+        panels: [Panel::Interrupts, Panel::Cpus],
+        is_fallback: false,
+        says: interrupts,
+    },
+    Rule {
+        id: "steal",
+        fires: "the hypervisor takes at least 20 % of all CPU time and less than 10 % is idle",
+        panels: [Panel::Cpus, Panel::Threads],
+        is_fallback: false,
+        says: steal,
+    },
+    Rule {
+        id: "polling",
+        fires: "a test with polled completions runs",
+        panels: [Panel::Cpus, Panel::Threads],
+        is_fallback: false,
+        says: polling,
+    },
+    Rule {
+        id: "reclaim",
+        fires: "kswapd scans at least 25 000 pages/s, or tasks at least 5 000 themselves, while drives read or write",
+        panels: [Panel::Pressure, Panel::Threads],
+        is_fallback: false,
+        says: reclaim,
+    },
+    Rule {
+        id: "own-waits",
+        fires: "the process that moves most sleeps more than half of the time (`clock_nanosleep`, `poll`, `futex` and their kin) since the sample before, and no drive has a mean queue depth of 0.35",
+        panels: [Panel::Threads, Panel::Processes],
+        is_fallback: false,
+        says: own_waits,
+    },
+    Rule {
+        id: "cpu-waits",
+        fires: "threads of the process that moves most wait for a CPU at least 30 % of the time (run delay of `schedstat`), and longer than for I/O",
+        panels: [Panel::Cpus, Panel::Processes],
+        is_fallback: false,
+        says: cpu_waits,
+    },
+    Rule {
+        id: "little-io",
+        fires: "less than 5 % of all CPU time is idle or iowait, programs that hardly read or write use more than half of the rest, nice ones apart, and drives move less than 20 MB/s in less than 1000 I/Os a second, with a mean queue depth below 0.2 and in flight less than 20 % of the time",
+        panels: [Panel::Cpus, Panel::Processes],
+        is_fallback: false,
+        says: little_io,
+    },
+    Rule {
+        id: "other-programs",
+        fires: "less than 5 % of all CPU time is idle, iowait or of nice programs while drives read or write, programs that hardly read or write use more than half of the rest, and threads of the process that moves most wait for I/O less than 30 % of the time and, where that is known, for a CPU at least 10 %",
+        panels: [Panel::Cpus, Panel::Processes],
+        is_fallback: false,
+        says: other_programs,
+    },
+    Rule {
+        id: "cpus",
+        fires: "less than 5 % of all CPU time is idle, iowait or of nice programs while drives read or write, and not the page cache answers read calls",
+        panels: [Panel::Cpus, Panel::Profile],
+        is_fallback: false,
+        says: all_cpus,
+    },
+    Rule {
+        id: "flushes",
+        fires: "threads of the process that moves most wait half of the time in `fsync` and its kin, for a commit of the journal, or in write calls while drives complete at least 20 flushes/s, one for 20 writes",
+        panels: [Panel::Threads, Panel::Pressure],
+        is_fallback: false,
+        says: flushes,
+    },
+    Rule {
+        id: "page-cache",
+        fires: "at least half of a command's active threads wait for a page of the page cache",
+        panels: [Panel::Threads, Panel::Pressure],
+        is_fallback: false,
+        says: page_cache,
+    },
+    Rule {
+        id: "writeback",
+        fires: "at least half of a command's active threads wait for writeback",
+        panels: [Panel::Threads, Panel::Pressure],
+        is_fallback: false,
+        says: writeback,
+    },
+    Rule {
+        id: "throttling",
+        fires: "at least half of a command's active threads wait in `rq_qos_wait`: writeback throttling (`wbt_lat_usec`) or a latency target of a control group",
+        panels: [Panel::Threads, Panel::Pressure],
+        is_fallback: false,
+        says: throttling,
+    },
+    Rule {
+        id: "latency",
+        fires: "at least half of a command's active threads wait for completions while no drive has 1.5 I/Os in flight on average, or its one thread waits for one I/O after the other and a drive has that in flight half of the time",
+        panels: [Panel::Threads, Panel::Cpus],
+        is_fallback: false,
+        says: latency,
+    },
+    Rule {
+        id: "drives",
+        fires: "at least half of a command's active threads wait for completions while drives read or write",
+        panels: [Panel::Threads, Panel::Cpus],
+        is_fallback: false,
+        says: drives,
+    },
+    Rule {
+        id: "threads",
+        fires: "threads of a test, or of the process that moves most, run at least 90 % of the time and fill as many CPUs; without an idle CPU these are the limit",
+        panels: [Panel::Threads, Panel::Cpus],
+        is_fallback: false,
+        says: threads,
+    },
+    Rule {
+        id: "expected",
+        fires: "a test reads at least 95 % of what the capacity model expects of it",
+        panels: [Panel::Threads, Panel::Cpus],
+        is_fallback: false,
+        says: expected,
+    },
+    Rule {
+        id: "cached-writes",
+        fires: "a process writes 5 times what all drives write, and at least 20 MB/s more",
+        panels: [Panel::Processes, Panel::Pressure],
+        is_fallback: false,
+        says: cached_writes,
+    },
+    Rule {
+        id: "cached",
+        fires: "read calls of a process return 5 times what all drives read, and at least 200 MB/s more",
+        panels: [Panel::Processes, Panel::Pressure],
+        is_fallback: false,
+        says: cached,
+    },
+    Rule {
+        id: "turns",
+        fires: "threads of the process that moves most run and wait for I/O by turns, each at least a fifth of the time",
+        panels: [Panel::Threads, Panel::Profile],
+        is_fallback: false,
+        says: turns,
+    },
+    Rule {
+        id: "queue",
+        fires: "a drive has at least one I/O in flight on average, where threads are not known",
+        panels: [Panel::Processes, Panel::Interrupts],
+        is_fallback: true,
+        says: queue,
+    },
+    Rule {
+        id: "moving",
+        fires: "drives read or write",
+        panels: [Panel::Processes, Panel::Cpus],
+        is_fallback: true,
+        says: moving,
+    },
+    Rule {
+        id: "idle",
+        fires: "always",
+        panels: [Panel::Cpus, Panel::Processes],
+        is_fallback: true,
+        says: |facts| Some(idle(facts)),
+    },
+];
+
+/// The rules for docs/why.md.
+pub fn markdown() -> String {
+    let mut text = String::from("| rule | fires when |\n|---|---|\n");
+    for rule in RULES {
+        let _ = writeln!(text, "| `{}` | {} |", rule.id, rule.fires);
+    }
+    text
+}

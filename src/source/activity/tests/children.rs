@@ -1,0 +1,88 @@
+//! Children that ended: their names, and the counters of their parents.
+
+use super::*;
+
+#[test]
+fn short_children_leave_their_name_and_their_shell_its_own_counters() {
+    let machine = Machine::new();
+    // Field 11: page faults of children that it has waited for; fields 16 and 17: their CPU time.
+    let shell = |faults| format!("10 (bash) S 1 1 1 0 -1 0 0 {faults} 0 0 3 1 40 5 20 0 1 0 77 0\n");
+    let io = |bytes: u64| format!("rchar: {bytes}\nwchar: 2\nread_bytes: 0\nwrite_bytes: {bytes}\n");
+    machine.put("proc/10/stat", &shell(900));
+    machine.put("proc/10/io", &io(5 << 30));
+    machine.put("proc/10/task/10/io", &io(4096));
+    machine.put("proc/20/stat", &shell(0).replace("10 (bash)", "20 (sh)"));
+    machine.put("proc/20/io", &io(7));
+    for (pid, name, state) in [(11, "dd", 'R'), (12, "sleep", 'S')] {
+        machine.put(
+            &format!("proc/{pid}/stat"),
+            &format!("{pid} ({name}) {state} 10 1 1 0 -1 0 0 0 0 0 1 1 0 0 20 0 1 0 99 0\n"),
+        );
+        machine.put(&format!("proc/{pid}/io"), &io(9));
+    }
+    let mut reader = ActivityReader::default();
+    threads(&mut reader, &machine, &mut || true);
+    let of = |sample: &ProcessSample, pid| {
+        let process = &sample.processes[&pid];
+        (process.own, process.child_cpu, process.child.as_ref().map(ToString::to_string))
+    };
+    let first = processes(&mut reader, &machine);
+    let own = Some([Some(0), Some(4096), Some(4096), Some(2)]);
+    assert_eq!(of(&first, 10), (own, 45, Some("dd".to_owned())));
+    assert_eq!(of(&first, 20), (None, 45, None), "it has waited for no child");
+    // Between two children none is seen: the name stays.
+    fs::remove_dir_all(machine.place("proc/11")).unwrap();
+    fs::remove_file(machine.place("proc/12/stat")).unwrap();
+    assert_eq!(of(&processes(&mut reader, &machine), 10), (own, 45, Some("dd".to_owned())));
+}
+
+#[test]
+fn a_child_is_named_by_what_was_seen_before_its_parent_waited_for_it() {
+    let machine = Machine::new();
+    let stat = |faults: u32| format!("10 (bash) S 1 1 1 0 -1 0 0 {faults} 0 0 3 1 0 0 20 0 1 0 77 0\n");
+    let io = |bytes: u64| format!("rchar: {bytes}\nwchar: 2\nread_bytes: 0\nwrite_bytes: {bytes}\n");
+    machine.put("proc/10/stat", &stat(0));
+    machine.put("proc/10/io", &io(7));
+    machine.put("proc/10/task/10/io", &io(7));
+    machine.put("proc/11/stat", "11 (dd) R 10 1 1 0 -1 0 0 0 0 0 1 1 0 0 20 0 1 0 99 0\n");
+    machine.put("proc/11/io", &io(9 << 20));
+    let mut reader = ActivityReader::default();
+    assert_eq!(processes(&mut reader, &machine).processes[&10].own, None, "it has waited for none");
+    fs::remove_dir_all(machine.place("proc/11")).unwrap();
+    machine.put("proc/10/stat", &stat(300));
+    machine.put("proc/10/io", &io(7 + (12 << 20)));
+    let shell = processes(&mut reader, &machine).processes[&10].clone();
+    assert!(shell.own.is_some() && shell.child.is_some_and(|child| child.as_str() == "dd"));
+}
+
+#[test]
+fn what_a_script_has_from_its_children_bears_their_name() {
+    let machine = Machine::new();
+    let stat = |pid: u32, name: &str, parent: u32, faults: u32| {
+        let text = format!("{pid} ({name}) S {parent} 1 1 0 -1 0 0 {faults} 0 0 3 1 0 0 20 0 1 0 77 0\n");
+        machine.put(&format!("proc/{pid}/stat"), &text);
+    };
+    let io = |file: &str, bytes: u64| {
+        machine.put(file, &format!("rchar: {bytes}\nwchar: 2\nread_bytes: 0\nwrite_bytes: {bytes}\n"));
+    };
+    stat(10, "init", 1, 300);
+    stat(11, "bash", 10, 300);
+    stat(12, "dd", 11, 0);
+    for (file, bytes) in [
+        ("proc/10/io", 7),
+        ("proc/10/task/10/io", 7),
+        ("proc/11/io", 40 << 20),
+        ("proc/11/task/11/io", 7),
+        ("proc/12/io", 9 << 20),
+    ] {
+        io(file, bytes);
+    }
+    let mut reader = ActivityReader::default();
+    processes(&mut reader, &machine);
+    fs::remove_dir_all(machine.place("proc/12")).unwrap();
+    processes(&mut reader, &machine);
+    fs::remove_dir_all(machine.place("proc/11")).unwrap();
+    io("proc/10/io", 60 << 20);
+    let child = processes(&mut reader, &machine).processes[&10].child.clone();
+    assert_eq!(child.as_ref().map(ToString::to_string).as_deref(), Some("dd"));
+}
