@@ -495,7 +495,8 @@ impl App {
         let mut effects = Vec::new();
         if let Err(why) = &result {
             self.warn(why.to_string());
-            if !why.files().is_empty() && self.shared.pulls.running.is_none() {
+            // A question under the fingers of a person who reads or writes elsewhere would take a key meant for that.
+            if !why.files().is_empty() && self.shared.pulls.running.is_none() && self.overlay.is_none() {
                 effects = self.hand(DYNO, &Subject::Refused(why.files().to_vec()));
             }
         } else if matches!(self.overlay, Some(Overlay::Quit)) && self.shared.pulls.running.is_none() {

@@ -6,6 +6,7 @@ use iodyno::{
     app::Message,
     model::{Failed, Target},
     runtime::headless::Headless,
+    units::Bytes,
 };
 
 use crate::screen::{open, press, shown};
@@ -164,6 +165,54 @@ fn an_offer_of_files_is_a_question_and_no_field() {
     assert!(headless.app.screens.dyno.form.offered.is_none() && !shown(&headless).contains("instead?"));
     press(&mut headless, "q");
     assert!(headless.has_left());
+}
+
+/// A file of 1.07 GB is written by a key only while its path and its size are in sight.
+#[test]
+fn an_offer_of_files_leaves_the_keys_of_the_form_alone() {
+    let files = vec![Target { path: "/var/tmp/iodyno.test".into(), drive: None }];
+    let why = "reading /dev/nvme0n1 is not permitted; run as root, or read files with --filename";
+    let refused = Failed::new(why, Some(libc::EACCES)).with_files(files);
+    let refuse = |headless: &mut Headless| {
+        let ended = Message::RunEnded(Box::new(Err(refused.clone())), Duration::from_secs(1));
+        headless.send(ended);
+    };
+    for size in [(60, 20), (80, 24), (200, 60)] {
+        let mut headless = after("laptop", size, "4r", 0);
+        refuse(&mut headless);
+        let picture = shown(&headless);
+        for words in ["/var/tmp/iodyno.test", "1.07 GB", "Enter start", "Esc cancel"] {
+            assert!(picture.contains(words), "{words} at {size:?}: {picture}");
+        }
+        // The form below takes no key of the question, and Enter in the form none of the offer.
+        press(&mut headless, "jjl<Esc>jj<Enter>");
+        let form = &headless.app.screens.dyno.form;
+        assert!(form.files.is_empty() && form.edit.is_some() && form.at == 2, "{form:?}");
+        press(&mut headless, "<Esc>");
+        assert!(shown(&headless).contains("offers to read 1 file"), "{size:?}: {}", shown(&headless));
+        // The question does not come between the keys of a field.
+        press(&mut headless, "r<Enter>");
+        refuse(&mut headless);
+        press(&mut headless, "<Enter>");
+        assert!(headless.app.screens.dyno.form.files.is_empty(), "{}", shown(&headless));
+        press(&mut headless, "r");
+        refuse(&mut headless);
+        press(&mut headless, "<Enter>");
+        let tested = &headless.app.shared.tests.all.back().unwrap().workload.targets;
+        assert!(tested[0].path.ends_with("iodyno.test"), "{tested:?}");
+    }
+}
+
+/// The size in the form is what is written, also of a file that is offered.
+#[test]
+fn an_offer_of_files_names_the_size_of_the_form() {
+    let mut headless = after("laptop", (80, 24), "4", 0);
+    headless.app.screens.dyno.form.workload.size = Some(Bytes(4 << 30));
+    press(&mut headless, "r");
+    let files = vec![Target { path: "/var/tmp/iodyno.test".into(), drive: None }];
+    let refused = Failed::new("/dev/nvme0n1: EACCES", Some(libc::EACCES)).with_files(files);
+    headless.send(Message::RunEnded(Box::new(Err(refused)), Duration::from_secs(1)));
+    assert!(shown(&headless).contains("4.29 GB"), "{}", shown(&headless));
 }
 
 #[test]

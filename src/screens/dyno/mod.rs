@@ -4,6 +4,7 @@ mod compared;
 mod draw;
 pub mod form;
 mod form_panel;
+mod offer;
 mod span;
 mod targets_panel;
 mod update;
@@ -158,8 +159,7 @@ impl Areas {
         let frame = if boxed { 2 } else { 1 };
         let [form, past] = rows(left, fields + frame + HELP * u16::from(boxed));
         let wanted = state.ended(shared).map(|test| {
-            let is_offered = state.form.offered.is_some();
-            let lines = draw::result(shared, test, inner(right, boxed).width, is_offered).len();
+            let lines = draw::result(shared, test, inner(right, boxed).width).len();
             u16::try_from(lines).unwrap_or(u16::MAX).saturating_add(frame)
         });
         let low = match wanted {
