@@ -58,6 +58,7 @@ pub(crate) const MACHINE: ScreenId = ScreenId("machine");
 const TUNE: ScreenId = ScreenId("tune");
 const PULL: ScreenId = ScreenId("pull");
 const DYNO: ScreenId = ScreenId("dyno");
+pub(crate) const FINDINGS: ScreenId = ScreenId("findings");
 const WHAT_IF: ScreenId = ScreenId("what-if");
 const SLOTS: ScreenId = ScreenId("slots");
 const WHY_FILE: ScreenId = ScreenId("why-file");

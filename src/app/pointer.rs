@@ -113,8 +113,9 @@ fn overlay_press(app: &mut App, hit: &Hit) -> Vec<Effect> {
             }) else {
                 return Vec::new();
             };
+            let text = palette.input.value().to_owned();
             app.overlay = None;
-            commands::run_found(app, chosen)
+            commands::run_found(app, chosen, &text)
         }
         (_, Hit::OverlayRow(_)) => Vec::new(),
         _ => {
