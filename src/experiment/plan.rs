@@ -332,6 +332,9 @@ impl Plan {
             many if many.iter().all(|target| is_whole(target)) => counted(many.len(), "drive"),
             many => counted(many.len(), "target"),
         };
+        if let Some(compared) = self.is_custom().then(|| self.compared()).flatten() {
+            return format!("{all}, {compared}");
+        }
         let baseline = self.arms.get(self.baseline());
         format!("{all}, {}", baseline.map_or_else(String::new, |arm| arm.workload.title()))
     }

@@ -275,3 +275,41 @@ fn the_preview_of_a_sheet_names_its_key_on_every_width() {
         assert!(shown(&headless).contains("─ PgDn: "), "{}", shown(&headless));
     }
 }
+
+/// Of two arms that a person wrote both are named, with what they differ in.
+#[test]
+fn arms_of_the_user_are_told_apart_by_what_they_differ_in() {
+    let write = "5Gebs=4k<Space>iodepth=32<Enter>bs=64k<Space>iodepth=64<Enter>";
+    for size in [(60, 20), (80, 24), (120, 40), (200, 60)] {
+        let mut headless = after("laptop", size, write, 0);
+        let picture = shown(&headless);
+        assert!(!picture.contains("A · B"), "{picture}");
+        for words in ["A        bs=4k iodepth=32", "B        bs=64k iodepth=64"] {
+            assert!(picture.contains(words), "{words} at {size:?}: {picture}");
+        }
+        press(&mut headless, "<Enter>");
+        headless.wait(Duration::from_secs(4));
+        let picture = shown(&headless);
+        for words in ["A bs=4k iodepth=32", "B bs=64k"] {
+            assert!(picture.contains(words), "{words} at {size:?}: {picture}");
+        }
+        let title = picture.lines().nth(2).unwrap();
+        assert!(size.0 >= 80 || !title.contains("bs="), "one arm alone: {picture}");
+        if size.0 >= 80 {
+            assert!(title.contains("A bs=4k iodepth=32, B bs=64k iodepth=64"), "{size:?}: {picture}");
+        }
+    }
+}
+
+#[test]
+fn a_list_of_arms_breaks_between_them() {
+    for (size, keys) in [((60, 20), "5j"), ((80, 24), "5j"), ((100, 30), "5j")] {
+        let picture = shown(&after(DEMO, size, keys, 0));
+        let lines: Vec<&str> = picture.lines().filter(|line| line.contains(" KiB,")).collect();
+        assert!(!lines.is_empty(), "{picture}");
+        for line in lines {
+            let text = line.trim_end_matches([' ', '│']);
+            assert!(text.ends_with('·') || text.ends_with("memory"), "{size:?}: {picture}");
+        }
+    }
+}
