@@ -248,13 +248,16 @@ pub(super) fn hints(
     };
     let mut by_rank: Vec<&Row> = rows.iter().collect();
     by_rank.sort_by_key(rank);
-    let mut fitting = Vec::new();
+    let mut fitting: Vec<&Row> = Vec::new();
     for row in by_rank {
-        if wide(row) <= room {
+        // A key of the user's own can bring a command to a screen that has a page of the same word.
+        let is_new = fitting.iter().all(|other| other.hint != row.hint);
+        if is_new && wide(row) <= room {
             room -= wide(row);
-            fitting.push(row.place);
+            fitting.push(row);
         }
     }
+    let fitting: Vec<u16> = fitting.into_iter().map(|row| row.place).collect();
     let mut x = area.x + 1;
     let shown = rows.into_iter().filter(|row| fitting.contains(&row.place));
     let place = |row: Row| {
