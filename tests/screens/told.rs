@@ -313,3 +313,25 @@ fn a_list_of_arms_breaks_between_them() {
         }
     }
 }
+
+/// Both ends of a time axis are named, also below 100 columns and beside other panels.
+#[test]
+fn time_axes_name_both_ends_and_their_unit() {
+    for size in [(80, 24), (100, 30), (120, 40)] {
+        let picture = shown(&after("laptop", size, "4r", 5));
+        for line in picture.lines().filter(|line| line.contains("0└─")) {
+            for axis in line.split("└─").skip(1) {
+                assert!(axis.contains("now"), "{size:?}: {picture}");
+            }
+        }
+        let picture = shown(&after("laptop", size, "r", 60));
+        if size.0 >= 120 {
+            assert!(picture.contains("Rate over time  GB/s  all drives together"), "{picture}");
+            assert!(
+                picture.lines().any(|line| line.contains(" 0         2           4           6")
+                    || line.trim_end_matches([' ', '│']).ends_with("8 s")),
+                "{picture}"
+            );
+        }
+    }
+}

@@ -14,7 +14,7 @@ use crate::{
         heat,
         paint::{Brush, Piece, hanging, inner, paragraph, piece, simulated},
         scroll,
-        words::{giga, nanoseconds, rate},
+        words::{giga, nanoseconds, rate, rate_beside},
     },
     ui::{
         Shared,
@@ -92,8 +92,9 @@ fn curve_title(shared: &Shared, curve: Curve, test: &Test) -> Vec<Piece> {
     let upper = (test.targets.len() > 1).then(|| quiet("upper line: all together".to_owned()));
     match curve {
         Curve::Throughput => {
-            pieces.push(figure(rate(shared.units, test.bytes_per_second())));
-            pieces.push(quiet(format!("max {}", giga(shared.units, test.total.bytes.most()))));
+            let [now, most] = rate_beside(shared.units, test.bytes_per_second(), test.total.bytes.most());
+            pieces.push(figure(now));
+            pieces.push(quiet(format!("max {most}")));
             pieces.extend(upper);
         }
         Curve::Iops => {
