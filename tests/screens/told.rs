@@ -9,7 +9,10 @@ use iodyno::{
     units::Bytes,
 };
 
-use crate::screen::{open, press, shown};
+use crate::{
+    program::iodyno,
+    screen::{open, press, shown},
+};
 
 const DEMO: &str = "threadripper-before";
 
@@ -334,4 +337,47 @@ fn time_axes_name_both_ends_and_their_unit() {
             );
         }
     }
+}
+
+/// A port is below its maximum where its device could do more too, on the command line as on the screen.
+#[test]
+fn the_printed_tree_and_the_screen_have_one_rule_for_slow_links() {
+    for (demo, slow) in [("laptop", 2), ("x570", 1), (DEMO, 0)] {
+        let state = tempfile::tempdir().unwrap();
+        let output = iodyno(state.path(), &["tree", "--demo", demo, "--all"]);
+        let text = String::from_utf8(output.stdout).unwrap();
+        let lines: Vec<&str> = text.lines().collect();
+        for (index, line) in lines.iter().enumerate().filter(|(_, line)| line.contains(" < ")) {
+            // The device's row is marked; its port's row is the one above it.
+            let marked = |line: &str| line.contains('▼') || line.contains('▽');
+            assert!(lines[index..].iter().take(2).any(|line| marked(line)), "{line}: {text}");
+        }
+        assert_eq!(text.matches(" < ").count(), slow, "{demo}: {text}");
+    }
+}
+
+/// Words stand apart, and what has no room is shortened by words.
+#[test]
+fn words_of_small_screens_are_whole_and_apart() {
+    let picture = shown(&after(DEMO, (60, 20), "3l+1", 0));
+    assert!(picture.lines().nth(1).unwrap().contains("3Tune* 4Dyno"), "{picture}");
+    let picture = shown(&after(DEMO, (60, 20), "3l+4r", 3));
+    let tabs = picture.lines().nth(1).unwrap();
+    assert!(tabs.contains("3Tune* 4Dyno") && tabs.contains("8Slots ●"), "{picture}");
+    let picture = shown(&after("laptop", (60, 20), "r", 5));
+    assert!(picture.contains("nvme1n1 (2 of 2)  1m read\n"), "{picture}");
+    for (size, keys) in
+        [((60, 20), ":"), ((80, 24), ":"), ((120, 40), ":"), ((120, 40), "c"), ((80, 24), "c")]
+    {
+        let picture = shown(&after(DEMO, size, keys, 0));
+        let boxed = picture.lines().filter(|line| line.trim_end().ends_with('│'));
+        let cut = |word: &str| word.ends_with('…') && word != "…";
+        let faults: Vec<&str> = boxed.filter(|line| line.split(['│', ' ']).any(cut)).collect();
+        assert!(faults.is_empty() || size.0 == 120, "{size:?} {keys}: {faults:?}");
+        assert!(size.0 < 120 || keys == ":" || !picture.contains(" …"), "{picture}");
+    }
+    // The selected command has its whole description.
+    let picture = shown(&after("laptop", (60, 20), ":theme", 0));
+    assert!(picture.contains("Show the next theme: 16 colours, dark, light, console,"), "{picture}");
+    assert!(picture.contains("high contrast, plain, your own, auto"), "{picture}");
 }
