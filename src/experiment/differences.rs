@@ -40,8 +40,8 @@ impl Plan {
         words.iter().map(|words| words.join(" ")).collect()
     }
 
-    /// `A bs=4k, B bs=64k, both randread, depth 32, 1 job`; none where no arm differs.
-    pub(super) fn compared(&self) -> Option<String> {
+    /// `nvme0n1, A bs=4k, B bs=64k, both randread, depth 32, 1 job`; none where no arm differs.
+    pub(crate) fn compared(&self) -> Option<String> {
         let differences = self.differences();
         differences.iter().any(|words| !words.is_empty()).then_some(())?;
         let named = self.arms.iter().zip(&differences).map(|(arm, words)| format!("{} {words}", arm.label));
@@ -52,7 +52,7 @@ impl Plan {
         let is_common = |part: &&str| titles.iter().all(|title| title.split(", ").any(|own| own == *part));
         let common: Vec<&str> = titles.first()?.split(", ").filter(is_common).collect();
         let all = if self.arms.len() == 2 { "both" } else { "all" };
-        Some(format!("{}, {all} {}", named.join(", "), common.join(", ")))
+        Some(format!("{}, {}, {all} {}", self.targets_in_words(), named.join(", "), common.join(", ")))
     }
 }
 
@@ -82,6 +82,10 @@ mod tests {
         let arms = vec![Arm::new("A".to_owned(), Workload::default()), Arm::new("B".to_owned(), deep)];
         let plan = plan(arms);
         assert_eq!(plan.differences(), ["bs=4k iodepth=32", "bs=64k iodepth=64"]);
-        assert_eq!(plan.compared().unwrap(), "A bs=4k iodepth=32, B bs=64k iodepth=64, both randread, 1 job");
+        assert_eq!(
+            plan.compared().unwrap(),
+            ", A bs=4k iodepth=32, B bs=64k iodepth=64, both randread, 1 job"
+        );
+        assert_eq!(plan.subject(), ", 4k randread, depth 32, 1 job (A); 64k randread, depth 64, 1 job (B)");
     }
 }

@@ -61,7 +61,8 @@ pub(super) fn draw(shared: &Shared, shown: &Progress, (panel, top): (Rect, usize
     let (seen, top) = seen(account, panel, top, brush.boxed);
     let hidden = out_of_sight(top, account.arms.len(), seen);
     let mark = if hidden == (0, 0) || brush.boxed { 0 } else { MARK };
-    let subject = account.plan.subject();
+    let compared = || account.plan.is_custom().then(|| account.plan.compared()).flatten();
+    let subject = compared().unwrap_or_else(|| account.plan.subject());
     let note = simulated(account.plan.simulated);
     let taken = 2 + mark + if note.is_empty() { 0 } else { width(note) + 3 };
     let room = brush.title_room(panel.width).saturating_sub(taken);
