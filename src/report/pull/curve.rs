@@ -15,7 +15,8 @@ pub(crate) const AXIS: usize = 7;
 const MOST: usize = 84;
 const LEAST: usize = 20;
 /// Tenths of a second from one label below the axis to the next, and the most steps of it.
-const STEPS: [u32; 13] = [1, 2, 5, 10, 20, 50, 100, 150, 200, 300, 600, 1200, 3000];
+const STEPS: [u32; 17] =
+    [1, 2, 5, 10, 20, 50, 100, 150, 200, 300, 600, 1200, 3000, 6000, 12_000, 36_000, 144_000];
 const MOST_STEPS: u32 = 5;
 
 /// A line of Braille dots, two by four to a character: `values` from left to right, zero at the bottom, `top` at the top.

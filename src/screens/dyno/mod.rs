@@ -16,7 +16,7 @@ use ratatui::layout::{Constraint, Layout, Rect};
 use self::form::{FIELDS, Form};
 use super::{
     Run,
-    widgets::{paint::inner, span::Selection},
+    widgets::{paint::inner, span::Selection, words::BARS},
 };
 use crate::{
     machine::Drive,
@@ -43,6 +43,10 @@ pub(super) const ABOUT: About = About {
         ("┈┈", Meaning::Lines, "the limit of the bottleneck"),
         ("█▓▒░", Meaning::Good, "share of reads by latency, over time"),
         ("▲", Meaning::Warning, "the result does not measure the drive, and why"),
+        BARS[0],
+        BARS[1],
+        BARS[2],
+        BARS[3],
     ],
 };
 

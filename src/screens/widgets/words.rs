@@ -43,6 +43,14 @@ const GOOD: f64 = 0.95;
 /// Below this share a loss is a problem.
 const BAD: f64 = 0.70;
 
+/// What the bars of drives mean, for the help.
+pub const BARS: [(&str, Meaning, &str); 4] = [
+    ("▆▆", Meaning::Good, "at least 95 % of what the drive could read"),
+    ("▆▆", Meaning::Warning, "less, lost to a known limit"),
+    ("▆▆", Meaning::Problem, "less than 70 %, lost to a known limit"),
+    ("▆▆", Meaning::Load, "less, with no known limit: its potential is only the rate of its link"),
+];
+
 /// The meaning of a bar that is `share` of a potential. What a known limit takes is a warning or a problem; a drive that is
 /// short of the rate of its link alone (`at_most`), or still speeds up, may be as fast as it can be.
 pub fn bar_meaning(share: f64, is_limited: bool, at_most: bool) -> Meaning {
