@@ -370,6 +370,7 @@ fn draw_palette(app: &App, brush: &mut Brush<'_>, area: Rect, palette: &Palette)
         let place = other.map_or_else(String::new, |screen| format!("{}: ", about(screen).name));
         let whole = format!("{place}{}", command.help);
         let help = fit_words(&whole, inner.width.saturating_sub(NAMES + 11));
+        let help_is_cut = help != whole;
         let pieces = [
             piece(format!(" {:<1$}", command.name, usize::from(NAMES - 1)), Meaning::Text),
             piece(format!("{key:<10}"), Meaning::Key),
@@ -380,7 +381,9 @@ fn draw_palette(app: &App, brush: &mut Brush<'_>, area: Rect, palette: &Palette)
             brush.shade(Rect { y, height: 1, width: NAMES, ..inner }, Meaning::Selected);
             let below = Rect { y: list.bottom(), height: inner.bottom() - list.bottom(), ..inner };
             let below = Rect { x: below.x + 1, width: below.width.saturating_sub(1), ..below };
-            brush.lines(below, &paragraph(&whole, Meaning::Text, below.width), 0);
+            if help_is_cut {
+                brush.lines(below, &paragraph(&whole, Meaning::Text, below.width), 0);
+            }
         }
     }
     let hidden = out_of_sight(top, found.len(), list.height);
