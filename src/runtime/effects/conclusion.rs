@@ -28,7 +28,8 @@ impl Effects {
                 _ => Ok(()),
             };
             if let (Err(error), Some(leaving)) = (kept, &mut self.leaving) {
-                leaving.last_words.push_str(&format!("{error}\n"));
+                leaving.last_words.push_str(&error.to_string());
+                leaving.last_words.push('\n');
             }
         }
     }

@@ -60,8 +60,8 @@ pub fn fit(text: &str, most: u16) -> String {
 
 /// `text`, cut behind a word where more than one cell of it has room.
 pub fn fit_words(text: &str, most: u16) -> String {
-    let ends = text.match_indices(' ').map(|(at, _)| format!("{} …", &text[..at]));
-    let fitting = ends.filter(|kept| cells(kept) <= most).last();
+    let mut ends = text.match_indices(' ').map(|(at, _)| format!("{} …", &text[..at]));
+    let fitting = ends.rfind(|kept| cells(kept) <= most);
     match fitting {
         _ if cells(text) <= most => text.to_owned(),
         Some(kept) => kept,
