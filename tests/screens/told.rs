@@ -381,3 +381,19 @@ fn words_of_small_screens_are_whole_and_apart() {
     assert!(picture.contains("Show the next theme: 16 colours, dark, light, console,"), "{picture}");
     assert!(picture.contains("high contrast, plain, your own, auto"), "{picture}");
 }
+
+/// Facts beside a curve go on in a second line only where no cell beside them is free.
+#[test]
+fn facts_take_the_columns_that_others_leave() {
+    for demo in ["laptop", DEMO] {
+        for size in [(200, 60), (200, 70), (80, 40)] {
+            let picture = shown(&after(demo, size, "4r1nn", 5));
+            if !picture.contains("lifetime") {
+                continue;
+            }
+            for whole in ["write back; fsync speed is not measured", "written, on for 1240 h"] {
+                assert!(picture.contains(whole) || size.0 < 200, "{demo} {size:?} {whole}: {picture}");
+            }
+        }
+    }
+}
