@@ -155,7 +155,9 @@ struct Uneven {
 impl Uneven {
     /// The columns that show all facts in the fewest lines; `None` where none does, or where the place is no narrow one.
     fn of(facts: &[Fact], paths: bool, inside: Rect) -> Option<Self> {
-        if !is_narrow(inside) {
+        /// Below it either column would be too narrow for the values that the other one makes room for.
+        const LEAST: u16 = 90;
+        if !is_narrow(inside) || inside.width < LEAST {
             return None;
         }
         let wanted =
