@@ -58,6 +58,7 @@ pub(crate) const MACHINE: ScreenId = ScreenId("machine");
 const TUNE: ScreenId = ScreenId("tune");
 const PULL: ScreenId = ScreenId("pull");
 const DYNO: ScreenId = ScreenId("dyno");
+pub(crate) const FINDINGS: ScreenId = ScreenId("findings");
 const WHAT_IF: ScreenId = ScreenId("what-if");
 const SLOTS: ScreenId = ScreenId("slots");
 const WHY_FILE: ScreenId = ScreenId("why-file");
@@ -495,7 +496,8 @@ impl App {
         let mut effects = Vec::new();
         if let Err(why) = &result {
             self.warn(why.to_string());
-            if !why.files().is_empty() && self.shared.pulls.running.is_none() {
+            // A question under the fingers of a person who reads or writes elsewhere would take a key meant for that.
+            if !why.files().is_empty() && self.shared.pulls.running.is_none() && self.overlay.is_none() {
                 effects = self.hand(DYNO, &Subject::Refused(why.files().to_vec()));
             }
         } else if matches!(self.overlay, Some(Overlay::Quit)) && self.shared.pulls.running.is_none() {

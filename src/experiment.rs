@@ -6,6 +6,7 @@ pub mod plan;
 pub(crate) mod arms;
 pub mod table;
 pub mod custom_arms;
+mod differences;
 pub mod account;
 pub mod looks;
 pub mod verdict;

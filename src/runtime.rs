@@ -95,6 +95,9 @@ pub(crate) fn run(
     effects.sampler = sampler;
     let status = until_left(&mut app, &mut effects).or_else(hung_up);
     over.store(true, Ordering::Relaxed);
+    if effects.leaving.is_some() {
+        effects.conclude(&mut app);
+    }
     // The test ends and the terminal is restored before anything is printed.
     let last_words = effects.leaving.as_ref().map(|leaving| leaving.last_words.clone()).unwrap_or_default();
     drop(effects);

@@ -65,26 +65,36 @@ pub fn what_moves(machine: &Machine, node: NodeIndex) -> Result<Vec<NodeIndex>, 
     unit_of(machine, node).map(|unit| unit.functions)
 }
 
-/// The best move of one card with drives from a root complex to one without; the first of equal ones, and of those
-/// with an unknown gain.
-pub fn best_away_from(machine: &Machine, root: NodeIndex) -> Option<Move> {
-    /// Maximum number of moves that are compared.
-    const MOST: usize = 32;
+/// Whether a card with drives can move from a root complex to one without.
+pub fn has_way_from(machine: &Machine, root: NodeIndex) -> bool {
+    moves_away_from(machine, root).take(MOST_MOVES).any(|asked| move_devices(machine, &asked).is_ok())
+}
+
+/// Maximum number of moves that are compared.
+const MOST_MOVES: usize = 32;
+
+/// Moves of one card with drives from a root complex to one without.
+fn moves_away_from(machine: &Machine, root: NodeIndex) -> impl Iterator<Item = Move> {
     let tree = &machine.pci;
     let has_drives = |node: NodeIndex| !machine.drives_below(node).is_empty();
     let cards = slots::all(machine).into_iter().filter(|slot| tree.root_of(slot.ports[0]) == root);
     let cards =
         cards.filter_map(|slot| slot.content(tree).into_iter().find(|function| has_drives(*function)));
     let away: Vec<NodeIndex> = tree.roots().filter(|other| *other != root && !has_drives(*other)).collect();
-    let moves = cards
-        .flat_map(|card| away.iter().map(move |other| (card, *other)))
-        .map(|(card, other)| Move { devices: vec![card], under: Some(other), speed: None });
+    let pairs: Vec<_> = cards.flat_map(|card| away.iter().map(move |other| (card, *other))).collect();
+    pairs.into_iter().map(|(card, other)| Move { devices: vec![card], under: Some(other), speed: None })
+}
+
+/// The best move of one card with drives from a root complex to one without; the first of equal ones, and of those
+/// with an unknown gain.
+pub fn best_away_from(machine: &Machine, root: NodeIndex) -> Option<Move> {
     let gain = |asked: &Move| {
         let then = move_devices(machine, asked).ok()?.then.machine;
         let total = capacity::total(&then, &capacity::limits(&then)).bytes_per_second;
         Some(total.map_or(0.0, |total| total.0))
     };
-    let known = moves.take(MOST).filter_map(|asked| Some((gain(&asked)?, asked)));
+    let known =
+        moves_away_from(machine, root).take(MOST_MOVES).filter_map(|asked| Some((gain(&asked)?, asked)));
     known.reduce(|best, next| if next.0 > best.0 { next } else { best }).map(|(_, asked)| asked)
 }
 

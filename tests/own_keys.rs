@@ -74,6 +74,16 @@ fn drawn_keys(headless: &Headless) -> Vec<String> {
     found
 }
 
+/// Words that stand behind two keys of the footer.
+fn hints_twice(picture: &str) -> Vec<&str> {
+    let footer = picture.lines().last().unwrap_or_default().trim();
+    let hints: Vec<&str> =
+        footer.split("  ").filter_map(|hint| hint.split_once(' ')).map(|(_, hint)| hint).collect();
+    let mut twice = hints.clone();
+    twice.retain(|hint| hints.iter().filter(|other| *other == hint).count() > 1);
+    twice
+}
+
 #[test]
 fn no_screen_names_a_key_that_its_command_has_lost() {
     let bound = bind_all();
@@ -95,6 +105,10 @@ fn no_screen_names_a_key_that_its_command_has_lost() {
                     let wrong = [usual_keys(&text), drawn_keys(headless)].concat();
                     if !wrong.is_empty() {
                         faults.push(format!("{screen:?} {size:?} {what}: {wrong:?}\n{text}"));
+                    }
+                    let hints = hints_twice(&text);
+                    if !hints.is_empty() {
+                        faults.push(format!("{screen:?} {size:?} {what}: twice {hints:?}\n{text}"));
                     }
                     seen += 1;
                 };

@@ -141,6 +141,37 @@ fn a_test_is_left_without_a_question_that_nobody_sees() {
     assert_eq!(terminal.ends_soon(), Some(0));
 }
 
+/// As of the command line: what a test had measured when the screen was left is stored.
+#[test]
+fn a_test_that_is_running_when_the_screen_is_left_is_stored() {
+    let folder = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).expect("a folder");
+    let (path, state) = (folder.path().join("file"), folder.path().join("state"));
+    fs::write(&path, vec![7; 8 << 20]).expect("a file");
+    // `y` answers the question; a signal asks none; `x` stops the test just before.
+    for (index, keys) in [Some("qy"), Some("xq"), None].into_iter().enumerate() {
+        let mut terminal = Terminal::start_with(&[], &state);
+        terminal.wait_for_text("LIVE");
+        terminal.press("4\r");
+        terminal.wait_for_text("▏");
+        terminal.press(&format!("{}\r", path.display()));
+        terminal.wait_for_text("a file");
+        terminal.press("r");
+        terminal.wait_for_text("● running");
+        thread::sleep(Duration::from_millis(500));
+        match keys {
+            Some(keys) => keys.chars().for_each(|key| {
+                terminal.press(&key.to_string());
+                thread::sleep(Duration::from_millis(if key == 'q' { 500 } else { 0 }));
+            }),
+            None => terminal.signal(Signal::TERM),
+        }
+        terminal.ends_with(if keys.is_some() { 0 } else { 143 });
+        let stored = fs::read_to_string(state.join("runs")).unwrap_or_default();
+        assert_eq!(stored.lines().count(), index + 1, "{keys:?}: {stored}");
+        assert!(stored.contains("\"interrupted\":true"), "{stored}");
+    }
+}
+
 #[test]
 fn a_terminal_of_absurd_size_is_drawn_in_part() {
     let mut terminal = Terminal::start(&["--demo", "laptop"]);

@@ -2,11 +2,14 @@
 //!
 //! Dispatch, the footer's hints, the `?` help, the `:` palette and `docs/keys.md` are all made from their rows.
 
+mod matches;
+
 use std::{
     fmt::Write as _,
     sync::{LazyLock, OnceLock},
 };
 
+pub(super) use self::matches::{matching, run_found};
 use super::{
     App, Effect, TUNE, act,
     overlay::{Overlay, Palette},
@@ -15,7 +18,6 @@ use super::{
 use crate::{
     config::UsualKeys,
     screens::{self, Step},
-    tune::SETTINGS,
     ui::{
         Command,
         Key::{self, Char, Ctrl},
@@ -183,86 +185,6 @@ pub fn of(screen: ScreenId) -> impl Iterator<Item = Row> {
     ALL.iter().filter(here).map(|(_, row)| *row)
 }
 
-/// The commands whose name or description holds every word of `text`, each with the screen that it belongs to where that is
-/// another one. Names that begin with the text come first, then those of `screen`.
-pub(super) fn matching(screen: ScreenId, can_test: bool, text: &str) -> Vec<(Option<ScreenId>, Row)> {
-    // What follows `open` is a path.
-    let text = if argument_of_open(text).is_some() { "open".to_owned() } else { text.to_lowercase() };
-    let holds = |row: &Row| {
-        let all = format!("{} {} {}", row.name, row.help, found_by(row.name)).to_lowercase();
-        text.split_whitespace().all(|word| all.contains(word))
-    };
-    let here: Vec<Row> = of(screen).collect();
-    let other = |(on, row): &(Option<ScreenId>, Row)| Some(((*on).filter(|on| *on != screen)?, *row));
-    let others = ALL.iter().filter_map(other).map(|(on, row)| (Some(on), row));
-    // What lost its key to a command of this screen has its name left.
-    let is_here = |name: &str| here.iter().any(|row| row.name == name);
-    let lost = ALL.iter().filter(|(on, row)| on.is_none() && !is_here(row.name));
-    let lost: Vec<Row> = lost.map(|(_, row)| Row { keys: &[], ..*row }).collect();
-    let all = here.into_iter().chain(lost).map(|row| (None, row)).chain(others);
-    let mut found: Vec<_> =
-        all.filter(|(_, row)| holds(row) && (can_test || !needs_machine(row.name))).collect();
-    let text = text.trim();
-    found.sort_by_key(|(on, row)| {
-        let is_meant = row.name == text || found_by(row.name).split([' ', ';']).any(|word| word == text);
-        (!is_meant, !row.name.starts_with(text) || text.is_empty(), !row.name.contains(text), on.is_some())
-    });
-    found
-}
-
-/// Words by which the palette finds a command that has them neither in its name nor in its description: what users call it.
-#[rustfmt::skip]
-const FOUND_BY: &[(&str, &str)] = &[
-    ("machine", "lspci lanes width"),
-    ("findings", "slow slower bottleneck problem problems limit gen3 gen4 downtrained firmware health wear smart error errors aer"),
-    ("tune", "readahead read-ahead io scheduler"),
-    ("dyno", "benchmark bench fio workload test speed iops"),
-    ("what-if", "experiment experiments faster"),
-    ("why", "slow irq irqs busy cpu process"),
-    ("compare", "difference diff delta baseline two runs sheets captures"),
-    ("sheet", "compare two sheets; serial serials pseudonyms names"),
-    ("pull", "benchmark bench test speed slow measure crystaldiskmark"),
-    ("run", "benchmark bench fio test"),
-    ("stop", "abort cancel kill interrupt"),
-    ("undo all", "revert restore reset original"),
-    ("undo one", "revert restore reset original"),
-    ("columns", "latency iops queue error errors aer hide"),
-    ("hottest", "temperature temperatures temp hot thermal sensor"),
-    ("next column", "order"),
-    ("details", "serial serials firmware health wear smart"),
-    ("find", "search filter"),
-    ("help", "mouse wheel click manual shortcut config configuration options files"),
-    ("glossary", "words meaning definition"),
-    ("theme", "color colors background contrast"),
-    ("screenshot", "picture image export"),
-    ("open", "load lspci pasted"),
-    ("close", "live back return first this machine leave"),
-    ("redraw", "refresh reload rescan"),
-    ("mark", "select choose"),
-    ("profile", "named workload workloads crystaldiskmark cdm"),
-    ("older run", "earlier history"),
-    ("quit", "exit leave"),
-    ("units", "gib gb binary decimal"),
-    ("suspend", "background"),
-];
-
-fn found_by(name: &str) -> String {
-    let words = FOUND_BY.iter().find(|(command, _)| *command == name).map_or("", |(_, words)| *words);
-    // Each setting is a column there.
-    let settings = SETTINGS.iter().filter(|_| name == "tune");
-    let settings = settings.map(|setting| format!(" {} {}", setting.id.0, setting.label));
-    words.to_owned() + &settings.collect::<String>()
-}
-
-/// Carries out a command found in the palette, on the screen that it belongs to.
-pub(super) fn run_found(app: &mut App, (on, row): (Option<ScreenId>, Row)) -> Vec<Effect> {
-    let mut effects = on.map_or_else(Vec::new, |screen| app.show(screen, None));
-    // Rows follow a look at the screen.
-    effects.extend(app.refresh());
-    effects.extend(run(app, row.name));
-    effects
-}
-
 /// What follows the word `open`; `None` for other text, and for the word alone before a blank.
 pub(super) fn argument_of_open(text: &str) -> Option<&str> {
     text.trim_start().strip_prefix("open").filter(|rest| rest.starts_with(' '))
@@ -319,71 +241,6 @@ mod tests {
                 let is_own = one_on != two_on && everywhere;
                 assert!(shared.is_none() || is_own, "{shared:?} means {} and {}", one.name, two.name);
             }
-        }
-    }
-
-    #[test]
-    fn a_name_is_found_before_a_description() {
-        assert_eq!(matching(ScreenId("dyno"), true, "run")[0].1.name, "run");
-        let found = matching(super::super::MACHINE, true, "mark every");
-        assert!(found.iter().any(|(_, row)| row.name == "mark all"));
-    }
-
-    #[test]
-    fn the_palette_finds_the_commands_of_every_screen_from_every_screen() {
-        for screen in tabs() {
-            for (text, name) in [
-                ("slots", "slots"),
-                ("export", "export"),
-                ("theme", "theme"),
-                ("compare", "what-if"),
-                ("compare", "sheet"),
-                ("readahead", "tune"),
-                ("read_ahead_kb", "tune"),
-                ("scheduler", "tune"),
-            ] {
-                let found = matching(screen.id, true, text);
-                assert!(found.iter().any(|(_, row)| row.name == name), "{} {text}: {found:?}", screen.id.0);
-            }
-            for name in ["export", "compare"] {
-                assert_eq!(matching(screen.id, true, name)[0].1.name, name);
-            }
-        }
-    }
-
-    #[test]
-    fn the_palette_finds_what_users_call_it() {
-        for (text, wanted) in [
-            ("slow", &["findings", "why", "pull", "why file"][..]),
-            ("why", &["why"]),
-            ("temperature", &["hottest"]),
-            ("undo", &["undo one", "undo all"]),
-            ("mouse", &["help"]),
-            ("color", &["theme"]),
-            ("quit", &["quit"]),
-            ("exit", &["quit"]),
-            ("save", &["save", "screenshot", "export"]),
-            ("serial", &["details", "sheet"]),
-            ("help", &["help", "glossary"]),
-            ("abort", &["stop"]),
-            ("search", &["find"]),
-            ("gen3", &["findings"]),
-            ("errors", &["findings"]),
-            ("config", &["help"]),
-            ("bench", &["pull", "dyno"]),
-            ("reset", &["undo one", "undo all"]),
-        ] {
-            for screen in tabs() {
-                let found: Vec<&str> =
-                    matching(screen.id, true, text).iter().map(|(_, row)| row.name).collect();
-                let lacking: Vec<&&str> = wanted.iter().filter(|name| !found.contains(*name)).collect();
-                assert!(lacking.is_empty(), "{text} on {} lacks {lacking:?}: {found:?}", screen.id.0);
-                let is_meant = wanted.contains(&found[0]) || found[0].starts_with(text);
-                assert!(is_meant, "{text} on {}: {found:?}", screen.id.0);
-            }
-        }
-        for (name, _) in FOUND_BY {
-            assert!(ALL.iter().any(|(_, row)| row.name == *name), "no command {name}");
         }
     }
 

@@ -165,8 +165,9 @@ fn overlay_key(app: &mut App, key: Key) -> Vec<Effect> {
         Overlay::Palette(palette) => match palette_key((app.screen, can_test), palette, key) {
             ControlFlow::Continue(()) => {}
             ControlFlow::Break(chosen) => {
+                let text = palette.input.value().to_owned();
                 app.overlay = None;
-                return chosen.map_or_else(Vec::new, |found| commands::run_found(app, found));
+                return chosen.map_or_else(Vec::new, |found| commands::run_found(app, found, &text));
             }
         },
         Overlay::Confirm(..) => match key {

@@ -134,7 +134,7 @@ impl Layout {
 /// From this width on tabs have marks.
 const MARKS: u16 = 80;
 
-/// Cells behind a tab for its mark: where marks have no place, that of staged values, which nothing else shows, stands in the gap.
+/// Cells behind a tab for its mark where marks have no place: of staged values, which nothing else shows.
 pub(super) fn mark_room(tab: &About, area: Rect) -> u16 {
     u16::from(area.width < MARKS && tab.id == TUNE)
 }
@@ -155,7 +155,7 @@ pub(super) fn tabs(keys: &KeyNames, area: Rect, shown: ScreenId) -> Vec<(Rect, S
             + cells(tab_name(keys, area, tab, shown))
             + if area.width < MARKS || tab.mark == 0 { 0 } else { tab.mark + mark_gap(tab, area) };
         places.push((Rect::new(x, area.y, width, area.height), tab.id));
-        x += width + gap;
+        x += width + gap + mark_room(tab, area);
     }
     places
 }
@@ -174,10 +174,11 @@ const BRIEF: [(&str, &str); 1] = [("Findings", "Finds")];
 /// The name of a tab. Where not all names have room the longest have shorter ones; with longer keys of the user's, an initial.
 pub(super) fn tab_name(keys: &KeyNames, area: Rect, tab: &About, shown: ScreenId) -> &'static str {
     /// Cells for the mark of a test that runs.
-    const RUNNING: u16 = 4;
+    const RUNNING: u16 = 3;
     let gaps = name_gap(area) + 1;
     let wide = |name: fn(&About) -> &'static str| -> u16 {
-        tabs::tabs().map(|tab| cells(&keys.of(tab.id.0)) + cells(name(tab)) + gaps).sum()
+        let room = |tab: &About| cells(&keys.of(tab.id.0)) + cells(name(tab)) + gaps + mark_room(tab, area);
+        tabs::tabs().map(room).sum()
     };
     let short = if wide(brief) + RUNNING <= area.width { brief } else { initial };
     let mut room = area.width.saturating_sub(RUNNING + wide(short));
@@ -248,13 +249,16 @@ pub(super) fn hints(
     };
     let mut by_rank: Vec<&Row> = rows.iter().collect();
     by_rank.sort_by_key(rank);
-    let mut fitting = Vec::new();
+    let mut fitting: Vec<&Row> = Vec::new();
     for row in by_rank {
-        if wide(row) <= room {
+        // A key of the user's own can bring a command to a screen that has a page of the same word.
+        let is_new = fitting.iter().all(|other| other.hint != row.hint);
+        if is_new && wide(row) <= room {
             room -= wide(row);
-            fitting.push(row.place);
+            fitting.push(row);
         }
     }
+    let fitting: Vec<u16> = fitting.into_iter().map(|row| row.place).collect();
     let mut x = area.x + 1;
     let shown = rows.into_iter().filter(|row| fitting.contains(&row.place));
     let place = |row: Row| {

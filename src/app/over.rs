@@ -13,7 +13,7 @@ use crate::{
         Screen,
         widgets::{
             find,
-            paint::{self, Brush, Piece, cells, fit, hanging, open_field, paragraph, piece},
+            paint::{self, Brush, Piece, cells, fit_words, hanging, open_field, paragraph, piece},
             scroll::{self, kept_in_sight, out_of_sight},
         },
     },
@@ -331,6 +331,23 @@ fn explanation(row: &findings::Row, width: u16) -> Vec<Vec<Piece>> {
 /// Cells for the names of commands.
 const NAMES: u16 = 20;
 
+/// The widest palette that has no room for whole descriptions in its rows: that of the selected command stands below them.
+const NARROW: u16 = 135;
+const DESCRIPTION: u16 = 2;
+
+/// The rows of commands below the field.
+fn palette_list(inner: Rect, width: u16) -> Rect {
+    let below = if width <= NARROW { DESCRIPTION } else { 0 };
+    Rect { y: inner.y + 1, height: inner.height.saturating_sub(1 + below), ..inner }
+}
+
+/// How many commands the palette shows at once.
+pub(super) fn palette_rows(app: &App) -> usize {
+    let area = app.layout().overlay;
+    let inner = Rect { height: area.height.saturating_sub(2), ..area };
+    palette_list(inner, area.width).height.into()
+}
+
 fn draw_palette(app: &App, brush: &mut Brush<'_>, area: Rect, palette: &Palette) {
     let inner = open(brush, area, "commands");
     let field = [piece(": ", Meaning::Field), open_field(&palette.input, inner.width.saturating_sub(2))];
@@ -345,13 +362,15 @@ fn draw_palette(app: &App, brush: &mut Brush<'_>, area: Rect, palette: &Palette)
         return;
     }
     let found = commands::matching(app.screen, app.shared.can_test(), palette.input.value());
-    let rows = usize::from(inner.height.saturating_sub(1));
-    let top = palette.top(rows);
-    for (y, (index, command)) in (inner.y + 1..inner.bottom()).zip(found.iter().enumerate().skip(top)) {
+    let list = palette_list(inner, area.width);
+    let top = palette.top(usize::from(list.height));
+    for (y, (index, command)) in (list.y..list.bottom()).zip(found.iter().enumerate().skip(top)) {
         let key = command.1.keys.first().map(ToString::to_string).unwrap_or_default();
         let (other, command) = command;
         let place = other.map_or_else(String::new, |screen| format!("{}: ", about(screen).name));
-        let help = fit(&format!("{place}{}", command.help), inner.width.saturating_sub(NAMES + 11));
+        let whole = format!("{place}{}", command.help);
+        let help = fit_words(&whole, inner.width.saturating_sub(NAMES + 11));
+        let help_is_cut = help != whole;
         let pieces = [
             piece(format!(" {:<1$}", command.name, usize::from(NAMES - 1)), Meaning::Text),
             piece(format!("{key:<10}"), Meaning::Key),
@@ -360,9 +379,14 @@ fn draw_palette(app: &App, brush: &mut Brush<'_>, area: Rect, palette: &Palette)
         brush.write(inner.x, y, inner.width, &pieces);
         if index == palette.selected {
             brush.shade(Rect { y, height: 1, width: NAMES, ..inner }, Meaning::Selected);
+            let below = Rect { y: list.bottom(), height: inner.bottom() - list.bottom(), ..inner };
+            let below = Rect { x: below.x + 1, width: below.width.saturating_sub(1), ..below };
+            if help_is_cut {
+                brush.lines(below, &paragraph(&whole, Meaning::Text, below.width), 0);
+            }
         }
     }
-    let hidden = out_of_sight(top, found.len(), inner.height.saturating_sub(1));
+    let hidden = out_of_sight(top, found.len(), list.height);
     scroll::mark(&mut Brush::new(brush.buffer, brush.theme, true), area, scroll::ROWS, hidden);
     if found.is_empty() {
         brush.text(inner.x + 1, inner.y + 1, inner.width, "no such command here", Meaning::Quiet);

@@ -106,15 +106,16 @@ fn overlay_press(app: &mut App, hit: &Hit) -> Vec<Effect> {
     let (screen, can_test) = (app.screen, app.shared.can_test());
     match (app.overlay.as_ref(), hit) {
         (Some(Overlay::Palette(palette)), Hit::OverlayRow(row)) => {
-            let rows = usize::from(app.layout().overlay.height).saturating_sub(3);
+            let rows = over::palette_rows(app);
             let first = palette.top(rows);
             let Some(chosen) = row.checked_sub(2).filter(|row| *row < rows).and_then(|row| {
                 commands::matching(screen, can_test, palette.input.value()).get(first + row).copied()
             }) else {
                 return Vec::new();
             };
+            let text = palette.input.value().to_owned();
             app.overlay = None;
-            commands::run_found(app, chosen)
+            commands::run_found(app, chosen, &text)
         }
         (_, Hit::OverlayRow(_)) => Vec::new(),
         _ => {

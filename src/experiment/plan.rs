@@ -319,21 +319,31 @@ impl Plan {
         self.arms.iter().any(|arm| !arm.settings.is_empty())
     }
 
-    /// Title: what all arms read, and the baseline's workload.
+    /// Title: what all arms read, and the baseline's workload; of arms that a user wrote with different ones every arm's.
     pub(crate) fn subject(&self) -> String {
+        let titles: Vec<String> = self.arms.iter().map(|arm| arm.workload.title()).collect();
+        let baseline = titles.get(self.baseline()).map_or("", String::as_str);
+        // Arms of a row vary what their labels say.
+        if self.is_custom() && titles.iter().any(|title| title != baseline) {
+            let each = self.arms.iter().zip(&titles).map(|(arm, title)| format!("{title} ({})", arm.label));
+            return format!("{}, {}", self.targets_in_words(), each.collect::<Vec<_>>().join("; "));
+        }
+        format!("{}, {baseline}", self.targets_in_words())
+    }
+
+    /// `nvme0n1`, `10 drives`: what all arms read.
+    pub(super) fn targets_in_words(&self) -> String {
         let name = |target: &Target| match &target.drive {
             Some(drive) if is_whole(target) => drive.to_string(),
             _ => Label::new(&target.path.to_string_lossy()).to_string(),
         };
         let targets = self.read();
-        let all = match targets.as_slice() {
+        match targets.as_slice() {
             [] => String::new(),
             [one] => name(one),
             many if many.iter().all(|target| is_whole(target)) => counted(many.len(), "drive"),
             many => counted(many.len(), "target"),
-        };
-        let baseline = self.arms.get(self.baseline());
-        format!("{all}, {}", baseline.map_or_else(String::new, |arm| arm.workload.title()))
+        }
     }
 
     /// What any arm reads, each once: a drive's character device is the drive.

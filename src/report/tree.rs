@@ -14,9 +14,13 @@ use super::{
     toned::{Tone, Toned},
 };
 use crate::{
-    capacity::link_state::LinkState,
+    capacity::link_state::{self, LinkState},
     findings::Finding,
-    machine::{Drive, Machine, hop},
+    machine::{
+        Drive, Machine, NodeKind,
+        hop::{self, HopLink},
+        pci::PciNode,
+    },
     model::{DriveName, NodeIndex, Severity},
     units::{Lanes, TransferRate, UnitSystem, counted},
 };
@@ -54,13 +58,14 @@ pub(crate) fn text(
     Look { width, all, units, not_made }: Look,
 ) -> Toned {
     let marks = by_address(machine, marks::of(machine, marked));
+    let links = links(machine);
     let root = |root| (machine.pci.node(root).address.to_string(), machine.kind_of_root(root));
     let kinds: BTreeMap<String, &str> = machine.pci.roots().map(root).collect();
     let (mut rows, mut worst, mut folded) = (Vec::new(), Vec::new(), 0);
     flatten::walk(document.root_complexes.iter().collect(), "", 0, &mut |node: &NodeRow, guides, depth| {
         let own = marks.get(&node.address).map_or(&[][..], Vec::as_slice);
         let kind = if depth == 0 { kinds.get(&node.address).copied().unwrap_or_default() } else { "" };
-        rows.push(row(node, own, &guides, kind, units));
+        rows.push(row(node, own, &guides, (kind, links.get(&node.address)), units));
         worst.push((own.first().copied(), own.iter().any(|mark| *mark >= Mark::SlowLink)));
         let (shown, hidden): (Vec<_>, Vec<_>) =
             node.children.iter().partition(|child| all || matters(child, &marks));
@@ -176,7 +181,30 @@ fn counts(findings: &[Finding], marks: &BTreeMap<String, Vec<Mark>>, not_made: u
     line
 }
 
-fn row(node: &NodeRow, marks: &[Mark], guides: &str, kind: &str, units: UnitSystem) -> Vec<String> {
+/// Links of which both ends are known, by address: as on the screen one is below its maximum where both ends could do more, or
+/// where the slot holds its device back, which the device's row is marked with.
+fn links(machine: &Machine) -> BTreeMap<String, String> {
+    let named = |(index, node): (NodeIndex, &PciNode)| {
+        let link =
+            HopLink::above(machine, index).filter(|link| link.now.is_some() && link.has_both_ends())?;
+        let is_port = matches!(node.kind, NodeKind::RootPort | NodeKind::SwitchDownstream);
+        let text = match link_state::state(machine, index) {
+            LinkState::Idle | LinkState::Down => return None,
+            LinkState::SlotLimited if !is_port => link.column_of_device(),
+            _ => link.column(),
+        };
+        Some((node.address.to_string(), text))
+    };
+    machine.pci.iter().filter_map(named).collect()
+}
+
+fn row(
+    node: &NodeRow,
+    marks: &[Mark],
+    guides: &str,
+    (kind, link): (&str, Option<&String>),
+    units: UnitSystem,
+) -> Vec<String> {
     let limit = node.limit.as_ref();
     let under = node.parent.as_ref().filter(|_| node.kind == "root-complex");
     let under = under.map(|device| format!("under {device}")).unwrap_or_default();
@@ -187,7 +215,7 @@ fn row(node: &NodeRow, marks: &[Mark], guides: &str, kind: &str, units: UnitSyst
     vec![
         format!("{guides}{} {kind}", node.address).trim_end().to_owned(),
         marks.iter().map(|mark| mark.symbol()).collect(),
-        node.link.as_ref().map(link_text).unwrap_or_default(),
+        link.cloned().or_else(|| node.link.as_ref().map(link_text)).unwrap_or_default(),
         node.slot.clone().unwrap_or_default(),
         limit.map(|limit| units.rate(limit.bytes_per_second)).unwrap_or_default(),
         limit.map(|limit| limit.basis.name().to_owned()).unwrap_or_default(),

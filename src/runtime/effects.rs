@@ -1,5 +1,7 @@
 //! [`Effects`]: the interpreter of effects, with a clock (real or counted) and a terminal or none.
 
+mod conclusion;
+
 use std::{
     io,
     path::Path,

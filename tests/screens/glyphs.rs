@@ -146,3 +146,45 @@ fn every_glyph_of_the_sources_is_in_the_table() {
     }
     assert!(missing.is_empty(), "rows are missing in ui/glyphs.rs: {missing:?}");
 }
+
+/// A sign and a bar of a screen stand in its help with what they mean, in every set of characters.
+#[test]
+fn signs_and_bars_of_every_screen_are_in_its_help() {
+    const LAID_OVER: [&str; 3] = ["?", ":mark", "<Enter>"];
+    const SIGNS: &str = "▲▼▽○▾▸◂✓≈↩";
+    let mut seen = 0;
+    for demo in ["threadripper-before", "laptop"] {
+        let more = [("tune", "l+a<Enter>", 0), ("what-if", "r", 5), ("machine", "n<Space>", 0)];
+        for (screen, keys, seconds) in KEYS.into_iter().chain(more).filter(|row| !LAID_OVER.contains(&row.1))
+        {
+            let mut headless = Headless::open(&Origin::Demo(demo.to_owned()), (120, 40)).expect("demos open");
+            headless.app.screen = tabs::from_word(screen).expect("a screen");
+            headless.send(iodyno::app::Message::Resize(120, 40));
+            headless.press(keymap::parse(keys).expect("keys are well written"));
+            headless.wait(Duration::from_secs(seconds));
+            let shown = |headless: &Headless, set| {
+                let mut theme = Theme::new(Palette::Plain);
+                theme.glyphs = set;
+                iodyno::ui::picture::text(&headless.picture(theme))
+            };
+            let [signs, bars] = [GlyphSet::Braille, GlyphSet::Ascii].map(|set| shown(&headless, set));
+            // The review of writes lies over its screen.
+            let help = if keys == "l+a" { "<Esc>?" } else { "?" };
+            headless.press(keymap::parse(help).expect("keys are well written"));
+            headless.send(iodyno::app::Message::Resize(120, 200));
+            let help = shown(&headless, GlyphSet::Braille);
+            // Frames below the tabs, and lines of messages, have none.
+            for sign in SIGNS.chars().filter(|sign| signs.contains(*sign)) {
+                assert!(help.contains(sign), "{sign} on {screen} after {keys}: {signs}");
+                seen += 1;
+            }
+            headless.app.shared.theme.glyphs = GlyphSet::Ascii;
+            let help = shown(&headless, GlyphSet::Ascii);
+            for bar in ["XX", "%%"].into_iter().filter(|bar| bars.contains(bar)) {
+                assert!(help.contains(bar), "{bar} on {screen} after {keys}: {bars}");
+                seen += 1;
+            }
+        }
+    }
+    assert!(seen > 20, "{seen}");
+}

@@ -191,6 +191,29 @@ fn the_palette_goes_to_the_screen_of_a_command() {
 }
 
 #[test]
+fn errors_lead_to_a_finding_about_them_or_to_where_none_are() {
+    let mut told = 0;
+    for demo in ["threadripper-before", "laptop", "x570"] {
+        let mut headless = open(demo, (120, 40));
+        press(&mut headless, ":errors<Enter>");
+        assert_eq!(headless.app.screen, ScreenId("findings"));
+        let list = &headless.app.shared.findings.list;
+        let is_about = |id: &str| ["link-errors", "nvme-errors", "drive-worn"].contains(&id);
+        let picture = shown(&headless);
+        if !list.iter().any(|finding| is_about(finding.id.0)) {
+            assert!(picture.contains("No finding about errors here"), "{demo}: {picture}");
+            told += 1;
+            continue;
+        }
+        press(&mut headless, "?");
+        let picture = shown(&headless);
+        let is_explained = |id: &str| picture.contains(&format!("check --explain {id}"));
+        assert!(["link-errors", "nvme-errors", "drive-worn"].iter().any(|id| is_explained(id)), "{picture}");
+    }
+    assert!(told > 0, "a demo without errors");
+}
+
+#[test]
 fn help_begins_with_the_finding_and_the_marks() {
     let mut headless = open("threadripper-before", (120, 40));
     press(&mut headless, "2?");

@@ -233,3 +233,78 @@ fn a_card_that_is_put_back_is_no_step_to_undo() {
     let unmoved = open("8<Esc>");
     assert_eq!(headless.app.screen, unmoved.app.screen, "{}", shown(&headless));
 }
+
+fn demo(name: &str, size: (u16, u16), keys: &str) -> Headless {
+    let mut headless = Headless::open(&Origin::Demo(name.to_owned()), size).expect("demos open");
+    press(&mut headless, keys);
+    headless
+}
+
+/// The functions of a graphics card have one device: none of them moves alone.
+#[test]
+fn a_card_of_one_device_has_no_part_to_move_alone() {
+    let mut headless = demo("threadripper-before", (80, 24), "8G<Space>");
+    let picked = headless.app.screens.slots.picked.clone().unwrap();
+    assert!(picked.functions.len() > 1, "graphics and sound: {picked:?}");
+    let picture = shown(&headless);
+    assert!(picture.contains("here it puts"), "{picture}");
+    assert!(!picture.contains("alone"), "{picture}");
+    press(&mut headless, "<Space>");
+    assert!(headless.app.screens.slots.picked.is_none(), "it is put back: {}", shown(&headless));
+    // A drive of a card with four moves alone first.
+    let mut headless = demo("threadripper-before", (120, 40), "8");
+    let rows = &headless.app.screens.slots.today;
+    headless.app.screens.slots.selected = rows.iter().position(|row| row.name == "nvme1n1").unwrap();
+    press(&mut headless, "<Space>");
+    assert!(shown(&headless).contains("this drive alone"), "{}", shown(&headless));
+    press(&mut headless, "<Space>");
+    assert_eq!(headless.app.screens.slots.picked.as_ref().unwrap().functions.len(), 1);
+    assert!(!shown(&headless).contains("this drive alone"), "{}", shown(&headless));
+}
+
+#[test]
+fn titles_of_small_slots_name_what_moves() {
+    for (keys, size, [left, right]) in [
+        ("8b", (80, 24), ["● nvme0n1 to nvme3n1 ─", "After  under 0000:60 ─"]),
+        ("8b", (60, 20), ["● 4 drives ─", "After  0000:60 ─"]),
+        ("8<Space>", (80, 24), ["Before  ● Aquantia Atlantic 10G ─", "After ─"]),
+        ("8<Space>", (60, 20), ["Aquantia", "After ─"]),
+        ("8G<Space>", (80, 24), ["Before  ● moving NVIDIA Quadro P620 ─", "After ─"]),
+        ("8b--", (80, 24), ["● nvme0n1 to nvme3n1 ─", "After  Gen2  under 0000:60 ─"]),
+    ] {
+        let picture = shown(&demo("threadripper-before", size, keys));
+        let title = picture.lines().nth(2).unwrap();
+        assert!(title.contains(left) && title.contains(right), "{size:?}: {picture}");
+        let cut = |word: &str| word.ends_with('…') && word != "…";
+        assert!(!title.split(' ').any(cut), "no word is cut: {title}");
+    }
+}
+
+/// On a machine without cards no row is one to go to.
+#[test]
+fn slots_without_a_card_say_so() {
+    let mut headless = demo("laptop", (80, 24), "8");
+    let slots = &mut headless.app.screens.slots;
+    slots.today.truncate(1);
+    slots.selected = 0;
+    let picture = shown(&headless);
+    assert!(picture.contains("No device of this machine"), "{picture}");
+    assert!(!picture.contains("go to a card"), "{picture}");
+}
+
+/// The best move is offered where a card has another place.
+#[test]
+fn the_best_move_is_offered_where_there_is_one() {
+    let offers = |name: &str| {
+        let mut headless = demo(name, (80, 24), "4r8");
+        headless.wait(std::time::Duration::from_secs(3));
+        let before = headless.app.screens.slots.picked.clone();
+        let offers = shown(&headless).contains("b best move") || shown(&headless).contains("Press b");
+        press(&mut headless, "b");
+        (offers, headless.app.screens.slots.picked != before)
+    };
+    for name in ["threadripper-before", "threadripper-after", "x570", "laptop"] {
+        let (offered, moves) = offers(name);
+        assert!(!offered || moves, "{name}");
+    }
+}

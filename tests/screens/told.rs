@@ -6,9 +6,13 @@ use iodyno::{
     app::Message,
     model::{Failed, Target},
     runtime::headless::Headless,
+    units::Bytes,
 };
 
-use crate::screen::{open, press, shown};
+use crate::{
+    program::iodyno,
+    screen::{open, press, shown},
+};
 
 const DEMO: &str = "threadripper-before";
 
@@ -167,6 +171,54 @@ fn an_offer_of_files_is_a_question_and_no_field() {
     assert!(headless.has_left());
 }
 
+/// A file of 1.07 GB is written by a key only while its path and its size are in sight.
+#[test]
+fn an_offer_of_files_leaves_the_keys_of_the_form_alone() {
+    let files = vec![Target { path: "/var/tmp/iodyno.test".into(), drive: None }];
+    let why = "reading /dev/nvme0n1 is not permitted; run as root, or read files with --filename";
+    let refused = Failed::new(why, Some(libc::EACCES)).with_files(files);
+    let refuse = |headless: &mut Headless| {
+        let ended = Message::RunEnded(Box::new(Err(refused.clone())), Duration::from_secs(1));
+        headless.send(ended);
+    };
+    for size in [(60, 20), (80, 24), (200, 60)] {
+        let mut headless = after("laptop", size, "4r", 0);
+        refuse(&mut headless);
+        let picture = shown(&headless);
+        for words in ["/var/tmp/iodyno.test", "1.07 GB", "Enter start", "Esc cancel"] {
+            assert!(picture.contains(words), "{words} at {size:?}: {picture}");
+        }
+        // The form below takes no key of the question, and Enter in the form none of the offer.
+        press(&mut headless, "jjl<Esc>jj<Enter>");
+        let form = &headless.app.screens.dyno.form;
+        assert!(form.files.is_empty() && form.edit.is_some() && form.at == 2, "{form:?}");
+        press(&mut headless, "<Esc>");
+        assert!(shown(&headless).contains("offers to read 1 file"), "{size:?}: {}", shown(&headless));
+        // The question does not come between the keys of a field.
+        press(&mut headless, "r<Enter>");
+        refuse(&mut headless);
+        press(&mut headless, "<Enter>");
+        assert!(headless.app.screens.dyno.form.files.is_empty(), "{}", shown(&headless));
+        press(&mut headless, "r");
+        refuse(&mut headless);
+        press(&mut headless, "<Enter>");
+        let tested = &headless.app.shared.tests.all.back().unwrap().workload.targets;
+        assert!(tested[0].path.ends_with("iodyno.test"), "{tested:?}");
+    }
+}
+
+/// The size in the form is what is written, also of a file that is offered.
+#[test]
+fn an_offer_of_files_names_the_size_of_the_form() {
+    let mut headless = after("laptop", (80, 24), "4", 0);
+    headless.app.screens.dyno.form.workload.size = Some(Bytes(4 << 30));
+    press(&mut headless, "r");
+    let files = vec![Target { path: "/var/tmp/iodyno.test".into(), drive: None }];
+    let refused = Failed::new("/dev/nvme0n1: EACCES", Some(libc::EACCES)).with_files(files);
+    headless.send(Message::RunEnded(Box::new(Err(refused)), Duration::from_secs(1)));
+    assert!(shown(&headless).contains("4.29 GB"), "{}", shown(&headless));
+}
+
 #[test]
 fn a_cell_is_opened_only_where_it_takes_a_value() {
     let mut refused = 0;
@@ -225,5 +277,124 @@ fn the_preview_of_a_sheet_names_its_key_on_every_width() {
         let mut headless = after(DEMO, size, "r<Enter>", 90);
         press(&mut headless, "7");
         assert!(shown(&headless).contains("─ PgDn: "), "{}", shown(&headless));
+    }
+}
+
+/// Of two arms that a person wrote both are named, with what they differ in.
+#[test]
+fn arms_of_the_user_are_told_apart_by_what_they_differ_in() {
+    let write = "5Gebs=4k<Space>iodepth=32<Enter>bs=64k<Space>iodepth=64<Enter>";
+    for size in [(60, 20), (80, 24), (120, 40), (200, 60)] {
+        let mut headless = after("laptop", size, write, 0);
+        let picture = shown(&headless);
+        assert!(!picture.contains("A · B"), "{picture}");
+        for words in ["A        bs=4k iodepth=32", "B        bs=64k iodepth=64"] {
+            assert!(picture.contains(words), "{words} at {size:?}: {picture}");
+        }
+        press(&mut headless, "<Enter>");
+        headless.wait(Duration::from_secs(4));
+        let picture = shown(&headless);
+        for words in ["A bs=4k iodepth=32", "B bs=64k"] {
+            assert!(picture.contains(words), "{words} at {size:?}: {picture}");
+        }
+        let title = picture.lines().nth(2).unwrap();
+        assert!(size.0 >= 80 || !title.contains("bs="), "one arm alone: {picture}");
+        if size.0 >= 80 {
+            assert!(title.contains("A bs=4k iodepth=32, B bs=64k iodepth=64"), "{size:?}: {picture}");
+        }
+    }
+}
+
+#[test]
+fn a_list_of_arms_breaks_between_them() {
+    for (size, keys) in [((60, 20), "5j"), ((80, 24), "5j"), ((100, 30), "5j")] {
+        let picture = shown(&after(DEMO, size, keys, 0));
+        let lines: Vec<&str> = picture.lines().filter(|line| line.contains(" KiB,")).collect();
+        assert!(!lines.is_empty(), "{picture}");
+        for line in lines {
+            let text = line.trim_end_matches([' ', '│']);
+            assert!(text.ends_with('·') || text.ends_with("memory"), "{size:?}: {picture}");
+        }
+    }
+}
+
+/// Both ends of a time axis are named, also below 100 columns and beside other panels.
+#[test]
+fn time_axes_name_both_ends_and_their_unit() {
+    for size in [(80, 24), (100, 30), (120, 40)] {
+        let picture = shown(&after("laptop", size, "4r", 5));
+        for line in picture.lines().filter(|line| line.contains("0└─")) {
+            for axis in line.split("└─").skip(1) {
+                assert!(axis.contains("now"), "{size:?}: {picture}");
+            }
+        }
+        let picture = shown(&after("laptop", size, "r", 60));
+        if size.0 >= 120 {
+            assert!(picture.contains("Rate over time  GB/s  all drives together"), "{picture}");
+            assert!(
+                picture.lines().any(|line| line.contains(" 0         2           4           6")
+                    || line.trim_end_matches([' ', '│']).ends_with("8 s")),
+                "{picture}"
+            );
+        }
+    }
+}
+
+/// A port is below its maximum where its device could do more too, on the command line as on the screen.
+#[test]
+fn the_printed_tree_and_the_screen_have_one_rule_for_slow_links() {
+    for (demo, slow) in [("laptop", 2), ("x570", 1), (DEMO, 0)] {
+        let state = tempfile::tempdir().unwrap();
+        let output = iodyno(state.path(), &["tree", "--demo", demo, "--all"]);
+        let text = String::from_utf8(output.stdout).unwrap();
+        let lines: Vec<&str> = text.lines().collect();
+        for (index, line) in lines.iter().enumerate().filter(|(_, line)| line.contains(" < ")) {
+            // The device's row is marked; its port's row is the one above it.
+            let marked = |line: &str| line.contains('▼') || line.contains('▽');
+            assert!(lines[index..].iter().take(2).any(|line| marked(line)), "{line}: {text}");
+        }
+        assert_eq!(text.matches(" < ").count(), slow, "{demo}: {text}");
+    }
+}
+
+/// Words stand apart, and what has no room is shortened by words.
+#[test]
+fn words_of_small_screens_are_whole_and_apart() {
+    let picture = shown(&after(DEMO, (60, 20), "3l+1", 0));
+    assert!(picture.lines().nth(1).unwrap().contains("3Tune* 4Dyno"), "{picture}");
+    let picture = shown(&after(DEMO, (60, 20), "3l+4r", 3));
+    let tabs = picture.lines().nth(1).unwrap();
+    assert!(tabs.contains("3Tune* 4Dyno") && tabs.contains("8Slots ●"), "{picture}");
+    let picture = shown(&after("laptop", (60, 20), "r", 5));
+    assert!(picture.contains("nvme1n1 (2 of 2)  1m read\n"), "{picture}");
+    for (size, keys) in
+        [((60, 20), ":"), ((80, 24), ":"), ((120, 40), ":"), ((120, 40), "c"), ((80, 24), "c")]
+    {
+        let picture = shown(&after(DEMO, size, keys, 0));
+        let boxed = picture.lines().filter(|line| line.trim_end().ends_with('│'));
+        let cut = |word: &str| word.ends_with('…') && word != "…";
+        let faults: Vec<&str> = boxed.filter(|line| line.split(['│', ' ']).any(cut)).collect();
+        assert!(faults.is_empty() || size.0 == 120, "{size:?} {keys}: {faults:?}");
+        assert!(size.0 < 120 || keys == ":" || !picture.contains(" …"), "{picture}");
+    }
+    // The selected command has its whole description.
+    let picture = shown(&after("laptop", (60, 20), ":theme", 0));
+    assert!(picture.contains("Show the next theme: 16 colours, dark, light, console,"), "{picture}");
+    assert!(picture.contains("high contrast, plain, your own, auto"), "{picture}");
+}
+
+/// Facts beside a curve go on in a second line only where no cell beside them is free.
+#[test]
+fn facts_take_the_columns_that_others_leave() {
+    for demo in ["laptop", DEMO] {
+        for size in [(200, 60), (200, 70), (80, 40)] {
+            let picture = shown(&after(demo, size, "4r1nn", 5));
+            if !picture.contains("lifetime") {
+                continue;
+            }
+            for whole in ["write back; fsync speed is not measured", "written, on for 1240 h"] {
+                assert!(picture.contains(whole) || size.0 < 200, "{demo} {size:?} {whole}: {picture}");
+            }
+        }
     }
 }

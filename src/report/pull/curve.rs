@@ -14,8 +14,10 @@ pub(crate) const AXIS: usize = 7;
 /// Most columns of the plot, and the fewest that show anything.
 const MOST: usize = 84;
 const LEAST: usize = 20;
-/// Labels below the axis.
-const TICKS: u32 = 5;
+/// Tenths of a second from one label below the axis to the next, and the most steps of it.
+const STEPS: [u32; 17] =
+    [1, 2, 5, 10, 20, 50, 100, 150, 200, 300, 600, 1200, 3000, 6000, 12_000, 36_000, 144_000];
+const MOST_STEPS: u32 = 5;
 
 /// A line of Braille dots, two by four to a character: `values` from left to right, zero at the bottom, `top` at the top.
 pub(crate) fn plot(values: &[f64], top: f64, columns: usize, rows: usize) -> Vec<String> {
@@ -84,19 +86,27 @@ pub(crate) fn below(
     conditions: &[Option<Condition>],
     columns: usize,
 ) -> Vec<String> {
-    let ticks: Vec<Duration> = (0..TICKS).map(|tick| whole * tick / (TICKS - 1)).collect();
-    let decimals = usize::from(whole < Duration::from_secs(4));
-    let seconds: Vec<String> = ticks.iter().map(|at| format!("{:.decimals$} s", at.as_secs_f64())).collect();
+    let ticks = ticks(whole);
+    let last = ticks.len().saturating_sub(1);
+    let decimals = usize::from(ticks.iter().any(|at| at.subsec_nanos() > 0));
+    // The unit once, behind the last one.
+    let second = |(index, at): (usize, &Duration)| {
+        let unit = if index == last { " s" } else { "" };
+        format!("{:.decimals$}{unit}", at.as_secs_f64())
+    };
+    let seconds: Vec<String> = ticks.iter().enumerate().map(second).collect();
+    let places: Vec<usize> =
+        ticks.iter().map(|at| height(at.as_secs_f64() / whole.as_secs_f64().max(1e-9), columns)).collect();
     let hottest = |at: &Duration| {
         let each = conditions.iter().flatten().filter_map(|one| one.celsius_at(step, *at));
         each.reduce(f64::max)
     };
     let celsius: Vec<Option<f64>> = ticks.iter().map(hottest).collect();
-    let mut lines = vec![spread("", &seconds, columns)];
+    let mut lines = vec![spread("", &seconds, &places, columns)];
     if celsius.iter().any(Option::is_some) {
         let words =
             |celsius: &Option<f64>| celsius.map_or_else(|| "-".to_owned(), |one| format!("{one:.0} °C"));
-        lines.push(spread("hottest", &celsius.iter().map(words).collect::<Vec<_>>(), columns));
+        lines.push(spread("hottest", &celsius.iter().map(words).collect::<Vec<_>>(), &places, columns));
     }
     lines
 }
@@ -108,18 +118,22 @@ pub(crate) fn number(units: UnitSystem, rate: f64) -> String {
     format!("{number}{}", unit.chars().next().unwrap_or(' '))
 }
 
-/// Words below the axis: the first begins at its left end, the last ends at its right end, those between are centred.
-fn spread(head: &str, words: &[String], columns: usize) -> String {
+/// Moments from the beginning of a run on, as far from each other as their labels say; the last one may be before its end.
+fn ticks(whole: Duration) -> Vec<Duration> {
+    let tenth = Duration::from_millis(100);
+    let fits = |step: &&u32| whole <= tenth * **step * MOST_STEPS;
+    let step = tenth * STEPS.iter().find(fits).copied().unwrap_or(u32::MAX / MOST_STEPS);
+    (0..=MOST_STEPS).map(|tick| step * tick).take_while(|at| *at <= whole).collect()
+}
+
+/// Words below the axis, each centred at its place: the first begins at its left end, none goes beyond its right end.
+fn spread(head: &str, words: &[String], places: &[usize], columns: usize) -> String {
     let mut line = format!("{head:<AXIS$}");
-    let last = words.len().saturating_sub(1).max(1);
-    for (index, word) in words.iter().enumerate() {
-        let long = word.chars().count();
-        let middle = AXIS + columns * index / last;
-        let start = match index {
-            0 => AXIS,
-            index if index == last => (AXIS + columns).saturating_sub(long),
-            _ => middle.saturating_sub(long / 2),
-        };
+    for (index, (word, place)) in words.iter().zip(places).enumerate() {
+        // The unit stands behind the middle of the number.
+        let (number, long) = (word.trim_end_matches(" s").chars().count(), word.chars().count());
+        let start = if index == 0 { AXIS } else { (AXIS + place).saturating_sub(number / 2) };
+        let start = start.min((AXIS + columns).saturating_sub(long));
         let now = line.chars().count();
         line.push_str(&" ".repeat(start.saturating_sub(now)));
         line.push_str(word);
@@ -137,6 +151,25 @@ mod tests {
     fn a_fall_is_a_step_down_in_the_plot() {
         let lines = plot(&[8.0, 8.0, 2.0, 2.0], 8.0, 4, 2);
         assert_eq!(lines, ["⠉⠉⡇⠀", "⠀⠀⠓⠒"].map(str::to_owned).as_slice(), "{lines:?}");
+    }
+
+    #[test]
+    fn labels_of_the_time_are_true_and_evenly_spaced() {
+        for (seconds, wanted) in [
+            (3, "0 1 2 3 s"),
+            (5, "0 1 2 3 4 5 s"),
+            (8, "0 2 4 6 8 s"),
+            (7, "0 2 4 6 s"),
+            (2, "0.0 0.5 1.0 1.5 2.0 s"),
+            (15, "0 5 10 15 s"),
+            (60, "0 15 30 45 60 s"),
+            (3600, "0 1200 2400 3600 s"),
+        ] {
+            let line = below(Duration::from_secs(seconds), 0, &[], 60).remove(0);
+            let words: Vec<&str> = line.split_whitespace().collect();
+            assert_eq!(words.join(" "), wanted, "{line}");
+            assert!(line.chars().count() <= AXIS + 60, "{line}");
+        }
     }
 
     proptest! {

@@ -8,15 +8,13 @@ use super::{Areas, Curve, Dyno, Plot, form_panel, span, targets_panel};
 use crate::{
     capacity::bottleneck::{Bottleneck, Direction},
     model::RunSummary,
-    pull::FILE_SIZE,
     screens::widgets::{
         bottleneck_panel::{self, FULL_MARK},
-        file_offer,
         graph::{Curve as Line, Graph, TimeAxis},
         heat,
         paint::{Brush, Piece, hanging, inner, paragraph, piece, simulated},
         scroll,
-        words::{giga, nanoseconds, rate},
+        words::{giga, nanoseconds, rate, rate_beside},
     },
     ui::{
         Shared,
@@ -94,8 +92,9 @@ fn curve_title(shared: &Shared, curve: Curve, test: &Test) -> Vec<Piece> {
     let upper = (test.targets.len() > 1).then(|| quiet("upper line: all together".to_owned()));
     match curve {
         Curve::Throughput => {
-            pieces.push(figure(rate(shared.units, test.bytes_per_second())));
-            pieces.push(quiet(format!("max {}", giga(shared.units, test.total.bytes.most()))));
+            let [now, most] = rate_beside(shared.units, test.bytes_per_second(), test.total.bytes.most());
+            pieces.push(figure(now));
+            pieces.push(quiet(format!("max {most}")));
             pieces.extend(upper);
         }
         Curve::Iops => {
@@ -176,23 +175,19 @@ fn outcome(state: &Dyno, shared: &Shared, panel: Rect, brush: &mut Brush<'_>) {
     // Without a box the rule has room for the mark of hidden lines alone.
     let title = [vec![piece("Result", Meaning::Heading)], if brush.boxed { vec![of] } else { Vec::new() }];
     let inner = brush.panel(panel, &title.concat(), &[]);
-    let hidden = brush.lines(
-        inner,
-        &result(shared, test, inner.width, state.form.offered.is_some()),
-        state.result_top,
-    );
+    let hidden = brush.lines(inner, &result(shared, test, inner.width), state.result_top);
     scroll::mark(brush, panel, scroll::PAGES, hidden);
 }
 
-/// The result of an ended test, in lines of at most `width` cells; the question first while files are offered.
-pub(super) fn result(shared: &Shared, test: &Test, width: u16, is_offered: bool) -> Vec<Vec<Piece>> {
+/// The result of an ended test, in lines of at most `width` cells.
+pub(super) fn result(shared: &Shared, test: &Test, width: u16) -> Vec<Vec<Piece>> {
     let mut lines: Vec<Vec<Piece>> = Vec::new();
     match (&test.result, test.summary()) {
         (Some(Err(why)), _) => {
-            if is_offered && !why.files().is_empty() {
-                let question = file_offer::question(shared, why.files(), FILE_SIZE, None);
-                let keys = [("Enter", "start"), ("Esc", "cancel")];
-                lines.extend(file_offer::lines(&question, why.files(), &keys, width));
+            if !why.files().is_empty() {
+                let files = counted(why.files().len(), "file");
+                let again = shared.keys.fill(&format!("{{run}} offers to read {files} instead."));
+                lines.extend(paragraph(&again, Meaning::Quiet, width));
             }
             lines.extend(hanging(piece("! ", Meaning::Problem), &why.to_string(), Meaning::Text, width));
         }

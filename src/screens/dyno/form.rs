@@ -29,7 +29,7 @@ pub struct Form {
     /// The profile it was filled from.
     pub(crate) filled_from: Option<String>,
     /// Files that are offered in place of drives that may not be read, and their size.
-    pub offered: Option<(Vec<PathBuf>, Bytes)>,
+    pub offered: Option<(Vec<Target>, Bytes)>,
 }
 
 /// One field.
@@ -203,14 +203,13 @@ impl Form {
 
     /// Offers files of this size, to be taken or left.
     pub fn offer(&mut self, files: &[Target], size: Bytes) {
-        (self.at, self.edit) = (0, None);
-        self.offered = Some((files.iter().map(|file| file.path.clone()).collect(), size));
+        self.offered = Some((files.to_vec(), size));
     }
 
     /// Takes the files that are offered; whether there were any.
     pub fn take_offer(&mut self) -> bool {
         let Some((files, size)) = self.offered.take() else { return false };
-        self.files = files;
+        self.files = files.into_iter().map(|file| file.path).collect();
         self.workload.size.get_or_insert(size);
         true
     }

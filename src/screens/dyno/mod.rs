@@ -4,6 +4,7 @@ mod compared;
 mod draw;
 pub mod form;
 mod form_panel;
+mod offer;
 mod span;
 mod targets_panel;
 mod update;
@@ -15,7 +16,7 @@ use ratatui::layout::{Constraint, Layout, Rect};
 use self::form::{FIELDS, Form};
 use super::{
     Run,
-    widgets::{paint::inner, span::Selection},
+    widgets::{paint::inner, span::Selection, words::BARS},
 };
 use crate::{
     machine::Drive,
@@ -42,6 +43,10 @@ pub(super) const ABOUT: About = About {
         ("┈┈", Meaning::Lines, "the limit of the bottleneck"),
         ("█▓▒░", Meaning::Good, "share of reads by latency, over time"),
         ("▲", Meaning::Warning, "the result does not measure the drive, and why"),
+        BARS[0],
+        BARS[1],
+        BARS[2],
+        BARS[3],
     ],
 };
 
@@ -158,8 +163,7 @@ impl Areas {
         let frame = if boxed { 2 } else { 1 };
         let [form, past] = rows(left, fields + frame + HELP * u16::from(boxed));
         let wanted = state.ended(shared).map(|test| {
-            let is_offered = state.form.offered.is_some();
-            let lines = draw::result(shared, test, inner(right, boxed).width, is_offered).len();
+            let lines = draw::result(shared, test, inner(right, boxed).width).len();
             u16::try_from(lines).unwrap_or(u16::MAX).saturating_add(frame)
         });
         let low = match wanted {

@@ -2,7 +2,7 @@
 
 use ratatui::layout::{Position, Rect};
 
-use super::{Areas, Curve, Dyno, Plot, compared, draw, form::FIELDS, form_panel, span, targets_panel};
+use super::{Areas, Curve, Dyno, Plot, compared, draw, form::FIELDS, form_panel, offer, span, targets_panel};
 use crate::{
     model::{RunState, Workload},
     pull::FILE_SIZE,
@@ -105,11 +105,8 @@ impl Screen for Dyno {
         Asks::new()
     }
 
-    /// Leaves the files that are offered, clears the span that is selected on a curve, goes from an older test to the newest.
+    /// Clears the span that is selected on a curve, goes from an older test to the newest.
     fn back(&mut self, _shared: &Shared) -> Option<Asks> {
-        if self.form.offered.take().is_some() {
-            return Some(Asks::new());
-        }
         if self.selection.span.take().is_none() {
             if self.back == 0 {
                 return None;
@@ -119,7 +116,7 @@ impl Screen for Dyno {
         Some(Asks::new())
     }
 
-    /// Where drives may not be read, files on their file systems are offered, to be taken or left.
+    /// Where drives may not be read, a question offers files on their file systems.
     fn take(&mut self, subject: &Subject, shared: &Shared) -> Asks {
         if let Subject::Files(files) = subject {
             self.form.files.clone_from(files);
@@ -130,9 +127,13 @@ impl Screen for Dyno {
             self.show_run(newest.unwrap_or(0));
         }
         let Subject::Refused(files) = subject else { return Asks::new() };
+        // Keys that are being written into a field answer no question.
+        if self.form.edit.is_some() {
+            return Asks::new();
+        }
         self.form.offer(files, FILE_SIZE);
         self.result_top = 0;
-        vec![Ask::Show(super::ABOUT.id, None)]
+        vec![Ask::Show(super::ABOUT.id, None), Ask::Open(super::ABOUT.id)]
     }
 
     fn refresh(&mut self, shared: &Shared, _area: Rect) -> Asks {
@@ -172,8 +173,6 @@ impl Screen for Dyno {
         let is_paused = || shared.tests.running().is_some_and(Test::is_paused);
         match command {
             "pause" if is_paused() => Some("resume"),
-            "edit" if self.form.offered.is_some() => Some("start"),
-            "back" if self.form.offered.is_some() => Some("cancel"),
             "back" if self.selection.span.is_some() => Some("clear span"),
             "back" if self.back > 0 => Some("newest test"),
             _ => None,
@@ -185,10 +184,14 @@ impl Screen for Dyno {
     }
 
     fn over(&self, shared: &Shared, width: u16) -> Option<Over> {
-        Some(compared::over(shared, &compared::pair(&shared.tests, self.back)?, width))
+        offer::over(self, shared, width)
+            .or_else(|| Some(compared::over(shared, &compared::pair(&shared.tests, self.back)?, width)))
     }
 
     fn over_hints(&self, shared: &Shared) -> Vec<Piece> {
+        if self.form.offered.is_some() {
+            return offer::key_hints();
+        }
         let is_pair = |at: &usize| *at != self.back && compared::pair(&shared.tests, *at).is_some();
         if !(0..shared.tests.all.len()).any(|at| is_pair(&at)) {
             return Vec::new();
@@ -197,7 +200,10 @@ impl Screen for Dyno {
         hints(&[(&keys, "other tests"), ("Esc", "close")])
     }
 
-    fn over_key(&mut self, _key: Key, command: Option<&str>, shared: &Shared) -> Option<Asks> {
+    fn over_key(&mut self, key: Key, command: Option<&str>, shared: &Shared) -> Option<Asks> {
+        if self.form.offered.is_some() {
+            return offer::key(self, key, command, shared);
+        }
         match command? {
             "back" | "compare" | "quit" => Some(vec![Ask::Close]),
             // The text names them: it then compares another pair.
@@ -258,7 +264,6 @@ impl Dyno {
     /// Shows the test that is `back` from the newest.
     fn show_run(&mut self, back: usize) {
         (self.back, self.result_top, self.targets_top) = (back, 0, 0);
-        // The question stands on the page of the test that was refused.
         self.form.offered = None;
         self.selection = Selection::default();
     }
@@ -275,10 +280,9 @@ impl Dyno {
     fn scroll_result(&mut self, step: isize, shared: &Shared, area: Rect) {
         let panel = Areas::new(self, shared, area).outcome;
         let inside = inner(panel, shared.is_boxed());
-        let is_offered = self.form.offered.is_some();
         self.result_top = match self.ended(shared) {
             Some(test) => {
-                let lines = draw::result(shared, test, inside.width, is_offered).len();
+                let lines = draw::result(shared, test, inside.width).len();
                 scrolled(self.result_top, step, lines, inside.height)
             }
             None => bottleneck_panel::scrolled(shared, panel, self.result_top, step),
@@ -331,6 +335,7 @@ impl Dyno {
 
     /// Shows the test on the screen beside the one before.
     pub(super) fn compare(&mut self, shared: &Shared) -> Asks {
+        self.form.offered = None;
         if compared::pair(&shared.tests, self.back).is_some() {
             return vec![Ask::Open(super::ABOUT.id)];
         }
@@ -347,11 +352,8 @@ impl Dyno {
         vec![tell("This field has no choices: {edit} opens it for text")]
     }
 
-    /// Opens the field for text; takes the files that are offered and reads them.
-    pub(super) fn edit(&mut self, shared: &Shared) -> Asks {
-        if self.form.take_offer() {
-            return self.run(shared);
-        }
+    /// Opens the field for text.
+    pub(super) fn edit(&mut self, _shared: &Shared) -> Asks {
         self.form.begin_edit();
         Asks::new()
     }

@@ -7,13 +7,15 @@ use super::{
 use crate::{
     screens::{
         Over,
-        widgets::paint::{Piece, fit, hanging, hints, label, paragraph, piece},
+        widgets::paint::{Piece, fit_words, hanging, hints, label, paragraph, piece, wrap},
     },
     ui::{Shared, theme::Meaning},
 };
 
 /// Cells before a column's meaning.
 const INDENT: u16 = 39;
+/// From this width of the list on descriptions wrap.
+const WRAPS: u16 = 100;
 
 /// The list over the tree, in lines of at most `width` cells. `from` has the terminal whose rows have so many cells.
 pub(super) fn over(
@@ -27,7 +29,7 @@ pub(super) fn over(
     let words = "A letter goes to the next column that begins with it; Del restores the defaults.";
     let mut lines: Vec<Vec<Piece>> = paragraph(words, Meaning::Quiet, width);
     lines.push(Vec::new());
-    let head = lines.len();
+    let mut at = lines.len();
     for (index, (column, show)) in choice.all().enumerate() {
         let is_shown = shown.iter().any(|own| own.name == column.name);
         let (sign, name) = if is_shown { ("[x]", Meaning::Text) } else { ("[ ]", Meaning::Quiet) };
@@ -45,7 +47,13 @@ pub(super) fn over(
         };
         let lead = if index == cursor { "› " } else { "  " };
         let (whole, room) = (shared.keys.fill(column.help), width.saturating_sub(INDENT));
-        let help = fit(&whole, room);
+        // Where most descriptions have room the others take a second line.
+        let mut rows = if width < WRAPS { vec![fit_words(&whole, room)] } else { wrap(&whole, room) };
+        let rest = rows.split_off(1);
+        let help = rows.concat();
+        if index == cursor {
+            at = lines.len();
+        }
         let selected = if index == cursor { Meaning::Selected } else { name };
         lines.push(vec![
             piece(lead, Meaning::Brand),
@@ -54,13 +62,14 @@ pub(super) fn over(
             piece(format!(" {why:<16}"), Meaning::Brand),
             piece(format!("  {help}"), Meaning::Quiet),
         ]);
+        let indent = || piece(" ".repeat(INDENT.into()), Meaning::Quiet);
+        lines.extend(rest.iter().map(|row| vec![indent(), piece(row.clone(), Meaning::Quiet)]));
         // The column under the cursor has all its words below it.
-        if index == cursor && help != whole {
+        if index == cursor && width < WRAPS && help != whole {
             lines.extend(hanging(label("", 6), &whole, Meaning::Text, width));
         }
     }
-    let cursor = Some(cursor + head);
-    Over { title: "columns of the tree".to_owned(), lines, size: (110, 24), cursor }
+    Over { title: "columns of the tree".to_owned(), lines, size: (136, 30), cursor: Some(at) }
 }
 
 /// Its keys, for the footer.

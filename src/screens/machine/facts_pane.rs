@@ -26,6 +26,13 @@ pub(super) fn draw(state: &Tree, shared: &Shared, panel: Rect, brush: &mut Brush
     let form = Form::new(state, &facts, paint::inner(panel, brush.boxed));
     let note = if form.paths { vec![piece("with paths", Meaning::Quiet)] } else { Vec::new() };
     let inner = brush.panel(panel, &title, &note);
+    if let Some(uneven) = Uneven::of(&facts, state.paths, inner) {
+        let [first, second] = uneven.lines(&facts, state.paths);
+        brush.lines(Rect { width: uneven.first, ..inner }, &first, 0);
+        let x = inner.x + uneven.first + GAP;
+        brush.lines(Rect { x, width: uneven.second, ..inner }, &second, 0);
+        return;
+    }
     let top = state.facts_top.min(end(state, shared, panel));
     if is_cut_in_two(state, &facts, inner) {
         let hidden = two_columns(state.paths, brush, inner, &facts, top);
@@ -57,7 +64,10 @@ pub(super) fn rows(state: &Tree, shared: &Shared, width: u16) -> u16 {
     let facts = facts::of_row(shared, row);
     let frame = Rect { width, height: 100, ..Rect::default() };
     let inside = paint::inner(frame, shared.is_boxed());
-    let lines = if is_narrow(inside) {
+    let uneven = Uneven::of(&facts, state.paths, inside);
+    let lines = if let Some(uneven) = uneven {
+        uneven.lines(&facts, state.paths).map(|lines| lines.len()).into_iter().max().unwrap_or_default()
+    } else if is_narrow(inside) {
         let two = facts.iter().filter(|fact| !fact.label.is_empty()).count().div_ceil(2);
         wrapped(state, &facts, inside).map_or(two, |form| form.lines(&facts).len().div_ceil(2).max(two))
     } else {
@@ -132,6 +142,57 @@ impl Form {
     }
 }
 
+/// Two columns of facts in a narrow place, as wide as their values need: none of them takes cells that the other one lacks.
+#[derive(Clone, Copy)]
+struct Uneven {
+    /// The facts in the first one.
+    count: usize,
+    /// The cells of each.
+    first: u16,
+    second: u16,
+}
+
+impl Uneven {
+    /// The columns that show all facts in the fewest lines; `None` where none does, or where the place is no narrow one.
+    fn of(facts: &[Fact], paths: bool, inside: Rect) -> Option<Self> {
+        /// Below it either column would be too narrow for the values that the other one makes room for.
+        const LEAST: u16 = 90;
+        if !is_narrow(inside) || inside.width < LEAST {
+            return None;
+        }
+        let wanted =
+            |fact: &Fact| cells(&fact.value).saturating_add(u16::try_from(LABEL).unwrap_or_default());
+        let bounds = inside.width * 3 / 10..=inside.width * 7 / 10;
+        let mut widths: Vec<u16> = facts.iter().map(wanted).filter(|width| bounds.contains(width)).collect();
+        widths.push(inside.width.saturating_sub(GAP) / 2);
+        widths.sort_unstable();
+        widths.dedup();
+        let heights = |width: u16| -> Vec<usize> {
+            facts.iter().map(|fact| lines(std::slice::from_ref(fact), width, paths, false).len()).collect()
+        };
+        let of_width = |first: u16| {
+            let second = inside.width.saturating_sub(first + GAP);
+            let (left, right) = (heights(first), heights(second));
+            let sums =
+                |count: usize| [left[..count].iter().sum::<usize>(), right[count..].iter().sum::<usize>()];
+            // As high as each other, the first one higher by a line.
+            let count = (0..=facts.len()).min_by_key(|count| {
+                let [above, beside] = sums(*count);
+                (above.max(beside), above < beside)
+            })?;
+            let [above, beside] = sums(count);
+            (above.max(beside) <= usize::from(inside.height))
+                .then_some((above + beside, Self { count, first, second }))
+        };
+        widths.into_iter().filter_map(of_width).min_by_key(|(lines, _)| *lines).map(|(_, uneven)| uneven)
+    }
+
+    fn lines(self, facts: &[Fact], paths: bool) -> [Vec<Vec<Piece>>; 2] {
+        let (first, second) = facts.split_at(self.count.min(facts.len()));
+        [lines(first, self.first, paths, false), lines(second, self.second, paths, false)]
+    }
+}
+
 /// Whether a place shows the paths unasked.
 pub(super) fn has_paths(state: &Tree, shared: &Shared, panel: Rect) -> bool {
     let inside = paint::inner(panel, shared.is_boxed());
@@ -143,6 +204,9 @@ pub(super) fn end(state: &Tree, shared: &Shared, panel: Rect) -> usize {
     let Some(row) = state.row() else { return 0 };
     let inside = paint::inner(panel, shared.is_boxed());
     let facts = facts::of_row(shared, row);
+    if Uneven::of(&facts, state.paths, inside).is_some() {
+        return 0;
+    }
     let rows = usize::from(inside.height);
     if is_cut_in_two(state, &facts, inside) {
         let named = facts.iter().filter(|fact| !fact.label.is_empty()).count();
@@ -193,7 +257,11 @@ fn split([first, second]: [u16; 2], width: u16) -> (u16, u16) {
     let gap = (2..=GAP).rev().find(|gap| first.saturating_add(second).saturating_add(*gap) <= width);
     match gap {
         Some(gap) => ((first + gap).max(width / 2).min(width - second), gap),
-        None => (first.saturating_add(GAP).clamp(width / 2, width * 6 / 10), GAP),
+        // What the first one does not need is the other's.
+        None => {
+            let least = if second > width / 2 { width * 4 / 10 } else { width / 2 };
+            (first.saturating_add(GAP).clamp(least, width * 6 / 10), GAP)
+        }
     }
 }
 

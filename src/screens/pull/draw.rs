@@ -9,7 +9,9 @@ use crate::{
     pull::{self, Outcome},
     screens::widgets::{
         file_offer,
-        paint::{Brush, Piece, cells, fit, fit_end, hanging, key_hints, paragraph, piece, simulated},
+        paint::{
+            Brush, Piece, cells, fit, fit_end, hanging, key_hints, paragraph, piece, simulated, whole_parts,
+        },
         scroll,
         words::bar_meaning,
     },
@@ -128,7 +130,7 @@ fn progress(shared: &Shared, left: Duration, width: u16) -> Vec<Vec<Piece>> {
             fit(&shared.keys.fill("paused: {pause} on the Dyno screen resumes"), room),
             Meaning::Warning,
         ),
-        None => piece(fit(&title, room), Meaning::Quiet),
+        None => piece(whole_parts(&title, room), Meaning::Quiet),
     };
     let then = if preparing.is_some() { "then " } else { "" };
     let mut last = vec![

@@ -8,14 +8,13 @@ mod update;
 
 use ratatui::layout::{Constraint, Layout, Rect};
 
-use super::{Run, Screen};
+use super::{Run, Screen, widgets::words::BARS};
 use crate::pull;
 use crate::ui::{
     About, Ask, Command,
     Key::{self, Char},
     ScreenId, Shared, SharedChange, Subject,
     command::command,
-    theme::Meaning,
 };
 
 pub(super) const ABOUT: About = About {
@@ -25,15 +24,7 @@ pub(super) const ABOUT: About = About {
     help: "",
     purpose: "The pull: each drive alone, all together, random reads, latency; one headline names the limit. It only reads.",
     mark: 0,
-    marks: &[
-        ("▆▆", Meaning::Good, "at least 95 % of what the drive could read"),
-        (
-            "▆▆",
-            Meaning::Warning,
-            "less, lost to a known limit, which the row names; in the colour of problems below 70 %",
-        ),
-        ("▆▆", Meaning::Load, "less, with no known limit: its potential is only the rate of its link"),
-    ],
+    marks: &BARS,
 };
 
 #[rustfmt::skip]

@@ -7,11 +7,11 @@ use ratatui::layout::Rect;
 use super::Pull as Page;
 use crate::{
     pull::{Done, Phase, Pull, is_small},
-    report::pull::curve::{AXIS, below, number, plot},
+    report::pull::curve::{AXIS, below, plot},
     screens::widgets::{
         paint::{Brush, Piece, cells, fit, piece},
         scroll,
-        words::{iops, nanoseconds, rate},
+        words::{giga, iops, nanoseconds, rate},
     },
     ui::{Shared, series::Scale, test::Test, theme::Meaning},
     units::count,
@@ -93,9 +93,10 @@ pub(super) fn small_curve(shared: &Shared, area: Rect, brush: &mut Brush<'_>) {
 }
 
 fn draw_curve(shared: &Shared, pull: &Pull, curve: &Curve, area: Rect, brush: &mut Brush<'_>) {
+    let unit = if curve.is_small { "IOPS" } else { shared.units.giga_per_second() };
     let title = [
         piece("Rate over time", Meaning::Heading),
-        piece(format!("  {}", fit(&curve.name, area.width.saturating_sub(24))), Meaning::Quiet),
+        piece(format!("  {unit}  {}", fit(&curve.name, area.width.saturating_sub(30))), Meaning::Quiet),
     ];
     let inner = brush.panel(area, &title, &[]);
     let axis = u16::try_from(AXIS).unwrap_or(0);
@@ -111,7 +112,7 @@ fn draw_curve(shared: &Shared, pull: &Pull, curve: &Curve, area: Rect, brush: &m
     let top = if curve.is_small { scale.top() } else { shared.units.axis(scale.top()) };
     let share = (curve.read.as_secs_f64() / curve.whole.as_secs_f64().max(1e-9)).min(1.0);
     let drawn = usize::from(crate::screens::widgets::graph::share_of(inner.width - axis, share)).max(1);
-    let label = |value: f64| if curve.is_small { count(value) } else { number(shared.units, value) };
+    let label = |value: f64| if curve.is_small { count(value) } else { giga(shared.units, value) };
     let lines = plot(&curve.values, top, drawn, usize::from(high));
     for (row, (y, dots)) in (inner.y..inner.y + high).zip(&lines).enumerate() {
         let (row, middle) = (u16::try_from(row).unwrap_or(0), high / 2);

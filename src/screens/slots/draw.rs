@@ -14,7 +14,7 @@ use crate::{
         words::{giga, rate},
     },
     ui::{Shared, theme::Meaning},
-    units::BytesPerSecond,
+    units::{BytesPerSecond, counted},
     whatif::{Prediction, assumption::names},
 };
 
@@ -24,11 +24,11 @@ pub(super) fn draw(state: &Slots, shared: &Shared, area: Rect, brush: &mut Brush
     let height = areas.rows.height;
     let (above, below) = (state.today.len(), state.then.len());
     let hidden = [above, below].map(|count| out_of_sight(state.top, count, height));
-    let title = beside_mark(brush, today, &today_title(state, shared), hidden[0]);
+    let title = fitting(brush, today, &today_titles(state, shared), hidden[0]);
     let note = unit(brush, shared, today, &title, hidden[0]);
     let area = brush.panel(today, &title, &note);
     side(state, shared, brush, area, &Side { machine: &shared.machine, rows: &state.today, before: None });
-    let title = beside_mark(brush, then, &then_title(state, shared), hidden[1]);
+    let title = fitting(brush, then, &then_titles(state, shared), hidden[1]);
     let note = unit(brush, shared, then, &title, hidden[1]);
     let area = brush.panel(then, &title, if state.then.is_empty() { &[] } else { &note });
     match &state.prediction {
@@ -48,14 +48,6 @@ pub(super) fn draw(state: &Slots, shared: &Shared, area: Rect, brush: &mut Brush
     text(state, shared, areas.text, brush);
 }
 
-/// A title that leaves room for the mark of rows out of sight, which stands in its rule where there is no box.
-fn beside_mark(brush: &Brush<'_>, panel: Rect, title: &[Piece], hidden: (usize, usize)) -> Vec<Piece> {
-    match scroll::in_rule(brush, hidden) {
-        0 => title.to_vec(),
-        mark => cut(title, panel.width.saturating_sub(mark + 2)),
-    }
-}
-
 /// The unit of the figures, as long as the title and that mark leave room: the mark would cover a row else.
 fn unit(
     brush: &Brush<'_>,
@@ -72,43 +64,69 @@ fn unit(
     words.map(|words| piece(words, Meaning::Quiet)).into_iter().collect()
 }
 
-fn today_title(state: &Slots, shared: &Shared) -> Vec<Piece> {
-    if state.picked.is_none() {
-        return vec![piece("Slots", Meaning::Heading), piece("  as they are", Meaning::Quiet)];
-    }
-    let mut title = vec![piece("Before", Meaning::Heading)];
-    if let Some(picked) = &state.picked {
-        let word = if picked.dropped { "moved" } else { "moving" };
-        title.push(piece(
-            format!("  ● {word} {}", names(&shared.machine, &picked.functions)),
-            Meaning::Marked,
-        ));
-    }
-    title
+/// The longest of these titles that fits beside the mark of rows out of sight, which stands in its rule where there is no box.
+fn fitting(brush: &Brush<'_>, panel: Rect, titles: &[Vec<Piece>], hidden: (usize, usize)) -> Vec<Piece> {
+    let room = match scroll::in_rule(brush, hidden) {
+        0 => brush.title_room(panel.width),
+        mark => panel.width.saturating_sub(mark + 2),
+    };
+    let fitting = titles.iter().find(|title| width(title) <= room).or(titles.last());
+    fitting.map(|title| cut(title, room)).unwrap_or_default()
 }
 
-fn then_title(state: &Slots, shared: &Shared) -> Vec<Piece> {
-    let mut title = vec![piece("After", Meaning::Heading)];
-    let picked = state.picked.as_ref();
-    if picked.is_none() {
-        title.push(piece("  a move, on paper", Meaning::Quiet));
+/// The titles of the left side, the longest first: what moves stays, the words before it give way.
+fn today_titles(state: &Slots, shared: &Shared) -> Vec<Vec<Piece>> {
+    let Some(picked) = &state.picked else {
+        return vec![vec![piece("Slots", Meaning::Heading), piece("  as they are", Meaning::Quiet)]];
+    };
+    let word = if picked.dropped { "moved" } else { "moving" };
+    let names = names(&shared.machine, &picked.functions);
+    let short = names.strip_prefix("the card with ").unwrap_or(&names);
+    let marked = |text: String| piece(text, Meaning::Marked);
+    let before = || piece("Before", Meaning::Heading);
+    let mut titles = vec![
+        vec![before(), marked(format!("  ● {word} {names}"))],
+        vec![before(), marked(format!("  ● {word} {short}"))],
+        vec![before(), marked(format!("  ● {short}"))],
+        vec![marked(format!("● {short}"))],
+    ];
+    if short != names {
+        titles.push(vec![marked(format!("● {}", counted(picked.functions.len(), "drive")))]);
     }
-    let place = picked.and_then(|picked| picked.under).map(|under| shared.machine.pci.node(under).address);
-    let speed = picked.and_then(|picked| picked.speed);
-    // A part that has no room is left out, the last one first: the place stands in the rows too.
-    title.extend(speed.map(|speed| {
+    let words: Vec<&str> = short.split(' ').collect();
+    let kept = (1..words.len()).rev().map(|kept| vec![marked(format!("● {} …", words[..kept].join(" ")))]);
+    titles.extend(kept);
+    titles
+}
+
+/// The same of the right side: the slot's speed, then its place in the rows too.
+fn then_titles(state: &Slots, shared: &Shared) -> Vec<Vec<Piece>> {
+    let after = || piece("After", Meaning::Heading);
+    let Some(picked) = &state.picked else {
+        return vec![vec![after(), piece("  a move, on paper", Meaning::Quiet)]];
+    };
+    let marked = |text: String| piece(text, Meaning::Marked);
+    let place = picked.under.map(|under| shared.machine.pci.node(under).address);
+    let speed = picked.speed.map(|speed| {
         let words =
             if place.is_some() { format!("Gen{}", speed.generation()) } else { hop::speed_sentence(speed) };
-        piece(format!("  in a {words} slot"), Meaning::Marked)
-    }));
-    title.extend(place.map(|place| piece(format!("  under {place}"), Meaning::Marked)));
-    title
+        marked(format!("  in a {words} slot"))
+    });
+    let brief = picked.speed.map(|speed| marked(format!("  Gen{}", speed.generation())));
+    let under = place.map(|place| marked(format!("  under {place}")));
+    let there = place.map(|place| marked(format!("  {place}")));
+    let parts = [[&speed, &under], [&brief, &under], [&brief, &there], [&speed, &None], [&brief, &None]];
+    let titles = parts.into_iter().map(|parts| {
+        std::iter::once(after()).chain(parts.into_iter().flatten().cloned()).collect::<Vec<_>>()
+    });
+    titles.chain([vec![after()]]).collect()
 }
 
 const SLOWER: &str = "Press {slower slot} for a slower slot.";
 const BEST: &str = "Press {best move} for the best move.";
 const BEST_OR_SLOWER: &str = "Press {best move} for the best move or {slower slot} for a slower slot.";
 const ON_CARD: &str = "{move card} selects the card under the cursor; this side then shows the machine with the card at the cursor.";
+const NO_CARD: &str = "No device of this machine is a card in a slot: there is nothing to move.";
 const ON_PART: &str =
     "This row is a part of the machine: go to a card, to move it or to try another slot speed.";
 
@@ -130,10 +148,12 @@ pub(super) fn beside(state: &Slots, shared: &Shared, area: Rect) -> Vec<Vec<Piec
 /// How to begin.
 fn guide(state: &Slots, shared: &Shared) -> Vec<(&'static str, Meaning)> {
     if state.is_carrying() {
-        let drops = match (state.is_on_picked(), state.is_alone()) {
+        let is_drive = state.row().is_some_and(|row| row.drive.is_some());
+        let drops = match (state.is_on_picked(), state.part(shared).is_some()) {
             (false, _) => "{move card} drops it there.",
-            (true, false) => "{move card} drops it there; here it selects this drive alone.",
-            (true, true) => "{move card} drops it there; here it puts the card back.",
+            (true, true) if is_drive => "{move card} drops it there; here it selects this drive alone.",
+            (true, true) => "{move card} drops it there; here it selects this device alone.",
+            (true, false) => "{move card} drops it there; here it puts the card back.",
         };
         let keys = "{slower slot} and {faster slot} change the slot's generation. {back} cancels.";
         return vec![
@@ -142,12 +162,13 @@ fn guide(state: &Slots, shared: &Shared) -> Vec<(&'static str, Meaning)> {
             (keys, Meaning::Quiet),
         ];
     }
-    let (begins, also) = match (state.is_on_card(shared), shared.bottlenecks.is_empty()) {
-        (true, true) => (ON_CARD, SLOWER),
-        (true, false) => (ON_CARD, BEST_OR_SLOWER),
+    let (begins, also) = match (state.is_on_card(shared), state.has_way()) {
+        (true, false) => (ON_CARD, SLOWER),
+        (true, true) => (ON_CARD, BEST_OR_SLOWER),
+        _ if !state.has_cards(shared) => (NO_CARD, ""),
         // A root complex has no slot of its own: no other speed is tried.
-        (false, true) => (ON_PART, ""),
-        (false, false) => (ON_PART, BEST),
+        (false, false) => (ON_PART, ""),
+        (false, true) => (ON_PART, BEST),
     };
     let lines = [
         ("What would a card reach in another slot?", Meaning::Heading),

@@ -40,6 +40,13 @@ pub(super) const ABOUT: About = About {
             "rate with all drives busy, of the drive's potential or the root complex's limit",
         ),
         ("7.14", Meaning::Good, "more than before; in the colour of problems, less"),
+        (
+            "▆▆",
+            Meaning::Load,
+            "rate with all drives busy, of the drive's potential or the root complex's limit",
+        ),
+        ("▆▆", Meaning::Warning, "a full root complex"),
+        ("✓ ▲ !", Meaning::Text, "a finding that the move fixes; a new one by its severity"),
     ],
 };
 
@@ -112,6 +119,8 @@ pub struct Slots {
     is_stale: bool,
     /// The states before each step of the user, newest last, with the row of the cursor.
     steps: Vec<(Option<Picked>, usize)>,
+    /// The root complex of the most expensive bottleneck, and whether a card of it can go to another one.
+    way: Option<(NodeIndex, bool)>,
     /// The addresses of the machine that indices point into.
     seen: Vec<NodeAddress>,
 }
@@ -123,7 +132,26 @@ impl Slots {
         if self.seen != addresses {
             *self = Self { seen: addresses, ..Self::default() };
         }
-        self.is_stale = true;
+        (self.is_stale, self.way) = (true, None);
+    }
+
+    /// Finds out whether there is a way away from the bottleneck, once for each.
+    fn find_way(&mut self, shared: &Shared) {
+        let tree = &shared.machine.pci;
+        let crowded = shared.bottlenecks.first().map(|bottleneck| tree.root_of(bottleneck.node));
+        if self.way.map(|(root, _)| root) != crowded {
+            self.way = crowded.map(|root| (root, whatif::has_way_from(&shared.machine, root)));
+        }
+    }
+
+    /// Whether a move would relieve the bottleneck.
+    fn has_way(&self) -> bool {
+        self.way.is_some_and(|(_, has_way)| has_way)
+    }
+
+    /// Whether any row can be moved.
+    fn has_cards(&self, shared: &Shared) -> bool {
+        self.today.iter().any(|row| whatif::what_moves(&shared.machine, row.node).is_ok())
     }
 
     /// Predicts anew after a machine was read: first when the screen is shown, since it costs more than all other screens.

@@ -79,6 +79,7 @@ impl Screen for Slots {
 
     fn refresh(&mut self, shared: &Shared, area: Rect) -> Asks {
         self.renew_stale(shared);
+        self.find_way(shared);
         let rows = Areas::new(self, shared, area).rows.height;
         self.top = kept_in_sight(self.top, self.selected, self.rows(), rows);
         Asks::new()
@@ -133,17 +134,15 @@ impl Screen for Slots {
                 let picked = self.picked.as_ref().filter(|picked| picked.speed.is_some());
                 picked.is_some_and(|picked| picked.under.is_none() && live_link(picked, shared).is_some())
             }
-            "best move" => {
-                !shared.bottlenecks.is_empty() && (self.best.is_none() || self.best != self.picked)
-            }
+            "best move" => self.has_way() && (self.best.is_none() || self.best != self.picked),
             _ => true,
         }
     }
 
-    fn hint(&self, command: &str, _shared: &Shared) -> Option<&'static str> {
+    fn hint(&self, command: &str, shared: &Shared) -> Option<&'static str> {
         match command {
             "move card" if self.is_carrying() && !self.is_on_picked() => Some("drop here"),
-            "move card" if self.is_carrying() && !self.is_alone() => Some("this drive alone"),
+            "move card" if self.is_carrying() && self.part(shared).is_some() => Some(self.alone()),
             "move card" if self.is_carrying() => Some("put back"),
             "up" if self.is_carrying() => Some("choose slot"),
             "back" if self.is_carrying() => Some("cancel"),
@@ -154,9 +153,18 @@ impl Screen for Slots {
 }
 
 impl Slots {
-    /// Whether one function is in the hand, without others of its card.
-    pub(super) fn is_alone(&self) -> bool {
-        self.picked.as_ref().is_some_and(|picked| picked.functions.len() == 1)
+    /// The port of the row that the cursor is on, where it has only a part of the card in the hand: that part can move alone. The
+    /// functions of one device, as those of a graphics card, stay together.
+    pub(super) fn part(&self, shared: &Shared) -> Option<NodeIndex> {
+        let picked = self.picked.as_ref()?;
+        let port = shared.machine.pci.node(self.row()?.node).parent?;
+        let part = whatif::what_moves(&shared.machine, port).ok()?;
+        (part.len() < picked.functions.len()).then_some(port)
+    }
+
+    /// The words for that part.
+    fn alone(&self) -> &'static str {
+        if self.row().is_some_and(|row| row.drive.is_some()) { "this drive alone" } else { "this alone" }
     }
 
     /// Whether what is asked for cannot be.
@@ -200,17 +208,13 @@ impl Slots {
         let Some(device) = self.row().map(|row| row.node) else { return Asks::new() };
         let carried = self.picked.as_ref().filter(|picked| !picked.dropped);
         let is_new = carried.is_none();
-        let asks = match carried.map(|picked| (picked.functions.contains(&device), picked.functions.len())) {
-            None => self.lift(device, shared),
-            Some((false, _)) => self.put_down(shared),
-            Some((true, 1)) => {
+        let asks = match (carried.map(|picked| picked.functions.contains(&device)), self.part(shared)) {
+            (None, _) => self.lift(device, shared),
+            (Some(false), _) => self.put_down(shared),
+            (Some(true), Some(port)) => self.lift(port, shared),
+            (Some(true), None) => {
                 self.cancel(shared);
                 Asks::new()
-            }
-            // The port stands for the device alone, which makes a difference only on a card.
-            Some((true, _)) => {
-                let port = shared.machine.pci.node(device).parent;
-                self.lift(port.unwrap_or(device), shared)
             }
         };
         if is_new && asks.is_empty() { self.tell_carrying(shared) } else { asks }

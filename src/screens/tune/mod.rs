@@ -42,7 +42,12 @@ pub(super) const ABOUT: About = About {
         ("~", Meaning::Drive, "not the kernel's default, where that is known"),
         ("none→mq", Meaning::Marked, "staged: nothing is written before a review and Enter"),
         ("‹ ›", Meaning::Quiet, "more settings to the left and right"),
-        ("✓ ≈ ↩ !", Meaning::Text, "written; adjusted by the kernel; undone; refused or not as asked for"),
+        ("●", Meaning::Marked, "marked: a change is for all marked drives"),
+        (
+            "✓ ≈ ○ ↩ !",
+            Meaning::Text,
+            "written; adjusted by the kernel; ignored by it; undone; refused or not as asked for",
+        ),
         ("- ?", Meaning::Quiet, "no such setting here; present but not readable"),
         (
             "poll queues",

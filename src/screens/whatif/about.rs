@@ -5,7 +5,7 @@ use crate::{
     experiment::Plan,
     findings,
     model::{Metric, SettingId},
-    screens::widgets::paint::{Piece, hanging, label},
+    screens::widgets::paint::{Piece, cells, hanging, label},
     tune::Device,
     ui::{Shared, theme::Meaning},
 };
@@ -166,4 +166,20 @@ fn finding(id: &str) -> String {
 /// Adds a labelled text.
 pub(super) fn field(lines: &mut Vec<Vec<Piece>>, name: &str, value: &str, meaning: Meaning, width: u16) {
     lines.extend(hanging(label(name, LABEL), value, meaning, width));
+}
+
+/// Adds a labelled list: a line breaks between its parts.
+pub(super) fn listed(lines: &mut Vec<Vec<Piece>>, name: &str, parts: &[&str], meaning: Meaning, width: u16) {
+    let room = width.saturating_sub(u16::try_from(LABEL).unwrap_or(u16::MAX));
+    let mut rows: Vec<String> = Vec::new();
+    for (index, part) in parts.iter().enumerate() {
+        let end = if index + 1 == parts.len() { "" } else { " ·" };
+        match rows.last_mut().filter(|row| cells(row) + cells(part) + cells(end) < room) {
+            Some(row) => *row = format!("{row} {part}{end}"),
+            None => rows.push(format!("{part}{end}")),
+        }
+    }
+    for (index, row) in rows.iter().enumerate() {
+        field(lines, if index == 0 { name } else { "" }, row, meaning, width);
+    }
 }

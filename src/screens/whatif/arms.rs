@@ -9,7 +9,7 @@ use crate::{
     },
     model::Verdict,
     screens::widgets::{
-        paint::{Brush, Piece, cells, fit, inner, piece, simulated, whole_parts, width},
+        paint::{Brush, Piece, cells, fit, fit_words, inner, piece, simulated, whole_parts, width},
         scroll::{self, kept_in_sight, out_of_sight},
     },
     ui::{Shared, experiments::Progress, theme::Meaning},
@@ -61,10 +61,19 @@ pub(super) fn draw(shared: &Shared, shown: &Progress, (panel, top): (Rect, usize
     let (seen, top) = seen(account, panel, top, brush.boxed);
     let hidden = out_of_sight(top, account.arms.len(), seen);
     let mark = if hidden == (0, 0) || brush.boxed { 0 } else { MARK };
-    let (question, subject) = (account.plan.experiment.question, account.plan.subject());
+    let compared = || account.plan.is_custom().then(|| account.plan.compared()).flatten();
+    let subject = compared().unwrap_or_else(|| account.plan.subject());
     let note = simulated(account.plan.simulated);
-    let beside = cells(question) + 2 + mark + if note.is_empty() { 0 } else { width(note) + 3 };
-    let subject = whole_parts(&subject, brush.title_room(panel.width).saturating_sub(beside));
+    let taken = 2 + mark + if note.is_empty() { 0 } else { width(note) + 3 };
+    let room = brush.title_room(panel.width).saturating_sub(taken);
+    let row = account.plan.experiment;
+    // The question about arms of the user's own says less than what they are.
+    let is_long = account.plan.is_custom() && cells(row.question) + cells(&subject) > room;
+    let question = if is_long { row.id.0 } else { row.question };
+    let subject = whole_parts(&subject, room.saturating_sub(cells(question)));
+    // One arm alone would stand for all of them.
+    let is_partial = account.plan.is_custom() && subject.split(", ").count() <= account.plan.arms.len();
+    let subject = if is_partial { subject.split(", ").next().unwrap_or_default() } else { subject };
     let subject = if subject.is_empty() { String::new() } else { format!("  {subject}") };
     let title = [piece(question, Meaning::Heading), piece(subject, Meaning::Quiet)];
     let inner = brush.panel(panel, &title, note);
@@ -86,11 +95,21 @@ pub(super) fn draw(shared: &Shared, shown: &Progress, (panel, top): (Rect, usize
 }
 
 fn columns(account: &Account, width: u16) -> Columns {
-    let label = account.plan.arms.iter().map(|arm| cells(&arm.label)).max().unwrap_or(0).clamp(4, 22) + 3;
+    let label = labels(account).iter().map(|label| cells(label)).max().unwrap_or(0).clamp(4, 22) + 3;
     let cost = if width >= 100 { 26 } else { 0 };
     let (figure, ratio) = (13, 33);
     let curve = width.saturating_sub(label + figure + cost + ratio).max(8);
     Columns { label, curve, figure, cost, ratio }
+}
+
+/// The labels of the arms; behind those of the user's own what they differ in.
+fn labels(account: &Account) -> Vec<String> {
+    let arms = account.plan.arms.iter().map(|arm| arm.label.clone());
+    if !account.plan.is_custom() {
+        return arms.collect();
+    }
+    let differences = account.plan.differences();
+    arms.zip(differences).map(|(label, words)| format!("{label} {words}").trim_end().to_owned()).collect()
 }
 
 fn head(brush: &mut Brush<'_>, inner: Rect, account: &Account, columns: &Columns) {
@@ -118,11 +137,11 @@ fn arm(
     most: f64,
 ) {
     let account = &shown.account;
-    let plan = &account.plan.arms[index];
     let is_now = matches!(account.phase, Phase::SettingUp(at) | Phase::Running(at) | Phase::Restoring(at) if at == index);
     let y = area.bottom() - 1;
     let mark = if is_now { piece("▸ ", Meaning::Brand) } else { piece("  ", Meaning::Text) };
-    let label = piece(fit(&plan.label, columns.label - 3), Meaning::Curve(index));
+    let label = labels(account).swap_remove(index);
+    let label = piece(fit_words(&label, columns.label - 3), Meaning::Curve(index));
     brush.write(area.x, y, columns.label, &[mark, label]);
     let mut x = area.x + columns.label;
     if let Some(why) = &account.arms[index].left_out {

@@ -4,7 +4,7 @@ use ratatui::layout::Rect;
 
 use super::{
     Entry, WhatIf,
-    about::{field, more, writes},
+    about::{field, listed, more, writes},
     account_areas, arms, intervals, list_areas, past, words,
 };
 use crate::{
@@ -134,6 +134,13 @@ fn offers(state: &WhatIf, shared: &Shared, commands: &[(&str, &str)]) -> Option<
     (!offered.is_empty()).then(|| key_hints(&shared.keys, &offered))
 }
 
+/// The arms as the user wrote them.
+fn written(lines: &mut Vec<Vec<Piece>>, state: &WhatIf, width: u16) {
+    for (letter, text) in ["A", "B"].into_iter().zip(&state.own) {
+        field(lines, letter, text, Meaning::Marked, width);
+    }
+}
+
 pub(super) fn lines(state: &WhatIf, shared: &Shared, entry: &Entry, width: u16) -> Vec<Vec<Piece>> {
     let row = entry.row;
     let mut lines: Vec<Vec<Piece>> = Vec::new();
@@ -151,8 +158,12 @@ pub(super) fn lines(state: &WhatIf, shared: &Shared, entry: &Entry, width: u16) 
     lines.extend(paragraph(row.question, Meaning::Figure, width));
     match &entry.plan {
         Ok(plan) => {
-            let labels: Vec<&str> = plan.arms.iter().map(|arm| arm.label.as_str()).collect();
-            field(&mut lines, "arms", &labels.join(" · "), Meaning::Marked, width);
+            if plan.is_custom() {
+                written(&mut lines, state, width);
+            } else {
+                let labels: Vec<&str> = plan.arms.iter().map(|arm| arm.label.as_str()).collect();
+                listed(&mut lines, "arms", &labels, Meaning::Marked, width);
+            }
             field(&mut lines, "reads", &plan.subject(), Meaning::Text, width);
             let changes = if row.changes.is_empty() { "only the workload" } else { row.changes };
             let back = if plan.changes_settings() { ", restored after every run" } else { "" };
@@ -167,15 +178,15 @@ pub(super) fn lines(state: &WhatIf, shared: &Shared, entry: &Entry, width: u16) 
             field(&mut lines, "takes", &takes, Meaning::Text, width);
         }
         Err(needs) => {
-            field(&mut lines, "arms", row.arms, Meaning::Text, width);
+            if row.id.0 == "own" {
+                written(&mut lines, state, width);
+            } else {
+                field(&mut lines, "arms", row.arms, Meaning::Text, width);
+            }
             field(&mut lines, "not here", &format!("it {needs}"), Meaning::Warning, width);
         }
     }
-    if row.id.0 == "own" {
-        let [one, other] = &state.own;
-        field(&mut lines, "A", one, Meaning::Text, width);
-        field(&mut lines, "B", other, Meaning::Text, width);
-    } else if !row.needs.is_empty() {
+    if row.id.0 != "own" && !row.needs.is_empty() {
         field(&mut lines, "needs", row.needs, Meaning::Text, width);
     }
     let found = if row.found.is_empty() { "no published result" } else { row.found };

@@ -42,6 +42,7 @@ pub(super) const ABOUT: About = About {
         ("▁▄█", Meaning::Brand, "the result of a round; all arms share one scale from 0"),
         ("┣━●━┫", Meaning::Brand, "interval of the difference to the baseline, dot in its middle"),
         ("░░│░░", Meaning::Lines, "the margin around no difference"),
+        ("▸", Meaning::Brand, "the arm that runs now"),
         ("✓ ▼ = ?", Meaning::Text, "better, worse, no difference, inconclusive"),
     ],
 };

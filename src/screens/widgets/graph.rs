@@ -174,10 +174,13 @@ impl Graph<'_> {
         for x in plot.left()..plot.right() {
             brush.cell(x, plot.bottom(), '─', line);
         }
-        let back = format!(" {} s ago ", self.window.as_secs());
-        brush.text(plot.x + 1, plot.bottom(), plot.width, &back, Meaning::Quiet);
-        if plot.width > cells(&back) + 10 {
-            brush.write_right(plot.right() - 1, plot.bottom(), &[piece(" now ", Meaning::Quiet)]);
+        let (seconds, now) = (self.window.as_secs(), " now ");
+        let forms = [format!(" {seconds} s ago "), format!(" -{seconds} s ")];
+        let fits = |form: &&String| cells(form) + cells(now) + 2 < plot.width;
+        let back = forms.iter().find(fits).unwrap_or(&forms[0]);
+        brush.text(plot.x + 1, plot.bottom(), plot.width, back, Meaning::Quiet);
+        if fits(&back) {
+            brush.write_right(plot.right() - 1, plot.bottom(), &[piece(now, Meaning::Quiet)]);
         }
     }
 }

@@ -58,6 +58,17 @@ pub fn fit(text: &str, most: u16) -> String {
     report::cut(text, most.into())
 }
 
+/// `text`, cut behind a word where more than one cell of it has room.
+pub fn fit_words(text: &str, most: u16) -> String {
+    let mut ends = text.match_indices(' ').map(|(at, _)| format!("{} …", &text[..at]));
+    let fitting = ends.rfind(|kept| cells(kept) <= most);
+    match fitting {
+        _ if cells(text) <= most => text.to_owned(),
+        Some(kept) => kept,
+        None => fit(text, most),
+    }
+}
+
 /// `text`, cut at its beginning: the end of a path says more.
 pub fn fit_end(text: &str, most: u16) -> String {
     if cells(text) <= most {

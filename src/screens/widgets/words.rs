@@ -43,6 +43,14 @@ const GOOD: f64 = 0.95;
 /// Below this share a loss is a problem.
 const BAD: f64 = 0.70;
 
+/// What the bars of drives mean, for the help.
+pub const BARS: [(&str, Meaning, &str); 4] = [
+    ("▆▆", Meaning::Good, "at least 95 % of what the drive could read"),
+    ("▆▆", Meaning::Warning, "less, lost to a known limit"),
+    ("▆▆", Meaning::Problem, "less than 70 %, lost to a known limit"),
+    ("▆▆", Meaning::Load, "less, with no known limit: its potential is only the rate of its link"),
+];
+
 /// The meaning of a bar that is `share` of a potential. What a known limit takes is a warning or a problem; a drive that is
 /// short of the rate of its link alone (`at_most`), or still speeds up, may be as fast as it can be.
 pub fn bar_meaning(share: f64, is_limited: bool, at_most: bool) -> Meaning {
@@ -60,6 +68,21 @@ pub fn rate(units: UnitSystem, bytes_per_second: f64) -> String {
         return units.rate(BytesPerSecond(bytes_per_second));
     }
     format!("{} {}", giga(units, bytes_per_second), units.giga_per_second())
+}
+
+/// A rate with its unit, and another one in the same unit, the number alone: `9.92 MB/s`, `10.1`. A rate of zero takes the unit
+/// of the other one.
+pub fn rate_beside(units: UnitSystem, shown: f64, other: f64) -> [String; 2] {
+    let of = if shown > 0.0 { shown } else { other };
+    if !is_small(units, of) {
+        let giga = giga_before_unit(units, shown);
+        return [format!("{giga} {}", units.giga_per_second()), giga_before_unit(units, other)];
+    }
+    let whole = units.rate(BytesPerSecond(of));
+    let unit = whole.split_once(' ').map_or("", |(_, unit)| unit);
+    let base = units.giga().cbrt();
+    let divisor = if unit.starts_with('M') { base.powi(2) } else { base };
+    [format!("{} {unit}", three_digits(shown / divisor)), three_digits(other / divisor)]
 }
 
 /// Reads per second with their unit.
@@ -159,6 +182,18 @@ mod tests {
         assert_eq!(giga(UnitSystem::Binary, 2_097_152.0), "2.0M");
         assert_eq!(rate(UnitSystem::Decimal, 2.048e6), "2.05 MB/s");
         assert_eq!(rate(UnitSystem::Decimal, 0.0), "0.00 GB/s");
+    }
+
+    #[test]
+    fn two_rates_of_a_title_have_one_unit() {
+        let decimal = |shown, other| rate_beside(UnitSystem::Decimal, shown, other).join(" max ");
+        assert_eq!(decimal(9.92e6, 10.1e6), "9.92 MB/s max 10.1");
+        assert_eq!(decimal(3.51e9, 3.52e9), "3.51 GB/s max 3.52");
+        assert_eq!(decimal(20e6, 9.2e6), "0.02 GB/s max 0.0092");
+        assert_eq!(decimal(430e3, 2.1e6), "430 kB/s max 2100");
+        assert_eq!(decimal(0.0, 5e6), "0.00 MB/s max 5.00");
+        assert_eq!(decimal(0.0, 0.0), "0.00 GB/s max 0.00");
+        assert_eq!(rate_beside(UnitSystem::Binary, 2_097_152.0, 4_194_304.0), ["2.00 MiB/s", "4.00"]);
     }
 
     #[test]
