@@ -28,8 +28,8 @@ const MOST: u64 = 64 << 10;
 pub(crate) fn find(caller: &Caller<'_>) -> Option<PathBuf> {
     let below = |home: PathBuf| home.join(".config");
     let set = |name: &str| {
-        let value = (caller.variable)(name).filter(|value| value.starts_with('/'))?;
-        Some(PathBuf::from(value)).filter(|path| caller.is_trusted(path))
+        let path = PathBuf::from((caller.variable)(name)?);
+        Some(path).filter(|path| path.is_absolute() && caller.is_trusted(path))
     };
     let folder = set("XDG_CONFIG_HOME").or_else(|| set("HOME").map(below));
     let folder = folder.or_else(|| (caller.home)(caller.user).map(below))?;
@@ -112,7 +112,7 @@ mod tests {
         let found = |user: u32, set: &[(&str, &str)]| {
             find(&Caller {
                 user,
-                variable: &|name| set.iter().find(|(key, _)| *key == name).map(|(_, v)| (*v).to_owned()),
+                variable: &|name| set.iter().find(|(key, _)| *key == name).map(|(_, value)| value.into()),
                 owner: &|path| match path.to_str()? {
                     "/home/ann" => Some(1000),
                     "/root" | "/etc" => Some(0),
