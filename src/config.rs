@@ -379,6 +379,16 @@ lines = 245
     }
 
     #[test]
+    fn of_options_an_engine_cannot_use_the_others_hold() {
+        let text = "[workload]\nhipri = 1\nhybrid_poll = 1\nioengine = \"psync\"\nbs = \"8k\"";
+        let (config, wrong) = read(text, &names());
+        let work = &config.workload;
+        assert_eq!((wrong.len(), work.hipri, work.hybrid_poll), (1, false, false), "{wrong:?}");
+        assert_eq!((work.engine.name(), work.block_size.0), ("psync", 8192));
+        assert_eq!(right(&config.text(&Place::Nowhere)), config);
+    }
+
+    #[test]
     fn a_key_may_be_taken_from_a_command_that_has_another_one() {
         for text in [
             "[keys]\nunits = \"q\"\nquit = \"Q\"",

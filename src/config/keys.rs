@@ -120,7 +120,7 @@ fn painted(theme: &Theme) -> String {
 
 fn theme(config: &mut Config, item: &Item<'_>, _: &mut Reader<'_>) -> Result<(), Wrong> {
     if item.is_table() {
-        // Of the table's colours and of `[themes.NAME]` the headers look alike.
+        // A theme under the name of the key that chooses one.
         let members = item.members("")?;
         let named = members.iter().find(|member| member.is_table());
         let name = named.map_or("NAME", |member| member.own_name());
@@ -228,18 +228,15 @@ fn work(item: &Item<'_>, reader: &mut Reader<'_>) -> Result<Workload, Wrong> {
         let cures =
             |(_, value): &&(_, Item<'_>)| without(Some(value)).is_ok_and(|work| option.check(&work).is_ok());
         let at = given.iter().find(is_own).or_else(|| given.iter().rev().find(cures));
-        return Err(at.map_or(item, |(_, value)| value).said(&format!(
-            "{}; {}",
-            why.wrong,
-            in_file(&why.fix)
-        )));
+        let line = format!("{}; {}", why.wrong, in_file(&why.fix));
+        return Err(at.map_or(item, |(_, value)| value).said(&line));
     }
     let is_ring = matches!(work.engine, EngineKind::IoUring | EngineKind::IoUringCmd);
     let polls = given.iter().find(|(option, _)| option.name == "hipri").filter(|_| work.hipri && !is_ring);
     if let Some((_, value)) = polls {
         let problem = format!("{} cannot poll for completions", work.engine.name());
         reader.keep::<()>(Err(value.wrong(problem, "ioengine = \"io_uring\", or leave hipri out")));
-        work.hipri = false;
+        (work.hipri, work.hybrid_poll) = (false, false);
     }
     Ok(work)
 }
@@ -312,13 +309,13 @@ fn keys(config: &mut Config, item: &Item<'_>, reader: &mut Reader<'_>) -> Result
 
 /// The keys that a command gets.
 fn keys_of(config: &Config, value: &Item<'_>, names: &Names) -> Result<Vec<Key>, Wrong> {
+    const EXAMPLE: &str = "\"p\" or [\"p\", \"<C-p>\"]";
     let name = value.own_name();
     if !names.commands.contains(&name) {
         let near = nearest(name, &names.commands).join(", ");
         let fix = format!("{near} or another one that `iodyno config --defaults` lists");
         return Err(value.wrong("no such command", fix));
     }
-    const EXAMPLE: &str = "\"p\" or [\"p\", \"<C-p>\"]";
     let mut own = Vec::new();
     for value in value.items(EXAMPLE)? {
         let key = key_of(&value, value.text(EXAMPLE)?)?;

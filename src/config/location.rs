@@ -114,6 +114,8 @@ fn absent(path: &Path, error: &io::Error) -> Result<Option<String>, Unread> {
 
 #[cfg(test)]
 mod tests {
+    #![expect(clippy::disallowed_methods, reason = "tests write files of their own")]
+
     use std::os::unix::fs::chown;
 
     use rustix::process::geteuid;
