@@ -69,8 +69,8 @@ const ATTRIBUTE_WORDS: &str = "\
     nvme drivetemp k10temp coretemp Composite Sensor \
     Unknown GT s PCIe pcie tcp rdma fc D0 D1 D2 D3hot D3cold live connecting deleting deleting_(no_IO) dead new resetting \
     read poll identity DMA DMA-FQ DMA-SVA Processor Mains Battery USB disk cdrom part enabled disabled inactive numa \
-    round-robin queue-depth POLL C1 C1E C1_ACPI C2 C2_ACPI C3 C3_ACPI C4 C6 C6S C6P C7 C7s C8 C9 C10 WFI eui uuid rbps wbps \
-    riops wiops Read Write Sync Async Total Discard Device nonrot cache_unavailable RxErr BadTLP BadDLLP Rollover Timeout \
+    round-robin queue-depth POLL haltpoll C1 C1E C1_ACPI C2 C2_ACPI C3 C3_ACPI C4 C6 C6S C6P C7 C7s C8 C9 C10 WFI eui uuid \
+    rbps wbps riops wiops Read Write Sync Async Total Discard Device nonrot cache_unavailable RxErr BadTLP BadDLLP Rollover Timeout \
     NonFatalErr CorrIntErr HeaderOF TOTAL_ERR_COR TOTAL_ERR_FATAL TOTAL_ERR_NONFATAL Undefined DLP SDES TLP FCP CmpltTO \
     CmpltAbrt UnxCmplt RxOF MalfTLP ECRC UnsupReq ACSViol UncorrIntErr BlockedTLP AtomicOpBlocked TLPBlockedErr \
     PoisonTLPBlocked DMWrReqBlocked IDECheck MisIDETLP PCRC_CHECK TLPXlatBlocked";
@@ -399,6 +399,7 @@ Err:          0
             assert!(!out.contains(address), "{out}");
         }
         assert_eq!(attribute(&mut redactor, "8:0 0000:41:00.0 0-3,8-11\n"), "8:0 0000:41:00.0 0-3,8-11\n");
+        assert_eq!(attribute(&mut redactor, "haltpoll idle\n"), "haltpoll idle\n");
         assert!(!attribute(&mut redactor, "traddr=fe80::21b:2134:5678:9012").contains("2134"));
     }
 
