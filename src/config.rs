@@ -264,6 +264,63 @@ curves = ["red", 3]
             ("[themes.a]\nwarning = \"rad\"", 2, "themes.a.warning: \"rad\" is no colour; use a name"),
             ("[themes.a]\nlines = 256", 2, "themes.a.lines: 256 is no colour; use a name"),
             ("theme = \n", 1, "string"),
+            ("[workload]\niodepth = -1", 2, "workload.iodepth: not a number; use 1 to 4096"),
+            ("[workload]\nnumjobs = -1", 2, "workload.numjobs: not a number; use 1 to 1024"),
+            ("[workload]\nprefetch = \"-1\"", 2, "workload.prefetch: not a size; use 4096 to 1g"),
+            ("[workload]\nrate_iops = -1", 2, "workload.rate_iops: not a number; use 32 or 10k"),
+            ("[profiles]\nrw = \"read\"", 2, "profiles.rw: not a table; use [profiles.NAME]"),
+            ("[theme.mine]\nbase = \"dark\"", 1, "theme: not a text; use [themes.mine]"),
+            ("[theme]\nbase = \"dark\"", 1, "theme: not a text; use [themes.NAME]"),
+            (
+                "[workload]\niodepth = 8\nbs = 1000",
+                3,
+                "workload.bs: block size 1000 is not supported; use a multiple of 512 B",
+            ),
+            ("[workload]\nrw = \"read\"\nbssplit = \"1000/100\"", 3, "workload.bssplit: block size 1000 is"),
+            (
+                "[profiles.a]\ndirect = 0\nhipri = 1",
+                3,
+                "profiles.a.hipri: polled completions need O_DIRECT; add direct = 1 or leave hipri out",
+            ),
+            (
+                "[workload]\nuncached = 1",
+                2,
+                "workload.uncached: needs buffered reads of io_uring; use it with direct = 0 and ioengine = \"io_uring\"",
+            ),
+            (
+                "[workload]\nprefetch = \"1m\"",
+                2,
+                "use it with rw = \"read\" and ioengine = \"mmap\", or ioengine = \"psync\" direct = 0",
+            ),
+            (
+                "[workload]\nhipri = 1\nioengine = \"psync\"",
+                2,
+                "workload.hipri: psync cannot poll for completions; use ioengine = \"io_uring\", or leave hipri out",
+            ),
+            (
+                "[workload]\nbs = \"4k\"\nblocksize = \"8k\"",
+                3,
+                "workload.blocksize: bs has another value above; use one of both names",
+            ),
+            ("columns = [\n  \"link\",\n  \"lynk\",\n]", 3, "columns: no column \"lynk\"; use link, read"),
+            (
+                "columns = [\"+link\", \"-link\"]",
+                1,
+                "columns: \"-link\" is the column of \"+link\" again; use each column once",
+            ),
+            ("[keys]\npull = [\n\"p\",\n\"<Foo>\"]", 4, "keys.pull: <Foo> is no key"),
+            (
+                "[keys]\npull = \"<C-i>\"",
+                2,
+                "keys.pull: terminals send Tab for Ctrl-I; use <Tab> or another key",
+            ),
+            ("[keys]\npull = \"<C-m>\"", 2, "keys.pull: terminals send Enter for Ctrl-M; use <Enter> or"),
+            (
+                "[keys]\npull = \"\\u001B\"",
+                2,
+                "keys.pull: U+001B is a control or invisible character; use \"p\"",
+            ),
+            ("[keys]\npull = \"\\u202E\"", 2, "keys.pull: U+202E is a control or invisible character; use"),
         ] {
             let wrong = mistake(text);
             assert_eq!(wrong.line, line, "{text:?}: {wrong}");
@@ -319,6 +376,16 @@ lines = 245
         let (config, wrong) = read("theme = \"dark\"\nunits = [", &names());
         assert_eq!((config, wrong[0].line), (Config::default(), 2));
         assert!(wrong[0].to_string().ends_with("; correct it, until then the defaults apply"), "{wrong:?}");
+    }
+
+    #[test]
+    fn of_options_an_engine_cannot_use_the_others_hold() {
+        let text = "[workload]\nhipri = 1\nhybrid_poll = 1\nioengine = \"psync\"\nbs = \"8k\"";
+        let (config, wrong) = read(text, &names());
+        let work = &config.workload;
+        assert_eq!((wrong.len(), work.hipri, work.hybrid_poll), (1, false, false), "{wrong:?}");
+        assert_eq!((work.engine.name(), work.block_size.0), ("psync", 8192));
+        assert_eq!(right(&config.text(&Place::Nowhere)), config);
     }
 
     #[test]

@@ -148,8 +148,9 @@ fn until_left(app: &mut App, effects: &mut Effects) -> anyhow::Result<u8> {
     }
 }
 
-/// A closed terminal fails with EIO, often before SIGHUP arrives: both have the status of SIGHUP.
+/// A closed terminal fails with EIO, often before SIGHUP arrives, and /dev/tty with ENXIO after a stop: all have the status of
+/// SIGHUP.
 fn hung_up(error: anyhow::Error) -> anyhow::Result<u8> {
     let errno = error.downcast_ref::<io::Error>().and_then(io::Error::raw_os_error);
-    if errno == Some(libc::EIO) { Ok(status_of(SIGHUP)) } else { Err(error) }
+    if matches!(errno, Some(libc::EIO | libc::ENXIO)) { Ok(status_of(SIGHUP)) } else { Err(error) }
 }

@@ -4,6 +4,7 @@
 mod state_folder;
 
 use std::{
+    ffi::OsString,
     fs,
     io::{self, Read, Write},
     os::unix::fs::MetadataExt,
@@ -25,13 +26,13 @@ pub(crate) struct Caller<'a> {
     /// Effective user id.
     pub user: u32,
     /// Environment variables.
-    pub variable: &'a dyn Fn(&str) -> Option<String>,
+    pub variable: &'a dyn Fn(&str) -> Option<OsString>,
     /// Owner of a path; `None` if it does not exist.
     pub owner: &'a dyn Fn(&Path) -> Option<u32>,
     /// The user's home in the password database.
     pub home: &'a dyn Fn(u32) -> Option<PathBuf>,
     /// An absolute path for one relative to the current folder; `None` if that is unknown.
-    pub absolute: &'a dyn Fn(&str) -> Option<PathBuf>,
+    pub absolute: &'a dyn Fn(&Path) -> Option<PathBuf>,
 }
 
 /// The chosen state folder.
@@ -73,12 +74,10 @@ pub(crate) fn state_folder(caller: &Caller<'_>) -> Chosen {
     let mut passed_over = None;
     let mut set = |name: &str| {
         let value = (caller.variable)(name).filter(|value| !value.is_empty())?;
+        let path = PathBuf::from(value);
         // The XDG specification has relative paths ignored.
-        let path = if value.starts_with('/') {
-            PathBuf::from(value)
-        } else {
-            (caller.absolute)(&value).filter(|_| name == STATE_DIR)?
-        };
+        let path =
+            if path.is_absolute() { path } else { (caller.absolute)(&path).filter(|_| name == STATE_DIR)? };
         let Some(owner) = caller.foreign(&path) else { return Some(path) };
         passed_over =
             Some(format!("{name}: {} belongs to user {owner}, not to user {}", path.display(), caller.user));
@@ -107,7 +106,7 @@ fn chosen() -> Chosen {
 pub(crate) fn with_caller<T>(rule: impl FnOnce(&Caller<'_>) -> T) -> T {
     rule(&Caller {
         user: rustix::process::geteuid().as_raw(),
-        variable: &|name| std::env::var(name).ok(),
+        variable: &|name| std::env::var_os(name),
         owner: &|path| fs::symlink_metadata(path).ok().map(|metadata| metadata.uid()),
         home: &|user| home_of(&fs::read_to_string("/etc/passwd").ok()?, user),
         absolute: &|path| std::path::absolute(path).ok(),
@@ -296,6 +295,8 @@ fn boot_of(line: &[u8]) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::ffi::OsStringExt;
+
     use proptest::prelude::*;
 
     use super::*;
@@ -456,7 +457,7 @@ mod tests {
     /// The folder of a user with these variables, where /home/u is user 1000's and the rest is root's.
     fn of(user: u32, variables: &[(&str, &str)]) -> Chosen {
         let variable = |name: &str| {
-            variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
+            variables.iter().find(|(known, _)| *known == name).map(|(_, value)| OsString::from(value))
         };
         let owner = |path: &Path| match path.to_str() {
             Some("/home/u") => Some(1000),
@@ -464,7 +465,7 @@ mod tests {
             _ => None,
         };
         let home = |user| home_of("root:x:0:0::/root:/bin/sh\nu:x:1000:1000:U,,:/home/u:/bin/sh\n", user);
-        let absolute = |path: &str| Some(Path::new("/here").join(path));
+        let absolute = |path: &Path| Some(Path::new("/here").join(path));
         state_folder(&Caller { user, variable: &variable, owner: &owner, home: &home, absolute: &absolute })
     }
 
@@ -480,6 +481,19 @@ mod tests {
         assert_eq!(folder(7, &[("XDG_STATE_HOME", "a"), ("HOME", "c")]), Path::new(""), "as XDG has it");
         assert_eq!(folder(1000, &[("XDG_STATE_HOME", "/s"), ("HOME", "/home/u")]), Path::new("/s/iodyno"));
         assert_eq!(folder(0, &[("IODYNO_STATE_DIR", "/x")]), Path::new("/x"));
+    }
+
+    #[test]
+    fn a_name_of_the_state_folder_that_is_not_utf_8_is_used_as_it_is() {
+        let name = OsString::from_vec(b"/x/\xff".to_vec());
+        let folder = state_folder(&Caller {
+            user: 0,
+            variable: &|wanted| (wanted == STATE_DIR).then(|| name.clone()),
+            owner: &|_| None,
+            home: &|_| None,
+            absolute: &|_| None,
+        });
+        assert_eq!(folder, Chosen { folder: PathBuf::from(&name), passed_over: None });
     }
 
     #[test]

@@ -296,6 +296,13 @@ fn a_terminal_that_hangs_up_while_it_is_drawn_on_puts_settings_back() {
     }
 }
 
+#[test]
+fn a_terminal_that_is_closed_while_the_program_is_stopped_has_the_status_of_a_hang_up() {
+    let terminal = Terminal::start(&["--demo", "laptop"]);
+    terminal.wait_for_text("root complex");
+    assert_eq!(terminal.hang_up_while_stopped(), 129);
+}
+
 /// Waits until an experiment has changed a setting.
 fn wait_until_changed(device: &LoopDevice, before: &std::collections::BTreeMap<String, String>) {
     let changed = (0..24_000).any(|_| {

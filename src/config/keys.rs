@@ -9,7 +9,11 @@ use super::{
     reader::{Item, Reader, Wrong, rounded, text_of},
 };
 use crate::{
-    model::{Workload, options::OPTIONS},
+    model::{
+        EngineKind, Workload,
+        options::{OPTIONS, WorkloadOption},
+    },
+    text::is_harmless,
     ui::{
         Key,
         glyphs::GlyphSet,
@@ -115,6 +119,13 @@ fn painted(theme: &Theme) -> String {
 }
 
 fn theme(config: &mut Config, item: &Item<'_>, _: &mut Reader<'_>) -> Result<(), Wrong> {
+    if item.is_table() {
+        // A theme under the name of the key that chooses one.
+        let members = item.members("")?;
+        let named = members.iter().find(|member| member.is_table());
+        let name = named.map_or("NAME", |member| member.own_name());
+        return Err(item.wrong("not a text", format!("[themes.{name}]")));
+    }
     let name = item.text("\"dark\"")?;
     config.theme = (name != AUTO).then(|| name.to_owned());
     Ok(())
@@ -138,17 +149,23 @@ fn units(config: &mut Config, item: &Item<'_>, _: &mut Reader<'_>) -> Result<(),
 }
 
 fn columns(config: &mut Config, item: &Item<'_>, reader: &mut Reader<'_>) -> Result<(), Wrong> {
-    let mut words = item.texts("[\"link\", \"+temp\"]")?;
-    words.retain(|word| {
-        let name = word.strip_prefix(['+', '-']).unwrap_or(word);
-        let known = &reader.names.columns;
-        let known = known
-            .contains(&name)
-            .then_some(())
-            .ok_or_else(|| item.wrong(format!("no column {name:?}"), known.join(", ")));
-        reader.keep(known).is_some()
-    });
-    config.columns = (!words.is_empty()).then(|| words.join(" "));
+    const EXAMPLE: &str = "[\"link\", \"+temp\"]";
+    let items = item.items(EXAMPLE)?;
+    let words: Vec<&str> = items.iter().map(|item| item.text(EXAMPLE)).collect::<Result<_, Wrong>>()?;
+    let bare = |word: &'_ str| word.strip_prefix(['+', '-']).unwrap_or(word).to_owned();
+    let mut kept: Vec<&str> = Vec::new();
+    for (item, word) in items.iter().zip(words) {
+        let (name, known) = (bare(word), &reader.names.columns);
+        let taken = if !known.contains(&&*name) {
+            Err(item.wrong(format!("no column {name:?}"), known.join(", ")))
+        } else if let Some(first) = kept.iter().find(|kept| bare(kept) == name) {
+            Err(item.wrong(format!("{word:?} is the column of {first:?} again"), "each column once"))
+        } else {
+            Ok(word)
+        };
+        kept.extend(reader.keep(taken));
+    }
+    config.columns = (!kept.is_empty()).then(|| kept.join(" "));
     Ok(())
 }
 
@@ -188,26 +205,85 @@ fn profiles(config: &mut Config, item: &Item<'_>, reader: &mut Reader<'_>) -> Re
 
 /// The options of a table, on top of the defaults. Wrong ones are left out; options that contradict each other are no workload.
 fn work(item: &Item<'_>, reader: &mut Reader<'_>) -> Result<Workload, Wrong> {
-    let mut work = Workload::default();
-    for value in item.members(&item.header())? {
-        let taken = option(&mut work, &value);
-        reader.keep(taken);
+    // `[profiles]` with an option in it lacks its name.
+    let header = if named(item.own_name()).is_some() { "[profiles.NAME]".to_owned() } else { item.header() };
+    let mut given = Vec::new();
+    for value in item.members(&header)? {
+        let taken = option(&value, &given);
+        given.extend(reader.keep(taken).map(|option| (option, value)));
     }
+    let without = |left_out: Option<&Item<'_>>| {
+        let mut work = Workload::default();
+        for (option, value) in &given {
+            if left_out.is_none_or(|left_out| left_out.own_name() != value.own_name()) {
+                option.take(&mut work, &value.scalar()?).map_err(|why| value.said(&why.to_string()))?;
+            }
+        }
+        Ok(work)
+    };
+    let mut work = without(None)?;
     for option in OPTIONS {
-        option.check(&work).map_err(|why| item.said(&format!("{}: {why}", option.name)))?;
+        let Err(why) = option.check(&work) else { continue };
+        let is_own = |(given, _): &&(&WorkloadOption, Item<'_>)| given.name == option.name;
+        let cures =
+            |(_, value): &&(_, Item<'_>)| without(Some(value)).is_ok_and(|work| option.check(&work).is_ok());
+        let at = given.iter().find(is_own).or_else(|| given.iter().rev().find(cures));
+        let line = format!("{}; {}", why.wrong, in_file(&why.fix));
+        return Err(at.map_or(item, |(_, value)| value).said(&line));
+    }
+    let is_ring = matches!(work.engine, EngineKind::IoUring | EngineKind::IoUringCmd);
+    let polls = given.iter().find(|(option, _)| option.name == "hipri").filter(|_| work.hipri && !is_ring);
+    if let Some((_, value)) = polls {
+        let problem = format!("{} cannot poll for completions", work.engine.name());
+        reader.keep::<()>(Err(value.wrong(problem, "ioengine = \"io_uring\", or leave hipri out")));
+        (work.hipri, work.hybrid_poll) = (false, false);
     }
     Ok(work)
 }
 
-fn option(work: &mut Workload, value: &Item<'_>) -> Result<(), Wrong> {
-    let name = value.own_name();
-    let option = OPTIONS.iter().find(|option| option.name == name || option.aliases.contains(&name));
-    let Some(option) = option else {
+/// The option of that name or alias.
+fn named(name: &str) -> Option<&'static WorkloadOption> {
+    OPTIONS.iter().find(|option| option.name == name || option.aliases.contains(&name))
+}
+
+/// The option of a value that it takes; one of those before is not given again by its other name.
+fn option(
+    value: &Item<'_>,
+    before: &[(&'static WorkloadOption, Item<'_>)],
+) -> Result<&'static WorkloadOption, Wrong> {
+    let Some(option) = named(value.own_name()) else {
         let known: Vec<&str> =
             OPTIONS.iter().filter(|option| option.form.is_some()).map(|option| option.name).collect();
         return Err(value.wrong("no such option", known.join(", ")));
     };
-    option.take(work, &value.scalar()?).map_err(|why| value.said(&why.to_string()))
+    if let Some((_, first)) = before.iter().find(|(known, _)| known.name == option.name) {
+        return Err(value.wrong(format!("{} has another value above", first.own_name()), "one of both names"));
+    }
+    let taken = option.take(&mut Workload::default(), &value.scalar()?);
+    taken.map(|()| option).map_err(|why| value.said(&why.to_string()))
+}
+
+/// A fix for the command line as one for the file: `--direct 1` is `direct = 1`.
+fn in_file(fix: &str) -> String {
+    let mut words = fix.split(' ').peekable();
+    let mut out = Vec::new();
+    while let Some(word) = words.next() {
+        let option = word.strip_prefix("--").and_then(named);
+        let reads =
+            |option: &WorkloadOption, value: &str| option.set(&mut Workload::default(), value).is_ok();
+        let bare = |value: &&str| value.trim_end_matches(',').to_owned();
+        let value = option.and_then(|option| words.next_if(|value| reads(option, &bare(value))));
+        out.push(match (option, value) {
+            (Some(option), Some(value)) => {
+                let (value, end) = (bare(&value), &value[bare(&value).len()..]);
+                let is_number = value.bytes().all(|byte| byte.is_ascii_digit());
+                format!("{} = {}{end}", option.name, if is_number { value } else { quoted(&value) })
+            }
+            (Some(option), None) => option.name.to_owned(),
+            (None, _) => word.to_owned(),
+        });
+    }
+    out.join(" ")
 }
 
 fn keys(config: &mut Config, item: &Item<'_>, reader: &mut Reader<'_>) -> Result<(), Wrong> {
@@ -233,6 +309,7 @@ fn keys(config: &mut Config, item: &Item<'_>, reader: &mut Reader<'_>) -> Result
 
 /// The keys that a command gets.
 fn keys_of(config: &Config, value: &Item<'_>, names: &Names) -> Result<Vec<Key>, Wrong> {
+    const EXAMPLE: &str = "\"p\" or [\"p\", \"<C-p>\"]";
     let name = value.own_name();
     if !names.commands.contains(&name) {
         let near = nearest(name, &names.commands).join(", ");
@@ -240,14 +317,8 @@ fn keys_of(config: &Config, value: &Item<'_>, names: &Names) -> Result<Vec<Key>,
         return Err(value.wrong("no such command", fix));
     }
     let mut own = Vec::new();
-    for word in value.texts("\"p\" or [\"p\", \"<C-p>\"]")? {
-        let parsed = crate::ui::key::parse_one(&word).map_err(|why| value.said(&why.to_string()))?;
-        let key = parsed.ok_or_else(|| {
-            value.wrong(format!("{word:?} is not one key"), "\"p\", \"<C-p>\", \"<F5>\" or \"<Enter>\"")
-        })?;
-        if key == Key::Ctrl('c') {
-            return Err(value.wrong("Ctrl-C always quits", "another key"));
-        }
+    for value in value.items(EXAMPLE)? {
+        let key = key_of(&value, value.text(EXAMPLE)?)?;
         // A command of one screen may share its key with one of another; of the same name there is none.
         if let Some((other, _)) = config.keys.iter().find(|(_, keys)| keys.contains(&key)) {
             return Err(value.wrong(format!("{key} means {other} too"), "another key"));
@@ -255,6 +326,27 @@ fn keys_of(config: &Config, value: &Item<'_>, names: &Names) -> Result<Vec<Key>,
         own.push(key);
     }
     Ok(own)
+}
+
+/// A key that a terminal sends and a person can press.
+fn key_of(value: &Item<'_>, word: &str) -> Result<Key, Wrong> {
+    let parsed = crate::ui::key::parse_one(word).map_err(|why| value.said(&why.to_string()))?;
+    let key = parsed.ok_or_else(|| {
+        value.wrong(format!("{word:?} is not one key"), "\"p\", \"<C-p>\", \"<F5>\" or \"<Enter>\"")
+    })?;
+    // The control characters of both (ASCII).
+    let sent = match key {
+        Key::Ctrl('c') => return Err(value.wrong("Ctrl-C always quits", "another key")),
+        Key::Ctrl('i') => Key::Tab,
+        Key::Ctrl('m') => Key::Enter,
+        Key::Char(c) if !is_harmless(c) => {
+            let problem = format!("U+{:04X} is a control or invisible character", u32::from(c));
+            return Err(value.wrong(problem, "\"p\", \"<C-p>\", \"<F5>\" or \"<Enter>\""));
+        }
+        _ => return Ok(key),
+    };
+    Err(value
+        .wrong(format!("terminals send {sent} for {key}"), format!("{} or another key", sent.notation())))
 }
 
 /// A command that the keys of this one would leave without any, with its key.

@@ -3,7 +3,7 @@
 use std::{
     fs,
     io::{self, Read},
-    os::unix::fs::OpenOptionsExt,
+    os::unix::fs::{MetadataExt, OpenOptionsExt},
     path::{Path, PathBuf},
 };
 
@@ -28,8 +28,8 @@ const MOST: u64 = 64 << 10;
 pub(crate) fn find(caller: &Caller<'_>) -> Option<PathBuf> {
     let below = |home: PathBuf| home.join(".config");
     let set = |name: &str| {
-        let value = (caller.variable)(name).filter(|value| value.starts_with('/'))?;
-        Some(PathBuf::from(value)).filter(|path| caller.is_trusted(path))
+        let path = PathBuf::from((caller.variable)(name)?);
+        Some(path).filter(|path| path.is_absolute() && caller.is_trusted(path))
     };
     let folder = set("XDG_CONFIG_HOME").or_else(|| set("HOME").map(below));
     let folder = folder.or_else(|| (caller.home)(caller.user).map(below))?;
@@ -52,13 +52,14 @@ pub(crate) struct Unread {
 /// # Errors
 /// It exists and cannot be read.
 pub(crate) fn of_process() -> Result<Found, Unread> {
-    let Some(path) = crate::store::with_caller(find) else { return Ok(Found::default()) };
-    let text = text(&path)?;
+    let (found, user) = crate::store::with_caller(|caller| (find(caller), caller.user));
+    let Some(path) = found else { return Ok(Found::default()) };
+    let text = text(&path, user)?;
     Ok(Found { path: Some(path), text })
 }
 
-/// The text of a regular file; `None` without one. A pipe is not waited for.
-fn text(path: &Path) -> Result<Option<String>, Unread> {
+/// The text of a regular file of this user or of root, in a folder of one of them; `None` without one. A pipe is not waited for.
+fn text(path: &Path, user: u32) -> Result<Option<String>, Unread> {
     let unread = |why: &str, fix| Unread { place: path.display().to_string(), why: why.to_owned(), fix };
     let file = match opened(path) {
         Ok(file) => file,
@@ -67,6 +68,14 @@ fn text(path: &Path) -> Result<Option<String>, Unread> {
     let metadata = file.metadata().map_err(|error| unread(&error_words(&error), "remove it"))?;
     if !metadata.is_file() {
         return Err(unread("not a regular file", "remove it"));
+    }
+    let folder = path.parent().and_then(|folder| Some((folder, fs::metadata(folder).ok()?.uid())));
+    for (place, owner) in [(path, metadata.uid())].into_iter().chain(folder) {
+        if owner != user && owner != 0 {
+            let why = format!("belongs to user {owner}, not to user {user}");
+            let fix = "check its contents, then `chown` it";
+            return Err(Unread { place: place.display().to_string(), why, fix });
+        }
     }
     let mut bytes = Vec::new();
     file.take(MOST + 1).read_to_end(&mut bytes).map_err(|error| unread(&error_words(&error), "remove it"))?;
@@ -105,6 +114,12 @@ fn absent(path: &Path, error: &io::Error) -> Result<Option<String>, Unread> {
 
 #[cfg(test)]
 mod tests {
+    #![expect(clippy::disallowed_methods, reason = "tests write files of their own")]
+
+    use std::os::unix::fs::chown;
+
+    use rustix::process::geteuid;
+
     use super::*;
 
     #[test]
@@ -112,7 +127,7 @@ mod tests {
         let found = |user: u32, set: &[(&str, &str)]| {
             find(&Caller {
                 user,
-                variable: &|name| set.iter().find(|(key, _)| *key == name).map(|(_, v)| (*v).to_owned()),
+                variable: &|name| set.iter().find(|(key, _)| *key == name).map(|(_, value)| value.into()),
                 owner: &|path| match path.to_str()? {
                     "/home/ann" => Some(1000),
                     "/root" | "/etc" => Some(0),
@@ -136,9 +151,37 @@ mod tests {
     }
 
     #[test]
+    fn a_file_or_a_folder_of_another_user_is_not_read() {
+        if !geteuid().is_root() {
+            println!("skipped: only root gives files away");
+            return;
+        }
+        let held = tempfile::tempdir().unwrap();
+        let folder = held.path().join("iodyno");
+        let path = folder.join("config.toml");
+        fs::create_dir(&folder).unwrap();
+        fs::write(&path, "").unwrap();
+        let owned = |folder_of: u32, file_of: u32, user: u32| {
+            chown(&folder, Some(folder_of), None).unwrap();
+            chown(&path, Some(file_of), None).unwrap();
+            text(&path, user).map_err(|unread| (unread.place, unread.why))
+        };
+        let not_of = |place: &Path, user: u32, other: u32| {
+            Err((place.display().to_string(), format!("belongs to user {other}, not to user {user}")))
+        };
+        for (folder_of, file_of, user) in [(0, 0, 0), (0, 0, 1000), (1000, 1000, 1000), (1000, 0, 1000)] {
+            assert_eq!(owned(folder_of, file_of, user), Ok(Some(String::new())));
+        }
+        assert_eq!(owned(0, 1000, 0), not_of(&path, 0, 1000));
+        assert_eq!(owned(1000, 0, 0), not_of(&folder, 0, 1000));
+        assert_eq!(owned(1000, 1001, 1000), not_of(&path, 1000, 1001));
+    }
+
+    #[test]
     fn a_file_that_cannot_be_read_is_named_with_the_remedy() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("config.toml");
+        let text = |path: &Path| text(path, geteuid().as_raw());
         let said = |path: &Path| {
             let unread = text(path).unwrap_err();
             (unread.place, unread.why, unread.fix)

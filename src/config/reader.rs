@@ -132,6 +132,10 @@ impl<'a> Item<'a> {
         self.wrong(format!("{text} is not one of its values"), known)
     }
 
+    pub(super) fn is_table(&self) -> bool {
+        self.value.is_table()
+    }
+
     pub(super) fn is_text(&self) -> bool {
         self.value.is_str()
     }
@@ -168,22 +172,19 @@ impl<'a> Item<'a> {
         if self.value.is_table() {
             return Err(self.wrong("not a list", example));
         }
-        let item = |value: &'a DeValue<'a>| Self {
+        let item = |value: &'a DeValue<'a>, line| Self {
             name: self.name.clone(),
             own: self.own.clone(),
             value,
-            line: self.line,
+            line,
             source: self.source,
         };
         Ok(match self.value.as_array() {
-            Some(array) => array.iter().map(|one| item(one.get_ref())).collect(),
-            None => vec![item(self.value)],
+            Some(array) => {
+                array.iter().map(|one| item(one.get_ref(), line_of(self.source, &one.span()))).collect()
+            }
+            None => vec![item(self.value, self.line)],
         })
-    }
-
-    /// The texts of a list.
-    pub(super) fn texts(&self, example: &str) -> Result<Vec<String>, Wrong> {
-        self.items(example)?.iter().map(|item| item.text(example).map(str::to_owned)).collect()
     }
 
     /// The members of a table.

@@ -60,6 +60,10 @@ pub(super) fn is_missing(path: &Path) -> bool {
     !path.starts_with("/dev") && matches!(path.try_exists(), Ok(false))
 }
 
+fn is_link(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_symlink())
+}
+
 /// Whether a file can be created in the folder of `path`.
 pub(super) fn check_folder(path: &Path) -> Result<(), EngineError> {
     let may = access(folder_of(path), Access::WRITE_OK | Access::EXEC_OK);
@@ -109,6 +113,14 @@ pub(crate) fn room_for(path: &Path, size: Bytes) -> Result<(), EngineError> {
 
 fn failed(path: &Path, error: &io::Error) -> EngineError {
     let errno = error.raw_os_error().unwrap_or(libc::EIO);
+    if errno == libc::EEXIST && is_link(path) {
+        return EngineError::target(
+            path,
+            "a link to a missing file",
+            "name that file, or another one",
+            errno,
+        );
+    }
     let fix = match errno {
         libc::ENOENT | libc::ENOTDIR => "its folder does not exist: create it or choose another",
         libc::EEXIST => "a file of this name appeared meanwhile: choose another name",
@@ -171,6 +183,17 @@ mod tests {
         let again = lay_out(&path, Bytes(4096), 2, false, &mut |_| true).unwrap_err().to_string();
         assert!(again.contains("EEXIST"), "{again}");
         assert_eq!(fs::read(&path).unwrap(), before);
+    }
+
+    #[test]
+    fn a_link_to_a_missing_file_is_called_so() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("link");
+        std::os::unix::fs::symlink("gone", &path).unwrap();
+        let said = lay_out(&path, Bytes(4096), 1, false, &mut |_| true).unwrap_err().to_string();
+        let expected = "a link to a missing file; name that file, or another one";
+        assert!(said.contains(expected) && !said.contains("meanwhile"), "{said}");
+        assert!(!folder.path().join("gone").exists());
     }
 
     #[test]

@@ -374,7 +374,19 @@ impl Workload {
 impl WorkloadOption {
     /// Sets it without a check of its bounds; an empty text resets an optional one.
     pub fn set(&self, work: &mut Workload, text: &str) -> Result<(), ValueError> {
-        (self.read)(work, text)
+        (self.read)(work, text).map_err(|why| match self.bounds {
+            // The examples of a type may be out of the bounds of an option.
+            Some((least, most)) if least > 512 || most <= 4096 => {
+                ValueError::new(why.wrong, self.between(least, most))
+            }
+            _ => why,
+        })
+    }
+
+    /// The fix of a value that is not within these bounds.
+    fn between(&self, least: u64, most: u64) -> String {
+        let most = if self.metavar == "SIZE" { units::block_size(Bytes(most)) } else { most.to_string() };
+        format!("use {least} to {most}")
     }
 
     /// Its value as text that [`Self::set`] takes; empty where it is left out.
@@ -407,8 +419,7 @@ impl WorkloadOption {
         if number == 0 && most > 4096 {
             return Err(ValueError::new("0 reads nothing", "use 1 or more, or leave it out"));
         }
-        let most = if self.metavar == "SIZE" { units::block_size(Bytes(most)) } else { most.to_string() };
-        Err(ValueError::new(format!("{text} is out of range"), format!("use {least} to {most}")))
+        Err(ValueError::new(format!("{text} is out of range"), self.between(least, most)))
     }
 
     /// Checks bounds and conditions.

@@ -69,8 +69,8 @@ const ATTRIBUTE_WORDS: &str = "\
     nvme drivetemp k10temp coretemp Composite Sensor \
     Unknown GT s PCIe pcie tcp rdma fc D0 D1 D2 D3hot D3cold live connecting deleting deleting_(no_IO) dead new resetting \
     read poll identity DMA DMA-FQ DMA-SVA Processor Mains Battery USB disk cdrom part enabled disabled inactive numa \
-    round-robin queue-depth POLL C1 C1E C1_ACPI C2 C2_ACPI C3 C3_ACPI C4 C6 C6S C6P C7 C7s C8 C9 C10 WFI eui uuid rbps wbps \
-    riops wiops Read Write Sync Async Total Discard Device nonrot cache_unavailable RxErr BadTLP BadDLLP Rollover Timeout \
+    round-robin queue-depth POLL haltpoll C1 C1E C1_ACPI C2 C2_ACPI C3 C3_ACPI C4 C6 C6S C6P C7 C7s C8 C9 C10 WFI eui uuid \
+    rbps wbps riops wiops Read Write Sync Async Total Discard Device nonrot cache_unavailable RxErr BadTLP BadDLLP Rollover Timeout \
     NonFatalErr CorrIntErr HeaderOF TOTAL_ERR_COR TOTAL_ERR_FATAL TOTAL_ERR_NONFATAL Undefined DLP SDES TLP FCP CmpltTO \
     CmpltAbrt UnxCmplt RxOF MalfTLP ECRC UnsupReq ACSViol UncorrIntErr BlockedTLP AtomicOpBlocked TLPBlockedErr \
     PoisonTLPBlocked DMWrReqBlocked IDECheck MisIDETLP PCRC_CHECK TLPXlatBlocked";
@@ -153,11 +153,16 @@ fn interrupt(redactor: &mut Redactor, line: &str) -> String {
     let words = rest.split_inclusive([' ', '\t', ',', '\n']).map(|piece| {
         let word = piece.trim_end_matches([' ', '\t', ',', '\n']);
         in_counts &= word.bytes().all(|byte| byte.is_ascii_digit());
-        let is_known = in_counts || is_interrupt_word(word);
+        let is_known = in_counts || is_interrupt_word(word) && !has_address(word);
         let replaced = if is_known { word.to_owned() } else { tables::words_but(redactor, word, "") };
         replaced + &piece[word.len()..]
     });
     format!("{label}:{}", words.collect::<String>())
+}
+
+/// Whether numbers between dots are an address, and no version or part of a name.
+fn has_address(text: &str) -> bool {
+    patterns::dotted_address(text).is_some()
 }
 
 fn is_interrupt_word(word: &str) -> bool {
@@ -190,7 +195,8 @@ fn is_interrupt_word(word: &str) -> bool {
 /// list of flags, which iodyno does not read, go.
 pub(super) fn cpu_info(redactor: &mut Redactor, text: &str) -> String {
     let is_plain = |value: &str| {
-        value.split_whitespace().all(|word| word.split('.').all(is_number) || is_setting_word(word))
+        !has_address(value)
+            && value.split_whitespace().all(|word| word.split('.').all(is_number) || is_setting_word(word))
     };
     keyed(text, ':', |key, value| match key.replace(' ', "_").as_str() {
         "model_name" => redactor.worldly(value),
@@ -319,6 +325,9 @@ fn pieces_between(
 /// Counters: a word and numbers a line. Other words become pseudonyms.
 pub(super) fn counters(redactor: &mut Redactor, text: &str) -> String {
     let is_plain = |word: &str| {
+        if has_address(word) {
+            return false;
+        }
         let parts = word.split(['=', ':', '.']).filter(|part| !part.is_empty());
         let mut parts = parts.map(|part| is_number(part) || is_counter(part));
         parts.all(|is_known| is_known)
@@ -382,11 +391,15 @@ Err:          0
             ("eth-00:11:22:33:44:55-rx-0", "00:11:22:33:44:55"),
             ("mlx4-async@pci:00:11:22:33:44:56", "00:11:22:33:44:56"),
             ("eth-52:54:00:a2:34:56-rx", "52:54"),
+            ("10.0.0.2", "10.0.0.2"),
+            ("virtio0-req.10.0.0.2", "10.0.0.2"),
+            ("rx-192.168.7.14-3", "192.168.7.14"),
         ] {
             let out = interrupts(&mut redactor, &format!(" 41:  5  6   PCI-MSI 1-edge      {word}\n"));
             assert!(!out.contains(address), "{out}");
         }
         assert_eq!(attribute(&mut redactor, "8:0 0000:41:00.0 0-3,8-11\n"), "8:0 0000:41:00.0 0-3,8-11\n");
+        assert_eq!(attribute(&mut redactor, "haltpoll idle\n"), "haltpoll idle\n");
         assert!(!attribute(&mut redactor, "traddr=fe80::21b:2134:5678:9012").contains("2134"));
     }
 
@@ -422,6 +435,20 @@ Err:          0
             "\"20251120\"",
         ] {
             assert_eq!(distribution_name(&mut redactor, name), name);
+        }
+        for address in ["10.0.0.2", "192.168.7.14"] {
+            for name in
+                [format!("Debian {address}"), format!("ubuntu-{address} (lts)"), format!("1.{address}")]
+            {
+                let out = distribution_name(&mut redactor, &name);
+                assert!(!out.contains(address) && out.len() == name.len(), "{name}: {out}");
+            }
+            let out = counters(&mut redactor, &format!("avg10={address}\n"));
+            assert!(!out.contains(address), "{out}");
+            let out = cpu_info(&mut redactor, &format!("flags\t: {address}\n"));
+            assert!(!out.contains(address), "{out}");
+            let out = attribute(&mut redactor, &format!("traddr={address},trsvcid=4420\n"));
+            assert!(!out.contains(address), "{out}");
         }
         let out = distribution_name(&mut redactor, "Hunter2 Linux 12 (acme-731427629) 731427629");
         assert!(!out.contains("unter2") && !out.contains("acme") && !out.contains("731427629"), "{out}");

@@ -86,7 +86,7 @@ pub(super) fn address(pseudonyms: &mut Pseudonyms, text: &str) -> Option<String>
     }
 }
 
-/// Replaces MAC and IPv6 addresses, whose groups may be numbers, and what lies between them by `other`.
+/// Replaces MAC and IP addresses, whose groups may be numbers, and what lies between them by `other`.
 pub(super) fn apart(
     redactor: &mut Redactor,
     text: &str,
@@ -94,13 +94,40 @@ pub(super) fn apart(
 ) -> String {
     let mut out = String::new();
     let mut rest = text;
-    while let Some(place) = grouped_address(rest) {
+    let find = |text: &str| {
+        let grouped = grouped_address(text).map(|place| (place, Shape::Hex));
+        let dotted = dotted_address(text).map(|place| (place, Shape::Ipv4));
+        [grouped, dotted].into_iter().flatten().min_by_key(|(place, _)| place.start)
+    };
+    while let Some((place, shape)) = find(rest) {
         let found = &rest[place.clone()];
         let before = other(redactor, &rest[..place.start]);
-        out.extend([before, redactor.pseudonyms.of(found, Shape::Hex)]);
+        out.extend([before, redactor.pseudonyms.of(found, shape)]);
         rest = &rest[place.end..];
     }
     out + &other(redactor, rest)
+}
+
+/// Where the first IPv4 address is, also within a word: `req.10.0.0.2`. A version of four numbers has the same form.
+pub(super) fn dotted_address(text: &str) -> Option<Range<usize>> {
+    let is_part = |c: char| c.is_ascii_digit() || c == '.';
+    let mut from = 0;
+    while let Some(at) = text[from..].find(is_part) {
+        let start = from + at;
+        let run = &text[start..];
+        let run = &run[..run.find(|c| !is_part(c)).unwrap_or(run.len())];
+        from = start + run.len();
+        let mut starts = std::iter::once(0).chain(run.match_indices('.').map(|(at, _)| at + 1));
+        let place = starts.find_map(|first| {
+            let end = run[first..].match_indices('.').nth(3).map_or(run.len(), |(at, _)| first + at);
+            let address = run[first..end].parse().ok().filter(|address| !is_everybodys(*address));
+            address.map(|_| start + first..start + end)
+        });
+        if place.is_some() {
+            return place;
+        }
+    }
+    None
 }
 
 /// Where the first MAC or IPv6 address is: hexadecimal groups with `:` or `-` between them, also between such groups.
@@ -311,6 +338,22 @@ mod tests {
             "6b1dcb5e-00aa-4d3c-9c1e-0123456789ab",
             "",
         ] {
+            assert_eq!(found(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn dotted_addresses_are_found_within_words() {
+        let found = |text: &'static str| dotted_address(text).map(|place| &text[place]);
+        for (text, address) in [
+            ("Debian 192.168.7.14", "192.168.7.14"),
+            ("req.10.0.0.2", "10.0.0.2"),
+            ("eth0-10.0.0.2-rx", "10.0.0.2"),
+            ("127.0.0.1,10.0.0.2.", "10.0.0.2"),
+        ] {
+            assert_eq!(found(text), Some(address), "{text}");
+        }
+        for text in ["24.04.1 6.18.44 0000:41:00.0", "127.0.0.1 0.0.0.0 255.255.255.0", "1.2.3.256", "..."] {
             assert_eq!(found(text), None, "{text}");
         }
     }

@@ -332,6 +332,12 @@ pub(super) fn kernel_version(redactor: &mut Redactor, line: &str) -> String {
     let builder = line.split_once('(').and_then(|(_, rest)| rest.split_once(')')).map(|(builder, _)| builder);
     match builder.filter(|builder| builder.contains('@')) {
         Some(builder) => line.replacen(builder, &words(redactor, builder), 1),
-        None => redactor.worldly(line),
+        // Four numbers of a version look like an address.
+        None => match line.strip_prefix("Linux version ").and_then(|rest| rest.split_once(' ')) {
+            Some((release, more)) => {
+                format!("Linux version {} {}", redactor.sweep(release), redactor.worldly(more))
+            }
+            None => redactor.worldly(line),
+        },
     }
 }

@@ -263,6 +263,15 @@ fn host_and_user_names_go_from_mounts_and_lines() {
 }
 
 #[test]
+fn versions_of_kernels_that_look_like_addresses_stay_and_addresses_beside_them_go() {
+    let probe = text("/probe/host", "name=desk\ndistribution=Debian 10.1.2.3\nkernel=6.1.0.18\n");
+    assert!(probe.ends_with("kernel=6.1.0.18\n") && !probe.contains("10.1.2.3"), "{probe}");
+    let version = text("/proc/version", "Linux version 6.1.0.18 built at 10.1.2.3\n");
+    assert!(version.starts_with("Linux version 6.1.0.18 ") && !version.contains("10.1.2.3"), "{version}");
+    assert_eq!(text("/sys/module/x/version", "6.1.0.18\n"), "6.1.0.18\n");
+}
+
+#[test]
 fn the_kernel_command_line_keeps_what_tunes_and_loses_who_it_is() {
     let line = "BOOT_IMAGE=/boot/vmlinuz-6.1 root=UUID=6b1dcb5e-00aa-4d3c-9c1e-0123456789ab ro nvme.poll_queues=4 \
         resume=PARTUUID=1a2b3c4d-01 root=LABEL=bobroot rd.luks.uuid=luks-6b1dcb5e-00aa-4d3c-9c1e-0123456789ab \

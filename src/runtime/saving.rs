@@ -4,10 +4,14 @@ use std::{
     fs::OpenOptions,
     io::{self, Write},
     iter,
+    os::unix::fs::OpenOptionsExt,
     path::Path,
 };
 
 use crate::{model::Failed, text::Label};
+
+/// Readable by its owner only: a picture shows the serials, names and paths that the screen shows.
+const PRIVATE: u32 = 0o600;
 
 /// Writes `text` to a new file `iodyno-WORD-DATE-TIME.ENDING` in `folder`; its absolute path. Existing files stay.
 pub(super) fn save(folder: &Path, word: &str, ending: &str, text: &str) -> Result<String, Failed> {
@@ -18,7 +22,7 @@ fn save_at(folder: &Path, word: &str, ending: &str, text: &str, time: &str) -> R
     let numbered = (2..100).map(|again| format!("iodyno-{word}-{time}-{again}.{ending}"));
     for name in iter::once(format!("iodyno-{word}-{time}.{ending}")).chain(numbered) {
         let path = folder.join(&name);
-        match OpenOptions::new().write(true).create_new(true).open(&path) {
+        match OpenOptions::new().write(true).create_new(true).mode(PRIVATE).open(&path) {
             Ok(mut file) => {
                 let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_all());
                 return match written {
@@ -48,7 +52,7 @@ fn refused(path: &Path, error: &io::Error) -> Failed {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
+    use std::{fs, os::unix::fs::PermissionsExt};
 
     use super::*;
 
@@ -62,6 +66,16 @@ mod tests {
         let read = |name: &str| fs::read_to_string(folder.path().join(name)).unwrap();
         assert_eq!(read("iodyno-dyno-20261121-101112.svg"), "one");
         assert_eq!(read("iodyno-dyno-20261121-101112-2.svg"), "two");
+    }
+
+    #[test]
+    fn what_a_screen_saves_is_readable_by_its_owner_only() {
+        let folder = tempfile::tempdir().unwrap();
+        for (word, ending) in [("machine", "svg"), ("sheet", "md"), ("udev", "rules")] {
+            let path = save(folder.path(), word, ending, "serial S4EWNX0M").unwrap();
+            let mode = fs::metadata(&path).unwrap().permissions().mode();
+            assert_eq!(mode & 0o777, 0o600, "{path}");
+        }
     }
 
     #[test]

@@ -10,7 +10,7 @@ use std::{
         fd::{AsFd, OwnedFd},
         unix::fs::DirBuilderExt,
     },
-    path::Path,
+    path::{Path, PathBuf},
     thread,
     time::Duration,
 };
@@ -70,7 +70,9 @@ impl StateFolder {
         if path.as_os_str().is_empty() {
             return Ok(None);
         }
-        existing(open(path, FOLDER, Mode::empty()))?.map(Self::checked).transpose()
+        // Without the slash behind it, which would follow a link.
+        let path: PathBuf = path.components().collect();
+        existing(open(&path, FOLDER, Mode::empty()))?.map(Self::checked).transpose()
     }
 
     /// Opens the folder, or creates it with mode 0700. Errors as for [`Self::open`], and for an empty path: this user has no
@@ -253,7 +255,6 @@ mod tests {
         fs::{self, Permissions},
         io::{Read, Write},
         os::unix::fs::{PermissionsExt, chown, symlink},
-        path::PathBuf,
     };
 
     use super::*;
@@ -342,8 +343,11 @@ mod tests {
         }
         let alias = held.path().join("alias");
         symlink(&path, &alias).unwrap();
-        assert!(words(StateFolder::open(&alias)).contains("is a symbolic link"));
-        assert!(words(StateFolder::make(&alias)).contains("is a symbolic link"));
+        for end in ["", "/", "//", "/."] {
+            let alias = PathBuf::from(format!("{}{end}", alias.display()));
+            assert!(words(StateFolder::open(&alias)).contains("is a symbolic link"), "{alias:?}");
+            assert!(words(StateFolder::make(&alias)).contains("is a symbolic link"), "{alias:?}");
+        }
         assert!(words(StateFolder::open(&secret)).contains("not a folder"));
         if !rustix::process::geteuid().is_root() {
             println!("skipped: only root gives files away");

@@ -165,6 +165,12 @@ pub enum JournalError {
 
 fn file_fix(error: &io::Error) -> &'static str {
     use io::ErrorKind::{FileTooLarge, TimedOut};
+    match error.raw_os_error() {
+        Some(libc::EMFILE) => return "raise `ulimit -n`",
+        Some(libc::ENFILE) => return "raise fs.file-max (sysctl), or end programs with many open files",
+        Some(libc::EIO) => return "check that drive (`dmesg`), or set IODYNO_STATE_DIR to another folder",
+        _ => {}
+    }
     match error.kind() {
         TimedOut => "end that program (`pgrep iodyno`), or let it go on (`fg`)",
         FileTooLarge => "raise `ulimit -f`, or set IODYNO_STATE_DIR to another folder",
@@ -503,6 +509,22 @@ fn last_line(file: &File, tail: &Tail) -> io::Result<Option<Vec<u8>>> {
 mod tests {
     use super::*;
     use crate::tune::testing::change;
+
+    #[test]
+    fn an_error_of_the_file_has_the_fix_of_its_cause() {
+        for (errno, fix) in [
+            (libc::EMFILE, "; raise `ulimit -n`"),
+            (libc::ENFILE, "; raise fs.file-max"),
+            (libc::EFBIG, "; raise `ulimit -f`"),
+            (libc::EIO, "; check that drive (`dmesg`), or set IODYNO_STATE_DIR"),
+            (libc::ENOSPC, "; free some space there"),
+            (libc::EACCES, "; check it, or set IODYNO_STATE_DIR"),
+        ] {
+            let error = io::Error::from_raw_os_error(errno);
+            let said = JournalError::File { path: NAME.into(), error }.to_string();
+            assert!(said.contains(fix), "{said}");
+        }
+    }
 
     #[test]
     fn records_survive_the_file_and_a_torn_line_costs_only_itself() {

@@ -85,6 +85,21 @@ impl Terminal {
         self.child.wait().expect("it ends").exit_code()
     }
 
+    /// Stops the program by job control and closes the terminal meanwhile: its exit status. The kernel continues it.
+    pub fn hang_up_while_stopped(mut self) -> u32 {
+        self.hung_up.store(true, Ordering::Relaxed);
+        self.signal(Signal::TSTP);
+        self.reader.join().expect("the program restores the terminal");
+        let stat = format!("/proc/{}/stat", self.child.process_id().expect("it runs"));
+        let is_stopped = (0..6000).any(|_| {
+            thread::sleep(Duration::from_millis(20));
+            std::fs::read_to_string(&stat).is_ok_and(|stat| stat.contains(") T "))
+        });
+        assert!(is_stopped, "the program did not stop in two minutes");
+        drop((self.keys, self.master));
+        self.child.wait().expect("it ends").exit_code()
+    }
+
     /// Takes no more output and stays open, as a stopped terminal or a dead serial line, until the program cannot write: the
     /// kernel keeps 64 KiB for a terminal that does not read.
     pub fn stall(&mut self) {
