@@ -103,10 +103,11 @@ struct Context {
 pub(super) fn run(args: &TuneArgs, origin: &Origin) -> Result<Status, Failure> {
     match args.action {
         Action::List { .. } => note(origin, Need::GoOn)?,
-        Action::Set { dry_run: false, .. } => recover(origin, Need::End)?,
         // With --force it undoes those of killed experiments itself.
         Action::Undo { dry_run: false, force: true, .. } => drop(damage(origin, Need::End)?),
-        Action::Undo { dry_run: false, .. } => recover(origin, Need::End)?,
+        Action::Set { dry_run: false, .. } | Action::Undo { dry_run: false, .. } => {
+            recover(origin, Need::End)?;
+        }
         _ => note(origin, Need::End)?,
     }
     let root = super::open(origin)?;

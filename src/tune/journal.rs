@@ -163,7 +163,8 @@ pub enum JournalError {
     NoBoot,
 }
 
-fn file_fix(error: &io::Error) -> &'static str {
+/// The remedy of an error of the journal's files.
+pub(super) fn file_fix(error: &io::Error) -> &'static str {
     use io::ErrorKind::{FileTooLarge, TimedOut};
     match error.raw_os_error() {
         Some(libc::EMFILE) => return "raise `ulimit -n`",

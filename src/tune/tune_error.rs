@@ -2,7 +2,10 @@
 
 use std::io;
 
-use super::{change::Outcome, journal::JournalError};
+use super::{
+    change::Outcome,
+    journal::{JournalError, file_fix},
+};
 use crate::model::Failed;
 
 /// Why a change was not made.
@@ -35,8 +38,9 @@ pub enum TuneError {
     },
     /// The value was written, and the journal could not record the outcome. It has the change, so an undo restores it.
     #[error(
-        "{file}: {to} was written ({outcome}), but the journal could not record it ({error}); free some space, or \
-         restore it now with `iodyno tune undo`"
+        "{file}: {to} was written ({outcome}), but the journal could not record it ({error}); {}, or restore it now with \
+         `iodyno tune undo`",
+        file_fix(error)
     )]
     Unrecorded {
         /// The file.
@@ -50,8 +54,8 @@ pub enum TuneError {
     },
     /// The values were written and work, but the journal could not record that they stay.
     #[error(
-        "{path}: {error}: the values are set, but not recorded as kept; free some space, or restore them now with \
-         `iodyno tune undo`"
+        "{path}: {error}: the values are set, but not recorded as kept; {}, or restore them now with `iodyno tune undo`",
+        file_fix(error)
     )]
     NotKept {
         /// The journal.

@@ -255,14 +255,12 @@ fn two_columns(paths: bool, brush: &mut Brush<'_>, inner: Rect, facts: &[Fact], 
 fn split([first, second]: [u16; 2], width: u16) -> (u16, u16) {
     // Both whole, with a narrower gap where that is needed; else the first gets what it needs up to three fifths.
     let gap = (2..=GAP).rev().find(|gap| first.saturating_add(second).saturating_add(*gap) <= width);
-    match gap {
-        Some(gap) => ((first + gap).max(width / 2).min(width - second), gap),
-        // What the first one does not need is the other's.
-        None => {
-            let least = if second > width / 2 { width * 4 / 10 } else { width / 2 };
-            (first.saturating_add(GAP).clamp(least, width * 6 / 10), GAP)
-        }
+    if let Some(gap) = gap {
+        return ((first + gap).max(width / 2).min(width - second), gap);
     }
+    // What the first one does not need is the other's.
+    let least = if second > width / 2 { width * 4 / 10 } else { width / 2 };
+    (first.saturating_add(GAP).clamp(least, width * 6 / 10), GAP)
 }
 
 /// Whether a value stands in a line of an opened text, not in a file.
