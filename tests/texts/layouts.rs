@@ -1,0 +1,136 @@
+//! Layouts of listings: broken lines, padded ones, other ends of lines, other code pages, lines without their function.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use crate::stated::{document, finding, link};
+
+/// All functions of a text by address.
+fn functions(content: &str) -> BTreeMap<String, Value> {
+    let tree = document(content, "tree");
+    let mut open: Vec<&Value> = tree["root_complexes"].as_array().unwrap().iter().collect();
+    let mut found = BTreeMap::new();
+    while let Some(node) = open.pop() {
+        found.insert(node["address"].as_str().unwrap().to_owned(), node.clone());
+        open.extend(node["children"].as_array().unwrap());
+    }
+    found
+}
+
+/// Addresses, each with that of its parent.
+fn outline(content: &str) -> Vec<(String, Vec<String>)> {
+    let below = |node: &Value| {
+        let children = node["children"].as_array().unwrap().iter();
+        children.map(|child| child["address"].as_str().unwrap().to_owned()).collect()
+    };
+    functions(content).into_iter().map(|(address, node)| (address, below(&node))).collect()
+}
+
+fn unused(content: &str) -> Vec<(u64, String)> {
+    let document = document(content, "tree");
+    let lines = document["source"]["unused_lines"].as_array().unwrap().iter();
+    lines.map(|it| (it["line"].as_u64().unwrap(), it["reason"].as_str().unwrap().to_owned())).collect()
+}
+
+const PORT: &str = "\
+00:1d.0 PCI bridge: Intel Corporation HM175 Chipset PCI Express Root Port (rev f1)
+        Flags: bus master, fast devsel, latency 0, IRQ 123, IOMMU group 2
+        Bus: primary=00, secondary=05, subordinate=05, sec-latency=0
+        Kernel driver in use: pcieport
+05:00.0 Non-Volatile memory controller: Samsung Electronics Co Ltd NVMe SSD Controller SM961/PM961
+        Flags: bus master, fast devsel, latency 0, IRQ 16, NUMA node 0, IOMMU group 12
+        Kernel driver in use: nvme
+";
+
+#[test]
+fn a_group_in_a_line_of_its_own_is_the_rest_of_the_flags() {
+    let expected = outline(PORT);
+    assert_eq!(expected.len(), 3, "with its root bus");
+    for (from, to) in [("IOMMU group ", "IOMMU\ngroup "), (", IOMMU group ", ",\nIOMMU group ")] {
+        let text = PORT.replace(from, to);
+        assert_eq!(outline(&text), expected, "{text}");
+        for (address, driver, group) in [("0000:00:1d.0", "pcieport", 2), ("0000:05:00.0", "nvme", 12)] {
+            let function = &functions(&text)[address];
+            assert_eq!(
+                (&function["driver"], &function["iommu_group"]),
+                (&driver.into(), &group.into()),
+                "{text}"
+            );
+        }
+        assert_eq!(unused(&text), [], "{text}");
+    }
+}
+
+const LIST: &str = "\
+# lspci
+00:00.0 PCI bridge: Qualcomm Device 0113
+01:00.0 Non-Volatile memory controller: Phison Electronics Corporation E12 NVMe Controller (rev 01)
+";
+
+const DETAILS: &str = "\
+\t\tLnkCap:\tPort #0, Speed 8GT/s, Width x2, ASPM L0s L1, Exit Latency L0s <4us, L1 <8us
+\t\tLnkSta:\tSpeed 5GT/s, Width x2
+";
+
+#[test]
+fn lines_of_a_body_behind_a_command_are_of_no_function() {
+    for between in ["\n# lspci -nvv\n", "# lspci -nvv\n", "\n"] {
+        let text = format!("{LIST}{between}{DETAILS}");
+        assert_eq!(link(&text, "0000:01:00.0"), (Value::Null, Value::Null), "{text}");
+        assert_eq!(finding(&text, "link-downtrained"), Value::Null, "{text}");
+        let reasons = unused(&text);
+        assert_eq!(reasons.len(), 2, "{reasons:?}");
+        assert!(reasons.iter().all(|(_, why)| why.contains("a line of no function")), "{reasons:?}");
+    }
+    let own = format!("{LIST}{DETAILS}");
+    assert_eq!(link(&own, "0000:01:00.0"), (5.0.into(), 2.into()), "directly behind its function");
+    let doubled = own.replace('\n', "\n\n");
+    assert_eq!(link(&doubled, "0000:01:00.0"), (5.0.into(), 2.into()), "an empty line behind each");
+}
+
+#[test]
+fn a_wrapped_name_may_have_a_colon() {
+    let text = "\
+00:18.0 Host bridge [0600]: Advanced Micro Devices, Inc. [AMD] Renoir
+Device 24: Function 0 [1022:1448]
+00:18.1 Host bridge [0600]: Advanced Micro Devices, Inc. [AMD] Renoir
+Device 24: Function 1 [1022:1449]
+";
+    let found = functions(text);
+    assert_eq!(found["0000:00:18.1"]["device"], "0x1449", "{}", found["0000:00:18.1"]);
+    assert_eq!(unused(text), []);
+}
+
+#[test]
+fn bits_of_a_register_without_their_indentation_end_no_function() {
+    let bits = "\
+Capabilities: [e0] Vendor Specific Information: Intel Capabilities v1
+CapA: Peg60Dis- Peg12Dis+ Peg11Dis+ Peg10Dis- PeLWUDis- DmiWidth=x4
+EccDis+ ForceEccEn- VTdDis- DmiG2Dis- PegG2Dis- DDRMaxSize=Unlimited
+1NDis- CDDis- DDPCDis- X2APICEn+ PDCDis- IGDis- CDID=0 CRID=5
+DDROCCAP+ OCEn- DDRWrtVrefEn- DDR3LEn+
+CapB: ImguDis+ OCbySSKUCap- OCbySSKUEn- SMTCap+ CacheSzCap 0x2
+";
+    let stripped: String = PORT.lines().flat_map(|line| [line.trim(), "\n"]).collect();
+    let text = stripped.replace("Kernel driver", &format!("{bits}Kernel driver"));
+    for (address, driver) in [("0000:00:1d.0", "pcieport"), ("0000:05:00.0", "nvme")] {
+        assert_eq!(functions(&text)[address]["driver"], driver);
+    }
+    assert_eq!(unused(&text), []);
+}
+
+#[test]
+fn functions_behind_bridges_without_a_bus_are_named() {
+    let bridges = (0..6).map(|at| format!("0001:00:02.{at} PCI bridge: IBM EADS-X PCI-X to PCI-X Bridge\n"));
+    let cards =
+        (0..6).map(|at| format!("0001:00:02.{at}/01.0 Ethernet controller: Intel Corporation 82557\n"));
+    let text: String = bridges.chain(cards).collect();
+    assert_eq!(functions(&text).len(), 7, "with their root bus");
+    let reasons = unused(&text);
+    assert_eq!(reasons.iter().map(|(line, _)| *line).collect::<Vec<_>>(), [7, 8, 9, 10, 11, 12]);
+    assert!(
+        reasons.iter().all(|(_, why)| why.contains("behind a bridge whose bus no line shows")),
+        "{reasons:?}"
+    );
+}
