@@ -89,6 +89,48 @@ fn lines_of_a_body_behind_a_command_are_of_no_function() {
     assert_eq!(link(&doubled, "0000:01:00.0"), (5.0.into(), 2.into()), "an empty line behind each");
 }
 
+const DRAWING: &str = r"# lspci -t
+-+-[0000:00]-+-00.0
+ |           +-01.1-[01]--+-00.0
+ |           |            \-00.1
+ |           \-18.7
+ +-[0000:20]-+-00.0
+ |           \-08.1-[22]--+-00.0
+ |                        \-00.4
+ \-[0000:60]-+-00.0
+             +-03.1-[61-67]----00.0-[62-67]--+-02.0-[63]----00.0
+             |                               \-04.0-[64]----00.0
+             \-18.7
+";
+
+#[test]
+fn blanks_at_the_ends_of_lines_do_not_matter() {
+    let expected = outline(DRAWING);
+    assert_eq!(expected.len(), 20, "with its root buses");
+    let padded = |width: usize| DRAWING.lines().map(|line| format!("{line:width$}\n")).collect::<String>();
+    for text in [DRAWING.replace('\n', " \n"), padded(80), padded(132)] {
+        assert_eq!(outline(&text), expected, "{text}");
+        assert_eq!(unused(&text), [], "{text}");
+    }
+}
+
+#[test]
+fn lines_may_end_in_carriage_returns_alone() {
+    let text = PORT.replace('\n', "\r");
+    assert_eq!(outline(&text), outline(PORT));
+    let ends = ["LnkSta: Speed 5GT/s, Width x2\r", "LnkCap: Port #0, Speed 8GT/s, Width x2\r"].join("\t\t");
+    assert_eq!(link(&format!("{text}\t\t{ends}"), "0000:05:00.0"), (5.0.into(), 2.into()));
+}
+
+#[test]
+fn a_folded_text_with_equals_signs_at_ends_of_lines_is_not_encoded() {
+    let folded = PORT.replace(
+        "        Kernel driver in use: pcieport\n",
+        &"        L1SubCap: PCI-PM_L1.2+ PCI-PM_L1.1+ L1_PM_Substates+ PortTPowerOnTime=\n10us\n".repeat(3),
+    );
+    assert_eq!(outline(&folded), outline(PORT));
+}
+
 #[test]
 fn a_wrapped_name_may_have_a_colon() {
     let text = "\
