@@ -132,6 +132,24 @@ fn a_folded_text_with_equals_signs_at_ends_of_lines_is_not_encoded() {
 }
 
 #[test]
+fn a_second_machine_with_another_first_function_is_not_used() {
+    let other = "\
+00:00.0 PCI bridge [0604]: Cadence Design Systems, Inc. Device [17cd:0100] (prog-if 00 [Normal decode])
+\tBus: primary=00, secondary=01, subordinate=01, sec-latency=0
+
+91:00.0 Non-Volatile memory controller [0108]: Samsung Electronics Co Ltd NVMe SSD Controller SM981/PM981/PM983 [144d:a808]
+\tKernel driver in use: nvme
+";
+    let first = format!(
+        "00:00.0 Host bridge: Intel Corporation Sky Lake Host Bridge/DRAM Registers (rev 08)\n\n{PORT}"
+    );
+    let text = format!("{first}{other}");
+    assert_eq!(outline(&text), outline(&first));
+    let contradictions = document(&text, "tree")["source"]["contradictions"].to_string();
+    assert!(contradictions.contains("it is not used; open it alone"), "{contradictions}");
+}
+
+#[test]
 fn a_wrapped_name_may_have_a_colon() {
     let text = "\
 00:18.0 Host bridge [0600]: Advanced Micro Devices, Inc. [AMD] Renoir
