@@ -132,6 +132,13 @@ fn a_folded_text_with_equals_signs_at_ends_of_lines_is_not_encoded() {
 }
 
 #[test]
+fn a_currency_sign_is_the_backslash_of_other_code_pages() {
+    for sign in ["\u{a5}", "\u{ffe5}", "\u{20a9}"] {
+        assert_eq!(outline(&DRAWING.replace('\\', sign)), outline(DRAWING), "{sign}");
+    }
+}
+
+#[test]
 fn a_second_machine_with_another_first_function_is_not_used() {
     let other = "\
 00:00.0 PCI bridge [0604]: Cadence Design Systems, Inc. Device [17cd:0100] (prog-if 00 [Normal decode])
