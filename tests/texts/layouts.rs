@@ -139,6 +139,21 @@ fn a_currency_sign_is_the_backslash_of_other_code_pages() {
 }
 
 #[test]
+fn a_namespace_has_the_drive_of_its_command() {
+    let fields = "nsze    : 0x773bd2b0(2000409264\u{2081}\u{2080})\nncap    : 0x773bd2b0\nflbas   : 0\nlbaf  0 : ms:0   lbads:9  rp:0 (in use)\n";
+    for text in [
+        format!("sudo nvme id-ns /dev/nvme1 -n 1 -H\nNVME Identify Namespace 1:\n{fields}"),
+        format!("# nvme id-ns /dev/nvme1n1\n```\nNVME Identify Namespace 1:\n{fields}```\n"),
+        format!("nvme id-ns /dev/nvme1n1\n\n```text\nNVME Identify Namespace 1:\n{fields}```\n"),
+    ] {
+        let found = crate::damaged::drives(&text);
+        assert_eq!(found.len(), 1, "{text}");
+        let size = &found["nvme1n1"]["size_bytes"];
+        assert_eq!(*size, 2_000_409_264_u64 * 512, "{text}");
+    }
+}
+
+#[test]
 fn a_second_machine_with_another_first_function_is_not_used() {
     let other = "\
 00:00.0 PCI bridge [0604]: Cadence Design Systems, Inc. Device [17cd:0100] (prog-if 00 [Normal decode])
