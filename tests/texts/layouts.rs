@@ -185,6 +185,16 @@ Device 24: Function 1 [1022:1449]
 }
 
 #[test]
+fn a_long_name_makes_no_long_lines() {
+    let slot = "\u{6f22}A".repeat(50_000);
+    let text = format!("{PORT}\tPhysical Slot: {slot}\n");
+    for command in ["tree", "drives"] {
+        let printed = crate::damaged::printed(&text, &[command]);
+        assert!(printed.lines().all(|line| line.chars().count() < 500), "{command}");
+    }
+}
+
+#[test]
 fn bits_of_a_register_without_their_indentation_end_no_function() {
     let bits = "\
 Capabilities: [e0] Vendor Specific Information: Intel Capabilities v1
