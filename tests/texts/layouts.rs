@@ -185,6 +185,19 @@ Device 24: Function 1 [1022:1449]
 }
 
 #[test]
+fn one_number_out_of_range_loses_one_drive() {
+    let text = format!(
+        r#"{{"blockdevices":[{{"name":"nvme0n1","size":{},"type":"disk"}},{{"name":"nvme1n1","size":1000204886016,"type":"disk"}}]}}"#,
+        "1".repeat(400)
+    );
+    let found = crate::damaged::drives(&text);
+    assert_eq!(found.keys().collect::<Vec<_>>(), ["nvme1n1"]);
+    assert_eq!(found["nvme1n1"]["size_bytes"], 1_000_204_886_016_u64);
+    let reasons = unused(&text);
+    assert!(reasons.iter().any(|(_, why)| why == "nvme0n1 has a number out of range"), "{reasons:?}");
+}
+
+#[test]
 fn a_long_name_makes_no_long_lines() {
     let slot = "\u{6f22}A".repeat(50_000);
     let text = format!("{PORT}\tPhysical Slot: {slot}\n");
