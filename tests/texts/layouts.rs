@@ -83,6 +83,9 @@ fn lines_of_a_body_behind_a_command_are_of_no_function() {
         assert_eq!(reasons.len(), 2, "{reasons:?}");
         assert!(reasons.iter().all(|(_, why)| why.contains("a line of no function")), "{reasons:?}");
     }
+    let selected = format!("{LIST}# lspci -nvv\n{DETAILS}# lspci -vvs 01:00.0 | grep Lnk\n{DETAILS}");
+    assert_eq!(link(&selected, "0000:01:00.0"), (5.0.into(), 2.into()), "of the last command");
+    assert_eq!(unused(&selected).len(), 2, "of the first command");
     let own = format!("{LIST}{DETAILS}");
     assert_eq!(link(&own, "0000:01:00.0"), (5.0.into(), 2.into()), "directly behind its function");
     let doubled = own.replace('\n', "\n\n");
@@ -107,7 +110,9 @@ const DRAWING: &str = r"# lspci -t
 fn blanks_at_the_ends_of_lines_do_not_matter() {
     let expected = outline(DRAWING);
     assert_eq!(expected.len(), 20, "with its root buses");
-    let padded = |width: usize| DRAWING.lines().map(|line| format!("{line:width$}\n")).collect::<String>();
+    let padded = |width: usize| {
+        DRAWING.lines().flat_map(|line| [format!("{line:width$}"), "\n".to_owned()]).collect::<String>()
+    };
     for text in [DRAWING.replace('\n', " \n"), padded(80), padded(132)] {
         assert_eq!(outline(&text), expected, "{text}");
         assert_eq!(unused(&text), [], "{text}");

@@ -22,7 +22,7 @@ use super::sections::Kind;
 /// `lspci`, with any of `-v`, `-n`, `-D`, `-k`, `-q`, `-x`.
 pub(super) const LIST: Kind = Kind {
     begins: |line, next| header::is_first(line) || functions::is_selection(line, next),
-    continues: |line| is_body(line) || register::is_rest_of_number(line) || decorated::is_unread(line),
+    continues: |line| is_body(line) || register::is_rest_of_number(line) || is_unread(line),
     tolerates: 3,
     read: functions::read,
 };

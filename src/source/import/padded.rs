@@ -57,7 +57,8 @@ mod tests {
     #[test]
     fn blanks_at_the_ends_of_all_lines_go_and_those_of_a_mail_stay() {
         let drawing = "-[0000:00]-+-00.0\n           +-01.0-[01]----00.0\n           \\-02.0\n";
-        let padded: String = drawing.lines().map(|line| format!("{line:80}\n")).collect();
+        let padded: String =
+            drawing.lines().flat_map(|line| [format!("{line:80}"), "\n".to_owned()]).collect();
         assert_eq!(trimmed(&padded), drawing);
         assert_eq!(trimmed(&drawing.replace('\n', " \n")), drawing);
         let words = "Advanced Micro Devices, Inc. [AMD] Starship/Matisse Root ";

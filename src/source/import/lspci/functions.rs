@@ -5,7 +5,7 @@ use std::{borrow::Cow, collections::VecDeque};
 use super::{
     super::{
         facts::{ExpressWords, Facts, Function, Known, Line, NVME_CONTROLLER, PCI_BRIDGE, learn},
-        prompt::{is_command, is_prompt, is_snip},
+        prompt::{is_command, is_prompt},
     },
     body::{hex, is_bits, old_register, word},
     decorated,
@@ -53,41 +53,6 @@ pub(super) fn continues(line: &str) -> bool {
         || word(line.trim_start()).is_some()
         || hex(line).is_some()
         || is_bits(line)
-}
-
-/// Whether a line is the rest of a function's wrapped first line: plain words, no prompt and no line of the body.
-fn is_rest_of_name(line: &str) -> bool {
-    let text = line.trim();
-    !text.is_empty()
-        && !is_prompt(text)
-        && !is_snip(text)
-        && !text.starts_with(['$', '#', '!', '-', '+', '|', '<'])
-        && !text.contains("]#")
-        && !text.contains("]$")
-        && word(text).is_none()
-        && hex(line).is_none()
-        && !text.contains('@')
-        && (!without_ids(text).contains(':') || is_part_of_function(text))
-}
-
-/// Whether a text names a function of a device as the list of ids does: `Device 24: Function 0 [1022:1448]`.
-fn is_part_of_function(text: &str) -> bool {
-    text.split_once(": ").is_some_and(|(device, function)| {
-        let device = device.rsplit_once("Device ").map_or("", |(_, number)| number);
-        !device.is_empty()
-            && device.bytes().all(|byte| byte.is_ascii_hexdigit())
-            && function.starts_with("Function ")
-    })
-}
-
-/// A text up to the ids in brackets that end a name: `NVMe Controller [1179:010f] (rev 01)`.
-fn without_ids(text: &str) -> &str {
-    let name = text.split("(rev ").next().unwrap_or(text);
-    let name = name.split("(prog-if ").next().unwrap_or(name).trim_end();
-    let Some((start, ids)) = name.strip_suffix(']').and_then(|name| name.rsplit_once('[')) else {
-        return text;
-    };
-    if names::pair(ids).is_some() { start } else { text }
 }
 
 /// Whether a line begins with a path of bridges, as `-P` prints it.
@@ -203,11 +168,12 @@ impl List<'_> {
             self.leave();
             (self.of_nvme, self.looped, self.first_word) = (is_of_nvme(&line.text), looped(&line.text), None);
             self.selected = self.looped.pop_front();
+            self.is_orphan = self.selected.is_none();
             return;
         }
         if let Some(address) = selected(&line.text).or_else(|| alone(&line.text)) {
             self.leave();
-            self.selected = Some(address);
+            (self.selected, self.is_orphan) = (Some(address), false);
             return;
         }
         if let Some((address, rest)) = header(&line.text).or_else(|| self.below_bridges(&line.text)) {
@@ -234,7 +200,7 @@ impl List<'_> {
             return;
         }
         if let Some((address, rest, number, is_joined)) = self.wrapped.take()
-            && is_rest_of_name(&line.text)
+            && names::is_rest(&line.text)
             // A third line has the revision or the programming interface alone.
             && (!is_joined || line.text.trim_start().starts_with('('))
         {
@@ -244,6 +210,11 @@ impl List<'_> {
             self.wrapped = Some((address, rest, number, true));
             return;
         }
+        self.body(line);
+    }
+
+    /// Takes a line that begins no function.
+    fn body(&mut self, line: &Line) {
         if is_command(&line.text) {
             self.leave();
             self.is_orphan = true;
