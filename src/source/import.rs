@@ -30,6 +30,7 @@ mod lspci;
 mod makers;
 mod markup;
 mod nvme_list;
+mod numbers;
 mod nvme_rows;
 mod padded;
 mod prompt;

@@ -9,8 +9,8 @@ use super::{
     drives::{drive_name, is_namespace, lsblk_size, put, put_device, short},
     facts::{Facts, Line},
     geometry::Geometry,
-    json::is_out_of_range,
     lsblk_columns::Columns,
+    numbers::is_out_of_range,
     sections::Kind,
 };
 

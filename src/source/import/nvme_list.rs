@@ -9,7 +9,7 @@ use super::{
     facts::{Facts, Line},
     geometry::Geometry,
     identify::number,
-    json::is_out_of_range,
+    numbers::is_out_of_range,
     nvme_rows::{Columns, usage},
     sections::Kind,
 };
