@@ -29,7 +29,7 @@ pub(crate) use rules::SettingRule;
 use std::{collections::BTreeMap, path::Path, sync::Arc};
 
 use crate::{
-    model::{DriveName, NodeIndex, Problem, Reading},
+    model::{DriveName, NodeIndex, PciAddress, Problem, Reading},
     text::Label,
 };
 
@@ -243,9 +243,22 @@ impl Machine {
         drive::count(names.iter().filter_map(|name| self.drive(name)))
     }
 
-    /// Heading of hardware drives without a PCI function: a text may not say which one they have.
+    /// Heading of hardware drives without a PCI function, by that of the first one.
     pub(crate) fn outside_pci(&self) -> &'static str {
-        if self.pasted.is_some() { "PCI function unknown" } else { "not on PCI" }
+        let first = self.hardware_drives().find(|drive| drive.node.is_none());
+        first.map_or("not on PCI", |drive| self.outside_pci_of(drive))
+    }
+
+    /// Why a drive has no PCI function: a text may not say which one it has, and a copy of /sys may not list it.
+    pub(crate) fn outside_pci_of(&self, drive: &Drive) -> &'static str {
+        let has_function = || drive.path.split('/').any(|part| part.parse::<PciAddress>().is_ok());
+        if self.pasted.is_some() {
+            "PCI function unknown"
+        } else if has_function() {
+            "PCI function not listed"
+        } else {
+            "not on PCI"
+        }
     }
 
     /// Block devices backed by hardware, in bus order.

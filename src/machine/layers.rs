@@ -211,6 +211,11 @@ impl Md {
         }
     }
 
+    /// Whether all members carry data, so that each stripe waits for the slowest one.
+    pub(crate) fn is_striped(&self) -> bool {
+        self.level.value().is_some_and(|level| level.as_str() == "raid0")
+    }
+
     /// Bytes of a full stripe.
     pub(crate) fn stripe(&self) -> Option<Bytes> {
         let chunk = self.chunk.get().filter(|chunk| chunk.0 > 0)?;

@@ -13,6 +13,10 @@ const GAP: usize = 2;
 /// Minimum width of the last column; below it optional columns are left out.
 const LEAST_LAST: usize = 20;
 
+/// Most columns of a cell, and of one in the last column; names of texts and firmware have any length.
+const MOST_CELL: usize = 80;
+const MOST_LAST: usize = 400;
+
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Column {
     pub heading: &'static str,
@@ -50,7 +54,8 @@ pub(crate) fn toned(
 ) -> Toned {
     let filled = |at: usize| rows.iter().any(|row| row.get(at).is_some_and(|cell| !cell.is_empty()));
     let mut shown: Vec<usize> = (0..columns.len()).filter(|at| filled(*at)).collect();
-    let mut widths = widths(columns, rows);
+    let mut widths: Vec<usize> =
+        widths(columns, rows).into_iter().map(|width| width.min(MOST_CELL)).collect();
     while let Some(width) = width
         && let Some(last) = shown.last().copied()
         && let before = shown.iter().filter(|at| **at != last).map(|at| widths[*at] + GAP).sum::<usize>()
@@ -68,12 +73,13 @@ pub(crate) fn toned(
         let mut line = String::new();
         let mut tones = Vec::new();
         for at in &shown {
-            let cell = row.get(*at).map_or("", String::as_str);
+            let most = if shown.last() == Some(at) { MOST_LAST } else { MOST_CELL };
+            let cell = cut(row.get(*at).map_or("", String::as_str), most);
             let padding = " ".repeat(widths[*at].saturating_sub(cell.width()));
             let (before, after) = if columns[*at].right { (&*padding, "") } else { ("", &*padding) };
             line.push_str(before);
             let from = line.len();
-            line.extend([cell, after, &" ".repeat(GAP)]);
+            line.extend([&*cell, after, &" ".repeat(GAP)]);
             let own = number.checked_sub(1).map_or(Tone::Quiet, |row| tone(row, *at));
             tones.push((from, from + cell.len(), own));
         }
@@ -129,6 +135,15 @@ mod tests {
             let cut = text(&COLUMNS, &rows(), Some(width));
             assert!(cut.lines().all(|line| line.width() <= width), "{width}: {cut}");
         }
+    }
+
+    #[test]
+    fn a_long_name_makes_no_long_lines() {
+        let long = "\u{6f22}A".repeat(50_000);
+        let rows = vec![[long.as_str(), "1 TB", &long].map(str::to_owned).to_vec()];
+        let table = text(&COLUMNS, &rows, None);
+        assert!(table.lines().all(|line| line.width() < 500), "{table}");
+        assert!(table.contains("\u{2026}   1 TB  "), "{table}");
     }
 
     #[test]

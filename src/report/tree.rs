@@ -108,12 +108,16 @@ fn others(machine: &Machine) -> String {
     let outside = machine.drives.iter().filter(|drive| drive.node.is_none());
     let (made, hardware): (Vec<_>, Vec<_>) = outside.partition(|drive| drive.kind.is_software());
     let mut text = String::new();
-    if !hardware.is_empty() {
-        let _ = writeln!(text, "\n{}", machine.outside_pci());
-    }
+    let mut by_heading: BTreeMap<&str, Vec<&Drive>> = BTreeMap::new();
     for drive in hardware {
-        let model = drive.model.value().map(|model| format!("  {model}"));
-        let _ = writeln!(text, "  {}{}", drive.name, model.unwrap_or_default());
+        by_heading.entry(machine.outside_pci_of(drive)).or_default().push(drive);
+    }
+    for (heading, drives) in by_heading {
+        let _ = writeln!(text, "\n{heading}");
+        for drive in drives {
+            let model = drive.model.value().map(|model| format!("  {model}"));
+            let _ = writeln!(text, "  {}{}", drive.name, model.unwrap_or_default());
+        }
     }
     let carriers = machine.carriers();
     let topmost: Vec<&Drive> =

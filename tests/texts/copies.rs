@@ -315,3 +315,30 @@ proptest! {
         prop_assert_eq!(shown, expected.into_iter().collect::<Vec<_>>());
     }
 }
+
+#[test]
+fn a_drive_whose_function_is_not_listed_is_not_said_to_be_outside_pci() {
+    let folder = tempfile::tempdir().unwrap();
+    let sys = folder.path().join("sys");
+    let write = |path: &str, content: &str| {
+        fs::create_dir_all(sys.join(path).parent().unwrap()).unwrap();
+        fs::write(sys.join(path), content).unwrap();
+    };
+    for (file, content) in [("class", "0x060400"), ("vendor", "0x8086"), ("device", "0x9d18")] {
+        write(&format!("devices/pci0000:00/0000:00:1d.0/{file}"), content);
+    }
+    let drive = "devices/pci0000:00/0000:00:1d.0/0000:01:00.0/nvme/nvme0/nvme0n1";
+    write(&format!("{drive}/size"), "1000\n");
+    for (link, target) in [
+        ("bus/pci/devices/0000:00:1d.0", "../../../devices/pci0000:00/0000:00:1d.0".to_owned()),
+        ("block/nvme0n1", format!("../{drive}")),
+    ] {
+        fs::create_dir_all(sys.join(link).parent().unwrap()).unwrap();
+        symlink(target, sys.join(link)).unwrap();
+    }
+    let state = tempfile::tempdir().unwrap();
+    let output = iodyno(state.path(), &["tree", "--sysroot", folder.path().to_str().unwrap()]);
+    let words = text(&output);
+    assert!(words.contains("PCI function not listed\n  nvme0n1"), "{words}");
+    assert!(!words.contains("not on PCI"), "{words}");
+}

@@ -12,6 +12,7 @@ mod fleet;
 mod imports;
 mod lsblk;
 mod joined;
+mod layouts;
 mod lspci;
 mod multipath;
 mod opened;

@@ -40,8 +40,9 @@ pub(super) fn blocks(dossier: &Dossier, _: &Choice) -> Vec<Block> {
     let marks = marks::of(machine, &findings::marked(machine, &dossier.findings));
     let rows = flatten::sheet(machine, &marks.keys().copied().collect());
     let elsewhere = machine.hardware_drives().filter(|drive| drive.node.is_none());
-    let outside = machine.outside_pci();
-    let elsewhere = elsewhere.map(|drive| Line::new(format!("{outside}: {}", named(machine, drive)), None));
+    let elsewhere = elsewhere.map(|drive| {
+        Line::new(format!("{}: {}", machine.outside_pci_of(drive), named(machine, drive)), None)
+    });
     let lines: Vec<Line> = rows.iter().map(|row| line(dossier, &marks, row)).chain(elsewhere).collect();
     let head = Line { link: "link".to_owned(), rate: "GB/s".to_owned(), ..Line::default() };
     let widest = |of: fn(&Line) -> usize| lines.iter().map(of).max().unwrap_or(0);

@@ -3,7 +3,7 @@
 use super::fact::{Fact, fact, read};
 use crate::{
     machine::{
-        Drive, LayerKind, Machine,
+        Drive, Layer, LayerKind, Machine,
         layers::{Dm, Level, Md, Target},
     },
     model::{DriveName, Limits},
@@ -28,21 +28,49 @@ pub(super) fn member_state(machine: &Machine, array: &DriveName, part: &Label) -
     Some((state.to_owned(), meaning))
 }
 
-/// Bytes per second that the drives below an array or a volume can read together at most: their limits added up, those of
-/// namespaces of one controller once. `None` of drives themselves, and where one limit is unknown.
+/// Bytes per second that an array or a volume can read at most: the limits of the drives below added up, those of namespaces of one
+/// controller once; of stripes the slowest member's, times their number. `None` of drives themselves, and where one limit is
+/// unknown.
 pub(super) fn limit(machine: &Machine, limits: &Limits, name: &DriveName) -> Option<f64> {
     machine.layer(name.as_str()).filter(|layer| layer.is_stacked())?;
+    let together = together(machine, limits, name)?;
+    Some(of_stripes(machine, limits, name, MOST_LEVELS)?.min(together)).filter(|limit| *limit > 0.0)
+}
+
+/// Devices on top of each other; those of a malformed capture may form a circle.
+const MOST_LEVELS: usize = 16;
+
+/// The limits of all drives below, added up.
+fn together(machine: &Machine, limits: &Limits, name: &DriveName) -> Option<f64> {
     let below: Vec<DriveName> =
         machine.hardware_below(name.as_str()).into_iter().map(|drive| drive.name.clone()).collect();
-    possible(machine, limits, &below).filter(|limit| *limit > 0.0)
+    possible(machine, limits, &below)
+}
+
+/// The limit of a device whose stripes, also those of arrays below it, run at the pace of their slowest member.
+fn of_stripes(machine: &Machine, limits: &Limits, name: &DriveName, levels: usize) -> Option<f64> {
+    let below = machine.directly_below(name.as_str());
+    if below.is_empty() || levels == 0 {
+        return together(machine, limits, name);
+    }
+    let members: Option<Vec<f64>> =
+        below.iter().map(|member| of_stripes(machine, limits, &member.name, levels - 1)).collect();
+    let members = members?;
+    let is_striped = machine.layer(name.as_str()).and_then(Layer::md).is_some_and(Md::is_striped);
+    let slowest = members.iter().copied().min_by(f64::total_cmp)?;
+    Some(if is_striped { slowest * members.len() as f64 } else { members.iter().sum() })
 }
 
 /// The same as a fact.
 pub(super) fn limit_of_members(shared: &Shared, drive: &Drive) -> Option<Fact> {
-    let limit = limit(&shared.machine, &shared.limits, &drive.name)?;
-    let below = shared.machine.hardware_below(drive.name.as_str()).len();
-    let limit = rate(shared.units, limit);
-    Some(fact("limit", format!("at most {limit}, the limits of {} together", units::counted(below, "drive"))))
+    let (machine, limits) = (&shared.machine, &shared.limits);
+    let limit = limit(machine, limits, &drive.name)?;
+    let below = machine.hardware_below(drive.name.as_str()).len();
+    let is_less = together(machine, limits, &drive.name).is_some_and(|together| limit < together);
+    let by = if is_less { "stripes at the pace of the slowest of" } else { "the limits of" };
+    let behind = if is_less { "" } else { " together" };
+    let (limit, drives) = (rate(shared.units, limit), units::counted(below, "drive"));
+    Some(fact("limit", format!("at most {limit}, {by} {drives}{behind}")))
 }
 
 /// The kind of the write cache, which decides what fsync costs.
@@ -196,11 +224,17 @@ mod tests {
         assert_eq!(limit(&machine, &limits, &name("dm-0")), Some(15e9), "crypt on the array");
         assert_eq!(limit(&machine, &limits, &name("nvme0n1")), None, "a drive has its own");
         assert_eq!(limit(&machine, &limits, &name("dm-1")), None, "its drive has no known limit");
-        let read = MachineRead { machine: Arc::new(machine), problems: Vec::new(), limits: Arc::new(limits) };
-        let shared = Shared::new(Mode::Capture, read, (120, 40));
-        let md = shared.machine.whole("md0").unwrap();
-        let found = limit_of_members(&shared, md).unwrap();
-        assert_eq!(found.value, "at most 15.0 GB/s, the limits of 3 drives together");
+        let words = |machine: Machine| {
+            let (problems, limits) = (Vec::new(), Arc::new(limits.clone()));
+            let read = MachineRead { machine: Arc::new(machine), problems, limits };
+            let shared = Shared::new(Mode::Capture, read, (120, 40));
+            limit_of_members(&shared, shared.machine.whole("md0").unwrap()).unwrap().value
+        };
+        assert_eq!(words(machine), "at most 15.0 GB/s, the limits of 3 drives together");
+        let striped = machine_of(&STACK.replace("raid5", "raid0"));
+        assert_eq!(limit(&striped, &limits, &name("md0")), Some(9e9), "three times the slowest");
+        assert_eq!(limit(&striped, &limits, &name("dm-0")), Some(9e9), "crypt on the array");
+        assert_eq!(words(striped), "at most 9.00 GB/s, stripes at the pace of the slowest of 3 drives");
     }
 
     #[test]

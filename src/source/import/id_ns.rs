@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use super::{
     facts::{Facts, Identify, Line, Of},
     identify::{self, IDENTIFY_BYTES, number},
+    prompt::is_fence,
     sections::Kind,
 };
 
@@ -37,8 +38,10 @@ fn read(lines: &[Line], facts: &mut Facts) -> Option<Cow<'static, str>> {
         .filter(|at| {
             let text = &lines[*at].text;
             let is_heading = text.trim_start().starts_with(HEADING);
-            let after_command =
-                at.checked_sub(1).is_some_and(|above| identify::is_command(&lines[above].text, COMMAND));
+            // A fence of Markdown may stand between.
+            let above = lines[..*at].iter().rev().map(|line| line.text.trim());
+            let mut above = above.skip_while(|text| text.is_empty() || is_fence(text));
+            let after_command = above.next().is_some_and(|text| identify::is_command(text, COMMAND));
             identify::is_command(text, COMMAND) || is_heading && !after_command
         })
         .collect();

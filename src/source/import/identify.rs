@@ -75,9 +75,11 @@ pub(super) fn device_in(line: &str) -> Option<String> {
     words.rfind(|word| is_controller(word) || is_namespace(word)).map(str::to_owned)
 }
 
-/// A decimal number, or a hexadecimal one with `0x`.
+/// A decimal number, or a hexadecimal one with `0x`; a person may have added the other in brackets.
 pub(super) fn number(text: &str) -> Option<u64> {
     let word = text.split_whitespace().next()?;
+    let word =
+        word.split_once('(').filter(|(number, _)| !number.is_empty()).map_or(word, |(number, _)| number);
     match word.strip_prefix("0x") {
         Some(digits) => u64::from_str_radix(digits, 16).ok(),
         None => word.parse().ok(),
@@ -128,6 +130,14 @@ fn drives_of(facts: &Facts, identify: &Identify) -> Vec<String> {
     };
     match (&identify.device, &identify.of) {
         (Some(device), _) if is_namespace(device) => drive_name(device).into_iter().collect(),
+        (Some(device), Of::Namespace { nsid: Some(nsid), .. }) if is_controller(device) => {
+            let name = format!("{device}n{nsid}");
+            let known = of_controller(device);
+            let is_only = known.len() == 1;
+            // The only drive may have another number than its namespace.
+            let is_name = is_namespace(&name) && (known.contains(&name) || known.is_empty());
+            if is_name { vec![name] } else { known.into_iter().filter(|_| is_only).collect() }
+        }
         (Some(device), Of::Controller { .. }) => of_controller(device),
         (None, Of::Controller { serial, .. }) if !serial.is_empty() => {
             let has_serial = |name: &&String| {

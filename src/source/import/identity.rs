@@ -54,6 +54,9 @@ impl<'a> Identity<'a> {
     }
 }
 
+/// The first function of most machines, its host bridge.
+const FIRST: &str = "0000:00:00.0";
+
 impl Facts {
     /// Whether a line is of another device than the text has at that address already; that is noted, and the first one used.
     pub fn is_another(&mut self, address: PciAddress, stated: Identity, line: usize) -> bool {
@@ -109,8 +112,8 @@ impl Facts {
         Some(Others { first, lines, count })
     }
 
-    /// Whether a listing is another machine's: several of its devices or drives are others than those of the lines before it. It is then
-    /// named, and not to be used.
+    /// Whether a listing is another machine's: several of its devices or drives are others than those of the lines before it, or the
+    /// first function of a machine is. It is then named, and not to be used.
     pub fn is_another_machine(
         &mut self,
         listing: &str,
@@ -122,7 +125,8 @@ impl Facts {
         }
         let mut alone = Self::default();
         read(lines, &mut alone);
-        let Some(Others { first, .. }) = self.others(&alone).filter(|others| others.count > 1) else {
+        let is_other = |others: &Others| others.count > 1 || others.first == FIRST;
+        let Some(Others { first, .. }) = self.others(&alone).filter(is_other) else {
             return false;
         };
         let of_listing = || lines.iter().filter(|line| !line.text.trim().is_empty());

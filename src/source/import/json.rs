@@ -6,7 +6,9 @@ use serde_json::{Deserializer, Value};
 
 use super::{
     facts::{Facts, Line},
-    lsblk, nvme_list,
+    lsblk,
+    numbers::in_range,
+    nvme_list,
     sections::Kind,
 };
 
@@ -33,6 +35,7 @@ fn read_alone(lines: &[Line], facts: &mut Facts) -> Option<Cow<'static, str>> {
     let text: String = lines.iter().flat_map(|line| [&*line.text, "\n"]).collect();
     // Forums and word processors put typographic quotation marks around words.
     let text = if text.contains(QUOTES) { text.replace(QUOTES, "\"") } else { text };
+    let text = in_range(&text);
     let mut command = None;
     for document in Deserializer::from_str(&text).into_iter::<Value>() {
         let document = match document {

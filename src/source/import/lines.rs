@@ -4,8 +4,9 @@ use std::borrow::Cow;
 
 use super::{
     barred,
+    encoded::{decoded, is_quoted_printable},
     facts::Line,
-    folded, lsblk_rows, lspci, markup, nvme_rows,
+    folded, lsblk_rows, lspci, markup, nvme_rows, padded,
     prompt::{self, FENCE},
     wrapped,
 };
@@ -26,12 +27,20 @@ pub(super) fn decode(content: &[u8]) -> Cow<'_, str> {
         let text = char::decode_utf16(units).map(|unit| unit.unwrap_or(char::REPLACEMENT_CHARACTER));
         Cow::Owned(text.collect())
     };
-    match content {
+    with_newlines(match content {
         [0xff, 0xfe, ..] => wide(u16::from_le_bytes),
         [0xfe, 0xff, ..] => wide(u16::from_be_bytes),
         [0xef, 0xbb, 0xbf, rest @ ..] => String::from_utf8_lossy(rest),
         _ => String::from_utf8_lossy(content),
-    }
+    })
+}
+
+/// With a newline for each carriage return, if more lines end in these alone than in newlines.
+fn with_newlines(text: Cow<'_, str>) -> Cow<'_, str> {
+    let newlines = text.bytes().filter(|byte| *byte == b'\n').count();
+    let both = text.matches("\r\n").count();
+    let returns = text.bytes().filter(|byte| *byte == b'\r').count() - both;
+    if returns > newlines { Cow::Owned(text.replace("\r\n", "\n").replace('\r', "\n")) } else { text }
 }
 
 /// Whether it is no text: of what it begins with, an eighth or more are no characters. A log of a serial line has some.
@@ -101,6 +110,7 @@ pub(super) fn split(
         }
         barred::undo(&mut lines, &begins);
     }
+    padded::trim(&mut lines, text);
     // A line broken at a column may end in a blank, as one of format=flowed does.
     folded::unfold(&mut lines, &begins);
     wrapped::unflow(&mut lines, text);
@@ -171,43 +181,6 @@ fn unfenced(line: Cow<'_, str>) -> Cow<'_, str> {
 /// Without quoting, markup, fences, and marks around a function's first line.
 fn plain(line: Cow<'_, str>, bars: bool) -> Cow<'_, str> {
     lspci::undecorated(lspci::redrawn(unfenced(unquoted(markup::without(line), bars))))
-}
-
-/// Whether a text is quoted-printable (RFC 2045, section 6.7): a plain listing has no `=3D` or `=A0`, but has `size=16M`.
-fn is_quoted_printable(text: &str) -> bool {
-    let encoded = |code: &str| text.matches(code).take(3).count() == 3;
-    let lines = || text.lines().take(4000).map(str::trim_end);
-    // Soft line breaks come behind at most 76 characters.
-    let soft = lines().filter(|line| line.ends_with('=') && (50..=76).contains(&line.len())).take(2).count();
-    encoded("=3D")
-        || encoded("=A0")
-        || soft == 2
-        || lines().any(|line| {
-            line.ends_with("=20") || line.ends_with("=09") || line.trim_start().starts_with("=09")
-        })
-}
-
-fn decoded(line: &str) -> String {
-    let mut bytes = Vec::with_capacity(line.len());
-    let mut rest = line.as_bytes();
-    while let [first, tail @ ..] = rest {
-        rest = tail;
-        let code = tail.get(..2).filter(|_| *first == b'=').and_then(|digits| {
-            let digits = std::str::from_utf8(digits).ok()?;
-            let is_hex = digits.bytes().all(|digit| digit.is_ascii_hexdigit());
-            u8::from_str_radix(digits, 16).ok().filter(|_| is_hex)
-        });
-        match code {
-            Some(byte) => {
-                bytes.push(byte);
-                rest = &tail[2..];
-            }
-            None => bytes.push(*first),
-        }
-    }
-    // Old mails are Latin-1, in which each byte is its character.
-    String::from_utf8(bytes)
-        .unwrap_or_else(|wrong| wrong.as_bytes().iter().map(|byte| char::from(*byte)).collect())
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ use super::{
     facts::{Facts, Line},
     geometry::Geometry,
     lsblk_columns::Columns,
+    numbers::is_out_of_range,
     sections::Kind,
 };
 
@@ -378,6 +379,10 @@ fn json_row(device: &Value, parent: Option<&str>, line: usize, facts: &mut Facts
     let column = |name: &str| text(&name.to_ascii_lowercase());
     let Some(name) = text("kname").or_else(|| text("name")) else { return };
     let name = short(&name);
+    if device.as_object().is_some_and(is_out_of_range) {
+        facts.notes.unused(line, &format!("{name} has a number out of range"));
+        return;
+    }
     let kind = column("TYPE");
     if is_name(name) {
         let points = device.get("mountpoints").and_then(Value::as_array).into_iter().flatten();

@@ -9,11 +9,12 @@ mod groups;
 mod header;
 mod machine;
 mod names;
+mod options;
 mod register;
 mod selection;
 mod words;
 
-pub(super) use decorated::undecorated;
+pub(super) use decorated::{is_unread, undecorated};
 pub(super) use glyphs::redrawn;
 
 use super::sections::Kind;
@@ -21,7 +22,7 @@ use super::sections::Kind;
 /// `lspci`, with any of `-v`, `-n`, `-D`, `-k`, `-q`, `-x`.
 pub(super) const LIST: Kind = Kind {
     begins: |line, next| header::is_first(line) || functions::is_selection(line, next),
-    continues: |line| is_body(line) || register::is_rest_of_number(line),
+    continues: |line| is_body(line) || register::is_rest_of_number(line) || is_unread(line),
     tolerates: 3,
     read: functions::read,
 };

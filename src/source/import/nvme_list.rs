@@ -9,6 +9,7 @@ use super::{
     facts::{Facts, Line},
     geometry::Geometry,
     identify::number,
+    numbers::is_out_of_range,
     nvme_rows::{Columns, usage},
     sections::Kind,
 };
@@ -232,6 +233,10 @@ fn json_namespace(
     facts: &mut Facts,
 ) -> Option<String> {
     let name = drive_name(short(&text(space, name)))?;
+    if [space, controller].iter().any(|it| it.as_object().is_some_and(is_out_of_range)) {
+        facts.notes.unused(line, &format!("{name} has a number out of range"));
+        return None;
+    }
     for (field, file) in [("SerialNumber", "serial"), ("ModelNumber", "model"), ("Firmware", "firmware_rev")]
     {
         put_device(facts, &name, file, &text(controller, field), line);

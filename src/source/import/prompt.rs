@@ -26,7 +26,15 @@ pub(super) fn is_prompt(line: &str) -> bool {
     is_fence(line)
         || line.starts_with("[sudo] ")
         || is_tool(line)
-        || command(line).is_some_and(|(ends, command)| is_command(ends, command))
+        || command(line).is_some_and(|(ends, command)| may_follow(ends, command))
+}
+
+/// Whether a line is a prompt with a command, or a command alone: what follows is its output.
+pub(super) fn is_command(line: &str) -> bool {
+    let line = line.trim();
+    !is_fence(line)
+        && (is_tool(line)
+            || command(line).is_some_and(|(ends, text)| !text.is_empty() && may_follow(ends, text)))
 }
 
 /// Whether a person left this line in place of others: `[...]`, `<snip>`, `...`.
@@ -83,8 +91,8 @@ fn is_place(text: &str, ends: char) -> bool {
     inner.is_empty() || words <= 2 && (is_user() || is_folder() || is_windows())
 }
 
-/// Whether this is a command. A line of Markdown or prose begins with `#`, `%` or `>` too: there a tool must follow.
-fn is_command(ends: char, text: &str) -> bool {
+/// Whether this is the command of a prompt. A line of Markdown or prose begins with `#`, `%` or `>` too: there a tool must follow.
+fn may_follow(ends: char, text: &str) -> bool {
     let starts = |c: char| c.is_ascii_lowercase() || ['/', '.', '~'].contains(&c);
     match ends {
         '#' | '%' | '>' => {

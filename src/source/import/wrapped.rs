@@ -101,10 +101,15 @@ fn cut_front(line: &mut Line, length: usize) {
     }
 }
 
+/// Whether a text declares format=flowed.
+pub(super) fn is_flowed(text: &str) -> bool {
+    text.lines().take(200).any(|line| line.contains("format=flowed"))
+}
+
 /// Joins the lines of format=flowed (RFC 3676): one that ends in a blank goes on in the next, and one that begins with a blank
 /// has one more than it had.
 pub(super) fn unflow(lines: &mut Vec<Line>, text: &str) {
-    let is_declared = text.lines().take(200).any(|line| line.contains("format=flowed"));
+    let is_declared = is_flowed(text);
     let breaks = |at: usize| Some(is_break(&lines.get(at)?.text, &lines.get(at + 1)?.text));
     let count = (0..lines.len()).filter(|at| breaks(*at) == Some(true)).take(2).count();
     if count == 0 || !is_declared && (count < 2 || lines.iter().any(|line| could_break(&line.text))) {
@@ -135,7 +140,10 @@ fn is_break(line: &str, next: &str) -> bool {
     let is_layer =
         ["|-", "`-", "\u{251c}", "\u{2514}", "\u{2502}"].iter().any(|mark| first.starts_with(mark));
     let is_drive = lsblk::is_drive(first) && next.trim() != first;
-    let is_row = first.starts_with("---") || first.starts_with("/dev/") || is_layer || is_drive;
+    // A branch of a drawing is not the rest of a line, unless that has nothing but the marks before it.
+    let is_branch = ["+-", "\\-"].iter().any(|mark| next.trim_start_matches([' ', '|']).starts_with(mark))
+        && !line.trim_matches([' ', '|']).is_empty();
+    let is_row = first.starts_with("---") || first.starts_with("/dev/") || is_layer || is_drive || is_branch;
     line.ends_with(' ') && !is_row && line.len() >= NARROW / 2 && word > 0 && line.len() + word > NARROW
 }
 

@@ -104,6 +104,19 @@ pub(super) fn hex(line: &str) -> Option<(usize, Vec<u8>)> {
     (1..=16).contains(&bytes.len()).then_some((offset, bytes))
 }
 
+/// Whether a line has bits of a register and its values alone: `EccDis+ ForceEccEn- DDRMaxSize=Unlimited`.
+pub(super) fn is_bits(line: &str) -> bool {
+    let (mut words, mut bits, mut values) = (0, 0, 0);
+    for word in line.split_whitespace() {
+        let bare = word.trim_end_matches(',');
+        let is_name = bare.starts_with(|c: char| c.is_ascii_alphanumeric());
+        words += 1;
+        bits += usize::from(is_name && bare.ends_with(['+', '-']));
+        values += usize::from(is_name && bare.contains('='));
+    }
+    bits > 0 && bits + values > 1 && (bits + values) * 2 > words
+}
+
 /// Registers as pciutils before 3.0 named them.
 pub(super) fn old_register(text: &str) -> Option<(&'static str, &str)> {
     const OLD: [(&str, &str); 4] = [
@@ -116,4 +129,30 @@ pub(super) fn old_register(text: &str) -> Option<(&'static str, &str)> {
     let value = &text[prefix.len()..];
     let has_value = value.contains("Width x") || value.contains("MaxPayload");
     has_value.then_some((*name, value))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bits_of_registers_are_no_prose() {
+        for line in [
+            "CapA: Peg60Dis- Peg12Dis+ Peg11Dis+ DmiWidth=x4",
+            "1NDis- CDDis- X2APICEn+ CDID=0 CRID=5",
+            "DDR3MaxFreq=2666MHz LPDDR3En+",
+        ] {
+            assert!(is_bits(line), "{line}");
+        }
+        for line in [
+            "",
+            "---- ---- ----",
+            "+-01.0  C++ and A-",
+            "NAME=\"sda\" SIZE=\"1T\"",
+            "BOOT_IMAGE=/vmlinuz root=/dev/sda1 ro",
+            "it runs on x86+ and",
+        ] {
+            assert!(!is_bits(line), "{line}");
+        }
+    }
 }

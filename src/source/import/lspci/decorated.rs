@@ -34,7 +34,7 @@ fn behind_marks(line: &str) -> Option<&str> {
 
 /// Whether a line is a function's first line that cannot be read: an address, also a redacted one or a path of `lspci -P`,
 /// words of a class, and a colon.
-pub(super) fn is_unread(line: &str) -> bool {
+pub(in super::super) fn is_unread(line: &str) -> bool {
     let mut rest = line.trim_start();
     for _ in 0..MOST_WORDS {
         let (word, after) = rest.split_once([' ', '\t']).unwrap_or((rest, ""));

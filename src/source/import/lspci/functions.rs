@@ -5,14 +5,15 @@ use std::{borrow::Cow, collections::VecDeque};
 use super::{
     super::{
         facts::{ExpressWords, Facts, Function, Known, Line, NVME_CONTROLLER, PCI_BRIDGE, learn},
-        prompt::{is_prompt, is_snip},
+        prompt::{is_command, is_prompt},
     },
-    body::{hex, old_register, word},
+    body::{hex, is_bits, old_register, word},
     decorated,
     groups::{self, Front},
     header::{header, header_below, is_first, path},
     machine,
     names::{self, First, Name, learn_number},
+    options::Seen,
     register::Register,
     selection::{alone, is_loop, is_of_nvme, looped, selected},
     words,
@@ -51,31 +52,12 @@ pub(super) fn continues(line: &str) -> bool {
     line.starts_with([' ', '\t']) && !line.trim_start().starts_with(['$', '#', '|', '+', '\\', '-'])
         || word(line.trim_start()).is_some()
         || hex(line).is_some()
+        || is_bits(line)
 }
 
-/// Whether a line is the rest of a function's wrapped first line: plain words, no prompt and no line of the body.
-fn is_rest_of_name(line: &str) -> bool {
-    let text = line.trim();
-    !text.is_empty()
-        && !is_prompt(text)
-        && !is_snip(text)
-        && !text.starts_with(['$', '#', '!', '-', '+', '|', '<'])
-        && !text.contains("]#")
-        && !text.contains("]$")
-        && word(text).is_none()
-        && hex(line).is_none()
-        && !text.contains('@')
-        && !without_ids(text).contains(':')
-}
-
-/// A text up to the ids in brackets that end a name: `NVMe Controller [1179:010f] (rev 01)`.
-fn without_ids(text: &str) -> &str {
-    let name = text.split("(rev ").next().unwrap_or(text);
-    let name = name.split("(prog-if ").next().unwrap_or(name).trim_end();
-    let Some((start, ids)) = name.strip_suffix(']').and_then(|name| name.rsplit_once('[')) else {
-        return text;
-    };
-    if names::pair(ids).is_some() { start } else { text }
+/// Whether a line begins with a path of bridges, as `-P` prints it.
+fn is_below_bridge(line: &str) -> bool {
+    line.split_whitespace().next().is_some_and(|place| place.contains('/'))
 }
 
 /// Reads a listing.
@@ -91,6 +73,9 @@ pub(super) fn read(lines: &[Line], facts: &mut Facts) -> Option<Cow<'static, str
         looped: VecDeque::new(),
         first_word: None,
         group: None,
+        lacks_group: false,
+        plain: 0,
+        is_orphan: false,
         seen: Seen::default(),
     };
     let mut is_used = false;
@@ -128,46 +113,6 @@ fn parts<'a>(lines: &'a [Line<'a>]) -> Vec<&'a [Line<'a>]> {
     parts
 }
 
-/// The options with which a listing was made.
-#[derive(Debug, Default)]
-#[expect(clippy::struct_excessive_bools, reason = "options of a command")]
-struct Seen {
-    body: bool,
-    registers: bool,
-    numbers: bool,
-    both: bool,
-    drivers: bool,
-    machine: bool,
-    hex: usize,
-}
-
-impl Seen {
-    fn command(&self) -> Cow<'static, str> {
-        let mut options = String::new();
-        match (self.registers, self.body) {
-            (true, _) => options.push_str(" -vv"),
-            (false, true) => options.push_str(" -v"),
-            (false, false) if self.drivers => options.push_str(" -k"),
-            _ => {}
-        }
-        if self.machine {
-            options.push_str(" -mm");
-        }
-        if self.both {
-            options.push_str(" -nn");
-        } else if self.numbers {
-            options.push_str(" -n");
-        }
-        options.push_str(match self.hex {
-            0 => "",
-            1..=64 => " -x",
-            65..=256 => " -xxx",
-            _ => " -xxxx",
-        });
-        format!("lspci{options}").into()
-    }
-}
-
 struct List<'a> {
     facts: &'a mut Facts,
     /// The function whose body is read; `None` for one that is another device.
@@ -188,16 +133,28 @@ struct List<'a> {
     first_word: Option<&'static str>,
     /// The IOMMU group of further lines, and whether it stands in a heading: then also of lines without indentation.
     group: Option<(u32, bool)>,
+    /// Whether the line before was broken where a group follows: `..., IOMMU`.
+    lacks_group: bool,
+    /// First lines without a body up to this line.
+    plain: usize,
+    /// Whether lines of a body follow a command or a plain list: they are of no function that the text names.
+    is_orphan: bool,
     seen: Seen,
 }
 
 impl List<'_> {
     fn line(&mut self, line: &Line) {
+        let plain = std::mem::take(&mut self.plain);
         if line.text.trim().is_empty() {
             (self.wrapped, self.group) = (None, None);
+            if plain > 1 {
+                self.leave();
+                self.is_orphan = true;
+            }
             return;
         }
-        if let Some(group) = groups::heading(&line.text) {
+        let lacks_group = std::mem::replace(&mut self.lacks_group, groups::is_cut(&line.text));
+        if let Some(group) = groups::heading(&line.text).filter(|_| !lacks_group) {
             self.leave();
             self.group = Some((group, true));
             return;
@@ -211,16 +168,17 @@ impl List<'_> {
             self.leave();
             (self.of_nvme, self.looped, self.first_word) = (is_of_nvme(&line.text), looped(&line.text), None);
             self.selected = self.looped.pop_front();
+            self.is_orphan = self.selected.is_none();
             return;
         }
         if let Some(address) = selected(&line.text).or_else(|| alone(&line.text)) {
             self.leave();
-            self.selected = Some(address);
+            (self.selected, self.is_orphan) = (Some(address), false);
             return;
         }
         if let Some((address, rest)) = header(&line.text).or_else(|| self.below_bridges(&line.text)) {
             self.finish();
-            self.selected = None;
+            (self.selected, self.is_orphan, self.plain) = (None, false, plain + 1);
             self.first(address, rest, line.number);
             self.front(address, line);
             self.bridges_of_path(line);
@@ -232,12 +190,17 @@ impl List<'_> {
         // What follows is not of the function before.
         if decorated::is_unread(&line.text) {
             self.leave();
-            self.selected = None;
-            self.facts.notes.unused_text(line, "a function whose address cannot be read, with its lines");
+            (self.selected, self.is_orphan) = (None, false);
+            let why = if is_below_bridge(&line.text) {
+                "a function behind a bridge whose bus no line shows: `lspci -PP` has it"
+            } else {
+                "a function whose address cannot be read, with its lines"
+            };
+            self.facts.notes.unused_text(line, why);
             return;
         }
         if let Some((address, rest, number, is_joined)) = self.wrapped.take()
-            && is_rest_of_name(&line.text)
+            && names::is_rest(&line.text)
             // A third line has the revision or the programming interface alone.
             && (!is_joined || line.text.trim_start().starts_with('('))
         {
@@ -245,6 +208,20 @@ impl List<'_> {
             let rest = names::joined(&rest, line.text.trim(), |rest| head(rest).name.device);
             self.first(address, &rest, number);
             self.wrapped = Some((address, rest, number, true));
+            return;
+        }
+        self.body(line);
+    }
+
+    /// Takes a line that begins no function.
+    fn body(&mut self, line: &Line) {
+        if is_command(&line.text) {
+            self.leave();
+            self.is_orphan = true;
+        }
+        if self.is_orphan && self.selected.is_none() {
+            let why = if continues(&line.text) { "a line of no function" } else { "not a line of lspci" };
+            self.facts.notes.unused_text(line, why);
             return;
         }
         if let Some((offset, bytes)) = hex(&line.text) {
@@ -282,14 +259,14 @@ impl List<'_> {
             && register.words.len() < MOST_OF_REGISTER
         {
             register.push(text, line.number);
-        } else if !line.text.starts_with([' ', '\t']) {
+        } else if !line.text.starts_with([' ', '\t']) && !is_bits(text) {
             self.facts.notes.unused_text(line, "not a line of lspci");
         }
     }
 
     /// A first line with the bridges above a function and no bus, as `-P` prints it.
     fn below_bridges<'a>(&mut self, line: &'a str) -> Option<(PciAddress, &'a str)> {
-        line.split_whitespace().next().filter(|place| place.contains('/') && decorated::is_unread(line))?;
+        (is_below_bridge(line) && decorated::is_unread(line)).then_some(())?;
         self.finish();
         header_below(line, |bridge| Some(self.facts.functions.get(&bridge)?.buses?.value.0))
     }
@@ -463,13 +440,6 @@ impl List<'_> {
             }
             "NUMA node" => learn_number(&mut function.numa_node, value, number),
             "IOMMU group" => learn_number(&mut function.iommu_group, value, number),
-            "Flags" => {
-                let behind = |word: &str| {
-                    value.split_once(word).map(|(_, rest)| rest.split(',').next().unwrap_or(rest))
-                };
-                learn_number(&mut function.numa_node, behind("NUMA node ").unwrap_or_default(), number);
-                learn_number(&mut function.iommu_group, behind("IOMMU group ").unwrap_or_default(), number);
-            }
             "Kernel driver in use" | "Driver in use" if !value.is_empty() => {
                 learn(&mut function.driver, names::driver(value), number);
             }
@@ -516,6 +486,16 @@ impl List<'_> {
                     learn(&mut function.class, PCI_BRIDGE, line);
                 }
                 None => self.facts.notes.unused(line, &quoted(words, "no bus numbers")),
+            }
+            return;
+        }
+        if name == "Flags" {
+            let behind =
+                |word: &str| words.split_once(word).map(|(_, rest)| rest.split(',').next().unwrap_or(rest));
+            for (slot, word) in
+                [(&mut function.numa_node, "NUMA node "), (&mut function.iommu_group, "IOMMU group ")]
+            {
+                learn_number(slot, behind(word).unwrap_or_default(), register.line_of(word));
             }
             return;
         }

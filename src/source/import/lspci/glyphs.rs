@@ -16,7 +16,8 @@ fn mark(sign: char) -> Option<char> {
         '\u{2500}' | '\u{2501}' | '\u{2574}' | '\u{2576}' | MINUS => Some('-'),
         '\u{2502}' | '\u{2503}' | '\u{00a6}' => Some('|'),
         '\u{251c}' | '\u{2523}' | '\u{252c}' | '\u{2533}' | '\u{253c}' => Some('+'),
-        '\u{2514}' | '\u{2517}' | '\u{2570}' => Some('\\'),
+        // Japanese and Korean code pages show a backslash as the sign of a currency.
+        '\u{2514}' | '\u{2517}' | '\u{2570}' | '\u{a5}' | '\u{ffe5}' | '\u{20a9}' | '\u{ffe6}' => Some('\\'),
         _ => DASHES.contains(&sign).then_some('-'),
     }
 }

@@ -28,6 +28,12 @@ pub(super) fn heading(line: &str) -> Option<u32> {
     of_line(line).filter(|(_, rest)| rest.is_empty()).map(|(group, _)| group)
 }
 
+/// Whether a line was broken where its IOMMU group follows: a heading below it is its rest.
+pub(super) fn is_cut(line: &str) -> bool {
+    let line = line.trim();
+    line.ends_with(" IOMMU") || line == "IOMMU" || line.starts_with("Flags:") && line.ends_with(',')
+}
+
 /// What stands before a function's address: a group and words in brackets.
 #[derive(Debug, Default)]
 pub(super) struct Front<'a> {

@@ -2,11 +2,16 @@
 
 use std::borrow::Cow;
 
+use super::body::{hex, word};
 use crate::{
     model::PciAddress,
     source::{
         ids,
-        import::{facts::Known, identity::Identity},
+        import::{
+            facts::Known,
+            identity::Identity,
+            prompt::{is_prompt, is_snip},
+        },
     },
     text::Label,
 };
@@ -59,6 +64,41 @@ impl Name {
 pub(super) fn joined(before: &str, rest: &str, device: impl Fn(&str) -> Option<u16>) -> String {
     let [apart, fused] = [" ", ""].map(|between| format!("{before}{between}{rest}"));
     if device(&apart).is_none() && device(&fused).is_some() { fused } else { apart }
+}
+
+/// Whether a line is the rest of a function's wrapped first line: plain words, no prompt and no line of the body.
+pub(super) fn is_rest(line: &str) -> bool {
+    let text = line.trim();
+    !text.is_empty()
+        && !is_prompt(text)
+        && !is_snip(text)
+        && !text.starts_with(['$', '#', '!', '-', '+', '|', '<'])
+        && !text.contains("]#")
+        && !text.contains("]$")
+        && word(text).is_none()
+        && hex(line).is_none()
+        && !text.contains('@')
+        && (!without_ids(text).contains(':') || is_part_of_function(text))
+}
+
+/// Whether a text names a function of a device as the list of ids does: `Device 24: Function 0 [1022:1448]`.
+fn is_part_of_function(text: &str) -> bool {
+    text.split_once(": ").is_some_and(|(device, function)| {
+        let device = device.rsplit_once("Device ").map_or("", |(_, number)| number);
+        !device.is_empty()
+            && device.bytes().all(|byte| byte.is_ascii_hexdigit())
+            && function.starts_with("Function ")
+    })
+}
+
+/// A text up to the ids in brackets that end a name: `NVMe Controller [1179:010f] (rev 01)`.
+fn without_ids(text: &str) -> &str {
+    let name = text.split("(rev ").next().unwrap_or(text);
+    let name = name.split("(prog-if ").next().unwrap_or(name).trim_end();
+    let Some((start, ids)) = name.strip_suffix(']').and_then(|name| name.rsplit_once('[')) else {
+        return text;
+    };
+    if pair(ids).is_some() { start } else { text }
 }
 
 /// `144d:a80a`.
