@@ -258,9 +258,10 @@ impl Entry {
         self.open.clear();
     }
 
-    /// Whether it has its first value: undone, refused, or restored by hand. A later change starts a new entry.
+    /// Whether it has its first value: undone, refused, or restored by hand. A later change starts a new entry. A session that
+    /// found another value, which an earlier one kept, still has that one to restore.
     fn is_closed(&self) -> bool {
-        self.last == [self.found.as_str()]
+        self.last == [self.found.as_str()] && self.open.iter().all(|(_, before)| *before == self.found)
     }
 }
 

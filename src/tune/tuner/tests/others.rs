@@ -100,6 +100,29 @@ fn what_a_later_session_sets_and_keeps_is_no_earlier_one_s_to_undo() {
 }
 
 #[test]
+fn an_arm_that_is_the_first_value_leaves_what_was_kept_meanwhile() {
+    let kernel = Kernel::new(FILES);
+    with_tuner(&kernel, |journal, experiment| {
+        let own = experiment.session().to_owned();
+        set(&kernel, &experiment, "rq_affinity", "2");
+        let command = Tuner::open(journal, &kernel, Purpose::Command, "boot", || 9).unwrap();
+        set(&kernel, &command, "rq_affinity", "0");
+        command.keep().unwrap();
+        let kept = |when: &str| {
+            assert!(is_whole(&undone(&kernel, journal, &experiment, &Which::Sessions(&[&own]))), "{when}");
+            assert_eq!(kernel.files()["/sys/q/rq_affinity"], "0", "{when}");
+        };
+        kept("after the arm that it replaced");
+        for arm in ["2", "1"] {
+            set(&kernel, &experiment, "rq_affinity", arm);
+            kept(arm);
+        }
+        assert!(is_whole(&undone(&kernel, journal, &experiment, &Which::All)));
+        assert_eq!(kernel.files()["/sys/q/rq_affinity"], "1");
+    });
+}
+
+#[test]
 fn what_the_kernel_changes_along_is_named_once() {
     let kernel = with_all_tags("none");
     with_tuner(&kernel, |_, tuner| {
