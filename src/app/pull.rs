@@ -17,6 +17,9 @@ impl App {
                 self.shared.pulls.is_unseen = true;
                 // Who waits for it looks at something else meanwhile.
                 self.tell_until_key(self.ended_pull());
+            } else {
+                // What it was waited for is on the screen.
+                self.notice.take_if(|notice| !notice.problem);
             }
             return Vec::new();
         };

@@ -51,3 +51,15 @@ fn refusals_of_a_workload_name_fields() {
         }
     }
 }
+
+/// An arm that is no assignment of a value stays open.
+#[test]
+fn an_arm_that_cannot_be_read_stays_open() {
+    let mut headless = open("threadripper-before", (80, 24));
+    press(&mut headless, "5e<C-u>364<Enter>");
+    let refused = shown(&headless);
+    assert!(refused.contains("A needs \"364\" written as NAME=VALUE"), "{refused}");
+    press(&mut headless, "<C-u>scheduler=none<Enter>");
+    let next = shown(&headless);
+    assert!(!next.contains("NAME=VALUE") && next.contains("scheduler=none"), "{next}");
+}

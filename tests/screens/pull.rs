@@ -287,7 +287,12 @@ fn the_footer_offers_what_does_something_now() {
     let running = footer(&headless);
     assert!(running.contains("x stop") && running.contains("d curves"), "{running}");
     assert!(["r pull", "Enter finding", "w slots", "s sheet"].iter().all(|hint| !running.contains(hint)));
-    headless.wait(Duration::from_mins(1));
+    while headless.app.shared.pulls.running.is_some() {
+        press(&mut headless, "<Enter>");
+        assert!(shown(&headless).contains("Wait: the pull names a finding"), "{}", shown(&headless));
+        headless.wait(Duration::from_secs(1));
+    }
+    assert!(!shown(&headless).contains("Wait:"), "{}", shown(&headless));
     let ended = footer(&headless);
     assert!(["r pull", "Enter finding", "w slots", "s sheet"].iter().all(|hint| ended.contains(hint)));
     assert!(!ended.contains("x stop"), "{ended}");

@@ -289,7 +289,9 @@ fn slots_without_a_card_say_so() {
     slots.selected = 0;
     let picture = shown(&headless);
     assert!(picture.contains("No device of this machine"), "{picture}");
-    assert!(!picture.contains("go to a card"), "{picture}");
+    assert!(!picture.contains("go to a card") && !picture.contains("What would a card"), "{picture}");
+    press(&mut headless, "<Space>");
+    assert!(!shown(&headless).contains("choose a drive"), "{}", shown(&headless));
 }
 
 /// The best move is offered where a card has another place.

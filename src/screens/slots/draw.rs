@@ -126,7 +126,7 @@ const SLOWER: &str = "Press {slower slot} for a slower slot.";
 const BEST: &str = "Press {best move} for the best move.";
 const BEST_OR_SLOWER: &str = "Press {best move} for the best move or {slower slot} for a slower slot.";
 const ON_CARD: &str = "{move card} selects the card under the cursor; this side then shows the machine with the card at the cursor.";
-const NO_CARD: &str = "No device of this machine is a card in a slot: there is nothing to move.";
+pub(super) const NO_CARD: &str = "No device of this machine is a card in a slot: there is nothing to move.";
 const ON_PART: &str =
     "This row is a part of the machine: go to a card, to move it or to try another slot speed.";
 
@@ -170,8 +170,9 @@ fn guide(state: &Slots, shared: &Shared) -> Vec<(&'static str, Meaning)> {
         (false, false) => (ON_PART, ""),
         (false, true) => (ON_PART, BEST),
     };
+    let question = if begins == NO_CARD { "" } else { "What would a card reach in another slot?" };
     let lines = [
-        ("What would a card reach in another slot?", Meaning::Heading),
+        (question, Meaning::Heading),
         (begins, Meaning::Text),
         (also, Meaning::Text),
         ("No hardware is changed.", Meaning::Quiet),

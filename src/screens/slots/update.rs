@@ -2,7 +2,10 @@
 
 use ratatui::layout::{Position, Rect};
 
-use super::{Areas, Picked, Slots, draw};
+use super::{
+    Areas, Picked, Slots,
+    draw::{self, NO_CARD},
+};
 use crate::{
     machine::NodeKind,
     model::{NodeIndex, SettingId},
@@ -253,7 +256,8 @@ impl Slots {
                 self.renew(shared);
                 Asks::new()
             }
-            Err(why) => vec![warn(format!("{}: choose a drive or a card with {{up}} {{down}}", why.wrong))],
+            Err(_) if !self.has_cards(shared) => vec![tell(NO_CARD)],
+            Err(why) => vec![tell(format!("{}: choose a drive or a card with {{up}} {{down}}", why.wrong))],
         }
     }
 

@@ -9,9 +9,9 @@ use ratatui::layout::{Position, Rect};
 
 use super::{Entry, WhatIf, account_areas, arms, draw, list_areas, words};
 use crate::{
-    experiment::{Account, EXPERIMENTS, Phase, Plan},
+    experiment::{Account, EXPERIMENTS, Phase, Plan, custom_arms},
     machine::{Drive, Machine},
-    model::{Target, fio::names},
+    model::{Target, Workload, fio::names},
     pull::FILE_SIZE,
     screens::{
         Screen, Step,
@@ -212,6 +212,9 @@ impl Screen for WhatIf {
         let (words, files) = without_files(input.value());
         if let Some(why) = files.as_ref().and_then(|files| shared.unreadable(files)) {
             return vec![warn(why)];
+        }
+        if let Err(needs) = custom_arms::read(&Workload::default(), arm, &words) {
+            return vec![warn(format!("{} {needs}", ["A", "B"][arm.min(1)]))];
         }
         self.written = files.is_some().then(|| (arm, input.clone(), self.own[arm].clone()));
         self.own[arm] = words;
