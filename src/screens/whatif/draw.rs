@@ -105,9 +105,10 @@ fn detail(state: &WhatIf, shared: &Shared, panel: Rect, brush: &mut Brush<'_>) {
 }
 
 /// What an arm may be: settings of the drives and options of the workload.
-const EXAMPLES: [&str; 3] = [
+const EXAMPLES: [&str; 4] = [
     "settings and options, such as: scheduler=none bs=4k iodepth=64; filename=FILE reads a file",
     "such as: scheduler=none bs=4k iodepth=64 filename=FILE",
+    "such as: scheduler=none bs=4k filename=FILE",
     "such as: scheduler=none bs=4k",
 ];
 
@@ -115,7 +116,7 @@ const EXAMPLES: [&str; 3] = [
 fn open_arm(state: &WhatIf, brush: &mut Brush<'_>, inner: Rect) {
     let Some((arm, input)) = &state.edit else { return };
     let y = inner.bottom().saturating_sub(1);
-    let example = EXAMPLES.iter().find(|text| cells(text) <= inner.width).unwrap_or(&EXAMPLES[2]);
+    let example = EXAMPLES.iter().find(|text| cells(text) <= inner.width).unwrap_or(&EXAMPLES[3]);
     if inner.height > 1 {
         let blank = " ".repeat(inner.width.into());
         brush.text(inner.x, y - 1, inner.width, &blank, Meaning::Text);
