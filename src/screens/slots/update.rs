@@ -256,8 +256,8 @@ impl Slots {
                 self.renew(shared);
                 Asks::new()
             }
-            Err(_) if !self.has_cards(shared) => vec![tell(NO_CARD)],
-            Err(why) => vec![tell(format!("{}: choose a drive or a card with {{up}} {{down}}", why.wrong))],
+            Err(_) if !self.has_cards(shared) => vec![warn(NO_CARD)],
+            Err(why) => vec![warn(format!("{}: choose a drive or a card with {{up}} {{down}}", why.wrong))],
         }
     }
 
