@@ -93,15 +93,13 @@ impl SettingsService {
     pub fn change_log_with(&self, tuner: &Tuner<'_>) -> Result<ChangeLog, JournalError> {
         let own = tuner.records();
         let contents = match self.journal.contents() {
-            Err(_) if !own.is_empty() => Contents::default(),
+            Err(_) if own.len() > 1 => Contents::default(),
             contents => contents?,
         };
         let unread = contents.unread();
         let mut records = contents.records;
-        let is_own = |record: &Record| record.session == tuner.session();
-        let begins = |record: &Record| is_own(record) && matches!(record.event, Event::Open { .. });
-        if !records.iter().any(begins) {
-            records.retain(|record| !is_own(record));
+        if !begins(tuner, &records) {
+            records.retain(|record| record.session != tuner.session());
             records.extend(own);
         }
         Ok(ChangeLog { unread, ..ChangeLog::of(&records, self.boot()?) })
@@ -228,9 +226,19 @@ impl SettingsService {
     /// Undoes in a session, except changes of other living sessions. Values that another program changed are left alone
     /// unless `force`.
     pub fn undo(&self, tuner: &Tuner<'_>, which: &Which<'_>, force: bool) -> Result<Report, TuneError> {
+        self.record_again(tuner);
         let change_log = self.change_log_with(tuner)?.without_living(&self.journal, Some(tuner.session()));
         let (machine, _) = self.read();
         tuner.undo(&machine, &change_log, which, force)
+    }
+
+    /// Gives a journal that has lost the session its records again: those of an undo alone would read as changes.
+    fn record_again(&self, tuner: &Tuner<'_>) {
+        let is_lost = |contents: Contents| !begins(tuner, &contents.records);
+        if self.journal.contents().is_ok_and(is_lost) {
+            // An undo goes on without its records, and says so.
+            let _ = tuner.records().iter().try_for_each(|record| self.journal.append(record));
+        }
     }
 
     /// Keeps the changes of these dead sessions.
@@ -277,6 +285,12 @@ impl SettingsService {
             identity.find(&machine).filter(|drive| drive.queue.io_poll.get().is_some()).cloned()
         })
     }
+}
+
+/// Whether these records have the beginning of the session.
+fn begins(tuner: &Tuner<'_>, records: &[Record]) -> bool {
+    let is_opened = |record: &Record| matches!(record.event, Event::Open { .. });
+    records.iter().any(|record| record.session == tuner.session() && is_opened(record))
 }
 
 /// The settings of an experiment: changed for an arm, restored between arms and at the end, and after a kill by the next
@@ -470,6 +484,7 @@ mod tests {
             let now = files.keys().map(|file| kernel.read(file).unwrap());
             assert!(now.eq(files.values().cloned()), "{whole}");
             assert_eq!(tuner.unrecorded().is_some(), whole);
+            assert_eq!(service.change_log().unwrap().entries, [], "an undo is no change: {whole}");
         }
     }
 

@@ -65,7 +65,7 @@ pub struct Tuner<'a> {
     unrecorded: RefCell<Option<JournalError>>,
     /// What changed along with the changes of this session, in order.
     along: RefCell<Vec<Along>>,
-    /// The records of this session.
+    /// The records of this session, its beginning first.
     records: RefCell<Vec<Record>>,
     /// Values of files that a change of this session to another file had reset.
     reset: RefCell<BTreeMap<String, String>>,
@@ -81,7 +81,7 @@ impl<'a> Tuner<'a> {
         clock: fn() -> i64,
     ) -> Result<Self, JournalError> {
         let session = journal.open(purpose, boot, clock())?;
-        Ok(Self::of(session, None, journal, actuator, boot, clock))
+        Ok(Self::of(session, purpose, None, journal, actuator, boot, clock))
     }
 
     /// Opens a session that only undoes. It goes on where there is no room for its records: what an undo restores is in the
@@ -97,17 +97,19 @@ impl<'a> Tuner<'a> {
             Err(error) if error.is_full() => (journal.unrecorded(clock()), Some(error)),
             opened => (opened?, None),
         };
-        Ok(Self::of(session, error, journal, actuator, boot, clock))
+        Ok(Self::of(session, purpose, error, journal, actuator, boot, clock))
     }
 
     fn of(
         session: Session,
+        purpose: Purpose,
         unrecorded: Option<JournalError>,
         journal: &Journal,
         actuator: impl Actuator + 'a,
         boot: &str,
         clock: fn() -> i64,
     ) -> Self {
+        let open = session.record(Event::Open { purpose, pid: std::process::id() }, boot, clock());
         Self {
             actuator: Box::new(actuator),
             journal: journal.clone(),
@@ -116,7 +118,7 @@ impl<'a> Tuner<'a> {
             clock,
             unrecorded: RefCell::new(unrecorded),
             along: RefCell::default(),
-            records: RefCell::default(),
+            records: RefCell::new(vec![open]),
             reset: RefCell::default(),
         }
     }
