@@ -47,6 +47,12 @@ pub(crate) struct Unread {
     pub fix: &'static str,
 }
 
+impl Unread {
+    fn new(place: &Path, why: impl Into<String>, fix: &'static str) -> Self {
+        Self { place: place.display().to_string(), why: why.into(), fix }
+    }
+}
+
 /// The file of this process' user.
 ///
 /// # Errors
@@ -60,7 +66,7 @@ pub(crate) fn of_process() -> Result<Found, Unread> {
 
 /// The text of a regular file of this user or of root, in a folder of one of them; `None` without one. A pipe is not waited for.
 fn text(path: &Path, user: u32) -> Result<Option<String>, Unread> {
-    let unread = |why: &str, fix| Unread { place: path.display().to_string(), why: why.to_owned(), fix };
+    let unread = |why: &str, fix| Unread::new(path, why, fix);
     let file = match opened(path) {
         Ok(file) => file,
         Err(error) => return absent(path, &error),
@@ -74,7 +80,7 @@ fn text(path: &Path, user: u32) -> Result<Option<String>, Unread> {
         if owner != user && owner != 0 {
             let why = format!("belongs to user {owner}, not to user {user}");
             let fix = "check its contents, then `chown` it";
-            return Err(Unread { place: place.display().to_string(), why, fix });
+            return Err(Unread::new(place, why, fix));
         }
     }
     let mut bytes = Vec::new();
@@ -96,17 +102,16 @@ fn opened(path: &Path) -> io::Result<fs::File> {
 
 /// Why a file cannot be opened; nothing if there is none.
 fn absent(path: &Path, error: &io::Error) -> Result<Option<String>, Unread> {
-    let unread =
-        |at: &Path, why: &str, fix| Err(Unread { place: at.display().to_string(), why: why.to_owned(), fix });
     let folder = path.parent().and_then(|folder| Some((folder, fs::symlink_metadata(folder).ok()?)));
     match (fs::symlink_metadata(path), folder) {
-        (Ok(link), _) if link.is_symlink() => unread(
-            path,
-            &format!("a link that cannot be followed: {}", error_words(error)),
-            "correct or remove it",
-        ),
-        (Ok(_), _) => unread(path, &error_words(error), "correct its permissions or remove it"),
-        (Err(_), Some((folder, kind))) if kind.is_file() => unread(folder, "not a folder", "move it away"),
+        (Ok(link), _) if link.is_symlink() => {
+            let why = format!("a link that cannot be followed: {}", error_words(error));
+            Err(Unread::new(path, why, "correct or remove it"))
+        }
+        (Ok(_), _) => Err(Unread::new(path, error_words(error), "correct its permissions or remove it")),
+        (Err(_), Some((folder, kind))) if kind.is_file() => {
+            Err(Unread::new(folder, "not a folder", "move it away"))
+        }
         // After a change of user, HOME may be a folder that this one cannot even look into.
         (Err(_), _) => Ok(None),
     }

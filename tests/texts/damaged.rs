@@ -35,7 +35,7 @@ fn ids(rows: &Value) -> Vec<&str> {
 }
 
 /// All functions of a text by address.
-fn functions(content: &str) -> BTreeMap<String, Value> {
+pub fn functions(content: &str) -> BTreeMap<String, Value> {
     let tree = document(content, "tree");
     let mut open: Vec<&Value> = tree["root_complexes"].as_array().unwrap().iter().collect();
     let mut found = BTreeMap::new();

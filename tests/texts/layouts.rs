@@ -1,22 +1,11 @@
 //! Layouts of listings: broken lines, padded ones, other ends of lines, other code pages, lines without their function.
 
-use std::collections::BTreeMap;
-
 use serde_json::Value;
 
-use crate::stated::{document, finding, link};
-
-/// All functions of a text by address.
-fn functions(content: &str) -> BTreeMap<String, Value> {
-    let tree = document(content, "tree");
-    let mut open: Vec<&Value> = tree["root_complexes"].as_array().unwrap().iter().collect();
-    let mut found = BTreeMap::new();
-    while let Some(node) = open.pop() {
-        found.insert(node["address"].as_str().unwrap().to_owned(), node.clone());
-        open.extend(node["children"].as_array().unwrap());
-    }
-    found
-}
+use crate::{
+    damaged::functions,
+    stated::{document, finding, link},
+};
 
 /// Addresses, each with that of its parent.
 fn outline(content: &str) -> Vec<(String, Vec<String>)> {
