@@ -91,18 +91,24 @@ impl SettingsService {
 
     /// The same with the changes of this session, also where the journal was removed, replaced or made unreadable since.
     pub fn change_log_with(&self, tuner: &Tuner<'_>) -> Result<ChangeLog, JournalError> {
+        self.known_with(tuner).map(|(change_log, _)| change_log)
+    }
+
+    /// The same, and whether the journal can be read but has lost the session.
+    fn known_with(&self, tuner: &Tuner<'_>) -> Result<(ChangeLog, bool), JournalError> {
         let own = tuner.records();
-        let contents = match self.journal.contents() {
-            Err(_) if own.len() > 1 => Contents::default(),
-            contents => contents?,
-        };
+        let read = self.journal.contents();
+        let is_read = read.is_ok();
+        let contents = if own.len() > 1 { read.unwrap_or_default() } else { read? };
         let unread = contents.unread();
         let mut records = contents.records;
-        if !begins(tuner, &records) {
+        let begins = |record: &Record| matches!(record.event, Event::Open { .. });
+        let is_lost = !records.iter().any(|record| record.session == tuner.session() && begins(record));
+        if is_lost {
             records.retain(|record| record.session != tuner.session());
             records.extend(own);
         }
-        Ok(ChangeLog { unread, ..ChangeLog::of(&records, self.boot()?) })
+        Ok((ChangeLog { unread, ..ChangeLog::of(&records, self.boot()?) }, is_read && is_lost))
     }
 
     /// The journal's first damaged lines, a sentence each, the number of the others, and a last line without its end.
@@ -226,19 +232,14 @@ impl SettingsService {
     /// Undoes in a session, except changes of other living sessions. Values that another program changed are left alone
     /// unless `force`.
     pub fn undo(&self, tuner: &Tuner<'_>, which: &Which<'_>, force: bool) -> Result<Report, TuneError> {
-        self.record_again(tuner);
-        let change_log = self.change_log_with(tuner)?.without_living(&self.journal, Some(tuner.session()));
-        let (machine, _) = self.read();
-        tuner.undo(&machine, &change_log, which, force)
-    }
-
-    /// Gives a journal that has lost the session its records again: those of an undo alone would read as changes.
-    fn record_again(&self, tuner: &Tuner<'_>) {
-        let is_lost = |contents: Contents| !begins(tuner, &contents.records);
-        if self.journal.contents().is_ok_and(is_lost) {
-            // An undo goes on without its records, and says so.
+        let (change_log, is_lost) = self.known_with(tuner)?;
+        if is_lost {
+            // The records of an undo alone would read as changes. An undo goes on without its records, and says so.
             let _ = tuner.records().iter().try_for_each(|record| self.journal.append(record));
         }
+        let change_log = change_log.without_living(&self.journal, Some(tuner.session()));
+        let (machine, _) = self.read();
+        tuner.undo(&machine, &change_log, which, force)
     }
 
     /// Keeps the changes of these dead sessions.
@@ -285,12 +286,6 @@ impl SettingsService {
             identity.find(&machine).filter(|drive| drive.queue.io_poll.get().is_some()).cloned()
         })
     }
-}
-
-/// Whether these records have the beginning of the session.
-fn begins(tuner: &Tuner<'_>, records: &[Record]) -> bool {
-    let is_opened = |record: &Record| matches!(record.event, Event::Open { .. });
-    records.iter().any(|record| record.session == tuner.session() && is_opened(record))
 }
 
 /// The settings of an experiment: changed for an arm, restored between arms and at the end, and after a kill by the next
