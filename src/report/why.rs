@@ -427,8 +427,20 @@ fn moving(facts: &Facts<'_>) -> Option<String> {
             Some(format!("CPU {cpu} is the busiest with {:.0} %", split.busy()))
         });
         let cpus = cpus.map_or_else(String::new, |cpus| format!("; {cpus}"));
-        format!("Drives {}{cpus}", facts.moves())
+        format!("Drives {}{}{cpus}", facts.moves(), short_runs(facts))
     })
+}
+
+/// `, most of it for short runs of dd, with 57 flushes/s`: processes that end before a sample tells what their threads wait for.
+fn short_runs(facts: &Facts<'_>) -> String {
+    let is_most = |program: &&Program| 2.0 * program.moved() >= facts.read + facts.written;
+    let Some(program) = facts.mover().filter(|program| program.is_gone()).filter(is_most) else {
+        return String::new();
+    };
+    let flushes = facts.flushing().map_or_else(String::new, |flushes| {
+        format!(", with {:.0} flushes/s (fsync, O_SYNC or O_DSYNC)", flushes.ios)
+    });
+    format!(", most of it for short runs of {}{flushes}", program.name)
 }
 
 /// `CPUs are 99 % busy (usr 90 %, sys 9 %), most of the time with rustc`.

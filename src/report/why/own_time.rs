@@ -12,7 +12,7 @@ use crate::{counters::SideRates, units::Micros};
 
 impl Facts<'_> {
     /// Flushes of the drive that completes most of them, where they come with writes.
-    fn flushing(&self) -> Option<SideRates> {
+    pub(super) fn flushing(&self) -> Option<SideRates> {
         let Inputs { machine, rates, .. } = self.inputs;
         let disks = machine.summed_drives().filter_map(|drive| rates.disks.get(&drive.name));
         let disk = disks.max_by(|a, b| a.flushes.ios.total_cmp(&b.flushes.ios))?;

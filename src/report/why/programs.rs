@@ -30,6 +30,11 @@ impl Program {
         self.read + self.written
     }
 
+    /// Whether all its processes have ended.
+    pub(super) fn is_gone(&self) -> bool {
+        self.living == 0
+    }
+
     /// What it does more of, and how much.
     fn larger(&self) -> (&'static str, f64) {
         if self.read >= self.written { ("reads", self.read) } else { ("writes", self.written) }

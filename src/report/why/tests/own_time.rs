@@ -201,3 +201,19 @@ fn a_counter_of_no_instructions_is_not_shown() {
     let text = lines::cycles(&Activity { hardware, ..Activity::default() }, 1e4).pop().unwrap().text;
     assert_eq!(text, "4.00 G/s; instructions are not counted here");
 }
+
+#[test]
+fn short_runs_of_a_program_are_named_with_their_flushes() {
+    let mut scene = Scene::reading().threads(&[]).process("dd", 0.0, 0.0, 0.3);
+    let disk = scene.rates.disks.values_mut().next().unwrap();
+    *disk = DiskRates { writes: 140.0, written_bytes: 46e6, queue_depth: 0.1, ..DiskRates::default() };
+    disk.flushes = SideRates { ios: 45.0, await_ms: Some(0.6), ..SideRates::default() };
+    let process = &mut scene.activity.processes.as_mut().unwrap()[0];
+    (process.written_bytes, process.has_ended) = (Some(45e6), true);
+    let text = scene.sentence().text;
+    let words = "Drives write 46.0 MB/s, most of it for short runs of dd, with 45 flushes/s (fsync, O_SYNC or O_DSYNC)";
+    assert!(text.starts_with(words), "{text}");
+    scene.activity.processes.as_mut().unwrap()[0].has_ended = false;
+    let text = scene.sentence().text;
+    assert!(!text.contains("short runs"), "it lives: {text}");
+}
