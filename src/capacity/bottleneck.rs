@@ -8,6 +8,8 @@ use crate::{
 
 /// A place at this share of its limit counts as full.
 pub const FULL: f64 = 0.97;
+/// One that was full stays so above this share: a load that varies by a per cent does not change what is said each second.
+const STAYS_FULL: f64 = 0.94;
 
 /// What drives read and write now, bytes per second.
 pub type Moves<'a> = &'a dyn Fn(&[DriveName]) -> [f64; 2];
@@ -49,6 +51,8 @@ pub struct Bottleneck {
     pub load: Option<f64>,
     /// The direction with more load against the limit.
     pub direction: Direction,
+    /// Whether it was full in this direction at the look before.
+    pub was_full: bool,
 }
 
 impl Bottleneck {
@@ -57,24 +61,26 @@ impl Bottleneck {
         self.possible - self.limit
     }
 
-    /// Whether its load reaches its limit.
+    /// Whether its load reaches its limit, or has reached it and is still near.
     pub fn is_full(&self) -> bool {
-        self.load.is_some_and(|load| load >= FULL * self.limit)
+        let share = if self.was_full { STAYS_FULL } else { FULL };
+        self.load.is_some_and(|load| load >= share * self.limit)
     }
 }
 
 /// Bottlenecks, full ones first, then by cost; of several on one path the narrowest. Places without a known limit are
 /// none. `moves` is given under load; the direction that is fuller counts.
 pub fn find(machine: &Machine, limits: &Limits, moves: Option<Moves>) -> Vec<Bottleneck> {
-    find_in(&Places::new(machine, limits), machine, limits, moves)
+    find_in(&Places::new(machine, limits), machine, limits, moves, &[])
 }
 
-/// The same among the places of this machine with these limits.
+/// The same among the places of this machine with these limits, after a look that found those `before`.
 pub(crate) fn find_in(
     places: &Places,
     machine: &Machine,
     limits: &Limits,
     moves: Option<Moves>,
+    before: &[Bottleneck],
 ) -> Vec<Bottleneck> {
     let of_drive = |drive: &Drive| moves.map(|moves| moves(std::slice::from_ref(&drive.name)));
     let moved: Vec<Option<[f64; 2]>> = machine.drives.iter().map(of_drive).collect();
@@ -90,7 +96,11 @@ pub(crate) fn find_in(
         let possible = places.held_back(machine, limits, at, &is_used)?;
         let load = moves.map(|moves| direction.of(moves(&drives)));
         let (limit, source) = (place.limit.bytes_per_second.0, place.limit.clone());
-        Some(Bottleneck { node: place.node, drives, limit, possible, source, load, direction })
+        let is_same = |one: &Bottleneck| {
+            one.node == place.node && one.direction == direction && one.source == place.limit
+        };
+        let was_full = before.iter().any(|one| is_same(one) && one.is_full());
+        Some(Bottleneck { node: place.node, drives, limit, possible, source, load, direction, was_full })
     };
     let fuller = |(at, place): (usize, &Place)| {
         let directions = if moves.is_some() { &Direction::ALL[..] } else { &[Direction::Read][..] };
@@ -134,6 +144,25 @@ mod tests {
         assert_eq!(full([0.1e9, 4.95e9]), Some((root.clone(), Direction::Write)));
         assert_eq!(full([0.0, 4.95e9]), Some((root, Direction::Write)), "writes alone");
         assert_eq!(full([2.5e9, 2.5e9]), None, "half of each direction fills neither");
+    }
+
+    #[test]
+    fn a_full_place_stays_full_until_its_load_clearly_falls() {
+        let (machine, _) =
+            source::read_machine(&*Origin::Demo("threadripper-before".to_owned()).open().unwrap());
+        let limits = capacity::limits(&machine);
+        let mut found = Vec::new();
+        let mut look = |part: f64| {
+            // 8 drives share the 39.4 GB/s of 0000:40.
+            let moves = move |names: &[DriveName]| [part * 39.4e9 / 8.0 * names.len() as f64, 0.0];
+            found = find_in(&Places::new(&machine, &limits), &machine, &limits, Some(&moves), &found);
+            let is_it = |one: &&Bottleneck| machine.pci.node(one.node).address.to_string() == "0000:40";
+            found.iter().find(is_it).unwrap().is_full()
+        };
+        assert_eq!(
+            [0.96, 0.98, 0.96, 0.95, 0.93, 0.96].map(&mut look),
+            [false, true, true, true, false, false]
+        );
     }
 
     #[test]

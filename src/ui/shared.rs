@@ -362,7 +362,7 @@ impl Shared {
         let Self { machine, limits, load, .. } = &*self;
         let moves = |drives: &[DriveName]| load.of(drives);
         let moves: Option<bottleneck::Moves> = load.is_busy().then_some(&moves);
-        self.bottlenecks = bottleneck::find_in(&derived.places, machine, limits, moves);
+        self.bottlenecks = bottleneck::find_in(&derived.places, machine, limits, moves, &self.bottlenecks);
     }
 
     /// Looks for findings again: after a new reading, new counters, a test that began or ended.

@@ -24,7 +24,7 @@ pub(super) struct Rule {
 pub(super) const RULES: &[Rule] = &[
     Rule {
         id: "full",
-        fires: "a shared link, switch or root complex carries at least 97 % of its limit, as the Machine screen shows",
+        fires: "a shared link, switch or root complex carries at least 97 % of its limit, until it carries less than 94 %, as the Machine screen shows",
         panels: [Panel::Threads, Panel::Cpus],
         is_fallback: true,
         says: |facts| facts.inputs.full.map(str::to_owned),
