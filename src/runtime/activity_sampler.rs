@@ -243,39 +243,42 @@ mod tests {
         }
     }
 
-    #[test]
-    fn a_pass_that_waits_for_a_cpu_sees_all_threads() {
+    /// `/proc` of this many processes of one thread.
+    fn proc_of(processes: u32) -> Capture {
         let mut capture = Capture::default();
-        // Their waits alone are many times the budget; few, so that parsing them is far from it on any machine.
-        let pids = || (1..=3).map(|pid: u32| pid.to_string());
+        let pids = || (1..=processes).map(|pid| pid.to_string());
         capture.answers.entry("/proc".to_owned()).or_default().list = Some(Ok(pids().collect()));
         for pid in pids() {
             let stat = format!("{pid} (dd) R 1 1 1 0 -1 0 0 0 0 0 3 0 0 0 20 0 1 0 77 0\n");
             capture.answers.entry(format!("/proc/{pid}/stat")).or_default().read = Some(Ok(stat.into()));
         }
-        let (root, clock) = (Busy(TextRoot::from(capture)), Clock::real());
-        let mut sampler =
-            ActivitySampler::begin(Wanted { threads: true, ..Wanted::default() }, &root, &clock);
+        capture
+    }
+
+    fn of_threads(root: &dyn SysRoot, clock: &Clock) -> ActivitySampler {
+        ActivitySampler::begin(Wanted { threads: true, ..Wanted::default() }, root, clock)
+    }
+
+    #[test]
+    fn a_pass_that_waits_for_a_cpu_sees_all_threads() {
+        // Their waits alone are many times the budget; few, so that parsing them is far from it on any machine.
+        let (root, clock) = (Busy(TextRoot::from(proc_of(3))), Clock::real());
+        let mut sampler = of_threads(&root, &clock);
         sampler.pass_if_due(&root, &clock);
         assert_eq!((sampler.pass.sampled, sampler.pass.total), (3, 3));
     }
 
     #[test]
     fn all_threads_are_seen_before_the_first_look_of_stat() {
-        let mut capture = Capture::default();
-        let pids = || (1..=40).map(|pid: u32| pid.to_string());
-        capture.answers.entry("/proc".to_owned()).or_default().list = Some(Ok(pids().collect()));
+        let mut capture = proc_of(40);
         capture.answers.entry("/proc/loadavg".to_owned()).or_default().read =
             Some(Ok("0.1 0.1 0.1 1/40 40\n".into()));
-        for pid in pids() {
-            let stat = format!("{pid} (dd) R 1 1 1 0 -1 0 0 0 0 0 3 0 0 0 20 0 1 0 77 0\n");
-            capture.answers.entry(format!("/proc/{pid}/stat")).or_default().read = Some(Ok(stat.into()));
+        for pid in 1..=40 {
             let io = "read_bytes: 0\nwrite_bytes: 0\n".into();
             capture.answers.entry(format!("/proc/{pid}/io")).or_default().read = Some(Ok(io));
         }
         let (root, clock) = (Spent(TextRoot::from(capture)), Clock::real());
-        let mut sampler =
-            ActivitySampler::begin(Wanted { threads: true, ..Wanted::default() }, &root, &clock);
+        let mut sampler = of_threads(&root, &clock);
         sampler.see_all(&root, &clock);
         let threads = sampler.look(&root, &clock).threads.unwrap();
         assert_eq!((threads.seen, threads.is_whole, threads.samples), (40, true, 1), "one pass is its own");
@@ -303,13 +306,8 @@ mod tests {
 
     #[test]
     fn passes_that_wait_for_a_cpu_are_as_frequent_as_others() {
-        let mut capture = Capture::default();
-        let stat = "1 (dd) R 1 1 1 0 -1 0 0 0 0 0 3 0 0 0 20 0 1 0 77 0\n";
-        capture.answers.entry("/proc".to_owned()).or_default().list = Some(Ok(vec!["1".to_owned()]));
-        capture.answers.entry("/proc/1/stat".to_owned()).or_default().read = Some(Ok(stat.into()));
-        let (root, clock) = (Busy(TextRoot::from(capture)), Clock::real());
-        let mut sampler =
-            ActivitySampler::begin(Wanted { threads: true, ..Wanted::default() }, &root, &clock);
+        let (root, clock) = (Busy(TextRoot::from(proc_of(1))), Clock::real());
+        let mut sampler = of_threads(&root, &clock);
         let began = clock.elapsed();
         sampler.pass_if_due(&root, &clock);
         let next = sampler.next_pass().unwrap().saturating_sub(began);
@@ -334,8 +332,7 @@ mod tests {
     fn passes_follow_each_other_at_their_pace() {
         let root = Origin::Live.open().unwrap();
         let clock = Clock::counted();
-        let mut sampler =
-            ActivitySampler::begin(Wanted { threads: true, ..Wanted::default() }, &*root, &clock);
+        let mut sampler = of_threads(&*root, &clock);
         // On a counted clock a pass takes no time.
         for _ in 0..25 {
             sampler.pass_if_due(&*root, &clock);

@@ -2,27 +2,37 @@
 
 use super::*;
 
-#[test]
-fn a_process_that_began_since_the_last_sample_counts_from_zero() {
-    let process = |started, read| ProcessCounters {
-        started,
+/// A process that began at tick 1 and has moved nothing.
+fn process(command: &str) -> ProcessCounters {
+    ProcessCounters {
+        started: 1,
         parent: 0,
-        command: Label::new("fio"),
-        read_bytes: Some(read),
+        command: Label::new(command),
+        read_bytes: Some(0),
         written_bytes: Some(0),
         called_read: None,
         called_write: None,
-        cpu: read / 100,
+        cpu: 0,
         is_nice: false,
         own: None,
         child_cpu: 0,
         child: None,
         delayed: None,
         drives: None,
-    };
-    let sample = |all: &[(u32, ProcessCounters)]| ProcessSample {
-        processes: all.iter().cloned().collect(),
-        problems: Vec::new(),
+    }
+}
+
+fn sample(all: &[(u32, ProcessCounters)]) -> ProcessSample {
+    ProcessSample { processes: all.iter().cloned().collect(), problems: Vec::new() }
+}
+
+#[test]
+fn a_process_that_began_since_the_last_sample_counts_from_zero() {
+    let process = |started, read| ProcessCounters {
+        started,
+        read_bytes: Some(read),
+        cpu: read / 100,
+        ..process("fio")
     };
     let before =
         sample(&[(7, process(1, 1000)), (8, process(2, 500)), (6, process(1, 9)), (5, process(1, 9))]);
@@ -49,24 +59,13 @@ fn what_an_ended_child_moved_is_not_counted_again_in_its_parent() {
     let process = |started, parent, moved: [u64; 2]| ProcessCounters {
         started,
         parent,
-        command: Label::new("sh"),
         read_bytes: Some(moved[0]),
         written_bytes: None,
         called_read: Some(moved[1]),
         called_write: Some(0),
-        cpu: 0,
-        is_nice: false,
-        own: None,
-        child_cpu: 0,
-        child: None,
-        delayed: None,
-        drives: None,
+        ..process("sh")
     };
     let read = |before: &[(u32, ProcessCounters)], after: &[(u32, ProcessCounters)]| {
-        let sample = |all: &[(u32, ProcessCounters)]| ProcessSample {
-            processes: all.iter().cloned().collect(),
-            problems: Vec::new(),
-        };
         let rates = process_rates(&sample(before), &sample(after), Duration::from_secs(1), 100.0);
         let of = |one: &ProcessRates| (one.pid, one.read_bytes, one.called_read);
         rates.iter().map(of).collect::<Vec<_>>()
@@ -96,27 +95,8 @@ fn what_an_ended_child_moved_is_not_counted_again_in_its_parent() {
 
 #[test]
 fn waits_for_a_cpu_are_a_mean_number_of_threads() {
-    let process = |delayed: Option<u64>| ProcessCounters {
-        started: 1,
-        parent: 0,
-        command: Label::new("fio"),
-        read_bytes: Some(0),
-        written_bytes: Some(0),
-        called_read: None,
-        called_write: None,
-        cpu: 0,
-        is_nice: false,
-        own: None,
-        child_cpu: 0,
-        child: None,
-        delayed,
-        drives: None,
-    };
     let rates = |before, after| {
-        let sample = |delayed, cpu| ProcessSample {
-            processes: [(2, ProcessCounters { cpu, ..process(delayed) })].into(),
-            problems: Vec::new(),
-        };
+        let sample = |delayed, cpu| sample(&[(2, ProcessCounters { cpu, delayed, ..process("fio") })]);
         process_rates(&sample(before, 0), &sample(after, 9), Duration::from_secs(2), 100.0)
             .pop()
             .unwrap()
@@ -130,20 +110,14 @@ fn waits_for_a_cpu_are_a_mean_number_of_threads() {
 #[test]
 fn short_children_are_named_and_their_shell_keeps_its_own() {
     let shell = |own: u64, of_children: u64, child_cpu| ProcessCounters {
-        started: 1,
-        parent: 0,
-        command: Label::new("bash"),
-        read_bytes: Some(0),
         written_bytes: Some(of_children),
         called_read: Some(own + of_children),
         called_write: Some(of_children),
         cpu: 2,
-        is_nice: false,
         own: Some([Some(0), Some(0), Some(own), Some(0)]),
         child_cpu,
         child: Some(Label::new("dd")),
-        delayed: None,
-        drives: None,
+        ..process("bash")
     };
     let dd = ProcessCounters {
         parent: 7,
@@ -153,14 +127,10 @@ fn short_children_are_named_and_their_shell_keeps_its_own() {
         cpu: 10,
         ..shell(300, 300, 0)
     };
-    let sample = |all: &[(u32, &ProcessCounters)]| ProcessSample {
-        processes: all.iter().map(|(pid, process)| (*pid, (*process).clone())).collect(),
-        problems: Vec::new(),
-    };
     // A child that the first sample saw ended, and others that no sample saw.
     let drives = Some(vec![DriveName::new("sda")]);
-    let before = sample(&[(7, &shell(10, 1000, 5)), (8, &dd)]);
-    let after = sample(&[(7, &ProcessCounters { drives: drives.clone(), ..shell(15, 6000, 75) })]);
+    let before = sample(&[(7, shell(10, 1000, 5)), (8, dd)]);
+    let after = sample(&[(7, ProcessCounters { drives: drives.clone(), ..shell(15, 6000, 75) })]);
     let rates = process_rates(&before, &after, Duration::from_secs(1), 100.0);
     let of: Vec<_> =
         rates.iter().map(|one| (one.command.as_str(), one.pid, one.has_ended, one.written_bytes)).collect();
@@ -170,7 +140,7 @@ fn short_children_are_named_and_their_shell_keeps_its_own() {
     let with = |change: fn(&mut ProcessCounters)| {
         let [before, after] = [shell(10, 1000, 5), shell(15, 6000, 75)].map(|mut shell| {
             change(&mut shell);
-            sample(&[(7, &shell)])
+            sample(&[(7, shell)])
         });
         process_rates(&before, &after, Duration::from_secs(1), 100.0)
     };
@@ -187,26 +157,15 @@ fn short_children_are_named_and_their_shell_keeps_its_own() {
 #[test]
 fn the_first_child_that_a_shell_waits_for_is_not_the_shell() {
     let process = |command, own: Option<u64>, moved: u64| ProcessCounters {
-        started: 1,
-        parent: 0,
-        command: Label::new(command),
         read_bytes: Some(moved),
-        written_bytes: Some(0),
         called_read: Some(moved),
         called_write: Some(0),
         cpu: 1,
-        is_nice: false,
         own: own.map(|own| [Some(own), Some(0), Some(own), Some(0)]),
-        child_cpu: 0,
         child: own.map(|_| Label::new("dd")),
-        delayed: None,
-        drives: None,
+        ..process(command)
     };
     let read = |before: &[(u32, ProcessCounters)], after: ProcessCounters| {
-        let sample = |all: &[(u32, ProcessCounters)]| ProcessSample {
-            processes: all.iter().cloned().collect(),
-            problems: Vec::new(),
-        };
         let rates = process_rates(&sample(before), &sample(&[(7, after)]), Duration::from_secs(1), 100.0);
         let of = |one: &ProcessRates| (one.command.to_string(), one.has_ended, one.read_bytes);
         rates.iter().map(of).collect::<Vec<_>>()
