@@ -390,6 +390,7 @@ MACHINES = {
         kernel_arguments="nvme_core.multipath=Y",
         above_info=frozenset({near("link-downtrained", "high warning", "0000:61:00.0")}),
         quiet_about=frozenset({"shared-root-complex", "oversubscribed-hop", "slot-limited"}),
+        core=False,
     ),
     "multipath-healthy": Machine(
         says="a drive with two good ports under one head, and another drive",
@@ -471,6 +472,7 @@ MACHINES = {
             {near("slot-limited", "high", "0000:21:00.0"), found("link-downtrained", "high", "0000:61:00.0")}
         ),
         quiet_about=frozenset({"shared-root-complex", "oversubscribed-hop"}),
+        core=False,
     ),
     "slow-by-design": Machine(
         says="slow drives in fast ports, a fast drive in a slow port with no free one, and a port without the slot bit",
@@ -558,6 +560,7 @@ MACHINES = {
             {near("lba-512", "warning", *[f"0000:{bus:x}:00.0" for bus in (0x21, 0x22, 0x23, 0x24, 0x61, 0x62, 0x63)])}
         ),
         quiet_about=LINKS | {"shared-root-complex"},
+        core=False,
     ),
     "vmd": Machine(
         says="a root complex that a capture moves behind VMD: a link trained too slow there, good ones beside it",
