@@ -106,7 +106,7 @@ impl SettingsService {
         let is_lost = !records.iter().any(|record| record.session == tuner.session() && begins(record));
         if is_lost {
             records.retain(|record| record.session != tuner.session());
-            records.extend(own);
+            records.extend(own.iter().cloned());
         }
         Ok((ChangeLog { unread, ..ChangeLog::of(&records, self.boot()?) }, is_read && is_lost))
     }

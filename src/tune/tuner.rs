@@ -1,6 +1,10 @@
 //! [`Tuner`]: makes and undoes changes through an actuator, each in the journal before it is made.
 
-use std::{cell::RefCell, collections::BTreeMap, io};
+use std::{
+    cell::{Ref, RefCell},
+    collections::BTreeMap,
+    io,
+};
 
 use super::{
     actuator::Actuator,
@@ -454,8 +458,8 @@ impl<'a> Tuner<'a> {
     }
 
     /// The records of this session, should the journal have lost them.
-    pub(super) fn records(&self) -> Vec<Record> {
-        self.records.borrow().clone()
+    pub(super) fn records(&self) -> Ref<'_, Vec<Record>> {
+        self.records.borrow()
     }
 
     fn record(&self, event: Event) -> Result<(), JournalError> {
