@@ -106,6 +106,9 @@ impl ChangeLog {
                         Outcome::Ignored | Outcome::Refused { .. } => last.truncate(1),
                     }
                 }
+                if matches!(outcome, Outcome::Ignored | Outcome::Refused { .. }) {
+                    self.not_made(file, &record.session);
+                }
                 for a in affected {
                     if let Some(entry) = self.entry(&a.file) {
                         entry.last = vec![a.value.clone()];
@@ -216,6 +219,16 @@ impl ChangeLog {
 
     fn entry(&mut self, file: &str) -> Option<&mut Entry> {
         self.entries.iter_mut().find(|entry| entry.file == file)
+    }
+
+    /// A change of the session had no effect: without another one, it has not changed the file.
+    fn not_made(&mut self, file: &str, session: &str) {
+        let Some(entry) = self.entry(file) else { return };
+        let now = entry.last.first().cloned();
+        entry.open.retain(|(id, before)| id != session || now.as_ref() != Some(before));
+        if !entry.is_open_in(session) && entry.by == session {
+            entry.by = entry.open.last().map(|(before, _)| before.clone()).unwrap_or_default();
+        }
     }
 
     fn undone(&mut self, file: &str, value: &str, sessions: &[String], by: &str) {

@@ -212,7 +212,7 @@ impl<'a> Tuner<'a> {
                 stranger => stranger,
             };
             let restored = match stranger {
-                Some(value) if step.stays || !force => self.leave(step, value),
+                Some(value) if step.stays || !force => self.leave(step, &steps, value),
                 // An earlier step of this undo may have reset it.
                 _ => self.restore(step, &steps, force || steps.iter().any(|other| other.may_reset(step))),
             };
@@ -292,12 +292,16 @@ impl<'a> Tuner<'a> {
     }
 
     /// Keeps another program's value, also when an earlier step has reset it.
-    fn leave(&self, step: &Step, value: String) -> Restored {
+    fn leave(&self, step: &Step, steps: &[Step], value: String) -> Restored {
         if self.actuator.read(&step.file).is_ok_and(|now| now != value) {
             // If this fails, the kernel's value stays.
             let _ = self.actuator.write(&step.file, &value);
         }
-        if step.stays { Restored::AlreadyThere } else { Restored::ModifiedExternally(value) }
+        match self.actuator.read(&step.file) {
+            _ if step.stays => Restored::AlreadyThere,
+            Ok(now) if now == step.target => self.restore(step, steps, false),
+            now => Restored::ModifiedExternally(now.unwrap_or(value)),
+        }
     }
 
     fn restore(&self, step: &Step, steps: &[Step], force: bool) -> Restored {
