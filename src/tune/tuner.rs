@@ -191,7 +191,7 @@ impl<'a> Tuner<'a> {
             }
             turn => turn?,
         };
-        let (mut steps, mut left) = plan(change_log, which, machine);
+        let (mut steps, left) = plan_undo(&self.actuator, change_log, which, machine);
         for step in steps.iter_mut().filter(|step| step.stays) {
             // After a kill two values are possible: the current one is kept.
             if let Ok(now) = self.actuator.read(&step.file)
@@ -231,12 +231,10 @@ impl<'a> Tuner<'a> {
                 }
             }
         }
-        for (entry, why) in left.iter_mut().filter(|(_, why)| *why == Restored::Gone) {
-            if self.is_gone(entry, machine) {
+        for (entry, why) in &left {
+            if *why == Restored::Gone && is_gone(&self.actuator, entry, machine) {
                 let (file, value) = (entry.file.clone(), entry.found.clone());
                 self.record_undo(Event::Undone { file, value, sessions: Vec::new() });
-            } else if self.actuator.read(&entry.file).is_ok() {
-                *why = Restored::Empty;
             }
         }
         // Files that kept their value are not reported.
@@ -439,16 +437,6 @@ impl<'a> Tuner<'a> {
         .collect()
     }
 
-    /// Whether the drive of an entry took its settings along: its file is gone, or another drive's.
-    fn is_gone(&self, entry: &Entry, machine: &Machine) -> bool {
-        let Ok(device) = entry.device.name.parse::<Device>();
-        let is_anothers = || entry.device.has_left(&Identity::of(machine, &device));
-        let has_no_file =
-            || self.actuator.read(&entry.file).is_err_and(|error| error.kind() == io::ErrorKind::NotFound);
-        // Without any drive, /sys is not this machine's.
-        !machine.drives.is_empty() && (is_anothers() || has_no_file())
-    }
-
     /// Records a step of an undo, which goes on where it cannot be recorded.
     fn record_undo(&self, event: Event) {
         if let Err(error) = self.record(event) {
@@ -472,6 +460,32 @@ impl<'a> Tuner<'a> {
         self.records.borrow_mut().push(record);
         written
     }
+}
+
+/// The plan of an undo. A device that has its files without a drive, as a detached loop device has, is empty and not gone.
+pub fn plan_undo(
+    actuator: &dyn Actuator,
+    change_log: &ChangeLog,
+    which: &Which<'_>,
+    machine: &Machine,
+) -> (Vec<Step>, Vec<(Entry, Restored)>) {
+    let (steps, mut left) = plan(change_log, which, machine);
+    for (entry, why) in left.iter_mut().filter(|(_, why)| *why == Restored::Gone) {
+        if !is_gone(actuator, entry, machine) && actuator.read(&entry.file).is_ok() {
+            *why = Restored::Empty;
+        }
+    }
+    (steps, left)
+}
+
+/// Whether the drive of an entry took its settings along: its file is gone, or another drive's.
+fn is_gone(actuator: &dyn Actuator, entry: &Entry, machine: &Machine) -> bool {
+    let Ok(device) = entry.device.name.parse::<Device>();
+    let is_anothers = || entry.device.has_left(&Identity::of(machine, &device));
+    let has_no_file =
+        || actuator.read(&entry.file).is_err_and(|error| error.kind() == io::ErrorKind::NotFound);
+    // Without any drive, /sys is not this machine's.
+    !machine.drives.is_empty() && (is_anothers() || has_no_file())
 }
 
 /// The changes that set a value on `device`: one per file, also for files that have the value.
