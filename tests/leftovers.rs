@@ -227,6 +227,39 @@ fn screen_with_scheduler(device: &Queue, state: &Path) -> (Tuner<'static>, Strin
 }
 
 #[test]
+fn a_value_that_another_iodyno_holds_is_kept_by_a_set_of_the_same() {
+    let Some(device) = LoopDevice::new(16 << 20) else { return };
+    let state = tempfile::tempdir().unwrap();
+    let before = device.read_settings();
+    let set = || iodyno(state.path(), &["tune", "set", &device.name, "scheduler=mq-deadline"]);
+    for is_running in [true, false] {
+        let (tuner, boot) = screen_with_scheduler(&device, state.path());
+        let changed = device.read_settings();
+        let running = Some(tuner).filter(|_| is_running);
+        let kept = set();
+        assert!(kept.status.success(), "{}", text(&kept));
+        let says = if is_running {
+            "scheduler: already mq-deadline, set by an iodyno still running; it stays when that one ends\n"
+        } else {
+            "scheduler: already mq-deadline, set by an earlier iodyno and now kept\n"
+        };
+        assert!(text(&kept).contains(says), "{}", text(&kept));
+        if let Some(tuner) = running {
+            let (machine, _) = iodyno::source::read_machine(&*Origin::Live.open().unwrap());
+            let records = Journal::new(state.path()).contents().unwrap().records;
+            let own = [tuner.session()];
+            tuner.undo(&machine, &ChangeLog::of(&records, &boot), &Which::Sessions(&own), false).unwrap();
+        } else {
+            assert!(iodyno(state.path(), &["tune", "undo"]).status.success());
+        }
+        assert_eq!(device.read_settings(), changed, "it stays, with what changed along");
+        assert!(text(&set()).contains("scheduler: already mq-deadline\n"), "once is enough");
+        assert!(iodyno(state.path(), &["tune", "undo", "--all"]).status.success());
+        assert_eq!(device.read_settings(), before);
+    }
+}
+
+#[test]
 fn what_an_undo_left_to_another_program_is_restored_by_force() {
     let Some(device) = LoopDevice::new(16 << 20) else { return };
     let state = tempfile::tempdir().unwrap();

@@ -12,6 +12,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use super::{Complaint, Failure, Progress, Status, print, print_toned, say};
 use crate::{
     machine::Machine,
+    model::SettingId,
     report::tune::{self as report, Row},
     runtime::startup,
     source::{SysRoot, origin::Origin, read_machine},
@@ -261,14 +262,15 @@ impl Context {
             };
             return self.rebind(root, &device, value, new, dry_run);
         }
-        if !dry_run && !new.is_empty() && service.may_write {
-            return apply(service, &wanted, planned);
+        let is_new = !new.is_empty() || !service.unkept(&planned, "")?.is_empty();
+        if !dry_run && is_new && service.may_write {
+            return apply(service, &self.machine, &wanted, planned);
         }
         for Wanted { device, setting, value } in &wanted {
             let is_its = |change: &&Change| change.setting == setting.id && change.to == *value;
             let commands: Vec<Change> = new.iter().filter(is_its).cloned().collect();
             print(&if commands.is_empty() {
-                report::already_there(device, setting, value)
+                report::already_there(device, setting, value, None)
             } else {
                 report::commands(&commands)
             })?;
@@ -363,24 +365,45 @@ impl Context {
 }
 
 /// Applies planned changes in order, and keeps them.
-fn apply(service: &SettingsService, wanted: &[Wanted], planned: Vec<Change>) -> Result<Status, Failure> {
+fn apply(
+    service: &SettingsService,
+    machine: &Machine,
+    wanted: &[Wanted],
+    planned: Vec<Change>,
+) -> Result<Status, Failure> {
     let tuner = service.open(Purpose::Command)?;
     let (mut all, mut made, mut failed) = (true, Vec::new(), None);
+    let there: Vec<Change> = planned.iter().filter(|change| change.from == change.to).cloned().collect();
     // Output that cannot be written stops no change in the middle.
     let mut out = Progress::new(false);
     for (change, outcome) in service.apply(&tuner, planned) {
         let Ok(outcome) = outcome.map_err(|error| failed = Some(error)) else { break };
         all &= outcome == Outcome::Accepted;
         out.print(&report::applied(&change, &outcome, &tuner.along()));
-        made.push(change.setting);
+        made.push(change);
+    }
+    let mut taken_over = Vec::new();
+    if failed.is_none() {
+        let there: Vec<Change> =
+            there.into_iter().filter(|change| made.iter().all(|made| made.file != change.file)).collect();
+        let mut take_over = || {
+            for (change, is_running) in service.unkept(&there, tuner.session())? {
+                tuner.apply(machine, change)?;
+                taken_over.push((change.setting, is_running));
+            }
+            Ok(())
+        };
+        failed = take_over().err();
     }
     let kept = tuner.keep();
     if let Some(error) = failed {
         return Err(error.into());
     }
     kept?;
-    for Wanted { device, setting, value } in wanted.iter().filter(|one| !made.contains(&one.setting.id)) {
-        out.print(&report::already_there(device, setting, value));
+    let is_made = |id: SettingId| made.iter().any(|change| change.setting == id);
+    for Wanted { device, setting, value } in wanted.iter().filter(|one| !is_made(one.setting.id)) {
+        let taken_over = taken_over.iter().filter(|(id, _)| *id == setting.id).map(|(_, running)| *running);
+        out.print(&report::already_there(device, setting, value, taken_over.max()));
     }
     if let Some(failure) = out.failed {
         return Err(failure.after("the settings were changed"));

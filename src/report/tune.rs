@@ -149,8 +149,19 @@ pub(crate) fn applied(change: &Change, outcome: &Outcome, along: &[Along]) -> St
     text
 }
 
-pub(crate) fn already_there(device: &Device, setting: &Setting, value: &str) -> String {
-    format!("{device} {}: already {value}\n", setting.id.0)
+/// A value that the file has. One that another session set is kept from now on: whether that session still runs.
+pub(crate) fn already_there(
+    device: &Device,
+    setting: &Setting,
+    value: &str,
+    is_running: Option<bool>,
+) -> String {
+    let kept = match is_running {
+        None => "",
+        Some(true) => ", set by an iodyno still running; it stays when that one ends",
+        Some(false) => ", set by an earlier iodyno and now kept",
+    };
+    format!("{device} {}: already {value}{kept}\n", setting.id.0)
 }
 
 /// Commands for these changes.

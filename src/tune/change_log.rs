@@ -303,7 +303,8 @@ impl Entry {
         self.sessions().any(|id| id == session)
     }
 
-    fn sessions(&self) -> impl Iterator<Item = &str> {
+    /// The sessions that changed it and have not kept it.
+    pub fn sessions(&self) -> impl Iterator<Item = &str> {
         self.open.iter().map(|(id, _)| id.as_str())
     }
 

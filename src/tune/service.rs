@@ -244,6 +244,23 @@ impl SettingsService {
         tuner.undo(&machine, &change_log, which, force)
     }
 
+    /// Those of these changes whose file has the value, set by a session other than `own` that has not kept it; with whether
+    /// such a session still runs.
+    pub fn unkept<'a>(
+        &self,
+        changes: &'a [Change],
+        own: &str,
+    ) -> Result<Vec<(&'a Change, bool)>, JournalError> {
+        let change_log = self.change_log()?;
+        let unkept = |change: &'a Change| {
+            let entry = change_log.entries.iter().find(|entry| entry.file == change.file)?;
+            let others: Vec<&str> = entry.sessions().filter(|session| *session != own).collect();
+            let is_running = others.iter().any(|session| !self.journal.is_dead(session));
+            (!others.is_empty()).then_some((change, is_running))
+        };
+        Ok(changes.iter().filter(|change| change.from == change.to).filter_map(unkept).collect())
+    }
+
     /// Keeps the changes of these dead sessions.
     pub fn keep_dead(&self, sessions: &[String]) -> Result<(), JournalError> {
         sessions.iter().try_for_each(|session| self.keep(session, Vec::new()))

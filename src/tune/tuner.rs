@@ -127,7 +127,7 @@ impl<'a> Tuner<'a> {
         }
     }
 
-    /// Makes one change. An error other than [`TuneError::Unrecorded`] means that nothing was written.
+    /// Makes one change; a value that the file has is only recorded. An error other than [`TuneError::Unrecorded`] means that nothing was written.
     pub fn apply(&self, machine: &Machine, change: &Change) -> Result<Outcome, TuneError> {
         let _turn = self.journal.turn()?;
         let unreadable = |error| TuneError::Unreadable { file: change.file.clone(), error };
@@ -151,7 +151,11 @@ impl<'a> Tuner<'a> {
             affected: affected.clone(),
             tags,
         })?;
-        let outcome = self.write(change.setting.0, &change.file, &now, &change.to);
+        let outcome = if now == change.to {
+            Outcome::Accepted
+        } else {
+            self.write(change.setting.0, &change.file, &now, &change.to)
+        };
         if change.setting == SCHEDULER && change.to == NO_SCHEDULER {
             self.resize_tags(&affected);
         }
