@@ -27,6 +27,7 @@ mod pace;
 pub(crate) mod activity_sampler;
 mod sampler;
 mod saving;
+mod settings_files;
 mod settings_thread;
 pub(crate) mod signals;
 mod terminal;

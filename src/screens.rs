@@ -111,6 +111,11 @@ pub(crate) trait Screen {
         false
     }
 
+    /// Whether it shows settings: their files are looked at only while it is shown.
+    fn needs_settings(&self) -> bool {
+        false
+    }
+
     /// Whether the CPU profile has a place on it, sampled likewise.
     fn needs_profile(&self, _shared: &Shared, _area: Rect) -> bool {
         false

@@ -25,9 +25,11 @@ use iodyno::{
     source::origin::Origin,
     tune::{
         Device, Live, Outcome, Tuner, Wanted,
+        change_log::ChangeLog,
         journal::{Journal, Purpose},
         settings::find,
         tuner::planned,
+        undo::Which,
     },
 };
 use loop_device::{LoopDevice, Queue};
@@ -210,6 +212,158 @@ fn a_program_that_writes_the_old_value_back_is_not_taken_for_the_kernel() {
     device.write("read_ahead_kb", &found);
     assert!(iodyno(state.path(), &["tune", "undo", "--all"]).status.success());
     assert_eq!(device.setting("read_ahead_kb"), Some(found));
+}
+
+/// A session of the screen in this process, which has set `scheduler` of the device.
+fn screen_with_scheduler(device: &Queue, state: &Path) -> (Tuner<'static>, String) {
+    let (machine, _) = iodyno::source::read_machine(&*Origin::Live.open().unwrap());
+    let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap().trim().to_owned();
+    let tuner = Tuner::open(&Journal::new(state), Live, Purpose::Screen, &boot, || 1).unwrap();
+    let (row, name) = (find("scheduler").unwrap(), Device::Drive(DriveName::new(&device.name)));
+    for change in planned(&machine, &name, row, "mq-deadline").unwrap() {
+        assert_eq!(tuner.apply(&machine, &change).unwrap(), Outcome::Accepted);
+    }
+    (tuner, boot)
+}
+
+#[test]
+fn a_value_that_another_iodyno_holds_is_kept_by_a_set_of_the_same() {
+    let Some(device) = LoopDevice::new(16 << 20) else { return };
+    let state = tempfile::tempdir().unwrap();
+    let before = device.read_settings();
+    let set = || iodyno(state.path(), &["tune", "set", &device.name, "scheduler=mq-deadline"]);
+    for is_running in [true, false] {
+        let (tuner, boot) = screen_with_scheduler(&device, state.path());
+        let changed = device.read_settings();
+        let running = Some(tuner).filter(|_| is_running);
+        let kept = set();
+        assert!(kept.status.success(), "{}", text(&kept));
+        let says = if is_running {
+            "scheduler: already mq-deadline, set by an iodyno still running; it stays when that one ends\n"
+        } else {
+            "scheduler: already mq-deadline, set by an earlier iodyno and now kept\n"
+        };
+        assert!(text(&kept).contains(says), "{}", text(&kept));
+        if let Some(tuner) = running {
+            let (machine, _) = iodyno::source::read_machine(&*Origin::Live.open().unwrap());
+            let records = Journal::new(state.path()).contents().unwrap().records;
+            let own = [tuner.session()];
+            tuner.undo(&machine, &ChangeLog::of(&records, &boot), &Which::Sessions(&own), false).unwrap();
+        } else {
+            assert!(iodyno(state.path(), &["tune", "undo"]).status.success());
+        }
+        assert_eq!(device.read_settings(), changed, "it stays, with what changed along");
+        assert!(text(&set()).contains("scheduler: already mq-deadline\n"), "once is enough");
+        assert!(iodyno(state.path(), &["tune", "undo", "--all"]).status.success());
+        assert_eq!(device.read_settings(), before);
+    }
+}
+
+#[test]
+fn what_an_undo_left_to_another_program_is_restored_by_force() {
+    let Some(device) = LoopDevice::new(16 << 20) else { return };
+    let state = tempfile::tempdir().unwrap();
+    assert!(iodyno(state.path(), &["tune", "set", &device.name, "rq_affinity=2"]).status.success());
+    let before = device.read_settings();
+    killed_experiment(&device, state.path());
+    device.write("read_ahead_kb", "776");
+    let left = iodyno(state.path(), &["tune", "undo"]);
+    let remedy = format!("`iodyno tune undo --force` sets {}", before["read_ahead_kb"]);
+    assert_eq!(left.status.code(), Some(1), "{}", text(&left));
+    assert!(text(&left).contains("read_ahead_kb: changed to 776 by another program; not restored"));
+    assert!(text(&left).contains(&remedy), "{}", text(&left));
+    let again = iodyno(state.path(), &["tune", "undo"]);
+    assert!(text(&again).contains(&remedy), "{}", text(&again));
+    let dry = iodyno(state.path(), &["tune", "undo", "--force", "--dry-run"]);
+    assert!(text(&dry).contains("read_ahead_kb'") && !text(&dry).contains("rq_affinity"), "{}", text(&dry));
+    let forced = iodyno(state.path(), &["tune", "undo", "--force"]);
+    assert!(forced.status.success(), "{}", text(&forced));
+    assert_eq!(device.read_settings(), before, "a kept value stays");
+    let nothing = iodyno(state.path(), &["tune", "undo", "--force"]);
+    assert_eq!(text(&nothing), "only kept changes remain; --all undoes them\n");
+}
+
+#[test]
+fn a_detached_device_is_undone_by_its_name_and_dry_runs_say_the_same() {
+    let Some(device) = LoopDevice::new(16 << 20) else { return };
+    let state = tempfile::tempdir().unwrap();
+    assert!(iodyno(state.path(), &["tune", "set", &device.name, "nomerges=2"]).status.success());
+    let undo = |args: &[&str]| iodyno(state.path(), &[&["tune", "undo"], args].concat());
+    let says = format!(
+        "{} nomerges: not restored to 0: the device holds nothing now and keeps its settings; attach something, \
+         then undo",
+        device.name
+    );
+    device.attach_another(8 << 20, || {
+        for (args, status) in [
+            (&["--all", "--dry-run"][..], 0),
+            (&["--all"], 1),
+            (&[&device.name, "--dry-run"], 0),
+            (&[&device.name], 1),
+            (&[&format!("/dev/{}", device.name)], 1),
+        ] {
+            let output = undo(args);
+            assert_eq!(output.status.code(), Some(status), "{args:?}: {}", text(&output));
+            assert!(text(&output).contains(&says), "{args:?}: {}", text(&output));
+        }
+    });
+    assert!(undo(&[&device.name]).status.success());
+    assert_eq!(device.setting("nomerges").as_deref(), Some("0"));
+}
+
+#[test]
+fn an_end_that_was_no_kill_is_not_called_one() {
+    let Some(device) = LoopDevice::new(16 << 20) else { return };
+    let state = tempfile::tempdir().unwrap();
+    let check = || text(&iodyno(state.path(), &["check"]));
+    screen_with_scheduler(&device, state.path()).0.close().unwrap();
+    let said = check();
+    assert!(said.contains("iodyno ended and left settings changed: "), "{said}");
+    assert!(iodyno(state.path(), &["tune", "undo"]).status.success());
+    let journal = state.path().join("journal.jsonl");
+    let length = || usize::try_from(fs::metadata(&journal).unwrap().len()).unwrap();
+    let begin = length();
+    let set = ["tune", "set", &device.name, "nomerges=2"];
+    assert!(iodyno(state.path(), &set).status.success());
+    let records = fs::read_to_string(&journal).unwrap();
+    assert!(iodyno(state.path(), &["tune", "undo", "--all"]).status.success());
+    // A file that may not grow takes the beginning of the session and the change, and no outcome.
+    let room = length() + records[begin..].split_inclusive('\n').take(2).map(str::len).sum::<usize>() + 50;
+    let set = format!("exec prlimit --fsize={room} \"$0\" {}", set.join(" "));
+    let output = Command::new("sh")
+        .args(["-c", &set, env!("CARGO_BIN_EXE_iodyno")])
+        .env("IODYNO_STATE_DIR", state.path())
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(2), "{}", text(&output));
+    assert_eq!(device.setting("nomerges").as_deref(), Some("2"), "{}", text(&output));
+    let said = check();
+    let says = format!(
+        "`iodyno tune set` ended before its changes were kept: {} nomerges (was 0); `iodyno tune undo` undoes them",
+        device.name
+    );
+    assert!(said.contains(&says) && !said.contains("killed"), "{said}");
+    assert!(iodyno(state.path(), &["tune", "undo"]).status.success());
+    assert_eq!(device.setting("nomerges").as_deref(), Some("0"));
+}
+
+#[test]
+fn a_number_that_a_restored_scheduler_resets_is_reported_as_it_is() {
+    let Some(device) = LoopDevice::new(16 << 20) else { return };
+    let state = tempfile::tempdir().unwrap();
+    let before = device.read_settings();
+    let set = ["tune", "set", &device.name, "scheduler=kyber", "nr_requests=77"];
+    if !iodyno(state.path(), &set).status.success() {
+        loop_device::skip::skipped("this kernel has no kyber");
+        return;
+    }
+    device.write("scheduler", "mq-deadline");
+    device.write("nr_requests", "33");
+    assert_eq!(iodyno(state.path(), &["tune", "undo", "--all"]).status.code(), Some(1));
+    device.write("scheduler", "kyber");
+    let undone = iodyno(state.path(), &["tune", "undo", "--all"]);
+    assert!(undone.status.success() && !text(&undone).contains("256"), "{}", text(&undone));
+    assert_eq!(device.read_settings(), before);
 }
 
 /// The short form of `tests/trials/kills`, whose 300 rounds `.ci/long` runs.

@@ -144,6 +144,9 @@ impl App {
 }
 
 #[cfg(test)]
+mod fixes;
+
+#[cfg(test)]
 mod tests {
     use std::sync::Arc;
 

@@ -39,6 +39,11 @@ impl App {
         self.screens.get(self.screen).is_some_and(crate::screens::Screen::needs_activity)
     }
 
+    /// Whether settings are shown.
+    pub(crate) fn asks_for_settings(&self) -> bool {
+        self.screens.get(self.screen).is_some_and(crate::screens::Screen::needs_settings)
+    }
+
     /// Whether the CPU profile is shown, and kernel stacks of threads.
     pub(crate) fn asks_for_profile_and_stacks(&self) -> (bool, bool) {
         let screen = self.screens.get(self.screen).filter(|screen| screen.needs_activity());

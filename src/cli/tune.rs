@@ -12,6 +12,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use super::{Complaint, Failure, Progress, Status, print, print_toned, say};
 use crate::{
     machine::Machine,
+    model::SettingId,
     report::tune::{self as report, Row},
     runtime::startup,
     source::{SysRoot, origin::Origin, read_machine},
@@ -21,8 +22,10 @@ use crate::{
         Actuator, Change, Device, Live, Outcome, SETTINGS, Setting, SettingsService, Wanted,
         change_log::{ChangeLog, Entry},
         journal::{Journal, JournalError, Purpose},
-        persist, settings,
-        tuner::is_whole,
+        persist,
+        service::Report,
+        settings,
+        tuner::{is_whole, plan_undo},
         undo::{Which, file_of},
     },
 };
@@ -101,12 +104,13 @@ struct Context {
 
 /// Status 1 when a value was not accepted.
 pub(super) fn run(args: &TuneArgs, origin: &Origin) -> Result<Status, Failure> {
+    let mut recovered = Report::new();
     match args.action {
         Action::List { .. } => note(origin, Need::GoOn)?,
         // With --force it undoes those of killed experiments itself.
         Action::Undo { dry_run: false, force: true, .. } => drop(damage(origin, Need::End)?),
         Action::Set { dry_run: false, .. } | Action::Undo { dry_run: false, .. } => {
-            recover(origin, Need::End)?;
+            recovered = recover(origin, Need::End)?;
         }
         _ => note(origin, Need::End)?,
     }
@@ -120,7 +124,7 @@ pub(super) fn run(args: &TuneArgs, origin: &Origin) -> Result<Status, Failure> {
             context.set(device, values, *dry_run, rebind.then_some(&*root))
         }
         Action::Undo { device, all, force, dry_run } => {
-            context.undo(device.as_deref(), *all, *force, *dry_run)
+            context.undo(device.as_deref(), *all, *force, *dry_run, &recovered)
         }
         Action::Journal { json } => context.show_journal(*json),
         Action::Export { form } => context.export(*form),
@@ -178,17 +182,17 @@ fn damage(origin: &Origin, need: Need) -> Result<Option<Arc<SettingsService>>, F
     Ok(Some(service))
 }
 
-/// Restores settings left changed by a killed experiment, for commands that write.
-pub(super) fn recover(origin: &Origin, need: Need) -> Result<(), Failure> {
-    let Some(service) = damage(origin, need)? else { return Ok(()) };
+/// Restores settings left changed by a killed experiment, for commands that write, and says what became of them.
+pub(super) fn recover(origin: &Origin, need: Need) -> Result<Report, Failure> {
+    let Some(service) = damage(origin, need)? else { return Ok(Report::new()) };
     let report = service.recover()?;
     if !report.is_empty() {
-        let restored = report::restored(&report, false);
+        let restored = report::restored(&report);
         // Standard output is for the command's result.
         let _ =
             write!(io::stderr(), "iodyno was killed before it restored settings; restored now:\n{restored}");
     }
-    Ok(())
+    Ok(report)
 }
 
 impl Context {
@@ -258,14 +262,15 @@ impl Context {
             };
             return self.rebind(root, &device, value, new, dry_run);
         }
-        if !dry_run && !new.is_empty() && service.may_write {
-            return apply(service, &wanted, planned);
+        let is_new = !new.is_empty() || !service.unkept(&planned, "")?.is_empty();
+        if !dry_run && is_new && service.may_write {
+            return apply(service, &self.machine, &wanted, planned);
         }
         for Wanted { device, setting, value } in &wanted {
             let is_its = |change: &&Change| change.setting == setting.id && change.to == *value;
             let commands: Vec<Change> = new.iter().filter(is_its).cloned().collect();
             print(&if commands.is_empty() {
-                report::already_there(device, setting, value)
+                report::already_there(device, setting, value, None)
             } else {
                 report::commands(&commands)
             })?;
@@ -273,10 +278,24 @@ impl Context {
         if dry_run || new.is_empty() { Ok(Status::Done) } else { Err(needs_root("tune set")) }
     }
 
-    fn undo(&self, device: Option<&str>, all: bool, force: bool, dry_run: bool) -> Result<Status, Failure> {
+    /// A device, also one that is absent and has changes in the journal.
+    fn changed_device(&self, name: &str, change_log: &ChangeLog) -> Result<Device, Failure> {
+        let Ok(device) = name.parse::<Device>();
+        let is_changed = change_log.entries.iter().any(|entry| entry.device.name == device.to_string());
+        if is_changed { Ok(device) } else { self.device(name) }
+    }
+
+    fn undo(
+        &self,
+        device: Option<&str>,
+        all: bool,
+        force: bool,
+        dry_run: bool,
+        recovered: &Report,
+    ) -> Result<Status, Failure> {
         let service = self.service()?;
-        let device = device.map(|name| self.device(name)).transpose()?;
         let change_log = service.change_log()?;
+        let device = device.map(|name| self.changed_device(name, &change_log)).transpose()?;
         let name =
             |entry: &Entry| Label::new(&format!("{} {}", entry.device.name, entry.setting)).to_string();
         let is_meant =
@@ -286,6 +305,7 @@ impl Context {
             say(&format!("{} changed by an iodyno still running; undo it there or quit it", held.join(", ")));
         }
         let change_log = change_log.without_living(&service.journal, None);
+        let change_log = if force { change_log.with_left() } else { change_log };
         let dead: Vec<&str> =
             change_log.sessions.keys().map(String::as_str).filter(|id| service.journal.is_dead(id)).collect();
         let which = match &device {
@@ -293,7 +313,7 @@ impl Context {
             None if all => Which::All,
             None => Which::Sessions(&dead),
         };
-        let (steps, left) = crate::tune::undo::plan(&change_log, &which, &self.machine);
+        let (steps, left) = plan_undo(&service.actuator, &change_log, &which, &self.machine);
         if dry_run || !(steps.is_empty() || service.may_write) {
             print(&report::undo_commands(&steps, &left))?;
             if steps.is_empty() && left.is_empty() && held.is_empty() {
@@ -307,13 +327,15 @@ impl Context {
             say(&format!("the undo is not recorded, so the next undo repeats it: {error}"));
         }
         tuner.keep()?;
-        let kept_remain = !all && device.is_none() && !change_log.entries.is_empty();
-        print(&report::restored(&restored, kept_remain && held.is_empty()))
-            .map_err(|failure| failure.after("the settings were restored"))?;
-        if restored.is_empty() && held.is_empty() && !kept_remain {
-            print(&format!("{}\n", report::nothing_changed(change_log.unread)))?;
+        print(&report::restored(&restored)).map_err(|failure| failure.after("the settings were restored"))?;
+        if restored.is_empty() && recovered.is_empty() && held.is_empty() {
+            print(&match which {
+                Which::Sessions(_) if !change_log.entries.is_empty() => report::remaining(&change_log),
+                _ => format!("{}\n", report::nothing_changed(change_log.unread)),
+            })?;
         }
-        Ok(if is_whole(&restored) && held.is_empty() { Status::Done } else { Status::No })
+        let is_whole = is_whole(&restored) && is_whole(recovered) && held.is_empty();
+        Ok(if is_whole { Status::Done } else { Status::No })
     }
 
     fn show_journal(&self, json: bool) -> Result<Status, Failure> {
@@ -343,24 +365,45 @@ impl Context {
 }
 
 /// Applies planned changes in order, and keeps them.
-fn apply(service: &SettingsService, wanted: &[Wanted], planned: Vec<Change>) -> Result<Status, Failure> {
+fn apply(
+    service: &SettingsService,
+    machine: &Machine,
+    wanted: &[Wanted],
+    planned: Vec<Change>,
+) -> Result<Status, Failure> {
     let tuner = service.open(Purpose::Command)?;
     let (mut all, mut made, mut failed) = (true, Vec::new(), None);
+    let there: Vec<Change> = planned.iter().filter(|change| change.from == change.to).cloned().collect();
     // Output that cannot be written stops no change in the middle.
     let mut out = Progress::new(false);
     for (change, outcome) in service.apply(&tuner, planned) {
         let Ok(outcome) = outcome.map_err(|error| failed = Some(error)) else { break };
         all &= outcome == Outcome::Accepted;
         out.print(&report::applied(&change, &outcome, &tuner.along()));
-        made.push(change.setting);
+        made.push(change);
+    }
+    let mut taken_over = Vec::new();
+    if failed.is_none() {
+        let there: Vec<Change> =
+            there.into_iter().filter(|change| made.iter().all(|made| made.file != change.file)).collect();
+        let mut take_over = || {
+            for (change, is_running) in service.unkept(&there, tuner.session())? {
+                tuner.apply(machine, change)?;
+                taken_over.push((change.setting, is_running));
+            }
+            Ok(())
+        };
+        failed = take_over().err();
     }
     let kept = tuner.keep();
     if let Some(error) = failed {
         return Err(error.into());
     }
     kept?;
-    for Wanted { device, setting, value } in wanted.iter().filter(|one| !made.contains(&one.setting.id)) {
-        out.print(&report::already_there(device, setting, value));
+    let is_made = |id: SettingId| made.iter().any(|change| change.setting == id);
+    for Wanted { device, setting, value } in wanted.iter().filter(|one| !is_made(one.setting.id)) {
+        let taken_over = taken_over.iter().filter(|(id, _)| *id == setting.id).map(|(_, running)| *running);
+        out.print(&report::already_there(device, setting, value, taken_over.max()));
     }
     if let Some(failure) = out.failed {
         return Err(failure.after("the settings were changed"));

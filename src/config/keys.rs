@@ -172,10 +172,15 @@ fn columns(config: &mut Config, item: &Item<'_>, reader: &mut Reader<'_>) -> Res
 fn sort(config: &mut Config, item: &Item<'_>, reader: &mut Reader<'_>) -> Result<(), Wrong> {
     let word = item.text("\"bus\"")?;
     let column = word.strip_prefix('-').unwrap_or(word);
-    let names = reader.names;
-    if !["bus", "load", "name"].contains(&word) && !names.columns.contains(&column) {
-        let known = format!("bus, load, name, {}", names.columns.join(", "));
-        return Err(item.wrong(format!("no column {column:?}"), known));
+    let (names, others) = (reader.names, ["bus", "load", "name"]);
+    if !others.contains(&word) && !names.columns.contains(&column) {
+        return Err(if others.contains(&column) {
+            let reversed = names.columns.first().map_or_else(String::new, |name| format!(" or \"-{name}\""));
+            item.wrong(format!("{column} has no reverse order"), format!("\"{column}\"{reversed}"))
+        } else {
+            let known = format!("{}, {}", others.join(", "), names.columns.join(", "));
+            item.wrong(format!("no column {column:?}"), known)
+        });
     }
     config.sort = (word != "bus").then(|| word.to_owned());
     Ok(())
@@ -216,7 +221,9 @@ fn work(item: &Item<'_>, reader: &mut Reader<'_>) -> Result<Workload, Wrong> {
         let mut work = Workload::default();
         for (option, value) in &given {
             if left_out.is_none_or(|left_out| left_out.own_name() != value.own_name()) {
-                option.take(&mut work, &value.scalar()?).map_err(|why| value.said(&why.to_string()))?;
+                option
+                    .take(&mut work, &scalar(value, option)?)
+                    .map_err(|why| value.said(&why.to_string()))?;
             }
         }
         Ok(work)
@@ -259,8 +266,13 @@ fn option(
     if let Some((_, first)) = before.iter().find(|(known, _)| known.name == option.name) {
         return Err(value.wrong(format!("{} has another value above", first.own_name()), "one of both names"));
     }
-    let taken = option.take(&mut Workload::default(), &value.scalar()?);
+    let taken = option.take(&mut Workload::default(), &scalar(value, option)?);
     taken.map(|()| option).map_err(|why| value.said(&why.to_string()))
+}
+
+/// The text or number of an option.
+fn scalar(value: &Item<'_>, option: &WorkloadOption) -> Result<String, Wrong> {
+    value.scalar().ok_or_else(|| value.said(&format!("not a text and not a number; {}", option.values())))
 }
 
 /// A fix for the command line as one for the file: `--direct 1` is `direct = 1`.
@@ -309,7 +321,6 @@ fn keys(config: &mut Config, item: &Item<'_>, reader: &mut Reader<'_>) -> Result
 
 /// The keys that a command gets.
 fn keys_of(config: &Config, value: &Item<'_>, names: &Names) -> Result<Vec<Key>, Wrong> {
-    const EXAMPLE: &str = "\"p\" or [\"p\", \"<C-p>\"]";
     let name = value.own_name();
     if !names.commands.contains(&name) {
         let near = nearest(name, &names.commands).join(", ");
@@ -317,8 +328,13 @@ fn keys_of(config: &Config, value: &Item<'_>, names: &Names) -> Result<Vec<Key>,
         return Err(value.wrong("no such command", fix));
     }
     let mut own = Vec::new();
-    for value in value.items(EXAMPLE)? {
-        let key = key_of(&value, value.text(EXAMPLE)?)?;
+    let is_free = |key: &Key| {
+        let usual = names.keys.iter().any(|row| row.command != name && row.keys.contains(key));
+        !usual && config.keys.iter().all(|(_, keys)| !keys.contains(key))
+    };
+    let examples = free_keys(&is_free);
+    for value in value.items(&examples)? {
+        let key = key_of(&value, value.text(&examples)?, &examples, is_free)?;
         // A command of one screen may share its key with one of another; of the same name there is none.
         if let Some((other, _)) = config.keys.iter().find(|(_, keys)| keys.contains(&key)) {
             return Err(value.wrong(format!("{key} means {other} too"), "another key"));
@@ -328,25 +344,42 @@ fn keys_of(config: &Config, value: &Item<'_>, names: &Names) -> Result<Vec<Key>,
     Ok(own)
 }
 
+/// Examples of keys that no command has.
+fn free_keys(is_free: impl Fn(&Key) -> bool) -> String {
+    let examples = [Key::Char('p'), Key::Ctrl('p'), Key::Function(5), Key::Enter];
+    let functions = (6..=12).map(Key::Function);
+    let free = examples.into_iter().chain(functions).filter(is_free).take(4);
+    let mut free: Vec<String> = free.map(|key| quoted(&key.notation())).collect();
+    let last = free.pop().unwrap_or_else(|| "another key".to_owned());
+    if free.is_empty() { last } else { format!("{} or {last}", free.join(", ")) }
+}
+
 /// A key that a terminal sends and a person can press.
-fn key_of(value: &Item<'_>, word: &str) -> Result<Key, Wrong> {
-    let parsed = crate::ui::key::parse_one(word).map_err(|why| value.said(&why.to_string()))?;
-    let key = parsed.ok_or_else(|| {
-        value.wrong(format!("{word:?} is not one key"), "\"p\", \"<C-p>\", \"<F5>\" or \"<Enter>\"")
+fn key_of(
+    value: &Item<'_>,
+    word: &str,
+    examples: &str,
+    is_free: impl Fn(&Key) -> bool,
+) -> Result<Key, Wrong> {
+    let parsed = crate::ui::key::parse_one(word).map_err(|bad| {
+        let lt = if word == "<" && is_free(&Key::Char('<')) { ", \"<lt>\" for <" } else { "" };
+        value.wrong(format!("{} is no key", bad.name()), format!("letters, {examples}{lt}"))
     })?;
+    let key = parsed.ok_or_else(|| value.wrong(format!("{word:?} is not one key"), examples))?;
     // The control characters of both (ASCII).
     let sent = match key {
-        Key::Ctrl('c') => return Err(value.wrong("Ctrl-C always quits", "another key")),
+        Key::Ctrl('c') => return Err(value.wrong("Ctrl-C always quits", examples)),
         Key::Ctrl('i') => Key::Tab,
         Key::Ctrl('m') => Key::Enter,
         Key::Char(c) if !is_harmless(c) => {
             let problem = format!("U+{:04X} is a control or invisible character", u32::from(c));
-            return Err(value.wrong(problem, "\"p\", \"<C-p>\", \"<F5>\" or \"<Enter>\""));
+            return Err(value.wrong(problem, examples));
         }
         _ => return Ok(key),
     };
-    Err(value
-        .wrong(format!("terminals send {sent} for {key}"), format!("{} or another key", sent.notation())))
+    let fix =
+        if is_free(&sent) { format!("{} or another key", sent.notation()) } else { examples.to_owned() };
+    Err(value.wrong(format!("terminals send {sent} for {key}"), fix))
 }
 
 /// A command that the keys of this one would leave without any, with its key.
@@ -414,12 +447,12 @@ fn paint(theme: &mut Theme, member: &Item<'_>) -> Result<(), Wrong> {
 }
 
 fn colour(item: &Item<'_>) -> Result<Color, Wrong> {
-    let text = item.scalar()?;
-    crate::ui::theme::color_of(&text).ok_or_else(|| {
-        let text = text_of(&text, item.is_text());
+    let text = item.scalar();
+    text.as_deref().and_then(crate::ui::theme::color_of).ok_or_else(|| {
+        let text = text.map_or_else(|| "a list or table".to_owned(), |text| text_of(&text, item.is_text()));
         item.wrong(
             format!("{text} is no colour"),
-            "a name such as red or light-red, \"#rrggbb\", or 0 to 255",
+            "a name such as red or light-red, \"#ff8000\", or 0 to 255",
         )
     })
 }

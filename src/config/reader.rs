@@ -128,7 +128,7 @@ impl<'a> Item<'a> {
 
     /// It has none of these values.
     pub(super) fn not_one_of(&self, known: &str) -> Wrong {
-        let text = self.scalar().map_or_else(|_| "this".to_owned(), |text| text_of(&text, self.is_text()));
+        let text = self.scalar().map_or_else(|| "this".to_owned(), |text| text_of(&text, self.is_text()));
         self.wrong(format!("{text} is not one of its values"), known)
     }
 
@@ -156,14 +156,14 @@ impl<'a> Item<'a> {
             .ok_or_else(|| self.wrong("not a number", example))
     }
 
-    /// A text, number or switch, as an option takes it.
-    pub(super) fn scalar(&self) -> Result<String, Wrong> {
-        Ok(match self.value {
+    /// A text, number or switch, as an option takes it; `None` for lists, tables and the like.
+    pub(super) fn scalar(&self) -> Option<String> {
+        Some(match self.value {
             DeValue::String(text) => text.to_string(),
             DeValue::Integer(number) if number.radix() == 10 => number.as_str().to_owned(),
             DeValue::Float(number) => number.as_str().to_owned(),
             DeValue::Boolean(switch) => u8::from(*switch).to_string(),
-            _ => return Err(self.wrong("not a text and not a number", "\"4k\" or 8")),
+            _ => return None,
         })
     }
 

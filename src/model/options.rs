@@ -22,6 +22,8 @@ pub struct WorkloadOption {
     pub help: &'static str,
     /// Smallest and largest number.
     bounds: Option<(u64, u64)>,
+    /// The fix of a number out of bounds, where not every one within them is taken.
+    fix: Option<&'static str>,
     /// Further conditions on the workload.
     rule: fn(&Workload) -> Result<(), ValueError>,
     /// Whether a workload's list of options contains it.
@@ -104,6 +106,7 @@ impl WorkloadOption {
             metavar,
             help: "",
             bounds: None,
+            fix: None,
             rule: |_| Ok(()),
             listed: |_| true,
             arm: Arm::No,
@@ -158,6 +161,7 @@ options! {
     block_size: Bytes = Bytes(4096), Plain, "bs", "block size: 512, 4k, 1m", {
         aliases: &["blocksize"],
         bounds: Some((1, Workload::MOST_BLOCK.0)),
+        fix: Some(Workload::BLOCKS),
         rule: |work| {
             let wrong = |size: &Bytes| {
                 size.0 == 0 || *size > Workload::MOST_BLOCK || (work.direct && !size.0.is_multiple_of(512))
@@ -166,7 +170,7 @@ options! {
             match sizes.find(wrong) {
                 Some(size) => Err(ValueError::new(
                     format!("block size {} is not supported", units::block_size(size)),
-                    "use a multiple of 512 B up to 64m, such as 4k",
+                    Workload::BLOCKS,
                 )),
                 None => Ok(()),
             }
@@ -282,7 +286,7 @@ options! {
         aliases: &["fileoffset"],
         rule: |work| {
             let wrong = format!("{} B is not a multiple of 512 B", work.offset.0);
-            unless(!work.direct || work.offset.0.is_multiple_of(512), (&wrong, "use a multiple of 512 B"))
+            unless(!work.direct || work.offset.0.is_multiple_of(512), (&wrong, "use a multiple of 512 B, such as 4k"))
         },
         listed: |work| work.offset.0 > 0,
     }
@@ -364,6 +368,9 @@ impl Workload {
     /// The largest block.
     pub const MOST_BLOCK: Bytes = Bytes(64 << 20);
 
+    /// The block sizes that every read takes.
+    const BLOCKS: &str = "use a multiple of 512 B up to 64m, such as 4k";
+
     /// Its options in the order of [`OPTIONS`], apart from targets.
     pub fn options(&self) -> impl Iterator<Item = (&'static WorkloadOption, String)> {
         let listed = OPTIONS.iter().filter(|option| (option.listed)(self));
@@ -383,8 +390,16 @@ impl WorkloadOption {
         })
     }
 
+    /// The fix of a value that is none.
+    pub fn values(&self) -> String {
+        self.set(&mut Workload::default(), "?").err().map_or_else(String::new, |why| why.fix)
+    }
+
     /// The fix of a value that is not within these bounds.
     fn between(&self, least: u64, most: u64) -> String {
+        if let Some(fix) = self.fix {
+            return fix.to_owned();
+        }
         let most = if self.metavar == "SIZE" { units::block_size(Bytes(most)) } else { most.to_string() };
         format!("use {least} to {most}")
     }
@@ -416,8 +431,9 @@ impl WorkloadOption {
         if (least..=most).contains(&number) {
             return Ok(());
         }
-        if number == 0 && most > 4096 {
-            return Err(ValueError::new("0 reads nothing", "use 1 or more, or leave it out"));
+        if number == 0 && least == 1 && most > 4096 {
+            let fix = self.fix.unwrap_or("use 1 or more, or leave it out");
+            return Err(ValueError::new("0 reads nothing", fix));
         }
         Err(ValueError::new(format!("{text} is out of range"), self.between(least, most)))
     }

@@ -149,8 +149,19 @@ pub(crate) fn applied(change: &Change, outcome: &Outcome, along: &[Along]) -> St
     text
 }
 
-pub(crate) fn already_there(device: &Device, setting: &Setting, value: &str) -> String {
-    format!("{device} {}: already {value}\n", setting.id.0)
+/// A value that the file has. One that another session set is kept from now on: whether that session still runs.
+pub(crate) fn already_there(
+    device: &Device,
+    setting: &Setting,
+    value: &str,
+    is_running: Option<bool>,
+) -> String {
+    let kept = match is_running {
+        None => "",
+        Some(true) => ", set by an iodyno still running; it stays when that one ends",
+        Some(false) => ", set by an earlier iodyno and now kept",
+    };
+    format!("{device} {}: already {value}{kept}\n", setting.id.0)
 }
 
 /// Commands for these changes.
@@ -169,14 +180,29 @@ pub(crate) fn undo_commands(steps: &[Step], left: &[(Entry, Restored)]) -> Strin
 }
 
 /// The results of an undo, a line each.
-pub(crate) fn restored(report: &[(Step, Restored)], kept_remain: bool) -> String {
+pub(crate) fn restored(report: &[(Step, Restored)]) -> String {
     let mut text = String::new();
     for (step, restored) in report {
         let (device, setting) = (Label::new(&step.device.name), Label::new(&step.setting));
         let _infallible = writeln!(text, "{device} {setting}: {}", became(step, restored));
     }
-    if report.is_empty() && kept_remain {
-        text.push_str("only kept changes remain; --all undoes them\n");
+    text
+}
+
+/// The changes that an undo of dead sessions is not for.
+pub(crate) fn remaining(change_log: &ChangeLog) -> String {
+    let mut text = String::new();
+    for entry in &change_log.entries {
+        if let Some((_, target)) = entry.left.first() {
+            let [device, setting, target] =
+                [&entry.device.name, &entry.setting, target].map(|t| Label::new(t));
+            let fix = format!("`iodyno tune undo --force` sets {target}");
+            let _infallible = writeln!(text, "{device} {setting}: left to another program; {fix}");
+        }
+    }
+    if change_log.entries.iter().any(|entry| entry.left.is_empty()) {
+        let only = if text.is_empty() { "only " } else { "" };
+        let _infallible = writeln!(text, "{only}kept changes remain; --all undoes them");
     }
     text
 }
@@ -217,15 +243,15 @@ fn became(step: &Step, restored: &Restored) -> String {
         Restored::Back => format!("restored to {target}"),
         Restored::AlreadyThere => format!("already {target}"),
         Restored::ModifiedExternally(now) => {
-            format!(
-                "changed to {} by another program; not restored, `iodyno tune undo --all --force` sets {target}",
-                Label::new(now)
-            )
+            let all = if step.sessions.is_empty() { " --all" } else { "" };
+            let fix = format!("`iodyno tune undo{all} --force` sets {target}");
+            format!("changed to {} by another program; not restored, {fix}", Label::new(now))
         }
         Restored::Failed(why) => format!("is not {target}: {}", Label::new(why)),
         Restored::Gone => "drive not present; its settings went with it".to_owned(),
         Restored::Empty => {
-            format!("not restored to {target}: the device holds nothing now; attach something, then undo")
+            let fix = "attach something, then undo";
+            format!("not restored to {target}: the device holds nothing now and keeps its settings; {fix}")
         }
         Restored::Doubtful(drives) => format!(
             "its drive moved and may be {} now; nothing was written, `iodyno tune set` can set {target}",

@@ -225,6 +225,7 @@ impl Effects {
         if let Some(sampler) = &self.sampler {
             let (idle, activity) = (app.asks_for_idle_states(), app.asks_for_activity());
             sampler.watch(idle, activity, app.asks_for_profile_and_stacks());
+            sampler.watch_settings(app.asks_for_settings());
         }
     }
 

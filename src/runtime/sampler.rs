@@ -16,6 +16,7 @@ use super::{
     beside,
     clock::Clock,
     inbox::Outside,
+    settings_files::SettingsFiles,
     startup,
 };
 use crate::{
@@ -44,6 +45,7 @@ struct Wanted {
     activity: AtomicBool,
     profile: AtomicBool,
     stacks: AtomicBool,
+    settings: AtomicBool,
 }
 
 impl Wanted {
@@ -92,6 +94,13 @@ impl Sampler {
         }
     }
 
+    /// Switches looks at the files of settings: where one has changed, the whole machine is read.
+    pub fn watch_settings(&self, settings: bool) {
+        if !self.wanted.settings.swap(settings, Ordering::Relaxed) && settings {
+            self.send(Ask::Machine);
+        }
+    }
+
     /// Requests a reading of the whole machine.
     pub fn ask(&self) {
         self.send(Ask::Machine);
@@ -132,6 +141,7 @@ impl Watch {
         self.count(&mut counted);
         let (mut next_look, mut read_at) = (counted.at + self.interval, counted.at);
         let mut seen: Option<ActivitySampler> = None;
+        let mut settings: Option<SettingsFiles> = None;
         loop {
             let next_pass = seen.as_ref().and_then(ActivitySampler::next_pass);
             let next = next_pass.map_or(next_look, |pass| next_look.min(pass));
@@ -166,10 +176,18 @@ impl Watch {
             if !messages.into_iter().flatten().all(|message| self.send(message)) {
                 return;
             }
+            settings = settings.filter(|_| self.wanted.settings.load(Ordering::Relaxed));
+            let is_set = settings.as_mut().is_some_and(|files| files.have_changed(&*self.root));
             // The machine may have changed before this thread started: the first look reads it again.
-            if counted.reader.hardware_changed(&*self.root) || asked || counted.at >= read_at + whole {
+            if counted.reader.hardware_changed(&*self.root)
+                || asked
+                || is_set
+                || counted.at >= read_at + whole
+            {
                 read_at = counted.at;
                 let read = startup::read(&*self.root);
+                let is_wanted = self.wanted.settings.load(Ordering::Relaxed);
+                settings = is_wanted.then(|| SettingsFiles::of(&read.machine, &*self.root));
                 // Names are known now: 2 MiB that a screen need not hold for days.
                 source::forget_lists();
                 if !self.send(Message::Machine(Box::new(read))) {
@@ -202,7 +220,41 @@ fn moved(rates: &counters::Rates) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::source::origin::Origin;
+    use crate::{
+        machine::Machine,
+        runtime::demo_root::{self, DemoRoot},
+        source::origin::Origin,
+        tune::Actuator,
+    };
+
+    #[test]
+    fn a_setting_that_another_program_changes_is_read_while_settings_are_wanted() {
+        const PACE: Duration = Duration::from_millis(20);
+        let demo = Origin::Demo("laptop".to_owned()).open().unwrap();
+        let machine = source::read_machine(&*demo).0;
+        let kernel = Arc::new(demo_root::kernel(&*demo, &machine));
+        let root = Arc::new(DemoRoot::new(demo, Arc::clone(&kernel)));
+        let (sender, told) = mpsc::channel();
+        let over = Arc::new(AtomicBool::new(false));
+        let sampler = Sampler::start(root, sender, Clock::real(), Arc::clone(&over), PACE).unwrap();
+        let next = || {
+            told.iter().take(20).find_map(|outside| match outside {
+                Outside::Message(Message::Machine(read)) => Some(read.machine),
+                _ => None,
+            })
+        };
+        let queue = |machine: &Machine| machine.drives[0].queue.nomerges.clone();
+        let nomerges = queue(&next().unwrap());
+        let set = |value: &str| kernel.write(&nomerges.path(), value).unwrap();
+        set("1");
+        assert!(next().is_none(), "settings are not shown");
+        sampler.watch_settings(true);
+        assert_eq!(queue(&next().unwrap()).get(), Some(1), "the values of now");
+        set("2");
+        let read = next();
+        over.store(true, Ordering::Relaxed);
+        assert_eq!(read.map(|machine| queue(&machine).get()), Some(Some(2)));
+    }
 
     #[test]
     fn the_first_look_reads_the_machine_again() {

@@ -1,6 +1,6 @@
 //! [`ChangeLog`]: the files that are changed now, from the journal's records.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     change::Outcome,
@@ -34,6 +34,8 @@ pub struct Entry {
     /// The sessions that changed it and have not kept it, each with the value it found. In the journal's order of their
     /// first change: a clock may be set back between two sessions.
     pub open: Vec<(String, String)>,
+    /// The sessions whose undo left its value to another program, each with the value it found; an undo by force restores it.
+    pub left: Vec<(String, String)>,
 }
 
 /// The changed files of this boot.
@@ -45,6 +47,8 @@ pub struct ChangeLog {
     pub companions: Vec<Entry>,
     /// Sessions with open changes, and their purpose.
     pub sessions: BTreeMap<String, Purpose>,
+    /// Those of them that recorded their end: they were not killed.
+    pub ended: BTreeSet<String>,
     /// Measured gains of this boot and before, oldest first.
     pub gains: Vec<Gain>,
     /// Damaged lines of the journal, which may have had changes.
@@ -71,6 +75,8 @@ impl ChangeLog {
         let sessions = std::mem::take(&mut change_log.sessions);
         let open = |session: &String| change_log.entries.iter().any(|entry| entry.is_open_in(session));
         change_log.sessions = sessions.into_iter().filter(|(session, _)| open(session)).collect();
+        let sessions = &change_log.sessions;
+        change_log.ended.retain(|session| sessions.contains_key(session));
         change_log
     }
 
@@ -106,6 +112,9 @@ impl ChangeLog {
                         Outcome::Ignored | Outcome::Refused { .. } => last.truncate(1),
                     }
                 }
+                if matches!(outcome, Outcome::Ignored | Outcome::Refused { .. }) {
+                    self.not_made(file, &record.session);
+                }
                 for a in affected {
                     if let Some(entry) = self.entry(&a.file) {
                         entry.last = vec![a.value.clone()];
@@ -115,16 +124,22 @@ impl ChangeLog {
             Event::Undone { file, value, sessions } => self.undone(file, value, sessions, &record.session),
             Event::Keep { files } => {
                 let is_kept = |entry: &&mut Entry| files.is_empty() || files.contains(&entry.file);
-                self.entries.iter_mut().filter(is_kept).for_each(|entry| {
-                    match entry.open.iter().position(|(session, _)| *session == record.session) {
-                        // It was changed by this one last: what earlier sessions did to it is over.
-                        Some(at) if entry.by == record.session => drop(entry.open.drain(..=at)),
-                        Some(at) => drop(entry.open.remove(at)),
-                        None => {}
+                for entry in self.entries.iter_mut().filter(is_kept) {
+                    let its = entry.open.iter().position(|(session, _)| *session == record.session);
+                    let Some(at) = its else { continue };
+                    // It was changed by this one last: what earlier sessions did to it is over.
+                    let first = if entry.by == record.session { 0 } else { at };
+                    let over = entry.open.drain(first..=at);
+                    if files.is_empty() {
+                        drop(over);
+                        entry.left.clear();
+                    } else {
+                        entry.left.extend(over);
                     }
-                });
+                }
             }
-            Event::Measured(_) | Event::Close => {}
+            Event::Close => drop(self.ended.insert(record.session.clone())),
+            Event::Measured(_) => {}
         }
     }
 
@@ -146,6 +161,35 @@ impl ChangeLog {
         let living = |session: &str| !is_own(session) && !journal.is_dead(session);
         self.entries.retain(|entry| is_own(&entry.by) || !entry.sessions().any(living));
         self
+    }
+
+    /// With what undos of earlier sessions left to other programs, for an undo by force.
+    #[must_use]
+    pub fn with_left(mut self) -> Self {
+        for entry in &mut self.entries {
+            let left = std::mem::take(&mut entry.left);
+            for (session, _) in &left {
+                self.sessions.entry(session.clone()).or_insert(Purpose::Experiment);
+            }
+            entry.open.splice(0..0, left);
+        }
+        self
+    }
+
+    /// Whether a dead session was killed; that of a command may have ended with an error.
+    pub fn was_killed(&self, session: &str) -> bool {
+        !self.ended.contains(session) && self.sessions.get(session) != Some(&Purpose::Command)
+    }
+
+    /// How a dead session left its changes, in words.
+    pub fn end_of(&self, session: &str) -> &'static str {
+        match (self.sessions.get(session), self.was_killed(session)) {
+            (Some(Purpose::Command), _) => "`iodyno tune set` ended before its changes were kept",
+            (Some(Purpose::Experiment), true) => "an experiment was killed and left settings changed",
+            (Some(Purpose::Experiment), false) => "an experiment ended and left settings changed",
+            (_, true) => "iodyno was killed and left settings changed",
+            (_, false) => "iodyno ended and left settings changed",
+        }
     }
 
     /// Whether the session's changes are restored without asking after its death: those of an experiment, and of a session
@@ -193,6 +237,7 @@ impl ChangeLog {
                 with: Vec::new(),
                 by: String::new(),
                 open: Vec::new(),
+                left: Vec::new(),
             });
             self.entries.len() - 1
         });
@@ -218,11 +263,22 @@ impl ChangeLog {
         self.entries.iter_mut().find(|entry| entry.file == file)
     }
 
+    /// A change of the session had no effect: without another one, it has not changed the file.
+    fn not_made(&mut self, file: &str, session: &str) {
+        let Some(entry) = self.entry(file) else { return };
+        let now = entry.last.first().cloned();
+        entry.open.retain(|(id, before)| id != session || now.as_ref() != Some(before));
+        if !entry.is_open_in(session) && entry.by == session {
+            entry.by = entry.open.last().map(|(before, _)| before.clone()).unwrap_or_default();
+        }
+    }
+
     fn undone(&mut self, file: &str, value: &str, sessions: &[String], by: &str) {
         if let Some(entry) = self.entry(file) {
             entry.last = vec![value.to_owned()];
             entry.asked &= !sessions.is_empty();
             entry.open.retain(|(id, _)| !sessions.is_empty() && id != by && !sessions.contains(id));
+            entry.left.retain(|(id, _)| !sessions.is_empty() && !sessions.contains(id));
             if let Some((before, _)) = entry.open.last() {
                 entry.by.clone_from(before);
             }
@@ -247,7 +303,8 @@ impl Entry {
         self.sessions().any(|id| id == session)
     }
 
-    fn sessions(&self) -> impl Iterator<Item = &str> {
+    /// The sessions that changed it and have not kept it.
+    pub fn sessions(&self) -> impl Iterator<Item = &str> {
         self.open.iter().map(|(id, _)| id.as_str())
     }
 
@@ -256,6 +313,7 @@ impl Entry {
         value.clone_into(&mut self.found);
         self.last = vec![value.to_owned()];
         self.open.clear();
+        self.left.clear();
     }
 
     /// Whether it has its first value: undone, refused, or restored by hand. A later change starts a new entry. A session that

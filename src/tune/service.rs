@@ -25,7 +25,7 @@
 //! Changes of a guard do not stay: dropping it restores them; if the process is killed, the next start restores them from
 //! the journal without asking.
 
-use std::{sync::Arc, thread, time::Duration};
+use std::{collections::BTreeMap, sync::Arc, thread, time::Duration};
 
 use super::{
     Actuator, Change, Device, Identity, Outcome, Restored, Tuner, Wanted,
@@ -106,7 +106,7 @@ impl SettingsService {
         let is_lost = !records.iter().any(|record| record.session == tuner.session() && begins(record));
         if is_lost {
             records.retain(|record| record.session != tuner.session());
-            records.extend(own);
+            records.extend(own.iter().cloned());
         }
         Ok((ChangeLog { unread, ..ChangeLog::of(&records, self.boot()?) }, is_read && is_lost))
     }
@@ -136,16 +136,17 @@ impl SettingsService {
         }
         let change_log = self.change_log()?;
         let words = |entry: &Entry| format!("{} {} (was {})", entry.device.name, entry.setting, entry.found);
-        let line = |(what, dead): (&str, Vec<String>)| {
-            let left = |entry: &&Entry| dead.iter().any(|id| entry.is_open_in(id));
-            let left: Vec<String> = change_log.entries.iter().filter(left).map(words).collect();
-            let line = || {
-                let left = left.join(", ");
-                format!("{what} was killed and left settings changed: {left}; `iodyno tune undo` undoes them")
-            };
-            (!left.is_empty()).then(line)
+        let mut left: BTreeMap<&str, Vec<&Entry>> = BTreeMap::new();
+        for entry in &change_log.entries {
+            let by = experiments.iter().chain(&screens).rfind(|id| entry.is_open_in(id));
+            left.entry(by.map_or("", |id| change_log.end_of(id))).or_default().push(entry);
+        }
+        left.remove("");
+        let line = |(how, entries): (&str, Vec<&Entry>)| {
+            let left = entries.into_iter().map(words).collect::<Vec<_>>().join(", ");
+            format!("{how}: {left}; `iodyno tune undo` undoes them")
         };
-        Ok([("an experiment", experiments), ("iodyno", screens)].into_iter().filter_map(line).collect())
+        Ok(left.into_iter().map(line).collect())
     }
 
     /// Dead sessions with changes: those restored without asking, and those offered for undo. None where the boot is
@@ -238,8 +239,26 @@ impl SettingsService {
             let _ = tuner.records().iter().try_for_each(|record| self.journal.append(record));
         }
         let change_log = change_log.without_living(&self.journal, Some(tuner.session()));
+        let change_log = if force { change_log.with_left() } else { change_log };
         let (machine, _) = self.read();
         tuner.undo(&machine, &change_log, which, force)
+    }
+
+    /// Those of these changes whose file has the value, set by a session other than `own` that has not kept it; with whether
+    /// such a session still runs.
+    pub fn unkept<'a>(
+        &self,
+        changes: &'a [Change],
+        own: &str,
+    ) -> Result<Vec<(&'a Change, bool)>, JournalError> {
+        let change_log = self.change_log()?;
+        let unkept = |change: &'a Change| {
+            let entry = change_log.entries.iter().find(|entry| entry.file == change.file)?;
+            let others: Vec<&str> = entry.sessions().filter(|session| *session != own).collect();
+            let is_running = others.iter().any(|session| !self.journal.is_dead(session));
+            (!others.is_empty()).then_some((change, is_running))
+        };
+        Ok(changes.iter().filter(|change| change.from == change.to).filter_map(unkept).collect())
     }
 
     /// Keeps the changes of these dead sessions.
@@ -363,8 +382,6 @@ impl Drop for SettingsGuard {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
     use super::*;
     use crate::{
         model::DriveName,

@@ -1,6 +1,10 @@
 //! [`Tuner`]: makes and undoes changes through an actuator, each in the journal before it is made.
 
-use std::{cell::RefCell, collections::BTreeMap, io};
+use std::{
+    cell::{Ref, RefCell},
+    collections::BTreeMap,
+    io,
+};
 
 use super::{
     actuator::Actuator,
@@ -123,7 +127,7 @@ impl<'a> Tuner<'a> {
         }
     }
 
-    /// Makes one change. An error other than [`TuneError::Unrecorded`] means that nothing was written.
+    /// Makes one change; a value that the file has is only recorded. An error other than [`TuneError::Unrecorded`] means that nothing was written.
     pub fn apply(&self, machine: &Machine, change: &Change) -> Result<Outcome, TuneError> {
         let _turn = self.journal.turn()?;
         let unreadable = |error| TuneError::Unreadable { file: change.file.clone(), error };
@@ -147,7 +151,11 @@ impl<'a> Tuner<'a> {
             affected: affected.clone(),
             tags,
         })?;
-        let outcome = self.write(change.setting.0, &change.file, &now, &change.to);
+        let outcome = if now == change.to {
+            Outcome::Accepted
+        } else {
+            self.write(change.setting.0, &change.file, &now, &change.to)
+        };
         if change.setting == SCHEDULER && change.to == NO_SCHEDULER {
             self.resize_tags(&affected);
         }
@@ -187,7 +195,7 @@ impl<'a> Tuner<'a> {
             }
             turn => turn?,
         };
-        let (mut steps, mut left) = plan(change_log, which, machine);
+        let (mut steps, left) = plan_undo(&self.actuator, change_log, which, machine);
         for step in steps.iter_mut().filter(|step| step.stays) {
             // After a kill two values are possible: the current one is kept.
             if let Ok(now) = self.actuator.read(&step.file)
@@ -208,7 +216,7 @@ impl<'a> Tuner<'a> {
                 stranger => stranger,
             };
             let restored = match stranger {
-                Some(value) if step.stays || !force => self.leave(step, value),
+                Some(value) if step.stays || !force => self.leave(step, &steps, value),
                 // An earlier step of this undo may have reset it.
                 _ => self.restore(step, &steps, force || steps.iter().any(|other| other.may_reset(step))),
             };
@@ -227,12 +235,10 @@ impl<'a> Tuner<'a> {
                 }
             }
         }
-        for (entry, why) in left.iter_mut().filter(|(_, why)| *why == Restored::Gone) {
-            if self.is_gone(entry, machine) {
+        for (entry, why) in &left {
+            if *why == Restored::Gone && is_gone(&self.actuator, entry, machine) {
                 let (file, value) = (entry.file.clone(), entry.found.clone());
                 self.record_undo(Event::Undone { file, value, sessions: Vec::new() });
-            } else if self.actuator.read(&entry.file).is_ok() {
-                *why = Restored::Empty;
             }
         }
         // Files that kept their value are not reported.
@@ -288,12 +294,16 @@ impl<'a> Tuner<'a> {
     }
 
     /// Keeps another program's value, also when an earlier step has reset it.
-    fn leave(&self, step: &Step, value: String) -> Restored {
+    fn leave(&self, step: &Step, steps: &[Step], value: String) -> Restored {
         if self.actuator.read(&step.file).is_ok_and(|now| now != value) {
             // If this fails, the kernel's value stays.
             let _ = self.actuator.write(&step.file, &value);
         }
-        if step.stays { Restored::AlreadyThere } else { Restored::ModifiedExternally(value) }
+        match self.actuator.read(&step.file) {
+            _ if step.stays => Restored::AlreadyThere,
+            Ok(now) if now == step.target => self.restore(step, steps, false),
+            now => Restored::ModifiedExternally(now.unwrap_or(value)),
+        }
     }
 
     fn restore(&self, step: &Step, steps: &[Step], force: bool) -> Restored {
@@ -431,16 +441,6 @@ impl<'a> Tuner<'a> {
         .collect()
     }
 
-    /// Whether the drive of an entry took its settings along: its file is gone, or another drive's.
-    fn is_gone(&self, entry: &Entry, machine: &Machine) -> bool {
-        let Ok(device) = entry.device.name.parse::<Device>();
-        let is_anothers = || entry.device.has_left(&Identity::of(machine, &device));
-        let has_no_file =
-            || self.actuator.read(&entry.file).is_err_and(|error| error.kind() == io::ErrorKind::NotFound);
-        // Without any drive, /sys is not this machine's.
-        !machine.drives.is_empty() && (is_anothers() || has_no_file())
-    }
-
     /// Records a step of an undo, which goes on where it cannot be recorded.
     fn record_undo(&self, event: Event) {
         if let Err(error) = self.record(event) {
@@ -454,8 +454,8 @@ impl<'a> Tuner<'a> {
     }
 
     /// The records of this session, should the journal have lost them.
-    pub(super) fn records(&self) -> Vec<Record> {
-        self.records.borrow().clone()
+    pub(super) fn records(&self) -> Ref<'_, Vec<Record>> {
+        self.records.borrow()
     }
 
     fn record(&self, event: Event) -> Result<(), JournalError> {
@@ -464,6 +464,32 @@ impl<'a> Tuner<'a> {
         self.records.borrow_mut().push(record);
         written
     }
+}
+
+/// The plan of an undo. A device that has its files without a drive, as a detached loop device has, is empty and not gone.
+pub fn plan_undo(
+    actuator: &dyn Actuator,
+    change_log: &ChangeLog,
+    which: &Which<'_>,
+    machine: &Machine,
+) -> (Vec<Step>, Vec<(Entry, Restored)>) {
+    let (steps, mut left) = plan(change_log, which, machine);
+    for (entry, why) in left.iter_mut().filter(|(_, why)| *why == Restored::Gone) {
+        if !is_gone(actuator, entry, machine) && actuator.read(&entry.file).is_ok() {
+            *why = Restored::Empty;
+        }
+    }
+    (steps, left)
+}
+
+/// Whether the drive of an entry took its settings along: its file is gone, or another drive's.
+fn is_gone(actuator: &dyn Actuator, entry: &Entry, machine: &Machine) -> bool {
+    let Ok(device) = entry.device.name.parse::<Device>();
+    let is_anothers = || entry.device.has_left(&Identity::of(machine, &device));
+    let has_no_file =
+        || actuator.read(&entry.file).is_err_and(|error| error.kind() == io::ErrorKind::NotFound);
+    // Without any drive, /sys is not this machine's.
+    !machine.drives.is_empty() && (is_anothers() || has_no_file())
 }
 
 /// The changes that set a value on `device`: one per file, also for files that have the value.

@@ -166,7 +166,10 @@ fn target(entry: &Entry, which: &Which<'_>, change_log: &ChangeLog, machine: &Ma
 fn is_on(entry: &Entry, device: &Device, machine: &Machine) -> bool {
     let was = entry.device.name == device.to_string();
     match (device, entry.device.locate(machine)) {
-        (Device::Drive(name), Located::At(drive)) => drive.name == *name,
+        // By its name of today, or by its earlier one where that is free.
+        (Device::Drive(name), Located::At(drive)) => {
+            drive.name == *name || was && machine.drive(name).is_none()
+        }
         _ => was,
     }
 }

@@ -93,9 +93,16 @@ impl Key {
 /// Keys that make no sense.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "<{0}> is no key; use letters, <Enter> <Esc> <Tab> <Space> <Up> <PageDown> <F5> <C-c> and the like, <lt> for <"
+    "{0} is no key; use letters, <Enter> <Esc> <Tab> <Space> <Up> <PageDown> <F5> <C-c> and the like, <lt> for <"
 )]
 pub struct BadKeys(String);
+
+impl BadKeys {
+    /// What was read for a key.
+    pub fn name(&self) -> &str {
+        &self.0
+    }
+}
 
 /// Reads `jj<Enter>`: characters stand for themselves, names stand in angle brackets.
 ///
@@ -107,8 +114,9 @@ pub fn parse(notation: &str) -> Result<Vec<Key>, BadKeys> {
     while let Some(c) = rest.chars().next() {
         if c == '<' {
             let name = rest[1..].split_once('>').map(|(name, _)| name);
-            let name = name.ok_or_else(|| BadKeys(rest[1..].chars().take(12).collect()))?;
-            keys.push(named(name).ok_or_else(|| BadKeys(name.chars().take(12).collect()))?);
+            let begin = |text: &str| text.chars().take(12).collect::<String>();
+            let name = name.ok_or_else(|| BadKeys(begin(rest)))?;
+            keys.push(named(name).ok_or_else(|| BadKeys(format!("<{}>", begin(name))))?);
             rest = &rest[name.len() + 2..];
         } else {
             keys.push(if c == '\n' { Key::Enter } else { Key::Char(c) });
@@ -193,6 +201,8 @@ mod tests {
         for bad in ["<", "<Nope>", "<C-1>", "<C->", "a<Enter"] {
             assert!(parse(bad).is_err(), "{bad}");
         }
-        assert!(parse("<Nope>").unwrap_err().to_string().starts_with("<Nope> is no key"));
+        for bad in ["<Nope>", "<", "<Enter"] {
+            assert!(parse(bad).unwrap_err().to_string().starts_with(&format!("{bad} is no key")));
+        }
     }
 }

@@ -110,9 +110,12 @@ pub(super) fn export(rules: &str, width: u16) -> Over {
 
 /// The offer to restore what a dead session changed.
 pub(super) fn left_behind(shared: &Shared, width: u16) -> Over {
+    let settings = &shared.settings;
+    let was_killed = settings.dead.iter().all(|id| settings.change_log.was_killed(id));
     let title = format!(
-        "{} left changed by an iodyno that was killed",
-        counted(shared.settings.left_behind().count(), "setting")
+        "{} left changed by an iodyno that {}",
+        counted(settings.left_behind().count(), "setting"),
+        if was_killed { "was killed" } else { "ended" }
     );
     let mut lines = choices(
         &[

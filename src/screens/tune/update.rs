@@ -114,6 +114,10 @@ impl Screen for Tune {
         }
     }
 
+    fn needs_settings(&self) -> bool {
+        true
+    }
+
     /// Unmarks all drives.
     fn back(&mut self, shared: &Shared) -> Option<Asks> {
         shared.clear_marks()

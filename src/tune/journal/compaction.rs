@@ -76,7 +76,7 @@ fn kept<'a>(records: &'a [Record], boot: &str, is_living: impl Fn(&str) -> bool)
         let mut change_log = ChangeLog::of(records, boot);
         change_log.entries.sort_by(|a, b| a.file.cmp(&b.file));
         change_log.companions.sort_by(|a, b| a.file.cmp(&b.file));
-        (change_log.entries, change_log.companions, change_log.sessions)
+        (change_log.entries, change_log.companions, change_log.sessions, change_log.ended)
     };
     let short: Vec<Record> = kept.iter().copied().cloned().collect();
     (sorted(&short) == sorted(records)).then_some(kept)

@@ -43,7 +43,7 @@ impl Actuator for Memory {
 }
 
 /// A kernel that answers as the real one does: a new scheduler resets `nr_requests` and leaves the tags, new limits of a
-/// queue reset `read_ahead_kb`, which is rounded to pages, `rq_affinity` of 7 is taken and ignored, unknown schedulers are
+/// queue reset `read_ahead_kb`, which is rounded to pages, `nr_requests` of more than the driver's is EINVAL without a scheduler, `rq_affinity` of 7 is taken and ignored, unknown schedulers are
 /// EINVAL.
 #[derive(Default)]
 struct Kernel {
@@ -76,6 +76,12 @@ impl Actuator for Kernel {
                 self.memory.write(&format!("{folder}/nr_requests"), &DRIVERS.to_string())?;
             }
             ("scheduler", _) => self.memory.write(&format!("{folder}/nr_requests"), "256")?,
+            ("nr_requests", _)
+                if self.memory.read(&format!("{folder}/scheduler"))? == "none"
+                    && value.parse::<u32>().unwrap() > DRIVERS =>
+            {
+                return Err(io::Error::from_raw_os_error(libc::EINVAL));
+            }
             ("nr_requests", _)
                 if self.memory.read(&format!("{folder}/scheduler"))? == "none"
                     && self.memory.read(file)? != value =>

@@ -78,6 +78,42 @@ fn what_changed_with_a_setting_of_another_program_is_left_with_it() {
 }
 
 #[test]
+fn requests_that_a_restored_scheduler_resets_are_restored_with_it() {
+    let kernel = with_all_tags("none");
+    let before = kernel.files();
+    with_tuner(&kernel, |journal, tuner| {
+        set(&kernel, &tuner, "scheduler", "kyber");
+        set(&kernel, &tuner, "nr_requests", "77");
+        // Another program switches schedulers; the second switch resets the requests to more than the driver takes.
+        kernel.write("/sys/q/scheduler", "mq-deadline").unwrap();
+        kernel.write("/sys/q/scheduler", "kyber").unwrap();
+        kernel.write("/sys/q/nr_requests", "2000").unwrap();
+        let report = undone(&kernel, journal, &tuner, &Which::All);
+        assert!(is_whole(&report) && report.len() == 2, "{report:?}");
+        assert_eq!((kernel.files(), kernel.tags.get()), (before, DRIVERS));
+        assert_eq!(undone(&kernel, journal, &tuner, &Which::All), []);
+    });
+}
+
+#[test]
+fn an_undo_that_the_kernel_refuses_keeps_nothing() {
+    let kernel = Kernel::new(FILES);
+    kernel.memory.write("/sys/q/scheduler", "bogus").unwrap();
+    with_tuner(&kernel, |journal, screen| {
+        set(&kernel, &screen, "scheduler", "none");
+        let own = screen.session().to_owned();
+        drop(screen);
+        let command = Tuner::open(journal, &kernel, Purpose::Command, "boot", || 9).unwrap();
+        let report = undone(&kernel, journal, &command, &Which::Sessions(&[&own]));
+        assert!(report.iter().any(|(_, what)| matches!(what, Restored::Failed(_))), "{report:?}");
+        command.keep().unwrap();
+        let change_log = ChangeLog::of(&journal.contents().unwrap().records, "boot");
+        let entry = change_log.entries.iter().find(|entry| entry.setting == "scheduler").unwrap();
+        assert_eq!((entry.before(&[&own]), entry.by.as_str()), (Some("bogus"), own.as_str()));
+    });
+}
+
+#[test]
 fn what_a_later_session_sets_and_keeps_is_no_earlier_one_s_to_undo() {
     let kernel = Kernel::new(FILES);
     with_tuner(&kernel, |journal, screen| {
