@@ -8,6 +8,7 @@ mod cpu_panel;
 mod notice;
 mod overlay;
 mod over;
+mod palette;
 mod search;
 mod pull;
 mod trail;

@@ -200,3 +200,44 @@ fn the_palette_shows_whole_descriptions_where_there_is_room() {
     let picture = shown(&open("laptop", (200, 60), ":machine"));
     assert!(picture.contains("Show the machine: the PCIe tree, links, limits and load"), "{picture}");
 }
+
+/// Everything between the edges of the box over the screen, its breaks as blanks.
+fn words_of(picture: &str) -> String {
+    let inside = picture.lines().filter_map(|line| line.strip_prefix('│')?.strip_suffix('│'));
+    inside.flat_map(str::split_whitespace).collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn the_selected_entry_of_a_list_shows_all_its_words() {
+    for size in [(60, 20), (80, 24)] {
+        let mut palette = open("x570", size, ":mark");
+        let mut columns = open("x570", size, "c");
+        for words in [
+            "Mark the drive for the test, or every drive below this row",
+            "Mark every drive, or unmark all",
+            "Tune: Mark the drive: a change applies to all marked drives",
+        ] {
+            let picture = shown(&palette);
+            assert!(words_of(&picture).contains(words), "{words} at {size:?}: {picture}");
+            palette.press(keymap::parse("<Down>").expect("a key"));
+        }
+        for words in
+            ["link now, and its maximum if that is more", "small rates with M for MB/s or k for kB/s"]
+        {
+            let picture = shown(&columns);
+            assert!(words_of(&picture).contains(words), "{words} at {size:?}: {picture}");
+            columns.press(keymap::parse("<Down>").expect("a key"));
+        }
+        let last = shown(&open("x570", size, "cGkk"));
+        let words = "correctable PCI Express errors since boot at both ends of the link";
+        assert!(words_of(&last).contains(words), "the last row is in sight at {size:?}: {last}");
+    }
+}
+
+#[test]
+fn descriptions_take_all_cells_of_their_box() {
+    for (size, keys) in [((60, 20), "c"), ((80, 24), "c"), ((60, 20), ":"), ((80, 24), ":")] {
+        let picture = shown(&open("x570", size, keys));
+        assert!(picture.contains("… │"), "{keys} at {size:?}: {picture}");
+    }
+}
