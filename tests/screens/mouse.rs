@@ -225,7 +225,7 @@ fn a_click_below_the_selected_command_runs_the_one_it_is_on() {
     mouse(&mut headless, at, MouseAction::Press);
     assert!(shown(&headless).contains("keys and marks"), "{}", shown(&headless));
     let mut headless = open_with("x570", (60, 20), ":mark<Down><Down>");
-    let at = place(&headless, "    drives");
+    let at = place(&headless, "  drives");
     mouse(&mut headless, at, MouseAction::Press);
     assert_eq!(headless.app.screen.0, "tune");
 }

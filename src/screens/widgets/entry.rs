@@ -1,20 +1,20 @@
 //! Entries of a list with descriptions: a line each; the selected one shows all its words.
 
-use super::paint::{Piece, cells, fit, piece, width, wrap};
+use super::paint::{Piece, cells, fit_words, piece, width, wrap};
 use crate::ui::theme::Meaning;
 
 /// A description with fewer cells beside its name wraps below it.
 const BESIDE: u16 = 36;
 /// Indent of a description below its name.
-const BELOW: u16 = 4;
+const BELOW: u16 = 2;
 
-/// The lines of an entry in `most` cells: `lead`, which takes the same cells in every entry, and the description, cut to one line
-/// unless it is to be whole.
+/// The lines of an entry in `most` cells: `lead`, which takes the same cells in every entry, and the description, cut behind a word
+/// to one line unless it is to be whole.
 pub fn lines(lead: Vec<Piece>, text: &str, meaning: Meaning, is_whole: bool, most: u16) -> Vec<Vec<Piece>> {
     let indent = width(&lead);
     let room = most.saturating_sub(indent);
     if !is_whole || cells(text) <= room {
-        return vec![[lead, vec![piece(fit(text, room), meaning)]].concat()];
+        return vec![[lead, vec![piece(fit_words(text, room), meaning)]].concat()];
     }
     let (indent, first) = if room < BESIDE { (BELOW, Some(Vec::new())) } else { (indent, None) };
     let blank = vec![piece(" ".repeat(indent.into()), Meaning::Text)];
@@ -38,12 +38,12 @@ mod tests {
     #[test]
     fn an_entry_takes_its_width_and_the_selected_one_the_lines_it_needs() {
         assert_eq!(drawn(true, 80).len(), 1);
-        assert_eq!(drawn(false, 48), ["sort        List drives and devices by load, th…"]);
+        assert_eq!(drawn(false, 48), ["sort        List drives and devices by load, …"]);
         let beside =
             ["sort        List drives and devices by load,", "            then by name, then show the tree"];
         assert_eq!(drawn(true, 48), beside);
         let below =
-            ["sort        ", "    List drives and devices by load,", "    then by name, then show the tree"];
+            ["sort        ", "  List drives and devices by load, then", "  by name, then show the tree"];
         assert_eq!(drawn(true, 40), below);
     }
 }
