@@ -62,7 +62,7 @@ pub struct Layout {
     pub cpus: Rect,
     /// The stats bar's curves.
     pub reads: Rect,
-    /// The rows for a message, as many as it needs; on low terminals over `hints`.
+    /// The rows for a message, as many as it needs, above `hints`.
     pub message: Rect,
     /// The last row.
     pub hints: Rect,
@@ -90,16 +90,18 @@ impl Layout {
             (true, 50..60) => 9,
             (true, _) => (height / 5).min(20),
         };
-        let notice = notice::rows(app, width);
-        // On low terminals a message takes the place of the hints.
-        let above = if boxed { notice.max(1) } else { notice.saturating_sub(1) };
-        let heights = [Length(1), Length(1), Fill(1), Length(bar), Length(above), Length(1)];
-        let [title, tabs, body, bar, message, hints] = Split::vertical(heights).areas(all);
-        let message = if boxed { message } else { message.union(hints) };
+        // Boxes stand apart from the hints.
+        let gap = u16::from(boxed);
+        let heights = [Length(1), Length(1), Fill(1), Length(bar), Length(gap), Length(1)];
+        let [title, tabs, body, bar, gap, hints] = Split::vertical(heights).areas(all);
+        // A message stands in the gap and on what is above it: the stats bar gives it rows, and nothing else moves.
+        let rows = notice::rows(app, width).max(gap.height);
+        let message = Rect { y: hints.y - rows, height: rows, ..hints };
+        let bar = Rect { height: bar.height.saturating_sub(rows - gap.height), ..bar };
         let table = dstat_width(width);
         let cpus = if width >= 160 && app.screen != WHY { (width - table) * 45 / 100 } else { 0 };
         let [dstat, cpus, reads] = Split::horizontal([Length(table), Length(cpus), Fill(1)]).areas(bar);
-        let overlay = overlay_area(app, all);
+        let overlay = overlay_area(app, all, hints.y - rows);
         Self { too_small, boxed, title, tabs, body, dstat, cpus, reads, message, hints, overlay }
     }
 
@@ -272,7 +274,8 @@ pub(super) fn hints(
 /// The least columns of the screen to be seen on each side of what lies over it.
 const BESIDE_OVERLAY: u16 = 4;
 
-fn overlay_area(app: &App, all: Rect) -> Rect {
+/// What lies over the screen, above the row `end`.
+fn overlay_area(app: &App, all: Rect, end: u16) -> Rect {
     let (width, height) = match app.overlay {
         None => return Rect::default(),
         Some(Overlay::Quit) => (52, 5),
@@ -289,8 +292,9 @@ fn overlay_area(app: &App, all: Rect) -> Rect {
     let width = if width + 2 * BESIDE_OVERLAY > all.width { all.width } else { width };
     // Title and tabs stay above it, the hints below, with the row of messages where that is the frame's own.
     let rows = all.height.saturating_sub(if app.shared.is_boxed() { 4 } else { 3 });
-    let height = height.min(rows);
-    Rect::new((all.width - width) / 2, 2 + (rows - height) / 2, width, height)
+    let height = height.min(end - 2);
+    let y = (2 + rows.saturating_sub(height) / 2).min(end - height);
+    Rect::new((all.width - width) / 2, y, width, height)
 }
 
 fn dstat_width(width: u16) -> u16 {

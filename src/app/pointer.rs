@@ -95,7 +95,7 @@ fn press(app: &mut App, mouse: Mouse, layout: &Layout) -> Vec<Effect> {
         _ => {}
     }
     match app.screens.get_mut(app.screen) {
-        Some(screen) if layout.body.contains(at) => {
+        Some(screen) if layout.body.contains(at) && !layout.message.contains(at) => {
             let asks = screen.press(at, &app.shared, layout.body);
             app.grant(asks)
         }

@@ -235,9 +235,22 @@ fn the_selected_entry_of_a_list_shows_all_its_words() {
 }
 
 #[test]
-fn descriptions_take_all_cells_of_their_box() {
-    for (size, keys) in [((60, 20), "c"), ((80, 24), "c"), ((60, 20), ":"), ((80, 24), ":")] {
-        let picture = shown(&open("x570", size, keys));
-        assert!(picture.contains("… │"), "{keys} at {size:?}: {picture}");
+fn a_notice_leaves_the_keys_and_the_screen_where_they_are() {
+    for size in [(60, 20), (80, 24), (100, 30), (120, 40)] {
+        let mut headless = open("x570", size, "3");
+        let before = shown(&headless);
+        headless.press(keymap::parse("x").expect("a key"));
+        let after = shown(&headless);
+        let rows = |picture: &str| picture.lines().map(str::to_owned).collect::<Vec<_>>();
+        let (before, noted) = (rows(&before), rows(&after));
+        assert_eq!(before.last(), noted.last(), "{size:?}: {after}");
+        assert!(noted[noted.len() - 2].contains("No test is running: r starts one"), "{size:?}: {after}");
+        let bar = before.iter().position(|line| line.contains(" dstat ")).expect("the stats bar");
+        assert_eq!(before[..=bar], noted[..=bar], "{size:?}: {after}");
     }
+    // Over a box that takes all rows.
+    let picture = shown(&open("x570", (80, 24), "3l+a<Enter>Ey"));
+    let mut end = picture.lines().rev();
+    assert!(end.next().is_some_and(|line| line.contains("q quit") || line.contains("w save")), "{picture}");
+    assert!(end.next().is_some_and(|line| line.contains("udev rules sent to")), "{picture}");
 }
