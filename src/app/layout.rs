@@ -101,7 +101,8 @@ impl Layout {
         let table = dstat_width(width);
         let cpus = if width >= 160 && app.screen != WHY { (width - table) * 45 / 100 } else { 0 };
         let [dstat, cpus, reads] = Split::horizontal([Length(table), Length(cpus), Fill(1)]).areas(bar);
-        let overlay = overlay_area(app, all, hints.y - rows);
+        let below_tabs = Rect { y: body.y, height: hints.y - gap.height - body.y, ..all };
+        let overlay = overlay_area(app, below_tabs, hints.y - rows);
         Self { too_small, boxed, title, tabs, body, dstat, cpus, reads, message, hints, overlay }
     }
 
@@ -222,6 +223,9 @@ const KEPT: [&str; 13] = [
     "compare",
 ];
 
+/// Commands that begin what a screen is for: they follow.
+const BEGINNING: [&str; 6] = ["pull", "run", "start", "start again", "move card", "best move"];
+
 /// The next ones, from [`LEADING_FROM`] columns on: they lead to all other commands.
 const LEADING: [&str; 2] = ["palette", "sort"];
 const LEADING_FROM: u16 = 80;
@@ -245,9 +249,9 @@ pub(super) fn hints(
     let mut room = area.width;
     let rank = |row: &&Row| {
         let leading = LEADING.iter().filter(|_| area.width >= LEADING_FROM);
-        let kept = KEPT.iter().chain(leading).position(|kept| *kept == row.name);
+        let kept = KEPT.iter().chain(&BEGINNING).chain(leading).position(|kept| *kept == row.name);
         let is_obvious = row.hint == OBVIOUS && area.width < PLENTY;
-        kept.unwrap_or(KEPT.len() + LEADING.len() + usize::from(is_obvious))
+        kept.unwrap_or(KEPT.len() + BEGINNING.len() + LEADING.len() + usize::from(is_obvious))
     };
     let mut by_rank: Vec<&Row> = rows.iter().collect();
     by_rank.sort_by_key(rank);
@@ -274,7 +278,7 @@ pub(super) fn hints(
 /// The least columns of the screen to be seen on each side of what lies over it.
 const BESIDE_OVERLAY: u16 = 4;
 
-/// What lies over the screen, above the row `end`.
+/// What lies over the screen, in the middle of `all` and above the row `end`.
 fn overlay_area(app: &App, all: Rect, end: u16) -> Rect {
     let (width, height) = match app.overlay {
         None => return Rect::default(),
@@ -290,10 +294,8 @@ fn overlay_area(app: &App, all: Rect, end: u16) -> Rect {
     };
     // A few columns beside it would show letters of the screen below, cut from their words.
     let width = if width + 2 * BESIDE_OVERLAY > all.width { all.width } else { width };
-    // Title and tabs stay above it, the hints below, with the row of messages where that is the frame's own.
-    let rows = all.height.saturating_sub(if app.shared.is_boxed() { 4 } else { 3 });
-    let height = height.min(end - 2);
-    let y = (2 + rows.saturating_sub(height) / 2).min(end - height);
+    let height = height.min(end.saturating_sub(all.y));
+    let y = (all.y + (all.height - height) / 2).min(end - height);
     Rect::new((all.width - width) / 2, y, width, height)
 }
 
@@ -367,7 +369,7 @@ mod tests {
     }
 
     #[test]
-    fn a_narrow_footer_keeps_what_takes_back_before_what_is_nice_to_have() {
+    fn a_narrow_footer_keeps_what_takes_back_or_begins_before_what_is_nice_to_have() {
         let area = Rect::new(0, 19, 60, 1);
         let places = hints(area, GlyphSet::Braille, ScreenId("tune"), Some);
         let names: Vec<&str> = places.iter().map(|(_, row)| row.name).collect();
@@ -376,6 +378,13 @@ mod tests {
             "{names:?}"
         );
         assert!(!names.contains(&"export"), "{names:?}");
+        let is_now = |row: &Row| !["stop", "open", "close"].contains(&row.name);
+        let places = hints(area, GlyphSet::Braille, ScreenId("slots"), |row| Some(row).filter(is_now));
+        let names: Vec<&str> = places.iter().map(|(_, row)| row.name).collect();
+        assert!(
+            ["pull", "move card", "best move", "quit"].iter().all(|name| names.contains(name)),
+            "{names:?}"
+        );
     }
 
     #[test]
