@@ -29,6 +29,9 @@ use crate::{
 /// The smallest terminal that holds a screen.
 pub(crate) const SMALLEST: (u16, u16) = (60, 20);
 
+/// From this height on a row is blank between boxes and hints.
+const AIRY: u16 = 36;
+
 /// From this width on the stats bar has curves.
 pub(super) const CURVES: u16 = 80;
 
@@ -90,8 +93,8 @@ impl Layout {
             (true, 50..60) => 9,
             (true, _) => (height / 5).min(20),
         };
-        // Boxes stand apart from the hints.
-        let gap = u16::from(boxed);
+        // Boxes stand apart from the hints, where no line of theirs needs the row.
+        let gap = u16::from(boxed && height >= AIRY);
         let heights = [Length(1), Length(1), Fill(1), Length(bar), Length(gap), Length(1)];
         let [title, tabs, body, bar, gap, hints] = Split::vertical(heights).areas(all);
         // A message stands in the gap and on what is above it: the stats bar gives it rows, and nothing else moves.

@@ -254,3 +254,17 @@ fn a_notice_leaves_the_keys_and_the_screen_where_they_are() {
     assert!(end.next().is_some_and(|line| line.contains("q quit") || line.contains("w save")), "{picture}");
     assert!(end.next().is_some_and(|line| line.contains("udev rules sent to")), "{picture}");
 }
+
+#[test]
+fn no_line_is_hidden_beside_a_blank_row() {
+    let mut headless = open("laptop", (100, 30), "4r");
+    headless.wait(Duration::from_secs(3));
+    let picture = shown(&headless);
+    assert!(!picture.contains("more ┘") && !picture.contains(" more ─"), "{picture}");
+    let last = picture.lines().rev().nth(1).unwrap_or_default();
+    assert!(last.starts_with('└'), "{picture}");
+    assert!(picture.lines().all(|line| !line.is_empty() && !line.starts_with("  ")), "{picture}");
+    // Higher terminals have a row between boxes and keys.
+    let high = shown(&open("laptop", (120, 40), "4"));
+    assert_eq!(high.lines().rev().nth(1), Some(""), "{high}");
+}
