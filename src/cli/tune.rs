@@ -9,7 +9,7 @@ use std::{
 
 use clap::{Args, Subcommand, ValueEnum};
 
-use super::{Complaint, Failure, Progress, Status, print, print_toned, say};
+use super::{Complaint, Failure, Progress, Status, print, print_text, print_toned, say};
 use crate::{
     machine::Machine,
     report::tune::{self as report, Row},
@@ -264,7 +264,7 @@ impl Context {
         for Wanted { device, setting, value } in &wanted {
             let is_its = |change: &&Change| change.setting == setting.id && change.to == *value;
             let commands: Vec<Change> = new.iter().filter(is_its).cloned().collect();
-            print(&if commands.is_empty() {
+            print_text(&if commands.is_empty() {
                 report::already_there(device, setting, value)
             } else {
                 report::commands(&commands)
@@ -295,7 +295,7 @@ impl Context {
         };
         let (steps, left) = crate::tune::undo::plan(&change_log, &which, &self.machine);
         if dry_run || !(steps.is_empty() || service.may_write) {
-            print(&report::undo_commands(&steps, &left))?;
+            print_text(&report::undo_commands(&steps, &left))?;
             if steps.is_empty() && left.is_empty() && held.is_empty() {
                 print(&format!("# {}\n", report::nothing_changed(change_log.unread)))?;
             }
@@ -308,7 +308,7 @@ impl Context {
         }
         tuner.keep()?;
         let kept_remain = !all && device.is_none() && !change_log.entries.is_empty();
-        print(&report::restored(&restored, kept_remain && held.is_empty()))
+        print_text(&report::restored(&restored, kept_remain && held.is_empty()))
             .map_err(|failure| failure.after("the settings were restored"))?;
         if restored.is_empty() && held.is_empty() && !kept_remain {
             print(&format!("{}\n", report::nothing_changed(change_log.unread)))?;
@@ -321,12 +321,10 @@ impl Context {
         let contents = journal.contents()?;
         let (unread, records) = (contents.unread(), contents.records);
         let boot = self.machine.host.boot_id.value().map_or("", Label::as_str);
-        let text = if json {
-            report::journal_json(&records)
-        } else {
-            report::journal(&records, unread, boot, &journal.path())
-        };
-        print(&text)
+        if json {
+            return print(&report::journal_json(&records));
+        }
+        print_text(&report::journal(&records, unread, boot, &journal.path()))
     }
 
     fn export(&self, form: Form) -> Result<Status, Failure> {
