@@ -37,7 +37,7 @@ use signal_hook::consts::SIGXFSZ;
 use self::{
     display::DisplayOptions,
     failure::{Complaint, Failure, Status},
-    terminal::{columns, print_toned, units},
+    terminal::{columns, print_text, print_toned, units},
 };
 use crate::{
     app::MachineRead,
@@ -361,7 +361,7 @@ fn judge(bed: &Testbed, ended: &mut Ended) -> Vec<Measured> {
 
 /// Prints a document as JSON or as text.
 fn show<D: Serialize>(json: bool, document: &D, text: impl FnOnce(&D) -> String) -> Result<Status, Failure> {
-    print(&if json { report::json::text(document) } else { text(document) })
+    if json { print(&report::json::text(document)) } else { print_text(&text(document)) }
 }
 
 /// Output of a command in progress.
@@ -379,7 +379,7 @@ impl Progress {
 
     fn print(&mut self, text: &str) {
         if !self.quiet && self.failed.is_none() {
-            self.failed = print(text).err();
+            self.failed = print_text(text).err();
         }
     }
 }
@@ -397,7 +397,8 @@ fn print(text: &str) -> Result<Status, Failure> {
 /// Writes a line to standard error; a terminal's width breaks it between words.
 fn say(line: &str) {
     progress::output();
-    let line = terminal::in_columns(Label::new(line).as_str(), terminal::columns_of(&io::stderr()));
+    let line = terminal::in_characters(Label::new(line).as_str(), &io::stderr());
+    let line = terminal::in_columns(&line, terminal::columns_of(&io::stderr()));
     // An error of standard error cannot be reported.
     let _ = writeln!(io::stderr(), "{line}");
 }

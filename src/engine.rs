@@ -104,7 +104,7 @@ pub enum EngineError {
         fix: String,
     },
     /// It was stopped before the first read.
-    #[error("stopped before the first read, nothing was measured; run it again")]
+    #[error("stopped before the first read: nothing was measured; run it again")]
     Stopped,
 }
 
@@ -126,6 +126,7 @@ impl From<EngineError> for Failed {
             EngineError::Target { errno, .. } => *errno,
             _ => None,
         };
-        Self::new(error.to_string(), errno)
+        let failed = Self::new(error.to_string(), errno);
+        if matches!(error, EngineError::Stopped) { failed.stopped() } else { failed }
     }
 }

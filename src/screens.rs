@@ -12,6 +12,8 @@ mod whatif;
 mod why;
 mod why_file;
 
+use std::ops::Range;
+
 use ratatui::layout::{Position, Rect};
 
 pub(crate) use self::tune::saved_rules;
@@ -192,8 +194,8 @@ pub(crate) struct Over {
     pub lines: Vec<Vec<Piece>>,
     /// Columns and rows it takes at most.
     pub size: (u16, u16),
-    /// The line of its cursor, which stays in sight.
-    pub cursor: Option<usize>,
+    /// The lines under its cursor, which stay in sight.
+    pub cursor: Option<Range<usize>>,
 }
 
 /// Makes the struct of all states and the dispatch from one list.

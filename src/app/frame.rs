@@ -194,11 +194,11 @@ fn running(app: &App) -> Option<(&'static str, String, String)> {
 pub(crate) fn footer(app: &App, brush: &mut Brush<'_>) {
     let (message, hints) = (app.layout().message, app.layout().hints);
     let notice = notice::lines(app, message.width);
+    if !notice.is_empty() {
+        brush.clear(message);
+    }
     for (y, line) in (message.y..message.bottom()).zip(&notice) {
         brush.write(message.x + 1, y, message.width.saturating_sub(2), line);
-    }
-    if !notice.is_empty() && message.intersects(hints) {
-        return;
     }
     if let Some(pieces) = over::hints(app).or_else(|| field_hints(app)) {
         brush.write(hints.x + 1, hints.y, hints.width.saturating_sub(2), &pieces);

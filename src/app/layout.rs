@@ -29,6 +29,9 @@ use crate::{
 /// The smallest terminal that holds a screen.
 pub(crate) const SMALLEST: (u16, u16) = (60, 20);
 
+/// From this height on a row is blank between boxes and hints.
+const AIRY: u16 = 36;
+
 /// From this width on the stats bar has curves.
 pub(super) const CURVES: u16 = 80;
 
@@ -62,7 +65,7 @@ pub struct Layout {
     pub cpus: Rect,
     /// The stats bar's curves.
     pub reads: Rect,
-    /// The rows for a message, as many as it needs; on low terminals over `hints`.
+    /// The rows for a message, as many as it needs, above `hints`.
     pub message: Rect,
     /// The last row.
     pub hints: Rect,
@@ -90,16 +93,19 @@ impl Layout {
             (true, 50..60) => 9,
             (true, _) => (height / 5).min(20),
         };
-        let notice = notice::rows(app, width);
-        // On low terminals a message takes the place of the hints.
-        let above = if boxed { notice.max(1) } else { notice.saturating_sub(1) };
-        let heights = [Length(1), Length(1), Fill(1), Length(bar), Length(above), Length(1)];
-        let [title, tabs, body, bar, message, hints] = Split::vertical(heights).areas(all);
-        let message = if boxed { message } else { message.union(hints) };
+        // Boxes stand apart from the hints, where no line of theirs needs the row.
+        let gap = u16::from(boxed && height >= AIRY);
+        let heights = [Length(1), Length(1), Fill(1), Length(bar), Length(gap), Length(1)];
+        let [title, tabs, body, bar, gap, hints] = Split::vertical(heights).areas(all);
+        // A message stands in the gap and on what is above it: the stats bar gives it rows, and nothing else moves.
+        let rows = notice::rows(app, width).max(gap.height);
+        let message = Rect { y: hints.y - rows, height: rows, ..hints };
+        let bar = Rect { height: bar.height.saturating_sub(rows - gap.height), ..bar };
         let table = dstat_width(width);
         let cpus = if width >= 160 && app.screen != WHY { (width - table) * 45 / 100 } else { 0 };
         let [dstat, cpus, reads] = Split::horizontal([Length(table), Length(cpus), Fill(1)]).areas(bar);
-        let overlay = overlay_area(app, all);
+        let below_tabs = Rect { y: body.y, height: hints.y - gap.height - body.y, ..all };
+        let overlay = overlay_area(app, below_tabs, hints.y - rows);
         Self { too_small, boxed, title, tabs, body, dstat, cpus, reads, message, hints, overlay }
     }
 
@@ -220,6 +226,9 @@ const KEPT: [&str; 13] = [
     "compare",
 ];
 
+/// Commands that begin what a screen is for: they follow.
+const BEGINNING: [&str; 6] = ["pull", "run", "start", "start again", "move card", "best move"];
+
 /// The next ones, from [`LEADING_FROM`] columns on: they lead to all other commands.
 const LEADING: [&str; 2] = ["palette", "sort"];
 const LEADING_FROM: u16 = 80;
@@ -243,9 +252,9 @@ pub(super) fn hints(
     let mut room = area.width;
     let rank = |row: &&Row| {
         let leading = LEADING.iter().filter(|_| area.width >= LEADING_FROM);
-        let kept = KEPT.iter().chain(leading).position(|kept| *kept == row.name);
+        let kept = KEPT.iter().chain(&BEGINNING).chain(leading).position(|kept| *kept == row.name);
         let is_obvious = row.hint == OBVIOUS && area.width < PLENTY;
-        kept.unwrap_or(KEPT.len() + LEADING.len() + usize::from(is_obvious))
+        kept.unwrap_or(KEPT.len() + BEGINNING.len() + LEADING.len() + usize::from(is_obvious))
     };
     let mut by_rank: Vec<&Row> = rows.iter().collect();
     by_rank.sort_by_key(rank);
@@ -272,7 +281,8 @@ pub(super) fn hints(
 /// The least columns of the screen to be seen on each side of what lies over it.
 const BESIDE_OVERLAY: u16 = 4;
 
-fn overlay_area(app: &App, all: Rect) -> Rect {
+/// What lies over the screen, in the middle of `all` and above the row `end`.
+fn overlay_area(app: &App, all: Rect, end: u16) -> Rect {
     let (width, height) = match app.overlay {
         None => return Rect::default(),
         Some(Overlay::Quit) => (52, 5),
@@ -287,10 +297,9 @@ fn overlay_area(app: &App, all: Rect) -> Rect {
     };
     // A few columns beside it would show letters of the screen below, cut from their words.
     let width = if width + 2 * BESIDE_OVERLAY > all.width { all.width } else { width };
-    // Title and tabs stay above it, the hints below, with the row of messages where that is the frame's own.
-    let rows = all.height.saturating_sub(if app.shared.is_boxed() { 4 } else { 3 });
-    let height = height.min(rows);
-    Rect::new((all.width - width) / 2, 2 + (rows - height) / 2, width, height)
+    let height = height.min(end.saturating_sub(all.y));
+    let y = (all.y + (all.height - height) / 2).min(end - height);
+    Rect::new((all.width - width) / 2, y, width, height)
 }
 
 fn dstat_width(width: u16) -> u16 {
@@ -363,7 +372,7 @@ mod tests {
     }
 
     #[test]
-    fn a_narrow_footer_keeps_what_takes_back_before_what_is_nice_to_have() {
+    fn a_narrow_footer_keeps_what_takes_back_or_begins_before_what_is_nice_to_have() {
         let area = Rect::new(0, 19, 60, 1);
         let places = hints(area, GlyphSet::Braille, ScreenId("tune"), Some);
         let names: Vec<&str> = places.iter().map(|(_, row)| row.name).collect();
@@ -372,6 +381,13 @@ mod tests {
             "{names:?}"
         );
         assert!(!names.contains(&"export"), "{names:?}");
+        let is_now = |row: &Row| !["stop", "open", "close"].contains(&row.name);
+        let places = hints(area, GlyphSet::Braille, ScreenId("slots"), |row| Some(row).filter(is_now));
+        let names: Vec<&str> = places.iter().map(|(_, row)| row.name).collect();
+        assert!(
+            ["pull", "move card", "best move", "quit"].iter().all(|name| names.contains(name)),
+            "{names:?}"
+        );
     }
 
     #[test]

@@ -1,20 +1,18 @@
 //! Overlays: help, the palette, texts of screens, the question before leaving.
 
+use std::ops::Range;
+
 use ratatui::layout::Rect;
 
-use super::{
-    App, commands, glossary,
-    overlay::{Overlay, Palette},
-    tabs::about,
-};
+use super::{App, commands, glossary, overlay::Overlay, palette, tabs::about};
 use crate::{
     findings,
     screens::{
         Screen,
         widgets::{
             find,
-            paint::{self, Brush, Piece, cells, fit_words, hanging, open_field, paragraph, piece},
-            scroll::{self, kept_in_sight, out_of_sight},
+            paint::{self, Brush, Piece, cells, hanging, paragraph, piece},
+            scroll::{self, range_in_sight},
         },
     },
     ui::{ScreenId, ask::Reads, theme::Meaning},
@@ -23,13 +21,6 @@ use crate::{
 
 /// Lines of an opened text that help names as unused.
 const MOST_UNUSED: usize = 20;
-
-/// What `open` takes, while its path is written.
-const OPEN: [&str; 3] = [
-    "The path of a capture, of a text of lspci, nvme-cli or lsblk, or of a folder with sys and proc.",
-    "A text can be pasted here instead. Enter opens the path, Esc cancels.",
-    "Enter without a path, or {close}, goes back to the machine that the program began with.",
-];
 
 /// Marks of every screen, for the help.
 const MARKS: &[(&str, Meaning, &str)] = &[
@@ -65,8 +56,8 @@ const FILES: &[(&str, &str)] = &[
     ("changes", "`iodyno tune list` prints the changed settings of drives, `iodyno tune undo` restores them"),
 ];
 
-/// Title, lines and the line of the cursor of a text over the screen, as wide as its area.
-fn text(app: &App, area: Rect) -> Option<(String, Vec<Vec<Piece>>, Option<usize>)> {
+/// Title, lines and the lines under the cursor of a text over the screen, as wide as its area.
+fn text(app: &App, area: Rect) -> Option<(String, Vec<Vec<Piece>>, Option<Range<usize>>)> {
     let width = area.width.saturating_sub(4);
     let (title, lines) = match app.overlay {
         Some(Overlay::Help(_)) => {
@@ -140,7 +131,7 @@ pub(super) fn hints(app: &App) -> Option<Vec<Piece>> {
         Overlay::Glossary(_) => {
             paint::hints(&scroll.into_iter().chain([find, ("Esc", "close")]).collect::<Vec<_>>())
         }
-        Overlay::Palette(palette) if commands::argument_of_open(palette.input.value()).is_some() => {
+        Overlay::Palette(state) if commands::argument_of_open(state.input.value()).is_some() => {
             paint::hints(&[("Enter", "open"), ("Esc", "cancel")])
         }
         Overlay::Palette(_) => paint::hints(&[("↑↓", "select"), ("Enter", "run"), ("Esc", "cancel")]),
@@ -178,7 +169,7 @@ pub(super) fn draw(app: &App, brush: &mut Brush<'_>) {
         ) => {
             if let Some((title, lines, cursor)) = text(app, area) {
                 let rows = area.height.saturating_sub(2);
-                let top = cursor.map_or(*top, |at| kept_in_sight(*top, at, lines.len(), rows));
+                let top = cursor.map_or(*top, |at| range_in_sight(*top, &at, lines.len(), rows));
                 let keys = match app.overlay {
                     Some(Overlay::Help(_)) => "{help} glossary   Esc closes",
                     _ if is_question(app) => "",
@@ -189,7 +180,10 @@ pub(super) fn draw(app: &App, brush: &mut Brush<'_>) {
                 scrolled(brush, area, &title, &lines, top, &app.shared.keys.fill(keys));
             }
         }
-        Some(Overlay::Palette(palette)) => draw_palette(app, brush, area, palette),
+        Some(Overlay::Palette(state)) => {
+            open(brush, area, "commands");
+            palette::draw(app, brush, state, area);
+        }
         Some(Overlay::Quit) => {
             let shared = &app.shared;
             let what = match (shared.pulls.running.is_some(), shared.experiments.running().is_some()) {
@@ -326,71 +320,6 @@ fn explanation(row: &findings::Row, width: u16) -> Vec<Vec<Piece>> {
     lines.extend(field("wrong if", row.wrong_if));
     lines.extend(field("also by", &format!("iodyno check --explain {}", row.id.0)));
     lines
-}
-
-/// Cells for the names of commands.
-const NAMES: u16 = 20;
-
-/// The widest palette that has no room for whole descriptions in its rows: that of the selected command stands below them.
-const NARROW: u16 = 135;
-const DESCRIPTION: u16 = 2;
-
-/// The rows of commands below the field.
-fn palette_list(inner: Rect, width: u16) -> Rect {
-    let below = if width <= NARROW { DESCRIPTION } else { 0 };
-    Rect { y: inner.y + 1, height: inner.height.saturating_sub(1 + below), ..inner }
-}
-
-/// How many commands the palette shows at once.
-pub(super) fn palette_rows(app: &App) -> usize {
-    let area = app.layout().overlay;
-    let inner = Rect { height: area.height.saturating_sub(2), ..area };
-    palette_list(inner, area.width).height.into()
-}
-
-fn draw_palette(app: &App, brush: &mut Brush<'_>, area: Rect, palette: &Palette) {
-    let inner = open(brush, area, "commands");
-    let field = [piece(": ", Meaning::Field), open_field(&palette.input, inner.width.saturating_sub(2))];
-    brush.write(inner.x, inner.y, inner.width, &field);
-    if commands::argument_of_open(palette.input.value()).is_some() {
-        let lines: Vec<Vec<Piece>> = OPEN
-            .iter()
-            .flat_map(|text| paragraph(&app.shared.keys.fill(text), Meaning::Quiet, inner.width))
-            .collect();
-        let below = Rect { y: inner.y + 1, height: inner.height.saturating_sub(1), ..inner };
-        brush.lines(below, &lines, 0);
-        return;
-    }
-    let found = commands::matching(app.screen, app.shared.can_test(), palette.input.value());
-    let list = palette_list(inner, area.width);
-    let top = palette.top(usize::from(list.height));
-    for (y, (index, command)) in (list.y..list.bottom()).zip(found.iter().enumerate().skip(top)) {
-        let key = command.1.keys.first().map(ToString::to_string).unwrap_or_default();
-        let (other, command) = command;
-        let place = other.map_or_else(String::new, |screen| format!("{}: ", about(screen).name));
-        let whole = format!("{place}{}", command.help);
-        let help = fit_words(&whole, inner.width.saturating_sub(NAMES + 11));
-        let help_is_cut = help != whole;
-        let pieces = [
-            piece(format!(" {:<1$}", command.name, usize::from(NAMES - 1)), Meaning::Text),
-            piece(format!("{key:<10}"), Meaning::Key),
-            piece(help, Meaning::Quiet),
-        ];
-        brush.write(inner.x, y, inner.width, &pieces);
-        if index == palette.selected {
-            brush.shade(Rect { y, height: 1, width: NAMES, ..inner }, Meaning::Selected);
-            let below = Rect { y: list.bottom(), height: inner.bottom() - list.bottom(), ..inner };
-            let below = Rect { x: below.x + 1, width: below.width.saturating_sub(1), ..below };
-            if help_is_cut {
-                brush.lines(below, &paragraph(&whole, Meaning::Text, below.width), 0);
-            }
-        }
-    }
-    let hidden = out_of_sight(top, found.len(), list.height);
-    scroll::mark(&mut Brush::new(brush.buffer, brush.theme, true), area, scroll::ROWS, hidden);
-    if found.is_empty() {
-        brush.text(inner.x + 1, inner.y + 1, inner.width, "no such command here", Meaning::Quiet);
-    }
 }
 
 #[cfg(test)]

@@ -39,11 +39,6 @@ pub struct Palette {
 }
 
 impl Palette {
-    /// The first match shown where `rows` of them have room.
-    pub(crate) fn top(&self, rows: usize) -> usize {
-        self.selected.saturating_sub(rows.saturating_sub(1))
-    }
-
     /// With the beginning of `open PATH`.
     pub(crate) fn open() -> Self {
         Self { input: TextField::begun("open "), selected: 0 }

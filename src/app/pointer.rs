@@ -8,6 +8,7 @@ use super::{
     message::{Mouse, MouseAction},
     over,
     overlay::Overlay,
+    palette,
 };
 use crate::{
     screens::{
@@ -94,7 +95,7 @@ fn press(app: &mut App, mouse: Mouse, layout: &Layout) -> Vec<Effect> {
         _ => {}
     }
     match app.screens.get_mut(app.screen) {
-        Some(screen) if layout.body.contains(at) => {
+        Some(screen) if layout.body.contains(at) && !layout.message.contains(at) => {
             let asks = screen.press(at, &app.shared, layout.body);
             app.grant(asks)
         }
@@ -103,17 +104,12 @@ fn press(app: &mut App, mouse: Mouse, layout: &Layout) -> Vec<Effect> {
 }
 
 fn overlay_press(app: &mut App, hit: &Hit) -> Vec<Effect> {
-    let (screen, can_test) = (app.screen, app.shared.can_test());
     match (app.overlay.as_ref(), hit) {
-        (Some(Overlay::Palette(palette)), Hit::OverlayRow(row)) => {
-            let rows = over::palette_rows(app);
-            let first = palette.top(rows);
-            let Some(chosen) = row.checked_sub(2).filter(|row| *row < rows).and_then(|row| {
-                commands::matching(screen, can_test, palette.input.value()).get(first + row).copied()
-            }) else {
+        (Some(Overlay::Palette(state)), Hit::OverlayRow(row)) => {
+            let Some(chosen) = palette::pressed(app, state, app.layout().overlay, *row) else {
                 return Vec::new();
             };
-            let text = palette.input.value().to_owned();
+            let text = state.input.value().to_owned();
             app.overlay = None;
             commands::run_found(app, chosen, &text)
         }

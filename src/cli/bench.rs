@@ -19,7 +19,7 @@ use self::{
 use super::{
     Complaint, Failure, Progress, Status, captured, columns,
     failure::{self, unread},
-    judge, print, print_toned, say,
+    judge, print, print_text, print_toned, say,
     signals::Signal,
     units,
 };
@@ -219,7 +219,7 @@ impl Bench<'_> {
             pull::of_run(machine, limits, &findings, &ended.run, units(self.args.json()));
         if !self.args.json() {
             let summary = report::summary::text(&ended.run, &expected);
-            print(&format!("\n{summary}\n"))?;
+            print_text(&format!("\n{summary}\n"))?;
             print_toned(&report::summary::point(&ended.run, &headline, &drives, columns(), units(false)))?;
         }
         let potentials = drives.into_iter().map(|drive| drive.potential).collect();

@@ -2,7 +2,7 @@
 
 use clap::{Args, ValueEnum};
 
-use super::{Complaint, Failure, Status, columns, print, print_toned, read, units};
+use super::{Complaint, Failure, Status, columns, print, print_text, print_toned, read, units};
 use crate::{
     config,
     findings::{self, FINDINGS, Finding, Inputs, Row},
@@ -53,7 +53,7 @@ const WIDE: usize = 110;
 
 pub(super) fn run(args: &CheckArgs, origin: &Origin) -> Result<Status, Failure> {
     if args.explain.as_deref() == Some("") {
-        return print(&catalogue());
+        return print_text(&catalogue());
     }
     let row = args.explain.as_deref().map(row_named).transpose()?;
     let read = read(origin)?;

@@ -58,7 +58,7 @@ pub(super) fn run(args: &CompareArgs, origin: &Origin) -> Result<Status, Failure
     let comparison = Comparison::new(&before, &after, args.margin / 100.0);
     match (args.json, args.format) {
         (true, _) | (_, Format::Json) => print(&json::text(&comparison))?,
-        (false, format) => print(&format.printed(|format| comparison.text(format)))?,
+        (false, format) => format.print(|format| comparison.text(format))?,
     };
     Ok(if comparison.is_slower() { Status::No } else { Status::Done })
 }

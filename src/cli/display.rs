@@ -39,15 +39,24 @@ pub(super) struct DisplayOptions {
 impl DisplayOptions {
     /// The theme for this terminal: an option, else the configuration file, else the environment.
     pub(super) fn of_terminal(&self, config: &Config) -> Result<Theme, Complaint> {
-        let term = variable("TERM");
         let palette = Palette::of_terminal(&variable);
-        let glyphs = self.glyphs.or(config.glyphs);
-        let glyphs = glyphs.unwrap_or_else(|| GlyphSet::of_terminal(term.as_deref(), &variable));
+        let glyphs = self.glyphs(config, true);
         // NO_COLOR wins over the file, and an option over both (no-color.org).
         let is_auto = self.theme.as_deref() == Some(AUTO);
         let of_file = config.theme.as_ref().filter(|_| palette != Palette::Plain && !is_auto);
         let of_file = of_file.and_then(|name| config.theme_named(name));
         Ok(self.named(config)?.or(of_file).unwrap_or_else(|| Theme::new(palette)).with_glyphs(glyphs))
+    }
+
+    /// The characters of a terminal, or of a pipe or a file: an option, else the configuration file, else the environment.
+    pub(super) fn glyphs(&self, config: &Config, is_terminal: bool) -> GlyphSet {
+        self.glyphs.or(config.glyphs).unwrap_or_else(|| {
+            if is_terminal {
+                GlyphSet::of_terminal(variable("TERM").as_deref(), &variable)
+            } else {
+                GlyphSet::of_pipe(&variable)
+            }
+        })
     }
 
     /// Whether neither an option nor the file nor the environment says which theme: the terminal is asked for its background.

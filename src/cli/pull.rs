@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 
-use super::{Failure, Status, captured, columns, judge, print, say, signals::Signal, units};
+use super::{Failure, Status, captured, columns, judge, print, print_text, say, signals::Signal, units};
 use crate::{
     engine::EngineError,
     findings::{self, Inputs},
@@ -99,11 +99,11 @@ pub(super) fn run(args: &PullArgs, origin: &Origin) -> Result<Status, Failure> {
     let machine = &bed.read.machine;
     let findings = findings::check(&Inputs::at_rest(machine, &bed.read.limits));
     let outcome = Outcome::new(machine, &bed.read.limits, &findings, &pull, units(args.json));
-    print(&if args.json {
-        json::text(&PullDocument::new(&pull, &outcome))
+    if args.json {
+        print(&json::text(&PullDocument::new(&pull, &outcome)))?;
     } else {
-        text(&pull, &outcome, columns(), units(false))
-    })?;
+        print_text(&text(&pull, &outcome, columns(), units(false)))?;
+    }
     if let Some((_, why)) = pull.failed().filter(|(_, why)| !why.files().is_empty()) {
         let files = if why.files().len() == 1 { "a file" } else { "files" };
         say(&format!("read {files} instead: {}", access::file_command("pull", why.files())));

@@ -4,7 +4,7 @@ use std::{io, sync::Arc};
 
 use clap::{Args, ValueEnum};
 
-use super::{Complaint, Failure, Status, failure::words, print, say};
+use super::{Complaint, Failure, Status, failure::words, print, print_text, say};
 use crate::{
     app::{MachineRead, message::Kept},
     experiment::{
@@ -75,13 +75,14 @@ impl Format {
         }
     }
 
-    /// The text, or a picture of it.
-    pub(super) fn printed(self, text: impl Fn(sheet::Format) -> String) -> String {
+    /// Prints the text, or a picture of it.
+    pub(super) fn print(self, text: impl Fn(sheet::Format) -> String) -> Result<Status, Failure> {
         let text = text(self.of_text());
-        if self == Self::Svg {
-            picture::svg(&screens::sheet::picture(&text, Theme::COLOUR), Theme::COLOUR.palette)
-        } else {
-            text
+        let palette = Theme::COLOUR.palette;
+        match self {
+            Self::Svg => print(&picture::svg(&screens::sheet::picture(&text, Theme::COLOUR), palette)),
+            Self::Json => print(&text),
+            Self::Markdown | Self::Bbcode | Self::Text => print_text(&text),
         }
     }
 }
@@ -116,7 +117,7 @@ pub(super) fn run(args: &SheetArgs, origin: &Origin) -> Result<Status, Failure> 
     if !args.only.is_empty() {
         choice.parts = args.only.iter().copied().collect();
     }
-    print(&args.format.printed(|format| sheet::text(&dossier, &choice, format)))?;
+    args.format.print(|format| sheet::text(&dossier, &choice, format))?;
     let shows = |part| choice.parts.contains(&part);
     let needs_results = [Part::Runs, Part::Experiments, Part::Commands].into_iter().any(shows);
     match unread.filter(|_| needs_results) {

@@ -6,7 +6,7 @@ use clap::Args;
 use jiff::Timestamp;
 use signal_hook::consts::SIGINT;
 
-use super::{Complaint, Failure, Status, columns, print, signals::Signal};
+use super::{Complaint, Failure, Status, columns, print, print_text, signals::Signal};
 use crate::{
     app::MachineRead,
     counters::{Counters, Rates, rates},
@@ -241,14 +241,14 @@ impl<'a> Output<'a> {
     }
 
     fn print(&mut self, interval: &Interval<'_>) -> Result<(), Failure> {
-        let text = if self.args.json {
-            json::line(&Line::new(interval))
+        let printed = if self.args.json {
+            print(&json::line(&Line::new(interval)))
         } else if self.args.csv {
-            self.csv(interval)
+            print(&self.csv(interval))
         } else {
-            self.text(interval, columns().unwrap_or(usize::MAX), screenful())
+            print_text(&self.text(interval, columns().unwrap_or(usize::MAX), screenful()))
         };
-        print(&text).map(|_| ())
+        printed.map(|_| ())
     }
 
     fn csv(&mut self, interval: &Interval<'_>) -> String {

@@ -65,10 +65,24 @@ pub(super) fn units(json: bool) -> UnitSystem {
     if json { UnitSystem::Decimal } else { display::said().config.units }
 }
 
+/// A text in the characters of the terminal, the pipe or the file that `out` is.
+pub(super) fn in_characters(text: &str, out: &impl IsTerminal) -> String {
+    let display = DISPLAY.get().cloned().unwrap_or_default();
+    let is_terminal = out.is_terminal();
+    // Mistakes in the file are not for here: this prints them.
+    let glyphs = display.glyphs(&display::configuration().config, is_terminal);
+    if is_terminal { glyphs.text(text) } else { glyphs.drawn(text) }
+}
+
+/// Prints a text that is no document for programs, in the characters of standard output.
+pub(super) fn print_text(text: &str) -> Result<Status, Failure> {
+    print(&in_characters(text, &io::stdout()))
+}
+
 /// Prints a text: on a terminal in its characters, and coloured if it has colours, by the theme of the screen.
 pub(super) fn print_toned(text: &Toned) -> Result<Status, Failure> {
     if !io::stdout().is_terminal() {
-        return print(text.plain());
+        return print_text(text.plain());
     }
     let display = DISPLAY.get().cloned().unwrap_or_default();
     let theme = display.of_terminal(&display::said().config)?;

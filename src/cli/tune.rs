@@ -9,7 +9,7 @@ use std::{
 
 use clap::{Args, Subcommand, ValueEnum};
 
-use super::{Complaint, Failure, Progress, Status, print, print_toned, say};
+use super::{Complaint, Failure, Progress, Status, print, print_text, print_toned, say};
 use crate::{
     machine::Machine,
     model::SettingId,
@@ -269,7 +269,7 @@ impl Context {
         for Wanted { device, setting, value } in &wanted {
             let is_its = |change: &&Change| change.setting == setting.id && change.to == *value;
             let commands: Vec<Change> = new.iter().filter(is_its).cloned().collect();
-            print(&if commands.is_empty() {
+            print_text(&if commands.is_empty() {
                 report::already_there(device, setting, value, None)
             } else {
                 report::commands(&commands)
@@ -315,7 +315,7 @@ impl Context {
         };
         let (steps, left) = plan_undo(&service.actuator, &change_log, &which, &self.machine);
         if dry_run || !(steps.is_empty() || service.may_write) {
-            print(&report::undo_commands(&steps, &left))?;
+            print_text(&report::undo_commands(&steps, &left))?;
             if steps.is_empty() && left.is_empty() && held.is_empty() {
                 print(&format!("# {}\n", report::nothing_changed(change_log.unread)))?;
             }
@@ -327,9 +327,10 @@ impl Context {
             say(&format!("the undo is not recorded, so the next undo repeats it: {error}"));
         }
         tuner.keep()?;
-        print(&report::restored(&restored)).map_err(|failure| failure.after("the settings were restored"))?;
+        print_text(&report::restored(&restored))
+            .map_err(|failure| failure.after("the settings were restored"))?;
         if restored.is_empty() && recovered.is_empty() && held.is_empty() {
-            print(&match which {
+            print_text(&match which {
                 Which::Sessions(_) if !change_log.entries.is_empty() => report::remaining(&change_log),
                 _ => format!("{}\n", report::nothing_changed(change_log.unread)),
             })?;
@@ -343,12 +344,10 @@ impl Context {
         let contents = journal.contents()?;
         let (unread, records) = (contents.unread(), contents.records);
         let boot = self.machine.host.boot_id.value().map_or("", Label::as_str);
-        let text = if json {
-            report::journal_json(&records)
-        } else {
-            report::journal(&records, unread, boot, &journal.path())
-        };
-        print(&text)
+        if json {
+            return print(&report::journal_json(&records));
+        }
+        print_text(&report::journal(&records, unread, boot, &journal.path()))
     }
 
     fn export(&self, form: Form) -> Result<Status, Failure> {

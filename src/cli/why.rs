@@ -8,7 +8,7 @@ use std::{
 
 use clap::Args;
 
-use super::{Complaint, Failure, Status, captured, columns, print, say, signals::Signal, units};
+use super::{Complaint, Failure, Status, captured, columns, print, print_text, say, signals::Signal, units};
 use crate::{
     model::fio,
     report::{
@@ -104,11 +104,11 @@ pub(super) fn run(args: &WhyArgs, origin: &Origin) -> Result<Status, Failure> {
     }
     let Answer { waterfall, state, stopped } = answer;
     let asked = state.asked(&args.file, stopped);
-    print(&if args.json {
-        json::text(&WaterfallDocument::new(&asked, &waterfall))
+    if args.json {
+        print(&json::text(&WaterfallDocument::new(&asked, &waterfall)))?;
     } else {
-        text(&asked, &waterfall, units(false), columns().unwrap_or(WIDE))
-    })?;
+        print_text(&text(&asked, &waterfall, units(false), columns().unwrap_or(WIDE)))?;
+    }
     Ok(signal.received().map_or(Status::Done, Status::Stopped))
 }
 

@@ -9,12 +9,24 @@ pub struct Failed {
     line: String,
     errno: Option<i32>,
     files: Vec<Target>,
+    is_stop: bool,
 }
 
 impl Failed {
     /// For this reason, with the errno if there is one.
     pub fn new(line: impl Into<String>, errno: Option<i32>) -> Self {
-        Self { line: line.into(), errno, files: Vec::new() }
+        Self { line: line.into(), errno, files: Vec::new(), is_stop: false }
+    }
+
+    /// Stopped by the user before the first read.
+    #[must_use]
+    pub fn stopped(self) -> Self {
+        Self { is_stop: true, ..self }
+    }
+
+    /// Whether the user stopped it: nothing is wrong.
+    pub const fn is_stop(&self) -> bool {
+        self.is_stop
     }
 
     /// With files that can be read instead.

@@ -3,6 +3,7 @@
 pub mod cpus;
 pub mod paint;
 pub mod scroll;
+pub mod entry;
 pub mod find;
 pub mod span;
 pub mod words;

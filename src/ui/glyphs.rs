@@ -15,6 +15,17 @@ pub(super) fn is_dec_terminal(term: &str) -> bool {
     number.is_some_and(|number| is_number(number) && number != "525")
 }
 
+/// Whether the first of the locale's variables that is set names UTF-8, or none is set.
+fn is_utf8(variable: &dyn Fn(&str) -> Option<String>) -> bool {
+    let locale = ["LC_ALL", "LC_CTYPE", "LANG"]
+        .into_iter()
+        .find_map(|name| variable(name).filter(|value| !value.is_empty()));
+    locale.is_none_or(|locale| {
+        let locale = locale.to_ascii_lowercase();
+        locale.contains("utf-8") || locale.contains("utf8")
+    })
+}
+
 /// The sign of degrees.
 const DEGREES: char = '°';
 
@@ -122,19 +133,17 @@ impl GlyphSet {
     /// console. Without any locale TERM alone decides.
     pub fn of_terminal(term: Option<&str>, variable: &dyn Fn(&str) -> Option<String>) -> Self {
         const PLAIN: [&str; 4] = ["", "ansi", "dumb", "unknown"];
-        let locale = ["LC_ALL", "LC_CTYPE", "LANG"]
-            .into_iter()
-            .find_map(|name| variable(name).filter(|value| !value.is_empty()));
-        let is_utf8 = locale.is_none_or(|locale| {
-            let locale = locale.to_ascii_lowercase();
-            locale.contains("utf-8") || locale.contains("utf8")
-        });
         let term = term.unwrap_or_default();
         match term {
-            _ if !is_utf8 || PLAIN.contains(&term) || is_dec_terminal(term) => Self::Ascii,
+            _ if !is_utf8(variable) || PLAIN.contains(&term) || is_dec_terminal(term) => Self::Ascii,
             _ if term == "linux" || term.starts_with("linux-") => Self::Blocks,
             _ => Self::Braille,
         }
+    }
+
+    /// The set for a pipe or a file, which has no TERM: ASCII for locales other than UTF-8.
+    pub fn of_pipe(variable: &dyn Fn(&str) -> Option<String>) -> Self {
+        if is_utf8(variable) { Self::Braille } else { Self::Ascii }
     }
 
     /// Whether a terminal with this set shows a character.
@@ -166,15 +175,26 @@ impl GlyphSet {
         }
     }
 
-    /// A text with every character translated.
+    /// A text with every character translated, for a terminal that shows no other.
     pub fn text(self, text: &str) -> String {
-        let keeps = |c: &char| matches!(c, '\n' | '\t' | '\u{1b}');
-        let chars = text.chars().filter(|c| self != Self::Ascii || *c != DEGREES);
-        let mut out: String = chars.map(|c| if keeps(&c) { c } else { self.translate(c) }).collect();
+        self.written(text, |c| !matches!(c, '\n' | '\t' | '\u{1b}'))
+    }
+
+    /// A text with the characters translated that iodyno draws: names in a pipe or a file stay as they are.
+    pub fn drawn(self, text: &str) -> String {
+        let is_braille = |c| ('\u{2800}'..='\u{28ff}').contains(&c);
+        self.written(text, |c| {
+            c == '\u{a0}' || is_braille(c) || GLYPHS.iter().any(|known| known.braille == c)
+        })
+    }
+
+    fn written(self, text: &str, is_translated: impl Fn(char) -> bool + Copy) -> String {
         if self == Self::Ascii && text.contains(" → ") {
-            out = text.split(" → ").map(|part| self.text(part)).collect::<Vec<_>>().join(" -> ");
+            let parts = text.split(" → ").map(|part| self.written(part, is_translated));
+            return parts.collect::<Vec<_>>().join(" -> ");
         }
-        out
+        let chars = text.chars().filter(|c| self != Self::Ascii || *c != DEGREES);
+        chars.map(|c| if is_translated(c) { self.translate(c) } else { c }).collect()
     }
 
     /// Arrows up and down of marks and sentences as words where there are none: `^` is a finding.

@@ -9,6 +9,7 @@ mod records;
 mod skip;
 
 mod captures;
+mod characters;
 mod cli;
 mod complaints;
 mod documents;

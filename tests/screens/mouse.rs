@@ -217,3 +217,15 @@ fn the_wheel_scrolls_the_bottleneck_the_targets_and_the_runs() {
     wheel_over(&mut headless, "Runs  d shows", MouseAction::WheelUp);
     assert!(runs(&headless).contains("PgDn: 1 more"), "{}", runs(&headless));
 }
+
+#[test]
+fn a_click_below_the_selected_command_runs_the_one_it_is_on() {
+    let mut headless = open_with("x570", (60, 20), ":mark<Down><Down>");
+    let at = place(&headless, " help  ");
+    mouse(&mut headless, at, MouseAction::Press);
+    assert!(shown(&headless).contains("keys and marks"), "{}", shown(&headless));
+    let mut headless = open_with("x570", (60, 20), ":mark<Down><Down>");
+    let at = place(&headless, "  drives");
+    mouse(&mut headless, at, MouseAction::Press);
+    assert_eq!(headless.app.screen.0, "tune");
+}

@@ -8,10 +8,11 @@ use std::{
 
 use crate::screen::{open, press, shown};
 use iodyno::{
-    app::{Message, ScreenId},
+    app::{App, Message, ScreenId, draw::picture, keymap::Key, update},
     experiment::Phase,
     model::{Failed, Target},
     runtime::headless::Headless,
+    ui::{picture::text, theme::Theme},
     units::Bytes,
 };
 use serde_json::Value;
@@ -551,4 +552,30 @@ fn a_pull_of_marked_drives_says_so() {
     assert!(text.contains("Read: 2 of 10 drives, marked."), "{text}");
     press(&mut headless, "1<Esc>r");
     assert!(!shown(&headless).contains("marked"), "{}", shown(&headless));
+}
+
+#[test]
+fn a_pull_stopped_before_its_first_read_names_the_key_that_starts_it() {
+    let mut headless = open("x570", (120, 40));
+    // Of one drive: its first run is one that the dyno keeps.
+    press(&mut headless, "<Space>r");
+    let mut app = headless.app.clone();
+    let now = app.shared.now;
+    let _ = update(&mut app, Message::Key(Key::Char('x')));
+    let why = Failed::new("stopped before the first read: nothing was measured; run it again", None);
+    let _ = update(&mut app, Message::RunEnded(Box::new(Err(why.stopped())), now));
+    let seen = |app: &App| text(&picture(app, Theme::PLAIN));
+    let picture = seen(&app);
+    for words in ["Stopped in the first run: nothing was measured.", "r starts it again.", "Drives  not read"]
+    {
+        assert!(picture.contains(words), "{words}: {picture}");
+    }
+    for words in ["shows their curves", "run it again", "d curves", "Rate over time"] {
+        assert!(!picture.contains(words), "{words}: {picture}");
+    }
+    let _ = update(&mut app, Message::Key(Key::Char('4')));
+    let _ = update(&mut app, Message::Key(Key::Char('4')));
+    let picture = seen(&app);
+    assert!(picture.contains("stopped") && !picture.contains("failed"), "{picture}");
+    assert!(picture.contains("p shows its pull."), "{picture}");
 }

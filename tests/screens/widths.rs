@@ -200,3 +200,71 @@ fn the_palette_shows_whole_descriptions_where_there_is_room() {
     let picture = shown(&open("laptop", (200, 60), ":machine"));
     assert!(picture.contains("Show the machine: the PCIe tree, links, limits and load"), "{picture}");
 }
+
+/// Everything between the edges of the box over the screen, its breaks as blanks.
+fn words_of(picture: &str) -> String {
+    let inside = picture.lines().filter_map(|line| line.strip_prefix('│')?.strip_suffix('│'));
+    inside.flat_map(str::split_whitespace).collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn the_selected_entry_of_a_list_shows_all_its_words() {
+    for size in [(60, 20), (80, 24)] {
+        let mut palette = open("x570", size, ":mark");
+        let mut columns = open("x570", size, "c");
+        for words in [
+            "Mark the drive for the test, or every drive below this row",
+            "Mark every drive, or unmark all",
+            "Tune: Mark the drive: a change applies to all marked drives",
+        ] {
+            let picture = shown(&palette);
+            assert!(words_of(&picture).contains(words), "{words} at {size:?}: {picture}");
+            palette.press(keymap::parse("<Down>").expect("a key"));
+        }
+        for words in
+            ["link now, and its maximum if that is more", "small rates with M for MB/s or k for kB/s"]
+        {
+            let picture = shown(&columns);
+            assert!(words_of(&picture).contains(words), "{words} at {size:?}: {picture}");
+            columns.press(keymap::parse("<Down>").expect("a key"));
+        }
+        let last = shown(&open("x570", size, "cGkk"));
+        let words = "correctable PCI Express errors since boot at both ends of the link";
+        assert!(words_of(&last).contains(words), "the last row is in sight at {size:?}: {last}");
+    }
+}
+
+#[test]
+fn a_notice_leaves_the_keys_and_the_screen_where_they_are() {
+    for size in [(60, 20), (80, 24), (100, 30), (120, 40)] {
+        let mut headless = open("x570", size, "3");
+        let before = shown(&headless);
+        headless.press(keymap::parse("x").expect("a key"));
+        let after = shown(&headless);
+        let rows = |picture: &str| picture.lines().map(str::to_owned).collect::<Vec<_>>();
+        let (before, noted) = (rows(&before), rows(&after));
+        assert_eq!(before.last(), noted.last(), "{size:?}: {after}");
+        assert!(noted[noted.len() - 2].contains("No test is running: r starts one"), "{size:?}: {after}");
+        let bar = before.iter().position(|line| line.contains(" dstat ")).expect("the stats bar");
+        assert_eq!(before[..=bar], noted[..=bar], "{size:?}: {after}");
+    }
+    // Over a box that takes all rows.
+    let picture = shown(&open("x570", (80, 24), "3l+a<Enter>Ey"));
+    let mut end = picture.lines().rev();
+    assert!(end.next().is_some_and(|line| line.contains("q quit") || line.contains("w save")), "{picture}");
+    assert!(end.next().is_some_and(|line| line.contains("udev rules sent to")), "{picture}");
+}
+
+#[test]
+fn no_line_is_hidden_beside_a_blank_row() {
+    let mut headless = open("laptop", (100, 30), "4r");
+    headless.wait(Duration::from_secs(3));
+    let picture = shown(&headless);
+    assert!(!picture.contains("more ┘") && !picture.contains(" more ─"), "{picture}");
+    let last = picture.lines().rev().nth(1).unwrap_or_default();
+    assert!(last.starts_with('└'), "{picture}");
+    assert!(picture.lines().all(|line| !line.is_empty() && !line.starts_with("  ")), "{picture}");
+    // Higher terminals have a row between boxes and keys.
+    let high = shown(&open("laptop", (120, 40), "4"));
+    assert_eq!(high.lines().rev().nth(1), Some(""), "{high}");
+}

@@ -2,7 +2,7 @@
 
 use std::io::{self, BufRead};
 
-use super::{Complaint, Context, Failure, Status, print};
+use super::{Complaint, Context, Failure, Status, print_text};
 use crate::{
     model::DriveName,
     report::tune as report,
@@ -35,9 +35,9 @@ impl Context {
         };
         let planned = checked(root, drive)?;
         if dry_run {
-            return print(&format!("{}{}", report::commands(&changes), planned.commands()));
+            return print_text(&format!("{}{}", report::commands(&changes), planned.commands()));
         }
-        print(&format!(
+        print_text(&format!(
             "{drive} ({}) at {} will be unbound from the nvme driver and bound with poll_queues={queues};\naffected: {}. \
              It is not in use. Type {drive} to continue: ",
             planned.identity.serial.as_deref().unwrap_or_default(),
@@ -55,7 +55,7 @@ impl Context {
         let mut accepted = true;
         for (change, outcome) in service.apply(&tuner, changes) {
             let outcome = outcome?;
-            print(&report::applied(&change, &outcome, &tuner.along()))?;
+            print_text(&report::applied(&change, &outcome, &tuner.along()))?;
             accepted = outcome == Outcome::Accepted;
             if !accepted {
                 break;
@@ -119,6 +119,6 @@ fn reappeared(service: &SettingsService, planned: &Rebind, queues: &str) -> Resu
         let fix = format!("check `dmesg` and /sys/bus/pci/devices/{address}");
         return Err(Complaint::new(name, "did not reappear within 15 s", fix).into());
     };
-    print(&format!("{} is now {name}: io_poll {polled}{counted}\n", planned.drive))?;
+    print_text(&format!("{} is now {name}: io_poll {polled}{counted}\n", planned.drive))?;
     Ok(if (polled == 1) == (queues != "0") { Status::Done } else { Status::No })
 }

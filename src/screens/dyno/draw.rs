@@ -165,6 +165,9 @@ fn draw_curve(shared: &Shared, brush: &mut Brush<'_>, curve: Curve, test: &Test,
     Graph { curves, top, label: &*label, level, window: test.window() }.draw(brush, inner, now);
 }
 
+/// Of a test that the user stopped before it read.
+const STOPPED: &str = "Stopped before the first read: nothing was measured.";
+
 /// The result of the test; while it runs, the bottleneck.
 fn outcome(state: &Dyno, shared: &Shared, panel: Rect, brush: &mut Brush<'_>) {
     let Some(test) = state.ended(shared) else {
@@ -183,6 +186,14 @@ fn outcome(state: &Dyno, shared: &Shared, panel: Rect, brush: &mut Brush<'_>) {
 pub(super) fn result(shared: &Shared, test: &Test, width: u16) -> Vec<Vec<Piece>> {
     let mut lines: Vec<Vec<Piece>> = Vec::new();
     match (&test.result, test.summary()) {
+        (Some(Err(why)), _) if why.is_stop() => {
+            let next = match test.pull {
+                Some(_) => "{pull page} shows its pull.",
+                None => "{run} runs the workload on the left.",
+            };
+            let text = shared.keys.fill(&format!("{STOPPED} {next}"));
+            lines.extend(paragraph(&text, Meaning::Quiet, width));
+        }
         (Some(Err(why)), _) => {
             if !why.files().is_empty() {
                 let files = counted(why.files().len(), "file");

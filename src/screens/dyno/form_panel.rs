@@ -161,6 +161,7 @@ pub(super) fn past(state: &Dyno, shared: &Shared, panel: Rect, brush: &mut Brush
         let figure = match &test.result {
             None if test.is_paused() => "paused".to_owned(),
             None => "running".to_owned(),
+            Some(Err(why)) if why.is_stop() => "stopped".to_owned(),
             Some(Err(_)) => "failed".to_owned(),
             Some(Ok(summary)) => headline(shared.units, summary),
         };

@@ -150,8 +150,6 @@ impl Areas {
         /// The least rows of a curve, and of the targets where the result takes rows of theirs.
         const CURVE: u16 = 7;
         const TARGETS: u16 = 5;
-        /// Beside its targets: the heading, the total, what a read cost.
-        const OTHERS: usize = 3;
         let boxed = shared.is_boxed();
         let fields = u16::try_from(FIELDS.len()).unwrap_or(u16::MAX);
         let form_width = match area.width {
@@ -161,7 +159,10 @@ impl Areas {
         };
         let [left, right] = columns(area, form_width);
         let frame = if boxed { 2 } else { 1 };
-        let [form, past] = rows(left, fields + frame + HELP * u16::from(boxed));
+        let high = fields + frame + HELP * u16::from(boxed);
+        // Too few rows for a test before are the form's.
+        let is_rest = left.height.saturating_sub(high) > frame;
+        let [form, past] = rows(left, if is_rest { high } else { left.height });
         let wanted = state.ended(shared).map(|test| {
             let lines = draw::result(shared, test, inner(right, boxed).width).len();
             u16::try_from(lines).unwrap_or(u16::MAX).saturating_add(frame)
@@ -175,8 +176,10 @@ impl Areas {
         let [right, held] = rows(right, right.height.saturating_sub(low));
         let share = if right.height >= 40 { 58 } else { 46 };
         let [plots, below] = rows(right, (right.height * share / 100).max(CURVE));
-        let shown = state.shown(&shared.tests).map(|test| test.targets.len());
-        let needed = shown.map(|targets| u16::try_from(targets + OTHERS).unwrap_or(u16::MAX));
+        // Beside its targets: the heading, their total, and after the test what a read cost.
+        let others = |test: &Test| 1 + usize::from(test.targets.len() > 1) + usize::from(!test.is_running());
+        let shown = state.shown(&shared.tests).map(|test| test.targets.len() + others(test));
+        let needed = shown.map(|rows| u16::try_from(rows).unwrap_or(u16::MAX));
         let spare = needed.map_or(0, |rows| below.height.saturating_sub(rows.saturating_add(frame)));
         let more = wanted.map_or(MORE, |wanted| MORE.max(wanted.saturating_sub(low)));
         let [targets, more] = rows(below, below.height - spare.min(more));

@@ -9,7 +9,7 @@ use crate::{
     model::{Basis, LatencySummary, RunSummary, TargetSummary, run::Cost},
     screens::widgets::{
         graph::share_of,
-        paint::{Brush, cells, fit, fit_end, piece, wrap},
+        paint::{Brush, cells, fit, fit_name, piece, wrap},
         scroll,
         words::{bar_meaning, giga, nanoseconds},
     },
@@ -38,32 +38,42 @@ const PERCENTILES: &[Column] = &[
     Column { heading: "max", percent: None },
 ];
 
+/// Cells that a name has before percentiles: `/var/tmp/iodyno.test`.
+const NAME: u16 = 24;
+/// Cells of a rate with the gap behind it, and with the limit it is compared with.
+const RATE: u16 = 6;
+const COMPARED: u16 = 15;
+
 struct Places {
     name: u16,
     spark: u16,
     rate: u16,
+    /// Cells of the rate and the limit it is compared with, and of the bar behind them.
+    rates: u16,
     bar: u16,
     percentiles: &'static [Column],
 }
 
 impl Places {
-    /// Names of `longest` cells have a quarter of the width, and what no column takes.
-    fn new(width: u16, longest: u16) -> Self {
+    /// Names of `longest` cells have a quarter of the width or [`NAME`], and what no column takes. Files have no limits.
+    fn new(width: u16, longest: u16, has_limits: bool) -> Self {
         // Name, curve, GB/s of limit, bar, IOPS; percentiles take what is left, the median first.
         let (spark, bar) = match width {
             ..60 => (0, 0),
             60..100 => (10, 8),
             _ => (24, 20),
         };
-        let least = longest.min(width / 4);
-        let others = 1 + spark + u16::from(spark > 0) + 14 + 1 + bar + u16::from(bar > 0) + 8;
+        let (rates, bar) = if has_limits { (COMPARED, bar) } else { (RATE, 0) };
+        let least = longest.min((width / 4).max(NAME));
+        let others = 1 + spark + u16::from(spark > 0) + rates + bar + u16::from(bar > 0) + 8;
         let room = width.saturating_sub(least + others);
         let count = usize::from(room / (WIDTH + 1)).min(PERCENTILES.len());
         // The rest of wider rows has what was expected.
-        let spare = if count < PERCENTILES.len() { room % (WIDTH + 1) } else { 0 };
+        let is_spare = count < PERCENTILES.len() || !has_limits;
+        let spare = if is_spare { room - (WIDTH + 1) * u16::try_from(count).unwrap_or(0) } else { 0 };
         let name = longest.min(least + spare);
         let rate = name + 1 + spark + u16::from(spark > 0);
-        Self { name, spark, rate, bar, percentiles: &PERCENTILES[..count] }
+        Self { name, spark, rate, rates, bar, percentiles: &PERCENTILES[..count] }
     }
 }
 
@@ -82,7 +92,8 @@ pub(super) fn draw(test: Option<&Test>, units: UnitSystem, panel: Rect, top: usi
     let inner = brush.panel(panel, &title, &[]);
     let Some(test) = test else { return };
     let longest = test.targets.iter().map(|target| cells(&name(target))).max().unwrap_or(0).max(5);
-    let places = Places::new(inner.width, longest);
+    let has_limits = (0..test.targets.len()).any(|index| limit(test, index).is_some());
+    let places = Places::new(inner.width, longest, has_limits);
     heading(units, brush, inner, &places);
     let all = test.targets.len();
     let seen = rows(test, inner);
@@ -165,8 +176,9 @@ fn a_call(cost: &Cost) -> String {
 fn heading(units: UnitSystem, brush: &mut Brush<'_>, inner: Rect, places: &Places) {
     let x = inner.x + places.rate;
     let unit = units.giga_per_second();
-    brush.text(x, inner.y, 15, &format!("{unit:>5} potential"), Meaning::Quiet);
-    let x = x + 15 + places.bar + u16::from(places.bar > 0);
+    let compared = if places.rates > RATE { " potential" } else { "" };
+    brush.text(x, inner.y, places.rates, &format!("{unit:>5}{compared}"), Meaning::Quiet);
+    let x = x + places.rates + places.bar + u16::from(places.bar > 0);
     brush.text(x, inner.y, 7, &format!("{:>7}", "IOPS"), Meaning::Quiet);
     let mut x = x + 8;
     for column in places.percentiles {
@@ -181,6 +193,12 @@ fn name(target: &TargetCurves) -> String {
     drive.map_or_else(|| target.name.to_string(), ToString::to_string)
 }
 
+/// What a target's rate is compared with, bytes per second.
+fn limit(test: &Test, index: usize) -> Option<f64> {
+    let potential = test.potentials.get(index).and_then(Option::as_ref);
+    potential.map(|one| one.bytes_per_second.0).or_else(|| test.expected_of(index))
+}
+
 struct Row<'a> {
     units: UnitSystem,
     test: &'a Test,
@@ -193,9 +211,7 @@ impl Row<'_> {
     fn target(&self, brush: &mut Brush<'_>, index: usize, target: &TargetCurves) {
         let summary = self.test.summary().and_then(|summary| summary.targets.get(index));
         let name = name(target);
-        // Files of one folder differ at the end.
-        let shorten = if name.starts_with('/') { fit_end } else { fit };
-        let label = shorten(&name, self.places.name);
+        let label = fit_name(&name, self.places.name);
         brush.text(self.inner.x, self.y, self.places.name, &label, Meaning::Curve(index));
         self.spark(brush, &target.curves.bytes, Meaning::Curve(index));
         let errors = summary.map_or(target.errors, |summary| summary.errors);
@@ -210,7 +226,7 @@ impl Row<'_> {
         let bytes = summary.map(TargetSummary::bytes_per_second).or_else(|| target.curves.bytes.last());
         let iops = summary.map(TargetSummary::iops).or_else(|| target.curves.iops.last());
         let potential = self.test.potentials.get(index).and_then(Option::as_ref);
-        let most = potential.map(|one| one.bytes_per_second.0).or_else(|| self.test.expected_of(index));
+        let most = limit(self.test, index);
         let meaning = bytes.zip(most).map_or(Meaning::Load, |(bytes, most)| {
             let at_most = potential.is_none_or(|one| one.basis == Basis::Link) || self.test.is_running();
             bar_meaning(bytes / most, self.is_limited(index), at_most)
@@ -263,7 +279,7 @@ impl Row<'_> {
         if let Some(limit) = limit {
             brush.text(end, self.y, 8, &format!(" of {}", giga(units, limit)), Meaning::Quiet);
         }
-        let mut x = x + 15;
+        let mut x = x + self.places.rates;
         if self.places.bar > 0 {
             if let Some((bytes, limit)) = bytes.zip(limit) {
                 brush.bar(x, self.y, self.places.bar, bytes / limit, meaning);
@@ -344,5 +360,20 @@ mod tests {
         }
         assert_eq!(account(None, "", 52, 3), Vec::<String>::new());
         assert_eq!(account(Some(&cost), batch, 52, 0), Vec::<String>::new());
+    }
+
+    #[test]
+    fn the_name_of_a_file_is_whole_as_long_as_cells_are_free() {
+        for width in 56..=160 {
+            let whole = Places::new(width, NAME, false);
+            assert_eq!((whole.name, whole.bar), (NAME, 0), "{width}");
+            let long = Places::new(width, 60, false);
+            let columns = (WIDTH + 1) * u16::try_from(long.percentiles.len()).unwrap();
+            assert!(
+                long.name == 60 || long.rate + long.rates + 8 + columns == width,
+                "{width}: {}",
+                long.name
+            );
+        }
     }
 }

@@ -7,13 +7,14 @@ use super::{
 use crate::{
     screens::{
         Over,
-        widgets::paint::{Piece, fit_words, hanging, hints, label, paragraph, piece, wrap},
+        widgets::{
+            entry,
+            paint::{Piece, hints, paragraph, piece},
+        },
     },
     ui::{Shared, theme::Meaning},
 };
 
-/// Cells before a column's meaning.
-const INDENT: u16 = 39;
 /// From this width of the list on descriptions wrap.
 const WRAPS: u16 = 100;
 
@@ -29,7 +30,7 @@ pub(super) fn over(
     let words = "A letter goes to the next column that begins with it; Del restores the defaults.";
     let mut lines: Vec<Vec<Piece>> = paragraph(words, Meaning::Quiet, width);
     lines.push(Vec::new());
-    let mut at = lines.len();
+    let mut at = 0..0;
     for (index, (column, show)) in choice.all().enumerate() {
         let is_shown = shown.iter().any(|own| own.name == column.name);
         let (sign, name) = if is_shown { ("[x]", Meaning::Text) } else { ("[ ]", Meaning::Quiet) };
@@ -45,28 +46,19 @@ pub(super) fn over(
             Show::ByWidth | Show::Always if !is_shown => "no room".to_owned(),
             _ => String::new(),
         };
-        let lead = if index == cursor { "› " } else { "  " };
-        let (whole, room) = (shared.keys.fill(column.help), width.saturating_sub(INDENT));
-        // Where most descriptions have room the others take a second line.
-        let mut rows = if width < WRAPS { vec![fit_words(&whole, room)] } else { wrap(&whole, room) };
-        let rest = rows.split_off(1);
-        let help = rows.concat();
-        if index == cursor {
-            at = lines.len();
-        }
-        let selected = if index == cursor { Meaning::Selected } else { name };
-        lines.push(vec![
-            piece(lead, Meaning::Brand),
+        let is_selected = index == cursor;
+        let lead = vec![
+            piece(if is_selected { "› " } else { "  " }, Meaning::Brand),
             piece(format!("{sign} "), name),
-            piece(format!("{:<10}", column.name), selected),
-            piece(format!(" {why:<16}"), Meaning::Brand),
-            piece(format!("  {help}"), Meaning::Quiet),
-        ]);
-        let indent = || piece(" ".repeat(INDENT.into()), Meaning::Quiet);
-        lines.extend(rest.iter().map(|row| vec![indent(), piece(row.clone(), Meaning::Quiet)]));
-        // The column under the cursor has all its words below it.
-        if index == cursor && width < WRAPS && help != whole {
-            lines.extend(hanging(label("", 6), &whole, Meaning::Text, width));
+            piece(format!("{:<10}", column.name), if is_selected { Meaning::Selected } else { name }),
+            piece(format!(" {why:<16}  "), Meaning::Brand),
+        ];
+        let help = shared.keys.fill(column.help);
+        let begin = lines.len();
+        // Where most descriptions have room the others take a second line.
+        lines.extend(entry::lines(lead, &help, Meaning::Quiet, is_selected || width >= WRAPS, width));
+        if is_selected {
+            at = begin..lines.len();
         }
     }
     Over { title: "columns of the tree".to_owned(), lines, size: (136, 30), cursor: Some(at) }

@@ -67,6 +67,10 @@ pub(super) fn head(shared: &Shared, width: u16) -> Vec<Vec<Piece>> {
     match &pulls.ended {
         Some((_, outcome)) => {
             let mut lines = headline(outcome, width);
+            if outcome.drives.is_empty() {
+                let again = shared.keys.fill("{pull again} starts it again.");
+                lines.extend(paragraph(&again, Meaning::Quiet, width));
+            }
             if let Some((pull, other)) = &pulls.former {
                 let which = if pull.stopped().is_some() { "stopped" } else { "finished" };
                 let text = other.headline.text.split_inclusive(").").next().unwrap_or_default();

@@ -7,7 +7,7 @@ use crate::{
     model::{RunSummary, TargetSummary},
     pull::{Phase, Pull},
     screens::widgets::{
-        paint::{Brush, fit, piece},
+        paint::{Brush, cells, fit_name, piece},
         scroll::{self, out_of_sight, scrolled},
         words::nanoseconds,
     },
@@ -48,7 +48,11 @@ pub(super) fn draw(shared: &Shared, area: Rect, top: usize, brush: &mut Brush<'_
     let slowest = run.targets.iter().filter_map(|target| time(target, 50.0)).max().unwrap_or(1);
     let columns = TIME * u16::try_from(PERCENTILES.len()).unwrap_or(0);
     let room = inner.width.saturating_sub(columns);
-    let (name, bar) = (room / 3, room - room / 3);
+    let label = |target: &TargetSummary| target.name.as_str().trim_start_matches("/dev/").to_owned();
+    let longest = run.targets.iter().map(|target| cells(&label(target))).max().unwrap_or(0);
+    // A bar gives way to a long name, to a third of the room.
+    let name = (longest + 1).clamp(room / 3, (2 * room / 3).max(1));
+    let bar = room - name;
     let right = |index: usize| inner.x + room + TIME * (u16::try_from(index).unwrap_or(0) + 1);
     for (index, (_, word)) in PERCENTILES.iter().enumerate() {
         brush.write_right(right(index), inner.y, &[piece(*word, Meaning::Quiet)]);
@@ -57,8 +61,8 @@ pub(super) fn draw(shared: &Shared, area: Rect, top: usize, brush: &mut Brush<'_
     let rows = rows(inner);
     let top = scrolled(top, 0, run.targets.len(), rows);
     for (y, target) in (inner.y + 1..inner.bottom()).zip(run.targets.iter().skip(top)) {
-        let label = target.name.as_str().trim_start_matches("/dev/");
-        brush.text(inner.x, y, name, &fit(label, name.saturating_sub(1)), Meaning::Drive);
+        let label = fit_name(&label(target), name.saturating_sub(1));
+        brush.text(inner.x, y, name, &label, Meaning::Drive);
         if let Some(median) = time(target, 50.0) {
             let share = median as f64 / slowest.max(1) as f64;
             brush.bar(inner.x + name, y, bar.saturating_sub(2), share, Meaning::Load);

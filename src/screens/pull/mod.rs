@@ -15,6 +15,7 @@ use crate::ui::{
     Key::{self, Char},
     ScreenId, Shared, SharedChange, Subject,
     command::command,
+    test::Test,
 };
 
 pub(super) const ABOUT: About = About {
@@ -56,9 +57,11 @@ fn number(shared: &Shared) -> Option<u32> {
     shared.pulls.running.as_ref().or(ended).map(pull::Pull::number)
 }
 
-/// Whether the dyno has a run of the pull shown.
+/// Whether the dyno has a run of the pull shown that reads or has read.
 fn has_runs(shared: &Shared) -> bool {
-    number(shared).is_some_and(|number| shared.tests.all.iter().any(|test| test.pull == Some(number)))
+    let has_read = |test: &Test| !matches!(&test.result, Some(Err(why)) if why.is_stop());
+    let of = |number| shared.tests.all.iter().any(|test| test.pull == Some(number) && has_read(test));
+    number(shared).is_some_and(of)
 }
 
 /// Where everything is.
@@ -97,12 +100,14 @@ impl Areas {
         let high = lines.saturating_add(frame).min(area.height.saturating_sub(least));
         let [head, rest] = Layout::vertical([Constraint::Length(high), Constraint::Min(0)]).areas(area);
         let high = count.saturating_add(frame + rows::heading(inside));
-        let has_runs = shared.pulls.running.is_some() || shared.pulls.ended.is_some();
-        if !has_runs || shared.pulls.asked.is_some() || rest.height < high.saturating_add(LEAST_HEIGHT) {
+        if runs::lines(shared).is_empty()
+            || shared.pulls.asked.is_some()
+            || rest.height < high.saturating_add(LEAST_HEIGHT)
+        {
             return Self { head, drives: rest, ..Self::default() };
         }
         let [drives, below] = Layout::vertical([Constraint::Length(high), Constraint::Min(0)]).areas(rest);
-        if below.width < TWO {
+        if below.width < TWO || !runs::has_curve(shared) {
             return Self { head, drives, runs: Some(below), ..Self::default() };
         }
         let [runs, curve] = Layout::horizontal([Constraint::Percentage(45), Constraint::Min(0)]).areas(below);

@@ -9,7 +9,7 @@ use crate::{
     model::{Basis, Target},
     pull::{Condition, DriveResult, Phase, Pull as Pulled, is_small},
     screens::widgets::{
-        paint::{Brush, cells, fit, piece},
+        paint::{Brush, cells, fit, fit_name, piece},
         scroll::{self, out_of_sight},
         words::{bar_meaning, giga_before_unit, rate},
     },
@@ -62,7 +62,11 @@ pub(super) fn rows(shared: &Shared) -> Vec<Row> {
         is_read: true,
         note: drive.limit().map(str::to_owned),
     };
-    pulls.ended.iter().flat_map(|(_, outcome)| &outcome.drives).map(of).collect()
+    let Some((pull, outcome)) = &pulls.ended else { return Vec::new() };
+    if outcome.drives.is_empty() {
+        return pull.targets().iter().map(|target| waiting(shared, target)).collect();
+    }
+    outcome.drives.iter().map(of).collect()
 }
 
 /// Before it is read.
@@ -165,27 +169,33 @@ pub(super) fn draw(state: &Pull, shared: &Shared, area: Rect, brush: &mut Brush<
     let together = match (&shared.pulls.asked, &shared.pulls.running, &shared.pulls.ended) {
         (Some(_), ..) => "to be read",
         (_, Some(_), _) => "now or alone, of what each could read",
+        (.., Some((_, outcome))) if outcome.drives.is_empty() => "not read",
         (.., Some((_, outcome))) if outcome.headline.figures.is_none() => "alone, of what each could read",
         _ => "all together, of what each could read",
     };
-    let title = [piece("Drives", Meaning::Heading), piece(format!("  {together}"), Meaning::Quiet)];
+    let is_files = rows.iter().all(|row| row.name.starts_with('/'));
+    let what = if is_files { "Files" } else { "Drives" };
+    let title = [piece(what, Meaning::Heading), piece(format!("  {together}"), Meaning::Quiet)];
     let mut inner = brush.panel(area, &title, &[]);
     let is_small = shared.pulls.step().is_some_and(|step| is_small(&step.workload));
     let is_wide = inner.width >= WIDE;
     let widest = |texts: &mut dyn Iterator<Item = u16>| texts.max().unwrap_or(0);
-    let name = widest(&mut rows.iter().map(|row| cells(&row.name)))
-        .clamp(if is_wide { cells("drive") } else { 0 }, if is_wide { 40 } else { 20 });
     let figures: Vec<String> = rows.iter().map(|row| row.figures(shared.units, is_small)).collect();
     let wide = widest(&mut figures.iter().map(|figure| cells(figure))).max(cells("rate"));
     let bar = if is_wide { (inner.width / 6).min(40) } else { (inner.width / 4).clamp(10, 60) };
     // A bar gives way to the words behind it, which would be cut.
     let note = widest(&mut rows.iter().filter_map(|row| row.note.as_deref()).map(cells));
-    let others = if is_wide { LINK + CELSIUS + 2 * RATE + 8 } else { 0 } + name + wide + 4 + note;
+    let others = if is_wide { LINK + CELSIUS + 2 * RATE + 8 } else { 0 } + wide + 4 + note;
     let least = if is_wide { cells(SHARE) } else { LEAST_BAR };
+    // A name takes what nothing else needs.
+    let longest = widest(&mut rows.iter().map(|row| cells(&row.name)));
+    let name = longest.min(inner.width.saturating_sub(others + least).max(NAME));
+    let name = name.max(if is_wide { cells("drive") } else { 0 });
+    let others = others + name;
     let bar = bar.min(inner.width.saturating_sub(others)).max(least.min(bar));
     let columns = Columns { name, bar, figures: wide, is_wide, is_small };
     if is_wide {
-        columns.headings(brush, inner);
+        columns.headings(if is_files { "file" } else { "drive" }, brush, inner);
         inner = Rect { y: inner.y + 1, height: inner.height.saturating_sub(1), ..inner };
     }
     for (y, (row, figure)) in (inner.y..inner.bottom()).zip(rows.iter().zip(&figures).skip(state.top)) {
@@ -217,12 +227,14 @@ const RATE: u16 = 9;
 /// The heading of bars, which they stay as wide as; without headings a bar gives room away down to these cells.
 const SHARE: &str = "of its potential";
 const LEAST_BAR: u16 = 6;
+/// Cells that a name has at least.
+const NAME: u16 = 20;
 
 impl Columns {
-    fn headings(&self, brush: &mut Brush<'_>, line: Rect) {
+    fn headings(&self, what: &str, brush: &mut Brush<'_>, line: Rect) {
         let mut x = line.x;
         for (word, width) in [
-            ("drive", self.name),
+            (what, self.name),
             ("link", LINK),
             ("temp", CELSIUS),
             (SHARE, self.bar),
@@ -240,7 +252,7 @@ impl Columns {
     fn row(&self, brush: &mut Brush<'_>, shared: &Shared, line: Rect, row: &Row, figure: &str) {
         let gap = if self.is_wide { 2 } else { 1 };
         let (y, mut x) = (line.y, line.x);
-        brush.text(x, y, self.name, &fit(&row.name, self.name), Meaning::Drive);
+        brush.text(x, y, self.name, &fit_name(&row.name, self.name), Meaning::Drive);
         x += self.name + gap;
         if self.is_wide {
             for (cell, width) in row.state().iter().zip([LINK, CELSIUS]) {

@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use ratatui::layout::Rect;
 
-use super::Pull as Page;
+use super::{Pull as Page, has_runs};
 use crate::{
     pull::{Done, Phase, Pull, is_small},
     report::pull::curve::{AXIS, below, plot},
     screens::widgets::{
-        paint::{Brush, Piece, cells, fit, piece},
+        paint::{Brush, Piece, cells, fit, fit_name, piece},
         scroll,
         words::{giga, iops, nanoseconds, rate},
     },
@@ -19,10 +19,9 @@ use crate::{
 
 /// Draws the runs, the newest last.
 pub(super) fn list(page: &Page, shared: &Shared, area: Rect, brush: &mut Brush<'_>) {
-    let title = [
-        piece("Runs", Meaning::Heading),
-        piece(shared.keys.fill("  {runs} shows their curves"), Meaning::Quiet),
-    ];
+    let curves = has_runs(shared).then(|| shared.keys.fill("  {runs} shows their curves"));
+    let curves = curves.map(|words| piece(words, Meaning::Quiet));
+    let title: Vec<Piece> = [piece("Runs", Meaning::Heading)].into_iter().chain(curves).collect();
     let inner = brush.panel(area, &title, &[]);
     let lines = lines(shared);
     let end = lines.len().saturating_sub(usize::from(inner.height));
@@ -30,7 +29,7 @@ pub(super) fn list(page: &Page, shared: &Shared, area: Rect, brush: &mut Brush<'
     scroll::mark(brush, area, scroll::PAGES, (above, end - above));
     for (y, [name, figure]) in (inner.y..inner.bottom()).zip(lines.iter().skip(above)) {
         let room = inner.width.saturating_sub(cells(&figure.0) + 2);
-        brush.text(inner.x, y, room, &fit(&name.0, room), name.1);
+        brush.text(inner.x, y, room, &fit_name(&name.0, room), name.1);
         brush.write_right(inner.right(), y, std::slice::from_ref(figure));
     }
 }
@@ -39,16 +38,14 @@ pub(super) fn list(page: &Page, shared: &Shared, area: Rect, brush: &mut Brush<'
 pub(super) fn lines(shared: &Shared) -> Vec<[Piece; 2]> {
     let Some(pull) = shown(shared) else { return Vec::new() };
     let mut lines: Vec<[Piece; 2]> = pull.done().iter().map(|done| line(shared, pull, done)).collect();
+    let now = |rate: &str| piece(format!("now {rate}"), Meaning::Figure);
     if let Some((step, test)) = shared.pulls.step().zip(shared.tests.running()) {
-        let now = if is_small(&step.workload) {
-            iops(test.iops())
-        } else {
-            rate(shared.units, test.bytes_per_second())
+        let figure = match &test.preparing {
+            Some(_) => piece("preparing", Meaning::Warning),
+            None if is_small(&step.workload) => now(&iops(test.iops())),
+            None => now(&rate(shared.units, test.bytes_per_second())),
         };
-        lines.push([
-            piece(pull.short_name(&step), Meaning::Text),
-            piece(format!("now {now}"), Meaning::Figure),
-        ]);
+        lines.push([piece(pull.short_name(&step), Meaning::Text), figure]);
     }
     lines
 }
@@ -70,6 +67,11 @@ fn line(shared: &Shared, pull: &Pull, done: &Done) -> [Piece; 2] {
         None => rate(shared.units, run.bytes_per_second()),
     };
     [name, piece(figure, Meaning::Text)]
+}
+
+/// Whether there is a rate over time to draw.
+pub(super) fn has_curve(shared: &Shared) -> bool {
+    shown(shared).is_some_and(|pull| Curve::of(shared, pull).is_some())
 }
 
 /// Draws the rate over the time of the run in progress; after the pull, of all drives together.

@@ -80,6 +80,11 @@ pub fn fit_end(text: &str, most: u16) -> String {
     if most > 0 { format!("…{tail}") } else { String::new() }
 }
 
+/// The name of a drive or a file, cut to `most` cells: files of one folder differ at the end.
+pub fn fit_name(name: &str, most: u16) -> String {
+    if name.starts_with('/') { fit_end(name, most) } else { fit(name, most) }
+}
+
 /// `text` broken at spaces into lines of at most `most` cells; words longer than that are broken too.
 pub fn wrap(text: &str, most: u16) -> Vec<String> {
     let most = most.max(4);

@@ -1,5 +1,7 @@
 //! Lists and texts longer than their place: the first line shown, and the mark of lines out of sight.
 
+use std::ops::Range;
+
 use ratatui::layout::Rect;
 
 use super::paint::{Brush, cells, piece};
@@ -30,6 +32,12 @@ pub fn kept_in_sight(top: usize, selected: usize, count: usize, rows: u16) -> us
         return top;
     }
     top.clamp(selected.saturating_sub(rows - 1), selected).min(count.saturating_sub(rows))
+}
+
+/// The same for an entry of several lines; where it has more than `rows` its first ones are shown.
+pub fn range_in_sight(top: usize, selected: &Range<usize>, count: usize, rows: u16) -> usize {
+    let last = kept_in_sight(top, selected.end.saturating_sub(1), count, rows);
+    kept_in_sight(last, selected.start, count, rows)
 }
 
 /// How many of `count` lines are out of sight above and below `rows`, of which the first is `top`.
