@@ -132,8 +132,9 @@ impl<'a> Tuner<'a> {
         let _turn = self.journal.turn()?;
         let unreadable = |error| TuneError::Unreadable { file: change.file.clone(), error };
         let now = self.actuator.read(&change.file).map_err(unreadable)?;
-        // A change of this session may have reset the file, as a new scheduler does.
-        if now != change.from && self.reset.borrow().get(&change.file) != Some(&now) {
+        // A change of this session may have reset the file, as a new scheduler does; another program may have set the value.
+        let is_known = now == change.from || now == change.to;
+        if !is_known && self.reset.borrow().get(&change.file) != Some(&now) {
             return Err(TuneError::ModifiedExternally {
                 file: change.file.clone(),
                 now,

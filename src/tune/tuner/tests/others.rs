@@ -96,6 +96,17 @@ fn requests_that_a_restored_scheduler_resets_are_restored_with_it() {
 }
 
 #[test]
+fn a_value_that_another_program_has_set_meanwhile_is_as_wanted() {
+    let kernel = Kernel::new(FILES);
+    with_tuner(&kernel, |journal, tuner| {
+        kernel.write("/sys/q/rq_affinity", "2").unwrap();
+        assert_eq!(change(&kernel, &tuner, "rq_affinity", "1", "2").unwrap(), Outcome::Accepted);
+        assert_eq!(undone(&kernel, journal, &tuner, &Which::All), []);
+        assert_eq!(kernel.files()["/sys/q/rq_affinity"], "2");
+    });
+}
+
+#[test]
 fn an_undo_that_the_kernel_refuses_keeps_nothing() {
     let kernel = Kernel::new(FILES);
     kernel.memory.write("/sys/q/scheduler", "bogus").unwrap();
