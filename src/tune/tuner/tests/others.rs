@@ -170,6 +170,23 @@ fn an_arm_that_is_the_first_value_leaves_what_was_kept_meanwhile() {
 }
 
 #[test]
+fn what_is_kept_after_an_arm_has_replaced_it_is_what_the_arm_goes_back_to() {
+    let kernel = Kernel::new(FILES);
+    with_tuner(&kernel, |journal, experiment| {
+        let own = experiment.session().to_owned();
+        set(&kernel, &experiment, "rq_affinity", "2");
+        let command = Tuner::open(journal, &kernel, Purpose::Command, "boot", || 9).unwrap();
+        set(&kernel, &command, "rq_affinity", "0");
+        set(&kernel, &experiment, "rq_affinity", "2");
+        command.keep().unwrap();
+        assert!(is_whole(&undone(&kernel, journal, &experiment, &Which::Sessions(&[&own]))));
+        assert_eq!(kernel.files()["/sys/q/rq_affinity"], "0");
+        assert!(is_whole(&undone(&kernel, journal, &experiment, &Which::All)));
+        assert_eq!(kernel.files()["/sys/q/rq_affinity"], "1");
+    });
+}
+
+#[test]
 fn what_the_kernel_changes_along_is_named_once() {
     let kernel = with_all_tags("none");
     with_tuner(&kernel, |_, tuner| {
