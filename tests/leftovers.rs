@@ -309,6 +309,8 @@ fn a_detached_device_is_undone_by_its_name_and_dry_runs_say_the_same() {
     });
     assert!(undo(&[&device.name]).status.success());
     assert_eq!(device.setting("nomerges").as_deref(), Some("0"));
+    let again = text(&undo(&[&device.name]));
+    assert_eq!(again, format!("{}: no settings changed since boot\n", device.name));
 }
 
 #[test]

@@ -332,6 +332,7 @@ impl Context {
         if restored.is_empty() && recovered.is_empty() && held.is_empty() {
             print_text(&match which {
                 Which::Sessions(_) if !change_log.entries.is_empty() => report::remaining(&change_log),
+                Which::On(device) => format!("{device}: {}\n", report::nothing_changed(change_log.unread)),
                 _ => format!("{}\n", report::nothing_changed(change_log.unread)),
             })?;
         }

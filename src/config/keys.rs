@@ -332,7 +332,7 @@ fn keys_of(config: &Config, value: &Item<'_>, names: &Names) -> Result<Vec<Key>,
         let usual = names.keys.iter().any(|row| row.command != name && row.keys.contains(key));
         !usual && config.keys.iter().all(|(_, keys)| !keys.contains(key))
     };
-    let examples = free_keys(&is_free);
+    let examples = free_keys(is_free);
     for value in value.items(&examples)? {
         let key = key_of(&value, value.text(&examples)?, &examples, is_free)?;
         // A command of one screen may share its key with one of another; of the same name there is none.

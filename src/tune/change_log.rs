@@ -31,8 +31,8 @@ pub struct Entry {
     pub with: Vec<String>,
     /// The session that changed it last.
     pub by: String,
-    /// The sessions that changed it and have not kept it, each with the value it found. In the journal's order of their
-    /// first change: a clock may be set back between two sessions.
+    /// The sessions that changed it and have not kept it, each with the value it found, in the journal's order: a clock may
+    /// be set back between two sessions. One that changed it before and after another has two places.
     pub open: Vec<(String, String)>,
     /// The sessions whose undo left its value to another program, each with the value it found; an undo by force restores it.
     pub left: Vec<(String, String)>,
@@ -125,11 +125,10 @@ impl ChangeLog {
             Event::Keep { files } => {
                 let is_kept = |entry: &&mut Entry| files.is_empty() || files.contains(&entry.file);
                 for entry in self.entries.iter_mut().filter(is_kept) {
-                    let its = entry.open.iter().position(|(session, _)| *session == record.session);
+                    let its = entry.open.iter().rposition(|(session, _)| *session == record.session);
                     let Some(at) = its else { continue };
-                    // It was changed by this one last: what earlier sessions did to it is over.
-                    let first = if entry.by == record.session { 0 } else { at };
-                    let over = entry.open.drain(first..=at);
+                    // What was done to it before is over; a session that changed it since has a later place.
+                    let over = entry.open.drain(..=at);
                     if files.is_empty() {
                         drop(over);
                         entry.left.clear();
@@ -253,7 +252,7 @@ impl ChangeLog {
         }
         device.clone_into(&mut entry.device);
         session.clone_into(&mut entry.by);
-        if !entry.is_open_in(session) {
+        if entry.open.last().is_none_or(|(last, _)| last != session) {
             entry.open.push((session.to_owned(), old.to_owned()));
         }
         entry

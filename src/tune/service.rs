@@ -233,6 +233,9 @@ impl SettingsService {
     /// Undoes in a session, except changes of other living sessions. Values that another program changed are left alone
     /// unless `force`.
     pub fn undo(&self, tuner: &Tuner<'_>, which: &Which<'_>, force: bool) -> Result<Report, TuneError> {
+        let (machine, _) = self.read();
+        // What another session keeps meanwhile is not undone.
+        let _turn = tuner.turn_to_undo()?;
         let (change_log, is_lost) = self.known_with(tuner)?;
         if is_lost {
             // The records of an undo alone would read as changes. An undo goes on without its records, and says so.
@@ -240,8 +243,7 @@ impl SettingsService {
         }
         let change_log = change_log.without_living(&self.journal, Some(tuner.session()));
         let change_log = if force { change_log.with_left() } else { change_log };
-        let (machine, _) = self.read();
-        tuner.undo(&machine, &change_log, which, force)
+        Ok(tuner.undo_in_turn(&machine, &change_log, which, force))
     }
 
     /// Those of these changes whose file has the value, set by a session other than `own` that has not kept it; with whether
@@ -498,6 +500,46 @@ mod tests {
             assert_eq!(tuner.unrecorded().is_some(), whole);
             assert_eq!(service.change_log().unwrap().entries, [], "an undo is no change: {whole}");
         }
+    }
+
+    #[test]
+    fn a_value_that_is_kept_while_an_undo_begins_stays() {
+        let file = "/sys/q/nomerges";
+        let files = BTreeMap::from([(file.to_owned(), "0".to_owned())]);
+        let kernel = Arc::new(FakeKernel::new(files.clone()));
+        let folder = tempfile::tempdir().unwrap();
+        let machine = machine_with_queue("loop7", &files);
+        let device = Device::Drive(DriveName::new("loop7"));
+        let change = Change {
+            identity: Identity::of(&machine, &device),
+            device,
+            setting: find("nomerges").unwrap().id,
+            file: file.to_owned(),
+            from: "2".to_owned(),
+            to: "2".to_owned(),
+        };
+        let (journal, other) = (Journal::new(folder.path()), Arc::clone(&kernel));
+        let service = SettingsService {
+            actuator: Arc::clone(&kernel) as Arc<dyn Actuator + Send + Sync>,
+            journal: journal.clone(),
+            boot: Some("b".to_owned()),
+            may_write: true,
+            machine: Box::new(move || {
+                // As a `tune set` of another process.
+                if other.read(file).unwrap() == "2" {
+                    let command = Tuner::open(&journal, &*other, Purpose::Command, "b", || 1).unwrap();
+                    command.apply(&machine, &change).unwrap();
+                    command.keep().unwrap();
+                }
+                (machine.clone(), Vec::new())
+            }),
+            clock: || 1,
+        };
+        let tuner = service.open(Purpose::Experiment).unwrap();
+        let planned = service.plan(&[wanted("loop7", "nomerges", "2")]).unwrap();
+        assert_eq!(service.apply(&tuner, planned).count(), 1);
+        assert_eq!(service.undo(&tuner, &Which::Sessions(&[tuner.session()]), false).unwrap(), []);
+        assert_eq!(kernel.read(file).unwrap(), "2");
     }
 
     #[test]

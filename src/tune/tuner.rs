@@ -3,6 +3,7 @@
 use std::{
     cell::{Ref, RefCell},
     collections::BTreeMap,
+    fs::File,
     io,
 };
 
@@ -132,8 +133,9 @@ impl<'a> Tuner<'a> {
         let _turn = self.journal.turn()?;
         let unreadable = |error| TuneError::Unreadable { file: change.file.clone(), error };
         let now = self.actuator.read(&change.file).map_err(unreadable)?;
-        // A change of this session may have reset the file, as a new scheduler does.
-        if now != change.from && self.reset.borrow().get(&change.file) != Some(&now) {
+        // A change of this session may have reset the file, as a new scheduler does; another program may have set the value.
+        let is_known = now == change.from || now == change.to;
+        if !is_known && self.reset.borrow().get(&change.file) != Some(&now) {
             return Err(TuneError::ModifiedExternally {
                 file: change.file.clone(),
                 now,
@@ -188,13 +190,29 @@ impl<'a> Tuner<'a> {
         which: &Which<'_>,
         force: bool,
     ) -> Result<Vec<(Step, Restored)>, TuneError> {
-        let _turn = match self.journal.turn() {
+        let _turn = self.turn_to_undo()?;
+        Ok(self.undo_in_turn(machine, change_log, which, force))
+    }
+
+    /// The turn of an undo, which goes on where there is none because of the journal.
+    pub(super) fn turn_to_undo(&self) -> Result<Option<File>, TuneError> {
+        match self.journal.turn() {
             Err(error) if !error.is_timeout() => {
                 self.unrecorded.borrow_mut().get_or_insert(error);
-                None
+                Ok(None)
             }
-            turn => turn?,
-        };
+            turn => Ok(turn?),
+        }
+    }
+
+    /// [`Self::undo`] for a caller that has the turn.
+    pub(super) fn undo_in_turn(
+        &self,
+        machine: &Machine,
+        change_log: &ChangeLog,
+        which: &Which<'_>,
+        force: bool,
+    ) -> Vec<(Step, Restored)> {
         let (mut steps, left) = plan_undo(&self.actuator, change_log, which, machine);
         for step in steps.iter_mut().filter(|step| step.stays) {
             // After a kill two values are possible: the current one is kept.
@@ -245,7 +263,7 @@ impl<'a> Tuner<'a> {
         report
             .retain(|(step, what)| !(step.stays && matches!(what, Restored::Back | Restored::AlreadyThere)));
         report.extend(left.into_iter().map(|(entry, why)| (Step::untouched(entry), why)));
-        Ok(report)
+        report
     }
 
     /// Records the measured gain of a change.

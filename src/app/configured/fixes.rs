@@ -98,7 +98,7 @@ fn every_fix_of_a_wrong_value_is_taken() {
     for wrong in ["\"<C-i>\"", "\"<C-m>\""] {
         all.extend(not_taken("[keys]\n", "pull", wrong));
     }
-    assert_eq!(all, [String::new(); 0], "{all:#?}");
+    assert!(all.is_empty(), "{all:#?}");
 }
 
 #[test]
@@ -132,6 +132,6 @@ fn every_fix_of_a_wrong_option_is_taken() {
             }
         }
     }
-    assert_eq!(all, [String::new(); 0], "{all:#?}");
+    assert!(all.is_empty(), "{all:#?}");
     assert!(tried > 4 * OPTIONS.len(), "{tried}");
 }

@@ -96,6 +96,17 @@ fn requests_that_a_restored_scheduler_resets_are_restored_with_it() {
 }
 
 #[test]
+fn a_value_that_another_program_has_set_meanwhile_is_as_wanted() {
+    let kernel = Kernel::new(FILES);
+    with_tuner(&kernel, |journal, tuner| {
+        kernel.write("/sys/q/rq_affinity", "2").unwrap();
+        assert_eq!(change(&kernel, &tuner, "rq_affinity", "1", "2").unwrap(), Outcome::Accepted);
+        assert_eq!(undone(&kernel, journal, &tuner, &Which::All), []);
+        assert_eq!(kernel.files()["/sys/q/rq_affinity"], "2");
+    });
+}
+
+#[test]
 fn an_undo_that_the_kernel_refuses_keeps_nothing() {
     let kernel = Kernel::new(FILES);
     kernel.memory.write("/sys/q/scheduler", "bogus").unwrap();
@@ -153,6 +164,23 @@ fn an_arm_that_is_the_first_value_leaves_what_was_kept_meanwhile() {
             set(&kernel, &experiment, "rq_affinity", arm);
             kept(arm);
         }
+        assert!(is_whole(&undone(&kernel, journal, &experiment, &Which::All)));
+        assert_eq!(kernel.files()["/sys/q/rq_affinity"], "1");
+    });
+}
+
+#[test]
+fn what_is_kept_after_an_arm_has_replaced_it_is_what_the_arm_goes_back_to() {
+    let kernel = Kernel::new(FILES);
+    with_tuner(&kernel, |journal, experiment| {
+        let own = experiment.session().to_owned();
+        set(&kernel, &experiment, "rq_affinity", "2");
+        let command = Tuner::open(journal, &kernel, Purpose::Command, "boot", || 9).unwrap();
+        set(&kernel, &command, "rq_affinity", "0");
+        set(&kernel, &experiment, "rq_affinity", "2");
+        command.keep().unwrap();
+        assert!(is_whole(&undone(&kernel, journal, &experiment, &Which::Sessions(&[&own]))));
+        assert_eq!(kernel.files()["/sys/q/rq_affinity"], "0");
         assert!(is_whole(&undone(&kernel, journal, &experiment, &Which::All)));
         assert_eq!(kernel.files()["/sys/q/rq_affinity"], "1");
     });
