@@ -10,6 +10,7 @@ mod facts;
 mod facts_pane;
 mod figures;
 mod layers;
+mod row_name;
 mod tree_rows;
 mod update;
 
@@ -250,11 +251,12 @@ impl Tree {
                 self.reveal(&shared.machine, node, drive.as_ref());
             }
         }
-        for row in &self.rows {
-            let figures = Figures::new(shared, row);
+        let rows: Vec<Figures<'_>> = self.rows.iter().map(|row| Figures::new(shared, row)).collect();
+        for figures in &rows {
             self.room.has_load |= figures.flow.is_some_and(|flow| flow.bytes() > 0.0);
-            self.room.filled.add(&figures);
+            self.room.filled.add(figures);
         }
+        self.room.names = tree_rows::names(shared, rows.iter());
         self.room.is_counted |= shared.load.source != LoadSource::Nothing;
         self.top = kept_in_sight(self.top, self.selected, self.rows.len(), height);
     }
@@ -553,7 +555,7 @@ impl Areas {
             }
         };
         let [above, verdict] = Layout::vertical([Fill(1), Length(height + rest.spare)]).areas(area);
-        let facts = (area.width * 31 / 100).clamp(32, 64);
+        let facts = (area.width * 31 / 100).clamp(31, 64);
         let [tree, facts] = if let Some(rows) = rest.stacked.filter(|_| area.width >= STACKED) {
             let left = above.height.saturating_sub(rows + 3);
             Layout::vertical([Fill(1), Length(left.max(FACTS.0))]).areas(above)
