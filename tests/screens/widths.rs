@@ -197,6 +197,25 @@ fn a_slot_is_compared_with_its_device_at_rest_and_under_load() {
 }
 
 #[test]
+fn facts_go_on_in_free_rows_before_they_are_cut() {
+    // Folded, the chipset leaves rows to the facts; under load there are three.
+    let picture = shown(&open("laptop", (80, 24), "jhk"));
+    assert!(picture.contains("(8 GT/s), could be Gen4 x4 "), "{picture}");
+    let mut headless = under_load("laptop");
+    headless.send(Message::Resize(80, 24));
+    let picture = shown(&headless);
+    assert!(picture.contains("could be\n") && picture.contains("latency"), "{picture}");
+    // Facts that have room stand in two columns, none of them cut or broken between the two.
+    let picture = shown(&open("laptop", (80, 24), "gh"));
+    let facts: Vec<&str> =
+        picture.lines().skip_while(|line| !line.starts_with(" root complex 0000:00")).collect();
+    assert!(facts[1].starts_with(" name      Advanced Micro Devices, Inc. [AMD]"), "{picture}");
+    assert!(facts[..4].iter().all(|line| !line.contains('…')), "{picture}");
+    // A row without named facts has its sentences.
+    assert!(shown(&open("laptop", (80, 24), "G")).contains("Devices that hold no drives"));
+}
+
+#[test]
 fn help_and_palette_are_named_on_every_screen_of_80_columns() {
     let states = ["1", "2", "3", "4", "5", "6", "7", "8", "r", "3l+", "3l+a<Enter>", "4r", "5<Enter>"];
     for keys in states {
