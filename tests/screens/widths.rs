@@ -216,6 +216,26 @@ fn facts_go_on_in_free_rows_before_they_are_cut() {
 }
 
 #[test]
+fn keys_scroll_the_text_of_the_bottleneck() {
+    let mut headless = under_load("laptop");
+    headless.send(Message::Resize(80, 24));
+    let title = |headless: &Headless| {
+        let picture = shown(headless);
+        picture.lines().find(|line| line.contains("Bottleneck")).unwrap_or_default().to_owned()
+    };
+    assert!(title(&headless).contains(" J: 1 more "), "{}", title(&headless));
+    for (keys, mark) in
+        [("J", " K: 1 more "), ("J", " K: 1 more "), ("K", " J: 1 more "), ("K", " J: 1 more ")]
+    {
+        headless.press(keymap::parse(keys).expect("a key"));
+        assert!(title(&headless).contains(mark), "{keys}: {}", shown(&headless));
+    }
+    headless.send(Message::Resize(200, 60));
+    headless.press(keymap::parse("J").expect("a key"));
+    assert!(shown(&headless).contains("Bottleneck has no lines out of sight"), "{}", shown(&headless));
+}
+
+#[test]
 fn help_and_palette_are_named_on_every_screen_of_80_columns() {
     let states = ["1", "2", "3", "4", "5", "6", "7", "8", "r", "3l+", "3l+a<Enter>", "4r", "5<Enter>"];
     for keys in states {

@@ -84,6 +84,8 @@ pub(super) const COMMANDS: &[Command<Run<Tree>>] = &[
     command(364, &[Char('<')], "", "previous column", "Sort drives and devices in one list by the column before", |tree, shared| tree.sort_by(shared, -1)),
     command(366, &[Char('R'), Char('I')], "", "reverse", "Reverse the order of the column sorted by", Tree::reverse),
     command(368, &[Char('c')], "columns", "columns", "Sort by a column, choose the columns of the tree and their order", Tree::choose),
+    command(372, &[Char('J')], "", "text down", "Scroll the text of Bottleneck down", |tree, _| tree.scroll_full(1)),
+    command(374, &[Char('K')], "", "text up", "Scroll the text of Bottleneck up", |tree, _| tree.scroll_full(-1)),
     command(369, &[], "", "hottest", "Sort drives of all root complexes by temperature, the hottest first", Tree::by_temperature),
     command(370, &[Char('z')], "all devices", "every device", "Show every device, or fold those unrelated to drives", |tree, _| { tree.everything = !tree.everything; Asks::new() }),
     command(380, &[Char('p')], "paths", "paths", "Show the path each value was read from", |tree, _| { tree.paths = !tree.paths; Asks::new() }),
@@ -115,8 +117,9 @@ pub struct Tree {
     facts_top: usize,
     /// Findings above the first one shown below the tree.
     found_top: usize,
-    /// Lines by which the text about full links is scrolled down.
+    /// Lines by which the text about full links is scrolled down, and the most of them.
     full_top: usize,
+    full_end: usize,
     choice: Choice,
     /// Whether the configuration file has columns, and an order.
     has_own_columns: bool,

@@ -84,6 +84,8 @@ impl Screen for Tree {
 
     fn refresh(&mut self, shared: &Shared, area: Rect) -> Asks {
         self.arrange(shared, area);
+        let (full, _) = draw::below(shared, Areas::new(self.rest, shared, area).verdict);
+        self.full_end = full.map_or(0, |panel| bottleneck_panel::end(shared, panel));
         if self.find.is_some() || self.is_kept {
             self.count_matches(&shared.machine);
         }
@@ -277,6 +279,15 @@ impl Tree {
             }
         };
         self.sorted()
+    }
+
+    /// Scrolls the text about full links by a line down (`step` 1) or up (-1).
+    pub(super) fn scroll_full(&mut self, step: isize) -> Asks {
+        if self.full_end == 0 {
+            return vec![tell("Bottleneck has no lines out of sight")];
+        }
+        self.full_top = scrolled(self.full_top, step, self.full_end, 0);
+        Asks::new()
     }
 
     /// Opens the list of columns.
