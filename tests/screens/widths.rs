@@ -236,6 +236,20 @@ fn keys_scroll_the_text_of_the_bottleneck() {
 }
 
 #[test]
+fn the_title_of_a_list_names_the_keys_that_lead_back_to_the_tree() {
+    for size in [(60, 20), (80, 24), (120, 40)] {
+        for (keys, back) in [("s", "s s: tree"), ("ss", "s: tree"), (">", "s: tree"), (">R", "s: tree")] {
+            let mut headless = open("laptop", size, keys);
+            let title = shown(&headless).lines().nth(2).unwrap_or_default().to_owned();
+            assert!(title.contains(&format!("  {back}  ")), "{size:?} {keys}: {title}");
+            headless.press(keymap::parse(&back.replace(": tree", "").replace(' ', "")).expect("keys"));
+            let title = shown(&headless).lines().nth(2).unwrap_or_default().to_owned();
+            assert!(title.contains("PCIe tree  GB/s"), "{size:?} {keys}: {title}");
+        }
+    }
+}
+
+#[test]
 fn help_and_palette_are_named_on_every_screen_of_80_columns() {
     let states = ["1", "2", "3", "4", "5", "6", "7", "8", "r", "3l+", "3l+a<Enter>", "4r", "5<Enter>"];
     for keys in states {

@@ -113,6 +113,9 @@ fn title(state: &Tree, shared: &Shared, room: u16) -> Vec<Piece> {
         _ => format!("Drives and devices {}", order.name()),
     };
     let mut pieces = vec![piece(what, Meaning::Heading)];
+    if let Some(keys) = state.keys_to_tree() {
+        pieces.push(piece(shared.keys.fill(&format!("  {keys}: tree")), Meaning::Key));
+    }
     pieces.push(piece(format!("  {}", unit(state, shared, room)), Meaning::Quiet));
     if state.is_kept && state.find.is_none() {
         let (at, all) = state.matches;

@@ -239,6 +239,15 @@ impl Tree {
         if next == Sort::Load && !self.room.has_counters { next.next() } else { next }
     }
 
+    /// The keys that lead from a list back to the tree, one after the other.
+    pub(super) fn keys_to_tree(&self) -> Option<&'static str> {
+        match self.order() {
+            Sort::Bus => None,
+            order if order.next() == Sort::Bus => Some("{sort}"),
+            _ => Some("{sort} {sort}"),
+        }
+    }
+
     /// Sorts by the column of temperatures.
     pub(super) fn by_temperature(&mut self, _shared: &Shared) -> Asks {
         let at = self.choice.all().position(|(column, _)| column.name == "temp");
