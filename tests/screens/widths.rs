@@ -250,6 +250,17 @@ fn the_title_of_a_list_names_the_keys_that_lead_back_to_the_tree() {
 }
 
 #[test]
+fn the_tab_of_findings_has_its_count_where_names_leave_room() {
+    let mut headless = under_load("laptop");
+    for width in [75, 79, 80, 120] {
+        headless.send(Message::Resize(width, 24));
+        let picture = shown(&headless);
+        let tabs = picture.lines().nth(1).unwrap_or_default();
+        assert!(tabs.contains("2 Findings(1) ") && tabs.contains('●'), "{width}: {tabs}");
+    }
+}
+
+#[test]
 fn help_and_palette_are_named_on_every_screen_of_80_columns() {
     let states = ["1", "2", "3", "4", "5", "6", "7", "8", "r", "3l+", "3l+a<Enter>", "4r", "5<Enter>"];
     for keys in states {
