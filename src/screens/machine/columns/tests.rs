@@ -266,8 +266,15 @@ fn delete_in_the_list_restores_columns_and_order() {
 
 #[test]
 fn the_width_from_which_the_list_says_a_column_is_shown_is_the_terminals() {
-    let mut shared = shared(|_| {});
-    for size in [(100, 50), (120, 40), (140, 30), (170, 60)] {
+    let long = |machine: &mut Machine| {
+        let name = crate::text::Label::new("a model of as many letters as fit");
+        machine.drives[0].model = Reading::known("model", name);
+    };
+    let sizes = [(100, 50), (120, 40), (140, 30), (170, 60)];
+    let both = [shared(|_| {}), shared(long)]
+        .into_iter()
+        .flat_map(|shared| sizes.map(|size| (shared.clone(), size)));
+    for (mut shared, size) in both {
         shared.size = size;
         let mut open = tree(&shared, Sort::Bus);
         open.choose(&shared);
