@@ -40,6 +40,16 @@ pub enum UnitSystem {
     Binary,
 }
 
+/// Units of sizes in powers of ten and of two; rates have `/s` behind them.
+const DECIMAL: [&str; 6] = ["B", "kB", "MB", "GB", "TB", "PB"];
+const BINARY: [&str; 6] = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
+/// Suffixes of counts in powers of ten.
+const COUNTS: [&str; 3] = ["k", "M", "G"];
+/// Units of time of [`Micros`].
+const TIMES: [&str; 4] = ["ns", "us", "ms", "s"];
+/// Units that other values have.
+const OTHERS: [&str; 9] = ["%", "IOPS", "GT/s", "°C", "GHz", "MHz", "min", "h", "bytes"];
+
 impl UnitSystem {
     /// The other system.
     #[must_use]
@@ -89,9 +99,9 @@ impl UnitSystem {
     }
 
     fn scaled(self, value: f64) -> (f64, &'static str) {
-        let (base, names): (f64, [&'static str; 6]) = match self {
-            Self::Decimal => (1000.0, ["B", "kB", "MB", "GB", "TB", "PB"]),
-            Self::Binary => (1024.0, ["B", "KiB", "MiB", "GiB", "TiB", "PiB"]),
+        let (base, names) = match self {
+            Self::Decimal => (1000.0, DECIMAL),
+            Self::Binary => (1024.0, BINARY),
         };
         let mut number = value;
         let mut unit = names[0];
@@ -109,13 +119,14 @@ impl UnitSystem {
 
 /// A count with a suffix in powers of ten, four characters of number at most: `999`, `450 k`, `1.15 M`.
 pub fn count(value: f64) -> String {
+    let [kilo, mega, giga] = COUNTS;
     let (number, suffix) = match value {
-        v if v < 999.5 => (v, ""),
-        v if v < 999.5e3 => (v / 1e3, " k"),
-        v if v < 999.5e6 => (v / 1e6, " M"),
-        v => (v / 1e9, " G"),
+        v if v < 999.5 => return format!("{v:.0}"),
+        v if v < 999.5e3 => (v / 1e3, kilo),
+        v if v < 999.5e6 => (v / 1e6, mega),
+        v => (v / 1e9, giga),
     };
-    if suffix.is_empty() { format!("{number:.0}") } else { format!("{}{suffix}", three_digits(number)) }
+    format!("{} {suffix}", three_digits(number))
 }
 
 /// A number with its noun: `1 drive`, `8 drives`.
@@ -231,16 +242,17 @@ impl fmt::Display for Lanes {
 impl fmt::Display for Micros {
     /// `870 ns`, `24.1 us`, `3.09 ms`, `1.20 s`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [nanoseconds, microseconds, milliseconds, seconds] = TIMES;
         match self.0 {
-            us if us < 0.9995 => write!(f, "{:.0} ns", us * 1e3),
-            us if us < 999.5 => write!(f, "{} us", three_digits(us)),
-            us if us < 999.5e3 => write!(f, "{} ms", three_digits(us / 1e3)),
-            us => write!(f, "{} s", three_digits(us / 1e6)),
+            us if us < 0.9995 => write!(f, "{:.0} {nanoseconds}", us * 1e3),
+            us if us < 999.5 => write!(f, "{} {microseconds}", three_digits(us)),
+            us if us < 999.5e3 => write!(f, "{} {milliseconds}", three_digits(us / 1e3)),
+            us => write!(f, "{} {seconds}", three_digits(us / 1e6)),
         }
     }
 }
 
-/// The words of a text for lines: a number stays with its next groups of three digits, and with `M`, `k` or `%` behind it.
+/// The words of a text for lines: a number stays with its next groups of three digits and with its unit.
 pub(crate) fn unbroken(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = Some(text);
     std::iter::from_fn(move || {
@@ -264,7 +276,19 @@ fn goes_on(before: &str, after: &str) -> bool {
         && next.bytes().take_while(u8::is_ascii_digit).count() == 3
         && before.matches(' ').count() < GROUPS;
     let unit = next.trim_end_matches(['.', ',', ';', ':', ')']);
-    last.ends_with(|end: char| end.is_ascii_digit()) && (is_group || ["M", "k", "%"].contains(&unit))
+    let is_number = |word: &str| word.ends_with(|end: char| end.is_ascii_digit());
+    let is_scaled = || {
+        let number = before.rsplit(' ').nth(1).unwrap_or_default();
+        COUNTS.contains(&last) && is_number(number)
+    };
+    is_number(last) && (is_group || is_unit(unit)) || is_scaled() && is_unit(unit)
+}
+
+/// Whether a word is a unit that a number can have.
+fn is_unit(word: &str) -> bool {
+    let size = word.strip_suffix("/s").unwrap_or(word);
+    let sizes = || DECIMAL.iter().chain(&BINARY).any(|unit| *unit == size);
+    sizes() || COUNTS.iter().chain(&TIMES).chain(&OTHERS).any(|unit| *unit == word)
 }
 
 #[cfg(test)]
@@ -322,12 +346,31 @@ mod tests {
     #[test]
     fn a_number_is_not_broken() {
         let words = |text| unbroken(text).collect::<Vec<_>>();
-        assert_eq!(words("less 2 x 6 811 MiB/s"), ["less", "2", "x", "6 811", "MiB/s"]);
+        assert_eq!(words("less 2 x 6 811 MiB/s"), ["less", "2", "x", "6 811 MiB/s"]);
         assert_eq!(words("2 953 to 3 593,"), ["2 953", "to", "3 593,"]);
-        assert_eq!(words("1.80 M IOPS (61 %)."), ["1.80 M", "IOPS", "(61 %)."]);
+        assert_eq!(words("1.80 M IOPS (61 %)."), ["1.80 M IOPS", "(61 %)."]);
         assert_eq!(words("1 234 567 of 12"), ["1 234 567", "of", "12"]);
         assert_eq!(words("nvme0 980 PRO, 4 2048"), ["nvme0", "980", "PRO,", "4", "2048"]);
         assert_eq!(words(""), [""]);
         assert_eq!(words("a  b "), ["a", "", "b", ""]);
+        assert_eq!(words("the M of a G"), ["the", "M", "of", "a", "G"]);
+    }
+
+    #[test]
+    fn a_value_stays_with_every_unit_that_is_written() {
+        let systems = [UnitSystem::Decimal, UnitSystem::Binary];
+        let scales = || (0..6).map(|power| 1200_f64.powi(power));
+        let sizes =
+            systems.iter().flat_map(|units| (0..6).map(|power| units.size(Bytes(1200_u64.pow(power)))));
+        let rates = systems.iter().flat_map(|units| scales().map(|rate| units.rate(BytesPerSecond(rate))));
+        let counts = scales().take(4).map(|number| format!("{} IOPS", count(number)));
+        let times = (0..4).map(|power| Micros(0.5 * 1200_f64.powi(power)).to_string());
+        let speed = TransferRate::from_mega(2500).unwrap().to_string();
+        let others = [speed, "43 °C".to_owned(), "5.0 GHz".to_owned(), "±10 %".to_owned()];
+        for value in sizes.chain(rates).chain(counts).chain(times).chain(others) {
+            let text = format!("at ({value}), then");
+            let expected = format!("({value}),");
+            assert_eq!(unbroken(&text).collect::<Vec<_>>(), ["at", expected.as_str(), "then"]);
+        }
     }
 }

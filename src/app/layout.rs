@@ -145,6 +145,18 @@ pub(super) fn mark_room(tab: &About, area: Rect) -> u16 {
     u16::from(area.width < MARKS && tab.id == TUNE)
 }
 
+/// From this width on tabs have their counts beside the mark of a test that runs.
+const COUNTED: u16 = 75;
+
+/// Cells of a tab's mark with the gap before it, where marks have a place.
+fn mark_cells(tab: &About, area: Rect) -> u16 {
+    let is_count = tab.mark > 1;
+    match (tab.mark, area.width >= if is_count { COUNTED } else { MARKS }) {
+        (0, _) | (_, false) => 0,
+        (mark, true) => mark + mark_gap(tab, area),
+    }
+}
+
 /// Cells between a tab's name and its mark: none before a count in parentheses.
 pub(super) fn mark_gap(tab: &About, area: Rect) -> u16 {
     u16::from(area.width >= 100 && tab.mark == 1)
@@ -159,7 +171,7 @@ pub(super) fn tabs(keys: &KeyNames, area: Rect, shown: ScreenId) -> Vec<(Rect, S
         let width = cells(&keys.of(tab.id.0))
             + name_gap(area)
             + cells(tab_name(keys, area, tab, shown))
-            + if area.width < MARKS || tab.mark == 0 { 0 } else { tab.mark + mark_gap(tab, area) };
+            + mark_cells(tab, area);
         places.push((Rect::new(x, area.y, width, area.height), tab.id));
         x += width + gap + mark_room(tab, area);
     }

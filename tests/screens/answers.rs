@@ -194,5 +194,5 @@ fn facts_of_a_text_go_on_below_where_the_tree_leaves_rows() {
     let mut headless = open("laptop", (80, 24));
     headless.send(Message::Paste(text.to_owned()));
     let picture = shown(&headless);
-    assert!(picture.contains("           link speed  "), "{picture}");
+    assert!(picture.contains("           6.63 GB/s, link speed  "), "{picture}");
 }

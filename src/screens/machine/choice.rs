@@ -1,6 +1,6 @@
 //! [`Choice`]: which columns the user wants, in which order; kept between starts as one line of text.
 
-use super::columns::{COLUMNS, Column, Room, column};
+use super::columns::{BARS, COLUMNS, Column, LEAST_BARS, Room, column};
 
 /// Whether a column is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,6 +21,9 @@ pub(super) struct Choice {
 
 /// Cells that a row's name keeps whatever columns there are, the marks before it included.
 const NAME: u16 = 28;
+
+/// Columns that are no less than names.
+const KEPT: [&str; 3] = ["link", "read", "write"];
 
 impl Default for Choice {
     fn default() -> Self {
@@ -69,25 +72,50 @@ impl Choice {
 
     /// The columns that there is room for, in order.
     pub fn shown(&self, room: Room) -> Vec<&'static Column> {
+        self.fitted(room).1
+    }
+
+    /// The same with the room they have, in which bars may be narrower.
+    pub fn fitted(&self, mut room: Room) -> (Room, Vec<&'static Column>) {
+        let sorted = room.sorted;
         let mut shown: Vec<(&'static Column, Show)> = self
             .all()
             .filter(|(column, show)| match show {
-                _ if room.sorted == Some(column.name) => true,
+                _ if sorted == Some(column.name) => true,
                 Show::ByWidth => column.is_by_itself(room),
                 Show::Always => true,
                 Show::Never => false,
             })
             .collect();
         // What was asked for stays longer than what is there by itself, and of that what needs least.
+        let rank = |(at, (column, show)): (usize, &(&'static Column, Show))| {
+            (sorted != Some(column.name), *show == Show::ByWidth, column.from, at)
+        };
         while taken(&shown, room) + NAME > room.rows {
-            let rank = |at: &usize| {
-                let (column, show) = shown[*at];
-                (room.sorted != Some(column.name), show == Show::ByWidth, column.from, *at)
-            };
-            let Some(last) = (0..shown.len()).max_by_key(rank) else { break };
+            let Some(last) = (0..shown.len()).max_by_key(|at| rank((*at, &shown[*at]))) else { break };
             shown.remove(last);
         }
-        shown.into_iter().map(|(column, _)| column).collect()
+        // Names of drives before bars and before columns that need room.
+        while !leaves_names(&shown, room) {
+            let gives_way = |(column, show): &(&'static Column, Show)| {
+                *show == Show::ByWidth && sorted != Some(column.name) && !KEPT.contains(&column.name)
+            };
+            let last =
+                shown.iter().enumerate().filter(|(_, one)| gives_way(one)).max_by_key(|one| rank(*one));
+            let Some((at, (column, _))) = last else { break };
+            let from = column.from;
+            let least = if from > 0 { BARS } else { LEAST_BARS };
+            let has_bars = shown.iter().any(|(column, _)| column.name == "load");
+            if let Some(narrower) = room.narrower_bars(least).filter(|_| has_bars) {
+                room = narrower;
+            } else if from > 0 {
+                // Columns that come together leave together.
+                shown.retain(|one| one.0.from != from || !gives_way(one));
+            } else {
+                shown.remove(at);
+            }
+        }
+        (room, shown.into_iter().map(|(column, _)| column).collect())
     }
 
     /// Whether the column of that name is shown whatever rows are sorted by.
@@ -131,6 +159,12 @@ impl Choice {
     }
 }
 
+/// Whether these columns leave names of drives whole.
+fn leaves_names(columns: &[(&'static Column, Show)], room: Room) -> bool {
+    let begins_with_link = columns.first().is_some_and(|(column, _)| column.name == "link");
+    room.leaves_names(taken(columns, room), begins_with_link)
+}
+
 /// Cells that columns take with the gaps before them.
 fn taken(columns: &[(&'static Column, Show)], room: Room) -> u16 {
     columns.iter().map(|(column, _)| (column.width)(room) + 1).sum()
@@ -140,10 +174,14 @@ fn taken(columns: &[(&'static Column, Show)], room: Room) -> u16 {
 mod tests {
     use proptest::prelude::*;
 
-    use super::{super::columns::Filled, *};
+    use super::{
+        super::columns::{Filled, Names},
+        *,
+    };
 
     fn room(rows: u16) -> Room {
-        Room { rows, has_load: true, is_counted: true, has_counters: true, filled: Filled::ALL, sorted: None }
+        let (has_load, is_counted, has_counters) = (true, true, true);
+        Room { rows, has_load, is_counted, has_counters, filled: Filled::ALL, ..Room::default() }
     }
 
     fn names(choice: &Choice, width: u16) -> Vec<&'static str> {
@@ -184,6 +222,32 @@ mod tests {
                 column.name
             );
         }
+    }
+
+    #[test]
+    fn names_of_drives_come_before_bars_and_before_columns_that_need_room() {
+        let mut names = Names::default();
+        names.add(47, Some((None, "Gen4 x4")));
+        let (mut choice, of) = (Choice::default(), move |rows| Room { names, ..room(rows) });
+        let shown = |choice: &Choice, rows| {
+            let (room, columns) = choice.fitted(of(rows));
+            let bars = columns.iter().find(|column| column.name == "load").map(|column| (column.width)(room));
+            (bars, columns.len())
+        };
+        assert_eq!(shown(&choice, 77), (Some(LEAST_BARS), 5), "bars are narrower");
+        assert_eq!(shown(&choice, 76), (None, 4), "bars leave");
+        assert_eq!(shown(&choice, 70), (None, 3), "the limit leaves");
+        assert_eq!(shown(&choice, 60), (None, 3), "links and rates stay");
+        // r_await and w_await have room for themselves, and none for the name.
+        assert_eq!(shown(&choice, 111), (Some(BARS), 9));
+        names.add(50, Some((None, "Gen4 x4")));
+        let (bars, columns) = choice.fitted(Room { names, ..room(111) });
+        assert!(
+            !columns.iter().any(|column| column.name.ends_with("_await")),
+            "they leave together: {bars:?}"
+        );
+        choice.order.iter_mut().for_each(|(_, show)| *show = Show::Always);
+        assert!(shown(&choice, 77).1 > 5, "what the user asked for stays");
     }
 
     #[test]

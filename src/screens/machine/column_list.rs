@@ -15,6 +15,8 @@ use crate::{
     ui::{Shared, theme::Meaning},
 };
 
+/// Rows beyond this width have room for every column.
+const WIDEST: u16 = 400;
 /// From this width of the list on descriptions wrap.
 const WRAPS: u16 = 100;
 
@@ -39,7 +41,10 @@ pub(super) fn over(
         let why = match show {
             _ if sorted == Some(column.name) => "sorted by".to_owned(),
             Show::ByWidth if let Some(Absent::Narrow(cells)) = absent => {
-                from(cells).map_or_else(String::new, |width| format!("from {width} columns"))
+                // Names of drives may need more.
+                let has = |rows: &u16| choice.shows(column.name, Room { rows: *rows, ..room });
+                let width = (cells..WIDEST).find(has).and_then(from);
+                width.map_or_else(String::new, |width| format!("from {width} columns"))
             }
             Show::ByWidth if absent == Some(Absent::NotCounted) => "with counters".to_owned(),
             Show::ByWidth if absent == Some(Absent::NoValue) => "no value".to_owned(),

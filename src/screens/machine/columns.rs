@@ -5,7 +5,7 @@ use crate::{
     capacity::bottleneck::FULL,
     machine::{DriveKind, hop::short as pair},
     report::flatten::RowKind,
-    screens::widgets::words::giga,
+    screens::widgets::{paint::cells, words::giga},
     ui::{load::Flow, theme::Meaning},
     units::count,
 };
@@ -25,7 +25,64 @@ pub(super) struct Room {
     pub filled: Filled,
     /// The column that rows are sorted by: without it the order could not be told from the rows.
     pub sorted: Option<&'static str>,
+    /// The cells that whole names of drives need.
+    pub names: Names,
+    /// Cells of the bars where names leave them fewer than they have by width.
+    pub bars: Option<u16>,
 }
+
+/// Cells that whole names of drives need, the widest row's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Names {
+    /// Before the second column, with the link and its mark.
+    pub with_link: u16,
+    /// Before the first column, where that is not the link.
+    pub alone: u16,
+}
+
+impl Names {
+    /// Adds a row whose name needs cells up to `end`, the gap behind it included, with its link.
+    pub fn add(&mut self, end: u16, link: Option<(Option<char>, &str)>) {
+        // A row without a link has the cells of that column but one for its name.
+        let with_link = link.map_or(end.saturating_sub(1), |(mark, text)| {
+            end + cells(text) + if mark.is_some() { LINK_LEAD } else { 0 }
+        });
+        self.with_link = self.with_link.max(with_link);
+        self.alone = self.alone.max(end);
+    }
+}
+
+impl Room {
+    /// Whether columns of these cells, their gaps included, leave names whole.
+    pub fn leaves_names(self, taken: u16, begins_with_link: bool) -> bool {
+        let (behind, needed) = if begins_with_link {
+            (taken.saturating_sub(LINK_LEAD + LINK + 1), self.names.with_link)
+        } else {
+            (taken.saturating_sub(1), self.names.alone)
+        };
+        behind + needed <= self.rows
+    }
+
+    /// The same with bars of fewer cells; `None` where they have no more than `least`.
+    pub fn narrower_bars(self, least: u16) -> Option<Self> {
+        let now = bars_width(self);
+        (now > least).then(|| Self { bars: Some(now.saturating_sub(2).max(least)), ..self })
+    }
+}
+
+/// Cells of the bars: as many as the width of rows gives them, or as names leave.
+fn bars_width(room: Room) -> u16 {
+    room.bars.unwrap_or(match room.rows {
+        rows @ 110..160 => 7 + (rows - 110).min(8) / 2 * 2,
+        160..200 => 15,
+        200.. => 21,
+        _ => BARS,
+    })
+}
+
+/// Cells of bars on narrow terminals, and the least with which one shows anything.
+pub(super) const BARS: u16 = 7;
+pub(super) const LEAST_BARS: u16 = 5;
 
 /// A set of columns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -158,7 +215,8 @@ pub(super) const SLOW_MARK: char = '▼';
 /// A slot that holds a device to less than the device can.
 pub(super) const SLOT_MARK: char = '▽';
 
-/// All columns in their order. The first five are on every terminal; those of counters that need more room than facts beside the
+/// All columns in their order. The first five are on every terminal, bars and the limit as far as names of drives leave room for
+/// them; those of counters that need more room than facts beside the
 /// tree leave from 100 cells on begin above [`STACKED`](super::STACKED), so that a wider terminal never shows fewer.
 pub(super) const COLUMNS: &[Column] = &[
     Column {
@@ -214,12 +272,7 @@ pub(super) const COLUMNS: &[Column] = &[
         name: "load",
         heading: "read write",
         help: "bars: reads on the left, writes on the right, each against the limit",
-        width: |room| match room.rows {
-            rows @ 110..160 => 7 + (rows - 110).min(8) / 2 * 2,
-            160..200 => 15,
-            200.. => 21,
-            _ => 7,
-        },
+        width: bars_width,
         from: 0,
         is_counted: true,
         cell: bars,
@@ -394,16 +447,20 @@ pub(super) fn column(name: &str) -> Option<&'static Column> {
 }
 
 /// The link of a row in words, with its state.
-pub(super) fn link_text(figures: &Figures<'_>) -> Option<(String, LinkState)> {
+fn link_text(figures: &Figures<'_>) -> Option<(String, LinkState)> {
     let (link, state) = figures.link()?;
     let text = match (state, link.now) {
         (LinkState::Down, _) => "no link".to_owned(),
         (LinkState::Idle, Some(now)) => format!("{}, idle", pair(now)),
-        // On narrow terminals the names of drives need the cells; details have it there.
-        (LinkState::SlotLimited, _) if figures.shared.size.0 >= 160 => link.column_of_device(),
         _ => link.column(),
     };
     Some((text, state))
+}
+
+/// The link of a device that its slot limits, beside what the device could do in another slot.
+pub(super) fn link_beside_slot(figures: &Figures<'_>) -> Option<String> {
+    let (link, state) = figures.link()?;
+    (state == LinkState::SlotLimited).then(|| link.column_of_device())
 }
 
 fn link(figures: &Figures<'_>) -> Cell {

@@ -18,12 +18,15 @@ pub(super) fn draw(state: &Tree, shared: &Shared, area: Rect, brush: &mut Brush<
     let (full, others) = below(shared, areas.verdict);
     if let Some(panel) = full {
         let beside = if others.is_none() { findings::worst(shared) } else { Vec::new() };
-        bottleneck_panel::draw(shared, panel, (state.full_top, scroll::WHEEL), &beside, brush);
+        bottleneck_panel::draw(shared, panel, (state.full_top, FULL), &beside, brush);
     }
     if let Some(panel) = others {
         found(state, shared, panel, brush);
     }
 }
+
+/// Keys that scroll the text about full links: those of pages move the rows.
+const FULL: scroll::Ways<'_> = ("{text up}: ", "{text down}: ");
 
 /// From this width on, findings stand beside full links.
 const BOTH: u16 = 160;

@@ -1,5 +1,7 @@
 //! The facts of the selected row: beside the tree, below it on narrow screens, and all of them over it on request.
 
+use std::sync::Arc;
+
 use ratatui::layout::Rect;
 
 use super::{Tree, fact::Fact, facts};
@@ -15,6 +17,7 @@ use crate::{
 };
 
 const LABEL: usize = 10;
+const LABEL_CELLS: u16 = 10;
 /// The least width of a column of facts, and the cells between two.
 const COLUMN: u16 = 60;
 const GAP: u16 = 3;
@@ -34,8 +37,8 @@ pub(super) fn draw(state: &Tree, shared: &Shared, panel: Rect, brush: &mut Brush
         return;
     }
     let top = state.facts_top.min(end(state, shared, panel));
-    if is_cut_in_two(state, &facts, inner) {
-        let hidden = two_columns(state.paths, brush, inner, &facts, top);
+    if is_narrow(inner) {
+        let hidden = TwoColumns::of(&facts, state.paths, inner, top).draw(brush, inner);
         scroll::mark(brush, panel, ("↑ ", &shared.keys.fill("{details}: ")), (top, hidden));
         return;
     }
@@ -67,32 +70,11 @@ pub(super) fn rows(state: &Tree, shared: &Shared, width: u16) -> u16 {
     let uneven = Uneven::of(&facts, state.paths, inside);
     let lines = if let Some(uneven) = uneven {
         uneven.lines(&facts, state.paths).map(|lines| lines.len()).into_iter().max().unwrap_or_default()
-    } else if is_narrow(inside) {
-        let two = facts.iter().filter(|fact| !fact.label.is_empty()).count().div_ceil(2);
-        wrapped(state, &facts, inside).map_or(two, |form| form.lines(&facts).len().div_ceil(2).max(two))
     } else {
         let form = Form::of(most_columns(inside), state.paths, inside);
         form.lines(&facts).len().div_ceil(usize::from(form.columns))
     };
     u16::try_from(lines).unwrap_or(u16::MAX).saturating_add(frame.height - inside.height)
-}
-
-/// The two columns of a narrow place with lines that go on below, where a line each would cut a value.
-fn wrapped(state: &Tree, facts: &[Fact], inside: Rect) -> Option<Form> {
-    let form = Form::of(2, state.paths, inside);
-    let room = form.wide.saturating_sub(u16::try_from(LABEL).unwrap_or_default());
-    let is_cut = |fact: &Fact| !fact.label.is_empty() && cells(&fact.value) > room;
-    (is_narrow(inside) && facts.iter().any(is_cut)).then_some(form)
-}
-
-/// The same, where it shows all.
-fn wrapped_whole(state: &Tree, facts: &[Fact], inside: Rect) -> Option<Form> {
-    wrapped(state, facts, inside).filter(|form| form.fits(facts, inside))
-}
-
-/// Whether a narrow place has two columns of a line each.
-fn is_cut_in_two(state: &Tree, facts: &[Fact], inside: Rect) -> bool {
-    is_narrow(inside) && wrapped_whole(state, facts, inside).is_none()
 }
 
 /// The most columns of facts that a place has.
@@ -133,9 +115,6 @@ impl Form {
     }
 
     fn new(state: &Tree, facts: &[Fact], inside: Rect) -> Self {
-        if let Some(form) = wrapped_whole(state, facts, inside) {
-            return form;
-        }
         Self::rich(facts, inside)
             .or_else(|| Self::fitting(facts, state.paths, inside))
             .unwrap_or_else(|| Self::of(most_columns(inside), state.paths, inside))
@@ -155,13 +134,10 @@ struct Uneven {
 impl Uneven {
     /// The columns that show all facts in the fewest lines; `None` where none does, or where the place is no narrow one.
     fn of(facts: &[Fact], paths: bool, inside: Rect) -> Option<Self> {
-        /// Below it either column would be too narrow for the values that the other one makes room for.
-        const LEAST: u16 = 90;
-        if !is_narrow(inside) || inside.width < LEAST {
+        if !is_narrow(inside) {
             return None;
         }
-        let wanted =
-            |fact: &Fact| cells(&fact.value).saturating_add(u16::try_from(LABEL).unwrap_or_default());
+        let wanted = |fact: &Fact| one_line(fact, false).1;
         let bounds = inside.width * 3 / 10..=inside.width * 7 / 10;
         let mut widths: Vec<u16> = facts.iter().map(wanted).filter(|width| bounds.contains(width)).collect();
         widths.push(inside.width.saturating_sub(GAP) / 2);
@@ -176,7 +152,7 @@ impl Uneven {
             let sums =
                 |count: usize| [left[..count].iter().sum::<usize>(), right[count..].iter().sum::<usize>()];
             // As high as each other, the first one higher by a line.
-            let count = (0..=facts.len()).min_by_key(|count| {
+            let count = (1..facts.len().max(2)).min_by_key(|count| {
                 let [above, beside] = sums(*count);
                 (above.max(beside), above < beside)
             })?;
@@ -208,9 +184,9 @@ pub(super) fn end(state: &Tree, shared: &Shared, panel: Rect) -> usize {
         return 0;
     }
     let rows = usize::from(inside.height);
-    if is_cut_in_two(state, &facts, inside) {
-        let named = facts.iter().filter(|fact| !fact.label.is_empty()).count();
-        return named.saturating_sub(rows * 2);
+    if is_narrow(inside) {
+        let is_end = |top: &usize| TwoColumns::of(&facts, state.paths, inside, *top).below == 0;
+        return (0..facts.len()).find(is_end).unwrap_or_default();
     }
     let form = Form::new(state, &facts, inside);
     form.lines(&facts).len().saturating_sub(rows * usize::from(form.columns))
@@ -223,32 +199,96 @@ pub(super) fn over(state: &Tree, shared: &Shared, width: u16) -> Option<Over> {
     Some(Over { title: facts::heading(shared, row), lines, size: (96, 60), cursor: None })
 }
 
-/// The first facts side by side, a line each; how many are cut or have no room.
-fn two_columns(paths: bool, brush: &mut Brush<'_>, inner: Rect, facts: &[Fact], top: usize) -> usize {
-    let rows = usize::from(inner.height);
-    let shown = || facts.iter().filter(|fact| !fact.label.is_empty()).skip(top).take(rows * 2);
-    let text = |fact: &Fact| fact.path.clone().filter(|_| paths).unwrap_or_else(|| fact.value.clone().into());
-    let longest = |facts: &mut dyn Iterator<Item = &Fact>| {
-        let longest = facts.map(|fact| cells(&text(fact))).max().unwrap_or_default();
-        longest.saturating_add(u16::try_from(LABEL).unwrap_or_default())
-    };
-    let wanted = [longest(&mut shown().take(rows)), longest(&mut shown().skip(rows))];
-    let (first, gap) = split(wanted, inner.width);
-    let named = facts.iter().filter(|fact| !fact.label.is_empty()).count();
-    let mut hidden = named.saturating_sub(top + rows * 2);
-    for (index, fact) in shown().enumerate() {
-        let (column, row) = (index / rows, index % rows);
-        let (x, wide) =
-            if column == 0 { (0, first - gap) } else { (first, inner.width.saturating_sub(first)) };
-        let y = (inner.y..inner.bottom()).nth(row).unwrap_or(inner.y);
-        let label = label(fact.label, LABEL);
-        let room = wide.saturating_sub(cells(&label.0));
-        let is_path = paths && fact.path.as_ref().is_some_and(|path| !is_line(path));
-        let value = if is_path { fit_end(&text(fact), room) } else { fit(&text(fact), room) };
-        hidden += usize::from(cells(&text(fact)) > room);
-        brush.write(inner.x + x, y, wide, &[label, piece(value, fact.meaning)]);
+/// Facts in two columns of a narrow place that has no room for all lines of all of them: a line each, but as many as they need where
+/// rows are free, and for a warning where another fact out of sight makes room.
+struct TwoColumns<'a> {
+    /// The facts shown, each with its column, its first row, and whether it has all its lines.
+    shown: Vec<(&'a Fact, usize, usize, bool)>,
+    /// Where each column begins, and its cells.
+    columns: [(u16, u16); 2],
+    paths: bool,
+    /// Facts below those shown.
+    below: usize,
+}
+
+impl<'a> TwoColumns<'a> {
+    fn of(facts: &'a [Fact], paths: bool, inner: Rect, top: usize) -> Self {
+        let rows = usize::from(inner.height);
+        let named: Vec<&Fact> = facts.iter().filter(|fact| !fact.label.is_empty()).skip(top).collect();
+        let first: Vec<&Fact> = named.iter().copied().take(rows * 2).collect();
+        let (left, right) = first.split_at(first.len().min(rows));
+        let wanted = |facts: &[&Fact]| facts.iter().map(|fact| one_line(fact, paths).1).max();
+        let widths = [left, right].map(|facts| wanted(facts).unwrap_or_default());
+        let (second, gap) = split(widths, inner.width);
+        let columns = [(0, second - gap), (second, inner.width.saturating_sub(second))];
+        let lines = |fact: &Fact, column: usize, is_whole: bool| {
+            if is_whole && !paths { value_lines(fact, columns[column].1).len() } else { 1 }
+        };
+        let place = |whole: &[bool]| -> Vec<(usize, usize)> {
+            let (mut column, mut row) = (0, 0);
+            let mut placed = Vec::new();
+            for (fact, is_whole) in first.iter().zip(whole) {
+                if column == 0 && row + lines(fact, 0, *is_whole) > rows {
+                    (column, row) = (1, 0);
+                }
+                let height = lines(fact, column, *is_whole);
+                if row + height > rows {
+                    break;
+                }
+                placed.push((column, row));
+                row += height;
+            }
+            placed
+        };
+        let mut whole = vec![false; first.len()];
+        let is_warning = |index: &usize| first[*index].meaning == Meaning::Warning;
+        let (warnings, others): (Vec<usize>, Vec<usize>) = (0..first.len()).partition(is_warning);
+        for index in warnings.into_iter().chain(others) {
+            let before = place(&whole).len();
+            whole[index] = true;
+            let after = place(&whole).len();
+            let gives = usize::from(is_warning(&index));
+            whole[index] = after > index && after + gives >= before;
+        }
+        let placed = place(&whole);
+        let below = named.len() - placed.len();
+        let shown = first.into_iter().zip(placed).zip(whole);
+        let shown = shown.map(|((fact, (column, row)), is_whole)| (fact, column, row, is_whole)).collect();
+        Self { shown, columns, paths, below }
     }
-    hidden
+
+    /// Draws them; how many are cut or have no room.
+    fn draw(&self, brush: &mut Brush<'_>, inner: Rect) -> usize {
+        let mut hidden = self.below;
+        for (fact, column, row, is_whole) in &self.shown {
+            let (x, width) = self.columns[*column];
+            let y = inner.y + u16::try_from(*row).unwrap_or_default();
+            let place = Rect { x: inner.x + x, y, width, height: inner.bottom().saturating_sub(y) };
+            if *is_whole && !self.paths {
+                brush.lines(place, &value_lines(fact, width), 0);
+                continue;
+            }
+            let (text, wanted) = one_line(fact, self.paths);
+            let room = width.saturating_sub(LABEL_CELLS);
+            let is_path = self.paths && fact.path.as_ref().is_some_and(|path| !is_line(path));
+            let value = if is_path { fit_end(&text, room) } else { fit(&text, room) };
+            hidden += usize::from(wanted > width);
+            brush.write(place.x, y, width, &[label(fact.label, LABEL), piece(value, fact.meaning)]);
+        }
+        hidden
+    }
+}
+
+/// A fact's value, or its path, with the cells that it takes behind its label.
+fn one_line(fact: &Fact, paths: bool) -> (Arc<str>, u16) {
+    let text = fact.path.clone().filter(|_| paths).unwrap_or_else(|| fact.value.clone().into());
+    let wanted = cells(&text).saturating_add(LABEL_CELLS);
+    (text, wanted)
+}
+
+/// A fact's value in lines of at most `width` cells behind its label.
+fn value_lines(fact: &Fact, width: u16) -> Vec<Vec<Piece>> {
+    hanging(label(fact.label, LABEL), &fact.value, fact.meaning, width)
 }
 
 /// Cells up to the second of two columns whose longest lines are that wide, with the gap before it.
@@ -260,7 +300,8 @@ fn split([first, second]: [u16; 2], width: u16) -> (u16, u16) {
     }
     // What the first one does not need is the other's.
     let least = if second > width / 2 { width * 4 / 10 } else { width / 2 };
-    (first.saturating_add(GAP).clamp(least, width * 6 / 10), GAP)
+    let at = first.saturating_add(GAP).clamp(least, width * 6 / 10);
+    (at, at.saturating_sub(first).clamp(2, GAP))
 }
 
 /// Whether a value stands in a line of an opened text, not in a file.
@@ -278,7 +319,7 @@ fn lines(facts: &[Fact], width: u16, paths: bool, whole: bool) -> Vec<Vec<Piece>
             out.extend(paragraph(&fact.value, Meaning::Quiet, width));
             continue;
         }
-        out.extend(hanging(label(fact.label, LABEL), &fact.value, fact.meaning, width));
+        out.extend(value_lines(fact, width));
         if let Some(more) = fact.more.as_ref().filter(|_| whole || paths) {
             out.extend(hanging(label("", LABEL), more, Meaning::Quiet, width));
         }

@@ -10,6 +10,7 @@ mod facts;
 mod facts_pane;
 mod figures;
 mod layers;
+mod row_name;
 mod tree_rows;
 mod update;
 
@@ -83,6 +84,8 @@ pub(super) const COMMANDS: &[Command<Run<Tree>>] = &[
     command(364, &[Char('<')], "", "previous column", "Sort drives and devices in one list by the column before", |tree, shared| tree.sort_by(shared, -1)),
     command(366, &[Char('R'), Char('I')], "", "reverse", "Reverse the order of the column sorted by", Tree::reverse),
     command(368, &[Char('c')], "columns", "columns", "Sort by a column, choose the columns of the tree and their order", Tree::choose),
+    command(372, &[Char('J')], "", "text down", "Scroll the text of Bottleneck down", |tree, _| tree.scroll_full(1)),
+    command(374, &[Char('K')], "", "text up", "Scroll the text of Bottleneck up", |tree, _| tree.scroll_full(-1)),
     command(369, &[], "", "hottest", "Sort drives of all root complexes by temperature, the hottest first", Tree::by_temperature),
     command(370, &[Char('z')], "all devices", "every device", "Show every device, or fold those unrelated to drives", |tree, _| { tree.everything = !tree.everything; Asks::new() }),
     command(380, &[Char('p')], "paths", "paths", "Show the path each value was read from", |tree, _| { tree.paths = !tree.paths; Asks::new() }),
@@ -114,8 +117,9 @@ pub struct Tree {
     facts_top: usize,
     /// Findings above the first one shown below the tree.
     found_top: usize,
-    /// Lines by which the text about full links is scrolled down.
+    /// Lines by which the text about full links is scrolled down, and the most of them.
     full_top: usize,
+    full_end: usize,
     choice: Choice,
     /// Whether the configuration file has columns, and an order.
     has_own_columns: bool,
@@ -250,11 +254,12 @@ impl Tree {
                 self.reveal(&shared.machine, node, drive.as_ref());
             }
         }
-        for row in &self.rows {
-            let figures = Figures::new(shared, row);
+        let rows: Vec<Figures<'_>> = self.rows.iter().map(|row| Figures::new(shared, row)).collect();
+        for figures in &rows {
             self.room.has_load |= figures.flow.is_some_and(|flow| flow.bytes() > 0.0);
-            self.room.filled.add(&figures);
+            self.room.filled.add(figures);
         }
+        self.room.names = tree_rows::names(shared, rows.iter());
         self.room.is_counted |= shared.load.source != LoadSource::Nothing;
         self.top = kept_in_sight(self.top, self.selected, self.rows.len(), height);
     }
@@ -553,7 +558,7 @@ impl Areas {
             }
         };
         let [above, verdict] = Layout::vertical([Fill(1), Length(height + rest.spare)]).areas(area);
-        let facts = (area.width * 31 / 100).clamp(32, 64);
+        let facts = (area.width * 31 / 100).clamp(31, 64);
         let [tree, facts] = if let Some(rows) = rest.stacked.filter(|_| area.width >= STACKED) {
             let left = above.height.saturating_sub(rows + 3);
             Layout::vertical([Fill(1), Length(left.max(FACTS.0))]).areas(above)

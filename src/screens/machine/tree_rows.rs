@@ -4,24 +4,22 @@ use ratatui::layout::Rect;
 
 use super::{
     Areas, Tree,
-    columns::{Cell, Column, LINK_LEAD, Room},
+    columns::{Cell, Column, LINK_LEAD, Names, Room, column, link_beside_slot},
     curves,
-    figures::{Figures, path},
-    layers, search_text,
+    figures::Figures,
+    row_name, search_text,
 };
 use crate::{
-    machine::pci::NodeKind,
-    model::{DriveName, NodeIndex},
-    report::flatten::{Group, Row, RowKey, RowKind, Sort},
+    model::NodeIndex,
+    report::flatten::{Row, RowKind, Sort},
     screens::widgets::{
         bottleneck_panel::FULL_MARK,
         findings,
         paint::{Brush, Piece, cells, cut, fit, piece, width, write_fitting},
         scroll::{self, out_of_sight},
-        words::{is_small, short_name},
+        words::is_small,
     },
     ui::{Shared, load::Flow, theme::Meaning},
-    units::counted,
 };
 
 /// Cells before a name: the cursor, the mark for tests, the mark of a finding.
@@ -47,8 +45,7 @@ fn link_start(usual: u16, link: &str, (columns, blanks): (u16, u16), needed: u16
 
 /// The columns that rows of this width have, on their right.
 fn placed(state: &Tree, width: u16) -> Vec<Placed> {
-    let room = Room { rows: width, ..state.room };
-    let columns = state.choice.shown(room);
+    let (room, columns) = state.choice.fitted(Room { rows: width, ..state.room });
     let taken: u16 = columns.iter().map(|column| (column.width)(room) + 1).sum();
     let mut x = width.saturating_sub(taken);
     let place = |column: &'static Column| {
@@ -78,11 +75,11 @@ pub(super) fn draw(state: &Tree, shared: &Shared, areas: &Areas, brush: &mut Bru
     };
     brush.panel(areas.tree, &cut(&title(state, shared, room), room), &[]);
     heading(state, brush, areas.head, &columns);
-    let names = name_width(shared);
+    let wide = row_name::drives_width(shared);
     let searched = state.searched();
     let shown = state.rows.iter().enumerate().skip(state.top).take(usize::from(area.height));
     for (y, (index, row)) in (area.y..).zip(shown) {
-        let painter = RowPainter { shared, row, columns: &columns, area, y, names };
+        let painter = RowPainter { shared, row, columns: &columns, area, y, wide };
         painter.draw(brush, index == state.selected, &searched);
     }
     let hidden = out_of_sight(state.top, state.rows.len(), areas.rows.height);
@@ -116,6 +113,9 @@ fn title(state: &Tree, shared: &Shared, room: u16) -> Vec<Piece> {
         _ => format!("Drives and devices {}", order.name()),
     };
     let mut pieces = vec![piece(what, Meaning::Heading)];
+    if let Some(keys) = state.keys_to_tree() {
+        pieces.push(piece(shared.keys.fill(&format!("  {keys}: tree")), Meaning::Key));
+    }
     pieces.push(piece(format!("  {}", unit(state, shared, room)), Meaning::Quiet));
     if state.is_kept && state.find.is_none() {
         let (at, all) = state.matches;
@@ -160,10 +160,26 @@ fn heading(state: &Tree, brush: &mut Brush<'_>, head: Rect, columns: &[Placed]) 
     }
 }
 
-/// The widest name of a drive, so that models stand in a column of their own.
-fn name_width(shared: &Shared) -> u16 {
-    let drives = shared.machine.drives.iter().filter(|drive| !drive.kind.is_software());
-    drives.map(|drive| cells(drive.name.as_str())).max().unwrap_or(0).min(12)
+/// Where a row's name ends, the gap behind it included, from the left edge of the rows.
+fn name_end(row: &Row, name: &[Piece]) -> u16 {
+    GUTTER + cells(&row.guides) + width(name) + 1
+}
+
+/// The cells that names of drives need in these rows.
+pub(super) fn names<'a>(shared: &Shared, rows: impl Iterator<Item = &'a Figures<'a>>) -> Names {
+    let (mut names, wide) = (Names::default(), row_name::drives_width(shared));
+    for figures in rows {
+        let is_software = || figures.drive().is_some_and(|drive| drive.kind.is_software());
+        if !figures.row.is_drive() || is_software() {
+            continue;
+        }
+        let end = name_end(figures.row, &row_name::of_row(shared, figures.row, wide));
+        match column("link").map(|column| (column.cell)(figures)) {
+            Some(Cell::Text(mark, text, _)) => names.add(end, Some((mark, &text))),
+            _ => names.add(end, None),
+        }
+    }
+    names
 }
 
 struct RowPainter<'a> {
@@ -172,7 +188,7 @@ struct RowPainter<'a> {
     columns: &'a [Placed],
     area: Rect,
     y: u16,
-    names: u16,
+    wide: u16,
 }
 
 impl RowPainter<'_> {
@@ -181,8 +197,10 @@ impl RowPainter<'_> {
         let figures = Figures::new(self.shared, self.row);
         let shown: Vec<(&Placed, Cell)> =
             self.columns.iter().map(|placed| (placed, (placed.column.cell)(&figures))).collect();
-        let name = self.name();
-        let link = self.link(&shown, GUTTER + cells(&self.row.guides) + width(&name) + 1);
+        let name = row_name::of_row(self.shared, self.row, self.wide);
+        let needed = name_end(self.row, &name);
+        let shown = self.beside_slot(&figures, shown, needed);
+        let link = self.link(&shown, needed);
         // A row without a link uses that column for its name.
         let end =
             shown.iter().find(|(_, cell)| *cell != Cell::Blank).map_or(self.area.width, |(at, cell)| {
@@ -211,6 +229,26 @@ impl RowPainter<'_> {
         for (placed, cell) in shown {
             self.cell(brush, &figures, (placed, &link), cell);
         }
+    }
+
+    /// The cells with the link beside what its device could do in another slot, where the name stays whole all the same.
+    fn beside_slot<'a>(
+        &self,
+        figures: &Figures<'_>,
+        shown: Vec<(&'a Placed, Cell)>,
+        needed: u16,
+    ) -> Vec<(&'a Placed, Cell)> {
+        let Some(longer) = link_beside_slot(figures) else { return shown };
+        let (length, mut beside) = (cells(&longer), shown.clone());
+        let link = beside.iter_mut().find_map(|(placed, cell)| match cell {
+            Cell::Text(_, text, _) if placed.column.name == "link" => Some(text),
+            _ => None,
+        });
+        let Some(text) = link else { return shown };
+        *text = longer;
+        let place = self.link(&beside, needed);
+        let is_whole = place.start >= needed + LINK_LEAD && place.start + length <= place.end;
+        if is_whole { beside } else { shown }
     }
 
     /// The place of the row's link beside a name that needs its cells up to `needed`.
@@ -284,105 +322,6 @@ impl RowPainter<'_> {
             _ => "○",
         };
         brush.text(self.area.x + 1, self.y, 1, mark, Meaning::Marked);
-    }
-
-    fn name(&self) -> Vec<Piece> {
-        let fold = match self.row.open {
-            Some(true) => "▾ ",
-            Some(false) => "▸ ",
-            None => "",
-        };
-        let mut pieces = vec![piece(fold, Meaning::Quiet)];
-        match &self.row.kind {
-            RowKind::Root => pieces.extend(self.root_name()),
-            RowKind::Port | RowKind::Device => pieces.extend(self.device_name()),
-            RowKind::Drive => pieces.extend(self.drive_name()),
-            RowKind::Folded { nodes, words } => {
-                let more = words.iter().filter(|word| !matches!(**word, "host bridge" | "port" | "IOMMU"));
-                let listed: Vec<&str> = more.copied().take(4).collect();
-                let tail = if listed.is_empty() { String::new() } else { format!(": {}", listed.join(", ")) };
-                pieces.push(piece(format!("{} folded{tail}", nodes.len()), Meaning::Quiet));
-            }
-            RowKind::Alike => {
-                let names = [self.row.drives.first(), self.row.drives.last()];
-                let names: Vec<&str> = names.into_iter().flatten().map(DriveName::as_str).collect();
-                pieces.push(piece(format!("{} more like it", self.row.drives.len()), Meaning::Text));
-                pieces.push(piece(format!("  {}", names.join(" to ")), Meaning::Quiet));
-            }
-            RowKind::Group(group) => {
-                let unit = if *group == Group::NotOnPci { "drive" } else { "device" };
-                let word = match group {
-                    Group::NotOnPci => self.shared.machine.outside_pci(),
-                    Group::Arrays => "arrays and volumes",
-                    Group::Software => "software drives",
-                };
-                pieces.push(piece(word, Meaning::Text));
-                pieces.push(piece(format!("  {}", counted(self.count(), unit)), Meaning::Quiet));
-            }
-        }
-        pieces
-    }
-
-    /// How many drives are below.
-    fn count(&self) -> usize {
-        self.shared.machine.count_of(&self.row.drives)
-    }
-
-    fn root_name(&self) -> Vec<Piece> {
-        let Some(node) = self.row.node else { return Vec::new() };
-        let drives = match self.count() {
-            0 => ", no drives".to_owned(),
-            n => format!(", {}", counted(n, "drive")),
-        };
-        vec![
-            piece(self.shared.machine.pci.node(node).address.to_string(), Meaning::Figure),
-            piece(format!(" {}", self.shared.machine.kind_of_root(node)), Meaning::Text),
-            piece(drives, Meaning::Quiet),
-        ]
-    }
-
-    fn device_name(&self) -> Vec<Piece> {
-        let (Some(head), Some(index)) = (self.row.head, self.row.node) else { return Vec::new() };
-        let tree = &self.shared.machine.pci;
-        // In a list the root complex is not above.
-        let place =
-            if self.row.depth == 0 { tree.node(head).address.to_string() } else { tree.place_of(head) };
-        let mut pieces = vec![piece(format!("{place} "), Meaning::Quiet)];
-        let node = tree.node(index);
-        if self.row.drive().is_some() {
-            pieces.extend(self.drive_name());
-            return pieces;
-        }
-        let word = match node.kind {
-            NodeKind::SwitchUpstream | NodeKind::SwitchDownstream if self.row.kind == RowKind::Port => {
-                "switch "
-            }
-            NodeKind::RootPort if self.row.open.is_none() => "empty port ",
-            _ => "",
-        };
-        pieces.push(piece(word, Meaning::Text));
-        pieces.push(piece(short_name(node), Meaning::Text));
-        if self.count() > 1 {
-            pieces.push(piece(format!("  {}", counted(self.count(), "drive")), Meaning::Quiet));
-        }
-        pieces
-    }
-
-    fn drive_name(&self) -> Vec<Piece> {
-        let Some(name) = self.row.drives.first() else { return Vec::new() };
-        let machine = &self.shared.machine;
-        let model = machine.drive(name).map(|drive| layers::title(machine, drive)).unwrap_or_default();
-        if let RowKey::Member(array, part) = &self.row.key {
-            let padded = format!("{part:<wide$}", wide = usize::from(self.names));
-            let state = layers::member_state(machine, array, part);
-            let state = state.map(|(words, meaning)| piece(format!("  {words}"), meaning));
-            let model = piece(format!("  {model}"), Meaning::Quiet);
-            return [piece(padded, Meaning::Drive)].into_iter().chain(state).chain([model]).collect();
-        }
-        let path = path(&self.shared.machine, self.row)
-            .map_or_else(String::new, |path| format!("  path {}", path.name));
-        let padded = format!("{name:<wide$}", wide = usize::from(self.names));
-        vec![piece(padded, Meaning::Drive), piece(format!("{path}  {model}"), Meaning::Quiet)]
     }
 
     /// The mark of the worst finding about devices that are folded away.

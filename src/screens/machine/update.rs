@@ -84,6 +84,8 @@ impl Screen for Tree {
 
     fn refresh(&mut self, shared: &Shared, area: Rect) -> Asks {
         self.arrange(shared, area);
+        let (full, _) = draw::below(shared, Areas::new(self.rest, shared, area).verdict);
+        self.full_end = full.map_or(0, |panel| bottleneck_panel::end(shared, panel));
         if self.find.is_some() || self.is_kept {
             self.count_matches(&shared.machine);
         }
@@ -237,6 +239,15 @@ impl Tree {
         if next == Sort::Load && !self.room.has_counters { next.next() } else { next }
     }
 
+    /// The keys that lead from a list back to the tree, one after the other.
+    pub(super) fn keys_to_tree(&self) -> Option<&'static str> {
+        match self.order() {
+            Sort::Bus => None,
+            order if order.next() == Sort::Bus => Some("{sort}"),
+            _ => Some("{sort} {sort}"),
+        }
+    }
+
     /// Sorts by the column of temperatures.
     pub(super) fn by_temperature(&mut self, _shared: &Shared) -> Asks {
         let at = self.choice.all().position(|(column, _)| column.name == "temp");
@@ -277,6 +288,15 @@ impl Tree {
             }
         };
         self.sorted()
+    }
+
+    /// Scrolls the text about full links by a line down (`step` 1) or up (-1).
+    pub(super) fn scroll_full(&mut self, step: isize) -> Asks {
+        if self.full_end == 0 {
+            return vec![tell("Bottleneck has no lines out of sight")];
+        }
+        self.full_top = scrolled(self.full_top, step, self.full_end, 0);
+        Asks::new()
     }
 
     /// Opens the list of columns.

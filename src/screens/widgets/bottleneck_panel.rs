@@ -47,6 +47,12 @@ pub fn scrolled(shared: &Shared, panel: Rect, top: usize, step: isize) -> usize 
     scroll::scrolled(top, step, lines(shared, inside).len(), inside.height)
 }
 
+/// How many lines of it can be scrolled out of sight.
+pub fn end(shared: &Shared, panel: Rect) -> usize {
+    let inside = inner(panel, shared.is_boxed());
+    lines(shared, inside).len().saturating_sub(usize::from(inside.height))
+}
+
 /// Under load only a place that is full holds anything back.
 fn found(shared: &Shared) -> Vec<&Bottleneck> {
     let busy = shared.load.is_busy();

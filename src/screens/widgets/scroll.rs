@@ -14,8 +14,6 @@ pub type Ways<'a> = (&'a str, &'a str);
 pub const ROWS: Ways<'static> = ("↑ ", "↓ ");
 /// Left and right move the list.
 pub const COLUMNS: Ways<'static> = ("← ", "→ ");
-/// The mouse wheel alone moves the text.
-pub const WHEEL: Ways<'static> = ("wheel ↑ ", "wheel ↓ ");
 /// Page keys move the text.
 pub const PAGES: Ways<'static> = ("{page up}: ", "{page down}: ");
 

@@ -221,7 +221,8 @@ fn a_capture_is_in_bus_order_where_the_kept_order_goes_by_rates() {
 #[test]
 fn a_column_that_an_order_needs_leaves_with_the_order() {
     let mut shared = shared(|_| {});
-    shared.size = (80, 24);
+    // Names of the list, which have whole addresses, leave room for bars as those of the tree do.
+    shared.size = (84, 24);
     let names = |tree: &Tree| -> Vec<&str> {
         tree.choice.shown(tree.room).iter().map(|column| column.name).collect()
     };
@@ -265,8 +266,15 @@ fn delete_in_the_list_restores_columns_and_order() {
 
 #[test]
 fn the_width_from_which_the_list_says_a_column_is_shown_is_the_terminals() {
-    let mut shared = shared(|_| {});
-    for size in [(100, 50), (120, 40), (140, 30), (170, 60)] {
+    let long = |machine: &mut Machine| {
+        let name = crate::text::Label::new("a model of as many letters as fit");
+        machine.drives[0].model = Reading::known("model", name);
+    };
+    let sizes = [(100, 50), (120, 40), (140, 30), (170, 60)];
+    let both = [shared(|_| {}), shared(long)]
+        .into_iter()
+        .flat_map(|shared| sizes.map(|size| (shared.clone(), size)));
+    for (mut shared, size) in both {
         shared.size = size;
         let mut open = tree(&shared, Sort::Bus);
         open.choose(&shared);
