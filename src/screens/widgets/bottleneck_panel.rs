@@ -47,6 +47,11 @@ pub fn scrolled(shared: &Shared, panel: Rect, top: usize, step: isize) -> usize 
     scroll::scrolled(top, step, lines(shared, inside).len(), inside.height)
 }
 
+/// How many lines of `width` cells it has to say.
+pub fn count(shared: &Shared, width: u16) -> usize {
+    lines(shared, Rect::new(0, 0, width, 0)).len()
+}
+
 /// Under load only a place that is full holds anything back.
 fn found(shared: &Shared) -> Vec<&Bottleneck> {
     let busy = shared.load.is_busy();
