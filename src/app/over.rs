@@ -56,8 +56,11 @@ const FILES: &[(&str, &str)] = &[
     ("changes", "`iodyno tune list` prints the changed settings of drives, `iodyno tune undo` restores them"),
 ];
 
-/// Title, lines and the lines under the cursor of a text over the screen, as wide as its area.
-fn text(app: &App, area: Rect) -> Option<(String, Vec<Vec<Piece>>, Option<Range<usize>>)> {
+/// Title, lines, and the lines under the cursor.
+type Text = (String, Vec<Vec<Piece>>, Option<Range<usize>>);
+
+/// The text over the screen, as wide as its area.
+fn text(app: &App, area: Rect) -> Option<Text> {
     let width = area.width.saturating_sub(4);
     let (title, lines) = match app.overlay {
         Some(Overlay::Help(_)) => {

@@ -398,3 +398,22 @@ fn facts_take_the_columns_that_others_leave() {
         }
     }
 }
+
+/// A limit is whole where its row has the cells, though another row's figure is longer.
+#[test]
+fn the_limit_of_a_drive_takes_the_cells_of_its_row() {
+    let picture = shown(&after("laptop", (80, 24), "r", 120));
+    let row = picture.lines().find(|line| line.trim_start().starts_with("nvme0n1 ▆")).unwrap();
+    assert!(row.ends_with("Gen3 x4 (8 GT/s) at MPS 256, port 0000:00:01.1"), "{picture}");
+}
+
+/// What an arm of the user sets is named beside its bars, and its change is whole without the interval where that has no room.
+#[test]
+fn arms_of_the_user_and_their_changes_are_not_cut() {
+    for (size, change) in [((60, 20), "-58.0 %"), ((80, 24), "-58.0 % [-58.1, -58.0] worse")] {
+        let picture = shown(&after(DEMO, size, "5G<Enter>", 300));
+        let row =
+            picture.lines().find(|line| line.trim_start().starts_with("B scheduler=mq-deadline ")).unwrap();
+        assert!(row.ends_with(change), "{size:?}: {picture}");
+    }
+}

@@ -411,6 +411,15 @@ fn no_line_is_hidden_beside_a_blank_row() {
     let last = picture.lines().rev().nth(1).unwrap_or_default();
     assert!(last.starts_with('└'), "{picture}");
     assert!(picture.lines().all(|line| !line.is_empty() && !line.starts_with("  ")), "{picture}");
+    // Before the first test the targets' place explains the field under the cursor of a low form.
+    for (size, keys, words) in [
+        ((60, 20), "4", "filename  a file to read,"),
+        ((80, 24), "4jjjj", "numjobs  threads per drive"),
+        ((120, 40), "4", "Rate, IOPS and latency of each target, once a test runs."),
+    ] {
+        let picture = shown(&open("x570", size, keys));
+        assert!(picture.contains(words) && !picture.contains("PgDn"), "{size:?}: {picture}");
+    }
     // Higher terminals have a row between boxes and keys.
     let high = shown(&open("laptop", (120, 40), "4"));
     assert_eq!(high.lines().rev().nth(1), Some(""), "{high}");

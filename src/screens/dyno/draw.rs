@@ -40,7 +40,20 @@ pub(super) fn draw(state: &Dyno, shared: &Shared, area: Rect, brush: &mut Brush<
         draw_plot(state, test, shared, brush, plot, *area);
     }
     targets_panel::draw(test, shared.units, areas.targets, state.targets_top, brush);
+    if test.is_none() && shared.can_test() {
+        let inside = inner(areas.targets, brush.boxed);
+        brush.lines(inside, &before_tests(state, brush.boxed, inside.width), 0);
+    }
     outcome(state, shared, areas.outcome, brush);
+}
+
+/// In the place of targets before the first test: what will be there, or of the field what has no place below a low form.
+fn before_tests(state: &Dyno, boxed: bool, width: u16) -> Vec<Vec<Piece>> {
+    if boxed {
+        return paragraph("Rate, IOPS and latency of each target, once a test runs.", Meaning::Quiet, width);
+    }
+    let field = state.form.field();
+    hanging(piece(format!("{}  ", field.name), Meaning::Text), field.help, Meaning::Quiet, width)
 }
 
 fn draw_plot(

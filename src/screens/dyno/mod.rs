@@ -16,7 +16,7 @@ use ratatui::layout::{Constraint, Layout, Rect};
 use self::form::{FIELDS, Form};
 use super::{
     Run,
-    widgets::{paint::inner, span::Selection, words::BARS},
+    widgets::{bottleneck_panel, paint::inner, span::Selection, words::BARS},
 };
 use crate::{
     machine::Drive,
@@ -163,13 +163,19 @@ impl Areas {
         // Too few rows for a test before are the form's.
         let is_rest = left.height.saturating_sub(high) > frame;
         let [form, past] = rows(left, if is_rest { high } else { left.height });
-        let wanted = state.ended(shared).map(|test| {
-            let lines = draw::result(shared, test, inner(right, boxed).width).len();
-            u16::try_from(lines).unwrap_or(u16::MAX).saturating_add(frame)
-        });
-        let low = match wanted {
+        let test = state.shown(&shared.tests);
+        let width = inner(right, boxed).width;
+        let lines = match test {
+            Some(test) if test.is_running() => 0,
+            Some(test) => draw::result(shared, test, width).len(),
+            None => bottleneck_panel::count(shared, width),
+        };
+        let wanted = u16::try_from(lines).unwrap_or(u16::MAX).saturating_add(frame);
+        let low = match test {
             // The result is the answer: it has what the least of curves and targets leave.
-            Some(wanted) if !boxed => wanted.clamp(2, right.height.saturating_sub(CURVE + TARGETS).max(2)),
+            Some(test) if !boxed && !test.is_running() => {
+                wanted.clamp(2, right.height.saturating_sub(CURVE + TARGETS).max(2))
+            }
             _ if boxed => 4,
             _ => 2,
         };
@@ -178,10 +184,10 @@ impl Areas {
         let [plots, below] = rows(right, (right.height * share / 100).max(CURVE));
         // Beside its targets: the heading, their total, and after the test what a read cost.
         let others = |test: &Test| 1 + usize::from(test.targets.len() > 1) + usize::from(!test.is_running());
-        let shown = state.shown(&shared.tests).map(|test| test.targets.len() + others(test));
-        let needed = shown.map(|rows| u16::try_from(rows).unwrap_or(u16::MAX));
-        let spare = needed.map_or(0, |rows| below.height.saturating_sub(rows.saturating_add(frame)));
-        let more = wanted.map_or(MORE, |wanted| MORE.max(wanted.saturating_sub(low)));
+        let needed = test.map_or(HELP.into(), |test| test.targets.len() + others(test));
+        let needed = u16::try_from(needed).unwrap_or(u16::MAX).saturating_add(frame);
+        let spare = below.height.saturating_sub(needed);
+        let more = wanted.saturating_sub(low).max(if test.is_some() { MORE } else { 0 });
         let [targets, more] = rows(below, below.height - spare.min(more));
         let outcome = Rect { y: more.y, height: more.height + held.height, ..held };
         let plots = match (right.width, right.height) {

@@ -184,8 +184,13 @@ pub(super) fn draw(state: &Pull, shared: &Shared, area: Rect, brush: &mut Brush<
     let wide = widest(&mut figures.iter().map(|figure| cells(figure))).max(cells("rate"));
     let bar = if is_wide { (inner.width / 6).min(40) } else { (inner.width / 4).clamp(10, 60) };
     // A bar gives way to the words behind it, which would be cut.
-    let note = widest(&mut rows.iter().filter_map(|row| row.note.as_deref()).map(cells));
-    let others = if is_wide { LINK + CELSIUS + 2 * RATE + 8 } else { 0 } + wide + 4 + note;
+    let note = |row: &Row| row.note.as_deref().map_or(0, cells);
+    let notes = widest(&mut rows.iter().map(note));
+    // Without columns a note stands behind the figure of its row.
+    let behind =
+        |(row, figure): (&Row, &String)| cells(figure) + if note(row) > 0 { 2 + note(row) } else { 0 };
+    let words = widest(&mut rows.iter().zip(&figures).map(behind)) + 2;
+    let others = if is_wide { LINK + CELSIUS + 2 * RATE + 8 + wide + 4 + notes } else { words };
     let least = if is_wide { cells(SHARE) } else { LEAST_BAR };
     // A name takes what nothing else needs.
     let longest = widest(&mut rows.iter().map(|row| cells(&row.name)));
@@ -226,7 +231,7 @@ const CELSIUS: u16 = 6;
 const RATE: u16 = 9;
 /// The heading of bars, which they stay as wide as; without headings a bar gives room away down to these cells.
 const SHARE: &str = "of its potential";
-const LEAST_BAR: u16 = 6;
+const LEAST_BAR: u16 = 4;
 /// Cells that a name has at least.
 const NAME: u16 = 20;
 
@@ -268,7 +273,7 @@ impl Columns {
         x += self.bar + gap;
         let room = line.right().saturating_sub(x);
         let meaning = if row.is_read { Meaning::Figure } else { Meaning::Quiet };
-        brush.text(x, y, room, &fit(figure, room), meaning);
+        let end = brush.text(x, y, room, &fit(figure, room), meaning);
         x += self.figures + 2;
         if self.is_wide {
             for cell in row.compared(shared.units, self.is_small) {
@@ -277,6 +282,9 @@ impl Columns {
             }
         }
         if let Some(note) = &row.note {
+            // A long one begins before its column where the row's own figure leaves cells.
+            let x =
+                if self.is_wide { x } else { x.min(line.right().saturating_sub(cells(note))).max(end + 2) };
             let room = line.right().saturating_sub(x);
             brush.text(x, y, room, &fit(note, room), Meaning::Quiet);
         }

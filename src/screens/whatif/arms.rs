@@ -9,7 +9,7 @@ use crate::{
     },
     model::Verdict,
     screens::widgets::{
-        paint::{Brush, Piece, cells, fit, fit_words, inner, piece, simulated, whole_parts, width},
+        paint::{Brush, Piece, cells, fit, inner, piece, simulated, whole_parts, width},
         scroll::{self, kept_in_sight, out_of_sight},
     },
     ui::{Shared, experiments::Progress, theme::Meaning},
@@ -95,7 +95,9 @@ pub(super) fn draw(shared: &Shared, shown: &Progress, (panel, top): (Rect, usize
 }
 
 fn columns(account: &Account, width: u16) -> Columns {
-    let label = labels(account).iter().map(|label| cells(label)).max().unwrap_or(0).clamp(4, 22) + 3;
+    // The settings of an arm of the user's own are its name.
+    let most = if width >= 100 { 40 } else { 24 };
+    let label = labels(account).iter().map(|label| cells(label)).max().unwrap_or(0).clamp(4, most) + 3;
     let cost = if width >= 100 { 26 } else { 0 };
     let (figure, ratio) = (13, 33);
     let curve = width.saturating_sub(label + figure + cost + ratio).max(8);
@@ -141,7 +143,7 @@ fn arm(
     let y = area.bottom() - 1;
     let mark = if is_now { piece("▸ ", Meaning::Brand) } else { piece("  ", Meaning::Text) };
     let label = labels(account).swap_remove(index);
-    let label = piece(fit_words(&label, columns.label - 3), Meaning::Curve(index));
+    let label = piece(fit(&label, columns.label - 3), Meaning::Curve(index));
     brush.write(area.x, y, columns.label, &[mark, label]);
     let mut x = area.x + columns.label;
     if let Some(why) = &account.arms[index].left_out {
@@ -167,24 +169,27 @@ fn arm(
         brush.write_right(x + 23, y, &[piece(time(|run| run.latency_p99), Meaning::Text)]);
         x += columns.cost;
     }
-    brush.write(x, y, columns.ratio, &ratio(account, index));
+    let room = columns.ratio.min(area.right().saturating_sub(x));
+    let forms = ratio(account, index);
+    let form = forms.iter().find(|form| width(form) <= room).or(forms.last());
+    brush.write(x, y, room, form.map_or(&[], Vec::as_slice));
 }
 
-/// `-54.0 % [-54.1, -53.9] worse`.
-fn ratio(account: &Account, arm: usize) -> Vec<Piece> {
+/// `-54.0 % [-54.1, -53.9] worse`, and in fewer words.
+fn ratio(account: &Account, arm: usize) -> Vec<Vec<Piece>> {
+    let quiet = |words: &[&str]| words.iter().map(|text| vec![piece(*text, Meaning::Quiet)]).collect();
     if account.plan.arms[arm].against.is_empty() {
-        return vec![piece("  baseline", Meaning::Quiet)];
+        return quiet(&["  baseline"]);
     }
-    let Some(effect) = account.effect(arm) else { return vec![piece("  too few rounds", Meaning::Quiet)] };
-    let mut pieces = vec![
-        piece("  ", Meaning::Text),
-        piece(change(effect.ratio, Some((effect.low, effect.high))), Meaning::Figure),
-    ];
-    if account.has_ended() || effect.decided.is_some() {
-        let (word, meaning) = word(effect.verdict);
-        pieces.push(piece(format!(" {word}"), meaning));
-    }
-    pieces
+    let Some(effect) = account.effect(arm) else { return quiet(&["  too few rounds", "  too few"]) };
+    let is_decided = account.has_ended() || effect.decided.is_some();
+    let verdict =
+        is_decided.then(|| word(effect.verdict)).map(|(word, meaning)| piece(format!(" {word}"), meaning));
+    let figure =
+        |interval| vec![piece("  ", Meaning::Text), piece(change(effect.ratio, interval), Meaning::Figure)];
+    let (whole, brief) = (figure(Some((effect.low, effect.high))), figure(None));
+    let with = |figure: &[Piece]| figure.iter().cloned().chain(verdict.clone()).collect();
+    vec![with(&whole), whole, with(&brief), brief]
 }
 
 /// A verdict in a word, with its style.

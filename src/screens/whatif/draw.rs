@@ -27,7 +27,7 @@ use crate::{
 
 pub(super) fn draw(state: &WhatIf, shared: &Shared, area: Rect, brush: &mut Brush<'_>) {
     if let Some(shown) = shared.experiments.on_screen() {
-        let [upper, axis, below] = account_areas(&shown.account, shared, area);
+        let [upper, axis, below] = account_areas(state, &shown.account, shared, area);
         arms::draw(shared, shown, (upper, state.arms_top), brush);
         intervals::draw(&shown.account, axis, brush);
         words::draw(state, shared, shown, below, brush);

@@ -207,16 +207,17 @@ fn list_areas(area: Rect) -> [Rect; 2] {
 }
 
 /// The arms of an experiment, their intervals (nothing on low terminals) and the words about it.
-fn account_areas(account: &Account, shared: &Shared, area: Rect) -> [Rect; 3] {
+fn account_areas(state: &WhatIf, account: &Account, shared: &Shared, area: Rect) -> [Rect; 3] {
     let boxed = shared.is_boxed();
     let (frame, words) = if boxed { (2, 9) } else { (1, 6) };
     let arms = u16::try_from(account.arms.len()).unwrap_or(u16::MAX);
     let compared = u16::try_from(account.compared().count()).unwrap_or(u16::MAX);
     let room = area.height.saturating_sub(words);
     let axis = if boxed { compared.saturating_add(frame + 2) } else { 0 };
-    // Curves as high as there is room for, four rows at most.
+    // Curves as high as there is room for: a verdict needs few rows, a list of runs takes all.
+    let most = if state.shows_runs { 4 } else { (area.height / 5).clamp(4, 8) };
     let free = room.saturating_sub(frame + 1);
-    let each = (free.saturating_sub(axis) / arms.max(1)).clamp(1, 4);
+    let each = (free.saturating_sub(axis) / arms.max(1)).clamp(1, most);
     let upper = arms.saturating_mul(each).saturating_add(frame + 1).min(room);
     let axis = if area.height - upper >= axis.saturating_add(words) { axis } else { 0 };
     Layout::vertical([Constraint::Length(upper), Constraint::Length(axis), Constraint::Fill(1)]).areas(area)

@@ -37,7 +37,7 @@ impl Screen for WhatIf {
 
     fn step(&mut self, step: Step, shared: &Shared, area: Rect) -> Asks {
         if let Some(shown) = shared.experiments.on_screen() {
-            let [arms, .., words] = account_areas(&shown.account, shared, area);
+            let [arms, .., words] = account_areas(self, &shown.account, shared, area);
             match step {
                 Step::Rows(rows) if self.arms_move(shown, shared, arms) => {
                     self.scroll_arms(rows, shown, shared, arms);
@@ -69,7 +69,7 @@ impl Screen for WhatIf {
             return Asks::new();
         }
         if let Some(shown) = shared.experiments.on_screen() {
-            let [arms, .., words] = account_areas(&shown.account, shared, area);
+            let [arms, .., words] = account_areas(self, &shown.account, shared, area);
             if words.contains(at) || !self.arms_move(shown, shared, arms) {
                 self.scroll_words(step, shown, shared, words);
                 return Asks::new();
@@ -158,7 +158,7 @@ impl Screen for WhatIf {
     fn acts_in(&self, command: &str, shared: &Shared, area: Rect) -> bool {
         match shared.experiments.on_screen() {
             Some(shown) if command == "up" => {
-                let [arms, .., panel] = account_areas(&shown.account, shared, area);
+                let [arms, .., panel] = account_areas(self, &shown.account, shared, area);
                 let inside = inner(panel, shared.is_boxed());
                 let lines = words::panel_lines(self, shared, shown, inside.width).len();
                 lines > usize::from(inside.height) || self.arms_move(shown, shared, arms)

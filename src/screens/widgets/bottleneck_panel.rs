@@ -53,6 +53,11 @@ pub fn end(shared: &Shared, panel: Rect) -> usize {
     lines(shared, inside).len().saturating_sub(usize::from(inside.height))
 }
 
+/// How many lines of `width` cells it has to say.
+pub fn count(shared: &Shared, width: u16) -> usize {
+    lines(shared, Rect::new(0, 0, width, 0)).len()
+}
+
 /// Under load only a place that is full holds anything back.
 fn found(shared: &Shared) -> Vec<&Bottleneck> {
     let busy = shared.load.is_busy();
