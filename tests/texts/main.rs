@@ -19,6 +19,7 @@ mod opened;
 mod pasted;
 mod posts;
 mod readers;
+mod relisted;
 mod stated;
 mod unreadable;
 mod variants;

@@ -65,6 +65,10 @@ pub(super) struct Facts {
     pub link_errors: BTreeMap<PciAddress, usize>,
     /// Controllers that `/proc/interrupts` names without an address, by kernel name.
     pub queues: BTreeMap<String, usize>,
+    /// Bridges whose bus numbers are those of the kernel log: the kernel assigns them anew, its last line counts.
+    pub of_log: BTreeSet<PciAddress>,
+    /// Last buses behind the bridge to a bus, as the kernel found them, with their lines.
+    pub last_buses: BTreeMap<(u32, u8), Known<u8>>,
     /// Links that `dmesg` names as the limit of a function.
     pub limits: Vec<LimitedBy>,
     /// Controllers of namespaces by kernel name.
@@ -94,6 +98,8 @@ pub(super) struct Function {
     pub class: Option<Known<u32>>,
     pub vendor: Option<Known<u16>>,
     pub device: Option<Known<u16>>,
+    /// Whether these ids stand in the text; else they were found by a name.
+    pub has_exact_ids: bool,
     pub subsystem: Option<Known<(u16, u16)>>,
     /// Names as printed: of the class, and of vendor and device together.
     pub class_name: Option<Known<Label>>,

@@ -1,5 +1,6 @@
 //! Listings of lspci: functions with their registers, hex dumps, drawings of the tree.
 
+mod again;
 mod body;
 mod decorated;
 mod drawing;
@@ -16,6 +17,7 @@ mod words;
 
 pub(super) use decorated::{is_unread, undecorated};
 pub(super) use glyphs::redrawn;
+pub(super) use names::{Name, learn};
 
 use super::sections::Kind;
 

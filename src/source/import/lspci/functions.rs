@@ -7,12 +7,13 @@ use super::{
         facts::{ExpressWords, Facts, Function, Known, Line, NVME_CONTROLLER, PCI_BRIDGE, learn},
         prompt::{is_command, is_prompt},
     },
+    again,
     body::{hex, is_bits, old_register, word},
     decorated,
     groups::{self, Front},
-    header::{header, header_below, is_first, path},
+    header::{head, header, header_below, is_first, path},
     machine,
-    names::{self, First, Name, learn_number},
+    names::{self, First, learn_number},
     options::Seen,
     register::Register,
     selection::{alone, is_loop, is_of_nvme, looped, selected},
@@ -205,6 +206,7 @@ impl List<'_> {
             && (!is_joined || line.text.trim_start().starts_with('('))
         {
             self.seen_again(address, number);
+            self.again = None;
             let rest = names::joined(&rest, line.text.trim(), |rest| head(rest).name.device);
             self.first(address, &rest, number);
             self.wrapped = Some((address, rest, number, true));
@@ -286,7 +288,6 @@ impl List<'_> {
             learn(&mut function.iommu_group, group, line.number);
         }
         if let Some(ids) = ids {
-            (function.vendor, function.device) = (None, None);
             names::learn(function, &ids, line.number);
         }
     }
@@ -326,19 +327,26 @@ impl List<'_> {
         (self.current, self.wrapped) = (None, None);
     }
 
-    /// Names the first value of a link that a function states otherwise when it is listed again.
+    /// Completes a function by the body of its second listing, unless that is another device's; names the first value of a link
+    /// that it states otherwise.
     fn compare(&mut self) {
-        let Some((again, address)) = self.again.take().zip(self.current) else { return };
-        let known = self.facts.functions.get(&address).and_then(|known| known.express.clone());
-        let Some((known, again)) = known.zip(again.express) else { return };
-        let registers = [
-            ("LnkSta", known.link_status, again.link_status),
-            ("LnkCap", known.link_capabilities, again.link_capabilities),
-        ];
-        let other = registers.into_iter().find_map(|(register, first, second)| {
-            let (first, second) = first.zip(second).filter(|(first, second)| first.value != second.value)?;
-            Some((register, first, second))
-        });
+        let Some((listed, address)) = self.again.take().zip(self.current) else { return };
+        let Some(known) = self.facts.functions.get_mut(&address) else { return };
+        if let Some((what, at, line)) = again::other(known, &listed) {
+            self.facts.notes.unused(line, &format!("{address} has another {what} in line {at}"));
+            self.facts.contradiction(format!(
+                "{address} has another {what} in line {line} than in line {at}: line {at} is used."
+            ));
+            return;
+        }
+        let links = known.express.as_ref().zip(listed.express.as_ref());
+        let other = links.and_then(|(known, listed)| again::other_link(known, listed));
+        // Another capability is that of another device or slot.
+        let first = listed.line;
+        let is_same = other.is_none_or(|(register, ..)| register != "LnkCap");
+        if !(is_same && again::complete(known, *listed)) {
+            self.facts.notes.unused(first, &format!("{address} again; its first lines are used"));
+        }
         if let Some((register, first, second)) = other {
             let (at, line) = (first.line, second.line);
             self.facts.notes.unused(line, &format!("{address} has another {register} in line {at}"));
@@ -352,7 +360,7 @@ impl List<'_> {
 
     /// Whether the marks of a function that is listed again are those of its first listing; a dump has none.
     fn has_marks(&self, address: PciAddress) -> bool {
-        let is_known = |known: &Function| known.express.is_some();
+        let is_known = |known: &Function| known.express.as_ref().is_some_and(|it| it.link_status.is_some());
         self.again.is_some()
             && (self.facts.functions.get(&address).is_some_and(is_known)
                 || self.facts.downgraded.iter().any(|mark| mark.address == address))
@@ -373,9 +381,9 @@ impl List<'_> {
         // A body is taken once; an earlier plain list or drawing does not stand in its way, nor do lines that `grep` left of it.
         let is_named = |known: &Function| known.name.is_some() || known.vendor.is_some();
         if known.is_some_and(|known| known.has_body && (known.config.is_some() || is_named(known))) {
-            let why = format!("{address} again; its first lines are used");
-            self.facts.notes.unused(line, &why);
-            (self.current, self.again) = (Some(address), Some(Box::default()));
+            let mut again = Box::new(Function { line, ..Function::default() });
+            names::learn(&mut again, &name, line);
+            (self.current, self.again) = (Some(address), Some(again));
             return;
         }
         self.current = Some(address);
@@ -391,10 +399,6 @@ impl List<'_> {
             function.class_name.get_or_insert(Known::new(name, line));
         }
         function.line = line;
-        // Ids that a drawing before it had were found by name.
-        if name.is_exact {
-            (function.vendor, function.device) = (None, None);
-        }
         if let Some(ids) = subsystem {
             learn(&mut function.subsystem, ids, line);
         }
@@ -473,6 +477,7 @@ impl List<'_> {
         let Some(register) = self.register.take() else { return };
         let (name, words, line) = (register.name, register.words.as_str(), register.line());
         let Some(address) = self.current else { return };
+        let is_of_log = name == "Bus" && self.again.is_none() && self.facts.of_log.remove(&address);
         let Some(function) = self.function() else { return };
         if name == "Bus" {
             let bus = |word: &str| {
@@ -481,6 +486,8 @@ impl List<'_> {
             };
             match bus("secondary=").zip(bus("subordinate=")) {
                 Some(buses) => {
+                    // The registers are newer than the kernel's lines.
+                    function.buses.take_if(|_| is_of_log);
                     learn(&mut function.buses, buses, line);
                     // `grep Lnk` leaves the first line out: bridges alone have this line.
                     learn(&mut function.class, PCI_BRIDGE, line);
@@ -522,40 +529,5 @@ impl List<'_> {
         if (speed || width) && !self.has_marks(address) {
             self.facts.downgraded.push(Downgraded { address, line, speed, width });
         }
-    }
-}
-
-/// Whether ids in brackets end a name.
-fn names_ids(name: &str) -> bool {
-    let ids = name.trim_end().strip_suffix(']').and_then(|name| name.rsplit_once('['));
-    ids.is_some_and(|(_, ids)| names::pair(ids).is_some())
-}
-
-fn head(rest: &str) -> First<'_> {
-    let columns = || rest.split_once("  ").map(|(class, name)| (class, name.trim_start()));
-    let parts = rest.split_once(": ").or_else(columns);
-    let (class, name) = parts.unwrap_or((rest.trim_end_matches(':'), ""));
-    // A device that did not respond shows ones.
-    let responds = !name.contains("(rev ff)");
-    let interface =
-        name.split_once("(prog-if ").and_then(|(_, rest)| u8::from_str_radix(rest.get(..2)?, 16).ok());
-    let interface = interface.filter(|_| responds);
-    // Some programs print no blank before it.
-    let end = name.find("(rev ").or_else(|| name.find("(prog-if ")).unwrap_or(name.len());
-    let name = name[..end].trim_end();
-    // BusyBox prints a driver behind the ids: `Class 0108: 144d:a808 nvme`.
-    let with_driver =
-        name.split_once(' ').filter(|(ids, driver)| names::pair(ids).is_some() && !driver.contains(' '));
-    let (name, driver) = match with_driver {
-        Some((ids, driver)) => (ids, Some(names::driver(driver))),
-        None => (name, None),
-    };
-    First {
-        class: class.into(),
-        has_ids: names_ids(name),
-        name: Name::parse(name),
-        subsystem: None,
-        interface,
-        driver,
     }
 }
