@@ -100,3 +100,111 @@ fn a_listing_of_another_device_completes_nothing() {
     let same = text.replace("a812", "a801");
     assert_eq!(link(&same, "0000:01:00.0"), (8.0.into(), 4.into()));
 }
+
+const LOG: &str = "[    0.2] pci 0000:00:00.0: [8086:0a04] type 00 class 0x060000
+[    0.2] pci 0000:00:02.0: [8086:0a16] type 00 class 0x030000
+[    0.2] pci 0000:00:1c.0: [8086:9c10] type 01 class 0x060400
+[    0.2] pci 0000:00:1c.0: PCI bridge to [bus 01]
+[    0.2] pci 0000:01:00.0: [144d:a808] type 00 class 0x010802
+";
+
+#[test]
+fn the_last_buses_of_a_bridge_in_the_kernel_log_count() {
+    let log = "[    3.827750] pci 0000:00:00.0: [f15e:0000] type 01 class 0x060400 PCIe Root Port
+[    3.827844] pci 0000:00:00.0: PCI bridge to [bus 01-ff]
+[    3.829345] pci 0000:01:00.0: [1b21:2824] type 01 class 0x060400 PCIe Switch Upstream Port
+[    3.829398] pci 0000:01:00.0: PCI bridge to [bus 00]
+[    3.830000] pci 0000:01:00.0: bridge configuration invalid ([bus 00-00]), reconfiguring
+[    3.837513] pci 0000:02:04.0: [1b21:2824] type 01 class 0x060400 PCIe Switch Downstream Port
+[    3.837563] pci 0000:02:04.0: PCI bridge to [bus 00-00]
+[    3.838000] pci 0000:02:04.0: bridge configuration invalid ([bus 00-00]), reconfiguring
+[    3.847743] pci 0000:06:00.0: [15b7:5002] type 00 class 0x010802 PCIe Endpoint
+[    3.860414] pci_bus 0000:06: busn_res: [bus 06-ff] end is updated to 06
+[    3.861727] pci 0000:02:04.0: PCI bridge to [bus 06]
+[    3.861910] pci 0000:01:00.0: PCI bridge to [bus 02-07]
+[    3.862000] pci 0000:00:00.0: PCI bridge to [bus 01-07]
+";
+    assert_eq!(parent(log, "0000:06:00.0"), "0000:02:04.0");
+    assert_eq!(parent(log, "0000:02:04.0"), "0000:01:00.0");
+    assert_eq!(unused(log), [0; 0]);
+    // The registers are newer than a log that ends early.
+    let early = log.lines().take(9).collect::<Vec<_>>().join("\n");
+    let listed = format!(
+        "{early}\n\n02:04.0 PCI bridge: ASMedia Technology Inc. Device 2824\n\tBus: primary=02, secondary=06, subordinate=06\n"
+    );
+    assert_eq!(parent(&listed, "0000:06:00.0"), "0000:02:04.0");
+}
+
+#[test]
+fn a_range_of_buses_ends_where_the_kernel_found_its_last() {
+    let log = |last: &str| {
+        format!(
+            "[   16.9] pci 0000:00:00.0: [0e8d:0801] type 01 class 0x060400
+[   16.9] pci 0000:00:01.0: [0e8d:0801] type 01 class 0x060400
+[   17.1] pci 0000:01:00.0: [1b21:0611] type 00 class 0x010185
+[   17.3] pci 0000:00:00.0: PCI bridge to [bus 01-ff]
+[   17.3] pci_bus 0000:01: busn_res: [bus 01-ff] end is updated to {last}
+[   17.3] pci 0000:02:00.0: [144d:a808] type 00 class 0x010802
+"
+        )
+    };
+    assert_eq!(parent(&log("01"), "0000:02:00.0"), "0000:02");
+    assert!(source(&log("01")).contains("The bridge above 0000:02 is unknown"), "{}", source(&log("01")));
+    assert_eq!(unused(&log("01")), [0; 0]);
+    assert_eq!(parent(&log("02"), "0000:02:00.0"), "0000:00:00.0");
+}
+
+#[test]
+fn a_message_about_a_link_is_joined_where_a_mail_broke_it() {
+    let text = "[   17.045699] pci 0000:00:00.0: [0e8d:0801] type 01 class 0x060400
+[   17.164739] pci 0000:01:00.0: [1b21:0611] type 00 class
+0x010185
+[   17.258031] pci 0000:01:00.0: 2.000 Gb/s available PCIe bandwidth,
+limited by 2.5 GT/s PCIe x1 link at 0000:00:00.0 (capable of 4.000
+Gb/s with 5.0 GT/s PCIe x1 link)
+[   17.317563] pci 0000:00:00.0: PCI bridge to [bus 01-ff]
+";
+    assert_eq!(link(text, "0000:01:00.0"), (2.5.into(), 1.into()));
+    assert_eq!(unused(text), [0; 0]);
+}
+
+#[test]
+fn devices_of_another_machine_are_not_mixed_with_the_first() {
+    let list = "Second machine:
+00:00.0 Host bridge [0600]: Intel Corporation Mobile 4 Series Chipset Memory Controller Hub [8086:2a40] (rev 07)
+00:02.0 VGA compatible controller [0300]: Intel Corporation Mobile 4 Series Chipset Integrated Graphics Controller [8086:2a42] (rev 07)
+00:1c.0 PCI bridge [0604]: Intel Corporation 82801I (ICH9 Family) PCI Express Port 1 [8086:2940] (rev 03)
+01:00.0 Non-Volatile memory controller [0108]: Samsung Electronics Co Ltd NVMe SSD Controller PM9A1/PM9A3/980PRO [144d:a80a]
+";
+    let plain: String = list
+        .lines()
+        .map(|line| {
+            let line = line.split(" [8086:").next().unwrap().split(" [144d:").next().unwrap();
+            line.replace(" [0600]", "").replace(" [0300]", "").replace(" [0604]", "").replace(" [0108]", "")
+                + "\n"
+        })
+        .collect();
+    for other in [list, &plain] {
+        let text = format!("{LOG}\n{other}");
+        assert_eq!(unused(&text), [7, 8, 9, 10, 11], "{text}");
+        let found = functions(&text);
+        assert_eq!(found["0000:01:00.0"]["device"], "0xa808", "{text}");
+        assert_eq!(found["0000:00:00.0"]["device"], "0x0a04", "{text}");
+        assert!(source(&text).contains("The list in line 8 has other devices"), "{}", source(&text));
+        // The log after the list.
+        let text = format!("{other}\n{LOG}");
+        assert_eq!(unused(&text), [1, 7, 8, 9, 10, 11], "{text}");
+        assert_eq!(functions(&text)["0000:01:00.0"]["device"], "0xa80a", "{text}");
+    }
+    let names = "00:00.0 PCI bridge: SpacemiT Device 0001
+01:00.0 Non-Volatile memory controller: Samsung Electronics Co Ltd NVMe SSD Controller SM981/PM981/PM983
+
+My other machine:
+00:00.0 Host bridge: Intel Corporation Haswell-ULT DRAM Controller (rev 0b)
+00:02.0 VGA compatible controller: Intel Corporation Haswell-ULT Integrated Graphics Controller (rev 0b)
+00:1c.0 PCI bridge: Intel Corporation 8 Series PCI Express Root Port 6 (rev e4)
+02:00.0 Unassigned class [ff00]: Realtek Semiconductor Co., Ltd. RTS5227 PCI Express Card Reader (rev 01)
+";
+    assert_eq!(unused(names), [4, 5, 6, 7, 8]);
+    assert!(!functions(names).contains_key("0000:00:02.0"));
+}

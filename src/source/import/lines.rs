@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::{
-    barred,
+    barred, dmesg,
     encoded::{decoded, is_quoted_printable},
     facts::Line,
     folded, lsblk_rows, lspci, markup, nvme_rows, padded,
@@ -114,6 +114,7 @@ pub(super) fn split(
     // A line broken at a column may end in a blank, as one of format=flowed does.
     folded::unfold(&mut lines, &begins);
     wrapped::unflow(&mut lines, text);
+    dmesg::rejoin(&mut lines);
     lsblk_rows::join(&mut lines);
     nvme_rows::join(&mut lines, &begins);
     Ok(lines)
