@@ -208,3 +208,34 @@ My other machine:
     assert_eq!(unused(names), [4, 5, 6, 7, 8]);
     assert!(!functions(names).contains_key("0000:00:02.0"));
 }
+
+#[test]
+fn a_function_below_a_missing_bridge_is_not_at_the_link_of_the_one_above() {
+    let port = |speed: &str, buses: &str| {
+        format!(
+            "{PORT}\tBus: primary=00, {buses}, sec-latency=0\n\tCapabilities: [70] Express (v2) Root Port (Slot+), MSI 00\n\t\tLnkCap:\tPort #0, Speed {speed}, Width x4, ASPM L1\n\t\tLnkSta:\tSpeed 8GT/s, Width x4\n\t\tSltCap:\tAttnBtn- PwrCtrl-\n\t\t\tSlot #3, PowerLimit 75.000W; Interlock- NoCompl+\n"
+        )
+    };
+    let drive = |bus: &str, speed: &str| {
+        let header = DRIVE.replacen("01:", &format!("{bus}:"), 1);
+        format!(
+            "{header}\tCapabilities: [70] Express (v2) Endpoint, MSI 00\n\t\tLnkCap:\tPort #0, Speed 16GT/s, Width x4, ASPM L1\n\t\tLnkSta:\tSpeed {speed}, Width x4\n"
+        )
+    };
+    let around = "secondary=01, subordinate=05";
+    let text = port("16GT/s", around) + &drive("03", "16GT/s");
+    assert_eq!(parent(&text, "0000:03:00.0"), "0000:00:01.0");
+    let found = &functions(&text)["0000:03:00.0"];
+    assert_eq!((&found["limit"], &found["link"]["state"]), (&Value::Null, &"fine".into()), "{found:#}");
+    assert!(source(&text).contains("The bridge above 0000:03 is unknown"), "{}", source(&text));
+    // Two drives, slower than they could be: their own ports may be as fast.
+    let two = port("8GT/s", around) + &drive("03", "8GT/s (downgraded)") + &drive("04", "8GT/s (downgraded)");
+    let check = document(&two, "check");
+    let ids: Vec<&Value> = check["findings"].as_array().unwrap().iter().map(|it| &it["id"]).collect();
+    for id in ["slot-limited", "oversubscribed-hop", "link-downtrained"] {
+        assert!(!ids.contains(&&Value::from(id)), "{ids:?}");
+    }
+    assert!(finding(&two, "link-below-drive")["title"].to_string().contains("port"), "{ids:?}");
+    let direct = port("8GT/s", "secondary=03, subordinate=03") + &drive("03", "8GT/s (downgraded)");
+    assert_eq!(finding(&direct, "slot-limited")["severity"], "info");
+}

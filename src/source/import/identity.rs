@@ -76,7 +76,10 @@ impl<'a> Identity<'a> {
         if !firsts.iter().all(is_name) {
             return false;
         }
-        let is_other_vendor = firsts[0] != firsts[1] && (self.vendor.is_none() || other.vendor.is_none());
+        // A drawing may have a person's words behind a device.
+        let are_listed = self.class.is_some() && other.class.is_some();
+        let is_other_vendor =
+            are_listed && firsts[0] != firsts[1] && (self.vendor.is_none() || other.vendor.is_none());
         is_other_vendor || self.vendor == other.vendor && ids::is_name(self.name) && ids::is_name(other.name)
     }
 
