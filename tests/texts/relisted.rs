@@ -13,13 +13,13 @@ const BUS: &str = "\tBus: primary=00, secondary=01, subordinate=01, sec-latency=
 const DENIED: &str = "\tCapabilities: <access denied>\n";
 
 /// The sentences about what a text lacks and contradicts.
-fn source(content: &str) -> String {
+pub fn source(content: &str) -> String {
     let tree = document(content, "tree");
     format!("{} {}", tree["source"]["lacks"], tree["source"]["contradictions"])
 }
 
 /// Numbers of unused lines.
-fn unused(content: &str) -> Vec<u64> {
+pub fn unused(content: &str) -> Vec<u64> {
     let tree = document(content, "tree");
     let lines = tree["source"]["unused_lines"].as_array().unwrap().iter();
     let mut lines: Vec<u64> = lines.map(|it| it["line"].as_u64().unwrap()).collect();
@@ -43,7 +43,7 @@ fn parents(content: &str) -> Vec<(String, String)> {
     found
 }
 
-fn parent(content: &str, address: &str) -> String {
+pub fn parent(content: &str, address: &str) -> String {
     let found = parents(content).into_iter().find(|(child, _)| child == address);
     found.unwrap_or_else(|| panic!("{address} is not in the tree")).1
 }

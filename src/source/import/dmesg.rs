@@ -135,7 +135,7 @@ fn begins_message(line: &str) -> bool {
 }
 
 /// `[   17.045699] `.
-fn is_stamped(line: &str) -> bool {
+pub(super) fn is_stamped(line: &str) -> bool {
     let time = line.strip_prefix('[').and_then(|line| line.split_once(']')).map_or("", |(time, _)| time);
     !time.is_empty() && time.bytes().all(|byte| byte.is_ascii_digit() || b" .".contains(&byte))
 }
@@ -204,14 +204,24 @@ pub(super) fn join(facts: &mut Facts) {
         .iter()
         .filter_map(|(address, function)| Some((address.domain, function.buses?.value.0)))
         .collect();
-    for limit in std::mem::take(&mut facts.limits) {
+    let limits = std::mem::take(&mut facts.limits);
+    let mut below: BTreeMap<PciAddress, BTreeSet<u8>> = BTreeMap::new();
+    for limit in &limits {
+        below.entry(limit.port).or_default().insert(limit.device.bus);
+    }
+    for limit in limits {
         let LimitedBy { device, port, state, line } = limit;
         if port.domain != device.domain || port.bus >= device.bus {
             continue;
         }
         let above = facts.function(port, line);
         learn(&mut above.class, PCI_BRIDGE, line);
-        let is_direct = above.buses.is_none_or(|buses| buses.value.0 == device.bus);
+        // One bus is at the link, others are below bridges that the text may lack.
+        let is_alone = below.get(&port).is_none_or(|buses| buses.len() == 1);
+        let is_direct = above.buses.map_or(is_alone, |buses| buses.value.0 == device.bus);
+        if !is_direct {
+            facts.below_gaps.insert((device.domain, device.bus));
+        }
         if !behind_bridges.contains(&(device.domain, device.bus)) {
             let below = facts.function(device, line);
             below.parent = below.parent.or(Some(port));

@@ -69,6 +69,8 @@ pub(super) struct Facts {
     pub of_log: BTreeSet<PciAddress>,
     /// Last buses behind the bridge to a bus, as the kernel found them, with their lines.
     pub last_buses: BTreeMap<(u32, u8), Known<u8>>,
+    /// Buses, domain and number, below a port that is above the bridge to them.
+    pub below_gaps: BTreeSet<(u32, u8)>,
     /// Links that `dmesg` names as the limit of a function.
     pub limits: Vec<LimitedBy>,
     /// Controllers of namespaces by kernel name.

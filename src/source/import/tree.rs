@@ -167,7 +167,8 @@ impl Buses {
         };
         let is_above = |bridge: &PciAddress| bridge.domain == bus.0 && bridge.bus < bus.1;
         if let Some(bridge) = drawn().filter(is_above) {
-            return Above::Bridge(bridge);
+            let is_direct = !facts.below_gaps.contains(&bus);
+            return if is_direct { Above::Bridge(bridge) } else { Above::Around(bridge) };
         }
         if let Some(bridge) = around().filter(is_above) {
             return Above::Around(bridge);

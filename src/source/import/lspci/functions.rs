@@ -11,7 +11,7 @@ use super::{
     body::{hex, is_bits, old_register, word},
     decorated,
     groups::{self, Front},
-    header::{head, header, header_below, is_first, path},
+    header::{begins_line, head, header, header_below, is_first, lacks_ids, path},
     machine,
     names::{self, First, learn_number},
     options::Seen,
@@ -75,6 +75,8 @@ pub(super) fn read(lines: &[Line], facts: &mut Facts) -> Option<Cow<'static, str
         first_word: None,
         group: None,
         lacks_group: false,
+        after_empty: false,
+        cut: Vec::new(),
         plain: 0,
         is_orphan: false,
         seen: Seen::default(),
@@ -96,6 +98,7 @@ pub(super) fn read(lines: &[Line], facts: &mut Facts) -> Option<Cow<'static, str
         is_used |= !part.is_empty();
     }
     list.leave();
+    list.without_cut_names();
     is_used.then(|| list.seen.command())
 }
 
@@ -136,6 +139,10 @@ struct List<'a> {
     group: Option<(u32, bool)>,
     /// Whether the line before was broken where a group follows: `..., IOMMU`.
     lacks_group: bool,
+    /// Whether the line before was empty.
+    after_empty: bool,
+    /// First lines that end before their ids, as a page cut them.
+    cut: Vec<(PciAddress, usize)>,
     /// First lines without a body up to this line.
     plain: usize,
     /// Whether lines of a body follow a command or a plain list: they are of no function that the text names.
@@ -147,13 +154,16 @@ impl List<'_> {
     fn line(&mut self, line: &Line) {
         let plain = std::mem::take(&mut self.plain);
         if line.text.trim().is_empty() {
-            (self.wrapped, self.group) = (None, None);
+            // A page may part all lines by empty ones: ids still follow.
+            self.wrapped.take_if(|(_, rest, _, is_joined)| *is_joined || !lacks_ids(rest));
+            (self.after_empty, self.group) = (true, None);
             if plain > 1 {
                 self.leave();
                 self.is_orphan = true;
             }
             return;
         }
+        let is_apart = std::mem::take(&mut self.after_empty);
         let lacks_group = std::mem::replace(&mut self.lacks_group, groups::is_cut(&line.text));
         if let Some(group) = groups::heading(&line.text).filter(|_| !lacks_group) {
             self.leave();
@@ -189,7 +199,7 @@ impl List<'_> {
             return;
         }
         // What follows is not of the function before.
-        if decorated::is_unread(&line.text) {
+        if decorated::is_unread(&line.text) || begins_line(&line.text) {
             self.leave();
             (self.selected, self.is_orphan) = (None, false);
             let why = if is_below_bridge(&line.text) {
@@ -204,6 +214,7 @@ impl List<'_> {
             && names::is_rest(&line.text)
             // A third line has the revision or the programming interface alone.
             && (!is_joined || line.text.trim_start().starts_with('('))
+            && (!is_apart || head(&format!("{rest} {}", line.text.trim())).has_ids)
         {
             self.seen_again(address, number);
             self.again = None;
@@ -366,8 +377,22 @@ impl List<'_> {
                 || self.facts.downgraded.iter().any(|mark| mark.address == address))
     }
 
+    /// A name without its end may be another device's: neither it nor ids by it are used.
+    fn without_cut_names(&mut self) {
+        for (address, line) in std::mem::take(&mut self.cut) {
+            self.facts.notes.unused(line, "its name is cut: the ids that end it are missing");
+            let Some(function) = self.facts.functions.get_mut(&address) else { continue };
+            function.name.take_if(|name| name.line == line);
+            function.device.take_if(|device| device.line == line);
+        }
+    }
+
     fn first(&mut self, address: PciAddress, rest: &str, line: usize) {
         self.compare();
+        self.cut.retain(|(_, cut)| *cut != line);
+        if lacks_ids(rest) {
+            self.cut.push((address, line));
+        }
         self.current = None;
         let First { class, name, has_ids, subsystem, interface, driver } =
             machine::quoted_line(rest).unwrap_or_else(|| head(rest));

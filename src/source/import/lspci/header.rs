@@ -26,6 +26,15 @@ pub(super) fn header(line: &str) -> Option<(PciAddress, &str)> {
     described(address, rest).or_else(|| in_columns.then(|| (address, rest.trim())))
 }
 
+/// Whether a line begins with a function's address and a class, also where it was broken before the colon: it is never the
+/// rest of another line.
+pub(in super::super) fn begins_line(line: &str) -> bool {
+    let rest = groups::front(line).rest;
+    let (place, behind) = rest.split_once([' ', '\t']).unwrap_or((rest, ""));
+    let starts = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '"';
+    (7..=16).contains(&place.len()) && address(place).is_some() && behind.trim_start().starts_with(starts)
+}
+
 /// The same of `00:01.1/00.0 ...`, as `-P` prints it: a function on the bus behind a bridge, whose number `secondary` knows.
 pub(super) fn header_below(
     line: &str,
@@ -90,4 +99,10 @@ pub(super) fn head(rest: &str) -> First<'_> {
         interface,
         driver,
     }
+}
+
+/// Whether a first line has the number of its class and ends before the ids of its device: `-nn` prints both.
+pub(super) fn lacks_ids(rest: &str) -> bool {
+    let First { class, has_ids, .. } = head(rest);
+    class.ends_with(']') && !rest.starts_with('"') && !has_ids
 }

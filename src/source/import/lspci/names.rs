@@ -2,7 +2,10 @@
 
 use std::borrow::Cow;
 
-use super::body::{hex, word};
+use super::{
+    body::{hex, word},
+    header::begins_line,
+};
 use crate::{
     model::PciAddress,
     source::{
@@ -73,6 +76,7 @@ pub(super) fn is_rest(line: &str) -> bool {
     !text.is_empty()
         && !is_prompt(text)
         && !is_snip(text)
+        && !begins_line(text)
         && !text.starts_with(['$', '#', '!', '-', '+', '|', '<'])
         && !text.contains("]#")
         && !text.contains("]$")
