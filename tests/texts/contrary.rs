@@ -178,6 +178,9 @@ Core Processor Host Bridge/DRAM Registers [8086:5904] (rev 02)
     let node = &functions(cut)["0000:00:02.0"];
     assert_eq!((&node["vendor"], &node["device"]), (&"0x8086".into(), &Value::Null), "{node:#}");
     assert_eq!(unused(cut), [2, 4]);
+    // A plain list has the numbers of classes without a name.
+    let plain = "02:00.0 Unassigned class [ff00]: Realtek Semiconductor Co., Ltd. RTS522A PCI Express Card Reader (rev 01)\n";
+    assert_eq!(functions(plain)["0000:02:00.0"]["device"], "0x522a");
 }
 
 #[test]

@@ -84,6 +84,11 @@ fn a_listing_with_more_completes_a_poorer_one_of_the_same_functions() {
         let text = format!("{poorer}{whole}");
         assert!(unused(&text).len() <= usize::from(is_sentence), "{:?}", unused(&text));
     }
+    // A function with capabilities, none of which is PCI Express.
+    let usb = "00:14.0 USB controller: Intel Corporation Device a2af (prog-if 30 [XHCI])\n";
+    let text =
+        format!("{usb}{DENIED}\n$ sudo lspci -vv\n{usb}\tCapabilities: [70] Power Management version 2\n");
+    assert!(!source(&text).contains("denied"), "{}", source(&text));
     // The same once more has nothing new.
     let twice = format!("{whole}\n{whole}");
     assert_eq!(unused(&twice), [17, 24]);
@@ -196,6 +201,20 @@ fn devices_of_another_machine_are_not_mixed_with_the_first() {
         assert_eq!(unused(&text), [1, 7, 8, 9, 10, 11], "{text}");
         assert_eq!(functions(&text)["0000:01:00.0"]["device"], "0xa80a", "{text}");
     }
+    let board = "[    0.39] pci 0000:00:00.0: [1d87:0100] type 01 class 0x060400
+[    0.39] pci 0000:01:00.0: [144d:a808] type 00 class 0x010802
+";
+    let other = "On another board:
+
+00:00.0 PCI bridge: Fuzhou Rockchip Electronics Co., Ltd Device 3566 (rev 01)
+01:00.0 VGA compatible controller: Advanced Micro Devices, Inc. [AMD/ATI] Turks PRO [Radeon HD 7570]
+01:00.1 Audio device: Advanced Micro Devices, Inc. [AMD/ATI] Turks HDMI Audio [Radeon HD 6500/6600 / 6700M Series]
+";
+    let text = format!("{board}\n{other}");
+    assert_eq!(unused(&text), [4, 6, 7, 8]);
+    assert!(!functions(&text).contains_key("0000:01:00.1"));
+    let cut = format!("{board}\n01:00.0 VGA compatible controller: Advanced Micro Devices, Inc.\n");
+    assert_eq!(unused(&cut), [4]);
     let names = "00:00.0 PCI bridge: SpacemiT Device 0001
 01:00.0 Non-Volatile memory controller: Samsung Electronics Co Ltd NVMe SSD Controller SM981/PM981/PM983
 

@@ -10,6 +10,7 @@ use super::{
     aer,
     drives::{is_controller, is_of_controller},
     facts::{self, Facts, Function, Known, LimitedBy, Line, LinkWords, Message, PCI_BRIDGE, learn},
+    identity::Identity,
     lspci::{self, Name},
     prompt::is_prompt,
     sections::Kind,
@@ -51,7 +52,8 @@ fn read_all(lines: &[Line], facts: &mut Facts) -> bool {
         } else if let Some(device) = found(&line.text) {
             let (vendor, id) = (device.vendor, device.device);
             let name = Name::of_ids("", vendor, id);
-            if !facts.is_another(device.address, name.identity(None), line.number) {
+            let stated = Identity { class: Some(device.class >> 16), ..name.identity(None) };
+            if !facts.is_another(device.address, stated, line.number) {
                 let function = facts.function(device.address, line.number);
                 lspci::learn(function, &name, line.number);
                 learn(&mut function.class, device.class, line.number);

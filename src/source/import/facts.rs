@@ -118,6 +118,8 @@ pub(super) struct Function {
     pub express: Option<ExpressWords>,
     /// `Capabilities: <access denied>`.
     pub denied: Option<usize>,
+    /// Whether the text shows a capability of it.
+    pub has_capabilities: bool,
     /// `Unknown header type 7f`: the device did not respond.
     pub silent: Option<usize>,
     /// Configuration space of a hex dump.

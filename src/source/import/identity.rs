@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{
     drives::{agrees, squeezed},
     facts::{DriveFacts, Facts, Function, Line},
+    lspci::four,
 };
 use crate::{model::PciAddress, source::ids, text::Label};
 
@@ -13,6 +14,8 @@ use crate::{model::PciAddress, source::ids, text::Label};
 pub(super) struct Identity<'a> {
     /// Base class, if the text states it: that of a drawing is derived.
     pub class: Option<u32>,
+    /// A list states the class with a name.
+    pub is_listed: bool,
     /// As printed; empty: not stated.
     pub name: &'a str,
     pub vendor: Option<u16>,
@@ -23,9 +26,12 @@ pub(super) struct Identity<'a> {
 
 impl<'a> Identity<'a> {
     fn of(function: &'a Function) -> Self {
-        let class = function.class.filter(|_| function.class_name.is_some());
+        let is_listed = function.class_name.is_some();
+        let is_stated = is_listed || function.name.is_none() && function.has_exact_ids;
+        let class = function.class.filter(|_| is_stated);
         Self {
             class: class.map(|class| class.value >> 16),
+            is_listed,
             name: function.name.as_ref().map_or("", |name| name.value.as_str()),
             vendor: function.vendor.map(|vendor| vendor.value),
             device: function.device.map(|device| device.value),
@@ -39,6 +45,10 @@ impl<'a> Identity<'a> {
         if let (true, Some(one), Some(two)) = (self.is_exact && other.is_exact, self.ids(), other.ids()) {
             return one != two;
         }
+        let numbers = self.device_number().zip(other.device_number());
+        if numbers.is_some_and(|(one, two)| one != two) {
+            return true;
+        }
         let [one, two] = [self.name, other.name].map(squeezed);
         let is_part = !one.is_empty() && !two.is_empty() && (one.contains(&two) || two.contains(&one));
         // A device that does not respond has ones for ids.
@@ -46,7 +56,7 @@ impl<'a> Identity<'a> {
         let differ = |one: Option<u16>, two| id(one).zip(id(two)).is_some_and(|(one, two)| one != two);
         let is_other_class = self.class.zip(other.class).is_some_and(|(one, two)| one != two);
         // A drawing's device is found by its name: the ids of a list are more exact.
-        let is_alike = self.class.is_some() == other.class.is_some();
+        let is_alike = self.is_listed == other.is_listed;
         let is_other_device = is_alike && differ(self.device, other.device);
         !is_part
             && (is_other_class
@@ -55,6 +65,13 @@ impl<'a> Identity<'a> {
                 || self.has_other_name(other)
                 || self.is_known_otherwise(other)
                 || other.is_known_otherwise(self))
+    }
+
+    /// The device's id as the text has it, also in place of a name: `Device 3566`.
+    fn device_number(self) -> Option<u16> {
+        let digits = || self.name.rsplit_once("Device ").map(|(_, digits)| digits);
+        let number = self.device.filter(|_| self.is_exact).or_else(|| four(digits()?));
+        number.filter(|number| *number != u16::MAX)
     }
 
     /// Both ids of a device that responds: others have ones.
@@ -77,7 +94,7 @@ impl<'a> Identity<'a> {
             return false;
         }
         // A drawing may have a person's words behind a device.
-        let are_listed = self.class.is_some() && other.class.is_some();
+        let are_listed = self.is_listed && other.is_listed;
         let is_other_vendor =
             are_listed && firsts[0] != firsts[1] && (self.vendor.is_none() || other.vendor.is_none());
         is_other_vendor || self.vendor == other.vendor && ids::is_name(self.name) && ids::is_name(other.name)

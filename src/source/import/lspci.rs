@@ -19,7 +19,7 @@ mod words;
 pub(super) use decorated::{is_unread, undecorated};
 pub(super) use glyphs::redrawn;
 pub(super) use header::begins_line;
-pub(super) use names::{Name, learn};
+pub(super) use names::{Name, four, learn};
 
 use super::sections::Kind;
 

@@ -18,7 +18,8 @@ pub(super) fn complete(known: &mut Function, again: Function) -> bool {
     if !has_words {
         any |= fill(&mut known.config, again.config);
     }
-    let is_readable = known.express.is_some() || known.config.is_some();
+    known.has_capabilities |= again.has_capabilities;
+    let is_readable = known.has_capabilities || known.config.is_some();
     any |= is_readable && known.denied.take().is_some();
     any |= fill(&mut known.class, again.class);
     // Ids of a line are more exact than those found by a name.

@@ -95,10 +95,10 @@ pub(super) fn read(lines: &[Line], facts: &mut Facts) -> Option<Cow<'static, str
             }
             list.line(line);
         }
+        list.without_cut_names(part);
         is_used |= !part.is_empty();
     }
     list.leave();
-    list.without_cut_names();
     is_used.then(|| list.seen.command())
 }
 
@@ -377,9 +377,15 @@ impl List<'_> {
                 || self.facts.downgraded.iter().any(|mark| mark.address == address))
     }
 
-    /// A name without its end may be another device's: neither it nor ids by it are used.
-    fn without_cut_names(&mut self) {
-        for (address, line) in std::mem::take(&mut self.cut) {
+    /// A name without its end may be another device's: neither it nor ids by it are used. A list without `-nn` has numbers of
+    /// classes without a name.
+    fn without_cut_names(&mut self, part: &[Line]) {
+        let cut = std::mem::take(&mut self.cut);
+        let has_ids = |line: &Line| header(&line.text).is_some_and(|(_, rest)| head(rest).has_ids);
+        if cut.is_empty() || !part.iter().any(has_ids) {
+            return;
+        }
+        for (address, line) in cut {
             self.facts.notes.unused(line, "its name is cut: the ids that end it are missing");
             let Some(function) = self.facts.functions.get_mut(&address) else { continue };
             function.name.take_if(|name| name.line == line);
@@ -485,6 +491,7 @@ impl List<'_> {
             }
             "Capabilities" if value.starts_with('<') => function.denied = function.denied.or(Some(number)),
             "Capabilities" => {
+                function.has_capabilities = true;
                 let express = words::capability(value, number);
                 if let (Some(express), None | Some(ExpressWords { at: 0, .. })) = (express, &function.express)
                 {

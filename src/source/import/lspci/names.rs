@@ -60,7 +60,8 @@ impl Name {
     pub fn identity(&self, class: Option<u32>) -> Identity<'_> {
         let class = class.map(|class| class >> 16);
         let Self { text, vendor, device, is_exact } = self;
-        Identity { class, name: text, vendor: *vendor, device: *device, is_exact: *is_exact }
+        let (vendor, device) = (*vendor, *device);
+        Identity { class, is_listed: class.is_some(), name: text, vendor, device, is_exact: *is_exact }
     }
 }
 
@@ -113,7 +114,7 @@ pub(super) fn pair(text: &str) -> Option<(u16, u16)> {
 }
 
 /// Four hexadecimal digits.
-pub(super) fn four(digits: &str) -> Option<u16> {
+pub(in super::super) fn four(digits: &str) -> Option<u16> {
     let fits = digits.len() == 4 && digits.bytes().all(|digit| digit.is_ascii_hexdigit());
     fits.then(|| u16::from_str_radix(digits, 16).ok()).flatten()
 }
