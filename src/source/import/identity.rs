@@ -182,13 +182,16 @@ impl Facts {
         };
         let functions = stated.functions.iter().filter(|(address, it)| is_other_function(address, it));
         let drives = stated.drives.iter().filter(|(name, drive)| is_other_drive(name, drive));
-        let functions: Vec<(String, usize)> =
-            functions.map(|(address, function)| (address.to_string(), function.line)).collect();
+        let functions: Vec<(PciAddress, usize)> =
+            functions.map(|(address, function)| (*address, function.line)).collect();
         let drives: Vec<&String> = drives.map(|(name, _)| name).collect();
         let lines: BTreeSet<usize> = functions.iter().map(|(_, line)| *line).collect();
         let count = lines.len() + drives.len();
-        let first =
-            functions.into_iter().map(|(address, _)| address).chain(drives.into_iter().cloned()).next()?;
+        // One that the lines before it have too says more.
+        let is_shared = |(address, _): &&(PciAddress, usize)| self.functions.contains_key(address);
+        let first = functions.iter().find(is_shared).or(functions.first());
+        let first = first.map(|(address, _)| address.to_string());
+        let first = first.or_else(|| drives.first().map(ToString::to_string))?;
         Some(Others { first, lines, count })
     }
 

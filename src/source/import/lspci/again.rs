@@ -11,7 +11,7 @@ pub(super) fn complete(known: &mut Function, again: Function) -> bool {
     let mut any = false;
     if !has_dump && let Some(express) = again.express {
         any |= match &mut known.express {
-            Some(known) => registers(known, express),
+            Some(known) => registers(known, &express),
             unknown => unknown.replace(express).is_none(),
         };
     }
@@ -82,7 +82,7 @@ fn has_registers(express: &ExpressWords) -> bool {
     payload_supported.is_some() || sizes.is_some() || link_capabilities.is_some() || link_status.is_some()
 }
 
-fn registers(known: &mut ExpressWords, again: ExpressWords) -> bool {
+fn registers(known: &mut ExpressWords, again: &ExpressWords) -> bool {
     // Registers that `grep` left have no capability around them.
     if known.at == 0 && again.at != 0 {
         (known.at, known.version, known.line) = (again.at, again.version, again.line);
