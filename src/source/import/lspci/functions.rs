@@ -212,6 +212,7 @@ impl List<'_> {
         }
         if let Some((address, rest, number, is_joined)) = self.wrapped.take()
             && names::is_rest(&line.text)
+            && !begins_line(&line.text)
             // A third line has the revision or the programming interface alone.
             && (!is_joined || line.text.trim_start().starts_with('('))
             && (!is_apart || head(&format!("{rest} {}", line.text.trim())).has_ids)

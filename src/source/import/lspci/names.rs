@@ -2,10 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::{
-    body::{hex, word},
-    header::begins_line,
-};
+use super::body::{hex, word};
 use crate::{
     model::PciAddress,
     source::{
@@ -77,7 +74,6 @@ pub(super) fn is_rest(line: &str) -> bool {
     !text.is_empty()
         && !is_prompt(text)
         && !is_snip(text)
-        && !begins_line(text)
         && !text.starts_with(['$', '#', '!', '-', '+', '|', '<'])
         && !text.contains("]#")
         && !text.contains("]$")
