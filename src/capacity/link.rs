@@ -100,7 +100,8 @@ pub fn is_real(tree: &PciTree, index: NodeIndex) -> bool {
     let node = tree.node(index);
     let Some(above) = node.parent.map(|above| tree.node(above)) else { return false };
     // The bus inside a switch is not a link, and neither is the root bus.
-    let inside = matches!(node.kind, NodeKind::SwitchDownstream | NodeKind::RootComplex)
+    let inside = node.is_below_gap
+        || matches!(node.kind, NodeKind::SwitchDownstream | NodeKind::RootComplex)
         || matches!(above.kind, NodeKind::RootComplex | NodeKind::SwitchUpstream);
     !inside && no_limit(tree, index).is_none()
 }

@@ -46,7 +46,7 @@ pub(crate) fn state(machine: &Machine, node: NodeIndex) -> LinkState {
     }
     // Root ports and downstream ports report the link below them.
     let is_port = matches!(tree.node(node).kind, NodeKind::RootPort | NodeKind::SwitchDownstream);
-    let device = if is_port { tree.node(node).children.first().copied() } else { Some(node) };
+    let device = if is_port { tree.first_below(node) } else { Some(node) };
     match device {
         // A text may lack what is there.
         None if machine.pasted.is_some() && (found.now.is_none() || found.is_slow()) => LinkState::Unknown,

@@ -46,7 +46,8 @@ fn slow(inputs: &Inputs, node: NodeIndex) -> Option<(Pair, Pair)> {
     let link = HopLink::above(inputs.machine, node)?;
     // A text may have the drive and nothing above it.
     let is_alone = inputs.machine.pasted.is_some()
-        && tree.node(node).parent.is_none_or(|above| tree.node(above).kind == NodeKind::RootComplex);
+        && (tree.node(node).is_below_gap
+            || tree.node(node).parent.is_none_or(|above| tree.node(above).kind == NodeKind::RootComplex));
     let is_real = link::is_real(tree, node) || is_alone && link::no_limit(tree, node).is_none();
     let is_judged = is_real && !inputs.limits.refuted.contains_key(&node);
     (is_judged && link.port_most.is_none() && link.is_slow()).then_some((link.now?, link.device_most?))
@@ -79,7 +80,8 @@ fn detection(inputs: &Inputs, now: Pair, most: Pair, nodes: &[NodeIndex]) -> Det
 /// What is not known of the links: their ports, or the capability of ports that the tree has.
 fn unknown_end(inputs: &Inputs, nodes: &[NodeIndex]) -> &'static str {
     let has_port = |node: &NodeIndex| {
-        let above = inputs.machine.pci.node(*node).parent;
+        let node = inputs.machine.pci.node(*node);
+        let above = node.parent.filter(|_| !node.is_below_gap);
         above.is_some_and(|above| inputs.machine.pci.node(above).kind != NodeKind::RootComplex)
     };
     match (nodes.iter().all(has_port), nodes.len()) {

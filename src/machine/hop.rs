@@ -28,8 +28,9 @@ impl HopLink {
         let own = data.link.as_ref()?;
         // Root ports and downstream ports report the link below them.
         let starts = matches!(data.kind, NodeKind::RootPort | NodeKind::SwitchDownstream);
-        let other = if starts { data.children.first().copied() } else { data.parent };
-        let other = other.and_then(|other| machine.pci.node(other).link.as_ref());
+        let tree = &machine.pci;
+        let other = if starts { tree.first_below(node) } else { data.parent.filter(|_| !data.is_below_gap) };
+        let other = other.and_then(|other| tree.node(other).link.as_ref());
         let (device, port) = if starts { (other, Some(own)) } else { (Some(own), other) };
         let most = |link: &Link| link.max_speed.get().zip(link.max_width.get());
         let (device_most, port_most) = (device.and_then(most), port.and_then(most));

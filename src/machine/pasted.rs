@@ -25,6 +25,8 @@ pub struct Pasted {
     pub downgraded: Vec<Downgraded>,
     /// Buses, domain and number, that stand in place of a root complex because the text shows no bridge above them.
     pub without_bridge: BTreeSet<(u32, u8)>,
+    /// Buses, domain and number, below a bridge that is not the one directly above them: the text lacks that one.
+    pub below_gaps: BTreeSet<(u32, u8)>,
     /// Line of the text by sysfs path, also by a register's path (`.../config LnkSta`).
     pub lines: Lines,
     /// The words of these lines, cut to [`Pasted::MOST_OF_LINE`] bytes.

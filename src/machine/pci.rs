@@ -86,6 +86,8 @@ pub struct PciNode {
     pub driver: Reading<Label>,
     /// Secondary and subordinate bus of a bridge.
     pub buses: Option<(u8, u8)>,
+    /// A text lacks bridges between this device and the node above it: they are not the ends of one link.
+    pub is_below_gap: bool,
     /// This device's own end of the link; `None` for what has no PCI Express link (root complexes, conventional PCI).
     pub link: Option<Link>,
     /// The PCI Express capability in configuration space; needs root beyond the first 64 bytes.
@@ -231,6 +233,11 @@ impl PciTree {
     /// The node at `index`. Indices come from this tree, so it is there.
     pub fn node(&self, index: NodeIndex) -> &PciNode {
         &self.nodes[index.0]
+    }
+
+    /// The first device at the link below a port.
+    pub(crate) fn first_below(&self, port: NodeIndex) -> Option<NodeIndex> {
+        self.node(port).children.iter().copied().find(|child| !self.node(*child).is_below_gap)
     }
 
     /// All nodes with their indices, parents before children, in bus order.

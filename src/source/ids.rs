@@ -306,6 +306,14 @@ pub(super) fn of_name(text: &str) -> (Option<u16>, Option<u16>) {
     if listed.is_empty() && is_others() { (None, None) } else { ids(split) }
 }
 
+/// Whether a text is the name of a vendor and of one or several of its devices in the built-in list.
+pub(super) fn is_name(text: &str) -> bool {
+    let index = &*BY_NAME;
+    let ends = text.match_indices(' ').map(|(at, _)| at).take(24);
+    let has_device = |split: Split| index.devices.contains_key(&(split.vendor, split.rest.to_owned()));
+    ends.into_iter().any(|end| index.vendors_at(text, end).any(has_device))
+}
+
 /// A text behind the name of a vendor in the list.
 struct Split<'a> {
     vendor: u16,

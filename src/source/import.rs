@@ -129,6 +129,7 @@ pub fn read(content: &[u8]) -> Result<Option<PastedRoot>, String> {
             .filter(|bus| tree.roots.contains_key(bus))
             .copied()
             .collect(),
+        below_gaps: tree.below_gaps.clone(),
         lines: Lines::default(),
         words: HashMap::new(),
         sizes: BTreeMap::new(),
@@ -156,14 +157,11 @@ fn lacks(facts: &Facts, tree: &Tree) -> Vec<String> {
     } else if count > 0 && !has_links {
         lacks.push("No link has a speed or width: `sudo lspci -vv` shows them.".to_owned());
     }
-    if !tree.without_bridge.is_empty() {
-        let buses: Vec<String> = tree
-            .without_bridge
-            .iter()
-            .take(8)
-            .map(|(domain, bus)| format!("{domain:04x}:{bus:02x}"))
-            .collect();
-        let more = if tree.without_bridge.len() > buses.len() { ", ..." } else { "" };
+    let unknown: BTreeSet<(u32, u8)> = tree.without_bridge.union(&tree.below_gaps).copied().collect();
+    if !unknown.is_empty() {
+        let names = unknown.iter().take(8).map(|(domain, bus)| format!("{domain:04x}:{bus:02x}"));
+        let buses: Vec<String> = names.collect();
+        let more = if unknown.len() > buses.len() { ", ..." } else { "" };
         lacks.push(format!(
             "The bridge above {}{more} is unknown: `lspci -v` or `lspci -t` shows it.",
             buses.join(", ")

@@ -16,7 +16,7 @@ use functions::Functions;
 pub use super::ids::names_in;
 use crate::{
     machine::{
-        NodeKind, PciNode, PciTree,
+        NodeKind, Pasted, PciNode, PciTree,
         pci::{Names, NodeAddress},
     },
     model::{NodeIndex, PciAddress, Problem, ProblemKind, Reading},
@@ -167,6 +167,7 @@ fn build_tree(
     roots: BTreeMap<RootKey, Arc<str>>,
     parents: &BTreeMap<PciAddress, Arc<str>>,
 ) -> PciTree {
+    let pasted = root.pasted();
     let mut nodes = functions.into_nodes();
     nodes.reserve_exact(roots.len());
     let mut known: BTreeSet<Arc<str>> = roots.values().cloned().collect();
@@ -187,7 +188,7 @@ fn build_tree(
         let children: Vec<&PciNode> = children.iter().map(|at| &nodes[*at]).collect();
         let node = root_complex(root, domain, bus, &path, &children);
         nodes.push(PciNode { parent: above, ..node });
-        let mut stack = vec![(nodes.len() - 1, None)];
+        let mut stack = vec![(nodes.len() - 1, None::<NodeIndex>)];
         while let Some((at, parent)) = stack.pop() {
             let index = NodeIndex(order.len());
             order.push(at);
@@ -195,6 +196,7 @@ fn build_tree(
             let children = below.remove(&path).unwrap_or_default();
             built.insert(path, index);
             if let Some(parent) = parent {
+                nodes[at].is_below_gap = is_below_gap(pasted.as_deref(), &nodes[at], &nodes[order[parent.0]]);
                 nodes[at].parent = Some(parent);
                 nodes[order[parent.0]].children.push(index);
             }
@@ -203,6 +205,13 @@ fn build_tree(
     }
     arrange(&mut nodes, &order);
     PciTree::new(nodes)
+}
+
+/// Whether a text has a node on a bus behind a bridge that it lacks, and another bridge above that.
+fn is_below_gap(pasted: Option<&Pasted>, node: &PciNode, above: &PciNode) -> bool {
+    let bus = functions::address(node).map(|address| (address.domain, address.bus));
+    let is_bridge = above.kind != NodeKind::RootComplex;
+    is_bridge && pasted.zip(bus).is_some_and(|(pasted, bus)| pasted.below_gaps.contains(&bus))
 }
 
 /// Puts the nodes into this order; those that are not in it go.
@@ -264,6 +273,7 @@ fn root_complex(root: &dyn SysRoot, domain: u32, bus: u8, path: &Arc<str>, child
         iommu_type: Reading::absent(path.clone(), "IOMMU groups contain functions only"),
         driver: absent("a root complex has no driver"),
         buses: None,
+        is_below_gap: false,
         link: None,
         express: Reading::absent(path.clone(), "a root complex has no configuration space"),
         aer_correctable: Reading::absent(path.clone(), "errors are counted per function"),

@@ -6,6 +6,7 @@ mod program;
 #[path = "../common/skip.rs"]
 mod skip;
 
+mod contrary;
 mod copies;
 mod damaged;
 mod fleet;
@@ -19,6 +20,7 @@ mod opened;
 mod pasted;
 mod posts;
 mod readers;
+mod relisted;
 mod stated;
 mod unreadable;
 mod variants;

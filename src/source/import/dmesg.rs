@@ -9,8 +9,10 @@ use std::{
 use super::{
     aer,
     drives::{is_controller, is_of_controller},
-    facts::{self, Facts, Function, LimitedBy, Line, LinkWords, Message, PCI_BRIDGE, learn},
+    facts::{self, Facts, Function, Known, LimitedBy, Line, LinkWords, Message, PCI_BRIDGE, learn},
     identity::Identity,
+    lspci::{self, Name},
+    prompt::is_prompt,
     sections::Kind,
 };
 use crate::{
@@ -24,6 +26,7 @@ fn is_line(line: &str) -> bool {
     line.contains("available PCIe bandwidth")
         || found(line).is_some()
         || bridge(line).is_some()
+        || last_bus(line).is_some()
         || host_bridge(line).is_some()
         || line.contains(": pci function ")
         || aer::is_line(line)
@@ -31,6 +34,13 @@ fn is_line(line: &str) -> bool {
 }
 
 fn read(lines: &[Line], facts: &mut Facts) -> Option<Cow<'static, str>> {
+    let read = |lines: &[Line], alone: &mut Facts| _ = read_all(lines, alone);
+    let is_used = !facts.is_another_machine("kernel log", lines, read) && read_all(lines, facts);
+    is_used.then(|| "dmesg".into())
+}
+
+/// Whether any line was used.
+fn read_all(lines: &[Line], facts: &mut Facts) -> bool {
     let mut any = false;
     for line in lines.iter().filter(|line| !line.text.is_empty()) {
         if aer::is_line(&line.text) {
@@ -41,18 +51,19 @@ fn read(lines: &[Line], facts: &mut Facts) -> Option<Cow<'static, str>> {
             controller(facts, &words(&line.text), line.number)
         } else if let Some(device) = found(&line.text) {
             let (vendor, id) = (device.vendor, device.device);
-            let stated = Identity { vendor: Some(vendor), device: Some(id), ..Identity::default() };
+            let name = Name::of_ids("", vendor, id);
+            let stated = Identity { class: Some(device.class >> 16), ..name.identity(None) };
             if !facts.is_another(device.address, stated, line.number) {
                 let function = facts.function(device.address, line.number);
-                learn(&mut function.vendor, vendor, line.number);
-                learn(&mut function.device, id, line.number);
+                lspci::learn(function, &name, line.number);
                 learn(&mut function.class, device.class, line.number);
             }
             Some(())
         } else if let Some((address, buses)) = bridge(&line.text) {
-            let function = facts.function(address, line.number);
-            learn(&mut function.buses, buses, line.number);
-            learn(&mut function.class, PCI_BRIDGE, line.number);
+            renumber(facts, address, buses, line.number);
+            Some(())
+        } else if let Some((bus, last)) = last_bus(&line.text) {
+            facts.last_buses.insert(bus, Known::new(last, line.number));
             Some(())
         } else if let Some((root, above)) = host_bridge(&line.text) {
             facts.roots.entry(root).or_insert(line.number);
@@ -78,7 +89,67 @@ fn read(lines: &[Line], facts: &mut Facts) -> Option<Cow<'static, str>> {
             None => facts.notes.unused_text(line, "a kernel message of another form"),
         }
     }
-    any.then(|| "dmesg".into())
+    any
+}
+
+/// Lines into which a mail program broke one of the kernel's.
+const MOST_PARTS: usize = 4;
+
+/// Joins lines of the kernel that a mail program wrapped: those that are none of these forms without the next ones.
+pub(super) fn rejoin(lines: &mut Vec<Line>) {
+    let mut at = 0;
+    while at + 1 < lines.len() {
+        if let Some((text, parts)) = rejoined(&lines[at..]) {
+            lines[at].text = Cow::Owned(text);
+            lines.drain(at + 1..at + parts);
+        }
+        at += 1;
+    }
+}
+
+/// The line that the first of these and the next ones are, and the number of them.
+fn rejoined(lines: &[Line]) -> Option<(String, usize)> {
+    let first = lines.first()?.text.trim_end();
+    if !begins_message(first) || is_whole(first) {
+        return None;
+    }
+    let is_rest = |line: &&Line| {
+        let text = line.text.trim();
+        !text.is_empty() && !is_stamped(text) && !begins_message(text) && !is_prompt(text)
+    };
+    let rests = lines[1..].iter().take(MOST_PARTS - 1).take_while(is_rest);
+    let mut text = first.to_owned();
+    for (at, rest) in rests.enumerate() {
+        text.push(' ');
+        text.push_str(rest.text.trim());
+        if is_whole(&text) {
+            return Some((text, at + 2));
+        }
+    }
+    None
+}
+
+/// Whether a line names a function or a bus of which the kernel says something: `pci 0000:01:00.0: `, `pci_bus 0000:01: `.
+fn begins_message(line: &str) -> bool {
+    let mut words = line.split_whitespace();
+    line.contains("pci_bus ")
+        || words.any(|word| word.strip_suffix(':').is_some_and(|word| word.parse::<PciAddress>().is_ok()))
+}
+
+/// `[   17.045699] `.
+pub(super) fn is_stamped(line: &str) -> bool {
+    let time = line.strip_prefix('[').and_then(|line| line.split_once(']')).map_or("", |(time, _)| time);
+    !time.is_empty() && time.bytes().all(|byte| byte.is_ascii_digit() || b" .".contains(&byte))
+}
+
+/// Whether a line is a whole one of these forms.
+fn is_whole(line: &str) -> bool {
+    let is_link = line.contains("available PCIe bandwidth") && line.trim_end().ends_with(')');
+    is_link
+        || found(line).is_some()
+        || bridge(line).is_some()
+        || last_bus(line).is_some()
+        || host_bridge(line).is_some()
 }
 
 /// Words without brackets and commas around them.
@@ -129,19 +200,30 @@ const MOST_LIMITS: usize = 1 << 14;
 /// Gives a limited link's state to its lower end: the kernel names the port above it. The functions below a port whose bus
 /// numbers lead elsewhere are not at this link.
 pub(super) fn join(facts: &mut Facts) {
+    narrow(facts);
     let behind_bridges: BTreeSet<(u32, u8)> = facts
         .functions
         .iter()
         .filter_map(|(address, function)| Some((address.domain, function.buses?.value.0)))
         .collect();
-    for limit in std::mem::take(&mut facts.limits) {
+    let limits = std::mem::take(&mut facts.limits);
+    let mut below: BTreeMap<PciAddress, BTreeSet<u8>> = BTreeMap::new();
+    for limit in &limits {
+        below.entry(limit.port).or_default().insert(limit.device.bus);
+    }
+    for limit in limits {
         let LimitedBy { device, port, state, line } = limit;
         if port.domain != device.domain || port.bus >= device.bus {
             continue;
         }
         let above = facts.function(port, line);
         learn(&mut above.class, PCI_BRIDGE, line);
-        let is_direct = above.buses.is_none_or(|buses| buses.value.0 == device.bus);
+        // One bus is at the link, others are below bridges that the text may lack.
+        let is_alone = below.get(&port).is_none_or(|buses| buses.len() == 1);
+        let is_direct = above.buses.map_or(is_alone, |buses| buses.value.0 == device.bus);
+        if !is_direct {
+            facts.below_gaps.insert((device.domain, device.bus));
+        }
         if !behind_bridges.contains(&(device.domain, device.bus)) {
             let below = facts.function(device, line);
             below.parent = below.parent.or(Some(port));
@@ -221,12 +303,47 @@ fn found(line: &str) -> Option<FoundFunction> {
     })
 }
 
-/// `pci 0004:40:00.0: PCI bridge to [bus 41-42]`.
-fn bridge(line: &str) -> Option<(PciAddress, (u8, u8))> {
+/// `pci 0004:40:00.0: PCI bridge to [bus 41-42]`; without buses `PCI bridge to [bus 00]`, which firmware did not configure, and
+/// `bridge configuration invalid ([bus 00-00]), reconfiguring`.
+fn bridge(line: &str) -> Option<(PciAddress, Option<(u8, u8)>)> {
     let (address, rest) = about(line)?;
+    if rest.starts_with("bridge configuration invalid ") {
+        return Some((address, None));
+    }
     let (range, _) = rest.strip_prefix("PCI bridge to [bus ")?.split_once(']')?;
     let (first, last) = range.split_once('-').unwrap_or((range, range));
-    Some((address, (u8::from_str_radix(first, 16).ok()?, u8::from_str_radix(last, 16).ok()?)))
+    let buses = (u8::from_str_radix(first, 16).ok()?, u8::from_str_radix(last, 16).ok()?);
+    Some((address, Some(buses).filter(|(secondary, _)| *secondary > address.bus)))
+}
+
+/// Domain and bus, and the last bus below, of `pci_bus 0000:01: busn_res: [bus 01-ff] end is updated to 04`.
+fn last_bus(line: &str) -> Option<((u32, u8), u8)> {
+    let (_, rest) = line.split_once("pci_bus ")?;
+    let (place, rest) = rest.split_once(": busn_res: ")?;
+    let (_, last) = rest.split_once(" end is updated to ")?;
+    Some((facts::root_bus(place)?, u8::from_str_radix(last.trim(), 16).ok()?))
+}
+
+/// Sets the buses behind a bridge to those of the kernel's newest line, where no other listing has them.
+fn renumber(facts: &mut Facts, address: PciAddress, buses: Option<(u8, u8)>, line: usize) {
+    let is_open = facts.function(address, line).buses.is_none();
+    if is_open || facts.of_log.contains(&address) {
+        facts.of_log.insert(address);
+        facts.function(address, line).buses = buses.map(|buses| Known::new(buses, line));
+    }
+    learn(&mut facts.function(address, line).class, PCI_BRIDGE, line);
+}
+
+/// Ends the ranges of bridges where the kernel found the last bus behind them.
+fn narrow(facts: &mut Facts) {
+    for address in std::mem::take(&mut facts.of_log) {
+        let Some(function) = facts.functions.get_mut(&address) else { continue };
+        let Some(buses) = &mut function.buses else { continue };
+        let last = facts.last_buses.get(&(address.domain, buses.value.0));
+        if let Some(last) = last.filter(|last| last.line > buses.line && last.value >= buses.value.0) {
+            buses.value.1 = buses.value.1.min(last.value);
+        }
+    }
 }
 
 /// The driver of VMD functions.

@@ -65,6 +65,12 @@ pub(super) struct Facts {
     pub link_errors: BTreeMap<PciAddress, usize>,
     /// Controllers that `/proc/interrupts` names without an address, by kernel name.
     pub queues: BTreeMap<String, usize>,
+    /// Bridges whose bus numbers are those of the kernel log: the kernel assigns them anew, its last line counts.
+    pub of_log: BTreeSet<PciAddress>,
+    /// Last buses behind the bridge to a bus, as the kernel found them, with their lines.
+    pub last_buses: BTreeMap<(u32, u8), Known<u8>>,
+    /// Buses, domain and number, below a port that is above the bridge to them.
+    pub below_gaps: BTreeSet<(u32, u8)>,
     /// Links that `dmesg` names as the limit of a function.
     pub limits: Vec<LimitedBy>,
     /// Controllers of namespaces by kernel name.
@@ -94,6 +100,8 @@ pub(super) struct Function {
     pub class: Option<Known<u32>>,
     pub vendor: Option<Known<u16>>,
     pub device: Option<Known<u16>>,
+    /// Whether these ids stand in the text; else they were found by a name.
+    pub has_exact_ids: bool,
     pub subsystem: Option<Known<(u16, u16)>>,
     /// Names as printed: of the class, and of vendor and device together.
     pub class_name: Option<Known<Label>>,
@@ -110,6 +118,8 @@ pub(super) struct Function {
     pub express: Option<ExpressWords>,
     /// `Capabilities: <access denied>`.
     pub denied: Option<usize>,
+    /// Whether the text shows a capability of it.
+    pub has_capabilities: bool,
     /// `Unknown header type 7f`: the device did not respond.
     pub silent: Option<usize>,
     /// Configuration space of a hex dump.

@@ -145,6 +145,7 @@ fn is_rest(line: &str, next: &str, has_tabs: bool, in_table: bool) -> bool {
         || start.starts_with(['|', '{', '}', '"', '\u{251c}', '\u{2514}', '\u{2502}'])
         || is_table(next)
         || lspci::is_unread(next)
+        || lspci::begins_line(next)
         || lsblk::is_drive(short(first));
     // A line of a body that lost its indentation begins with a known word.
     let is_body = blanks == 0 && !has_tabs && lspci::is_body(next);

@@ -1,38 +1,54 @@
 //! Which device a function is: listings of several machines, or of several times, may name different ones at one address.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     drives::{agrees, squeezed},
     facts::{DriveFacts, Facts, Function, Line},
+    lspci::four,
 };
-use crate::{model::PciAddress, text::Label};
+use crate::{model::PciAddress, source::ids, text::Label};
 
 /// What a line states of it.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Identity<'a> {
     /// Base class, if the text states it: that of a drawing is derived.
     pub class: Option<u32>,
+    /// A list states the class with a name.
+    pub is_listed: bool,
     /// As printed; empty: not stated.
     pub name: &'a str,
     pub vendor: Option<u16>,
     pub device: Option<u16>,
+    /// The ids stand in the text, not found by the name.
+    pub is_exact: bool,
 }
 
 impl<'a> Identity<'a> {
     fn of(function: &'a Function) -> Self {
-        let class = function.class.filter(|_| function.class_name.is_some());
+        let is_listed = function.class_name.is_some();
+        let is_stated = is_listed || function.name.is_none() && function.has_exact_ids;
+        let class = function.class.filter(|_| is_stated);
         Self {
             class: class.map(|class| class.value >> 16),
+            is_listed,
             name: function.name.as_ref().map_or("", |name| name.value.as_str()),
             vendor: function.vendor.map(|vendor| vendor.value),
             device: function.device.map(|device| device.value),
+            is_exact: function.has_exact_ids,
         }
     }
 
     /// Whether both cannot be one device. Ids may be found by a name, which lists of other versions and wrapped lines have in
     /// part.
     fn contradicts(self, other: Self) -> bool {
+        if let (true, Some(one), Some(two)) = (self.is_exact && other.is_exact, self.ids(), other.ids()) {
+            return one != two;
+        }
+        let numbers = self.device_number().zip(other.device_number());
+        if numbers.is_some_and(|(one, two)| one != two) {
+            return true;
+        }
         let [one, two] = [self.name, other.name].map(squeezed);
         let is_part = !one.is_empty() && !two.is_empty() && (one.contains(&two) || two.contains(&one));
         // A device that does not respond has ones for ids.
@@ -40,9 +56,58 @@ impl<'a> Identity<'a> {
         let differ = |one: Option<u16>, two| id(one).zip(id(two)).is_some_and(|(one, two)| one != two);
         let is_other_class = self.class.zip(other.class).is_some_and(|(one, two)| one != two);
         // A drawing's device is found by its name: the ids of a list are more exact.
-        let is_alike = self.class.is_some() == other.class.is_some();
+        let is_alike = self.is_listed == other.is_listed;
         let is_other_device = is_alike && differ(self.device, other.device);
-        !is_part && (is_other_class || is_other_device || differ(self.vendor, other.vendor))
+        !is_part
+            && (is_other_class
+                || is_other_device
+                || differ(self.vendor, other.vendor)
+                || self.has_other_name(other)
+                || self.is_known_otherwise(other)
+                || other.is_known_otherwise(self))
+    }
+
+    /// The device's id as the text has it, also in place of a name: `Device 3566`.
+    fn device_number(self) -> Option<u16> {
+        let digits = || self.name.rsplit_once("Device ").map(|(_, digits)| digits);
+        let number = self.device.filter(|_| self.is_exact).or_else(|| four(digits()?));
+        number.filter(|number| *number != u16::MAX)
+    }
+
+    /// Both ids of a device that responds: others have ones.
+    fn ids(self) -> Option<(u16, u16)> {
+        let id = |id: Option<u16>| id.filter(|id| *id != u16::MAX);
+        id(self.vendor).zip(id(self.device))
+    }
+
+    /// Whether names are those of two devices: both in the list of ids, or of vendors one of which is not in it.
+    fn has_other_name(self, other: Self) -> bool {
+        /// Words in place of a vendor's name.
+        const NO_NAME: [&str; 3] = ["device", "vendor", "unknown"];
+        if self.ids().is_some() && self.ids() == other.ids() {
+            return false;
+        }
+        let first = |it: Self| it.name.split(' ').next().unwrap_or_default().to_ascii_lowercase();
+        let firsts = [first(self), first(other)];
+        let is_name = |word: &String| !word.is_empty() && !NO_NAME.contains(&word.as_str());
+        if !firsts.iter().all(is_name) {
+            return false;
+        }
+        // A drawing may have a person's words behind a device.
+        let are_listed = self.is_listed && other.is_listed;
+        let is_other_vendor =
+            are_listed && firsts[0] != firsts[1] && (self.vendor.is_none() || other.vendor.is_none());
+        is_other_vendor || self.vendor == other.vendor && ids::is_name(self.name) && ids::is_name(other.name)
+    }
+
+    /// Whether the list of ids has another name for the ids of this line than the other line, whose name is in it too.
+    fn is_known_otherwise(self, other: Self) -> bool {
+        let listed = self.ids().filter(|_| self.is_exact && self.name.is_empty());
+        let listed = listed.and_then(|(vendor, device)| ids::built_in_name(vendor, device));
+        listed.is_some_and(|listed| {
+            let listed = squeezed(listed.as_str());
+            !other.is_exact && !squeezed(other.name).contains(&listed) && ids::is_name(other.name)
+        })
     }
 
     fn words(self) -> String {
@@ -80,16 +145,31 @@ impl Facts {
     /// What a listing states otherwise than the lines before it: other devices and drives, other buses behind a bridge, and what
     /// is drawn behind these.
     pub fn others(&self, stated: &Facts) -> Option<Others> {
+        let known = Above::new(self);
         let has_other_buses = |address: &PciAddress, function: &Function| {
-            let known = self.functions.get(address).and_then(|known| known.buses);
-            known.zip(function.buses).is_some_and(|(known, stated)| known.value != stated.value)
+            let first = self.functions.get(address).and_then(|known| known.buses);
+            let is_other = first.zip(function.buses).is_some_and(|(first, second)| {
+                let (first, second) = (first.value, second.value);
+                first.0 != second.0 || first.1 != second.1 && first.1 != OPEN && second.1 != OPEN
+            });
+            is_other || function.buses.is_some_and(|buses| known.is_other(*address, buses.value.0))
+        };
+        let is_other_itself = |address: &PciAddress, function: &Function| {
+            let first = self.functions.get(address);
+            first.is_some_and(|known| Identity::of(known).contradicts(Identity::of(function)))
+                || has_other_buses(address, function)
         };
         let is_other_function = |address: &PciAddress, function: &Function| {
-            let known = self.functions.get(address);
-            let above = function.parent.and_then(|bridge| Some((bridge, stated.functions.get(&bridge)?)));
-            known.is_some_and(|known| Identity::of(known).contradicts(Identity::of(function)))
-                || has_other_buses(address, function)
-                || above.is_some_and(|(bridge, above)| has_other_buses(&bridge, above))
+            let parent = |at: PciAddress| {
+                let bridge = stated.functions.get(&at)?.parent?;
+                (bridge.bus < at.bus).then_some(bridge)
+            };
+            let mut above = std::iter::successors(parent(*address), |bridge| parent(*bridge));
+            is_other_itself(address, function)
+                || function.parent.is_some_and(|bridge| known.is_behind_other(bridge, address.bus, self))
+                || above.any(|bridge| {
+                    stated.functions.get(&bridge).is_some_and(|it| is_other_itself(&bridge, it))
+                })
         };
         let is_other_drive = |name: &String, drive: &DriveFacts| {
             let word = |drive: &DriveFacts, file: &str| {
@@ -102,13 +182,16 @@ impl Facts {
         };
         let functions = stated.functions.iter().filter(|(address, it)| is_other_function(address, it));
         let drives = stated.drives.iter().filter(|(name, drive)| is_other_drive(name, drive));
-        let functions: Vec<(String, usize)> =
-            functions.map(|(address, function)| (address.to_string(), function.line)).collect();
+        let functions: Vec<(PciAddress, usize)> =
+            functions.map(|(address, function)| (*address, function.line)).collect();
         let drives: Vec<&String> = drives.map(|(name, _)| name).collect();
         let lines: BTreeSet<usize> = functions.iter().map(|(_, line)| *line).collect();
         let count = lines.len() + drives.len();
-        let first =
-            functions.into_iter().map(|(address, _)| address).chain(drives.into_iter().cloned()).next()?;
+        // One that the lines before it have too says more.
+        let is_shared = |(address, _): &&(PciAddress, usize)| self.functions.contains_key(address);
+        let first = functions.iter().find(is_shared).or(functions.first());
+        let first = first.map(|(address, _)| address.to_string());
+        let first = first.or_else(|| drives.first().map(ToString::to_string))?;
         Some(Others { first, lines, count })
     }
 
@@ -137,6 +220,48 @@ impl Facts {
         let why = format!("a {listing} with other devices than the lines before it");
         of_listing().for_each(|line| self.notes.unused_text(line, &why));
         true
+    }
+}
+
+/// Last bus of a range that the kernel had not ended yet.
+const OPEN: u8 = u8::MAX;
+
+/// The bridges above buses, as bus numbers, drawings and paths have them.
+struct Above {
+    /// By domain and bus.
+    bridges: BTreeMap<(u32, u8), PciAddress>,
+    /// The buses directly below each bridge.
+    buses: BTreeMap<PciAddress, BTreeSet<u8>>,
+}
+
+impl Above {
+    fn new(facts: &Facts) -> Self {
+        let of_numbers =
+            facts.functions.iter().filter_map(|(address, it)| Some((*address, it.buses?.value.0)));
+        let of_paths = facts.functions.iter().filter_map(|(address, it)| Some((it.parent?, address.bus)));
+        let mut above = Self { bridges: BTreeMap::new(), buses: BTreeMap::new() };
+        for (bridge, bus) in of_numbers.chain(of_paths).filter(|(bridge, bus)| *bus > bridge.bus) {
+            above.bridges.entry((bridge.domain, bus)).or_insert(bridge);
+            above.buses.entry(bridge).or_default().insert(bus);
+        }
+        above
+    }
+
+    /// Whether the secondary bus of a bridge is another one, or another bridge's.
+    fn is_other(&self, bridge: PciAddress, secondary: u8) -> bool {
+        let has_others = || self.buses.get(&bridge).is_some_and(|buses| !buses.contains(&secondary));
+        secondary > bridge.bus && (self.is_others(bridge, secondary) || has_others())
+    }
+
+    /// Whether a function below a bridge is on a bus of another one. SR-IOV has several buses behind one.
+    fn is_behind_other(&self, bridge: PciAddress, bus: u8, known: &Facts) -> bool {
+        let range = known.functions.get(&bridge).and_then(|known| known.buses);
+        let is_outside = range.is_some_and(|range| !(range.value.0..=range.value.1).contains(&bus));
+        bus > bridge.bus && (is_outside || self.is_others(bridge, bus))
+    }
+
+    fn is_others(&self, bridge: PciAddress, bus: u8) -> bool {
+        self.bridges.get(&(bridge.domain, bus)).is_some_and(|known| *known != bridge)
     }
 }
 

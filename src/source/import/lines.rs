@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::{
-    barred,
+    barred, dmesg,
     encoded::{decoded, is_quoted_printable},
     facts::Line,
     folded, lsblk_rows, lspci, markup, nvme_rows, padded,
@@ -85,21 +85,23 @@ pub(super) fn split(
             lines.push(Line { number: at + 1, text: plain(Cow::Borrowed(raw), bars) });
             continue;
         }
-        let is_soft = raw.ends_with('=');
-        let decoded = decoded(raw.strip_suffix('=').unwrap_or(raw));
+        // A soft break may stand within a character's bytes.
+        let (part, is_soft) = encoded_part(raw);
         let line = match unfinished.take() {
             Some(Line { number, text }) if text.len() < MOST_OF_LINE => {
-                Line { number, text: Cow::Owned(text.into_owned() + &decoded) }
+                Line { number, text: Cow::Owned(text.into_owned() + part) }
             }
-            _ => Line { number: at + 1, text: Cow::Owned(decoded) },
+            _ => Line { number: at + 1, text: Cow::Borrowed(part) },
         };
         if is_soft {
             unfinished = Some(line);
         } else {
-            lines.push(Line { text: plain(line.text, bars), ..line });
+            push_decoded(&mut lines, &line, bars);
         }
     }
-    lines.extend(unfinished);
+    if let Some(line) = unfinished {
+        push_decoded(&mut lines, &line, bars);
+    }
     without_hard_breaks(&mut lines);
     barred::undo(&mut lines, &begins);
     // What stood in front of the marks of a mail hid them.
@@ -114,9 +116,26 @@ pub(super) fn split(
     // A line broken at a column may end in a blank, as one of format=flowed does.
     folded::unfold(&mut lines, &begins);
     wrapped::unflow(&mut lines, text);
+    dmesg::rejoin(&mut lines);
     lsblk_rows::join(&mut lines);
     nvme_rows::join(&mut lines, &begins);
     Ok(lines)
+}
+
+/// A line of quoted-printable without its soft break, and whether it goes on in the next: not behind a line break of its own.
+fn encoded_part(raw: &str) -> (&str, bool) {
+    let Some(part) = raw.strip_suffix('=') else { return (raw, false) };
+    let end = ["=0D=0A", "=0d=0a", "=0A", "=0a"].iter().find_map(|end| part.strip_suffix(end));
+    end.map_or((part, true), |line| (line, false))
+}
+
+/// Adds the lines that one of quoted-printable has.
+fn push_decoded(lines: &mut Vec<Line<'_>>, line: &Line, bars: bool) {
+    let text = decoded(&line.text);
+    for text in text.trim_end_matches(['\r', '\n']).split('\n') {
+        let text = text.strip_suffix('\r').unwrap_or(text).to_owned();
+        lines.push(Line { number: line.number, text: plain(Cow::Owned(text), bars) });
+    }
 }
 
 /// Takes away the backslashes by which Markdown ends lines. That of a drawing has a blank before it.

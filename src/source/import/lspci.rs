@@ -1,5 +1,6 @@
 //! Listings of lspci: functions with their registers, hex dumps, drawings of the tree.
 
+mod again;
 mod body;
 mod decorated;
 mod drawing;
@@ -10,12 +11,15 @@ mod header;
 mod machine;
 mod names;
 mod options;
+mod places;
 mod register;
 mod selection;
 mod words;
 
 pub(super) use decorated::{is_unread, undecorated};
 pub(super) use glyphs::redrawn;
+pub(super) use header::begins_line;
+pub(super) use names::{Name, four, learn};
 
 use super::sections::Kind;
 
@@ -43,6 +47,11 @@ pub(super) const DRAWING: Kind = Kind {
     tolerates: 3,
     read: drawing::read,
 };
+
+/// Whether a line begins with the name of a register or a field and its colon.
+pub(super) fn begins_register(line: &str) -> bool {
+    body::word(line).is_some_and(|(word, _)| line[word.len()..].starts_with(':'))
+}
 
 /// Whether a line of a function's body begins here, not the rest of one.
 pub(super) fn is_body(line: &str) -> bool {

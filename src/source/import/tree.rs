@@ -26,6 +26,8 @@ pub(super) struct Tree {
     pub roots: BTreeMap<(u32, u8), String>,
     /// Buses whose bridge the text does not name, domain and bus.
     pub without_bridge: BTreeSet<(u32, u8)>,
+    /// Buses below a bridge whose range includes them: the bridge directly above is unknown.
+    pub below_gaps: BTreeSet<(u32, u8)>,
 }
 
 /// The tree of these functions.
@@ -44,6 +46,7 @@ pub(super) fn build(facts: &Facts) -> Tree {
                 }
             }
             Above::Unknown(_) => _ = tree.without_bridge.insert(*bus),
+            Above::Around(_) => _ = tree.below_gaps.insert(*bus),
             Above::Bridge(_) => {}
         }
     }
@@ -76,6 +79,9 @@ pub(super) fn port_types(facts: &Facts, tree: &Tree) -> BTreeMap<PciAddress, u8>
     };
     let mut with_bridges: BTreeSet<PciAddress> = BTreeSet::new();
     let above = |address: &PciAddress| -> Option<PciAddress> {
+        if tree.below_gaps.contains(&bus_of(*address)) {
+            return None;
+        }
         let folder = tree.folders.get(address)?.rsplit_once('/')?.0;
         folder.rsplit_once('/')?.1.parse().ok()
     };
@@ -109,6 +115,8 @@ pub(super) fn port_types(facts: &Facts, tree: &Tree) -> BTreeMap<PciAddress, u8>
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Above {
     Bridge(PciAddress),
+    /// A bridge that the text does not show, below this one.
+    Around(PciAddress),
     /// It is a root bus.
     Itself,
     /// A bridge that the text does not show, below this root bus.
@@ -157,10 +165,13 @@ impl Buses {
             let around = ranges.filter(|(first, last, _)| (*first..=*last).contains(&bus.1));
             around.min_by_key(|(first, last, _)| last - first).map(|(_, _, bridge)| *bridge)
         };
-        if let Some(bridge) =
-            drawn().or_else(around).filter(|bridge| bridge.domain == bus.0 && bridge.bus < bus.1)
-        {
-            return Above::Bridge(bridge);
+        let is_above = |bridge: &PciAddress| bridge.domain == bus.0 && bridge.bus < bus.1;
+        if let Some(bridge) = drawn().filter(is_above) {
+            let is_direct = !facts.below_gaps.contains(&bus);
+            return if is_direct { Above::Bridge(bridge) } else { Above::Around(bridge) };
+        }
+        if let Some(bridge) = around().filter(is_above) {
+            return Above::Around(bridge);
         }
         let is_root = self.roots.contains(&bus);
         match self.root_before(bus).filter(|_| !is_root && self.has_unnumbered_bridge(facts, bus.0)) {
@@ -270,7 +281,7 @@ fn folder(
     let mut ports = vec![address];
     let mut at = address;
     // A bridge is on a lower bus than what is behind it, so this ends.
-    while let Some(Above::Bridge(bridge)) = above.get(&bus_of(at)) {
+    while let Some(Above::Bridge(bridge) | Above::Around(bridge)) = above.get(&bus_of(at)) {
         ports.push(*bridge);
         at = *bridge;
     }

@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use super::{facts::Line, lsblk};
+use super::{dmesg, facts::Line, lsblk, lspci, prompt::is_prompt};
 
 /// Columns of a mail's lines: RFC 3676 recommends 78, programs wrap at 66 to 80.
 const NARROW: usize = 66;
@@ -135,6 +135,9 @@ pub(super) fn unflow(lines: &mut Vec<Line>, text: &str) {
 /// Whether a line was broken here: it ends in a blank, and the next word would have been too wide for it. Rows and rules of
 /// tables end in blanks of their own, also those of lsblk, which begin with a drive or a mark of its drawing.
 fn is_break(line: &str, next: &str) -> bool {
+    if line.trim().is_empty() || begins_own(next) {
+        return false;
+    }
     let first = next.split_whitespace().next().unwrap_or_default();
     let word = next.len() - next.trim_start().len() + first.len();
     let is_layer =
@@ -145,6 +148,20 @@ fn is_break(line: &str, next: &str) -> bool {
         && !line.trim_matches([' ', '|']).is_empty();
     let is_row = first.starts_with("---") || first.starts_with("/dev/") || is_layer || is_drive || is_branch;
     line.ends_with(' ') && !is_row && line.len() >= NARROW / 2 && word > 0 && line.len() + word > NARROW
+}
+
+/// Whether a line is the rest of none: a function's first one, a line of its body, one of the kernel log, a prompt.
+fn begins_own(line: &str) -> bool {
+    /// Blanks behind which a mail breaks no line.
+    const INDENTED: &str = "   ";
+    let is_branch = ["|", "+-", "\\-"].iter().any(|mark| line.trim_start().starts_with(mark));
+    line.starts_with('\t')
+        || line.starts_with(INDENTED) && !is_branch
+        || lspci::begins_line(line)
+        || lspci::is_unread(line)
+        || lspci::begins_register(line)
+        || dmesg::is_stamped(line)
+        || is_prompt(line)
 }
 
 /// Whether a line is wider than a mail's and has a blank where it would have been broken.

@@ -114,6 +114,7 @@ pub(super) fn read(root: &dyn SysRoot, shared: &Shared, address: PciAddress, pat
         iommu_group,
         driver: root::link_name(root, &file("driver")),
         buses: buses(root, path, &class, &config),
+        is_below_gap: false,
         link,
         aer_correctable: aer(root, &file("aer_dev_correctable")),
         aspm: aspm(root, &file("link")),

@@ -24,20 +24,53 @@ use std::borrow::Cow;
 
 use super::{
     super::{
-        facts::{self, Facts, Function, Line, PCI_BRIDGE, learn},
+        facts::{Facts, Function, Line, PCI_BRIDGE, learn},
         identity::Others,
         prompt::{is_prompt, is_snip},
     },
+    header::begins_line,
     names::{self, Name},
+    places::{LENGTH, buses, place, root_bus, whole_address},
     words,
 };
 use crate::model::PciAddress;
 
-/// Whether a drawing begins here: `-[0000:00]-` or `-+-[0000:60]-`.
+/// Whether a drawing begins here: `-[0000:00]-` or `-+-[0000:60]-`, also where the dash before a bracket is lost.
 pub(super) fn is_first(line: &str) -> bool {
     let line = line.trim_start();
     let bracket = line.strip_prefix("-+-").or_else(|| line.strip_prefix('-'));
-    bracket.and_then(root_bus).is_some()
+    let is_bare = || root_bus(line).is_some_and(|(_, length)| line[length..].starts_with(['-']));
+    bracket.and_then(root_bus).is_some() || is_bare()
+}
+
+/// The column of a branch with a root bus, behind nothing but blanks, and whether it is the last one.
+fn root_branch(line: &str) -> Option<(usize, bool)> {
+    let rest = line.trim_start();
+    let after = rest.strip_prefix("+-").or_else(|| rest.strip_prefix("\\-"))?;
+    root_bus(after).map(|_| (line.len() - rest.len(), rest.starts_with('\\')))
+}
+
+/// The number of lines of the first drawing: one with a single root bus, or behind its last, has no further ones.
+fn length(lines: &[Line]) -> usize {
+    let Some(first) = lines.first().map(|line| &*line.text) else { return 0 };
+    let start = first.len() - first.trim_start().len();
+    let rest = &first[start..];
+    let is_single = is_first(first) && !rest.starts_with("-+-");
+    // Several buses behind one bridge are drawn as root buses are, further right.
+    let end = first.find(']').filter(|_| is_single);
+    let mut ended = end.or_else(|| root_branch(first).filter(|(_, is_last)| *is_last).map(|(at, _)| at + 1));
+    for (at, line) in lines.iter().enumerate().skip(1) {
+        if is_first(&line.text) {
+            return at;
+        }
+        let Some((column, is_last)) = root_branch(&line.text) else { continue };
+        match ended {
+            Some(end) if column < end => return at,
+            Some(_) => {}
+            None => ended = is_last.then_some(column + 1),
+        }
+    }
+    lines.len()
 }
 
 /// Whether a line is within a drawing: a branch with a device or a root bus.
@@ -68,9 +101,6 @@ fn behind_name(line: &str) -> Option<&str> {
 
 /// Why a line of a drawing without its beginning is not used.
 const NO_BUS: &str = "the line of the drawing with its bus is missing";
-
-/// Columns of a device and function: `03.1`.
-const LENGTH: usize = 4;
 
 #[derive(Debug, Clone, Copy)]
 struct Branch {
@@ -104,8 +134,7 @@ pub(super) fn read(lines: &[Line], facts: &mut Facts) -> Option<Cow<'static, str
     let single = without_doubled(lines);
     let mut rest = &*single;
     while !rest.is_empty() {
-        let end = rest.iter().skip(1).position(|line| is_first(&line.text)).map_or(rest.len(), |at| at + 1);
-        let (drawing, behind) = rest.split_at(end);
+        let (drawing, behind) = rest.split_at(length(rest));
         rest = behind;
         if facts.is_another_machine("drawing", drawing, |lines, alone| _ = read_one(lines, None, alone)) {
             continue;
@@ -252,7 +281,8 @@ impl Drawing<'_> {
         if is_wrapped && self.rest_of_name(line) {
             return;
         }
-        let is_first = is_first(&line.text);
+        // Without its first columns it begins with a branch.
+        let is_first = is_first(&line.text) || at == 0 && root_branch(&line.text).is_some();
         if is_first {
             self.is_stripped = is_stripped(&lines[at..]);
             if self.is_stripped {
@@ -274,7 +304,10 @@ impl Drawing<'_> {
         const MOST: usize = 400;
         let words = line.text.trim();
         let first = words.split(' ').next().map_or(0, str::len);
-        let is_name = !is_prompt(words) && !is_snip(words) && !words.ends_with([':', '.', '?', '!']);
+        let is_name = !is_prompt(words)
+            && !begins_line(words)
+            && !is_snip(words)
+            && !words.ends_with([':', '.', '?', '!']);
         let Some((address, text, number)) = self.last.take() else { return false };
         if !is_name || self.width + first < NARROW || text.len() + words.len() > MOST {
             return false;
@@ -301,14 +334,12 @@ impl Drawing<'_> {
         if is_first {
             self.branches.clear();
             (self.moved, self.is_cut) = (None, false);
-            // A drawing with one root bus has no branch before it.
-            return match rest.strip_prefix("-+-") {
-                Some(after) => {
-                    self.branches.push(Branch { column: start + 1, on: On::Roots, last: None });
-                    self.root(after, start + 3, line.number)
-                }
-                None => self.root(&rest[1..], start + 1, line.number),
-            };
+            // A drawing with one root bus has no branch before it, and none goes on behind the last.
+            let bracket = rest.find('[').unwrap_or_default();
+            if let Some(mark) = rest[..bracket].find('+') {
+                self.branches.push(Branch { column: start + mark, on: On::Roots, last: None });
+            }
+            return self.root(&rest[bracket..], start + bracket, line.number);
         }
         if rest.is_empty() {
             return Ok(());
@@ -528,38 +559,4 @@ fn state<'a>(function: &mut Function, text: &'a str, line: usize) -> &'a str {
         }
     }
     text
-}
-
-/// `03.1` at the beginning as its number on the bus.
-fn place(text: &str) -> Option<u8> {
-    let address = format!("0000:00:{}", text.get(..LENGTH)?).parse::<PciAddress>().ok()?;
-    Some(address.device << 3 | address.function)
-}
-
-/// `00:06.0` or `556f:00:02.0` at the beginning: the address and its length.
-fn whole_address(text: &str, domain: u32) -> Option<(PciAddress, usize)> {
-    let length = text.find(['-', ' ']).unwrap_or(text.len());
-    let place = &text[..length];
-    let colons = place.bytes().filter(|byte| *byte == b':').count();
-    let address = match colons {
-        1 => format!("{domain:04x}:{place}").parse(),
-        2 => place.parse(),
-        _ => return None,
-    };
-    Some((address.ok()?, length))
-}
-
-/// `[0000:60]` at the beginning: domain, bus and length.
-fn root_bus(text: &str) -> Option<((u32, u8), usize)> {
-    let (inside, _) = text.strip_prefix('[')?.split_once(']')?;
-    Some((facts::root_bus(inside)?, inside.len() + 2))
-}
-
-/// `[61]`, `[02-06]` or `[0000:02-06]` at the beginning: secondary and subordinate bus, and length.
-fn buses(text: &str) -> Option<((u8, u8), usize)> {
-    let (inside, _) = text.strip_prefix('[')?.split_once(']')?;
-    let range = inside.rsplit_once(':').map_or(inside, |(_, range)| range);
-    let (first, last) = range.split_once('-').unwrap_or((range, range));
-    let bus = |digits: &str| u8::from_str_radix(digits, 16).ok().filter(|_| digits.len() == 2);
-    Some(((bus(first)?, bus(last)?), inside.len() + 2))
 }

@@ -7,12 +7,13 @@ use super::{
         facts::{ExpressWords, Facts, Function, Known, Line, NVME_CONTROLLER, PCI_BRIDGE, learn},
         prompt::{is_command, is_prompt},
     },
+    again,
     body::{hex, is_bits, old_register, word},
     decorated,
     groups::{self, Front},
-    header::{header, header_below, is_first, path},
+    header::{begins_line, head, header, header_below, is_first, lacks_ids, path},
     machine,
-    names::{self, First, Name, learn_number},
+    names::{self, First, learn_number},
     options::Seen,
     register::Register,
     selection::{alone, is_loop, is_of_nvme, looped, selected},
@@ -74,6 +75,8 @@ pub(super) fn read(lines: &[Line], facts: &mut Facts) -> Option<Cow<'static, str
         first_word: None,
         group: None,
         lacks_group: false,
+        after_empty: false,
+        cut: Vec::new(),
         plain: 0,
         is_orphan: false,
         seen: Seen::default(),
@@ -92,6 +95,7 @@ pub(super) fn read(lines: &[Line], facts: &mut Facts) -> Option<Cow<'static, str
             }
             list.line(line);
         }
+        list.without_cut_names(part);
         is_used |= !part.is_empty();
     }
     list.leave();
@@ -135,6 +139,10 @@ struct List<'a> {
     group: Option<(u32, bool)>,
     /// Whether the line before was broken where a group follows: `..., IOMMU`.
     lacks_group: bool,
+    /// Whether the line before was empty.
+    after_empty: bool,
+    /// First lines that end before their ids, as a page cut them.
+    cut: Vec<(PciAddress, usize)>,
     /// First lines without a body up to this line.
     plain: usize,
     /// Whether lines of a body follow a command or a plain list: they are of no function that the text names.
@@ -146,13 +154,16 @@ impl List<'_> {
     fn line(&mut self, line: &Line) {
         let plain = std::mem::take(&mut self.plain);
         if line.text.trim().is_empty() {
-            (self.wrapped, self.group) = (None, None);
+            // A page may part all lines by empty ones: ids still follow.
+            self.wrapped.take_if(|(_, rest, _, is_joined)| *is_joined || !lacks_ids(rest));
+            (self.after_empty, self.group) = (true, None);
             if plain > 1 {
                 self.leave();
                 self.is_orphan = true;
             }
             return;
         }
+        let is_apart = std::mem::take(&mut self.after_empty);
         let lacks_group = std::mem::replace(&mut self.lacks_group, groups::is_cut(&line.text));
         if let Some(group) = groups::heading(&line.text).filter(|_| !lacks_group) {
             self.leave();
@@ -188,7 +199,7 @@ impl List<'_> {
             return;
         }
         // What follows is not of the function before.
-        if decorated::is_unread(&line.text) {
+        if decorated::is_unread(&line.text) || begins_line(&line.text) {
             self.leave();
             (self.selected, self.is_orphan) = (None, false);
             let why = if is_below_bridge(&line.text) {
@@ -201,10 +212,13 @@ impl List<'_> {
         }
         if let Some((address, rest, number, is_joined)) = self.wrapped.take()
             && names::is_rest(&line.text)
+            && !begins_line(&line.text)
             // A third line has the revision or the programming interface alone.
             && (!is_joined || line.text.trim_start().starts_with('('))
+            && (!is_apart || head(&format!("{rest} {}", line.text.trim())).has_ids)
         {
             self.seen_again(address, number);
+            self.again = None;
             let rest = names::joined(&rest, line.text.trim(), |rest| head(rest).name.device);
             self.first(address, &rest, number);
             self.wrapped = Some((address, rest, number, true));
@@ -286,7 +300,6 @@ impl List<'_> {
             learn(&mut function.iommu_group, group, line.number);
         }
         if let Some(ids) = ids {
-            (function.vendor, function.device) = (None, None);
             names::learn(function, &ids, line.number);
         }
     }
@@ -326,19 +339,26 @@ impl List<'_> {
         (self.current, self.wrapped) = (None, None);
     }
 
-    /// Names the first value of a link that a function states otherwise when it is listed again.
+    /// Completes a function by the body of its second listing, unless that is another device's; names the first value of a link
+    /// that it states otherwise.
     fn compare(&mut self) {
-        let Some((again, address)) = self.again.take().zip(self.current) else { return };
-        let known = self.facts.functions.get(&address).and_then(|known| known.express.clone());
-        let Some((known, again)) = known.zip(again.express) else { return };
-        let registers = [
-            ("LnkSta", known.link_status, again.link_status),
-            ("LnkCap", known.link_capabilities, again.link_capabilities),
-        ];
-        let other = registers.into_iter().find_map(|(register, first, second)| {
-            let (first, second) = first.zip(second).filter(|(first, second)| first.value != second.value)?;
-            Some((register, first, second))
-        });
+        let Some((listed, address)) = self.again.take().zip(self.current) else { return };
+        let Some(known) = self.facts.functions.get_mut(&address) else { return };
+        if let Some((what, at, line)) = again::other(known, &listed) {
+            self.facts.notes.unused(line, &format!("{address} has another {what} in line {at}"));
+            self.facts.contradiction(format!(
+                "{address} has another {what} in line {line} than in line {at}: line {at} is used."
+            ));
+            return;
+        }
+        let links = known.express.as_ref().zip(listed.express.as_ref());
+        let other = links.and_then(|(known, listed)| again::other_link(known, listed));
+        // Another capability is that of another device or slot.
+        let first = listed.line;
+        let is_same = other.is_none_or(|(register, ..)| register != "LnkCap");
+        if !(is_same && again::complete(known, *listed)) {
+            self.facts.notes.unused(first, &format!("{address} again; its first lines are used"));
+        }
         if let Some((register, first, second)) = other {
             let (at, line) = (first.line, second.line);
             self.facts.notes.unused(line, &format!("{address} has another {register} in line {at}"));
@@ -352,14 +372,34 @@ impl List<'_> {
 
     /// Whether the marks of a function that is listed again are those of its first listing; a dump has none.
     fn has_marks(&self, address: PciAddress) -> bool {
-        let is_known = |known: &Function| known.express.is_some();
+        let is_known = |known: &Function| known.express.as_ref().is_some_and(|it| it.link_status.is_some());
         self.again.is_some()
             && (self.facts.functions.get(&address).is_some_and(is_known)
                 || self.facts.downgraded.iter().any(|mark| mark.address == address))
     }
 
+    /// A name without its end may be another device's: neither it nor ids by it are used. A list without `-nn` has numbers of
+    /// classes without a name.
+    fn without_cut_names(&mut self, part: &[Line]) {
+        let cut = std::mem::take(&mut self.cut);
+        let has_ids = |line: &Line| header(&line.text).is_some_and(|(_, rest)| head(rest).has_ids);
+        if cut.is_empty() || !part.iter().any(has_ids) {
+            return;
+        }
+        for (address, line) in cut {
+            self.facts.notes.unused(line, "its name is cut: the ids that end it are missing");
+            let Some(function) = self.facts.functions.get_mut(&address) else { continue };
+            function.name.take_if(|name| name.line == line);
+            function.device.take_if(|device| device.line == line);
+        }
+    }
+
     fn first(&mut self, address: PciAddress, rest: &str, line: usize) {
         self.compare();
+        self.cut.retain(|(_, cut)| *cut != line);
+        if lacks_ids(rest) {
+            self.cut.push((address, line));
+        }
         self.current = None;
         let First { class, name, has_ids, subsystem, interface, driver } =
             machine::quoted_line(rest).unwrap_or_else(|| head(rest));
@@ -373,9 +413,9 @@ impl List<'_> {
         // A body is taken once; an earlier plain list or drawing does not stand in its way, nor do lines that `grep` left of it.
         let is_named = |known: &Function| known.name.is_some() || known.vendor.is_some();
         if known.is_some_and(|known| known.has_body && (known.config.is_some() || is_named(known))) {
-            let why = format!("{address} again; its first lines are used");
-            self.facts.notes.unused(line, &why);
-            (self.current, self.again) = (Some(address), Some(Box::default()));
+            let mut again = Box::new(Function { line, ..Function::default() });
+            names::learn(&mut again, &name, line);
+            (self.current, self.again) = (Some(address), Some(again));
             return;
         }
         self.current = Some(address);
@@ -391,10 +431,6 @@ impl List<'_> {
             function.class_name.get_or_insert(Known::new(name, line));
         }
         function.line = line;
-        // Ids that a drawing before it had were found by name.
-        if name.is_exact {
-            (function.vendor, function.device) = (None, None);
-        }
         if let Some(ids) = subsystem {
             learn(&mut function.subsystem, ids, line);
         }
@@ -456,6 +492,7 @@ impl List<'_> {
             }
             "Capabilities" if value.starts_with('<') => function.denied = function.denied.or(Some(number)),
             "Capabilities" => {
+                function.has_capabilities = true;
                 let express = words::capability(value, number);
                 if let (Some(express), None | Some(ExpressWords { at: 0, .. })) = (express, &function.express)
                 {
@@ -473,6 +510,7 @@ impl List<'_> {
         let Some(register) = self.register.take() else { return };
         let (name, words, line) = (register.name, register.words.as_str(), register.line());
         let Some(address) = self.current else { return };
+        let is_of_log = name == "Bus" && self.again.is_none() && self.facts.of_log.remove(&address);
         let Some(function) = self.function() else { return };
         if name == "Bus" {
             let bus = |word: &str| {
@@ -481,6 +519,8 @@ impl List<'_> {
             };
             match bus("secondary=").zip(bus("subordinate=")) {
                 Some(buses) => {
+                    // The registers are newer than the kernel's lines.
+                    function.buses.take_if(|_| is_of_log);
                     learn(&mut function.buses, buses, line);
                     // `grep Lnk` leaves the first line out: bridges alone have this line.
                     learn(&mut function.class, PCI_BRIDGE, line);
@@ -522,40 +562,5 @@ impl List<'_> {
         if (speed || width) && !self.has_marks(address) {
             self.facts.downgraded.push(Downgraded { address, line, speed, width });
         }
-    }
-}
-
-/// Whether ids in brackets end a name.
-fn names_ids(name: &str) -> bool {
-    let ids = name.trim_end().strip_suffix(']').and_then(|name| name.rsplit_once('['));
-    ids.is_some_and(|(_, ids)| names::pair(ids).is_some())
-}
-
-fn head(rest: &str) -> First<'_> {
-    let columns = || rest.split_once("  ").map(|(class, name)| (class, name.trim_start()));
-    let parts = rest.split_once(": ").or_else(columns);
-    let (class, name) = parts.unwrap_or((rest.trim_end_matches(':'), ""));
-    // A device that did not respond shows ones.
-    let responds = !name.contains("(rev ff)");
-    let interface =
-        name.split_once("(prog-if ").and_then(|(_, rest)| u8::from_str_radix(rest.get(..2)?, 16).ok());
-    let interface = interface.filter(|_| responds);
-    // Some programs print no blank before it.
-    let end = name.find("(rev ").or_else(|| name.find("(prog-if ")).unwrap_or(name.len());
-    let name = name[..end].trim_end();
-    // BusyBox prints a driver behind the ids: `Class 0108: 144d:a808 nvme`.
-    let with_driver =
-        name.split_once(' ').filter(|(ids, driver)| names::pair(ids).is_some() && !driver.contains(' '));
-    let (name, driver) = match with_driver {
-        Some((ids, driver)) => (ids, Some(names::driver(driver))),
-        None => (name, None),
-    };
-    First {
-        class: class.into(),
-        has_ids: names_ids(name),
-        name: Name::parse(name),
-        subsystem: None,
-        interface,
-        driver,
     }
 }

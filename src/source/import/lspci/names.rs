@@ -8,7 +8,7 @@ use crate::{
     source::{
         ids,
         import::{
-            facts::Known,
+            facts::{Function, Known},
             identity::Identity,
             prompt::{is_prompt, is_snip},
         },
@@ -56,7 +56,9 @@ impl Name {
     /// What it states of the device, with the class of its line, if that is stated.
     pub fn identity(&self, class: Option<u32>) -> Identity<'_> {
         let class = class.map(|class| class >> 16);
-        Identity { class, name: &self.text, vendor: self.vendor, device: self.device }
+        let Self { text, vendor, device, is_exact } = self;
+        let (vendor, device) = (*vendor, *device);
+        Identity { class, is_listed: class.is_some(), name: text, vendor, device, is_exact: *is_exact }
     }
 }
 
@@ -108,7 +110,7 @@ pub(super) fn pair(text: &str) -> Option<(u16, u16)> {
 }
 
 /// Four hexadecimal digits.
-pub(super) fn four(digits: &str) -> Option<u16> {
+pub(in super::super) fn four(digits: &str) -> Option<u16> {
     let fits = digits.len() == 4 && digits.bytes().all(|digit| digit.is_ascii_hexdigit());
     fits.then(|| u16::from_str_radix(digits, 16).ok()).flatten()
 }
@@ -169,17 +171,27 @@ pub(super) fn listed(name: &Name) -> Option<Label> {
     ids::built_in_name(vendor, device)
 }
 
-/// Sets name and ids of a function where they are not known yet.
-pub(super) fn learn(function: &mut super::super::facts::Function, name: &Name, line: usize) {
+/// Sets name and ids of a function where they are not known yet: never the device of one vendor with another vendor.
+pub(in super::super) fn learn(function: &mut Function, name: &Name, line: usize) {
     let label = Label::new(&name.text);
     if !label.as_str().is_empty() && function.name.is_none() {
         function.name = Some(Known::new(label, line));
     }
-    if let (Some(vendor), None) = (name.vendor, &function.vendor) {
-        function.vendor = Some(Known::new(vendor, line));
+    let Some(vendor) = name.vendor else { return };
+    // A drawing's ids are found by its names.
+    if name.is_exact && !function.has_exact_ids {
+        (function.vendor, function.device) = (None, None);
     }
-    if let (Some(device), None) = (name.device, &function.device) {
+    if function.vendor.is_none() {
+        function.vendor = Some(Known::new(vendor, line));
+        function.has_exact_ids = name.is_exact;
+    }
+    if let Some(device) = name.device
+        && function.device.is_none()
+        && function.vendor.is_some_and(|known| known.value == vendor)
+    {
         function.device = Some(Known::new(device, line));
+        function.has_exact_ids = name.is_exact;
     }
 }
 
