@@ -29,6 +29,7 @@ mod lsblk_rows;
 mod lspci;
 mod makers;
 mod markup;
+mod mdstat;
 mod nvme_list;
 mod numbers;
 mod nvme_rows;
@@ -68,6 +69,7 @@ const KINDS: &[Kind] = &[
     lsblk::TABLE,
     lsblk::PAIRS,
     fdisk::KIND,
+    mdstat::KIND,
     interrupts::KIND,
     dmesg::KIND,
     links::KIND,
