@@ -17,8 +17,12 @@ use crate::{
     machine::DriverMessage, model::PciAddress, source::nvme::messages, text::Label, units::TransferRate,
 };
 
-pub(super) const KIND: Kind =
-    Kind { begins: |line, _| is_line(line), continues: is_line, tolerates: 20, read };
+pub(super) const KIND: Kind = Kind {
+    begins: |line, _| is_line(line),
+    continues: |line| is_line(line) || is_rest(line),
+    tolerates: 20,
+    read,
+};
 
 fn is_line(line: &str) -> bool {
     line.contains("available PCIe bandwidth")
@@ -30,9 +34,47 @@ fn is_line(line: &str) -> bool {
         || messages::message(line).is_some()
 }
 
+/// What the kernel prints before the state of a link.
+const BANDWIDTH: &str = "available PCIe bandwidth";
+
+/// Whether a line is the rest of one about a link.
+fn is_rest(line: &str) -> bool {
+    [" GT/s PCIe x", " GT/s x"].iter().any(|speed| line.contains(speed)) && !line.contains(BANDWIDTH)
+}
+
+/// The lines without empty ones; those about a link that a program broke are whole.
+fn whole<'a>(lines: &[Line<'a>]) -> Vec<Line<'a>> {
+    /// Lines of one message.
+    const MOST: usize = 4;
+    let lines: Vec<&Line> = lines.iter().filter(|line| !line.text.is_empty()).collect();
+    let mut joined: Vec<Line> = Vec::with_capacity(lines.len());
+    let mut at = 0;
+    while let Some(line) = lines.get(at) {
+        let is_broken = |text: &str| text.contains(BANDWIDTH) && limited(&words(text)).is_none();
+        let mut text = line.text.clone();
+        let mut used = 1;
+        while is_broken(&text) && used < MOST {
+            let Some(next) =
+                lines.get(at + used).filter(|next| !is_line(&next.text) && !next.text.starts_with('['))
+            else {
+                break;
+            };
+            let is_apart = text.ends_with(' ') || next.text.starts_with([',', ' ']);
+            let between = if is_apart { "" } else { " " };
+            text = Cow::Owned(format!("{text}{between}{}", next.text));
+            used += 1;
+        }
+        // A message that does not become whole stays as it is.
+        let is_whole = used == 1 || !is_broken(&text);
+        joined.push(if is_whole { Line { number: line.number, text } } else { (*line).clone() });
+        at += if is_whole { used } else { 1 };
+    }
+    joined
+}
+
 fn read(lines: &[Line], facts: &mut Facts) -> Option<Cow<'static, str>> {
     let mut any = false;
-    for line in lines.iter().filter(|line| !line.text.is_empty()) {
+    for line in &whole(lines) {
         if aer::is_line(&line.text) {
             any |= aer::read(facts, line);
             continue;
@@ -99,23 +141,41 @@ fn controller(facts: &mut Facts, words: &[&str], line: usize) -> Option<()> {
     Some(())
 }
 
+/// What a message about a function's link states.
+struct Limited {
+    device: PciAddress,
+    /// What the device is capable of, or the state of a link that nothing limits.
+    own: LinkWords,
+    is_capability: bool,
+    /// The state of the link that limits it, and the port above that link.
+    by: Option<(LinkWords, PciAddress)>,
+}
+
 /// `nvme 0000:01:00.0: 15.752 Gb/s available PCIe bandwidth, limited by 8.0 GT/s PCIe x2 link at 0000:00:1d.0 (capable of 31.504
-/// Gb/s with 8.0 GT/s PCIe x4 link)`: what the device is capable of, and the state of the link that limits it.
-fn link(facts: &mut Facts, words: &[&str], line: usize) -> Option<()> {
-    let device: PciAddress = words.iter().find_map(|word| word.trim_end_matches(':').parse().ok())?;
+/// Gb/s with 8.0 GT/s PCIe x4 link)`.
+fn limited(words: &[&str]) -> Option<Limited> {
     let behind = |word: &str| words.iter().position(|it| *it == word).map(|at| &words[at + 1..]);
+    let end = words.iter().position(|word| *word == "available")?;
+    let device = words[..end].iter().find_map(|word| word.trim_end_matches(':').parse().ok())?;
     // A device whose link is not limited has no second part.
-    let limited = behind("by")
-        .and_then(|rest| Some((link_words(rest)?, behind("at")?.first()?.parse::<PciAddress>().ok()?)));
+    let by = match behind("by") {
+        Some(rest) => Some((link_words(rest)?, behind("at")?.first()?.parse().ok()?)),
+        None => None,
+    };
     let capable = behind("with").and_then(link_words);
     let whole = behind("bandwidth").and_then(link_words);
-    let own = capable.or(whole)?;
-    if let Some((state, port)) = limited {
+    let own = capable.or(whole.filter(|_| by.is_none()))?;
+    Some(Limited { device, own, is_capability: capable.is_some(), by })
+}
+
+fn link(facts: &mut Facts, words: &[&str], line: usize) -> Option<()> {
+    let Limited { device, own, is_capability, by } = limited(words)?;
+    if let Some((state, port)) = by {
         learn(&mut facts.express(port, line).link_status, state, line);
         if port != device && facts.limits.len() < MOST_LIMITS {
             facts.limits.push(LimitedBy { device, port, state, line });
         }
-    } else if capable.is_none() {
+    } else if !is_capability {
         // The kernel prints both parts where any link is slower than the device.
         learn(&mut facts.express(device, line).link_status, own, line);
     }
@@ -127,13 +187,17 @@ fn link(facts: &mut Facts, words: &[&str], line: usize) -> Option<()> {
 const MOST_LIMITS: usize = 1 << 14;
 
 /// Gives a limited link's state to its lower end: the kernel names the port above it. The functions below a port whose bus
-/// numbers lead elsewhere are not at this link.
+/// numbers lead elsewhere are not at this link, nor is it known which one is where a port limits functions of several buses.
 pub(super) fn join(facts: &mut Facts) {
     let behind_bridges: BTreeSet<(u32, u8)> = facts
         .functions
         .iter()
         .filter_map(|(address, function)| Some((address.domain, function.buses?.value.0)))
         .collect();
+    let mut buses: BTreeMap<PciAddress, BTreeSet<u8>> = BTreeMap::new();
+    for limit in &facts.limits {
+        buses.entry(limit.port).or_default().insert(limit.device.bus);
+    }
     for limit in std::mem::take(&mut facts.limits) {
         let LimitedBy { device, port, state, line } = limit;
         if port.domain != device.domain || port.bus >= device.bus {
@@ -141,6 +205,9 @@ pub(super) fn join(facts: &mut Facts) {
         }
         let above = facts.function(port, line);
         learn(&mut above.class, PCI_BRIDGE, line);
+        if above.buses.is_none() && buses.get(&port).is_some_and(|buses| buses.len() > 1) {
+            continue;
+        }
         let is_direct = above.buses.is_none_or(|buses| buses.value.0 == device.bus);
         if !behind_bridges.contains(&(device.domain, device.bus)) {
             let below = facts.function(device, line);
