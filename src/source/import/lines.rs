@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use super::{
     barred,
+    differences::{Side, differences},
     encoded::{decoded, is_quoted_printable},
     facts::Line,
     folded, lsblk_rows, lspci, markup, nvme_rows, padded,
@@ -70,7 +71,13 @@ pub(super) fn split(
     let rows = text.split('\n').enumerate().flat_map(|(at, line)| {
         markup::rows(line.strip_suffix('\r').unwrap_or(line)).map(move |row| (at, row))
     });
+    let differences = differences(text);
     for (at, raw) in rows {
+        let raw = match differences.get(&(at + 1)) {
+            Some(Side::Old) => continue,
+            Some(Side::New(mark)) => raw.get(*mark..).unwrap_or_default(),
+            None => raw,
+        };
         let most = if raw.starts_with('{') { MOST_OF_DOCUMENT } else { MOST_OF_LINE };
         let raw = &raw[..raw.floor_char_boundary(most)];
         let raw = if raw.trim().is_empty() { "" } else { raw };
@@ -85,21 +92,21 @@ pub(super) fn split(
             lines.push(Line { number: at + 1, text: plain(Cow::Borrowed(raw), bars) });
             continue;
         }
-        let is_soft = raw.ends_with('=');
-        let decoded = decoded(raw.strip_suffix('=').unwrap_or(raw));
+        // A break may part the bytes of a character: the whole line is decoded.
+        let (whole, is_soft) = raw.strip_suffix('=').map_or((raw, false), |raw| (raw, true));
         let line = match unfinished.take() {
             Some(Line { number, text }) if text.len() < MOST_OF_LINE => {
-                Line { number, text: Cow::Owned(text.into_owned() + &decoded) }
+                Line { number, text: Cow::Owned(text.into_owned() + whole) }
             }
-            _ => Line { number: at + 1, text: Cow::Owned(decoded) },
+            _ => Line { number: at + 1, text: Cow::Borrowed(whole) },
         };
         if is_soft {
             unfinished = Some(line);
         } else {
-            lines.push(Line { text: plain(line.text, bars), ..line });
+            lines.push(Line { text: plain(Cow::Owned(decoded(&line.text)), bars), ..line });
         }
     }
-    lines.extend(unfinished);
+    lines.extend(unfinished.map(|line| Line { text: plain(Cow::Owned(decoded(&line.text)), bars), ..line }));
     without_hard_breaks(&mut lines);
     barred::undo(&mut lines, &begins);
     // What stood in front of the marks of a mail hid them.
