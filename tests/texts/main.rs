@@ -8,6 +8,7 @@ mod skip;
 
 mod copies;
 mod damaged;
+mod doubtful;
 mod fleet;
 mod imports;
 mod lsblk;
