@@ -42,10 +42,12 @@ impl<'a> Identity<'a> {
         // A drawing's device is found by its name: the ids of a list are more exact.
         let is_alike = self.class.is_some() == other.class.is_some();
         let is_other_device = is_alike && differ(self.device, other.device);
-        // A name that is in no list of ids gives none.
+        // A name that is in no list of ids gives none. Behind a drawing's device may stand words of a person.
         let maker =
             |name: &str| name.split(' ').next().map(str::to_ascii_lowercase).filter(|word| !word.is_empty());
-        let is_other_maker = id(self.vendor).zip(id(other.vendor)).is_none()
+        let are_of_lists = self.class.is_some() && other.class.is_some();
+        let is_other_maker = are_of_lists
+            && id(self.vendor).zip(id(other.vendor)).is_none()
             && maker(self.name).zip(maker(other.name)).is_some_and(|(one, two)| one != two);
         !is_part && (is_other_class || is_other_device || differ(self.vendor, other.vendor) || is_other_maker)
     }
