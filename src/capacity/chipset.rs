@@ -49,6 +49,17 @@ pub(super) fn of_port(node: &PciNode) -> Option<&'static AmdChipset> {
     tables::chipsets().chipset.iter().find(|row| row.vendor == vendor && row.device == device)
 }
 
+/// Whether a function is the upstream port of an AMD chipset.
+pub(crate) fn is_port(node: &PciNode) -> bool {
+    of_port(node).is_some()
+}
+
+/// Whether a chipset's uplink has all lanes that boards wire: four on sockets AM4 and AM5, where the registers show eight.
+pub(crate) fn is_wired(node: &PciNode, width: Lanes) -> bool {
+    const WIRED: Lanes = Lanes(4);
+    is_port(node) && width >= WIRED
+}
+
 fn is_on_root_bus(tree: &PciTree, index: NodeIndex) -> bool {
     tree.node(index).parent.is_some_and(|above| tree.node(above).kind == NodeKind::RootComplex)
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::sharing::{self, Shared};
 use crate::{
-    machine::{Drive, DriveKind, Machine, NodeKind},
+    machine::{Drive, DriveKind, Machine, NodeKind, PciTree, pci::NodeAddress},
     model::{Basis, Limit, Limits, NodeIndex},
 };
 
@@ -97,12 +97,22 @@ pub(super) fn oversubscription(machine: &Machine, limits: &Limits) -> BTreeMap<N
 }
 
 /// Identity of a device that could fill a link: a physical NVMe drive, or the host adapter of other disks.
-fn identity(drive: &Drive) -> String {
+fn identity(machine: &Machine, drive: &Drive) -> String {
     match (drive.model.value(), drive.serial.value()) {
         _ if drive.kind != DriveKind::Nvme => format!("adapter {:?}", drive.node),
         (Some(model), Some(serial)) if !serial.is_empty() => format!("{model} {serial}"),
-        _ => drive.unit().to_owned(),
+        _ => device(&machine.pci, drive).unwrap_or_else(|| drive.unit().to_owned()),
     }
+}
+
+/// The device of a drive whose serial number is not known: the bus of a port's link has one device, with all its virtual
+/// functions.
+fn device(tree: &PciTree, drive: &Drive) -> Option<String> {
+    let node = tree.node(drive.node?);
+    let port = tree.node(node.parent?).kind;
+    let NodeAddress::Device(address) = node.address else { return None };
+    let has_link = matches!(port, NodeKind::RootPort | NodeKind::SwitchDownstream);
+    has_link.then(|| format!("bus {:x}:{:x}", address.domain, address.bus))
 }
 
 impl Places {
@@ -149,7 +159,7 @@ impl Places {
         }
         let is_shared = |(through, _): &(Vec<usize>, Vec<usize>)| {
             let drives = through.iter().filter_map(|index| machine.drives.get(*index));
-            drives.map(identity).collect::<BTreeSet<_>>().len() > 1
+            drives.map(|drive| identity(machine, drive)).collect::<BTreeSet<_>>().len() > 1
         };
         let is_shared = drives.iter().map(is_shared).collect();
         Self { list, above, drives, is_shared, through, at: at_function }
@@ -227,7 +237,7 @@ impl Places {
                 own.bytes_per_second.0.min(most)
             };
             let wants = most * share;
-            let known = drives.entry(identity(drive)).or_default();
+            let known = drives.entry(identity(machine, drive)).or_default();
             *known = known.max(wants);
         }
         // The sum of nothing is -0.0.

@@ -1,6 +1,6 @@
 //! State of a link: as fast as both ends can be, slower, held back by its slot, or slow because its device idles.
 
-use super::link;
+use super::{chipset, link};
 use crate::{
     machine::{HopLink, Link, Machine, NodeKind, PciNode, PciTree},
     model::NodeIndex,
@@ -68,7 +68,10 @@ pub(crate) fn of_device(machine: &Machine, device: NodeIndex, found: &HopLink) -
     if !found.is_slow() && found.device_most.is_none() {
         return LinkState::Unknown;
     }
+    let is_fast = found.now.zip(found.most).is_some_and(|(now, most)| now.0 >= most.0);
+    let is_wired = found.now.is_some_and(|(_, width)| chipset::is_wired(tree.node(device), width));
     match (found.is_slow(), found.is_slot_limited()) {
+        (true, _) if is_fast && is_wired => LinkState::Fine,
         (true, _) if found.is_full_width() && lowers_speed(tree, device) => LinkState::Idle,
         (true, _) => LinkState::Slow,
         (false, true) => LinkState::SlotLimited,

@@ -245,15 +245,17 @@ struct Compared<'a> {
 
 fn members_differ(inputs: &Inputs, array: &Drive, md: &Md) -> Option<Detection> {
     let machine = inputs.machine;
-    let is_write_mostly = |part: &str| {
+    // A journal and a spare have no part of the stripes.
+    let is_apart = |part: &str| {
         let state =
             md.members.iter().find(|member| member.name == *part).and_then(|member| member.state.value());
-        state.is_some_and(|state| state.as_str().split(',').any(|word| word == "write_mostly"))
+        let of = |word: &str| ["write_mostly", "journal", "spare", "replacement", "faulty"].contains(&word);
+        state.is_some_and(|state| state.as_str().split(',').any(of))
     };
     let below = &machine.layer(array.name.as_str())?.below;
     let members: Vec<Compared> = below
         .iter()
-        .filter(|part| !is_write_mostly(part.as_str()))
+        .filter(|part| !is_apart(part.as_str()))
         .filter_map(|part| {
             let drive = machine.whole(part.as_str())?;
             let partition = drive.partitions.iter().find(|own| own.name == *part);

@@ -43,7 +43,9 @@ fn first_judged<'a>(inputs: &Inputs<'a>, functions: &[NodeIndex]) -> Option<Judg
 /// `NVIDIA Quadro P620 (0000:41:00.0)`; a card behind its own switch by its chip.
 fn name(machine: &Machine, link: &Judged) -> String {
     let tree = &machine.pci;
-    let below = tree.subtree(link.child);
+    // A chipset has other devices behind it than its own.
+    let below =
+        if crate::capacity::chipset::is_port(link.device) { Vec::new() } else { tree.subtree(link.child) };
     let ends = below.iter().map(|at| tree.node(*at)).filter(|node| node.kind == NodeKind::Endpoint);
     let product = ends.chain([link.device]).find_map(crate::machine::PciNode::product);
     let address = link.device.address;
@@ -62,7 +64,7 @@ fn carried(inputs: &Inputs, now: f64, then: f64) -> Gain {
 pub(super) fn downtrained(inputs: &Inputs, link: &Judged) -> Option<Detection> {
     let tree = &inputs.machine.pci;
     let sleeps = link_state::lowers_speed(tree, link.child);
-    let is_narrow = link.now.1 < link.most.1;
+    let is_narrow = link.is_narrow();
     let is_fault = link.is_below() && (link.cap().is_none() || is_narrow) && (is_narrow || !sleeps);
     if !is_fault {
         return None;

@@ -2,7 +2,7 @@
 
 use super::{Evidence, Inputs, inputs::place};
 use crate::{
-    capacity::link,
+    capacity::{chipset, link},
     machine::{
         HopLink, Link, PciNode,
         hop::{Pair, short},
@@ -26,7 +26,12 @@ pub(super) struct Judged<'a> {
 
 impl Judged<'_> {
     pub(crate) fn is_below(&self) -> bool {
-        self.now.0 < self.most.0 || self.now.1 < self.most.1
+        self.now.0 < self.most.0 || self.is_narrow()
+    }
+
+    /// Whether it has fewer lanes than both ends could have, and than the board wires.
+    pub(crate) fn is_narrow(&self) -> bool {
+        self.now.1 < self.most.1 && !chipset::is_wired(self.device, self.now.1)
     }
 
     /// The port's target speed, if below the capability of both ends; `None` too where it cannot be read.
@@ -36,7 +41,7 @@ impl Judged<'_> {
 
     /// Readings of both ends for the slow part: speed, width, or both.
     pub(crate) fn shortfall(&self) -> Vec<Evidence> {
-        let (speed, width) = (self.now.0 < self.most.0, self.now.1 < self.most.1);
+        let (speed, width) = (self.now.0 < self.most.0, self.is_narrow());
         let mut proofs = self.proofs();
         proofs.retain(|proof| {
             (speed && proof.path.ends_with("_speed")) || (width && proof.path.ends_with("_width"))

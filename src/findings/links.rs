@@ -161,7 +161,7 @@ pub(super) fn subject_words(subjects: &[Subject]) -> String {
 
 fn link_downtrained(inputs: &Inputs) -> Vec<Detection> {
     // Links in the same state are one finding; `link-capped-by-software` has those that software slows.
-    let is_fault = |link: &Judged| link.is_below() && (link.cap().is_none() || link.now.1 < link.most.1);
+    let is_fault = |link: &Judged| link.is_below() && (link.cap().is_none() || link.is_narrow());
     let links = on_the_way(inputs).into_iter().filter(is_fault);
     let groups = grouped(links.map(|link| ((link.now, link.most), link)));
     let drives = groups.into_iter().map(|((now, most), links)| downtrained(inputs, now, most, &links));

@@ -162,6 +162,10 @@ impl Pasted {
         ];
         let register =
             FILES.iter().find(|(file, _)| path.ends_with(file)).map_or("", |(_, register)| register);
+        // A line of the kernel has no registers.
+        let words = self.lines.get(path).and_then(|line| self.words.get(&line));
+        let is_kernels = words.is_some_and(|words| words.contains("available PCIe bandwidth"));
+        let register = if is_kernels { "" } else { register };
         let of_sizes = ["MaxPayload", "MaxReadReq"].iter().any(|word| value.contains(word));
         let of_sizes = of_sizes.then(|| self.lines.get(&format!("{path} MaxPayload"))).flatten();
         let place = of_sizes.map(|line| format!("line {line}")).or_else(|| self.place(path));

@@ -297,8 +297,7 @@ pub(super) fn of_name(text: &str) -> (Option<u16>, Option<u16>) {
     let mut longest = all.into_iter().filter(|split| Some(split.rest.len()) == longest);
     let (Some(split), None) = (longest.next(), longest.next()) else { return (None, None) };
     let is_others = || {
-        let mut like =
-            index.vendors.iter().filter(|(name, _)| split.is_like(name)).map(|(_, vendor)| *vendor);
+        let mut like = index.vendors_like(split.name);
         // `Toshiba America` and `Info Systems Device 0115`: the vendor's name goes on.
         split.by_id.is_none() && without_name(split.rest).is_some()
             || like.any(|vendor| vendor != split.vendor && has_device(vendor, split))
@@ -324,14 +323,6 @@ struct Split<'a> {
     by_id: Option<u16>,
 }
 
-impl Split<'_> {
-    /// Whether the name of another vendor has the first word of this one's.
-    fn is_like(&self, other: &str) -> bool {
-        let first = self.name.split(' ').next().unwrap_or(self.name);
-        other.split(|c: char| !c.is_ascii_alphanumeric()).any(|word| word.eq_ignore_ascii_case(first))
-    }
-}
-
 /// Class and subclass by a name of the built-in list.
 pub(super) fn class_of_name(name: &str) -> Option<u16> {
     BY_NAME.classes.get(name).copied()
@@ -346,12 +337,20 @@ pub(super) fn built_in_name(vendor: u16, device: u16) -> Option<Label> {
 struct ByName {
     /// Sorted by name; several vendors may have one name.
     vendors: Vec<(String, u16)>,
+    /// Vendors by each word of their names, in lower case.
+    by_word: HashMap<String, Vec<u16>>,
     /// `None` for a name that several ids have.
     devices: HashMap<(u16, String), Option<u16>>,
     classes: HashMap<String, u16>,
 }
 
 impl ByName {
+    /// The vendors whose name has the first word of this one.
+    fn vendors_like(&self, name: &str) -> impl Iterator<Item = u16> {
+        let first = name.split(' ').next().unwrap_or(name).to_ascii_lowercase();
+        self.by_word.get(&first).into_iter().flatten().copied()
+    }
+
     /// The vendors with the name in front of `end`.
     fn vendors_at<'a>(&self, text: &'a str, end: usize) -> impl Iterator<Item = Split<'a>> {
         let (name, rest) = (&text[..end], text[end..].trim());
@@ -367,11 +366,21 @@ impl ByName {
 
 static BY_NAME: LazyLock<ByName> = LazyLock::new(|| {
     let list = built_in();
-    let mut by_name = ByName { vendors: Vec::new(), devices: HashMap::new(), classes: HashMap::new() };
+    let mut by_name = ByName {
+        vendors: Vec::new(),
+        by_word: HashMap::new(),
+        devices: HashMap::new(),
+        classes: HashMap::new(),
+    };
     for (id, _) in &list.index {
         let Some(name) = list.name(*id).map(|name| name.to_string()) else { continue };
         match *id {
-            Id::Vendor(vendor, None) => by_name.vendors.push((name, vendor)),
+            Id::Vendor(vendor, None) => {
+                for word in name.split(|c: char| !c.is_ascii_alphanumeric()) {
+                    by_name.by_word.entry(word.to_ascii_lowercase()).or_default().push(vendor);
+                }
+                by_name.vendors.push((name, vendor));
+            }
             Id::Vendor(vendor, Some(device)) => {
                 by_name
                     .devices

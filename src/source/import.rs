@@ -8,6 +8,7 @@ mod aer;
 mod answers;
 mod barred;
 mod blocks;
+mod differences;
 mod dmesg;
 mod drives;
 mod encoded;
@@ -29,6 +30,7 @@ mod lsblk_rows;
 mod lspci;
 mod makers;
 mod markup;
+mod mdstat;
 mod nvme_list;
 mod numbers;
 mod nvme_rows;
@@ -45,7 +47,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 pub use answers::PastedRoot;
 
 use self::{
-    facts::{DriveFacts, Facts, Function},
+    differences::Side,
+    facts::{DriveFacts, Facts, Function, Line, Notes},
     sections::Kind,
     tree::Tree,
 };
@@ -68,6 +71,7 @@ const KINDS: &[Kind] = &[
     lsblk::TABLE,
     lsblk::PAIRS,
     fdisk::KIND,
+    mdstat::KIND,
     interrupts::KIND,
     dmesg::KIND,
     links::KIND,
@@ -86,6 +90,7 @@ pub fn read(content: &[u8]) -> Result<Option<PastedRoot>, String> {
     let begins = |line: &str, next: Option<&str>| KINDS.iter().any(|kind| (kind.begins)(line, next));
     let lines = lines::split(&text, begins)?;
     let mut facts = Facts::default();
+    note_old_side(&text, &mut facts.notes);
     let listings = sections::read(KINDS, &lines, &mut facts);
     drop(lines);
     dmesg::join(&mut facts);
@@ -136,6 +141,19 @@ pub fn read(content: &[u8]) -> Result<Option<PastedRoot>, String> {
         with_mounts: std::mem::take(&mut facts.with_mounts),
     };
     Ok(Some(root::build(facts, &tree, pasted, &text)))
+}
+
+/// Notes the lines of `diff` that are not read.
+fn note_old_side(text: &str, notes: &mut Notes) {
+    let sides = differences::differences(text);
+    if !sides.values().any(|side| *side == Side::Old) {
+        return;
+    }
+    let is_old = |number: usize| sides.get(&number) == Some(&Side::Old);
+    for (at, line) in text.lines().enumerate().filter(|(at, _)| is_old(at + 1)) {
+        let line = Line { number: at + 1, text: line.into() };
+        notes.unused_text(&line, "a line of the older file of `diff`; the newer one is read");
+    }
 }
 
 /// Data that no listing of the text states, one sentence each.

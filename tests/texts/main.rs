@@ -9,6 +9,7 @@ mod skip;
 mod contrary;
 mod copies;
 mod damaged;
+mod doubtful;
 mod fleet;
 mod imports;
 mod lsblk;

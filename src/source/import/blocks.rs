@@ -2,7 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::facts::{Block, Facts, Size};
+use super::{
+    facts::{Block, Facts, Size},
+    mdstat,
+};
 
 /// Files by absolute path with their lines, and names in folders.
 #[derive(Debug, Default)]
@@ -66,7 +69,7 @@ impl Block {
     }
 
     /// Whether it is device mapper's, which lsblk lists by the name in `/dev/mapper`.
-    fn has_mapper_name(&self) -> bool {
+    pub(super) fn has_mapper_name(&self) -> bool {
         !self.is_array() && self.kind != "bcache" && !OTHER.contains(&self.kind.as_str())
     }
 
@@ -97,6 +100,12 @@ pub(super) fn files(facts: &Facts, folders: &BTreeMap<String, String>) -> Made {
         }
     }
     tables(&mut made, facts);
+    for (path, content, line) in mdstat::files(facts) {
+        if let Some((folder, name)) = path.strip_suffix("/state").and_then(|member| member.rsplit_once('/')) {
+            made.folders.entry(folder.to_owned()).or_default().insert(name.to_owned());
+        }
+        made.files.push((path, content, line));
+    }
     made
 }
 

@@ -181,6 +181,7 @@ pub(super) fn join(facts: &mut Facts) {
     for (address, line) in facts.controllers.values().copied().collect::<Vec<_>>() {
         learn(&mut facts.function(address, line).class, (NVM << 8) | NVM_EXPRESS, line);
     }
+    let renamed = by_subsystem(facts);
     let controllers: BTreeMap<String, PciAddress> =
         facts.controllers.iter().map(|(name, (address, _))| (name.clone(), *address)).collect();
     for (name, drive) in &mut facts.drives {
@@ -188,6 +189,7 @@ pub(super) fn join(facts: &mut Facts) {
             |name: &str| Some(name.split_once('n').and_then(|_| name.rsplit_once('n'))?.0.to_owned());
         let controller =
             facts.controller_of.get(name).cloned().or_else(|| number(name).filter(|_| is_namespace(name)));
+        let controller = controller.filter(|_| !renamed.contains(name));
         let by_address = controller.and_then(|controller| controllers.get(&controller).copied());
         drive.address = drive.address.or(by_address);
     }
@@ -245,6 +247,26 @@ pub(super) fn join(facts: &mut Facts) {
         sentence.extend(listed_twice(facts, &lost, left));
         facts.lacks.push(sentence);
     }
+}
+
+/// Gives namespaces the controller of their subsystem, whose number they have in their names; that of its controller may be another.
+/// The answer are those of several such controllers, of which none is known to be the one.
+fn by_subsystem(facts: &mut Facts) -> BTreeSet<String> {
+    let mut unknown = BTreeSet::new();
+    for name in facts.drives.keys().filter(|name| is_namespace(name)) {
+        let number = before_number(name).and_then(|controller| controller.strip_prefix("nvme")?.parse().ok());
+        let Some(controllers) = number.and_then(|number: u32| facts.subsystems.get(&number)) else {
+            continue;
+        };
+        let mut others = controllers.iter();
+        match (others.next(), others.next()) {
+            _ if controllers.iter().any(|controller| before_number(name) == Some(controller)) => {}
+            _ if facts.controller_of.contains_key(name) => {}
+            (Some(only), None) => _ = facts.controller_of.insert(name.clone(), only.clone()),
+            _ => _ = unknown.insert(name.clone()),
+        }
+    }
+    unknown
 }
 
 /// Gives these controllers these functions in the order of numbers and addresses, in which the kernel mostly finds them. Not where

@@ -49,6 +49,10 @@ pub(super) struct Facts {
     pub without_drive: BTreeSet<PciAddress>,
     /// Partitions and layers above drives, by lsblk's names.
     pub blocks: BTreeMap<String, Block>,
+    /// States of the members of arrays, by the kernel's names of both.
+    pub members: BTreeMap<(String, String), Known<&'static str>>,
+    /// Controllers that `nvme list-subsys` shows in the subsystem of a number.
+    pub subsystems: BTreeMap<u32, BTreeSet<String>>,
     /// Devices in listings with mount points, by lsblk's names.
     pub with_mounts: BTreeSet<String>,
     /// Further files by absolute path: `/proc/interrupts`.

@@ -3,7 +3,9 @@
 use std::borrow::Cow;
 
 use super::{
-    barred, dmesg,
+    barred,
+    differences::{Side, differences},
+    dmesg,
     encoded::{decoded, is_quoted_printable},
     facts::Line,
     folded, lsblk_rows, lspci, markup, nvme_rows, padded,
@@ -70,7 +72,13 @@ pub(super) fn split(
     let rows = text.split('\n').enumerate().flat_map(|(at, line)| {
         markup::rows(line.strip_suffix('\r').unwrap_or(line)).map(move |row| (at, row))
     });
+    let differences = differences(text);
     for (at, raw) in rows {
+        let raw = match differences.get(&(at + 1)) {
+            Some(Side::Old) => continue,
+            Some(Side::New(mark)) => raw.get(*mark..).unwrap_or_default(),
+            None => raw,
+        };
         let most = if raw.starts_with('{') { MOST_OF_DOCUMENT } else { MOST_OF_LINE };
         let raw = &raw[..raw.floor_char_boundary(most)];
         let raw = if raw.trim().is_empty() { "" } else { raw };

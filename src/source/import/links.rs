@@ -97,6 +97,16 @@ fn of_subsystem(line: &str) -> Option<Target<'_>> {
     Some(Target::Controller { name, function, command: "nvme list-subsys" })
 }
 
+/// The number of `nvme-subsys0 - NQN=...`.
+fn number_of_subsystem(line: &str) -> Option<u32> {
+    line.strip_prefix("nvme-subsys")?.split(' ').next()?.parse().ok()
+}
+
+/// The controller of ` +- nvme0 tcp ...`, with any transport.
+fn controller_of_subsystem(line: &str) -> Option<&str> {
+    line.trim_start().strip_prefix("+- ")?.split_whitespace().next().filter(|name| is_controller(name))
+}
+
 /// `pci-0000:01:00.0-nvme-1`, and `../../nvme0n1`.
 fn by_path<'a>(name: &str, path: &'a str) -> Option<Target<'a>> {
     let place = name.rsplit('/').next()?.strip_prefix("pci-")?;
@@ -131,10 +141,16 @@ fn is_entry(line: &str) -> bool {
 fn read(lines: &[Line], facts: &mut Facts) -> Option<Cow<'static, str>> {
     let mut any = false;
     let mut command = "ls -l /sys/bus/pci/devices";
+    let mut subsystem: Option<u32> = None;
     for line in lines.iter().filter(|line| !line.text.is_empty()) {
         let number = line.number;
         let found = target(&line.text);
         any |= found.is_some();
+        if is_subsystem(&line.text) {
+            subsystem = number_of_subsystem(&line.text);
+        } else if let (Some(number), Some(name)) = (subsystem, controller_of_subsystem(&line.text)) {
+            facts.subsystems.entry(number).or_default().insert(name.to_owned());
+        }
         match found {
             Some(Target::Device { path }) => {
                 command = path_of_device(path, facts, number).unwrap_or(command);

@@ -175,6 +175,13 @@ fn read_alone(lines: &[Line], facts: &mut Facts) -> Option<Cow<'static, str>> {
     let mut aligned: Option<Columns> = None;
     let (mut has_mounts, mut ends_in_mounts) = (false, true);
     let (mut with_mounts, mut is_readable) = (BTreeSet::new(), true);
+    let is_flat = is_flat(lines);
+    if is_flat {
+        facts.lacks.push(
+            "The drawing of lsblk has lost its indentation, so what layers lie on is not known: `lsblk -J` shows it."
+                .to_owned(),
+        );
+    }
     for line in lines {
         if is_heading(&line.text) {
             let words = line.text.split_whitespace().map(str::to_owned);
@@ -216,7 +223,8 @@ fn read_alone(lines: &[Line], facts: &mut Facts) -> Option<Cow<'static, str>> {
         let row = Row {
             name,
             kind,
-            parent,
+            // Partitions are known by their names.
+            parent: parent.filter(|_| !is_flat),
             filesystem: words.iter().skip(1).find(|word| is_filesystem(word)).copied(),
         };
         let by_heading = aligned.as_ref().and_then(|columns| columns.cells(&line.text));
@@ -258,6 +266,27 @@ fn read_alone(lines: &[Line], facts: &mut Facts) -> Option<Cow<'static, str>> {
         facts.with_mounts.extend(with_mounts);
     }
     found.then(|| "lsblk".into())
+}
+
+/// Whether the drawing of a table has lost its indentation: a branch follows the last one of its column.
+fn is_flat(lines: &[Line]) -> bool {
+    // Columns of branches, and whether the last one of them is drawn.
+    let mut open: Vec<(usize, bool)> = Vec::new();
+    lines.iter().any(|line| {
+        let (column, text) = drawn(&line.text);
+        if text.is_empty() || is_point(text) || is_heading(&line.text) {
+            return false;
+        }
+        let mark =
+            line.text[..line.text.len() - text.len()].trim_end_matches(['\u{2500}', '-']).chars().next_back();
+        open.retain(|(at, _)| *at <= column);
+        let is_branch = mark.is_some_and(|mark| ['\u{251c}', '\u{2514}', '|', '`'].contains(&mark));
+        let is_last = mark.is_some_and(|mark| ['\u{2514}', '`'].contains(&mark));
+        let is_behind_last = is_branch && open.last() == Some(&(column, true));
+        open.retain(|(at, _)| *at < column);
+        open.push((column, is_last));
+        is_behind_last
+    })
 }
 
 /// The mount point that ends a row, with its blanks. Two blanks and signs of a remark are no part of it.

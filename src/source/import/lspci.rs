@@ -5,6 +5,7 @@ mod body;
 mod decorated;
 mod drawing;
 mod functions;
+mod gaps;
 mod glyphs;
 mod groups;
 mod header;

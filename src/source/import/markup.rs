@@ -196,6 +196,9 @@ fn untagged(line: Cow<'_, str>) -> Cow<'_, str> {
         let is_size = !is_start && rest[at..].starts_with("[size=");
         if let Some(length) = tag(&rest[at..]).filter(|_| !is_size) {
             kept.push_str(&rest[..at]);
+            if is_cell(&rest[at..at + length]) {
+                begin_cell(&mut kept);
+            }
             rest = &rest[at + length..];
             any = true;
         } else {
@@ -208,6 +211,22 @@ fn untagged(line: Cow<'_, str>) -> Cow<'_, str> {
     }
     kept.push_str(rest);
     Cow::Owned(kept)
+}
+
+/// Whether a tag begins a cell of a table.
+fn is_cell(tag: &str) -> bool {
+    tag.get(..3).is_some_and(|start| start.eq_ignore_ascii_case("<td"))
+        && !tag[3..].starts_with(|c: char| c.is_alphabetic())
+}
+
+/// Parts a cell from those before it. A number alone is that of the line, as pages print it beside a text.
+fn begin_cell(kept: &mut String) {
+    let before = kept.trim();
+    if !before.is_empty() && before.bytes().all(|byte| byte.is_ascii_digit()) {
+        kept.clear();
+    } else if !before.is_empty() && !kept.ends_with([' ', '\t']) {
+        kept.push(' ');
+    }
 }
 
 /// The length of the tag at the beginning: `<pre class="x">`, `[/code]`, `[quote=me]`.
@@ -269,6 +288,8 @@ mod tests {
             ("L1 &lt;8us &amp;", "L1 <8us &"),
             ("Speed [b]8GT/s[/b], Width [B][color=#ff0000]x8[/color][/B]", "Speed 8GT/s, Width x8"),
             ("Width <strong>x2</strong>", "Width x2"),
+            ("<td class=\"ln\">12</td><td>00:1c.0 PCI</td>", "00:1c.0 PCI"),
+            ("<td>nvme0n1</td><td>1T</td><TD>disk</TD>", "nvme0n1 1T disk"),
             ("[SIZE=2][size=2]00:00.0 Host[/SIZE]", "00:00.0 Host"),
             ("\tI/O ports at e000 [size=256]", "\tI/O ports at e000 [size=256]"),
             ("\u{1b}[01;31m\u{1b}[K00:00.0\u{1b}[m Host", "00:00.0 Host"),
@@ -290,6 +311,7 @@ mod tests {
             ("<p>a</p><p class=\"x\">  b</p>", &["a", "  b"]),
             ("<div>a<b>b</b></div><ul><li>c</li></ul>", &["a<b>b</b>", "c"]),
             ("a<br><br>b", &["a", "b"]),
+            ("<tr><td>1</td><td>0000:00:1c.0 PCI</td></tr>", &["<td>1</td><td>0000:00:1c.0 PCI</td>"]),
             ("<br></p>", &[""]),
             ("", &[""]),
             ("L1 <8us, <access denied> <branch>", &["L1 <8us, <access denied> <branch>"]),

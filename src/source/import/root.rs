@@ -195,7 +195,12 @@ impl Files {
             placed.extend(function);
             let above = function.and_then(|address| tree.folders.get(&address));
             let above = above.map_or("/sys/devices/unknown", String::as_str);
-            let folder = self.drive(name, drive, controller_of(name), above);
+            let folder = self.drive(
+                name,
+                drive,
+                facts.controller_of.get(name).map_or_else(|| controller_of(name), String::as_str),
+                above,
+            );
             folders.insert(name.clone(), folder);
             names.push(name.clone());
         }
@@ -228,6 +233,7 @@ impl Files {
             self.answers.list(&folder, names);
         }
         for (path, target, line) in made.links {
+            self.answers.line(&target, line);
             self.link(&path, target, line);
         }
         for (path, content, line) in made.files {

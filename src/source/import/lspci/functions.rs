@@ -4,12 +4,14 @@ use std::{borrow::Cow, collections::VecDeque};
 
 use super::{
     super::{
+        differences,
         facts::{ExpressWords, Facts, Function, Known, Line, NVME_CONTROLLER, PCI_BRIDGE, learn},
-        prompt::{is_command, is_prompt},
+        prompt::{is_command, is_prompt, is_snip},
     },
     again,
     body::{hex, is_bits, old_register, word},
     decorated,
+    gaps::{self, Words},
     groups::{self, Front},
     header::{begins_line, head, header, header_below, is_first, lacks_ids, path},
     machine,
@@ -79,6 +81,10 @@ pub(super) fn read(lines: &[Line], facts: &mut Facts) -> Option<Cow<'static, str
         cut: Vec::new(),
         plain: 0,
         is_orphan: false,
+        words: Words::default(),
+        is_listed: false,
+        is_spaced: gaps::is_spaced(lines),
+        is_parted: false,
         seen: Seen::default(),
     };
     let mut is_used = false;
@@ -147,6 +153,14 @@ struct List<'a> {
     plain: usize,
     /// Whether lines of a body follow a command or a plain list: they are of no function that the text names.
     is_orphan: bool,
+    /// Words of the body that is read.
+    words: Words,
+    /// Whether a first line names the function whose body is read; a command may name it too.
+    is_listed: bool,
+    /// Whether empty lines part the lines of one function.
+    is_spaced: bool,
+    /// Whether an empty line parts the last line from the body that is read.
+    is_parted: bool,
     seen: Seen,
 }
 
@@ -157,6 +171,7 @@ impl List<'_> {
             // A page may part all lines by empty ones: ids still follow.
             self.wrapped.take_if(|(_, rest, _, is_joined)| *is_joined || !lacks_ids(rest));
             (self.after_empty, self.group) = (true, None);
+            self.is_parted = self.is_listed && !self.words.is_empty();
             if plain > 1 {
                 self.leave();
                 self.is_orphan = true;
@@ -190,6 +205,7 @@ impl List<'_> {
         if let Some((address, rest)) = header(&line.text).or_else(|| self.below_bridges(&line.text)) {
             self.finish();
             (self.selected, self.is_orphan, self.plain) = (None, false, plain + 1);
+            (self.words, self.is_listed, self.is_parted) = (Words::default(), true, false);
             self.first(address, rest, line.number);
             self.front(address, line);
             self.bridges_of_path(line);
@@ -224,7 +240,27 @@ impl List<'_> {
             self.wrapped = Some((address, rest, number, true));
             return;
         }
+        if self.is_of_another(&line.text) {
+            self.leave();
+            self.is_orphan = true;
+        }
         self.body(line);
+    }
+
+    /// Whether a line is not known to be of the function whose body is read: lines were left out before it, or an empty line parts
+    /// it from them.
+    fn is_of_another(&mut self, line: &str) -> bool {
+        if is_snip(line) || differences::is_head(line) {
+            return self.is_listed && self.current.is_some();
+        }
+        let word = word(line.trim_start()).map(|(word, _)| word);
+        let is_parted = std::mem::take(&mut self.is_parted) && continues(line);
+        let is_other = || !self.is_spaced || word.is_some_and(|word| self.words.ends_at(word));
+        if is_parted && is_other() {
+            return true;
+        }
+        word.into_iter().for_each(|word| self.words.insert(word));
+        false
     }
 
     /// Takes a line that begins no function.
@@ -336,7 +372,7 @@ impl List<'_> {
     fn leave(&mut self) {
         self.finish();
         self.compare();
-        (self.current, self.wrapped) = (None, None);
+        (self.current, self.wrapped, self.is_listed) = (None, None, false);
     }
 
     /// Completes a function by the body of its second listing, unless that is another device's; names the first value of a link
