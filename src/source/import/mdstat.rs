@@ -49,8 +49,10 @@ fn continues(line: &str) -> bool {
 }
 
 fn read(lines: &[Line], facts: &mut Facts) -> Option<Cow<'static, str>> {
+    let mut any = false;
     for line in lines {
         let Some((name, words)) = array(&line.text) else { continue };
+        any = true;
         for word in words {
             let Some((device, rest)) = word.split_once('[') else { continue };
             let Some((_, marks)) = rest.split_once(']') else { continue };
@@ -60,7 +62,7 @@ fn read(lines: &[Line], facts: &mut Facts) -> Option<Cow<'static, str>> {
             facts.members.entry(at).or_insert(Known::new(state, line.number));
         }
     }
-    Some("/proc/mdstat".into())
+    any.then(|| "/proc/mdstat".into())
 }
 
 /// The states of members as files of sysfs: path, content and line. lsblk has devices of the device mapper by other names.

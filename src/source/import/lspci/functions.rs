@@ -259,7 +259,9 @@ impl List<'_> {
         if is_parted && is_other() {
             return true;
         }
-        word.into_iter().for_each(|word| self.words.insert(word));
+        if let Some(word) = word {
+            self.words.insert(word);
+        }
         false
     }
 
