@@ -4,14 +4,13 @@ use std::{borrow::Cow, collections::VecDeque};
 
 use super::{
     super::{
-        differences,
         facts::{ExpressWords, Facts, Function, Known, Line, NVME_CONTROLLER, PCI_BRIDGE, learn},
-        prompt::{is_command, is_prompt, is_snip},
+        prompt::{is_command, is_prompt},
     },
     again,
     body::{hex, is_bits, old_register, word},
     decorated,
-    gaps::{self, Words},
+    gaps::Gaps,
     groups::{self, Front},
     header::{begins_line, head, header, header_below, is_first, lacks_ids, path},
     machine,
@@ -81,10 +80,7 @@ pub(super) fn read(lines: &[Line], facts: &mut Facts) -> Option<Cow<'static, str
         cut: Vec::new(),
         plain: 0,
         is_orphan: false,
-        words: Words::default(),
-        is_listed: false,
-        is_spaced: gaps::is_spaced(lines),
-        is_parted: false,
+        gaps: Gaps::of(lines),
         seen: Seen::default(),
     };
     let mut is_used = false;
@@ -153,14 +149,7 @@ struct List<'a> {
     plain: usize,
     /// Whether lines of a body follow a command or a plain list: they are of no function that the text names.
     is_orphan: bool,
-    /// Words of the body that is read.
-    words: Words,
-    /// Whether a first line names the function whose body is read; a command may name it too.
-    is_listed: bool,
-    /// Whether empty lines part the lines of one function.
-    is_spaced: bool,
-    /// Whether an empty line parts the last line from the body that is read.
-    is_parted: bool,
+    gaps: Gaps,
     seen: Seen,
 }
 
@@ -171,7 +160,7 @@ impl List<'_> {
             // A page may part all lines by empty ones: ids still follow.
             self.wrapped.take_if(|(_, rest, _, is_joined)| *is_joined || !lacks_ids(rest));
             (self.after_empty, self.group) = (true, None);
-            self.is_parted = self.is_listed && !self.words.is_empty();
+            self.gaps.empty_line();
             if plain > 1 {
                 self.leave();
                 self.is_orphan = true;
@@ -205,7 +194,7 @@ impl List<'_> {
         if let Some((address, rest)) = header(&line.text).or_else(|| self.below_bridges(&line.text)) {
             self.finish();
             (self.selected, self.is_orphan, self.plain) = (None, false, plain + 1);
-            (self.words, self.is_listed, self.is_parted) = (Words::default(), true, false);
+            self.gaps.begin();
             self.first(address, rest, line.number);
             self.front(address, line);
             self.bridges_of_path(line);
@@ -240,29 +229,11 @@ impl List<'_> {
             self.wrapped = Some((address, rest, number, true));
             return;
         }
-        if self.is_of_another(&line.text) {
+        if self.gaps.part(&line.text) && self.current.is_some() {
             self.leave();
             self.is_orphan = true;
         }
         self.body(line);
-    }
-
-    /// Whether a line is not known to be of the function whose body is read: lines were left out before it, or an empty line parts
-    /// it from them.
-    fn is_of_another(&mut self, line: &str) -> bool {
-        if is_snip(line) || differences::is_head(line) {
-            return self.is_listed && self.current.is_some();
-        }
-        let word = word(line.trim_start()).map(|(word, _)| word);
-        let is_parted = std::mem::take(&mut self.is_parted) && continues(line);
-        let is_other = || !self.is_spaced || word.is_some_and(|word| self.words.ends_at(word));
-        if is_parted && is_other() {
-            return true;
-        }
-        if let Some(word) = word {
-            self.words.insert(word);
-        }
-        false
     }
 
     /// Takes a line that begins no function.
@@ -374,7 +345,8 @@ impl List<'_> {
     fn leave(&mut self) {
         self.finish();
         self.compare();
-        (self.current, self.wrapped, self.is_listed) = (None, None, false);
+        self.gaps.end();
+        (self.current, self.wrapped) = (None, None);
     }
 
     /// Completes a function by the body of its second listing, unless that is another device's; names the first value of a link
