@@ -56,5 +56,5 @@ pub(super) fn begins_register(line: &str) -> bool {
 
 /// Whether a line of a function's body begins here, not the rest of one.
 pub(super) fn is_body(line: &str) -> bool {
-    functions::continues(line)
+    body::continues(line)
 }

@@ -131,6 +131,14 @@ pub(super) fn old_register(text: &str) -> Option<(&'static str, &str)> {
     has_value.then_some((*name, value))
 }
 
+/// Whether a line belongs to the body of a function.
+pub(super) fn continues(line: &str) -> bool {
+    line.starts_with([' ', '\t']) && !line.trim_start().starts_with(['$', '#', '|', '+', '\\', '-'])
+        || word(line.trim_start()).is_some()
+        || hex(line).is_some()
+        || is_bits(line)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

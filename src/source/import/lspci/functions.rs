@@ -8,7 +8,7 @@ use super::{
         prompt::{is_command, is_prompt},
     },
     again,
-    body::{hex, is_bits, old_register, word},
+    body::{continues, hex, is_bits, old_register, word},
     decorated,
     gaps::Gaps,
     groups::{self, Front},
@@ -47,14 +47,6 @@ pub(super) fn is_selection(line: &str, next: Option<&str>) -> bool {
 fn is_changed(line: &str) -> bool {
     line.strip_prefix(['-', '+'])
         .is_some_and(|rest| rest.starts_with([' ', '\t']) && word(rest.trim_start()).is_some())
-}
-
-/// Whether a line belongs to the body of a function.
-pub(super) fn continues(line: &str) -> bool {
-    line.starts_with([' ', '\t']) && !line.trim_start().starts_with(['$', '#', '|', '+', '\\', '-'])
-        || word(line.trim_start()).is_some()
-        || hex(line).is_some()
-        || is_bits(line)
 }
 
 /// Whether a line begins with a path of bridges, as `-P` prints it.

@@ -4,8 +4,7 @@ use std::collections::BTreeSet;
 
 use super::{
     super::{differences, facts::Line, prompt::is_snip},
-    body::word,
-    functions::continues,
+    body::{continues, word},
 };
 
 /// Whether empty lines part the lines of one function: lspci prints them between functions alone, but some programs double all
