@@ -197,3 +197,42 @@ fn what_the_kernel_changes_along_is_named_once() {
         assert_eq!(tuner.along(), []);
     });
 }
+
+#[test]
+fn a_first_value_that_iodyno_set_again_is_named_until_it_is_restored() {
+    for scheduler in ["none", "kyber"] {
+        let kernel = Kernel::new(FILES);
+        kernel.write("/sys/q/nr_requests", "100").unwrap();
+        let before = kernel.files();
+        with_tuner(&kernel, |journal, tuner| {
+            set(&kernel, &tuner, "scheduler", "mq-deadline");
+            set(&kernel, &tuner, "nr_requests", "100");
+            tuner.keep().unwrap();
+            // The kernel resets the number.
+            kernel.write("/sys/q/scheduler", scheduler).unwrap();
+            let reset = kernel.files()["/sys/q/nr_requests"].clone();
+            let undone = |force| {
+                let command = Tuner::open(journal, &kernel, Purpose::Command, "boot", || 9).unwrap();
+                let change_log = ChangeLog::of(&journal.contents().unwrap().records, "boot");
+                let (steps, _) = plan_undo(&kernel, &change_log, &Which::All, &machine(&kernel));
+                let foreseen = foreseen(&kernel, &steps, force);
+                let report = command.undo(&machine(&kernel), &change_log, &Which::All, force).unwrap();
+                command.keep().unwrap();
+                let results = |report: &[(Step, Restored)]| {
+                    report.iter().map(|(step, what)| (step.file.clone(), what.clone())).collect::<Vec<_>>()
+                };
+                assert_eq!(results(&foreseen), results(&report), "{scheduler} {force}");
+                report
+            };
+            for _ in 0..2 {
+                let left = undone(false);
+                let (_, what) = left.iter().find(|(step, _)| step.setting == "nr_requests").unwrap();
+                assert_eq!(*what, Restored::ModifiedExternally(reset.clone()), "{scheduler}");
+            }
+            assert!(is_whole(&undone(true)), "{scheduler}");
+            assert_eq!(kernel.files(), before, "{scheduler}");
+            let left = ChangeLog::of(&journal.contents().unwrap().records, "boot");
+            assert_eq!(left, ChangeLog::default(), "{scheduler}");
+        });
+    }
+}
