@@ -343,7 +343,9 @@ impl Context {
                 _ => format!("{}\n", report::nothing_changed(change_log.unread)),
             })?;
         }
-        let is_whole = is_whole(&restored) && is_whole(recovered) && held.is_empty();
+        // A damaged line may be a change that is not restored.
+        let is_lost = service.journal.contents()?.lost_change;
+        let is_whole = is_whole(&restored) && is_whole(recovered) && held.is_empty() && !is_lost;
         Ok(if is_whole { Status::Done } else { Status::No })
     }
 
