@@ -24,7 +24,7 @@ use crate::{
     model::{Reading, error_words},
 };
 pub use planning::{foreseen, plan_undo};
-use planning::{is_gone, is_left_with, stranger};
+use planning::{hidden, is_gone, is_left_with, stranger};
 
 /// A value for a setting of a device.
 #[derive(Clone)]
@@ -352,7 +352,10 @@ impl<'a> Tuner<'a> {
         match self.actuator.read(&step.file) {
             _ if step.stays => Restored::AlreadyThere,
             Ok(now) if now == step.target => self.restore(step, steps, false),
-            now => Restored::ModifiedExternally(now.unwrap_or(value)),
+            // By force too, unless that restores the scheduler.
+            now => hidden(&self.actuator, step, steps)
+                .filter(|_| !tags::has_scheduler(step, steps))
+                .unwrap_or_else(|| Restored::ModifiedExternally(now.unwrap_or(value))),
         }
     }
 
@@ -361,10 +364,8 @@ impl<'a> Tuner<'a> {
             Ok(now) => now,
             Err(error) => return Restored::Failed(error.to_string()),
         };
-        if let Some(scheduler) = tags::hidden_by(&self.actuator, step, steps) {
-            let why =
-                format!("the scheduler {scheduler} hides the tags; set scheduler={NO_SCHEDULER}, then undo");
-            return Restored::Refused(why);
+        if let Some(refused) = hidden(&self.actuator, step, steps) {
+            return refused;
         }
         let way = tags::way(step, steps, &now);
         if way.is_empty() {

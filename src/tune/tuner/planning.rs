@@ -8,7 +8,7 @@ use crate::{
         actuator::Actuator,
         change_log::{ChangeLog, Entry},
         device::{Device, Identity},
-        tags,
+        tags::{self, NO_SCHEDULER},
         undo::{Restored, Step, Which, plan},
     },
 };
@@ -51,6 +51,13 @@ pub(super) fn stranger(actuator: &dyn Actuator, step: &Step, steps: &[Step]) -> 
     (!step.is_known(&now) && !interrupted).then_some(now)
 }
 
+/// Why a step is refused whose tags a scheduler hides.
+pub(super) fn hidden(actuator: &dyn Actuator, step: &Step, steps: &[Step]) -> Option<Restored> {
+    let scheduler = tags::hidden_by(actuator, step, steps)?;
+    let why = format!("the scheduler {scheduler} hides the tags; set scheduler={NO_SCHEDULER}, then undo");
+    Some(Restored::Refused(why))
+}
+
 /// Whether an earlier step, on which this one depends, was left to another program.
 pub(super) fn is_left_with(report: &[(Step, Restored)], step: &Step) -> bool {
     let is_left = |(other, what): &(Step, Restored)| {
@@ -69,6 +76,12 @@ pub fn foreseen(actuator: &dyn Actuator, steps: &[Step], force: bool) -> Vec<(St
             continue;
         };
         let is_reset = report.iter().any(|(other, what)| *what == Restored::Back && other.may_reset(step));
+        if let Some(refused) = hidden(actuator, step, steps)
+            && !tags::has_scheduler(step, steps)
+        {
+            report.push((step.clone(), refused));
+            continue;
+        }
         let stranger =
             stranger(actuator, step, steps).or_else(|| is_left_with(&report, step).then(|| now.clone()));
         let what = match stranger {

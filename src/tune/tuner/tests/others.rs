@@ -3,6 +3,23 @@
 use super::*;
 
 #[test]
+fn tags_that_a_force_cannot_restore_have_the_remedy_that_can() {
+    for force in [false, true] {
+        let kernel = with_all_tags("none");
+        with_tuner(&kernel, |journal, tuner| {
+            set(&kernel, &tuner, "nr_requests", "4");
+            kernel.write("/sys/q/scheduler", "bfq").unwrap();
+            let change_log = ChangeLog::of(&journal.contents().unwrap().records, "boot");
+            let report = tuner.undo(&machine(&kernel), &change_log, &Which::All, force).unwrap();
+            let why = "the scheduler bfq hides the tags; set scheduler=none, then undo";
+            assert_eq!(report[0].1, Restored::Refused(why.to_owned()), "{force}");
+            let (steps, _) = plan_undo(&kernel, &change_log, &Which::All, &machine(&kernel));
+            assert_eq!(foreseen(&kernel, &steps, force)[0].1, report[0].1);
+        });
+    }
+}
+
+#[test]
 fn tags_behind_another_program_s_scheduler_are_named_until_they_are_restored() {
     for force in [false, true] {
         let kernel = with_all_tags("none");
