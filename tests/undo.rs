@@ -400,6 +400,7 @@ fn what_somebody_else_changed_is_left_alone_until_forced() {
     let output = iodyno(state.path(), &["tune", "undo", &device.name]);
     assert_eq!(output.status.code(), Some(1));
     assert!(text(&output).contains("changed to 64 by another program"), "{}", text(&output));
+    assert!(text(&output).contains(&format!("tune undo {} --force`", device.name)), "{}", text(&output));
     assert_eq!(device.setting("read_ahead_kb").as_deref(), Some("64"));
     assert!(iodyno(state.path(), &["tune", "undo", &device.name, "--force"]).status.success());
     assert_eq!(device.setting("read_ahead_kb"), Some(before));

@@ -25,7 +25,7 @@ use crate::{
         persist,
         service::Report,
         settings,
-        tuner::{is_whole, plan_undo},
+        tuner::{foreseen, is_whole, plan_undo},
         undo::{Which, file_of},
     },
 };
@@ -185,12 +185,13 @@ fn damage(origin: &Origin, need: Need) -> Result<Option<Arc<SettingsService>>, F
 /// Restores settings left changed by a killed experiment, for commands that write, and says what became of them.
 pub(super) fn recover(origin: &Origin, need: Need) -> Result<Report, Failure> {
     let Some(service) = damage(origin, need)? else { return Ok(Report::new()) };
+    let was_killed = service.killed_experiments()?;
     let report = service.recover()?;
     if !report.is_empty() {
-        let restored = report::restored(&report);
+        let restored = report::restored(&report, "");
         // Standard output is for the command's result.
-        let _ =
-            write!(io::stderr(), "iodyno was killed before it restored settings; restored now:\n{restored}");
+        let how = if was_killed { "iodyno was killed" } else { "an experiment ended" };
+        let _ = write!(io::stderr(), "{how} before it restored settings; restored now:\n{restored}");
     }
     Ok(report)
 }
@@ -313,9 +314,15 @@ impl Context {
             None if all => Which::All,
             None => Which::Sessions(&dead),
         };
+        let scope = match &which {
+            Which::On(device) => format!(" {device}"),
+            Which::All => " --all".to_owned(),
+            Which::Files(_) | Which::Sessions(_) => String::new(),
+        };
         let (steps, left) = plan_undo(&service.actuator, &change_log, &which, &self.machine);
         if dry_run || !(steps.is_empty() || service.may_write) {
-            print_text(&report::undo_commands(&steps, &left))?;
+            let foreseen = foreseen(&service.actuator, &steps, force);
+            print_text(&report::undo_commands(&foreseen, &left, &scope))?;
             if steps.is_empty() && left.is_empty() && held.is_empty() {
                 print(&format!("# {}\n", report::nothing_changed(change_log.unread)))?;
             }
@@ -327,7 +334,7 @@ impl Context {
             say(&format!("the undo is not recorded, so the next undo repeats it: {error}"));
         }
         tuner.keep()?;
-        print_text(&report::restored(&restored))
+        print_text(&report::restored(&restored, &scope))
             .map_err(|failure| failure.after("the settings were restored"))?;
         if restored.is_empty() && recovered.is_empty() && held.is_empty() {
             print_text(&match which {
@@ -336,7 +343,9 @@ impl Context {
                 _ => format!("{}\n", report::nothing_changed(change_log.unread)),
             })?;
         }
-        let is_whole = is_whole(&restored) && is_whole(recovered) && held.is_empty();
+        // A damaged line may be a change that is not restored.
+        let is_lost = service.journal.contents()?.lost_change;
+        let is_whole = is_whole(&restored) && is_whole(recovered) && held.is_empty() && !is_lost;
         Ok(if is_whole { Status::Done } else { Status::No })
     }
 

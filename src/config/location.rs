@@ -61,6 +61,9 @@ pub(crate) fn of_process() -> Result<Found, Unread> {
     let (found, user) = crate::store::with_caller(|caller| (find(caller), caller.user));
     let Some(path) = found else { return Ok(Found::default()) };
     let text = text(&path, user)?;
+    if text.is_none() {
+        path.ancestors().nth(2).map_or(Ok(()), is_folder)?;
+    }
     Ok(Found { path: Some(path), text })
 }
 
@@ -102,19 +105,26 @@ fn opened(path: &Path) -> io::Result<fs::File> {
 
 /// Why a file cannot be opened; nothing if there is none.
 fn absent(path: &Path, error: &io::Error) -> Result<Option<String>, Unread> {
-    let folder = path.parent().and_then(|folder| Some((folder, fs::symlink_metadata(folder).ok()?)));
-    match (fs::symlink_metadata(path), folder) {
-        (Ok(link), _) if link.is_symlink() => {
-            let why = format!("a link that cannot be followed: {}", error_words(error));
-            Err(Unread::new(path, why, "correct or remove it"))
-        }
-        (Ok(_), _) => Err(Unread::new(path, error_words(error), "correct its permissions or remove it")),
-        (Err(_), Some((folder, kind))) if kind.is_file() => {
-            Err(Unread::new(folder, "not a folder", "move it away"))
-        }
+    match fs::symlink_metadata(path) {
+        Ok(link) if link.is_symlink() => Err(broken(path, error)),
+        Ok(_) => Err(Unread::new(path, error_words(error), "correct its permissions or remove it")),
         // After a change of user, HOME may be a folder that this one cannot even look into.
-        (Err(_), _) => Ok(None),
+        Err(_) => path.parent().map_or(Ok(()), is_folder).map(|()| None),
     }
+}
+
+/// Whether it is a folder, or is not there.
+fn is_folder(place: &Path) -> Result<(), Unread> {
+    match (fs::symlink_metadata(place), fs::metadata(place)) {
+        (Ok(link), Err(error)) if link.is_symlink() => Err(broken(place, &error)),
+        (Ok(_), Ok(target)) if !target.is_dir() => Err(Unread::new(place, "not a folder", "move it away")),
+        _ => Ok(()),
+    }
+}
+
+fn broken(link: &Path, error: &io::Error) -> Unread {
+    let why = format!("a link that cannot be followed: {}", error_words(error));
+    Unread::new(link, why, "correct or remove it")
 }
 
 #[cfg(test)]
@@ -210,6 +220,9 @@ mod tests {
             std::os::unix::fs::symlink(target, &link).unwrap();
             let said = said(&link);
             assert!(said.1.starts_with("a link that cannot be followed: "), "{said:?}");
+            let below = self::text(&link.join("config.toml"), 0).unwrap_err();
+            assert_eq!((below.place, below.why), (said.0, said.1), "as a folder");
+            assert!(is_folder(&link).is_err(), "as the folder of all configurations");
         }
     }
 }

@@ -170,21 +170,25 @@ pub(crate) fn commands(changes: &[Change]) -> String {
 }
 
 /// Commands that undo changes, with comments for those they leave.
-pub(crate) fn undo_commands(steps: &[Step], left: &[(Entry, Restored)]) -> String {
-    let commands = steps.iter().map(|step| change::command(&step.target, &step.file) + "\n");
-    let left = left.iter().map(|(entry, why)| {
-        let step = Step::untouched(entry.clone());
-        format!("# {} {}: {}\n", Label::new(&step.device.name), Label::new(&step.setting), became(&step, why))
+pub(crate) fn undo_commands(steps: &[(Step, Restored)], left: &[(Entry, Restored)], scope: &str) -> String {
+    let comment = |step: &Step, why: &Restored| {
+        let (device, setting) = (Label::new(&step.device.name), Label::new(&step.setting));
+        format!("# {device} {setting}: {}\n", became(step, why, scope))
+    };
+    let commands = steps.iter().map(|(step, what)| match what {
+        Restored::Back => change::command(&step.target, &step.file) + "\n",
+        what => comment(step, what),
     });
+    let left = left.iter().map(|(entry, why)| comment(&Step::untouched(entry.clone()), why));
     commands.chain(left).collect()
 }
 
-/// The results of an undo, a line each.
-pub(crate) fn restored(report: &[(Step, Restored)]) -> String {
+/// The results of an undo, a line each; `scope` is that of the command, as in `tune undo --all`.
+pub(crate) fn restored(report: &[(Step, Restored)], scope: &str) -> String {
     let mut text = String::new();
     for (step, restored) in report {
         let (device, setting) = (Label::new(&step.device.name), Label::new(&step.setting));
-        let _infallible = writeln!(text, "{device} {setting}: {}", became(step, restored));
+        let _infallible = writeln!(text, "{device} {setting}: {}", became(step, restored, scope));
     }
     text
 }
@@ -234,7 +238,7 @@ pub(crate) fn export(export: &Export, unread: usize) -> String {
     text
 }
 
-fn became(step: &Step, restored: &Restored) -> String {
+fn became(step: &Step, restored: &Restored, scope: &str) -> String {
     let target = Label::new(&step.target);
     match restored {
         Restored::Back if step.setting == POLL_QUEUES.0 => {
@@ -243,10 +247,13 @@ fn became(step: &Step, restored: &Restored) -> String {
         Restored::Back => format!("restored to {target}"),
         Restored::AlreadyThere => format!("already {target}"),
         Restored::ModifiedExternally(now) => {
-            let all = if step.sessions.is_empty() { " --all" } else { "" };
-            let fix = format!("`iodyno tune undo{all} --force` sets {target}");
+            let fix = format!("`iodyno tune undo{scope} --force` sets {target}");
             format!("changed to {} by another program; not restored, {fix}", Label::new(now))
         }
+        Restored::Held(now) => {
+            format!("set to {} by an iodyno still running; undo it there", Label::new(now))
+        }
+        Restored::Kept => format!("kept by another iodyno; `iodyno tune undo --all` sets {target}"),
         Restored::Failed(why) => format!("is not {target}: {}", Label::new(why)),
         Restored::Gone => "drive not present; its settings went with it".to_owned(),
         Restored::Empty => {
@@ -274,7 +281,7 @@ pub(crate) fn journal(records: &[Record], unread: usize, boot: &str, path: &Path
                 format!("{} {setting}: {old} -> {new}", device.name)
             }
             Event::Result { outcome, .. } => format!("  {outcome}"),
-            Event::Undone { file, value, .. } => format!("{file} restored to {value}"),
+            Event::Undone { file, value, .. } => format!("{file} undone, now {value}"),
             Event::Measured(gain) => {
                 format!("{} {}: {} -> {}: {}", gain.device.name, gain.setting, gain.old, gain.new, gain.words)
             }

@@ -282,7 +282,7 @@ impl RunningExperiment {
         if tuner::is_whole(&report) {
             return Ok(());
         }
-        let lines = crate::report::tune::restored(&report);
+        let lines = crate::report::tune::restored(&report, "");
         Err(Failed::new(lines.lines().collect::<Vec<_>>().join("; "), None))
     }
 

@@ -81,6 +81,7 @@ impl Session {
             Request::Undo(which) => {
                 let tuner = self.tuner()?;
                 let own = [tuner.session()];
+                let kept = if which == Undoing::Own { service.kept_by_others(tuner)? } else { Vec::new() };
                 let dead: Vec<&str>;
                 let which = match &which {
                     Undoing::Own => Which::Sessions(&own),
@@ -92,6 +93,7 @@ impl Session {
                     }
                 };
                 answer.restored = service.undo(tuner, &which, false)?;
+                answer.restored.extend(kept);
             }
             Request::KeepDead(sessions) => return Ok(service.keep_dead(&sessions)?),
             Request::Keep => return self.tuner.take().map_or(Ok(()), Tuner::keep),

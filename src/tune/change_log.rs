@@ -276,7 +276,17 @@ impl ChangeLog {
         if let Some(entry) = self.entry(file) {
             entry.last = vec![value.to_owned()];
             entry.asked &= !sessions.is_empty();
-            entry.open.retain(|(id, _)| !sessions.is_empty() && id != by && !sessions.contains(id));
+            // A later session goes back to the value before those that are undone.
+            let mut passed = None;
+            entry.open.retain_mut(|(id, found)| {
+                let stays = !sessions.is_empty() && id != by && !sessions.contains(id);
+                if stays {
+                    *found = passed.take().unwrap_or_else(|| found.clone());
+                } else {
+                    passed.get_or_insert_with(|| found.clone());
+                }
+                stays
+            });
             entry.left.retain(|(id, _)| !sessions.is_empty() && !sessions.contains(id));
             if let Some((before, _)) = entry.open.last() {
                 entry.by.clone_from(before);

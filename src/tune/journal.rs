@@ -165,7 +165,7 @@ pub enum JournalError {
 
 /// The remedy of an error of the journal's files.
 pub(super) fn file_fix(error: &io::Error) -> &'static str {
-    use io::ErrorKind::{FileTooLarge, TimedOut};
+    use io::ErrorKind::{FileTooLarge, ReadOnlyFilesystem, TimedOut};
     match error.raw_os_error() {
         Some(libc::EMFILE) => return "raise `ulimit -n`",
         Some(libc::ENFILE) => return "raise fs.file-max (sysctl), or end programs with many open files",
@@ -175,6 +175,7 @@ pub(super) fn file_fix(error: &io::Error) -> &'static str {
     match error.kind() {
         TimedOut => "end that program (`pgrep iodyno`), or let it go on (`fg`)",
         FileTooLarge => "raise `ulimit -f`, or set IODYNO_STATE_DIR to another folder",
+        ReadOnlyFilesystem => "mount it writable, or set IODYNO_STATE_DIR to another folder",
         _ if is_full(error) => "free some space there, or set IODYNO_STATE_DIR to another folder",
         _ => "check it, or set IODYNO_STATE_DIR to a folder of your own",
     }

@@ -25,6 +25,8 @@
 //! Changes of a guard do not stay: dropping it restores them; if the process is killed, the next start restores them from
 //! the journal without asking.
 
+mod others;
+
 use std::{collections::BTreeMap, sync::Arc, thread, time::Duration};
 
 use super::{
@@ -34,7 +36,7 @@ use super::{
     journal::{Contents, Event, Gain, Journal, JournalError, Purpose, Record},
     settings::{rank, resets},
     tuner::{TuneError, planned},
-    undo::{Step, Which},
+    undo::{Step, Which, file_of},
 };
 use crate::{
     machine::{Drive, Machine},
@@ -135,9 +137,19 @@ impl SettingsService {
             return Ok(Vec::new());
         }
         let change_log = self.change_log()?;
-        let words = |entry: &Entry| format!("{} {} (was {})", entry.device.name, entry.setting, entry.found);
+        let (machine, _) = self.read();
+        let dead: Vec<&str> = experiments.iter().chain(&screens).map(String::as_str).collect();
+        // Another program may have restored it since.
+        let is_changed = |entry: &Entry| {
+            let now = file_of(entry, &machine).ok().and_then(|file| self.actuator.read(&file).ok());
+            now.as_deref() != entry.before(&dead)
+        };
+        let words = |entry: &Entry| {
+            let before = entry.before(&dead).unwrap_or(&entry.found);
+            format!("{} {} (was {before})", entry.device.name, entry.setting)
+        };
         let mut left: BTreeMap<&str, Vec<&Entry>> = BTreeMap::new();
-        for entry in &change_log.entries {
+        for entry in change_log.entries.iter().filter(|entry| is_changed(entry)) {
             let by = experiments.iter().chain(&screens).rfind(|id| entry.is_open_in(id));
             left.entry(by.map_or("", |id| change_log.end_of(id))).or_default().push(entry);
         }
@@ -158,6 +170,16 @@ impl SettingsService {
         let change_log = self.change_log()?;
         let dead = change_log.sessions.keys().filter(|id| self.journal.is_dead(id)).cloned();
         Ok(dead.partition(|id| change_log.is_unasked(id)))
+    }
+
+    /// Whether one of the sessions that are restored without asking was killed.
+    pub fn killed_experiments(&self) -> Result<bool, JournalError> {
+        let (unasked, _) = self.dead()?;
+        if unasked.is_empty() {
+            return Ok(false);
+        }
+        let change_log = self.change_log()?;
+        Ok(unasked.iter().any(|id| change_log.was_killed(id)))
     }
 
     /// Restores changes that need no confirmation, where settings may be written.
@@ -241,9 +263,12 @@ impl SettingsService {
             // The records of an undo alone would read as changes. An undo goes on without its records, and says so.
             let _ = tuner.records().iter().try_for_each(|record| self.journal.append(record));
         }
+        let held = self.pass_on(tuner, &change_log, which);
         let change_log = change_log.without_living(&self.journal, Some(tuner.session()));
         let change_log = if force { change_log.with_left() } else { change_log };
-        Ok(tuner.undo_in_turn(&machine, &change_log, which, force))
+        let mut report = tuner.undo_in_turn(&machine, &change_log, which, force);
+        report.extend(held);
+        Ok(report)
     }
 
     /// Those of these changes whose file has the value, set by a session other than `own` that has not kept it; with whether

@@ -69,7 +69,15 @@ pub fn are_changed(actuator: &dyn Actuator, setting: &str, file: &str) -> bool {
 /// The scheduler that hides the tags which a step is to restore, unless a step restores that one.
 pub fn hidden_by(actuator: &dyn Actuator, step: &Step, steps: &[Step]) -> Option<String> {
     let now = scheduler(actuator, &step.file).filter(|now| step.is_of_tags && now != NO_SCHEDULER)?;
-    let of_scheduler = |other: &&Step| other.setting == SCHEDULER.0 && other.device.name == step.device.name;
-    let is_restored = steps.iter().find(of_scheduler).is_some_and(|other| other.target == now);
+    let is_restored = scheduler_step(step, steps).is_some_and(|other| other.target == now);
     (!is_restored).then_some(now)
+}
+
+/// Whether an undo has a step for the scheduler of the step's device.
+pub fn has_scheduler(step: &Step, steps: &[Step]) -> bool {
+    scheduler_step(step, steps).is_some()
+}
+
+fn scheduler_step<'a>(step: &Step, steps: &'a [Step]) -> Option<&'a Step> {
+    steps.iter().find(|other| other.setting == SCHEDULER.0 && other.device.name == step.device.name)
 }

@@ -113,3 +113,15 @@ impl From<TuneError> for Failed {
         Self::new(error.to_string(), errno)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_full_drive_is_to_be_freed() {
+        let fix = |error: i32| file_fix(&io::Error::from_raw_os_error(error));
+        assert!([libc::ENOSPC, libc::EDQUOT].iter().all(|error| fix(*error).starts_with("free some space")));
+        assert!(fix(libc::EROFS).starts_with("mount it writable"));
+    }
+}

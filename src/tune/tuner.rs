@@ -1,27 +1,30 @@
 //! [`Tuner`]: makes and undoes changes through an actuator, each in the journal before it is made.
 
+mod planning;
+
 use std::{
     cell::{Ref, RefCell},
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     fs::File,
-    io,
 };
 
 use super::{
     actuator::Actuator,
     change::{Change, Outcome},
-    change_log::{ChangeLog, Entry},
+    change_log::ChangeLog,
     device::{Device, Identity},
     journal::{Affected, Event, Gain, Journal, JournalError, Purpose, Record, Session},
     settings::{NR_REQUESTS, SCHEDULER, SETTINGS, Setting, Value, find, validate},
     tags::{self, NO_SCHEDULER},
-    undo::{Step, Which, plan},
+    undo::{Step, Which},
 };
 pub use super::{tune_error::TuneError, undo::Restored};
 use crate::{
     machine::Machine,
     model::{Reading, error_words},
 };
+pub use planning::{foreseen, plan_undo};
+use planning::{hidden, is_gone, is_left_with, stranger};
 
 /// A value for a setting of a device.
 #[derive(Clone)]
@@ -222,15 +225,15 @@ impl<'a> Tuner<'a> {
                 step.target = now;
             }
         }
-        let strangers: Vec<Option<String>> = steps.iter().map(|step| self.stranger(step, &steps)).collect();
+        let is_same = |step: &&Step| change_log.companions.iter().any(|entry| entry.file == step.recorded);
+        steps.iter().filter(is_same).for_each(|step| self.record_lost(step));
+        let strangers: Vec<Option<String>> =
+            steps.iter().map(|step| stranger(&self.actuator, step, &steps)).collect();
         let mut report: Vec<(Step, Restored)> = Vec::new();
         for (step, stranger) in steps.iter().zip(strangers) {
-            let is_left = |(other, what): &(Step, Restored)| {
-                matches!(what, Restored::ModifiedExternally(_)) && other.may_reset(step)
-            };
             // What changed with a setting that another program has changed since is that one's.
             let stranger = match stranger {
-                None if !step.is_asked && report.iter().any(is_left) => self.actuator.read(&step.file).ok(),
+                None if is_left_with(&report, step) => self.actuator.read(&step.file).ok(),
                 stranger => stranger,
             };
             let restored = match stranger {
@@ -304,11 +307,40 @@ impl<'a> Tuner<'a> {
         Ok(())
     }
 
-    /// The value that another program set. After a killed undo, a file that its steps may reset is not one.
-    fn stranger(&self, step: &Step, steps: &[Step]) -> Option<String> {
-        let now = self.actuator.read(&step.file).ok()?;
-        let interrupted = steps.iter().any(|other| other.expected.len() > 1 && other.may_reset(step));
-        (!step.is_known(&now) && !interrupted).then_some(now)
+    /// The files that this session has written since it last undid them.
+    pub(super) fn unrestored(&self) -> BTreeSet<String> {
+        let mut files = BTreeSet::new();
+        for record in self.records.borrow().iter() {
+            match &record.event {
+                Event::Result { file, outcome: Outcome::Accepted | Outcome::Adjusted { .. }, .. } => {
+                    files.insert(file.clone());
+                }
+                Event::Undone { file, .. } => drop(files.remove(file)),
+                _ => {}
+            }
+        }
+        files
+    }
+
+    /// Records this session's change of a file as undone, though the file has the value of a later session.
+    pub(super) fn pass_on(&self, file: &str, value: &str) {
+        let sessions = vec![self.session.id.clone()];
+        self.record_undo(Event::Undone { file: file.to_owned(), value: value.to_owned(), sessions });
+    }
+
+    /// Records a first value that iodyno had set again and that is lost now: until it is restored, it counts as changed.
+    fn record_lost(&self, step: &Step) {
+        if !step.stays && self.actuator.read(&step.file).is_ok_and(|now| now != step.target) {
+            self.record_undo(Event::Change {
+                device: step.device.clone(),
+                setting: step.setting.clone(),
+                file: step.recorded.clone(),
+                old: step.target.clone(),
+                new: step.target.clone(),
+                affected: Vec::new(),
+                tags: step.is_of_tags,
+            });
+        }
     }
 
     /// Keeps another program's value, also when an earlier step has reset it.
@@ -320,7 +352,10 @@ impl<'a> Tuner<'a> {
         match self.actuator.read(&step.file) {
             _ if step.stays => Restored::AlreadyThere,
             Ok(now) if now == step.target => self.restore(step, steps, false),
-            now => Restored::ModifiedExternally(now.unwrap_or(value)),
+            // By force too, unless that restores the scheduler.
+            now => hidden(&self.actuator, step, steps)
+                .filter(|_| !tags::has_scheduler(step, steps))
+                .unwrap_or_else(|| Restored::ModifiedExternally(now.unwrap_or(value))),
         }
     }
 
@@ -329,10 +364,8 @@ impl<'a> Tuner<'a> {
             Ok(now) => now,
             Err(error) => return Restored::Failed(error.to_string()),
         };
-        if let Some(scheduler) = tags::hidden_by(&self.actuator, step, steps) {
-            let why =
-                format!("the scheduler {scheduler} hides the tags; set scheduler={NO_SCHEDULER}, then undo");
-            return Restored::Refused(why);
+        if let Some(refused) = hidden(&self.actuator, step, steps) {
+            return refused;
         }
         let way = tags::way(step, steps, &now);
         if way.is_empty() {
@@ -482,32 +515,6 @@ impl<'a> Tuner<'a> {
         self.records.borrow_mut().push(record);
         written
     }
-}
-
-/// The plan of an undo. A device that has its files without a drive, as a detached loop device has, is empty and not gone.
-pub fn plan_undo(
-    actuator: &dyn Actuator,
-    change_log: &ChangeLog,
-    which: &Which<'_>,
-    machine: &Machine,
-) -> (Vec<Step>, Vec<(Entry, Restored)>) {
-    let (steps, mut left) = plan(change_log, which, machine);
-    for (entry, why) in left.iter_mut().filter(|(_, why)| *why == Restored::Gone) {
-        if !is_gone(actuator, entry, machine) && actuator.read(&entry.file).is_ok() {
-            *why = Restored::Empty;
-        }
-    }
-    (steps, left)
-}
-
-/// Whether the drive of an entry took its settings along: its file is gone, or another drive's.
-fn is_gone(actuator: &dyn Actuator, entry: &Entry, machine: &Machine) -> bool {
-    let Ok(device) = entry.device.name.parse::<Device>();
-    let is_anothers = || entry.device.has_left(&Identity::of(machine, &device));
-    let has_no_file =
-        || actuator.read(&entry.file).is_err_and(|error| error.kind() == io::ErrorKind::NotFound);
-    // Without any drive, /sys is not this machine's.
-    !machine.drives.is_empty() && (is_anothers() || has_no_file())
 }
 
 /// The changes that set a value on `device`: one per file, also for files that have the value.

@@ -58,6 +58,10 @@ pub enum Restored {
     AlreadyThere,
     /// Another program changed it to this value; it was left alone.
     ModifiedExternally(String),
+    /// A living session has changed it to this value since.
+    Held(String),
+    /// Another process has kept it.
+    Kept,
     /// It could not be read or written, or did not keep the value.
     Failed(String),
     /// Its drive is gone.

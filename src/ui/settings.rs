@@ -8,7 +8,7 @@ use crate::{
         Change, Device, Outcome, SETTINGS, Setting,
         cell::Cell,
         change_log::{ChangeLog, Entry},
-        settings::{Risk, rank},
+        settings::{Risk, find, rank},
         tuner::{Restored, TuneError, planned},
         undo::Step,
     },
@@ -150,6 +150,16 @@ impl Settings {
         format!("{value}{mark}")
     }
 
+    /// The current value of a changed file; where no reading has it, the last one that iodyno knows.
+    pub fn value_of<'a>(&'a self, entry: &'a Entry) -> &'a str {
+        let Ok(device) = entry.device.name.parse::<Device>();
+        let read = find(&entry.setting)
+            .and_then(|row| self.cell(&device, row.id))
+            .filter(|cell| cell.files == [entry.file.as_str()])
+            .and_then(|cell| cell.value.as_ref());
+        read.map_or_else(|| entry.last.last().map_or("", String::as_str), Label::as_str)
+    }
+
     /// Every write that is staged, in order.
     pub fn writes(&self) -> Vec<Change> {
         self.staged.iter().flat_map(|staged| staged.changes.iter().cloned()).collect()
@@ -275,6 +285,10 @@ impl Done {
             Self::Restored(_, Restored::ModifiedExternally(now)) => {
                 format!("left alone: another program set {now}")
             }
+            Self::Restored(_, Restored::Held(now)) => {
+                format!("left alone: an iodyno still running set {now}; undo it there")
+            }
+            Self::Restored(_, Restored::Kept) => "left alone: another iodyno kept it".to_owned(),
             Self::Restored(_, Restored::Failed(why)) => format!("not restored: {why}"),
             Self::Restored(_, Restored::Gone) => "drive not present".to_owned(),
             Self::Restored(_, Restored::Empty) => "not restored: the device holds nothing now".to_owned(),

@@ -104,7 +104,7 @@ fn a_question_at_the_smallest_size_loses_no_word() {
     press(&mut headless, "<Enter>q");
     let picture = shown(&headless);
     for words in
-        ["udev rules that would set them", "restore the values before iodyno, then", "Esc   or Enter"]
+        ["udev rules that would set them", "restore the values before this run, then", "Esc   or Enter"]
     {
         assert!(picture.contains(words), "{words}: {picture}");
     }

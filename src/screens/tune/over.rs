@@ -52,14 +52,14 @@ pub(super) fn standing(shared: &Shared, width: u16) -> Over {
     let simulated = if shared.is_simulated() { ", SIMULATED" } else { "" };
     let title = format!("{} changed by this run{simulated}", counted(shared.standing(), "setting"));
     let keys = [
-        ("u", "undo: restore the values before iodyno, then quit"),
+        ("u", "undo: restore the values before this run, then quit"),
         ("k", "keep: they stay until the next boot"),
         ("e", &format!("keep, and {}", prints(shared))),
         ("Esc", "or Enter: cancel"),
     ];
     let mut lines = choices(&keys, width);
     lines.push(Vec::new());
-    lines.extend(shared.settings.own().flat_map(|entry| changed(entry, width)));
+    lines.extend(shared.settings.own().flat_map(|entry| changed(shared, entry, &own(shared), width)));
     Over { title, lines, size: (76, 16), cursor: None }
 }
 
@@ -95,7 +95,7 @@ pub(super) fn staged(shared: &Shared, width: u16) -> Over {
     lines.push(vec![piece("Staged and not applied", Meaning::Heading)]);
     lines.extend(shared.settings.staged.iter().flat_map(|one| waiting(one, width)));
     lines.push(vec![piece("Changed by this run", Meaning::Heading)]);
-    lines.extend(shared.settings.own().flat_map(|entry| changed(entry, width)));
+    lines.extend(shared.settings.own().flat_map(|entry| changed(shared, entry, &own(shared), width)));
     Over { title, lines, size, cursor: None }
 }
 
@@ -111,6 +111,7 @@ pub(super) fn export(rules: &str, width: u16) -> Over {
 /// The offer to restore what a dead session changed.
 pub(super) fn left_behind(shared: &Shared, width: u16) -> Over {
     let settings = &shared.settings;
+    let dead: Vec<&str> = settings.dead.iter().map(String::as_str).collect();
     let was_killed = settings.dead.iter().all(|id| settings.change_log.was_killed(id));
     let title = format!(
         "{} left changed by an iodyno that {}",
@@ -126,7 +127,7 @@ pub(super) fn left_behind(shared: &Shared, width: u16) -> Over {
         width,
     );
     lines.push(Vec::new());
-    lines.extend(shared.settings.left_behind().flat_map(|entry| changed(entry, width)));
+    lines.extend(shared.settings.left_behind().flat_map(|entry| changed(shared, entry, &dead, width)));
     Over { title, lines, size: (76, 16), cursor: None }
 }
 
@@ -161,10 +162,17 @@ fn waiting(staged: &Staged, width: u16) -> Lines {
     hanging(lead, &format!("{from} → {}", staged.value), Meaning::Marked, width)
 }
 
-fn changed(entry: &Entry, width: u16) -> Lines {
-    let now = entry.last.last().map_or("", String::as_str);
+/// This run's session.
+fn own(shared: &Shared) -> Vec<&str> {
+    shared.settings.session.as_deref().into_iter().collect()
+}
+
+/// A changed setting, with the value that an undo of these sessions restores.
+fn changed(shared: &Shared, entry: &Entry, sessions: &[&str], width: u16) -> Lines {
+    let before = entry.before(sessions).unwrap_or(&entry.found);
+    let now = shared.settings.value_of(entry);
     let lead = piece(format!("{:<10} {:<20} ", entry.device.name, entry.setting), Meaning::Drive);
-    hanging(lead, &format!("before {}, now {now}", entry.found), Meaning::Text, width)
+    hanging(lead, &format!("before {before}, now {now}"), Meaning::Text, width)
 }
 
 /// Writes that differ in nothing but their file, together: the first, and how many more there are.

@@ -104,8 +104,8 @@ impl Screen for Tune {
                 self.remember(&shared.settings);
                 Asks::new()
             }
-            Subject::Leaving if !shared.settings.staged.is_empty() => self.lay(Laid::Staged),
-            Subject::Leaving if shared.standing() > 0 => self.lay(Laid::Standing),
+            Subject::Leaving if !shared.settings.staged.is_empty() => self.ask(Laid::Staged),
+            Subject::Leaving if shared.standing() > 0 => self.ask(Laid::Standing),
             Subject::Leaving => vec![Ask::Effect(Effect::Quit)],
             Subject::LeftBehind if shared.can_tune() && shared.settings.left_behind().next().is_some() => {
                 self.lay(Laid::LeftBehind)
@@ -257,6 +257,13 @@ impl Tune {
     /// Whether what it has laid is a question before the user leaves.
     pub(crate) fn asks_before_leaving(&self) -> bool {
         matches!(self.laid, Laid::Standing | Laid::Staged)
+    }
+
+    /// Lays a question about changes, with their values of now.
+    fn ask(&mut self, laid: Laid) -> Asks {
+        let mut asks = self.lay(laid);
+        asks.push(Ask::Effect(Effect::ReadMachine));
+        asks
     }
 
     fn lay(&mut self, laid: Laid) -> Asks {

@@ -7,6 +7,7 @@ use std::{
 };
 
 use super::{Event, Record};
+use crate::text::Label;
 
 /// Damaged lines that are named; further ones are counted.
 const NAMED: usize = 3;
@@ -26,14 +27,19 @@ pub struct Damage {
     pub why: String,
     /// Whether a part of a change can be read in it.
     pub has_change: bool,
+    /// The file of that change, where it can be read.
+    pub file: Option<String>,
 }
 
 impl fmt::Display for Damage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { line, why, has_change } = self;
-        let fix =
-            if *has_change { "undo that change by hand, then remove the line" } else { "remove the line" };
-        write!(f, "line {line} is damaged ({why}) and skipped; {fix}")
+        let Self { line, why, has_change, file } = self;
+        write!(f, "line {line} is damaged ({why}) and skipped; ")?;
+        if !has_change {
+            return f.write_str("remove the line");
+        }
+        let of = file.as_ref().map_or_else(String::new, |file| format!(" of {}", Label::new(file)));
+        write!(f, "a change{of} may be lost; undo that change by hand, then remove the line")
     }
 }
 
@@ -46,6 +52,8 @@ pub struct Contents {
     pub damaged: Vec<Damage>,
     /// The number of further damaged lines.
     pub more_damaged: usize,
+    /// Whether a damaged line has a part of a change.
+    pub lost_change: bool,
     /// The number of a last line torn by a kill before its change was made.
     pub torn: Option<usize>,
 }
@@ -72,12 +80,15 @@ pub(super) fn read(mut content: impl BufRead) -> io::Result<Contents> {
     while line.next(&mut content)? {
         number += 1;
         let (record, why) = line.parsed();
+        let is_read = record.is_some();
         contents.records.extend(record);
         contents.torn = line.is_torn().then_some(number);
         let Some(why) = why else { continue };
+        let has_change = !is_read && (line.has(b"/sys/") || line.has(b"\"change\""));
+        contents.lost_change |= has_change;
         if contents.damaged.len() < NAMED {
-            let has_change = line.has(b"/sys/") || line.has(b"\"change\"");
-            contents.damaged.push(Damage { line: number, why, has_change });
+            let file = line.file().filter(|_| has_change);
+            contents.damaged.push(Damage { line: number, why, has_change, file });
         } else {
             contents.more_damaged += 1;
         }
@@ -170,6 +181,15 @@ impl Line {
         &self.bytes[..end]
     }
 
+    /// The file that it names.
+    fn file(&self) -> Option<String> {
+        const KEY: &[u8] = b"\"file\":\"";
+        let begin = self.bytes.windows(KEY.len()).position(|window| window == KEY)? + KEY.len();
+        let end = memchr::memchr(b'"', &self.bytes[begin..])?;
+        let file = std::str::from_utf8(&self.bytes[begin..begin + end.min(PAGE)]).ok()?;
+        Some(file.to_owned())
+    }
+
     fn has(&self, word: &[u8]) -> bool {
         self.bytes.windows(word.len()).any(|window| window == word)
     }
@@ -221,7 +241,9 @@ mod tests {
         let contents = parse(format!("{change}{}", "{\"bad\":1}\n".repeat(1000)).as_bytes());
         assert_eq!((contents.damaged.len(), contents.more_damaged), (NAMED, 1001 - NAMED));
         let said: Vec<String> = contents.damaged.iter().map(ToString::to_string).collect();
-        assert!(said[0].ends_with("; undo that change by hand, then remove the line"), "{said:?}");
+        assert!(contents.lost_change);
+        let fix = "; a change of /sys/x may be lost; undo that change by hand, then remove the line";
+        assert!(said[0].ends_with(fix), "{said:?}");
         assert!(said[1].starts_with("line 2 is damaged (") && said[1].ends_with("skipped; remove the line"));
     }
 

@@ -3,6 +3,7 @@
 use std::{
     cell::Cell,
     collections::BTreeMap,
+    io,
     sync::{
         Mutex,
         atomic::{AtomicI64, Ordering},
@@ -12,7 +13,7 @@ use std::{
 mod others;
 
 use super::*;
-use crate::tune::actuator::current_word;
+use crate::tune::{actuator::current_word, undo::plan};
 
 /// Files in memory, for tests that must be exact.
 #[derive(Debug, Default)]

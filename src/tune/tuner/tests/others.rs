@@ -3,6 +3,23 @@
 use super::*;
 
 #[test]
+fn tags_that_a_force_cannot_restore_have_the_remedy_that_can() {
+    for force in [false, true] {
+        let kernel = with_all_tags("none");
+        with_tuner(&kernel, |journal, tuner| {
+            set(&kernel, &tuner, "nr_requests", "4");
+            kernel.write("/sys/q/scheduler", "bfq").unwrap();
+            let change_log = ChangeLog::of(&journal.contents().unwrap().records, "boot");
+            let report = tuner.undo(&machine(&kernel), &change_log, &Which::All, force).unwrap();
+            let why = "the scheduler bfq hides the tags; set scheduler=none, then undo";
+            assert_eq!(report[0].1, Restored::Refused(why.to_owned()), "{force}");
+            let (steps, _) = plan_undo(&kernel, &change_log, &Which::All, &machine(&kernel));
+            assert_eq!(foreseen(&kernel, &steps, force)[0].1, report[0].1);
+        });
+    }
+}
+
+#[test]
 fn tags_behind_another_program_s_scheduler_are_named_until_they_are_restored() {
     for force in [false, true] {
         let kernel = with_all_tags("none");
@@ -196,4 +213,43 @@ fn what_the_kernel_changes_along_is_named_once() {
         assert_eq!((setting.as_str(), from.as_str(), to.as_str()), ("nr_requests", "1023", "256"));
         assert_eq!(tuner.along(), []);
     });
+}
+
+#[test]
+fn a_first_value_that_iodyno_set_again_is_named_until_it_is_restored() {
+    for scheduler in ["none", "kyber"] {
+        let kernel = Kernel::new(FILES);
+        kernel.write("/sys/q/nr_requests", "100").unwrap();
+        let before = kernel.files();
+        with_tuner(&kernel, |journal, tuner| {
+            set(&kernel, &tuner, "scheduler", "mq-deadline");
+            set(&kernel, &tuner, "nr_requests", "100");
+            tuner.keep().unwrap();
+            // The kernel resets the number.
+            kernel.write("/sys/q/scheduler", scheduler).unwrap();
+            let reset = kernel.files()["/sys/q/nr_requests"].clone();
+            let undone = |force| {
+                let command = Tuner::open(journal, &kernel, Purpose::Command, "boot", || 9).unwrap();
+                let change_log = ChangeLog::of(&journal.contents().unwrap().records, "boot");
+                let (steps, _) = plan_undo(&kernel, &change_log, &Which::All, &machine(&kernel));
+                let foreseen = foreseen(&kernel, &steps, force);
+                let report = command.undo(&machine(&kernel), &change_log, &Which::All, force).unwrap();
+                command.keep().unwrap();
+                let results = |report: &[(Step, Restored)]| {
+                    report.iter().map(|(step, what)| (step.file.clone(), what.clone())).collect::<Vec<_>>()
+                };
+                assert_eq!(results(&foreseen), results(&report), "{scheduler} {force}");
+                report
+            };
+            for _ in 0..2 {
+                let left = undone(false);
+                let (_, what) = left.iter().find(|(step, _)| step.setting == "nr_requests").unwrap();
+                assert_eq!(*what, Restored::ModifiedExternally(reset.clone()), "{scheduler}");
+            }
+            assert!(is_whole(&undone(true)), "{scheduler}");
+            assert_eq!(kernel.files(), before, "{scheduler}");
+            let left = ChangeLog::of(&journal.contents().unwrap().records, "boot");
+            assert_eq!(left, ChangeLog::default(), "{scheduler}");
+        });
+    }
 }

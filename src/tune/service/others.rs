@@ -1,0 +1,132 @@
+//! Files of a session that other sessions have changed or kept since.
+
+use super::{Report, SettingsService};
+use crate::tune::{
+    Restored, Tuner,
+    change_log::{ChangeLog, Entry},
+    journal::JournalError,
+    undo::{Step, Which},
+};
+
+impl SettingsService {
+    /// What an undo does not restore because a living session has changed it since. The session's own change of it is undone
+    /// in the journal: the undo of that other one then goes back to the value before both.
+    pub(super) fn pass_on(&self, tuner: &Tuner<'_>, change_log: &ChangeLog, which: &Which<'_>) -> Report {
+        let own = tuner.session();
+        let is_living = |session: &str| session != own && !self.journal.is_dead(session);
+        let is_meant = |entry: &&Entry| match which {
+            Which::Sessions(sessions) => sessions.contains(&own) && entry.is_open_in(own),
+            Which::Files(files) => files.contains(&entry.file),
+            Which::All | Which::On(_) => false,
+        };
+        let held =
+            change_log.entries.iter().filter(|entry| entry.by != own && entry.sessions().any(is_living));
+        held.filter(is_meant)
+            .map(|entry| {
+                let now = entry.last.last().cloned().unwrap_or_default();
+                if entry.is_open_in(own) {
+                    tuner.pass_on(&entry.file, &now);
+                }
+                (Step::untouched(entry.clone()), Restored::Held(now))
+            })
+            .collect()
+    }
+
+    /// What the session changed and another process has kept since: no undo of the session restores it.
+    ///
+    /// # Errors
+    /// A journal that cannot be read.
+    pub fn kept_by_others(&self, tuner: &Tuner<'_>) -> Result<Report, JournalError> {
+        let change_log = self.change_log_with(tuner)?;
+        let made = tuner.unrestored();
+        let is_kept = |entry: &Entry| made.contains(&entry.file) && !entry.is_open_in(tuner.session());
+        let kept = change_log.entries.into_iter().filter(is_kept);
+        Ok(kept.map(|entry| (Step::untouched(entry), Restored::Kept)).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{collections::BTreeMap, sync::Arc};
+
+    use super::*;
+    use crate::{
+        model::DriveName,
+        tune::{
+            Actuator, Device, Wanted,
+            fake_kernel::FakeKernel,
+            journal::{Journal, Purpose},
+            settings::find,
+            testing::machine_with_queue,
+        },
+    };
+
+    const FILE: &str = "/sys/q/nomerges";
+
+    fn with_service(test: impl FnOnce(&SettingsService, &FakeKernel)) {
+        let files = BTreeMap::from([(FILE.to_owned(), "0".to_owned())]);
+        let kernel = Arc::new(FakeKernel::new(files.clone()));
+        let folder = tempfile::tempdir().unwrap();
+        let service = SettingsService {
+            actuator: Arc::clone(&kernel) as Arc<dyn Actuator + Send + Sync>,
+            journal: Journal::new(folder.path()),
+            boot: Some("b".to_owned()),
+            may_write: true,
+            machine: Box::new(move || (machine_with_queue("loop7", &files), Vec::new())),
+            clock: || 1,
+        };
+        test(&service, &kernel);
+    }
+
+    fn set(service: &SettingsService, tuner: &Tuner<'_>, value: &str) {
+        let device = Device::Drive(DriveName::new("loop7"));
+        let wanted = Wanted::new(device, find("nomerges").unwrap(), value);
+        assert_eq!(service.apply(tuner, service.plan(&[wanted]).unwrap()).count(), 1);
+    }
+
+    #[test]
+    fn of_two_sessions_that_both_undo_the_later_restores_the_value_before_both() {
+        with_service(|service, kernel| {
+            let first = service.open(Purpose::Screen).unwrap();
+            set(service, &first, "1");
+            let second = service.open(Purpose::Screen).unwrap();
+            set(service, &second, "2");
+            let report = service.undo(&first, &Which::Sessions(&[first.session()]), false).unwrap();
+            assert_eq!(report[0].1, Restored::Held("2".to_owned()));
+            assert_eq!((report.len(), kernel.read(FILE).unwrap()), (1, "2".to_owned()));
+            first.keep().unwrap();
+            let report = service.undo(&second, &Which::Sessions(&[second.session()]), false).unwrap();
+            assert_eq!((report[0].1.clone(), kernel.read(FILE).unwrap()), (Restored::Back, "0".to_owned()));
+            second.keep().unwrap();
+            assert_eq!(service.change_log().unwrap().entries, []);
+        });
+    }
+
+    #[test]
+    fn what_another_process_has_kept_is_named_by_the_undo_that_leaves_it() {
+        with_service(|service, _| {
+            let screen = service.open(Purpose::Screen).unwrap();
+            set(service, &screen, "2");
+            assert_eq!(service.kept_by_others(&screen).unwrap(), []);
+            let command = service.open(Purpose::Command).unwrap();
+            set(service, &command, "1");
+            command.keep().unwrap();
+            let kept = service.kept_by_others(&screen).unwrap();
+            assert_eq!((kept.len(), &kept[0].1, kept[0].0.target.as_str()), (1, &Restored::Kept, "0"));
+            let own = [screen.session()];
+            assert_eq!(service.undo(&screen, &Which::Sessions(&own), false).unwrap(), []);
+        });
+    }
+
+    #[test]
+    fn a_setting_that_has_its_first_value_is_not_named_as_left_changed() {
+        with_service(|service, kernel| {
+            let screen = service.open(Purpose::Screen).unwrap();
+            set(service, &screen, "2");
+            screen.close().unwrap();
+            assert!(service.leftovers().unwrap()[0].contains("loop7 nomerges (was 0)"));
+            kernel.write(FILE, "0").unwrap();
+            assert_eq!(service.leftovers().unwrap(), Vec::<String>::new());
+        });
+    }
+}

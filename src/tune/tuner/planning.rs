@@ -1,0 +1,102 @@
+//! What an undo will do, for the undo and for its dry run.
+
+use std::io;
+
+use crate::{
+    machine::Machine,
+    tune::{
+        actuator::Actuator,
+        change_log::{ChangeLog, Entry},
+        device::{Device, Identity},
+        tags::{self, NO_SCHEDULER},
+        undo::{Restored, Step, Which, plan},
+    },
+};
+
+/// The plan of an undo. A device that has its files without a drive, as a detached loop device has, is empty and not gone.
+pub fn plan_undo(
+    actuator: &dyn Actuator,
+    change_log: &ChangeLog,
+    which: &Which<'_>,
+    machine: &Machine,
+) -> (Vec<Step>, Vec<(Entry, Restored)>) {
+    let (mut steps, mut left) = plan(change_log, which, machine);
+    for (entry, why) in left.iter_mut().filter(|(_, why)| *why == Restored::Gone) {
+        if !is_gone(actuator, entry, machine) && actuator.read(&entry.file).is_ok() {
+            *why = Restored::Empty;
+        }
+    }
+    let is_same = |step: &Step| change_log.companions.iter().any(|entry| entry.file == step.recorded);
+    for step in steps.iter_mut().filter(|step| step.stays && step.is_asked && is_same(step)) {
+        // iodyno set its first value again; with what it changed besides, that value may be lost.
+        step.stays = actuator.read(&step.file).is_ok_and(|now| now == step.target);
+    }
+    (steps, left)
+}
+
+/// Whether the drive of an entry took its settings along: its file is gone, or another drive's.
+pub(super) fn is_gone(actuator: &dyn Actuator, entry: &Entry, machine: &Machine) -> bool {
+    let Ok(device) = entry.device.name.parse::<Device>();
+    let is_anothers = || entry.device.has_left(&Identity::of(machine, &device));
+    let has_no_file =
+        || actuator.read(&entry.file).is_err_and(|error| error.kind() == io::ErrorKind::NotFound);
+    // Without any drive, /sys is not this machine's.
+    !machine.drives.is_empty() && (is_anothers() || has_no_file())
+}
+
+/// The value that another program set. After a killed undo, a file that its steps may reset is not one.
+pub(super) fn stranger(actuator: &dyn Actuator, step: &Step, steps: &[Step]) -> Option<String> {
+    let now = actuator.read(&step.file).ok()?;
+    let interrupted = steps.iter().any(|other| other.expected.len() > 1 && other.may_reset(step));
+    (!step.is_known(&now) && !interrupted).then_some(now)
+}
+
+/// Why a step is refused whose tags a scheduler hides.
+pub(super) fn hidden(actuator: &dyn Actuator, step: &Step, steps: &[Step]) -> Option<Restored> {
+    let scheduler = tags::hidden_by(actuator, step, steps)?;
+    let why = format!("the scheduler {scheduler} hides the tags; set scheduler={NO_SCHEDULER}, then undo");
+    Some(Restored::Refused(why))
+}
+
+/// Whether an earlier step, on which this one depends, was left to another program.
+pub(super) fn is_left_with(report: &[(Step, Restored)], step: &Step) -> bool {
+    let is_left = |(other, what): &(Step, Restored)| {
+        matches!(what, Restored::ModifiedExternally(_)) && other.may_reset(step)
+    };
+    !step.is_asked && report.iter().any(is_left)
+}
+
+/// The steps with the result that an undo would have. A step that only keeps its value is left out, unless an earlier one
+/// may reset it.
+pub fn foreseen(actuator: &dyn Actuator, steps: &[Step], force: bool) -> Vec<(Step, Restored)> {
+    let mut report: Vec<(Step, Restored)> = Vec::new();
+    for step in steps {
+        let Ok(now) = actuator.read(&step.file) else {
+            report.push((step.clone(), Restored::Back));
+            continue;
+        };
+        let is_reset = report.iter().any(|(other, what)| *what == Restored::Back && other.may_reset(step));
+        if let Some(refused) = hidden(actuator, step, steps)
+            && !tags::has_scheduler(step, steps)
+        {
+            report.push((step.clone(), refused));
+            continue;
+        }
+        let stranger =
+            stranger(actuator, step, steps).or_else(|| is_left_with(&report, step).then(|| now.clone()));
+        let what = match stranger {
+            Some(_) if step.stays && !is_reset => continue,
+            Some(value) if step.stays => {
+                report.push((Step { target: value, ..step.clone() }, Restored::Back));
+                continue;
+            }
+            Some(value) if !force => Restored::ModifiedExternally(value),
+            _ if tags::way(step, steps, &now).is_empty() && !is_reset => Restored::AlreadyThere,
+            _ => Restored::Back,
+        };
+        if !(step.stays && what == Restored::AlreadyThere) {
+            report.push((step.clone(), what));
+        }
+    }
+    report
+}
