@@ -105,8 +105,11 @@ impl<'a> Identity<'a> {
         let listed = self.ids().filter(|_| self.is_exact && self.name.is_empty());
         let listed = listed.and_then(|(vendor, device)| ids::built_in_name(vendor, device));
         listed.is_some_and(|listed| {
-            let listed = squeezed(listed.as_str());
-            !other.is_exact && !squeezed(other.name).contains(&listed) && ids::is_name(other.name)
+            // Its end may stand in the next line.
+            let mut ends = other.name.match_indices(' ').map(|(at, _)| &other.name[at + 1..]);
+            let is_cut = ends.any(|end| end.contains(' ') && listed.as_str().starts_with(end));
+            let is_part = is_cut || squeezed(other.name).contains(&squeezed(listed.as_str()));
+            !other.is_exact && !is_part && ids::is_name(other.name)
         })
     }
 

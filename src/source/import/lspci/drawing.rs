@@ -313,10 +313,12 @@ impl Drawing<'_> {
             return false;
         }
         let text = names::joined(&text, words, |text| Name::parse(text).device);
-        if let Some(function) =
-            self.facts.functions.get_mut(&address).filter(|function| function.line == number)
-        {
-            (function.name, function.device, function.vendor, function.class) = (None, None, None, None);
+        if let Some(function) = self.facts.functions.get_mut(&address) {
+            // A list may state some of them.
+            function.name.take_if(|name| name.line == number);
+            function.device.take_if(|device| device.line == number);
+            function.vendor.take_if(|vendor| vendor.line == number);
+            function.class.take_if(|class| class.line == number);
         }
         self.name(address, &text, number);
         self.last = Some((address, text, number));
