@@ -62,6 +62,14 @@ fn a_cut_before_another_function_is_known_by_its_words() {
 }
 
 #[test]
+fn a_driver_behind_a_cut_in_a_list_of_drivers_may_be_of_any_function() {
+    let text = "00:00.0 Host bridge: Intel Corporation 440BX/ZX/DX - 82443BX/ZX/DX Host\n...\n...\n\tKernel driver in use: ehci-pci\n02:04.0 SATA controller: VMware SATA AHCI controller\n\tKernel driver in use: ahci\n";
+    let found = functions(text);
+    assert_eq!(found["0000:00:00.0"]["driver"], Value::Null);
+    assert_eq!(found["0000:02:04.0"]["driver"], "ahci");
+}
+
+#[test]
 fn the_size_of_a_region_alone_on_a_line_ends_no_function() {
     let text = r#"00:1c.0 PCI bridge: Intel Corporation C610/X99 series chipset PCI Express Root Port #1 (rev d5)
 	Bus: primary=00, secondary=01, subordinate=01, sec-latency=0
@@ -107,6 +115,8 @@ fn registers_of_power_management_begin_no_function() {
 fn quoted_lines_go_on_behind_a_reply() {
     let text = "> 00:02.0 PCI bridge [0604]: Device [0e8d:0801] (rev 01) (prog-if 00 [Normal decode])\n> \tBus: primary=00, secondary=01, subordinate=01, sec-latency=0\n\nHm, the device address is 02.\n\n> \tCapabilities: [70] Express (v2) Root Port (Slot-), MSI 00\n> \t\tLnkCap:\tPort #0, Speed 2.5GT/s, Width x1, ASPM L0s L1\n> \t\tLnkSta:\tSpeed 2.5GT/s (ok), Width x1 (ok)\n";
     assert_eq!(link(text, "0000:00:02.0"), (2.5.into(), 1.into()));
+    let usb = format!("{text}\n> Bus 003 Device 008: ID 0480:a20c Toshiba America Inc\n>   bLength 18\n");
+    assert_eq!(unused(&usb), [10, 11]);
     let several = format!("{text}>\n> {DRIVE}> \tKernel driver in use: nvme\n");
     assert_eq!(link(&several, "0000:00:02.0"), (2.5.into(), 1.into()));
 }
@@ -173,4 +183,23 @@ fn a_command_in_backticks_is_no_row_of_lsblk() {
     let found = drives(text);
     assert_eq!(found.keys().collect::<Vec<_>>(), ["nvme0n1"]);
     assert!(!found["nvme0n1"].to_string().contains("sudo"), "{}", found["nvme0n1"]);
+}
+
+#[test]
+fn a_part_of_a_wrapped_name_gives_no_id() {
+    let list = "00:01.0 PCI bridge: Intel Corporation Mobile 4 Series Chipset PCI Express Graphics Port (rev 07)\n01:00.1 Audio device: NVIDIA Corporation High Definition Audio Controller (rev a1)\n";
+    let drawing = "-[0000:00]-+-00.0  Intel Corporation Mobile 4 Series Chipset Memory\nController Hub\n           +-01.0-[01]--+-00.0  NVIDIA Corporation GT215M [GeForce GT\n335M]\n           |            \\-00.1  NVIDIA Corporation High Definition Audio\nController\n           \\-02.0  Intel Corporation Mobile 4 Series Chipset Integrated\nGraphics Controller\n";
+    for text in [drawing.to_owned(), format!("{list}\n{drawing}"), format!("{drawing}\n{list}")] {
+        let found = &functions(&text)["0000:01:00.1"];
+        assert_eq!(found["device"], Value::Null, "{text}");
+        assert_eq!(found["name"], "NVIDIA Corporation High Definition Audio Controller", "{text}");
+    }
+}
+
+#[test]
+fn the_rest_of_a_wrapped_name_makes_no_other_device() {
+    let text = "$ lspci -n\n00:01.0 0604: 8086:2a41 (rev 07)\n01:00.1 0403: 10de:0be4 (rev a1)\n\n$ lspci -D\n0000:00:01.0 PCI bridge: Intel Corporation Mobile 4 Series Chipset PCI\nExpress Graphics Port (rev 07)\n0000:01:00.1 Audio device: NVIDIA Corporation High Definition Audio\nController (rev a1)\n";
+    assert_eq!(functions(text)["0000:01:00.1"]["device"], "0x0be4");
+    assert!(!source(text).contains("01:00.1 is"), "{}", source(text));
+    assert_eq!(unused(text), [0; 0]);
 }

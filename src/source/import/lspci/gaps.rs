@@ -69,7 +69,9 @@ impl<'a> Gaps<'a> {
             return self.is_listed;
         }
         if is_snip(text) {
-            return self.is_listed && self.is_other_behind(line.number);
+            return self.is_listed
+                && (self.is_other_behind(line.number)
+                    || self.is_several && self.is_driver_behind(line.number));
         }
         let is_parted = std::mem::take(&mut self.is_parted);
         if !continues(text) {
@@ -81,7 +83,9 @@ impl<'a> Gaps<'a> {
             let is_other = match (self.is_spaced, self.is_several && !is_answered) {
                 (true, _) => self.words.is_other(text),
                 (false, true) => true,
-                (false, false) => self.is_other_behind(line.number.saturating_sub(1)),
+                (false, false) => {
+                    word(text.trim_start()).is_none() || self.is_other_behind(line.number.saturating_sub(1))
+                }
             };
             if is_other {
                 return true;
@@ -89,6 +93,17 @@ impl<'a> Gaps<'a> {
         }
         self.words.add(text);
         false
+    }
+
+    /// Whether a driver is the first thing behind this line, and the function before it has no registers: `lspci -k` prints such
+    /// lines for each function, and those of several may be left out.
+    fn is_driver_behind(&self, number: usize) -> bool {
+        let from = self.lines.partition_point(|line| line.number <= number);
+        let is_end = |text: &&str| !is_first(text);
+        let behind = self.lines[from..].iter().map(|line| line.text.trim_start()).take_while(is_end);
+        let next = behind.filter(|text| !is_snip(text)).find_map(word);
+        next.is_some_and(|(word, _)| word.starts_with("Kernel"))
+            && self.words.known.iter().all(|known| ["Subsystem", "DeviceName"].contains(known))
     }
 
     /// Whether a line behind this one, up to the next gap or function, is of another function.
@@ -147,6 +162,10 @@ impl Words {
         else {
             return false;
         };
+        // `lsusb` has lines of this word too.
+        if word == "Bus" && !value.contains("primary") {
+            return true;
+        }
         let is_ended = LAST.iter().any(|last| self.known.contains(last));
         let is_known = self.known.contains(word);
         if FIRST.contains(&word) {
