@@ -8,7 +8,7 @@ use crate::{
     stated::{finding, link},
 };
 
-const SNIPPED: &str = r#"06:01.0 PCI bridge [0604]: Pericom Semiconductor PI7C9X2G304 EL/SL PCIe2 3-Port/4-Lane Packet Switch [12d8:2304] (rev 05) (prog-if 00 [Normal decode])
+const SNIPPED: &str = r"06:01.0 PCI bridge [0604]: Pericom Semiconductor PI7C9X2G304 EL/SL PCIe2 3-Port/4-Lane Packet Switch [12d8:2304] (rev 05) (prog-if 00 [Normal decode])
 [...]
 	Capabilities: [c0] Express (v2) Downstream Port (Slot+), MSI 00
 [...]
@@ -19,7 +19,7 @@ const SNIPPED: &str = r#"06:01.0 PCI bridge [0604]: Pericom Semiconductor PI7C9X
 			TrErr- Train- SlotClk+ DLActive- BWMgmt- ABWMgmt-
 ...
 		LnkCtl2: Target Link Speed: 5GT/s, EnterCompliance- SpeedDis-, Selectable De-emphasis: -3.5dB
-"#;
+";
 
 const DRIVE: &str = "01:00.0 Non-Volatile memory controller: Samsung Electronics Co Ltd NVMe SSD Controller SM981 (prog-if 02 [NVM Express])\n";
 
@@ -71,7 +71,7 @@ fn a_driver_behind_a_cut_in_a_list_of_drivers_may_be_of_any_function() {
 
 #[test]
 fn the_size_of_a_region_alone_on_a_line_ends_no_function() {
-    let text = r#"00:1c.0 PCI bridge: Intel Corporation C610/X99 series chipset PCI Express Root Port #1 (rev d5)
+    let text = r"00:1c.0 PCI bridge: Intel Corporation C610/X99 series chipset PCI Express Root Port #1 (rev d5)
 	Bus: primary=00, secondary=01, subordinate=01, sec-latency=0
 	I/O behind bridge: 00003000-00003fff
 [size=8]
@@ -90,7 +90,7 @@ fn the_size_of_a_region_alone_on_a_line_ends_no_function() {
 	Capabilities: [70] Express (v2) Endpoint, MSI 00
 		LnkCap:	Port #0, Speed 8GT/s, Width x4, ASPM L1
 		LnkSta:	Speed 2.5GT/s (downgraded), Width x1 (downgraded)
-"#;
+";
     for address in ["0000:00:1c.0", "0000:01:00.0"] {
         assert_eq!(link(text, address), (2.5.into(), 1.into()), "{address}");
     }
