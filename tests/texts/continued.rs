@@ -123,9 +123,8 @@ fn quoted_lines_go_on_behind_a_reply() {
 
 /// A kernel log with other lines between two messages about a port's buses.
 fn log(between: usize, last: &str) -> String {
-    let others: String = (0..between)
-        .map(|at| format!("[    1.0000{at:02}] usb 1-{at}: new USB device number {at}\n"))
-        .collect();
+    let other = |at: usize| format!("[    1.0000{at:02}] usb 1-{at}: new USB device number {at}\n");
+    let others = (0..between).map(other).collect::<Vec<_>>().concat();
     format!(
         "[    0.400000] pci 0000:00:1c.0: [8086:a110] type 01 class 0x060400
 [    0.400100] pci 0000:17:00.0: [8086:15ef] type 01 class 0x060400
