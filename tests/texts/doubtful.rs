@@ -26,7 +26,7 @@ fn addresses(content: &str) -> Vec<String> {
 
 #[test]
 fn a_namespace_has_the_controller_of_its_subsystem() {
-    let text = r#"looking different:
+    let text = r"looking different:
 
 root@target:~# nvme list-subsys                                       
 nvme-subsys0 - NQN=nqn.2014.08.org.nvmexpress:80861af4bar                 QEMU NVMe Ctrl
@@ -45,7 +45,7 @@ Node             SN                   Model                                    N
 /dev/nvme0n1     bar                  QEMU NVMe Ctrl                           1         536.87  MB / 536.87  MB    512   B +  0 B   1.0     
 /dev/nvme1n1     foo                  QEMU NVMe Ctrl                           1         536.87  MB / 536.87  MB    512   B +  0 B   1.0     
 /dev/nvme2n1     zoo                  QEMU NVMe Ctrl                           1         536.87  MB / 536.87  MB    512   B +  0 B   1.0     
-"#;
+";
     let found = drives(text);
     let at = |name: &str| found[name]["address"].as_str().unwrap_or_default().to_owned();
     assert_eq!(at("nvme0n1"), "0000:00:05.0");
@@ -61,7 +61,7 @@ Node             SN                   Model                                    N
 
 #[test]
 fn virtual_functions_are_no_drives_beside_their_own() {
-    let text = r#"00:00.0 PCI bridge: Renesas Technology Corp. Device 0031 (prog-if 00 [Normal decode])
+    let text = r"00:00.0 PCI bridge: Renesas Technology Corp. Device 0031 (prog-if 00 [Normal decode])
 	Bus: primary=00, secondary=01, subordinate=01, sec-latency=0
 	Capabilities: [70] Express (v2) Root Port (Slot-), MSI 00
 		DevCap:	MaxPayload 128 bytes, PhantFunc 0
@@ -91,14 +91,14 @@ fn virtual_functions_are_no_drives_beside_their_own() {
 		LnkCap:	Port #0, Speed 16GT/s, Width x4, ASPM not supported
 		LnkSta:	Speed 16GT/s (ok), Width x4 (ok)
 	Kernel driver in use: nvme
-"#;
+";
     assert_eq!(drives(text).len(), 2);
     assert_eq!(finding(text, "oversubscribed-hop"), Value::Null);
     let other = text.replace("01:00.2", "02:00.0");
     assert_eq!(drives(&other).len(), 2);
 }
 
-const PARTED: &str = r#"00:01.0 PCI bridge: Intel Corporation Sky Lake-E PCI Express Root Port A (rev 07) (prog-if 00 [Normal decode])
+const PARTED: &str = r"00:01.0 PCI bridge: Intel Corporation Sky Lake-E PCI Express Root Port A (rev 07) (prog-if 00 [Normal decode])
 	Bus: primary=00, secondary=01, subordinate=01, sec-latency=0
 	Capabilities: [40] Subsystem: Intel Corporation Device 0000
 	Capabilities: [70] Express (v2) Root Port (Slot+), MSI 00
@@ -118,7 +118,7 @@ const PARTED: &str = r#"00:01.0 PCI bridge: Intel Corporation Sky Lake-E PCI Exp
 	Capabilities: [a0] Express (v2) Endpoint, MSI 00
 		LnkCap:	Port #0, Speed 2.5GT/s, Width x1
 		LnkSta:	Speed 2.5GT/s, Width x1
-"#;
+";
 
 #[test]
 fn lines_behind_an_empty_one_are_of_no_function_before_it() {
@@ -134,7 +134,7 @@ fn lines_behind_an_empty_one_are_of_no_function_before_it() {
 
 #[test]
 fn lines_behind_a_cut_are_of_no_function_before_it() {
-    let text = r#"01:00.0 Non-Volatile memory controller: Samsung Electronics Co Ltd NVMe SSD Controller PM9A1/PM9A3/980PRO (prog-if 02 [NVM Express])
+    let text = r"01:00.0 Non-Volatile memory controller: Samsung Electronics Co Ltd NVMe SSD Controller PM9A1/PM9A3/980PRO (prog-if 02 [NVM Express])
 	Subsystem: Samsung Electronics Co Ltd SSD 980 PRO
 	Control: I/O- Mem+ BusMaster+
 	Capabilities: [70] Express (v2) Endpoint, MSI 00
@@ -150,7 +150,7 @@ fn lines_behind_a_cut_are_of_no_function_before_it() {
 	Capabilities: [a0] Express (v2) Endpoint, MSI 00
 		LnkCap:	Port #0, Speed 2.5GT/s, Width x1
 		LnkSta:	Speed 2.5GT/s, Width x1
-"#;
+";
     assert_eq!(link(text, "0000:01:00.0"), (Value::Null, Value::Null));
     assert_eq!(functions(text)["0000:01:00.0"]["driver"], Value::Null);
     assert_eq!(link(text, "0000:02:00.0").1, 1);
@@ -159,12 +159,12 @@ fn lines_behind_a_cut_are_of_no_function_before_it() {
 
 #[test]
 fn a_broken_message_about_a_link_is_one() {
-    let text = r#"[Tue Jan 20 10:17:47 2026] pci 0000:01:00.0: 8.000 Gb/s available PCIe bandwidth
+    let text = r"[Tue Jan 20 10:17:47 2026] pci 0000:01:00.0: 8.000 Gb/s available PCIe bandwidth
 , limited by 2.5 GT/s PCIe x4 link at 0000:00:00.0 (capable of 31.504 Gb/s with 
 8.0 GT/s PCIe x4 link)
 [Tue Jan 20 10:17:47 2026] usb 1-1.5: Manufacturer: VIA Labs, Inc.         
 [Tue Jan 20 10:17:47 2026] nvme nvme0: pci function 0000:01:00.0
-"#;
+";
     assert_eq!(link(text, "0000:01:00.0"), (2.5.into(), 4.into()));
     let found = finding(text, "link-below-drive");
     assert!(found["title"].as_str().unwrap().contains("could do Gen3 x4"), "{found}");
@@ -179,11 +179,11 @@ fn a_broken_message_about_a_link_is_one() {
 
 #[test]
 fn a_port_that_limits_two_buses_says_nothing_of_their_links() {
-    let text = r#"[    1.5] pci 0000:3c:00.0: [144d:a808] type 00 class 0x010802
+    let text = r"[    1.5] pci 0000:3c:00.0: [144d:a808] type 00 class 0x010802
 [    1.5] pci 0000:3c:00.0: 8.000 Gb/s available PCIe bandwidth, limited by 2.5 GT/s PCIe x4 link at 0000:00:1c.4 (capable of 31.504 Gb/s with 8.0 GT/s PCIe x4 link)
 [    1.5] pci 0000:3d:00.0: [144d:a808] type 00 class 0x010802
 [    1.5] pci 0000:3d:00.0: 8.000 Gb/s available PCIe bandwidth, limited by 2.5 GT/s PCIe x4 link at 0000:00:1c.4 (capable of 31.504 Gb/s with 8.0 GT/s PCIe x4 link)
-"#;
+";
     assert_eq!(link(text, "0000:00:1c.4"), (2.5.into(), 4.into()));
     for drive in ["0000:3c:00.0", "0000:3d:00.0"] {
         assert_eq!(link(text, drive), (Value::Null, Value::Null), "{drive}");
@@ -194,7 +194,7 @@ fn a_port_that_limits_two_buses_says_nothing_of_their_links() {
 
 #[test]
 fn of_a_difference_the_newer_file_is_read() {
-    let text = r#"$ diff dell.txt lenovo.txt
+    let text = r"$ diff dell.txt lenovo.txt
 2c2
 < 00:01.0 PCI bridge: Intel Corporation Mobile 4 Series Chipset PCI Express Graphics Port (rev 07)
 ---
@@ -205,7 +205,7 @@ fn of_a_difference_the_newer_file_is_read() {
 ---
 > 03:00.0 Network controller: Intel Corporation PRO/Wireless 5100 AGN [Shiloh] Network Connection
 > 15:00.0 CardBus bridge: Ricoh Co Ltd RL5c476 II (rev ba)
-"#;
+";
     assert_eq!(addresses(text), ["0000:00:02.0", "0000:03:00.0", "0000:15:00.0"]);
     let old: Vec<(u64, String)> =
         unused(text).into_iter().filter(|(_, why)| why.contains("older file")).collect();
@@ -218,7 +218,7 @@ fn of_a_difference_the_newer_file_is_read() {
 
 #[test]
 fn a_second_list_with_names_of_other_makers_is_named() {
-    let text = r#"00:00.0 Ethernet controller: Intel Corporation Gizmo 0
+    let text = r"00:00.0 Ethernet controller: Intel Corporation Gizmo 0
 01:00.0 Ethernet controller: Intel Corporation Gizmo 1
 02:00.0 Ethernet controller: Intel Corporation Gizmo 2
 03:00.0 Ethernet controller: Intel Corporation Gizmo 3
@@ -226,12 +226,12 @@ fn a_second_list_with_names_of_other_makers_is_named() {
 01:00.0 Ethernet controller: Broadcom Inc. Gizmo 5
 02:00.0 Ethernet controller: Broadcom Inc. Gizmo 6
 03:00.0 Ethernet controller: Broadcom Inc. Gizmo 7
-"#;
+";
     assert_eq!(unused_lines(text), [5, 6, 7, 8]);
     assert!(check(text).contains("The list in line 5 has other devices"), "{}", check(text));
 }
 
-const JOURNAL: &str = r#"NAME                       MAJ:MIN RM  SIZE RO TYPE  MOUNTPOINTS
+const JOURNAL: &str = r"NAME                       MAJ:MIN RM  SIZE RO TYPE  MOUNTPOINTS
 nvme0n1                    259:1    0   50G  0 disk
 └─md0                        9:0    0  100G  0 raid5
 nvme1n1                    259:2    0   50G  0 disk
@@ -245,7 +245,7 @@ nvme3n1                    259:4    0   50G  0 disk
 # cat /proc/mdstat
 md0 : active raid5 nvme2n1[4] dm-0[3](J) nvme1n1[1] nvme0n1[0]
       104790016 blocks super 1.2 level 5, 512k chunk, algorithm 2 [3/3] [UUU]
-"#;
+";
 
 #[test]
 fn a_journal_is_no_member_of_an_array() {
@@ -274,7 +274,7 @@ fn numbers_of_lines_are_no_domains() {
 
 #[test]
 fn layers_of_a_drawing_without_indentation_are_unknown() {
-    let text = r#"NAME             MAJ:MIN RM  SIZE RO TYPE  MOUNTPOINT
+    let text = r"NAME             MAJ:MIN RM  SIZE RO TYPE  MOUNTPOINT
 sda                8:0    0  3.7T  0 disk
 ├─sda1             8:1    0  512M  0 part  /boot/efi
 ├─sda5             8:5    0  512M  0 part  /boot
@@ -287,7 +287,7 @@ nvme0n1          259:0    0  119G  0 disk
 ├─nvme0n1p1      259:1    0  100G  0 part  /mnt/nvme
 └─nvme0n1p2      259:2    0   18G  0 part
 └─swapcrypt    254:9    0   18G  0 crypt [SWAP]
-"#;
+";
     let tree = printed(text, &["tree"]);
     assert!(tree.contains("has lost its indentation"), "{tree}");
     let document = document(text, "tree").to_string();
@@ -307,7 +307,7 @@ nvme0n1          259:0    0  119G  0 disk
 
 #[test]
 fn four_lanes_of_a_chipset_are_all_that_a_board_wires() {
-    let text = r#"00:01.2 PCI bridge: Advanced Micro Devices, Inc. [AMD] Starship/Matisse GPP Bridge (prog-if 00 [Normal decode])
+    let text = r"00:01.2 PCI bridge: Advanced Micro Devices, Inc. [AMD] Starship/Matisse GPP Bridge (prog-if 00 [Normal decode])
 	Bus: primary=00, secondary=01, subordinate=04, sec-latency=0
 	Capabilities: [58] Express (v2) Root Port (Slot+), MSI 00
 		LnkCap:	Port #0, Speed 16GT/s, Width x8, ASPM L1, Exit Latency L1 <32us
@@ -326,7 +326,7 @@ fn four_lanes_of_a_chipset_are_all_that_a_board_wires() {
 	Capabilities: [70] Express (v2) Endpoint, MSI 01
 		LnkCap:	Port #0, Speed 2.5GT/s, Width x1, ASPM L0s L1
 		LnkSta:	Speed 2.5GT/s (ok), Width x1 (ok)
-"#;
+";
     assert_eq!(finding(text, "link-downtrained"), Value::Null, "{}", check(text));
     // A slower link is one, of the switch itself.
     let slow = text.replacen("Speed 16GT/s (ok), Width x4", "Speed 5GT/s (downgraded), Width x4", 2);
@@ -336,7 +336,7 @@ fn four_lanes_of_a_chipset_are_all_that_a_board_wires() {
 
 #[test]
 fn a_character_that_a_mail_program_parted_is_whole() {
-    let text = r#"Content-Type: text/plain; charset=UTF-8
+    let text = r"Content-Type: text/plain; charset=UTF-8
 Content-Transfer-Encoding: quoted-printable
 
 > -[0000:00]-+-00.0
@@ -349,7 +349,7 @@ Content-Transfer-Encoding: quoted-printable
 >=C2=A0 =C2=A0 =C2=A0 =C2=A0 =C2=A0 =C2=A0 +-12.0
 >=C2=A0 =C2=A0 =C2=A0 =C2=A0 =C2=A0 =C2=A0 +-14.0
 >=C2=A0 =C2=A0 =C2=A0 =C2=A0 =C2=A0 =C2=A0 +-14.2
-"#;
+";
     let found = functions(text);
     assert!(found.contains_key("0000:01:00.1"), "{:?}", found.keys());
     assert_eq!(found["0000:01:00.0"]["parent"], found["0000:01:00.1"]["parent"]);
