@@ -259,9 +259,19 @@ impl App {
             self.stats_bar.rows.clear();
         }
         let boot = self.shared.machine.host.boot_id.value();
-        let Some(record) = self.shared.experiments.take(progress, boot) else { return Vec::new() };
-        // A line or a question about the experiment in progress is over with it.
-        self.notice = None;
+        let experiments = &mut self.shared.experiments;
+        let (is_stopped, was_running) = (experiments.stopping, experiments.running().is_some());
+        let record = experiments.take(progress, boot);
+        if was_running && experiments.running().is_none() && self.screen != WHAT_IF {
+            let how = if is_stopped { "was stopped" } else { "has ended" };
+            self.tell(format!(
+                "The experiment {how}: {{what-if}} shows its result and what became of settings"
+            ));
+        } else if record.is_some() {
+            // A line about the experiment in progress is over with it.
+            self.notice = None;
+        }
+        let Some(record) = record else { return Vec::new() };
         self.overlay.take_if(|overlay| matches!(overlay, Overlay::Quit));
         self.hear(News::Record);
         let live = self.shared.mode == Mode::Live;

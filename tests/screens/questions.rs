@@ -19,6 +19,30 @@ fn quitting_asks_about_staged_values() {
 }
 
 #[test]
+fn writes_beside_a_pull_say_that_its_figures_mix() {
+    let mut headless = open("threadripper-before", (120, 40));
+    press(&mut headless, "3l+a");
+    let mixes = "its figures mix reads before and after the writes";
+    assert!(!shown(&headless).contains(mixes), "{}", shown(&headless));
+    press(&mut headless, "<Esc>1r");
+    headless.wait(Duration::from_secs(2));
+    press(&mut headless, "3a");
+    let picture = shown(&headless);
+    assert!(picture.contains(&format!("The pull goes on: {mixes}")), "{picture}");
+}
+
+#[test]
+fn an_experiment_that_is_stopped_from_another_screen_says_so() {
+    let mut headless = open("threadripper-before", (80, 24));
+    press(&mut headless, "5<Enter>");
+    headless.wait(Duration::from_secs(3));
+    press(&mut headless, "1x");
+    headless.wait(Duration::from_secs(2));
+    let picture = shown(&headless);
+    assert!(picture.contains("The experiment was stopped: 5 shows"), "{picture}");
+}
+
+#[test]
 fn quitting_with_staged_and_changed_settings_asks_about_both() {
     for (columns, rows) in [(60, 20), (80, 24), (120, 40)] {
         let mut headless = open("threadripper-before", (columns, rows));

@@ -45,6 +45,17 @@ fn grade(row: &Row, text: &str) -> Option<Match> {
     })
 }
 
+/// Words without the ending of a plural or of a verb: `themes`, `comparing`.
+fn stems(text: &str) -> String {
+    /// Letters that are left.
+    const LEAST: usize = 3;
+    let stem = |word: &str| {
+        let ends = ["ing", "ed", "es", "s"].into_iter().filter_map(|end| word.strip_suffix(end));
+        ends.filter(|stem| stem.len() >= LEAST).min_by_key(|stem| stem.len()).unwrap_or(word).to_owned()
+    };
+    text.split_whitespace().map(stem).collect::<Vec<_>>().join(" ")
+}
+
 /// The commands that match `text`, the best first, then those of `screen` before those of others, each with the screen that it
 /// belongs to where that is another one.
 pub(in crate::app) fn matching(screen: ScreenId, can_test: bool, text: &str) -> Vec<(Option<ScreenId>, Row)> {
@@ -59,8 +70,14 @@ pub(in crate::app) fn matching(screen: ScreenId, can_test: bool, text: &str) -> 
     let lost: Vec<Row> = lost.map(|(_, row)| Row { keys: &[], ..*row }).collect();
     let all = here.into_iter().chain(lost).map(|row| (None, row)).chain(others);
     let all = all.filter(|(_, row)| can_test || !needs_machine(row.name));
-    let graded = all.filter_map(|found| Some((grade(&found.1, text.trim())?, found)));
-    let mut graded: Vec<_> = graded.collect();
+    let all: Vec<_> = all.collect();
+    let grades = |text: &str| -> Vec<_> {
+        all.iter().filter_map(|found| Some((grade(&found.1, text)?, *found))).collect()
+    };
+    let mut graded = grades(text.trim());
+    if graded.is_empty() {
+        graded = grades(&stems(&text));
+    }
     graded.sort_by_key(|(grade, (on, _))| (*grade, on.is_some()));
     graded.into_iter().map(|(_, found)| found).collect()
 }
@@ -211,6 +228,9 @@ mod tests {
             ("config", &["help"]),
             ("bench", &["pull", "dyno"]),
             ("reset", &["undo one", "undo all"]),
+            ("themes", &["theme"]),
+            ("comparing", &["compare", "sheet"]),
+            ("exporting", &["export", "screenshot"]),
         ] {
             for screen in tabs() {
                 let found: Vec<&str> =

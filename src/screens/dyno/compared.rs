@@ -74,8 +74,16 @@ fn verdict([before, after]: [&RunSummary; 2]) -> (String, Meaning) {
         return (format!("Not comparable: {}.", reasons.join("; ")), Meaning::Warning);
     }
     let percent = (after.bytes_per_second() / before.bytes_per_second().max(1.0) - 1.0) * 100.0;
-    let way = if percent < 0.0 { "less" } else { "more" };
-    (format!("The test after reads {:.1} % {way} than the test before.", percent.abs()), Meaning::Figure)
+    (difference(percent), Meaning::Figure)
+}
+
+/// How the later test differs, by its difference in percent.
+fn difference(percent: f64) -> String {
+    match format!("{:.1}", percent.abs()).as_str() {
+        "0.0" => "Both tests read the same.".to_owned(),
+        by if percent < 0.0 => format!("The test after reads {by} % less than the test before."),
+        by => format!("The test after reads {by} % more than the test before."),
+    }
 }
 
 fn targets(run: &RunSummary) -> String {
@@ -172,4 +180,17 @@ fn highest(run: &RunSummary, percent: f64) -> Option<f64> {
 /// CPU time of a read, in ns.
 fn cpu(run: &RunSummary) -> Option<f64> {
     run.cost().map(|cost| (cost.user + cost.system).as_nanos() as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_rounds_to_nothing_is_no_difference() {
+        assert_eq!(difference(0.04), "Both tests read the same.");
+        assert_eq!(difference(-0.04), "Both tests read the same.");
+        assert_eq!(difference(-1.26), "The test after reads 1.3 % less than the test before.");
+        assert_eq!(difference(20.0), "The test after reads 20.0 % more than the test before.");
+    }
 }

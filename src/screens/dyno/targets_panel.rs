@@ -44,6 +44,10 @@ const NAME: u16 = 24;
 const RATE: u16 = 6;
 const COMPARED: u16 = 15;
 
+/// The fewest cells that have words about a target, and the fewest of a curve beside them.
+const LEAST_WORDS: u16 = 24;
+const LEAST_SPARK: u16 = 8;
+
 struct Places {
     name: u16,
     spark: u16,
@@ -55,8 +59,9 @@ struct Places {
 }
 
 impl Places {
-    /// Names of `longest` cells have a quarter of the width or [`NAME`], and what no column takes. Files have no limits.
-    fn new(width: u16, longest: u16, has_limits: bool) -> Self {
+    /// Names of `longest` cells have a quarter of the width or [`NAME`], and what no column takes. Files have no limits. Curves
+    /// leave cells to `words` about targets, where these have room at all.
+    fn new(width: u16, longest: u16, has_limits: bool, words: u16) -> Self {
         // Name, curve, GB/s of limit, bar, IOPS; percentiles take what is left, the median first.
         let (spark, bar) = match width {
             ..60 => (0, 0),
@@ -72,6 +77,10 @@ impl Places {
         let is_spare = count < PERCENTILES.len() || !has_limits;
         let spare = if is_spare { room - (WIDTH + 1) * u16::try_from(count).unwrap_or(0) } else { 0 };
         let name = longest.min(least + spare);
+        let columns = others + name + (WIDTH + 1) * u16::try_from(count).unwrap_or(0) + 1;
+        let left = width.saturating_sub(columns);
+        let lacking = if left >= LEAST_WORDS { words.saturating_sub(left) } else { 0 };
+        let spark = spark - lacking.min(spark.saturating_sub(LEAST_SPARK));
         let rate = name + 1 + spark + u16::from(spark > 0);
         Self { name, spark, rate, rates, bar, percentiles: &PERCENTILES[..count] }
     }
@@ -93,7 +102,8 @@ pub(super) fn draw(test: Option<&Test>, units: UnitSystem, panel: Rect, top: usi
     let Some(test) = test else { return };
     let longest = test.targets.iter().map(|target| cells(&name(target))).max().unwrap_or(0).max(5);
     let has_limits = (0..test.targets.len()).any(|index| limit(test, index).is_some());
-    let places = Places::new(inner.width, longest, has_limits);
+    let words = (0..test.targets.len()).filter_map(|index| because(test, index)).map(|text| cells(&text));
+    let places = Places::new(inner.width, longest, has_limits, words.max().unwrap_or(0));
     heading(units, brush, inner, &places);
     let all = test.targets.len();
     let seen = rows(test, inner);
@@ -199,6 +209,13 @@ fn limit(test: &Test, index: usize) -> Option<f64> {
     potential.map(|one| one.bytes_per_second.0).or_else(|| test.expected_of(index))
 }
 
+/// What limits a target, as far as something is expected of it.
+fn because(test: &Test, index: usize) -> Option<String> {
+    let expected = test.expected.get(index).and_then(Option::as_ref)?;
+    let latency = test.latency_bound().map(|in_flight| latency::cause(&in_flight));
+    Some(latency.unwrap_or_else(|| expected.because.to_string()))
+}
+
 struct Row<'a> {
     units: UnitSystem,
     test: &'a Test,
@@ -255,11 +272,8 @@ impl Row<'_> {
     /// What limits the target, where there is room for words.
     fn because(&self, brush: &mut Brush<'_>, x: u16, index: usize) {
         let room = self.inner.right().saturating_sub(x);
-        let expected = self.test.expected.get(index).and_then(Option::as_ref);
-        if let Some(expected) = expected.filter(|_| room >= 24) {
-            let latency = self.test.latency_bound().map(|in_flight| latency::cause(&in_flight));
-            let because = latency.as_deref().unwrap_or(&expected.because);
-            brush.text(x, self.y, room, &fit(because, room), Meaning::Quiet);
+        if let Some(because) = because(self.test, index).filter(|_| room >= LEAST_WORDS) {
+            brush.text(x, self.y, room, &fit(&because, room), Meaning::Quiet);
         }
     }
 
@@ -365,9 +379,9 @@ mod tests {
     #[test]
     fn the_name_of_a_file_is_whole_as_long_as_cells_are_free() {
         for width in 56..=160 {
-            let whole = Places::new(width, NAME, false);
+            let whole = Places::new(width, NAME, false, 0);
             assert_eq!((whole.name, whole.bar), (NAME, 0), "{width}");
-            let long = Places::new(width, 60, false);
+            let long = Places::new(width, 60, false, 0);
             let columns = (WIDTH + 1) * u16::try_from(long.percentiles.len()).unwrap();
             assert!(
                 long.name == 60 || long.rate + long.rates + 8 + columns == width,
@@ -375,5 +389,19 @@ mod tests {
                 long.name
             );
         }
+    }
+
+    #[test]
+    fn curves_leave_their_cells_to_words_about_targets() {
+        let words = |places: &Places, width: u16| {
+            let columns = (WIDTH + 1) * u16::try_from(places.percentiles.len()).unwrap();
+            width - (places.rate + places.rates + places.bar + 1 + 8 + columns + 1)
+        };
+        let wide = Places::new(156, 7, true, 0);
+        assert_eq!((wide.spark, words(&wide, 156)), (24, 33));
+        let told = Places::new(156, 7, true, 41);
+        assert_eq!((told.spark, words(&told, 156)), (16, 41), "as many as the words lack");
+        assert_eq!(Places::new(156, 7, true, 200).spark, LEAST_SPARK);
+        assert_eq!(Places::new(126, 7, true, 200).spark, 24, "no room for words at all");
     }
 }

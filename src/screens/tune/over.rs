@@ -31,6 +31,12 @@ pub(super) fn review(shared: &Shared, width: u16) -> Over {
         &[("p", "quit, and print them"), ("y", "copy them"), ("Esc", "or Enter: cancel")]
     };
     let mut lines = choices(keys, width);
+    let is_pull = shared.pulls.running.is_some();
+    if can && (is_pull || shared.tests.running().is_some()) {
+        let what = if is_pull { "pull" } else { "test" };
+        let text = format!("The {what} goes on: its figures mix reads before and after the writes.");
+        lines.extend(paragraph(&text, Meaning::Warning, width));
+    }
     lines.push(Vec::new());
     for (change, more) in grouped(&writes) {
         let more = if more > 0 { format!(" and {} like it", counted(more, "file")) } else { String::new() };
