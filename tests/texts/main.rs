@@ -6,6 +6,7 @@ mod program;
 #[path = "../common/skip.rs"]
 mod skip;
 
+mod continued;
 mod contrary;
 mod copies;
 mod damaged;

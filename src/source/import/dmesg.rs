@@ -56,6 +56,8 @@ fn read_all(lines: &[Line], facts: &mut Facts) -> bool {
             if !facts.is_another(device.address, stated, line.number) {
                 let function = facts.function(device.address, line.number);
                 lspci::learn(function, &name, line.number);
+                // That of a drawing is derived from a name.
+                function.class.take_if(|_| function.class_name.is_none());
                 learn(&mut function.class, device.class, line.number);
             }
             Some(())

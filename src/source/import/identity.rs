@@ -105,8 +105,11 @@ impl<'a> Identity<'a> {
         let listed = self.ids().filter(|_| self.is_exact && self.name.is_empty());
         let listed = listed.and_then(|(vendor, device)| ids::built_in_name(vendor, device));
         listed.is_some_and(|listed| {
-            let listed = squeezed(listed.as_str());
-            !other.is_exact && !squeezed(other.name).contains(&listed) && ids::is_name(other.name)
+            // Its end may stand in the next line.
+            let mut ends = other.name.match_indices(' ').map(|(at, _)| &other.name[at + 1..]);
+            let is_cut = ends.any(|end| end.contains(' ') && listed.as_str().starts_with(end));
+            let is_part = is_cut || squeezed(other.name).contains(&squeezed(listed.as_str()));
+            !other.is_exact && !is_part && ids::is_name(other.name)
         })
     }
 
@@ -147,12 +150,17 @@ impl Facts {
     pub fn others(&self, stated: &Facts) -> Option<Others> {
         let known = Above::new(self);
         let has_other_buses = |address: &PciAddress, function: &Function| {
+            // Ports for hotplug, as those of Thunderbolt, get further buses while the kernel runs.
+            let are_of_log = self.of_log.contains(address) && stated.of_log.contains(address);
+            let is_of_log = self.of_log.contains(address) || stated.of_log.contains(address);
             let first = self.functions.get(address).and_then(|known| known.buses);
             let is_other = first.zip(function.buses).is_some_and(|(first, second)| {
                 let (first, second) = (first.value, second.value);
-                first.0 != second.0 || first.1 != second.1 && first.1 != OPEN && second.1 != OPEN
+                let is_other_end = first.1 != second.1 && first.1 != OPEN && second.1 != OPEN;
+                first.0 != second.0 || is_other_end && !is_of_log
             });
-            is_other || function.buses.is_some_and(|buses| known.is_other(*address, buses.value.0))
+            let is_others = || function.buses.is_some_and(|buses| known.is_other(*address, buses.value.0));
+            !are_of_log && (is_other || is_others())
         };
         let is_other_itself = |address: &PciAddress, function: &Function| {
             let first = self.functions.get(address);

@@ -90,7 +90,7 @@ pub(super) fn split(
             continue;
         }
         if !encoded {
-            lines.push(Line { number: at + 1, text: plain(Cow::Borrowed(raw), bars) });
+            push_plain(&mut lines, at + 1, Cow::Borrowed(raw), bars);
             continue;
         }
         // A soft break may stand within a character's bytes.
@@ -142,7 +142,16 @@ fn push_decoded(lines: &mut Vec<Line<'_>>, line: &Line, bars: bool) {
     let text = decoded(&line.text);
     for text in text.trim_end_matches(['\r', '\n']).split('\n') {
         let text = text.strip_suffix('\r').unwrap_or(text).to_owned();
-        lines.push(Line { number: line.number, text: plain(Cow::Owned(text), bars) });
+        push_plain(lines, line.number, Cow::Owned(text), bars);
+    }
+}
+
+/// Adds a line; not one of a size alone, which may be a tag or the rest of a region: it parts nothing.
+fn push_plain<'a>(lines: &mut Vec<Line<'a>>, number: usize, raw: Cow<'a, str>, bars: bool) {
+    let is_size = raw.contains("[size=");
+    let text = plain(raw, bars);
+    if !is_size || !text.trim().is_empty() {
+        lines.push(Line { number, text });
     }
 }
 

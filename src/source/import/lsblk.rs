@@ -102,7 +102,9 @@ pub(super) fn without_drawing(line: &str) -> &str {
 
 /// A row of a partition or another layer begins with a line of the drawing.
 fn is_layer(line: &str) -> bool {
-    line.trim_start().starts_with(['\u{251c}', '\u{2514}', '\u{2502}', '|', '`', '?', '\u{fffd}'])
+    let line = line.trim_start();
+    // Markdown has backticks around a command.
+    line.starts_with(['\u{251c}', '\u{2514}', '\u{2502}', '|', '?', '\u{fffd}']) || line.starts_with("`-")
 }
 
 fn is_point(word: &str) -> bool {

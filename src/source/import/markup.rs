@@ -192,8 +192,7 @@ fn untagged(line: Cow<'_, str>) -> Cow<'_, str> {
     let mut any = false;
     while let Some(at) = rest.find(['<', '[']) {
         let is_start = kept.is_empty() && rest[..at].trim().is_empty();
-        // lspci prints `[size=16M]` behind a region.
-        let is_size = !is_start && rest[at..].starts_with("[size=");
+        let is_size = rest[at..].starts_with("[size=") && (!is_start || is_region(&rest[at..]));
         if let Some(length) = tag(&rest[at..]).filter(|_| !is_size) {
             kept.push_str(&rest[..at]);
             if is_cell(&rest[at..at + length]) {
@@ -211,6 +210,15 @@ fn untagged(line: Cow<'_, str>) -> Cow<'_, str> {
     }
     kept.push_str(rest);
     Cow::Owned(kept)
+}
+
+/// The size that lspci prints behind a region, `[size=16M]`: a mail program may have moved it to the beginning of a line.
+fn is_region(text: &str) -> bool {
+    let size = text.strip_prefix("[size=").and_then(|size| size.split_once(']'));
+    size.is_some_and(|(size, _)| {
+        let digits = size.trim_end_matches(['K', 'M', 'G', 'T']);
+        digits.len() < size.len() && digits.bytes().all(|byte| byte.is_ascii_digit())
+    })
 }
 
 /// Whether a tag begins a cell of a table.
@@ -292,6 +300,9 @@ mod tests {
             ("<td>nvme0n1</td><td>1T</td><TD>disk</TD>", "nvme0n1 1T disk"),
             ("[SIZE=2][size=2]00:00.0 Host[/SIZE]", "00:00.0 Host"),
             ("\tI/O ports at e000 [size=256]", "\tI/O ports at e000 [size=256]"),
+            ("[size=2M]", "[size=2M]"),
+            ("  [size=16K] [disabled]", "  [size=16K] [disabled]"),
+            ("[size=4]", ""),
             ("\u{1b}[01;31m\u{1b}[K00:00.0\u{1b}[m Host", "00:00.0 Host"),
             ("\u{1b}]0;title", "\u{1b}]0;title"),
             ("\u{1b}[", "\u{1b}["),

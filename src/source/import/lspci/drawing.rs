@@ -313,10 +313,12 @@ impl Drawing<'_> {
             return false;
         }
         let text = names::joined(&text, words, |text| Name::parse(text).device);
-        if let Some(function) =
-            self.facts.functions.get_mut(&address).filter(|function| function.line == number)
-        {
-            (function.name, function.device, function.vendor, function.class) = (None, None, None, None);
+        if let Some(function) = self.facts.functions.get_mut(&address) {
+            // A list may state some of them.
+            function.name.take_if(|name| name.line == number);
+            function.device.take_if(|device| device.line == number);
+            function.vendor.take_if(|vendor| vendor.line == number);
+            function.class.take_if(|class| class.line == number);
         }
         self.name(address, &text, number);
         self.last = Some((address, text, number));
@@ -357,7 +359,12 @@ impl Drawing<'_> {
         let first = self.branches.first().ok_or("no line of this drawing has a branch")?.column;
         // winlspci draws a last branch below the first line's device; lspci's first branch always goes on.
         let is_deeper = self.is_whole && self.branches.iter().any(|branch| branch.column == leftmost);
-        let moved = *self.moved.get_or_insert(if is_deeper {
+        // Of an excerpt, the lines of the first branch may be left out.
+        let is_in_place = || {
+            let is_branch = |column: usize| self.branches.iter().any(|branch| branch.column == column);
+            is_branch(start) && text[..start].match_indices('|').all(|(at, _)| is_branch(at))
+        };
+        let moved = *self.moved.get_or_insert(if is_deeper || is_in_place() {
             0
         } else {
             leftmost.cast_signed() - first.cast_signed()

@@ -55,7 +55,7 @@ fn is_below_bridge(line: &str) -> bool {
 }
 
 /// Reads a listing.
-pub(super) fn read(lines: &[Line], facts: &mut Facts) -> Option<Cow<'static, str>> {
+pub(super) fn read<'a>(lines: &'a [Line<'a>], facts: &'a mut Facts) -> Option<Cow<'static, str>> {
     let mut list = List {
         facts,
         current: None,
@@ -141,7 +141,7 @@ struct List<'a> {
     plain: usize,
     /// Whether lines of a body follow a command or a plain list: they are of no function that the text names.
     is_orphan: bool,
-    gaps: Gaps,
+    gaps: Gaps<'a>,
     seen: Seen,
 }
 
@@ -186,7 +186,7 @@ impl List<'_> {
         if let Some((address, rest)) = header(&line.text).or_else(|| self.below_bridges(&line.text)) {
             self.finish();
             (self.selected, self.is_orphan, self.plain) = (None, false, plain + 1);
-            self.gaps.begin();
+            self.gaps.begin(rest);
             self.first(address, rest, line.number);
             self.front(address, line);
             self.bridges_of_path(line);
@@ -221,7 +221,7 @@ impl List<'_> {
             self.wrapped = Some((address, rest, number, true));
             return;
         }
-        if self.gaps.part(&line.text) && self.current.is_some() {
+        if self.gaps.part(line) && self.current.is_some() {
             self.leave();
             self.is_orphan = true;
         }

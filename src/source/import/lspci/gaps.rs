@@ -1,10 +1,11 @@
-//! Empty lines within a list, behind which the first line of a function may be missing.
+//! Gaps within a list: empty lines, behind which the first line of a function may be missing, and marks in place of lines.
 
 use std::collections::BTreeSet;
 
 use super::{
     super::{differences, facts::Line, prompt::is_snip},
     body::{continues, word},
+    header::{head, is_first},
 };
 
 /// Whether empty lines part the lines of one function: lspci prints them between functions alone, but some programs double all
@@ -22,25 +23,33 @@ fn is_spaced(lines: &[Line]) -> bool {
 
 /// What is known of the function whose body is read.
 #[derive(Debug, Default)]
-pub(super) struct Gaps {
+pub(super) struct Gaps<'a> {
+    lines: &'a [Line<'a>],
     words: Words,
     /// Whether a first line names it; a command may name it too.
     is_listed: bool,
     /// Whether empty lines part the lines of one function.
     is_spaced: bool,
+    /// Whether the list has several functions.
+    is_several: bool,
     /// Whether an empty line parts the last line from its body.
     is_parted: bool,
+    /// Whether a person's words do.
+    is_answered: bool,
 }
 
-impl Gaps {
+impl<'a> Gaps<'a> {
     /// Before the first of these lines.
-    pub(super) fn of(lines: &[Line]) -> Self {
-        Self { is_spaced: is_spaced(lines), ..Self::default() }
+    pub(super) fn of(lines: &'a [Line<'a>]) -> Self {
+        let is_several = lines.iter().filter(|line| is_first(&line.text)).take(2).count() > 1;
+        Self { lines, is_spaced: is_spaced(lines), is_several, ..Self::default() }
     }
 
-    /// A first line names a function.
-    pub(super) fn begin(&mut self) {
-        *self = Self { is_listed: true, is_spaced: self.is_spaced, ..Self::default() };
+    /// A first line names a function: what follows its address.
+    pub(super) fn begin(&mut self, rest: &str) {
+        let Self { lines, is_spaced, is_several, .. } = *self;
+        let words = Words { is_bridge: is_bridge(rest), ..Words::default() };
+        *self = Self { lines, words, is_spaced, is_several, is_listed: true, ..Self::default() };
     }
 
     /// No function's body is read.
@@ -49,38 +58,167 @@ impl Gaps {
     }
 
     pub(super) fn empty_line(&mut self) {
-        self.is_parted = self.is_listed && !self.words.0.is_empty();
+        self.is_parted = self.is_listed && !self.words.is_empty();
     }
 
     /// Takes a line of a body. Whether it is not known to be of the function whose body is read: lines were left out before it, or
     /// an empty line parts it from them.
-    pub(super) fn part(&mut self, line: &str) -> bool {
-        if is_snip(line) || differences::is_head(line) {
+    pub(super) fn part(&mut self, line: &Line) -> bool {
+        let text = &*line.text;
+        if differences::is_head(text) {
             return self.is_listed;
         }
-        let word = word(line.trim_start()).map(|(word, _)| word);
-        let is_parted = std::mem::take(&mut self.is_parted) && continues(line);
-        let is_other = || !self.is_spaced || word.is_some_and(|word| self.words.ends_at(word));
-        if is_parted && is_other() {
-            return true;
+        if is_snip(text) {
+            return self.is_listed
+                && (self.is_other_behind(line.number)
+                    || self.is_several && self.is_driver_behind(line.number));
         }
-        self.words.0.extend(word);
+        let is_parted = std::mem::take(&mut self.is_parted);
+        if !continues(text) {
+            self.is_answered |= is_parted;
+            return false;
+        }
+        let is_answered = std::mem::take(&mut self.is_answered);
+        if is_parted {
+            let is_other = match (self.is_spaced, self.is_several && !is_answered) {
+                (true, _) => self.words.is_other(text),
+                (false, true) => true,
+                (false, false) => {
+                    word(text.trim_start()).is_none() || self.is_other_behind(line.number.saturating_sub(1))
+                }
+            };
+            if is_other {
+                return true;
+            }
+        }
+        self.words.add(text);
         false
+    }
+
+    /// Whether a driver is the first thing behind this line, and the function before it has no registers: `lspci -k` prints such
+    /// lines for each function, and those of several may be left out.
+    fn is_driver_behind(&self, number: usize) -> bool {
+        let from = self.lines.partition_point(|line| line.number <= number);
+        let is_end = |text: &&str| !is_first(text);
+        let behind = self.lines[from..].iter().map(|line| line.text.trim_start()).take_while(is_end);
+        let next = behind.filter(|text| !is_snip(text)).find_map(word);
+        next.is_some_and(|(word, _)| word.starts_with("Kernel"))
+            && self.words.known.iter().all(|known| ["Subsystem", "DeviceName"].contains(known))
+    }
+
+    /// Whether a line behind this one, up to the next gap or function, is of another function.
+    fn is_other_behind(&self, number: usize) -> bool {
+        let from = self.lines.partition_point(|line| line.number <= number);
+        let is_end =
+            |text: &str| is_first(text) || is_snip(text) || !self.is_spaced && text.trim().is_empty();
+        let behind = self.lines[from..].iter().map(|line| &*line.text);
+        let mut block = behind.skip_while(|text| text.trim().is_empty()).take_while(|text| !is_end(text));
+        block.any(|text| self.words.is_other(text))
     }
 }
 
+/// Whether a function is a PCI bridge, by what follows its address; `None` for other bridges.
+fn is_bridge(rest: &str) -> Option<bool> {
+    let class = head(rest).class;
+    if class.contains("PCI bridge") || class.contains("0604") {
+        return Some(true);
+    }
+    let is_bridge = class.contains("ridge") || class.trim_start_matches("Class ").starts_with("06");
+    (!is_bridge).then_some(false)
+}
+
+/// Where extended capabilities begin in the configuration space: lspci prints them behind the others.
+const EXTENDED: u16 = 0x100;
+
 /// Words of a function's body.
 #[derive(Debug, Default)]
-struct Words(BTreeSet<&'static str>);
+struct Words {
+    known: BTreeSet<&'static str>,
+    /// Offsets of capabilities.
+    offsets: BTreeSet<u16>,
+    is_bridge: Option<bool>,
+}
 
 impl Words {
-    /// Whether a word begins the body of another function: it stands once in each, or before the registers.
-    fn ends_at(&self, word: &str) -> bool {
-        const FIRST: [&str; 5] = ["Subsystem", "Control", "Flags", "Status", "Physical Slot"];
-        const ONCE: [&str; 7] =
-            ["DevCap", "DevCtl", "LnkCap", "LnkCtl", "LnkSta", "Kernel driver in use", "Kernel modules"];
-        let has_registers = || self.0.contains("Capabilities") || self.0.contains("Kernel driver in use");
-        (FIRST.contains(&word) || ONCE.contains(&word)) && self.0.contains(word)
-            || FIRST.contains(&word) && has_registers()
+    fn is_empty(&self) -> bool {
+        self.known.is_empty()
     }
+
+    fn add(&mut self, line: &str) {
+        let Some((word, value)) = word(line.trim_start()) else { return };
+        if !is_of_capability(word, value) {
+            self.known.insert(word);
+        }
+        self.offsets.extend(offset(word, value));
+    }
+
+    /// Whether a line is of another function: it stands once in each, or before the registers, or in those of another kind.
+    fn is_other(&self, line: &str) -> bool {
+        const FIRST: [&str; 5] = ["Subsystem", "Control", "Flags", "Status", "Physical Slot"];
+        const ONCE: [&str; 5] = ["DevCap", "DevCtl", "LnkCap", "LnkCtl", "LnkSta"];
+        const LAST: [&str; 2] = ["Kernel driver in use", "Kernel modules"];
+        let Some((word, value)) =
+            word(line.trim_start()).filter(|(word, value)| !is_of_capability(word, value))
+        else {
+            return false;
+        };
+        // `lsusb` has lines of this word too.
+        if word == "Bus" && !value.contains("primary") {
+            return true;
+        }
+        let is_ended = LAST.iter().any(|last| self.known.contains(last));
+        let is_known = self.known.contains(word);
+        if FIRST.contains(&word) {
+            return is_known || is_ended || self.known.contains("Capabilities");
+        }
+        if ONCE.contains(&word) {
+            return is_known || is_ended || self.is_of_other_kind(word, value);
+        }
+        if let Some(offset) = offset(word, value) {
+            let is_behind = offset < EXTENDED && self.offsets.last().is_some_and(|last| *last >= EXTENDED);
+            let is_again = self.offsets.contains(&offset);
+            return is_again || is_behind || is_ended || self.is_of_other_kind(word, value);
+        }
+        LAST.contains(&word) && is_known || self.is_of_other_kind(word, value)
+    }
+
+    /// Whether a line is of a bridge in the body of another function, or the other way round.
+    fn is_of_other_kind(&self, word: &str, value: &str) -> bool {
+        const OF_PORTS: [&str; 11] = [
+            "SltCap",
+            "SltCtl",
+            "SltSta",
+            "RootCap",
+            "RootCtl",
+            "RootSta",
+            "RootCmd",
+            "I/O behind bridge",
+            "Memory behind bridge",
+            "Prefetchable memory behind bridge",
+            "BridgeCtl",
+        ];
+        let is_express = word == "Capabilities" && value.contains("Express (v");
+        match self.is_bridge {
+            Some(true) => is_express && value.contains("Endpoint"),
+            Some(false) => OF_PORTS.contains(&word) || is_express && value.contains(" Port"),
+            None => false,
+        }
+    }
+}
+
+/// Whether a line is one of a capability, whose registers have words of the function's own: power management has `Flags` and
+/// `Status`, a slot has `Control`.
+fn is_of_capability(word: &str, value: &str) -> bool {
+    match word {
+        "Control" => !value.starts_with("I/O"),
+        "Status" => !value.starts_with("Cap"),
+        "Flags" => value.starts_with("PME"),
+        _ => false,
+    }
+}
+
+/// `[70] Express (v2) Endpoint`, `[100 v1] Advanced Error Reporting`: where a capability is.
+fn offset(word: &str, value: &str) -> Option<u16> {
+    let (at, _) = value.strip_prefix('[').filter(|_| word == "Capabilities")?.split_once(']')?;
+    u16::from_str_radix(at.split(' ').next()?, 16).ok()
 }
