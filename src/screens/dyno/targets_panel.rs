@@ -213,7 +213,7 @@ fn limit(test: &Test, index: usize) -> Option<f64> {
 fn because(test: &Test, index: usize) -> Option<String> {
     let expected = test.expected.get(index).and_then(Option::as_ref)?;
     let latency = test.latency_bound().map(|in_flight| latency::cause(&in_flight));
-    Some(latency.unwrap_or_else(|| expected.because.to_string()))
+    Some(latency.unwrap_or_else(|| expected.because.clone()))
 }
 
 struct Row<'a> {

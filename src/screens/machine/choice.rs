@@ -250,7 +250,7 @@ mod tests {
             "they leave together: {bars:?}"
         );
         let (has_load, is_counted, has_counters) = (false, false, false);
-        let idle = Room { names, has_load, is_counted, has_counters, ..room(56) };
+        let idle = Room { has_load, is_counted, has_counters, names, ..room(56) };
         let idle: Vec<_> = choice.shown(idle).iter().map(|column| column.name).collect();
         assert_eq!(idle, ["link", "limit"], "without rates a row has its limit");
         choice.order.iter_mut().for_each(|(_, show)| *show = Show::Always);
