@@ -23,8 +23,7 @@ pub(super) struct Choice {
 const NAME: u16 = 28;
 
 /// Columns that are no less than names.
-const KEPT: [&str; 3] = ["link", RATES[0], RATES[1]];
-const RATES: [&str; 2] = ["read", "write"];
+const KEPT: [&str; 3] = ["link", "read", "write"];
 
 impl Default for Choice {
     fn default() -> Self {
@@ -96,12 +95,10 @@ impl Choice {
             let Some(last) = (0..shown.len()).max_by_key(|at| rank((*at, &shown[*at]))) else { break };
             shown.remove(last);
         }
-        // Names of drives before bars and before columns that need room; without rates the limit is all that a row has.
-        let has_rates = shown.iter().any(|(column, _)| RATES.contains(&column.name));
+        // Names of drives before bars and before columns that need room.
         while !leaves_names(&shown, room) {
             let gives_way = |(column, show): &(&'static Column, Show)| {
-                let is_kept = KEPT.contains(&column.name) || column.name == "limit" && !has_rates;
-                *show == Show::ByWidth && sorted != Some(column.name) && !is_kept
+                *show == Show::ByWidth && sorted != Some(column.name) && !KEPT.contains(&column.name)
             };
             let last =
                 shown.iter().enumerate().filter(|(_, one)| gives_way(one)).max_by_key(|one| rank(*one));
@@ -249,10 +246,6 @@ mod tests {
             !columns.iter().any(|column| column.name.ends_with("_await")),
             "they leave together: {bars:?}"
         );
-        let (has_load, is_counted, has_counters) = (false, false, false);
-        let idle = Room { has_load, is_counted, has_counters, names, ..room(56) };
-        let idle: Vec<_> = choice.shown(idle).iter().map(|column| column.name).collect();
-        assert_eq!(idle, ["link", "limit"], "without rates a row has its limit");
         choice.order.iter_mut().for_each(|(_, show)| *show = Show::Always);
         assert!(shown(&choice, 77).1 > 5, "what the user asked for stays");
     }
