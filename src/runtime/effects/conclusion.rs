@@ -41,11 +41,15 @@ impl Effects {
             return Some(Message::RunEnded(Box::new(Ok((ended.run, ended.seconds))), self.clock.elapsed()));
         }
         let until = self.clock.now() + LEAVE;
-        while let Ok(outside) = self.inbox.next(until.saturating_duration_since(self.clock.now())) {
-            if let Outside::Message(message @ Message::RunEnded(..)) = outside {
+        // Keys without end, or a terminal that is gone, have something to say at any time: only the clock ends the wait.
+        loop {
+            let left = until.saturating_duration_since(self.clock.now());
+            if left.is_zero() {
+                return None;
+            }
+            if let Outside::Message(message @ Message::RunEnded(..)) = self.inbox.next(left).ok()? {
                 return Some(message);
             }
         }
-        None
     }
 }
