@@ -100,13 +100,19 @@ const MOST_PARTS: usize = 4;
 /// Joins lines of the kernel that a mail program wrapped: those that are none of these forms without the next ones.
 pub(super) fn rejoin(lines: &mut Vec<Line>) {
     let mut at = 0;
-    while at + 1 < lines.len() {
-        if let Some((text, parts)) = rejoined(&lines[at..]) {
+    // In one pass at the end: a log may have as many wrapped lines as there are lines.
+    let mut is_part = vec![false; lines.len()];
+    while at < lines.len() {
+        let mut next = at + 1;
+        if let Some((text, count)) = rejoined(&lines[at..]) {
             lines[at].text = Cow::Owned(text);
-            lines.drain(at + 1..at + parts);
+            next = at + count;
+            is_part[at + 1..next].fill(true);
         }
-        at += 1;
+        at = next;
     }
+    let mut is_part = is_part.into_iter();
+    lines.retain(|_| is_part.next() != Some(true));
 }
 
 /// The line that the first of these and the next ones are, and the number of them.
