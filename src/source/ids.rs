@@ -376,7 +376,8 @@ static BY_NAME: LazyLock<ByName> = LazyLock::new(|| {
         let Some(name) = list.name(*id).map(|name| name.to_string()) else { continue };
         match *id {
             Id::Vendor(vendor, None) => {
-                for word in name.split(|c: char| !c.is_ascii_alphanumeric()) {
+                let words = name.split(|c: char| !c.is_ascii_alphanumeric());
+                for word in words.filter(|word| !word.is_empty()) {
                     by_name.by_word.entry(word.to_ascii_lowercase()).or_default().push(vendor);
                 }
                 by_name.vendors.push((name, vendor));

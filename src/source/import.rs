@@ -88,9 +88,10 @@ pub fn read(content: &[u8]) -> Result<Option<PastedRoot>, String> {
         return Ok(None);
     }
     let begins = |line: &str, next: Option<&str>| KINDS.iter().any(|kind| (kind.begins)(line, next));
-    let lines = lines::split(&text, begins)?;
+    let sides = differences::differences(&text);
+    let lines = lines::split(&text, &sides, begins)?;
     let mut facts = Facts::default();
-    note_old_side(&text, &mut facts.notes);
+    note_old_side(&text, &sides, &mut facts.notes);
     let listings = sections::read(KINDS, &lines, &mut facts);
     drop(lines);
     dmesg::join(&mut facts);
@@ -144,8 +145,7 @@ pub fn read(content: &[u8]) -> Result<Option<PastedRoot>, String> {
 }
 
 /// Notes the lines of `diff` that are not read.
-fn note_old_side(text: &str, notes: &mut Notes) {
-    let sides = differences::differences(text);
+fn note_old_side(text: &str, sides: &BTreeMap<usize, Side>, notes: &mut Notes) {
     if !sides.values().any(|side| *side == Side::Old) {
         return;
     }

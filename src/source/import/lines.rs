@@ -1,10 +1,10 @@
 //! Lines of a text as mail programs, forums and terminals left them: decoded, unquoted, numbered.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, collections::BTreeMap};
 
 use super::{
     barred,
-    differences::{Side, differences},
+    differences::Side,
     dmesg,
     encoded::{decoded, is_quoted_printable},
     facts::Line,
@@ -61,10 +61,11 @@ pub(super) fn is_binary(text: &str) -> bool {
 ///
 /// # Errors
 /// More lines than any listing has.
-pub(super) fn split(
-    text: &str,
+pub(super) fn split<'a>(
+    text: &'a str,
+    sides: &BTreeMap<usize, Side>,
     begins: impl Fn(&str, Option<&str>) -> bool,
-) -> Result<Vec<Line<'_>>, String> {
+) -> Result<Vec<Line<'a>>, String> {
     let encoded = is_quoted_printable(text);
     let bars = has_bars(text.lines());
     let mut lines: Vec<Line> = Vec::new();
@@ -72,9 +73,8 @@ pub(super) fn split(
     let rows = text.split('\n').enumerate().flat_map(|(at, line)| {
         markup::rows(line.strip_suffix('\r').unwrap_or(line)).map(move |row| (at, row))
     });
-    let differences = differences(text);
     for (at, raw) in rows {
-        let raw = match differences.get(&(at + 1)) {
+        let raw = match sides.get(&(at + 1)) {
             Some(Side::Old) => continue,
             Some(Side::New(mark)) => raw.get(*mark..).unwrap_or_default(),
             None => raw,
@@ -224,7 +224,7 @@ mod tests {
     use super::*;
 
     fn texts(text: &str) -> Vec<(usize, String)> {
-        split(text, |_, _| false)
+        split(text, &BTreeMap::new(), |_, _| false)
             .unwrap()
             .into_iter()
             .map(|line| (line.number, line.text.into_owned()))

@@ -184,23 +184,13 @@ impl Words {
 
     /// Whether a line is of a bridge in the body of another function, or the other way round.
     fn is_of_other_kind(&self, word: &str, value: &str) -> bool {
-        const OF_PORTS: [&str; 11] = [
-            "SltCap",
-            "SltCtl",
-            "SltSta",
-            "RootCap",
-            "RootCtl",
-            "RootSta",
-            "RootCmd",
-            "I/O behind bridge",
-            "Memory behind bridge",
-            "Prefetchable memory behind bridge",
-            "BridgeCtl",
-        ];
+        // `SltCap`, `RootCtl`, `I/O behind bridge` and their kin.
+        let is_of_port = ["Slt", "Root", "Bridge"].iter().any(|of| word.starts_with(of))
+            || word.ends_with("behind bridge");
         let is_express = word == "Capabilities" && value.contains("Express (v");
         match self.is_bridge {
             Some(true) => is_express && value.contains("Endpoint"),
-            Some(false) => OF_PORTS.contains(&word) || is_express && value.contains(" Port"),
+            Some(false) => is_of_port || is_express && value.contains(" Port"),
             None => false,
         }
     }
