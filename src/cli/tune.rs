@@ -185,8 +185,7 @@ fn damage(origin: &Origin, need: Need) -> Result<Option<Arc<SettingsService>>, F
 /// Restores settings left changed by a killed experiment, for commands that write, and says what became of them.
 pub(super) fn recover(origin: &Origin, need: Need) -> Result<Report, Failure> {
     let Some(service) = damage(origin, need)? else { return Ok(Report::new()) };
-    let was_killed = service.killed_experiments()?;
-    let report = service.recover()?;
+    let (report, was_killed) = service.recover()?;
     if !report.is_empty() {
         let restored = report::restored(&report, "");
         // Standard output is for the command's result.
@@ -344,7 +343,7 @@ impl Context {
             })?;
         }
         // A damaged line may be a change that is not restored.
-        let is_lost = service.journal.contents()?.lost_change;
+        let is_lost = change_log.lost_change;
         let is_whole = is_whole(&restored) && is_whole(recovered) && held.is_empty() && !is_lost;
         Ok(if is_whole { Status::Done } else { Status::No })
     }

@@ -53,6 +53,8 @@ pub struct ChangeLog {
     pub gains: Vec<Gain>,
     /// Damaged lines of the journal, which may have had changes.
     pub unread: usize,
+    /// Whether one of them has a part of a change.
+    pub lost_change: bool,
 }
 
 impl ChangeLog {

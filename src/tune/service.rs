@@ -88,7 +88,8 @@ impl SettingsService {
     /// The changed files, from the journal's undamaged lines.
     pub fn change_log(&self) -> Result<ChangeLog, JournalError> {
         let contents = self.journal.contents()?;
-        Ok(ChangeLog { unread: contents.unread(), ..ChangeLog::of(&contents.records, self.boot()?) })
+        let (unread, lost_change) = (contents.unread(), contents.lost_change);
+        Ok(ChangeLog { unread, lost_change, ..ChangeLog::of(&contents.records, self.boot()?) })
     }
 
     /// The same with the changes of this session, also where the journal was removed, replaced or made unreadable since.
@@ -102,7 +103,7 @@ impl SettingsService {
         let read = self.journal.contents();
         let is_read = read.is_ok();
         let contents = if own.len() > 1 { read.unwrap_or_default() } else { read? };
-        let unread = contents.unread();
+        let (unread, lost_change) = (contents.unread(), contents.lost_change);
         let mut records = contents.records;
         let begins = |record: &Record| matches!(record.event, Event::Open { .. });
         let is_lost = !records.iter().any(|record| record.session == tuner.session() && begins(record));
@@ -110,7 +111,7 @@ impl SettingsService {
             records.retain(|record| record.session != tuner.session());
             records.extend(own.iter().cloned());
         }
-        Ok((ChangeLog { unread, ..ChangeLog::of(&records, self.boot()?) }, is_read && is_lost))
+        Ok((ChangeLog { unread, lost_change, ..ChangeLog::of(&records, self.boot()?) }, is_read && is_lost))
     }
 
     /// The journal's first damaged lines, a sentence each, the number of the others, and a last line without its end.
@@ -132,11 +133,11 @@ impl SettingsService {
     /// Changes that killed experiments and screens left, a line each, with the command that undoes them; for commands that
     /// restore nothing.
     pub fn leftovers(&self) -> Result<Vec<String>, JournalError> {
-        let (experiments, screens) = self.dead()?;
+        let change_log = if self.boot.is_some() { self.change_log()? } else { ChangeLog::default() };
+        let (experiments, screens) = self.dead_of(&change_log);
         if experiments.is_empty() && screens.is_empty() {
             return Ok(Vec::new());
         }
-        let change_log = self.change_log()?;
         let (machine, _) = self.read();
         let dead: Vec<&str> = experiments.iter().chain(&screens).map(String::as_str).collect();
         // Another program may have restored it since.
@@ -167,26 +168,20 @@ impl SettingsService {
         if self.boot.is_none() {
             return Ok((Vec::new(), Vec::new()));
         }
-        let change_log = self.change_log()?;
+        Ok(self.dead_of(&self.change_log()?))
+    }
+
+    fn dead_of(&self, change_log: &ChangeLog) -> (Vec<String>, Vec<String>) {
         let dead = change_log.sessions.keys().filter(|id| self.journal.is_dead(id)).cloned();
-        Ok(dead.partition(|id| change_log.is_unasked(id)))
+        dead.partition(|id| change_log.is_unasked(id))
     }
 
-    /// Whether one of the sessions that are restored without asking was killed.
-    pub fn killed_experiments(&self) -> Result<bool, JournalError> {
-        let (unasked, _) = self.dead()?;
-        if unasked.is_empty() {
-            return Ok(false);
-        }
-        let change_log = self.change_log()?;
-        Ok(unasked.iter().any(|id| change_log.was_killed(id)))
-    }
-
-    /// Restores changes that need no confirmation, where settings may be written.
-    pub fn recover(&self) -> Result<Report, TuneError> {
-        let (unasked, _) = self.dead()?;
+    /// Restores changes that need no confirmation, where settings may be written; and whether a session that left them was killed.
+    pub fn recover(&self) -> Result<(Report, bool), TuneError> {
+        let change_log = if self.boot.is_some() { self.change_log()? } else { ChangeLog::default() };
+        let (unasked, _) = self.dead_of(&change_log);
         if unasked.is_empty() || !self.may_write {
-            return Ok(Report::new());
+            return Ok((Report::new(), false));
         }
         let tuner = self.open_to_undo(Purpose::Experiment)?;
         let sessions: Vec<&str> = unasked.iter().map(String::as_str).collect();
@@ -199,7 +194,7 @@ impl SettingsService {
             // The next read of the machine should find the drive.
             let _late = self.wait_for(&step.device);
         }
-        Ok(report)
+        Ok((report, unasked.iter().any(|id| change_log.was_killed(id))))
     }
 
     /// The changes that set these values, checked, the scheduler first since it resets others: one per file, also for files

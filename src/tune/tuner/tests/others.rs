@@ -163,14 +163,20 @@ fn what_a_later_session_sets_and_keeps_is_no_earlier_one_s_to_undo() {
     });
 }
 
+/// Of the first value 1 an experiment makes 2, and a command then 0, which is yet to be kept.
+fn set_by_both<'a>(journal: &Journal, kernel: &'a Kernel, experiment: &Tuner<'_>) -> Tuner<'a> {
+    set(kernel, experiment, "rq_affinity", "2");
+    let command = Tuner::open(journal, kernel, Purpose::Command, "boot", || 9).unwrap();
+    set(kernel, &command, "rq_affinity", "0");
+    command
+}
+
 #[test]
 fn an_arm_that_is_the_first_value_leaves_what_was_kept_meanwhile() {
     let kernel = Kernel::new(FILES);
     with_tuner(&kernel, |journal, experiment| {
         let own = experiment.session().to_owned();
-        set(&kernel, &experiment, "rq_affinity", "2");
-        let command = Tuner::open(journal, &kernel, Purpose::Command, "boot", || 9).unwrap();
-        set(&kernel, &command, "rq_affinity", "0");
+        let command = set_by_both(journal, &kernel, &experiment);
         command.keep().unwrap();
         let kept = |when: &str| {
             assert!(is_whole(&undone(&kernel, journal, &experiment, &Which::Sessions(&[&own]))), "{when}");
@@ -191,9 +197,7 @@ fn what_is_kept_after_an_arm_has_replaced_it_is_what_the_arm_goes_back_to() {
     let kernel = Kernel::new(FILES);
     with_tuner(&kernel, |journal, experiment| {
         let own = experiment.session().to_owned();
-        set(&kernel, &experiment, "rq_affinity", "2");
-        let command = Tuner::open(journal, &kernel, Purpose::Command, "boot", || 9).unwrap();
-        set(&kernel, &command, "rq_affinity", "0");
+        let command = set_by_both(journal, &kernel, &experiment);
         set(&kernel, &experiment, "rq_affinity", "2");
         command.keep().unwrap();
         assert!(is_whole(&undone(&kernel, journal, &experiment, &Which::Sessions(&[&own]))));
