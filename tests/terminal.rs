@@ -148,7 +148,11 @@ fn a_test_that_is_running_when_the_screen_is_left_is_stored() {
     let (path, state) = (folder.path().join("file"), folder.path().join("state"));
     fs::write(&path, vec![7; 8 << 20]).expect("a file");
     // `y` answers the question; a signal asks none; `x` stops the test just before.
-    for (index, keys) in [Some("qy"), Some("xq"), None].into_iter().enumerate() {
+    for (index, (keys, signal)) in
+        [("qy", None), ("xq", None), ("", Some(Signal::TERM)), ("x", Some(Signal::TERM))]
+            .into_iter()
+            .enumerate()
+    {
         let mut terminal = Terminal::start_with(&[], &state);
         terminal.wait_for_text("LIVE");
         terminal.press("4\r");
@@ -158,14 +162,14 @@ fn a_test_that_is_running_when_the_screen_is_left_is_stored() {
         terminal.press("r");
         terminal.wait_for_text("● running");
         thread::sleep(Duration::from_millis(500));
-        match keys {
-            Some(keys) => keys.chars().for_each(|key| {
-                terminal.press(&key.to_string());
-                thread::sleep(Duration::from_millis(if key == 'q' { 500 } else { 0 }));
-            }),
-            None => terminal.signal(Signal::TERM),
+        for key in keys.chars() {
+            terminal.press(&key.to_string());
+            thread::sleep(Duration::from_millis(if key == 'q' { 500 } else { 0 }));
         }
-        terminal.ends_with(if keys.is_some() { 0 } else { 143 });
+        if let Some(signal) = signal {
+            terminal.signal(signal);
+        }
+        terminal.ends_with(if signal.is_some() { 143 } else { 0 });
         let stored = fs::read_to_string(state.join("runs")).unwrap_or_default();
         assert_eq!(stored.lines().count(), index + 1, "{keys:?}: {stored}");
         assert!(stored.contains("\"interrupted\":true"), "{stored}");

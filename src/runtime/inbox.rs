@@ -95,9 +95,17 @@ impl Inbox {
     /// There is none within the time, or all outlets are gone.
     pub(super) fn next(&self, most: Duration) -> Result<Outside, RecvTimeoutError> {
         match self.ahead.ending.load(Ordering::Relaxed) {
-            0 => self.receiver.recv_timeout(most).map(|outside| self.taken(outside)),
+            0 => self.next_at_end(most),
             signal => Ok(Outside::Signal(signal)),
         }
+    }
+
+    /// The same where the signal that ends the program is known: what else there is.
+    ///
+    /// # Errors
+    /// As those of [`Self::next`].
+    pub(super) fn next_at_end(&self, most: Duration) -> Result<Outside, RecvTimeoutError> {
+        self.receiver.recv_timeout(most).map(|outside| self.taken(outside))
     }
 
     /// The same without waiting.
@@ -137,6 +145,8 @@ mod tests {
         }
         outlet.end(15).unwrap();
         assert!(matches!(inbox.next(Duration::ZERO), Ok(Outside::Signal(15))));
+        assert!(matches!(inbox.next(Duration::ZERO), Ok(Outside::Signal(15))), "it goes on to");
+        assert!(matches!(inbox.next_at_end(Duration::ZERO), Ok(Outside::Typed(_))));
     }
 
     #[test]

@@ -5,7 +5,11 @@ use std::time::Duration;
 use super::Effects;
 use crate::{
     app::{App, Effect, Message, update},
-    runtime::{inbox::Outside, run_history},
+    runtime::{
+        clock::Clock,
+        inbox::{Inbox, Outside},
+        run_history,
+    },
 };
 
 /// How long the result of a test that was stopped before is waited for.
@@ -40,16 +44,38 @@ impl Effects {
             let ended = run.finish().ok()?;
             return Some(Message::RunEnded(Box::new(Ok((ended.run, ended.seconds))), self.clock.elapsed()));
         }
-        let until = self.clock.now() + LEAVE;
-        // Keys without end, or a terminal that is gone, have something to say at any time: only the clock ends the wait.
-        loop {
-            let left = until.saturating_duration_since(self.clock.now());
-            if left.is_zero() {
-                return None;
-            }
-            if let Outside::Message(message @ Message::RunEnded(..)) = self.inbox.next(left).ok()? {
-                return Some(message);
-            }
+        awaited(&self.inbox, &self.clock)
+    }
+}
+
+/// The result of a test that was stopped before, where it comes in time.
+fn awaited(inbox: &Inbox, clock: &Clock) -> Option<Message> {
+    let until = clock.now() + LEAVE;
+    // Keys without end do not hold it up.
+    while let left = until.saturating_duration_since(clock.now())
+        && !left.is_zero()
+    {
+        if let Outside::Message(message @ Message::RunEnded(..)) = inbox.next_at_end(left).ok()? {
+            return Some(message);
         }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{model::Failed, runtime::inbox::inbox};
+
+    #[test]
+    fn a_signal_that_ends_the_program_hides_no_result_and_the_wait_ends() {
+        let (outlet, inbox) = inbox();
+        outlet.end(15).unwrap();
+        let ended = Message::RunEnded(Box::new(Err(Failed::new("stopped", None))), Duration::ZERO);
+        outlet.sender().send(Outside::Message(ended)).unwrap();
+        let clock = Clock::real();
+        assert!(matches!(awaited(&inbox, &clock), Some(Message::RunEnded(..))));
+        outlet.end(15).unwrap();
+        assert!(awaited(&inbox, &clock).is_none(), "none comes");
     }
 }
