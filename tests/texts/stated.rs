@@ -88,6 +88,23 @@ fn a_slow_link_with_one_end_is_not_judged_beside_a_whole_one() {
 }
 
 #[test]
+fn a_drive_without_its_port_is_no_link_inside_a_chip() {
+    let link =
+        "\t\tLnkCap:\tPort #0, Speed 16GT/s, Width x4\n\t\tLnkSta:\tSpeed 16GT/s (ok), Width x4 (ok)\n";
+    let inside = format!(
+        "00:07.1 PCI bridge [0604]: Advanced Micro Devices, Inc. [AMD] Internal PCIe GPP Bridge 0 to bus[E:B] [1022:1484]\n\
+         \tBus: primary=00, secondary=0a, subordinate=0a, sec-latency=0\n\tCapabilities: [58] Express (v2) Root Port (Slot-), MSI 00\n{link}\
+         0a:00.0 Non-Essential Instrumentation [1300]: Advanced Micro Devices, Inc. [AMD] PCIe Dummy Function [1022:148a]\n\
+         \tCapabilities: [64] Express (v2) Endpoint, MSI 00\n{link}"
+    );
+    assert!(check(&inside).contains("emulated or inside a chip"));
+    let drive = "01:00.0 Non-Volatile memory controller [0108]: Samsung Electronics Co Ltd NVMe SSD Controller [144d:a808]\n\
+                 \tCapabilities: [70] Express (v2) Endpoint, MSI 00\n";
+    let words = check(&format!("{inside}{drive}{link}"));
+    assert!(words.contains("one end of links") && !words.contains("inside a chip"), "{words}");
+}
+
+#[test]
 fn timeouts_alone_are_a_finding_of_the_drive_that_they_name() {
     let timeouts = "[  900.200000] nvme nvme1: I/O 12 QID 3 timeout, aborting\n\
                     [  930.300000] nvme nvme1: I/O 12 QID 3 timeout, reset controller\n";

@@ -6,6 +6,7 @@ use super::super::packets;
 use crate::{
     capacity::{link, link_state},
     machine::{Drive, Express, HopLink, LayerKind, Link, Machine, NodeKind, PciNode},
+    model::NodeIndex,
     text::Label,
 };
 
@@ -83,25 +84,31 @@ pub(super) fn has_whole_link(machine: &Machine) -> bool {
     real_links(machine).any(|link| link.now.is_some() && link.has_both_ends())
 }
 
+/// Links of devices whose port is not known, those left out that are known to be emulated or inside chips.
+fn half_links(machine: &Machine) -> impl Iterator<Item = (NodeIndex, HopLink)> {
+    let tree = &machine.pci;
+    let is_port = |node: &PciNode| matches!(node.kind, NodeKind::RootPort | NodeKind::SwitchDownstream);
+    let devices = tree.iter().filter(move |(at, node)| !is_port(node) && link::no_limit(tree, *at).is_none());
+    let links = devices.filter_map(|(at, _)| Some((at, HopLink::above(machine, at)?)));
+    links.filter(|(_, link)| !link.has_both_ends())
+}
+
 /// Whether a device's link is slower than its end can do, and its port is not known. A port may have a lesser device, and a
 /// display lowers the speed of its link.
 fn has_slow_half(machine: &Machine) -> bool {
-    let tree = &machine.pci;
-    let is_port = |node: &PciNode| matches!(node.kind, NodeKind::RootPort | NodeKind::SwitchDownstream);
-    let devices = tree.iter().filter(|(at, node)| !is_port(node) && link::no_limit(tree, *at).is_none());
-    devices.filter_map(|(at, _)| Some((at, HopLink::above(machine, at)?))).any(|(at, link)| {
-        let is_idle = link.is_full_width() && link_state::lowers_speed(tree, at);
-        link.is_slow() && !link.has_both_ends() && !is_idle
+    half_links(machine).any(|(at, link)| {
+        link.is_slow() && !(link.is_full_width() && link_state::lowers_speed(&machine.pci, at))
     })
 }
 
-/// Whether links are known with both ends, and all of them are emulated or inside chips.
+/// Whether links are known with both ends, and all that are known are emulated or inside chips.
 pub(super) fn has_unreal_links(machine: &Machine) -> bool {
     let is_whole = |node: &PciNode| {
         let port = node.parent.and_then(|port| machine.pci.node(port).link.as_ref());
         has_link(node) && port.is_some_and(has_capability)
     };
-    functions(machine).any(is_whole) && real_links(machine).next().is_none()
+    let is_real_known = real_links(machine).next().is_some() || half_links(machine).next().is_some();
+    functions(machine).any(is_whole) && !is_real_known
 }
 
 /// Links with true registers, once for each function below their ports.

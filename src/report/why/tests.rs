@@ -334,11 +334,20 @@ fn a_software_drive_that_memory_serves_is_what_moves() {
 #[test]
 fn what_keeps_cpus_busy_is_named_while_drives_are_idle() {
     let all = CpuShares { usr: 52.0, idl: 48.0, ..CpuShares::default() };
-    let gzip = || Scene::idle().all(all).process("gzip", 0.0, 96e6, 0.99);
+    let two = || {
+        let mut scene = Scene::idle();
+        scene.rates.cpus.retain(|cpu, _| *cpu < 2);
+        scene
+    };
+    let gzip = || two().all(all).process("gzip", 0.0, 96e6, 0.99);
     gzip().says("idle", "Drives are idle; gzip keeps one CPU busy for 96.0 MB/s of read and write calls");
     gzip()
         .process("rustc", 0.0, 0.0, 1.2)
         .says("idle", "Drives are idle; CPUs are 52 % busy (usr 52 %), most of the time with rustc");
+    // Of a build most programs end before a sample.
+    let full = CpuShares { usr: 99.0, idl: 1.0, ..CpuShares::default() };
+    let build = two().all(full).process("rustc", 0.0, 0.0, 1.05);
+    build.says("idle", "Drives are idle; CPUs are 99 % busy (usr 99 %), most of the time with rustc");
 }
 
 /// The rule that stays while it is shown.
