@@ -285,6 +285,9 @@ impl Done {
             Self::Restored(_, Restored::ModifiedExternally(now)) => {
                 format!("left alone: another program set {now}")
             }
+            Self::Restored(_, Restored::Displaced { theirs, now, .. }) => {
+                format!("is {now} now: another program's value {theirs} could not be kept")
+            }
             Self::Restored(_, Restored::Held(now)) => {
                 format!("left alone: an iodyno still running set {now}; undo it there")
             }
