@@ -216,7 +216,7 @@ impl<'a> Tuner<'a> {
         which: &Which<'_>,
         force: bool,
     ) -> Vec<(Step, Restored)> {
-        let (mut steps, left) = plan_undo(&self.actuator, change_log, which, machine);
+        let (mut steps, left) = plan_undo(&self.actuator, change_log, which, machine, Some(self.session()));
         for step in steps.iter_mut().filter(|step| step.stays) {
             // After a kill two values are possible: the current one is kept.
             if let Ok(now) = self.actuator.read(&step.file)
