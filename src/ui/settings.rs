@@ -218,7 +218,8 @@ pub fn staged(
     devices.iter().map(one).collect()
 }
 
-/// How many of the last writes were made, with what the kernel adjusted; and whether all were.
+/// How many of the last writes were made, with what the kernel adjusted and why the first of the others was not; and whether
+/// all were.
 pub fn summary(all: &[Done]) -> (String, bool) {
     let verb = if matches!(all.first(), Some(Done::Made(..))) { "applied" } else { "restored" };
     let made = all.iter().filter(|done| done.is_done()).count();
@@ -232,7 +233,13 @@ pub fn summary(all: &[Done]) -> (String, bool) {
         }
         _ => format!("; {share}adjusted by the kernel"),
     };
-    (format!("{made} of {} {verb}{adjusted}", all.len()), made == all.len())
+    let others: Vec<String> = all.iter().filter(|done| !done.is_done()).map(Done::reason).collect();
+    let why = match &others[..] {
+        [] => String::new(),
+        [why] => format!(": {why}"),
+        [why, ..] => format!(": {why}. Changes has the reasons of all {}", others.len()),
+    };
+    (format!("{made} of {} {verb}{adjusted}{why}", all.len()), others.is_empty())
 }
 
 impl Done {
@@ -255,6 +262,23 @@ impl Done {
             Self::Made(_, Ok(Outcome::Adjusted { now })) => Some(now),
             _ => None,
         }
+    }
+
+    /// Why it was not made, with the remedy where another program's value was left.
+    fn reason(&self) -> String {
+        let (device, setting) = match self {
+            Self::Made(change, _) => (change.device.to_string(), change.setting.0),
+            Self::Restored(step, _) => (step.device.name.clone(), step.setting.as_str()),
+        };
+        let remedy = match self {
+            Self::Restored(step, Restored::ModifiedExternally(_)) => {
+                let is_live = find(setting).is_some_and(|row| row.risk == Risk::Live);
+                let by = if is_live { "{edit value}" } else { "`iodyno tune undo --force`" };
+                format!("; {by} sets {} all the same", step.target)
+            }
+            _ => String::new(),
+        };
+        format!("{device} {setting}: {}{remedy}", self.came_to())
     }
 
     /// From where to where.
@@ -300,5 +324,48 @@ impl Done {
             }
             Self::Restored(_, Restored::Refused(why)) => format!("not undone: {why}"),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tune::Identity;
+
+    #[test]
+    fn an_undo_that_leaves_a_value_says_whose_it_is_and_what_restores_it() {
+        let restored = |setting: &str, what| {
+            let step = Step {
+                device: Identity { name: "nvme0n1".to_owned(), ..Identity::default() },
+                setting: setting.to_owned(),
+                target: "0".to_owned(),
+                recorded: String::new(),
+                file: String::new(),
+                expected: Vec::new(),
+                sessions: Vec::new(),
+                stays: false,
+                is_asked: true,
+                is_of_tags: false,
+            };
+            Done::Restored(step, what)
+        };
+        let left = |setting| restored(setting, Restored::ModifiedExternally("1".to_owned()));
+        let (gone, back) = (restored("rq_affinity", Restored::Gone), restored("iostats", Restored::Back));
+        let nomerges =
+            "nvme0n1 nomerges: left alone: another program set 1; {edit value} sets 0 all the same";
+        let queues = "nvme0n1 poll_queues: left alone: another program set 1; `iodyno tune undo --force` sets 0 \
+                      all the same";
+        for (all, says) in [
+            (vec![left("nomerges")], format!("0 of 1 restored: {nomerges}")),
+            (vec![left("poll_queues"), back.clone()], format!("1 of 2 restored: {queues}")),
+            (
+                vec![left("nomerges"), gone.clone()],
+                format!("0 of 2 restored: {nomerges}. Changes has the reasons of all 2"),
+            ),
+            (vec![gone], "0 of 1 restored: nvme0n1 rq_affinity: drive not present".to_owned()),
+        ] {
+            assert_eq!(summary(&all), (says, false));
+        }
+        assert_eq!(summary(&[back]), ("1 of 1 restored".to_owned(), true));
     }
 }
