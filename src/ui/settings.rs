@@ -165,15 +165,26 @@ impl Settings {
         self.staged.iter().flat_map(|staged| staged.changes.iter().cloned()).collect()
     }
 
-    /// What this run changed and what still stands so.
+    /// What this run changed and what still stands so: another program may have restored it.
     pub fn own(&self) -> impl Iterator<Item = &Entry> {
+        self.open().filter(|entry| self.stands(entry, self.session.as_slice()))
+    }
+
+    /// What this run changed and has neither kept nor undone.
+    pub fn open(&self) -> impl Iterator<Item = &Entry> {
         let session = self.session.as_ref();
         self.change_log.entries.iter().filter(move |entry| session.is_some_and(|id| entry.is_open_in(id)))
     }
 
     /// What sessions that died changed and what still stands so.
     pub fn left_behind(&self) -> impl Iterator<Item = &Entry> {
-        self.change_log.entries.iter().filter(|entry| self.dead.iter().any(|id| entry.is_open_in(id)))
+        self.change_log.entries.iter().filter(|entry| self.stands(entry, &self.dead))
+    }
+
+    /// Whether these sessions changed it, and it has another value than the first of them found.
+    fn stands(&self, entry: &Entry, sessions: &[String]) -> bool {
+        let sessions: Vec<&str> = sessions.iter().map(String::as_str).collect();
+        entry.before(&sessions).is_some_and(|before| before != self.value_of(entry))
     }
 
     /// Stages values, in place of those for the same setting and devices; one that takes no write is not staged.
