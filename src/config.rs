@@ -3,6 +3,7 @@
 mod keys;
 mod location;
 mod reader;
+mod trust;
 
 use std::{fmt::Write as _, path::PathBuf, time::Duration};
 
