@@ -359,6 +359,10 @@ mod tests {
         let cell = app.shared.settings.cell(&nvme0n1, SettingId("nomerges")).unwrap().clone();
         restored.entries[0].file.clone_from(&cell.files[0]);
         assert_eq!(cell.value.unwrap().as_str(), "0");
+        update(&mut app, Message::Journal(Box::new(restored.clone())));
+        assert_eq!(app.shared.standing(), 0);
+        // Or the one from before an earlier change that was kept.
+        restored.entries[0].open[0].1 = "1".to_owned();
         update(&mut app, Message::Journal(Box::new(restored)));
         assert_eq!(app.shared.standing(), 0);
         assert_eq!(key(&mut app, Key::Char('q')), [Effect::KeepChanges, Effect::Quit]);

@@ -181,10 +181,12 @@ impl Settings {
         self.change_log.entries.iter().filter(|entry| self.stands(entry, &self.dead))
     }
 
-    /// Whether these sessions changed it, and it has another value than the first of them found.
+    /// Whether these sessions changed it, and it has another value than the first of them found, and than iodyno's first
+    /// change.
     fn stands(&self, entry: &Entry, sessions: &[String]) -> bool {
         let sessions: Vec<&str> = sessions.iter().map(String::as_str).collect();
-        entry.before(&sessions).is_some_and(|before| before != self.value_of(entry))
+        let now = self.value_of(entry);
+        entry.before(&sessions).is_some_and(|before| before != now) && !entry.is_restored(now)
     }
 
     /// Stages values, in place of those for the same setting and devices; one that takes no write is not staged.
@@ -282,6 +284,7 @@ impl Done {
             Self::Restored(step, _) => (step.device.name.clone(), step.setting.as_str()),
         };
         let remedy = match self {
+            Self::Restored(step, Restored::Kept) => format!("; {{undo one}} restores {}", step.target),
             Self::Restored(step, Restored::ModifiedExternally(_)) => {
                 let is_live = find(setting).is_some_and(|row| row.risk == Risk::Live);
                 let by = if is_live { "{edit value}" } else { "`iodyno tune undo --force`" };
@@ -372,6 +375,11 @@ mod tests {
             (
                 vec![left("nomerges"), gone.clone()],
                 format!("0 of 2 restored: {nomerges}. Changes has the reasons of all 2"),
+            ),
+            (
+                vec![restored("iostats", Restored::Kept)],
+                "0 of 1 restored: nvme0n1 iostats: left alone: another iodyno kept it; {undo one} restores 0"
+                    .to_owned(),
             ),
             (vec![gone], "0 of 1 restored: nvme0n1 rq_affinity: drive not present".to_owned()),
         ] {
