@@ -45,7 +45,10 @@ mod tests {
     fn a_setting_with_its_first_value_is_in_no_export() {
         let log = change_log_of(&[("loop7", "nomerges", "0", "2")]);
         let (machine, first) =
-            (machine_with_queue("loop7", &Default::default()), |_: &Entry| Some("0".into()));
-        assert_eq!((udev_rules(&machine, &log, first), kernel_arguments(&log, first)), Default::default());
+            (machine_with_queue("loop7", &std::collections::BTreeMap::new()), |_: &Entry| Some("0".into()));
+        assert_eq!(
+            (udev_rules(&machine, &log, first), kernel_arguments(&log, first)),
+            <(Export, Export)>::default()
+        );
     }
 }

@@ -284,10 +284,12 @@ impl Done {
             Self::Restored(step, _) => (step.device.name.clone(), step.setting.as_str()),
         };
         let remedy = match self {
-            Self::Restored(step, Restored::Kept) => format!("; {{undo one}} restores {}", step.target),
+            Self::Restored(step, Restored::Kept) => {
+                format!("; {{undo one}} in its cell restores {}", step.target)
+            }
             Self::Restored(step, Restored::ModifiedExternally(_)) => {
                 let is_live = find(setting).is_some_and(|row| row.risk == Risk::Live);
-                let by = if is_live { "{edit value}" } else { "`iodyno tune undo --force`" };
+                let by = if is_live { "{edit value} in its cell" } else { "`iodyno tune undo --force`" };
                 format!("; {by} sets {} all the same", step.target)
             }
             _ => String::new(),
@@ -365,8 +367,8 @@ mod tests {
         };
         let left = |setting| restored(setting, Restored::ModifiedExternally("1".to_owned()));
         let (gone, back) = (restored("rq_affinity", Restored::Gone), restored("iostats", Restored::Back));
-        let nomerges =
-            "nvme0n1 nomerges: left alone: another program set 1; {edit value} sets 0 all the same";
+        let nomerges = "nvme0n1 nomerges: left alone: another program set 1; {edit value} in its cell sets 0 \
+                        all the same";
         let queues = "nvme0n1 poll_queues: left alone: another program set 1; `iodyno tune undo --force` sets 0 \
                       all the same";
         for (all, says) in [
@@ -378,7 +380,8 @@ mod tests {
             ),
             (
                 vec![restored("iostats", Restored::Kept)],
-                "0 of 1 restored: nvme0n1 iostats: left alone: another iodyno kept it; {undo one} restores 0"
+                "0 of 1 restored: nvme0n1 iostats: left alone: another iodyno kept it; {undo one} in its cell \
+                 restores 0"
                     .to_owned(),
             ),
             (vec![gone], "0 of 1 restored: nvme0n1 rq_affinity: drive not present".to_owned()),
