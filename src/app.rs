@@ -361,6 +361,12 @@ impl App {
         self.judge();
     }
 
+    /// Takes changed settings, with the values of the machine as it was read.
+    fn take_settings(&mut self) {
+        self.shared.settings.read(&self.shared.machine);
+        self.hear(News::Machine);
+    }
+
     /// Takes what came of a request to change settings.
     fn take_answer(&mut self, answer: Answer) -> Vec<Effect> {
         let settings = &mut self.shared.settings;
@@ -381,8 +387,7 @@ impl App {
         if let Some(read) = answer.machine {
             self.take_machine(read);
         } else {
-            self.shared.settings.read(&self.shared.machine);
-            self.hear(News::Machine);
+            self.take_settings();
         }
         if leaving {
             return vec![Effect::KeepChanges, Effect::Quit];
@@ -495,7 +500,10 @@ impl App {
 pub fn update(app: &mut App, message: Message) -> Vec<Effect> {
     let mut effects = Vec::new();
     let steps = app.trail.len();
-    if matches!(message, Message::Machine(_) | Message::Tuned(_) | Message::RunEnded(..)) {
+    if matches!(
+        message,
+        Message::Machine(_) | Message::Tuned(_) | Message::Journal(_) | Message::RunEnded(..)
+    ) {
         app.hear(News::Record);
     }
     match message {
@@ -515,6 +523,10 @@ pub fn update(app: &mut App, message: Message) -> Vec<Effect> {
         }
         Message::Machine(read) => app.take_machine(*read),
         Message::Tuned(answer) => effects = app.take_answer(*answer),
+        Message::Journal(change_log) => {
+            app.shared.settings.change_log = *change_log;
+            app.take_settings();
+        }
         Message::Rates(rates, at) => app.take_rates(&rates, at),
         Message::Activity(activity) => app.shared.activity = *activity,
         Message::Sample(sample, now) => app.take_sample(&sample, now),

@@ -3,6 +3,7 @@
 mod keys;
 mod location;
 mod reader;
+mod trust;
 
 use std::{fmt::Write as _, path::PathBuf, time::Duration};
 
@@ -256,6 +257,7 @@ curves = ["red", 3]
                 "keys.units: q is the key of quit; use another key, or bind quit too",
             ),
             ("[keys]\npaths = \"q\"", 2, "keys.paths: q is the key of quit"),
+            ("[keys]\nquit = []", 2, "keys.quit: needs a key; use \"q\""),
             ("[keys]\n\npull = \"w\"", 3, "keys.pull: w is the key of paths"),
             ("[keys]\npull = \"<Foo>\"", 2, "keys.pull: <Foo> is no key; use letters"),
             ("[keys]\npull = \"ab\"", 2, "keys.pull: \"ab\" is not one key; use \"p\", \"<C-p>\", \"<F5>\""),

@@ -368,6 +368,29 @@ fn a_number_that_a_restored_scheduler_resets_is_reported_as_it_is() {
     assert_eq!(device.read_settings(), before);
 }
 
+#[test]
+fn requests_of_another_program_that_the_restored_scheduler_refuses_are_named() {
+    let Some(device) = LoopDevice::new(16 << 20) else { return };
+    let state = tempfile::tempdir().unwrap();
+    let before = device.read_settings();
+    assert!(iodyno(state.path(), &["tune", "set", &device.name, "scheduler=mq-deadline"]).status.success());
+    // More than the driver has tags, and not what a scheduler begins with.
+    let tags = &before["nr_requests"];
+    let theirs = (tags.parse::<u32>().unwrap() + 72).to_string();
+    device.write("nr_requests", &theirs);
+    let undone = iodyno(state.path(), &["tune", "undo", "--all"]);
+    assert_eq!(undone.status.code(), Some(1), "{}", text(&undone));
+    let says = format!(
+        "{} nr_requests: is {tags} now; another program's value {theirs} could not be kept (EINVAL: Invalid \
+         argument)\n",
+        device.name
+    );
+    assert!(text(&undone).contains(&says), "{}", text(&undone));
+    assert_eq!(device.read_settings(), before);
+    let again = iodyno(state.path(), &["tune", "undo", "--all"]);
+    assert_eq!(text(&again), "no settings changed since boot\n");
+}
+
 /// The short form of `tests/trials/kills`, whose 300 rounds `.ci/long` runs.
 #[test]
 fn kills_and_hang_ups_leave_no_setting_that_is_not_offered() {

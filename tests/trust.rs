@@ -453,26 +453,57 @@ fn on_a_full_disk_changes_are_refused_and_undone() {
 }
 
 #[test]
+fn an_undo_that_a_full_disk_left_out_of_the_journal_is_not_another_program_s() {
+    let Some(device) = LoopDevice::new(16 << 20) else { return };
+    // The second change is one that was not kept.
+    let script = "\
+        $IODYNO tune set $DEVICE nomerges=1 >/dev/null; $IODYNO tune set $DEVICE nomerges=2 >/dev/null\n\
+        head -n -2 journal.jsonl > short; cat short > journal.jsonl; rm short\n\
+        pad 0; fill\n\
+        $IODYNO tune undo --all 2>/dev/null; echo full: $?\n\
+        rm fill; $IODYNO tune list $DEVICE | grep before; echo listed\n\
+        $IODYNO tune undo; echo next: $?\n\
+        $IODYNO tune undo; echo last: $?\n";
+    let Some(said) = on_a_small_disk(&device.name, script) else { return };
+    let name = &device.name;
+    let says = format!(
+        "{name} nomerges: restored to 0\nfull: 0\nlisted\n{name} nomerges: already 0\nnext: 0\n\
+         no settings changed since boot\nlast: 0\n"
+    );
+    assert_eq!(said, says);
+    assert_eq!(device.setting("nomerges").as_deref(), Some("0"));
+}
+
+#[test]
 fn a_value_whose_outcome_could_not_be_recorded_is_named_and_can_be_undone() {
     let Some(device) = LoopDevice::new(16 << 20) else { return };
-    // Room for the session and the change, and for nothing behind them.
-    let script = "\
-        $IODYNO tune set $DEVICE nomerges=2 >/dev/null; $IODYNO tune undo --all >/dev/null\n\
-        room=$(head -n 2 journal.jsonl | wc -c)\n\
-        pad $((room + 8)); fill\n\
-        $IODYNO tune set $DEVICE nomerges=1; echo set: $?\n\
-        cat /sys/block/$DEVICE/queue/nomerges\n\
-        $IODYNO tune undo; echo undo: $?\n\
-        cat /sys/block/$DEVICE/queue/nomerges\n";
-    let Some(said) = on_a_small_disk(&device.name, script) else { return };
-    for line in [
-        "nomerges: 1 was written (accepted), but the journal could not record it (No space left on device",
-        "set: 2\n1\n",
-        "nomerges: restored to 0\nundo: 0\n0\n",
+    // The records that there is room for: the session and the change, the outcome too.
+    for (records, says) in [
+        (
+            2,
+            "nomerges: 1 was written (accepted), but the journal could not record it (No space left on device",
+        ),
+        (
+            3,
+            "No space left on device (os error 28): the values are set, but not recorded as kept; free some space",
+        ),
     ] {
-        assert!(said.contains(line), "{line}\nin\n{said}");
+        let script = format!(
+            "$IODYNO tune set $DEVICE nomerges=2 >/dev/null; $IODYNO tune undo --all >/dev/null\n\
+             room=$(head -n {records} journal.jsonl | wc -c)\n\
+             pad $((room + 8)); fill\n\
+             $IODYNO tune set $DEVICE nomerges=1 >/dev/null; echo set: $?\n\
+             cat /sys/block/$DEVICE/queue/nomerges\n\
+             $IODYNO tune undo; echo undo: $?\n\
+             cat /sys/block/$DEVICE/queue/nomerges\n"
+        );
+        let Some(said) = on_a_small_disk(&device.name, &script) else { return };
+        // The change is made and is not a success: a script that goes on knows.
+        for line in [says, "set: 2\n1\n", "nomerges: restored to 0\nundo: 0\n0\n"] {
+            assert!(said.contains(line), "{line}\nin\n{said}");
+        }
+        assert!(!said.contains("nothing was"), "{said}");
     }
-    assert!(!said.contains("nothing was"), "{said}");
 }
 
 #[test]

@@ -220,10 +220,11 @@ mod tests {
 
     use super::*;
     use crate::{
-        app::{MachineRead, Mode},
+        app::{MachineRead, Message, Mode, update},
         capacity,
+        model::SettingId,
         source::{self, origin::Origin},
-        tune::{change_log::ChangeLog, testing::change_log_of},
+        tune::{Device, change_log::ChangeLog, testing::change_log_of},
     };
 
     /// A demo's machine as the live one, whose nvme8n1 is in use.
@@ -338,6 +339,33 @@ mod tests {
         app.shared.settings.change_log = ChangeLog { unread: 20, ..changed };
         let rules = saved(&mut app);
         assert!(rules.contains("nomerges") && rules.ends_with(&format!("# left out: {lines}")), "{rules}");
+    }
+
+    #[test]
+    fn what_others_have_kept_or_restored_since_is_no_change_of_this_run() {
+        let mut app = live();
+        let changed = change_log_of(&[("nvme0n1", "nomerges", "0", "2")]);
+        app.shared.settings.session = Some(changed.entries[0].by.clone());
+        update(&mut app, Message::Journal(Box::new(changed.clone())));
+        assert_eq!(app.shared.standing(), 1);
+        assert!(!key(&mut app, Key::Char('q')).contains(&Effect::Quit), "it asks");
+        // Another process keeps it while the question stands.
+        update(&mut app, Message::Journal(Box::default()));
+        assert_eq!(app.shared.standing(), 0);
+        assert!(key(&mut app, Key::Char('u')).contains(&Effect::Quit), "there is nothing to undo");
+        // The file has its value from before again.
+        let mut restored = changed;
+        let nvme0n1 = Device::Drive(crate::model::DriveName::new("nvme0n1"));
+        let cell = app.shared.settings.cell(&nvme0n1, SettingId("nomerges")).unwrap().clone();
+        restored.entries[0].file.clone_from(&cell.files[0]);
+        assert_eq!(cell.value.unwrap().as_str(), "0");
+        update(&mut app, Message::Journal(Box::new(restored.clone())));
+        assert_eq!(app.shared.standing(), 0);
+        // Or the one from before an earlier change that was kept.
+        restored.entries[0].open[0].1 = "1".to_owned();
+        update(&mut app, Message::Journal(Box::new(restored)));
+        assert_eq!(app.shared.standing(), 0);
+        assert_eq!(key(&mut app, Key::Char('q')), [Effect::KeepChanges, Effect::Quit]);
     }
 
     #[test]

@@ -44,6 +44,12 @@ impl App {
         self.screens.get(self.screen).is_some_and(crate::screens::Screen::needs_settings)
     }
 
+    /// Whether what other processes keep or undo changes what is shown: the settings, or the count of this run's changes.
+    pub(crate) fn follows_journal(&self) -> bool {
+        let shown = self.asks_for_settings() || self.shared.settings.session.is_some();
+        shown && self.shared.experiments.running().is_none()
+    }
+
     /// Whether the CPU profile is shown, and kernel stacks of threads.
     pub(crate) fn asks_for_profile_and_stacks(&self) -> (bool, bool) {
         let screen = self.screens.get(self.screen).filter(|screen| screen.needs_activity());

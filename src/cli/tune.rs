@@ -318,7 +318,7 @@ impl Context {
             Which::All => " --all".to_owned(),
             Which::Files(_) | Which::Sessions(_) => String::new(),
         };
-        let (steps, left) = plan_undo(&service.actuator, &change_log, &which, &self.machine);
+        let (steps, left) = plan_undo(&service.actuator, &change_log, &which, &self.machine, None);
         if dry_run || !(steps.is_empty() || service.may_write) {
             let foreseen = foreseen(&service.actuator, &steps, force);
             print_text(&report::undo_commands(&foreseen, &left, &scope))?;
@@ -336,8 +336,9 @@ impl Context {
         print_text(&report::restored(&restored, &scope))
             .map_err(|failure| failure.after("the settings were restored"))?;
         if restored.is_empty() && recovered.is_empty() && held.is_empty() {
+            let standing = service.standing(change_log.clone(), &self.machine);
             print_text(&match which {
-                Which::Sessions(_) if !change_log.entries.is_empty() => report::remaining(&change_log),
+                Which::Sessions(_) if !standing.entries.is_empty() => report::remaining(&standing),
                 Which::On(device) => format!("{device}: {}\n", report::nothing_changed(change_log.unread)),
                 _ => format!("{}\n", report::nothing_changed(change_log.unread)),
             })?;

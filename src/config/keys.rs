@@ -45,7 +45,7 @@ pub const KEYS: &[ConfigKey] = &[
     ConfigKey { name: "interval", help: "Seconds between two looks at the counters.", values: "0.2 to 3", read: interval, print: |config| format!("interval = {}\n", config.interval.as_secs_f64()) },
     ConfigKey { name: "[workload]", help: "The workload in the form of the Dyno screen at the start.", values: "options of `iodyno bench`, such as bs, iodepth, numjobs, rw, runtime", read: workload, print: |config| format!("[workload]\n{}", options(&config.workload)) },
     ConfigKey { name: "[profiles.NAME]", help: "Workloads with names, which P on the Dyno screen puts into the form.", values: "the same options", read: profiles, print: |config| tables("profiles", config.profiles.iter().map(|(name, work)| (name, options(work)))) },
-    ConfigKey { name: "[keys]", help: "Keys of commands, instead of their usual ones.", values: "COMMAND = \"KEY\" or [\"KEY\", ..]; `iodyno config --defaults` lists all commands, keys as in `iodyno render --keys`; a key that is another command's only one needs that command here too", read: keys, print: print_keys },
+    ConfigKey { name: "[keys]", help: "Keys of commands, instead of their usual ones.", values: "COMMAND = \"KEY\" or [\"KEY\", ..], [] leaves it to the palette (not for quit, back and palette); `iodyno config --defaults` lists all commands, keys as in `iodyno render --keys`; a key that is another command's only one needs that command here too", read: keys, print: print_keys },
     ConfigKey { name: "[themes.NAME]", help: "Themes of your own: base is a built-in theme, each colour replaces one of it.", values: "a name (red, light-red, dark-gray), \"#rrggbb\" or a number of 256; curves is a list", read: themes, print: |config| tables("themes", config.themes.iter().map(|(name, theme)| (name, painted(theme)))) },
 ];
 
@@ -319,6 +319,9 @@ fn keys(config: &mut Config, item: &Item<'_>, reader: &mut Reader<'_>) -> Result
     Ok(())
 }
 
+/// Commands that need a key: what has none is found in the palette, and this is how to get there, and out.
+const KEYED: [&str; 3] = ["quit", "back", "palette"];
+
 /// The keys that a command gets.
 fn keys_of(config: &Config, value: &Item<'_>, names: &Names) -> Result<Vec<Key>, Wrong> {
     let name = value.own_name();
@@ -340,6 +343,11 @@ fn keys_of(config: &Config, value: &Item<'_>, names: &Names) -> Result<Vec<Key>,
             return Err(value.wrong(format!("{key} means {other} too"), "another key"));
         }
         own.push(key);
+    }
+    if own.is_empty() && KEYED.contains(&name) {
+        let usual = names.keys.iter().find(|row| row.command == name).and_then(|row| row.keys.first());
+        let usual = usual.filter(|key| is_free(key)).map(|key| quoted(&key.notation()));
+        return Err(value.wrong("needs a key", usual.unwrap_or(examples)));
     }
     Ok(own)
 }

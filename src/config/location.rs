@@ -3,10 +3,11 @@
 use std::{
     fs,
     io::{self, Read},
-    os::unix::fs::{MetadataExt, OpenOptionsExt},
+    os::unix::fs::OpenOptionsExt,
     path::{Path, PathBuf},
 };
 
+use super::trust::{IsPrivate, is_private_group, objection};
 use crate::{model::error_words, store::Caller};
 
 /// The file of this user.
@@ -60,15 +61,16 @@ impl Unread {
 pub(crate) fn of_process() -> Result<Found, Unread> {
     let (found, user) = crate::store::with_caller(|caller| (find(caller), caller.user));
     let Some(path) = found else { return Ok(Found::default()) };
-    let text = text(&path, user)?;
+    let text = text(&path, user, &is_private_group)?;
     if text.is_none() {
         path.ancestors().nth(2).map_or(Ok(()), is_folder)?;
     }
     Ok(Found { path: Some(path), text })
 }
 
-/// The text of a regular file of this user or of root, in a folder of one of them; `None` without one. A pipe is not waited for.
-fn text(path: &Path, user: u32) -> Result<Option<String>, Unread> {
+/// The text of a regular file of this user or of root, in a folder of one of them, to which no other user can write; `None`
+/// without one. A pipe is not waited for.
+fn text(path: &Path, user: u32, is_private: IsPrivate<'_>) -> Result<Option<String>, Unread> {
     let unread = |why: &str, fix| Unread::new(path, why, fix);
     let file = match opened(path) {
         Ok(file) => file,
@@ -78,11 +80,9 @@ fn text(path: &Path, user: u32) -> Result<Option<String>, Unread> {
     if !metadata.is_file() {
         return Err(unread("not a regular file", "remove it"));
     }
-    let folder = path.parent().and_then(|folder| Some((folder, fs::metadata(folder).ok()?.uid())));
-    for (place, owner) in [(path, metadata.uid())].into_iter().chain(folder) {
-        if owner != user && owner != 0 {
-            let why = format!("belongs to user {owner}, not to user {user}");
-            let fix = "check its contents, then `chown` it";
+    let folder = path.parent().and_then(|folder| Some((folder, fs::metadata(folder).ok()?)));
+    for (place, metadata) in [(path, metadata)].into_iter().chain(folder) {
+        if let Some((why, fix)) = objection(&metadata, user, is_private) {
             return Err(Unread::new(place, why, fix));
         }
     }
@@ -131,7 +131,10 @@ fn broken(link: &Path, error: &io::Error) -> Unread {
 mod tests {
     #![expect(clippy::disallowed_methods, reason = "tests write files of their own")]
 
-    use std::os::unix::fs::chown;
+    use std::{
+        fs::Permissions,
+        os::unix::fs::{PermissionsExt, chown},
+    };
 
     use rustix::process::geteuid;
 
@@ -179,7 +182,7 @@ mod tests {
         let owned = |folder_of: u32, file_of: u32, user: u32| {
             chown(&folder, Some(folder_of), None).unwrap();
             chown(&path, Some(file_of), None).unwrap();
-            text(&path, user).map_err(|unread| (unread.place, unread.why))
+            text(&path, user, &|_, _| true).map_err(|unread| (unread.place, unread.why))
         };
         let not_of = |place: &Path, user: u32, other: u32| {
             Err((place.display().to_string(), format!("belongs to user {other}, not to user {user}")))
@@ -193,10 +196,30 @@ mod tests {
     }
 
     #[test]
+    fn a_file_or_a_folder_that_others_can_write_to_is_not_read() {
+        let held = tempfile::tempdir().unwrap();
+        let folder = held.path().join("iodyno");
+        let path = folder.join("config.toml");
+        fs::create_dir(&folder).unwrap();
+        fs::write(&path, "").unwrap();
+        let place = |folder_mode: u32, mode: u32, is_private: bool| {
+            fs::set_permissions(&folder, Permissions::from_mode(folder_mode)).unwrap();
+            fs::set_permissions(&path, Permissions::from_mode(mode)).unwrap();
+            text(&path, geteuid().as_raw(), &|_, _| is_private).map_err(|unread| PathBuf::from(unread.place))
+        };
+        let read = Ok(Some(String::new()));
+        assert_eq!((place(0o755, 0o644, false), place(0o775, 0o664, true)), (read.clone(), read));
+        assert_eq!(place(0o755, 0o664, false), Err(path.clone()));
+        assert_eq!(place(0o775, 0o644, false), Err(folder.clone()));
+        assert_eq!(place(0o777, 0o644, true), Err(folder.clone()));
+        assert_eq!(place(0o755, 0o666, true), Err(path.clone()));
+    }
+
+    #[test]
     fn a_file_that_cannot_be_read_is_named_with_the_remedy() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("config.toml");
-        let text = |path: &Path| text(path, geteuid().as_raw());
+        let text = |path: &Path| text(path, geteuid().as_raw(), &|_, _| true);
         let said = |path: &Path| {
             let unread = text(path).unwrap_err();
             (unread.place, unread.why, unread.fix)
@@ -220,7 +243,7 @@ mod tests {
             std::os::unix::fs::symlink(target, &link).unwrap();
             let said = said(&link);
             assert!(said.1.starts_with("a link that cannot be followed: "), "{said:?}");
-            let below = self::text(&link.join("config.toml"), 0).unwrap_err();
+            let below = self::text(&link.join("config.toml"), 0, &|_, _| true).unwrap_err();
             assert_eq!((below.place, below.why), (said.0, said.1), "as a folder");
             assert!(is_folder(&link).is_err(), "as the folder of all configurations");
         }

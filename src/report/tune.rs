@@ -250,6 +250,10 @@ fn became(step: &Step, restored: &Restored, scope: &str) -> String {
             let fix = format!("`iodyno tune undo{scope} --force` sets {target}");
             format!("changed to {} by another program; not restored, {fix}", Label::new(now))
         }
+        Restored::Displaced { theirs, now, why } => {
+            let [theirs, now, why] = [theirs, now, why].map(|text| Label::new(text));
+            format!("is {now} now; another program's value {theirs} could not be kept ({why})")
+        }
         Restored::Held(now) => {
             format!("set to {} by an iodyno still running; undo it there", Label::new(now))
         }

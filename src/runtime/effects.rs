@@ -114,9 +114,7 @@ impl Effects {
         });
         let settings = service.map(|service| {
             let sender = sender.clone();
-            settings_thread::start(service, inline, move |answer| {
-                send(&sender, Message::Tuned(Box::new(answer)));
-            })
+            settings_thread::start(service, inline, move |message| send(&sender, message))
         });
         let mut effects = Self {
             screen,
@@ -195,7 +193,12 @@ impl Effects {
         {
             testbed.renew(read);
         }
+        // Once a second. An experiment writes to the journal, and reading that would disturb its runs.
+        let follows = matches!(message, Message::Rates(..)) && app.follows_journal();
         let effects = update(app, message);
+        if follows {
+            self.tune(settings_thread::Request::Follow);
+        }
         if app.shared.tests.running().is_none() {
             self.files = None;
         }

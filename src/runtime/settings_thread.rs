@@ -4,14 +4,23 @@ use std::{io, sync::Arc};
 
 use super::{startup, worker::Worker};
 use crate::{
+    app::Message,
     model::Failed,
-    tune::{Change, SettingsService, Tuner, journal::Purpose, tuner::TuneError, undo::Which},
+    tune::{
+        Change, SettingsService, Tuner,
+        change_log::ChangeLog,
+        journal::{JournalError, Purpose, Stamp},
+        tuner::TuneError,
+        undo::Which,
+    },
     ui::answer::{Answer, Undoing},
 };
 
 pub(super) enum Request {
     /// Reports changed settings, and restores those of a killed experiment.
     Look,
+    /// Reports changed settings if the journal has changed since the last report.
+    Follow,
     Apply(Vec<Change>),
     Undo(Undoing),
     /// Keeps the changes of these ended sessions.
@@ -20,17 +29,21 @@ pub(super) enum Request {
     Keep,
 }
 
-/// Starts a worker for them; every request is answered once.
+/// Starts a worker for them; every request is answered once, but for one to follow the journal.
 pub(super) fn start(
     service: Arc<SettingsService>,
     inline: bool,
-    answer: impl Fn(Answer) + Send + 'static,
+    answer: impl Fn(Message) + Send + 'static,
 ) -> io::Result<Worker<Request>> {
     Worker::start(inline, move || {
-        let mut session = Session { service, tuner: None };
+        let mut session = Session { service, tuner: None, seen: None };
         move |request: Option<Request>| {
-            if let Some(request) = request {
-                answer(session.answer(request));
+            match request {
+                Some(Request::Follow) => {
+                    session.follow().into_iter().for_each(|log| answer(Message::Journal(Box::new(log))));
+                }
+                Some(request) => answer(Message::Tuned(Box::new(session.answer(request)))),
+                None => {}
             }
             false
         }
@@ -41,6 +54,8 @@ struct Session {
     service: Arc<SettingsService>,
     /// Opened at the first change.
     tuner: Option<Tuner<'static>>,
+    /// The journal's at the last report.
+    seen: Option<Stamp>,
 }
 
 impl Drop for Session {
@@ -95,6 +110,7 @@ impl Session {
                 answer.restored = service.undo(tuner, &which, false)?;
                 answer.restored.extend(kept);
             }
+            Request::Follow => return Ok(()),
             Request::KeepDead(sessions) => return Ok(service.keep_dead(&sessions)?),
             Request::Keep => return self.tuner.take().map_or(Ok(()), Tuner::keep),
         }
@@ -109,14 +125,75 @@ impl Session {
         }
     }
 
-    fn account(&self, answer: &mut Answer) -> Result<(), TuneError> {
+    /// The changed settings, if the journal has changed since the last report and can be read.
+    fn follow(&mut self) -> Option<ChangeLog> {
+        let is_new = self.service.journal.stamp() != self.seen;
+        is_new.then(|| self.change_log().ok()).flatten()
+    }
+
+    fn change_log(&mut self) -> Result<ChangeLog, JournalError> {
+        self.seen = self.service.journal.stamp();
+        match &self.tuner {
+            Some(tuner) => self.service.change_log_with(tuner),
+            None => self.service.change_log(),
+        }
+    }
+
+    fn account(&mut self, answer: &mut Answer) -> Result<(), TuneError> {
         answer.session = self.tuner.as_ref().map(|tuner| tuner.session().to_owned());
-        answer.change_log = match &self.tuner {
-            Some(tuner) => self.service.change_log_with(tuner)?,
-            None => self.service.change_log()?,
-        };
+        answer.change_log = self.change_log()?;
         let own = answer.session.as_ref();
         answer.dead = self.service.dead()?.1.into_iter().filter(|id| Some(id) != own).collect();
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{collections::BTreeMap, sync::mpsc};
+
+    use super::*;
+    use crate::{
+        model::DriveName,
+        tune::{
+            Actuator, Device, Wanted, fake_kernel::FakeKernel, journal::Journal, settings::find,
+            testing::machine_with_queue,
+        },
+    };
+
+    #[test]
+    fn what_another_process_keeps_is_reported_once() {
+        let files = BTreeMap::from([("/sys/q/nomerges".to_owned(), "0".to_owned())]);
+        let kernel = Arc::new(FakeKernel::new(files.clone()));
+        let folder = tempfile::tempdir().unwrap();
+        let service = Arc::new(SettingsService {
+            actuator: kernel as Arc<dyn Actuator + Send + Sync>,
+            journal: Journal::new(folder.path()),
+            boot: Some("b".to_owned()),
+            may_write: true,
+            machine: Box::new(move || (machine_with_queue("loop7", &files), Vec::new())),
+            clock: || 1,
+        });
+        let (sender, told) = mpsc::channel();
+        let mut worker = start(Arc::clone(&service), true, move |message| {
+            sender.send(message).unwrap();
+        })
+        .unwrap();
+        let wanted = Wanted::new(Device::Drive(DriveName::new("loop7")), find("nomerges").unwrap(), "2");
+        let planned = service.plan(&[wanted]).unwrap();
+        worker.ask(Request::Apply(planned.clone()));
+        let Message::Tuned(answer) = told.recv().unwrap() else { panic!("no answer") };
+        let own = answer.session.unwrap();
+        assert!(answer.change_log.entries[0].is_open_in(&own));
+        worker.ask(Request::Follow);
+        assert!(told.try_recv().is_err(), "only this process has written");
+        let other = service.open(Purpose::Command).unwrap();
+        other.apply(&service.read().0, &planned[0]).unwrap();
+        other.keep().unwrap();
+        worker.ask(Request::Follow);
+        let Message::Journal(change_log) = told.recv().unwrap() else { panic!("no report") };
+        assert!(!change_log.entries[0].is_open_in(&own));
+        worker.ask(Request::Follow);
+        assert!(told.try_recv().is_err(), "it is known");
     }
 }

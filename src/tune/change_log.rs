@@ -319,6 +319,16 @@ impl Entry {
         self.open.iter().map(|(id, _)| id.as_str())
     }
 
+    /// Whether a file with this value has its first one again, which no change has set.
+    pub fn is_restored(&self, now: &str) -> bool {
+        now == self.found && !self.last.iter().any(|last| last == now)
+    }
+
+    /// Whether a session found this value, so that an undo of that session restores it.
+    pub fn has_found(&self, value: &str) -> bool {
+        self.open.iter().chain(&self.left).any(|(_, found)| found == value)
+    }
+
     /// Takes a value that another program set for its first one.
     fn begin_with(&mut self, value: &str) {
         value.clone_into(&mut self.found);

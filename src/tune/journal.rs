@@ -8,8 +8,10 @@
 mod compaction;
 mod holes;
 mod reading;
+mod stamp;
 
 pub use reading::{Contents, Damage, parse};
+pub use stamp::Stamp;
 
 use std::{
     fs::File,

@@ -24,8 +24,31 @@ impl Export {
     }
 }
 
-/// The first entry of each setting of a device: a setting of all CPUs has a file for each of them.
-fn distinct<'a>(entries: impl Iterator<Item = &'a Entry>) -> impl Iterator<Item = &'a Entry> {
+/// The first entry of each setting of a device: a setting of all CPUs has a file for each of them. Without those that have their
+/// first value again, by another program or by an undo that the journal could not record.
+fn distinct<'a>(
+    entries: impl Iterator<Item = &'a Entry>,
+    value: impl Fn(&Entry) -> Option<String>,
+) -> impl Iterator<Item = &'a Entry> {
     let mut seen = std::collections::BTreeSet::new();
-    entries.filter(move |entry| seen.insert((&entry.device.name, &entry.setting)))
+    entries
+        .filter(move |entry| value(entry).is_none_or(|now| !entry.is_restored(&now)))
+        .filter(move |entry| seen.insert((&entry.device.name, &entry.setting)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tune::testing::{change_log_of, machine_with_queue};
+
+    #[test]
+    fn a_setting_with_its_first_value_is_in_no_export() {
+        let log = change_log_of(&[("loop7", "nomerges", "0", "2")]);
+        let (machine, first) =
+            (machine_with_queue("loop7", &std::collections::BTreeMap::new()), |_: &Entry| Some("0".into()));
+        assert_eq!(
+            (udev_rules(&machine, &log, first), kernel_arguments(&log, first)),
+            <(Export, Export)>::default()
+        );
+    }
 }

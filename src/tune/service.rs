@@ -25,18 +25,19 @@
 //! Changes of a guard do not stay: dropping it restores them; if the process is killed, the next start restores them from
 //! the journal without asking.
 
+mod known;
 mod others;
 
-use std::{collections::BTreeMap, sync::Arc, thread, time::Duration};
+use std::{sync::Arc, thread, time::Duration};
 
 use super::{
     Actuator, Change, Device, Identity, Outcome, Restored, Tuner, Wanted,
-    change_log::{ChangeLog, Entry},
+    change_log::ChangeLog,
     device::DRIVER,
     journal::{Contents, Event, Gain, Journal, JournalError, Purpose, Record},
     settings::{rank, resets},
     tuner::{TuneError, planned},
-    undo::{Step, Which, file_of},
+    undo::{Step, Which},
 };
 use crate::{
     machine::{Drive, Machine},
@@ -85,35 +86,6 @@ impl SettingsService {
         Tuner::open_to_undo(&self.journal, Arc::clone(&self.actuator), purpose, self.boot()?, self.clock)
     }
 
-    /// The changed files, from the journal's undamaged lines.
-    pub fn change_log(&self) -> Result<ChangeLog, JournalError> {
-        let contents = self.journal.contents()?;
-        let (unread, lost_change) = (contents.unread(), contents.lost_change);
-        Ok(ChangeLog { unread, lost_change, ..ChangeLog::of(&contents.records, self.boot()?) })
-    }
-
-    /// The same with the changes of this session, also where the journal was removed, replaced or made unreadable since.
-    pub fn change_log_with(&self, tuner: &Tuner<'_>) -> Result<ChangeLog, JournalError> {
-        self.known_with(tuner).map(|(change_log, _)| change_log)
-    }
-
-    /// The same, and whether the journal can be read but has lost the session.
-    fn known_with(&self, tuner: &Tuner<'_>) -> Result<(ChangeLog, bool), JournalError> {
-        let own = tuner.records();
-        let read = self.journal.contents();
-        let is_read = read.is_ok();
-        let contents = if own.len() > 1 { read.unwrap_or_default() } else { read? };
-        let (unread, lost_change) = (contents.unread(), contents.lost_change);
-        let mut records = contents.records;
-        let begins = |record: &Record| matches!(record.event, Event::Open { .. });
-        let is_lost = !records.iter().any(|record| record.session == tuner.session() && begins(record));
-        if is_lost {
-            records.retain(|record| record.session != tuner.session());
-            records.extend(own.iter().cloned());
-        }
-        Ok((ChangeLog { unread, lost_change, ..ChangeLog::of(&records, self.boot()?) }, is_read && is_lost))
-    }
-
     /// The journal's first damaged lines, a sentence each, the number of the others, and a last line without its end.
     pub fn damage(&self) -> Result<Vec<String>, JournalError> {
         let path = self.journal.path();
@@ -128,52 +100,6 @@ impl SettingsService {
             more => Some(format!("{more} more lines are damaged and skipped; check the file")),
         };
         Ok(damaged.iter().map(ToString::to_string).chain(more).chain(torn).map(of_file).collect())
-    }
-
-    /// Changes that killed experiments and screens left, a line each, with the command that undoes them; for commands that
-    /// restore nothing.
-    pub fn leftovers(&self) -> Result<Vec<String>, JournalError> {
-        let change_log = if self.boot.is_some() { self.change_log()? } else { ChangeLog::default() };
-        let (experiments, screens) = self.dead_of(&change_log);
-        if experiments.is_empty() && screens.is_empty() {
-            return Ok(Vec::new());
-        }
-        let (machine, _) = self.read();
-        let dead: Vec<&str> = experiments.iter().chain(&screens).map(String::as_str).collect();
-        // Another program may have restored it since.
-        let is_changed = |entry: &Entry| {
-            let now = file_of(entry, &machine).ok().and_then(|file| self.actuator.read(&file).ok());
-            now.as_deref() != entry.before(&dead)
-        };
-        let words = |entry: &Entry| {
-            let before = entry.before(&dead).unwrap_or(&entry.found);
-            format!("{} {} (was {before})", entry.device.name, entry.setting)
-        };
-        let mut left: BTreeMap<&str, Vec<&Entry>> = BTreeMap::new();
-        for entry in change_log.entries.iter().filter(|entry| is_changed(entry)) {
-            let by = experiments.iter().chain(&screens).rfind(|id| entry.is_open_in(id));
-            left.entry(by.map_or("", |id| change_log.end_of(id))).or_default().push(entry);
-        }
-        left.remove("");
-        let line = |(how, entries): (&str, Vec<&Entry>)| {
-            let left = entries.into_iter().map(words).collect::<Vec<_>>().join(", ");
-            format!("{how}: {left}; `iodyno tune undo` undoes them")
-        };
-        Ok(left.into_iter().map(line).collect())
-    }
-
-    /// Dead sessions with changes: those restored without asking, and those offered for undo. None where the boot is
-    /// unknown.
-    pub fn dead(&self) -> Result<(Vec<String>, Vec<String>), JournalError> {
-        if self.boot.is_none() {
-            return Ok((Vec::new(), Vec::new()));
-        }
-        Ok(self.dead_of(&self.change_log()?))
-    }
-
-    fn dead_of(&self, change_log: &ChangeLog) -> (Vec<String>, Vec<String>) {
-        let dead = change_log.sessions.keys().filter(|id| self.journal.is_dead(id)).cloned();
-        dead.partition(|id| change_log.is_unasked(id))
     }
 
     /// Restores changes that need no confirmation, where settings may be written; and whether a session that left them was killed.
@@ -404,6 +330,8 @@ impl Drop for SettingsGuard {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
     use crate::{
         model::DriveName,

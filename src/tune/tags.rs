@@ -61,6 +61,15 @@ fn scheduler(actuator: &dyn Actuator, requests: &str) -> Option<String> {
     actuator.read(&format!("{queue}/{}", SCHEDULER.0)).ok()
 }
 
+/// Whether a value of `nr_requests` is the one that a scheduler begins with, for a driver with this number of tags: the kernel
+/// set it, and no program (`blk_mq_init_sched`, block/blk-mq-sched.c).
+pub fn is_schedulers(setting: &str, value: &str, tags: &str) -> bool {
+    /// `BLKDEV_DEFAULT_RQ`.
+    const DEFAULT: u64 = 128;
+    let begins = tags.parse::<u64>().map(|tags| 2 * tags.min(DEFAULT));
+    setting == NR_REQUESTS.0 && begins.is_ok_and(|begins| value == begins.to_string())
+}
+
 /// Whether a change of this file is one of the queue's tags.
 pub fn are_changed(actuator: &dyn Actuator, setting: &str, file: &str) -> bool {
     setting == NR_REQUESTS.0 && scheduler(actuator, file).is_some_and(|now| now == NO_SCHEDULER)

@@ -216,7 +216,7 @@ impl<'a> Tuner<'a> {
         which: &Which<'_>,
         force: bool,
     ) -> Vec<(Step, Restored)> {
-        let (mut steps, left) = plan_undo(&self.actuator, change_log, which, machine);
+        let (mut steps, left) = plan_undo(&self.actuator, change_log, which, machine, Some(self.session()));
         for step in steps.iter_mut().filter(|step| step.stays) {
             // After a kill two values are possible: the current one is kept.
             if let Ok(now) = self.actuator.read(&step.file)
@@ -244,13 +244,15 @@ impl<'a> Tuner<'a> {
             report.push((step.clone(), restored));
         }
         for (step, restored) in &mut report {
-            if matches!(restored, Restored::Back | Restored::AlreadyThere) {
+            let is_displaced = matches!(restored, Restored::Displaced { .. });
+            if is_displaced || matches!(restored, Restored::Back | Restored::AlreadyThere) {
                 match self.actuator.read(&step.file) {
                     Ok(_) if step.stays => {}
                     Ok(now) if now == step.target => {
                         let (file, sessions) = (step.recorded.clone(), step.sessions.clone());
                         self.record_undo(Event::Undone { file, value: now, sessions });
                     }
+                    _ if is_displaced => {}
                     Ok(now) => *restored = Restored::Failed(format!("reverted to {now}")),
                     Err(error) => *restored = Restored::Failed(error.to_string()),
                 }
@@ -345,18 +347,35 @@ impl<'a> Tuner<'a> {
 
     /// Keeps another program's value, also when an earlier step has reset it.
     fn leave(&self, step: &Step, steps: &[Step], value: String) -> Restored {
-        if self.actuator.read(&step.file).is_ok_and(|now| now != value) {
-            // If this fails, the kernel's value stays.
-            let _ = self.actuator.write(&step.file, &value);
-        }
-        match self.actuator.read(&step.file) {
+        let is_reset = self.actuator.read(&step.file).is_ok_and(|now| now != value);
+        let refused = is_reset.then(|| self.actuator.write(&step.file, &value).err()).flatten();
+        match (self.actuator.read(&step.file), refused) {
+            (Ok(now), Some(error)) if now != value && !tags::is_schedulers(&step.setting, &value, &now) => {
+                let why = error_words(&error);
+                self.displaced(step, steps, (value, now), why)
+            }
             _ if step.stays => Restored::AlreadyThere,
-            Ok(now) if now == step.target => self.restore(step, steps, false),
+            (Ok(now), _) if now == step.target => self.restore(step, steps, false),
             // By force too, unless that restores the scheduler.
-            now => hidden(&self.actuator, step, steps)
+            (now, _) => hidden(&self.actuator, step, steps)
                 .filter(|_| !tags::has_scheduler(step, steps))
                 .unwrap_or_else(|| Restored::ModifiedExternally(now.unwrap_or(value))),
         }
+    }
+
+    /// Restores a file whose value of another program the kernel refused: the value now is no program's.
+    fn displaced(
+        &self,
+        step: &Step,
+        steps: &[Step],
+        (theirs, now): (String, String),
+        why: String,
+    ) -> Restored {
+        if !step.stays {
+            // The report has the value that is read afterwards.
+            let _ = self.restore(step, steps, true);
+        }
+        Restored::Displaced { theirs, now: self.actuator.read(&step.file).unwrap_or(now), why }
     }
 
     fn restore(&self, step: &Step, steps: &[Step], force: bool) -> Restored {

@@ -58,6 +58,15 @@ pub enum Restored {
     AlreadyThere,
     /// Another program changed it to this value; it was left alone.
     ModifiedExternally(String),
+    /// The kernel refused another program's value after this undo had reset the file.
+    Displaced {
+        /// The other program's value.
+        theirs: String,
+        /// The value now.
+        now: String,
+        /// The kernel's error.
+        why: String,
+    },
     /// A living session has changed it to this value since.
     Held(String),
     /// Another process has kept it.

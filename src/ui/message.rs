@@ -10,6 +10,7 @@ use crate::{
         Choice, ExperimentRecord, Failed, Limits, Problem, RunRecord, RunSample, RunSummary, Seconds, Target,
     },
     report::dossier::Mode,
+    tune::change_log::ChangeLog,
 };
 
 /// Something that happened. Times are since the start of the program.
@@ -36,6 +37,8 @@ pub enum Message {
     Machine(Box<MachineRead>),
     /// The results of changes to settings.
     Tuned(Box<Answer>),
+    /// The changed settings, after another process has written to the journal.
+    Journal(Box<ChangeLog>),
     /// Counters were read again: what happened per second since the look before.
     Rates(Box<Rates>, Duration),
     /// Threads and processes were sampled.

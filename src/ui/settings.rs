@@ -165,15 +165,28 @@ impl Settings {
         self.staged.iter().flat_map(|staged| staged.changes.iter().cloned()).collect()
     }
 
-    /// What this run changed and what still stands so.
+    /// What this run changed and what still stands so: another program may have restored it.
     pub fn own(&self) -> impl Iterator<Item = &Entry> {
+        self.open().filter(|entry| self.stands(entry, self.session.as_slice()))
+    }
+
+    /// What this run changed and has neither kept nor undone.
+    pub fn open(&self) -> impl Iterator<Item = &Entry> {
         let session = self.session.as_ref();
         self.change_log.entries.iter().filter(move |entry| session.is_some_and(|id| entry.is_open_in(id)))
     }
 
     /// What sessions that died changed and what still stands so.
     pub fn left_behind(&self) -> impl Iterator<Item = &Entry> {
-        self.change_log.entries.iter().filter(|entry| self.dead.iter().any(|id| entry.is_open_in(id)))
+        self.change_log.entries.iter().filter(|entry| self.stands(entry, &self.dead))
+    }
+
+    /// Whether these sessions changed it, and it has another value than the first of them found, and than iodyno's first
+    /// change.
+    fn stands(&self, entry: &Entry, sessions: &[String]) -> bool {
+        let sessions: Vec<&str> = sessions.iter().map(String::as_str).collect();
+        let now = self.value_of(entry);
+        entry.before(&sessions).is_some_and(|before| before != now) && !entry.is_restored(now)
     }
 
     /// Stages values, in place of those for the same setting and devices; one that takes no write is not staged.
@@ -218,7 +231,8 @@ pub fn staged(
     devices.iter().map(one).collect()
 }
 
-/// How many of the last writes were made, with what the kernel adjusted; and whether all were.
+/// How many of the last writes were made, with what the kernel adjusted and why the first of the others was not; and whether
+/// all were.
 pub fn summary(all: &[Done]) -> (String, bool) {
     let verb = if matches!(all.first(), Some(Done::Made(..))) { "applied" } else { "restored" };
     let made = all.iter().filter(|done| done.is_done()).count();
@@ -232,7 +246,13 @@ pub fn summary(all: &[Done]) -> (String, bool) {
         }
         _ => format!("; {share}adjusted by the kernel"),
     };
-    (format!("{made} of {} {verb}{adjusted}", all.len()), made == all.len())
+    let others: Vec<String> = all.iter().filter(|done| !done.is_done()).map(Done::reason).collect();
+    let why = match &others[..] {
+        [] => String::new(),
+        [why] => format!(": {why}"),
+        [why, ..] => format!(": {why}. Changes has the reasons of all {}", others.len()),
+    };
+    (format!("{made} of {} {verb}{adjusted}{why}", all.len()), others.is_empty())
 }
 
 impl Done {
@@ -255,6 +275,26 @@ impl Done {
             Self::Made(_, Ok(Outcome::Adjusted { now })) => Some(now),
             _ => None,
         }
+    }
+
+    /// Why it was not made, with the remedy where another program's value was left.
+    fn reason(&self) -> String {
+        let (device, setting) = match self {
+            Self::Made(change, _) => (change.device.to_string(), change.setting.0),
+            Self::Restored(step, _) => (step.device.name.clone(), step.setting.as_str()),
+        };
+        let remedy = match self {
+            Self::Restored(step, Restored::Kept) => {
+                format!("; {{undo one}} in its cell restores {}", step.target)
+            }
+            Self::Restored(step, Restored::ModifiedExternally(_)) => {
+                let is_live = find(setting).is_some_and(|row| row.risk == Risk::Live);
+                let by = if is_live { "{edit value} in its cell" } else { "`iodyno tune undo --force`" };
+                format!("; {by} sets {} all the same", step.target)
+            }
+            _ => String::new(),
+        };
+        format!("{device} {setting}: {}{remedy}", self.came_to())
     }
 
     /// From where to where.
@@ -285,6 +325,9 @@ impl Done {
             Self::Restored(_, Restored::ModifiedExternally(now)) => {
                 format!("left alone: another program set {now}")
             }
+            Self::Restored(_, Restored::Displaced { theirs, now, .. }) => {
+                format!("is {now} now: another program's value {theirs} could not be kept")
+            }
             Self::Restored(_, Restored::Held(now)) => {
                 format!("left alone: an iodyno still running set {now}; undo it there")
             }
@@ -297,5 +340,54 @@ impl Done {
             }
             Self::Restored(_, Restored::Refused(why)) => format!("not undone: {why}"),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tune::Identity;
+
+    #[test]
+    fn an_undo_that_leaves_a_value_says_whose_it_is_and_what_restores_it() {
+        let restored = |setting: &str, what| {
+            let step = Step {
+                device: Identity { name: "nvme0n1".to_owned(), ..Identity::default() },
+                setting: setting.to_owned(),
+                target: "0".to_owned(),
+                recorded: String::new(),
+                file: String::new(),
+                expected: Vec::new(),
+                sessions: Vec::new(),
+                stays: false,
+                is_asked: true,
+                is_of_tags: false,
+            };
+            Done::Restored(step, what)
+        };
+        let left = |setting| restored(setting, Restored::ModifiedExternally("1".to_owned()));
+        let (gone, back) = (restored("rq_affinity", Restored::Gone), restored("iostats", Restored::Back));
+        let nomerges = "nvme0n1 nomerges: left alone: another program set 1; {edit value} in its cell sets 0 \
+                        all the same";
+        let queues = "nvme0n1 poll_queues: left alone: another program set 1; `iodyno tune undo --force` sets 0 \
+                      all the same";
+        for (all, says) in [
+            (vec![left("nomerges")], format!("0 of 1 restored: {nomerges}")),
+            (vec![left("poll_queues"), back.clone()], format!("1 of 2 restored: {queues}")),
+            (
+                vec![left("nomerges"), gone.clone()],
+                format!("0 of 2 restored: {nomerges}. Changes has the reasons of all 2"),
+            ),
+            (
+                vec![restored("iostats", Restored::Kept)],
+                "0 of 1 restored: nvme0n1 iostats: left alone: another iodyno kept it; {undo one} in its cell \
+                 restores 0"
+                    .to_owned(),
+            ),
+            (vec![gone], "0 of 1 restored: nvme0n1 rq_affinity: drive not present".to_owned()),
+        ] {
+            assert_eq!(summary(&all), (says, false));
+        }
+        assert_eq!(summary(&[back]), ("1 of 1 restored".to_owned(), true));
     }
 }

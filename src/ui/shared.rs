@@ -321,7 +321,7 @@ impl Shared {
         }
     }
 
-    /// Settings this run changed that still stand so.
+    /// Number of settings this run changed that still stand so.
     pub fn standing(&self) -> usize {
         self.settings.own().count()
     }

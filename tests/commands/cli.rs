@@ -3,8 +3,9 @@
 
 use std::{
     ffi::OsStr,
+    fs::Permissions,
     io::Write,
-    os::unix::ffi::OsStrExt,
+    os::unix::{ffi::OsStrExt, fs::PermissionsExt},
     process::{Command, Output, Stdio},
 };
 
@@ -546,6 +547,15 @@ fn a_mistake_in_the_configuration_is_one_line_with_its_place() {
         line.starts_with(&format!("iodyno: {}:3: colour: no such key; use theme", path.display())),
         "{line}"
     );
+    for (place, mode) in [(path.as_path(), 0o666), (path.parent().unwrap(), 0o757)] {
+        let before = std::fs::metadata(place).unwrap().permissions();
+        std::fs::set_permissions(place, Permissions::from_mode(mode)).unwrap();
+        let wrong = config();
+        let fix = "check its contents, then `chmod go-w` it, until then the defaults apply";
+        let says = format!("iodyno: {}: every user can write to it; {fix}\n", place.display());
+        assert_eq!((wrong.status.code(), String::from_utf8(wrong.stderr).unwrap()), (Some(1), says));
+        std::fs::set_permissions(place, before).unwrap();
+    }
     std::fs::write(&path, "units = \"GiB/s\"\n").unwrap();
     let printed = String::from_utf8(config().stdout).unwrap();
     assert!(printed.contains("units = \"GiB/s\"") && printed.contains("theme = \"auto\""), "{printed}");

@@ -95,6 +95,9 @@ fn every_fix_of_a_wrong_value_is_taken() {
             all.extend(not_taken("[keys]\n", &format!("{command:?}"), wrong));
         }
     }
+    for command in ["quit", "back", "palette"] {
+        all.extend(not_taken("[keys]\n", command, "[]"));
+    }
     for wrong in ["\"<C-i>\"", "\"<C-m>\""] {
         all.extend(not_taken("[keys]\n", "pull", wrong));
     }

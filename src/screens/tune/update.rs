@@ -106,6 +106,10 @@ impl Screen for Tune {
             }
             Subject::Leaving if !shared.settings.staged.is_empty() => self.ask(Laid::Staged),
             Subject::Leaving if shared.standing() > 0 => self.ask(Laid::Standing),
+            // Another program has restored them: there is nothing to ask, and the next start has nothing to offer.
+            Subject::Leaving if shared.settings.open().next().is_some() => {
+                vec![Ask::Effect(Effect::KeepChanges), Ask::Effect(Effect::Quit)]
+            }
             Subject::Leaving => vec![Ask::Effect(Effect::Quit)],
             Subject::LeftBehind if shared.can_tune() && shared.settings.left_behind().next().is_some() => {
                 self.lay(Laid::LeftBehind)
@@ -423,6 +427,10 @@ fn standing_key(key: Key, shared: &Shared) -> Option<Asks> {
     let leave_with = |effect| vec![Ask::Effect(Effect::KeepChanges), Ask::Effect(effect)];
     Some(match key {
         Key::Char('k') => leave_with(Effect::Quit),
+        // Another process has kept or undone them while the question stood.
+        Key::Char('u') if shared.settings.open().next().is_none() => {
+            vec![Ask::Close, Ask::Change(UnstageAll), Ask::Effect(Effect::Quit)]
+        }
         Key::Char('u') => {
             let mut asks = vec![Ask::Close, Ask::Change(LeaveWhenBack)];
             asks.extend(undo_all(shared));
@@ -437,7 +445,7 @@ fn standing_key(key: Key, shared: &Shared) -> Option<Asks> {
 /// Restores everything this run changed.
 pub(super) fn undo_all(shared: &Shared) -> Asks {
     let unstage = Ask::Change(UnstageAll);
-    if shared.standing() == 0 {
+    if shared.settings.open().next().is_none() {
         let why = "This run has no changes left to undo; {undo one} undoes a single value";
         return vec![unstage, tell(why)];
     }

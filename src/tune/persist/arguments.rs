@@ -16,7 +16,7 @@ use crate::{
 pub fn kernel_arguments(change_log: &ChangeLog, value: impl Fn(&Entry) -> Option<String>) -> Export {
     let mut export = Export::default();
     let mut exported: BTreeMap<String, String> = BTreeMap::new();
-    for entry in distinct(change_log.entries.iter()) {
+    for entry in distinct(change_log.entries.iter(), &value) {
         let named = format!("{} of {}", entry.setting, entry.device.name);
         let Some(row) = find(&entry.setting) else {
             export.left_out.push(format!("{named}: not a setting of this version"));

@@ -36,7 +36,7 @@ pub fn udev_rules(
     // Settings that reset others first: udev writes attributes in this order.
     let mut entries: Vec<&Entry> = change_log.entries.iter().collect();
     entries.sort_by_key(|entry| rank(&entry.setting));
-    for entry in distinct(entries.into_iter()) {
+    for entry in distinct(entries.into_iter(), &value) {
         match placed(machine, entry, &value) {
             Ok((row, place, now)) => {
                 let rule = rule(change_log, entry, row, &place, &now);

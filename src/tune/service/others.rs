@@ -118,6 +118,70 @@ mod tests {
         });
     }
 
+    /// Of the first value 0 a command has made 1 and kept it, and a session that died has made 2.
+    fn kept_and_left(service: &SettingsService, purpose: Purpose) -> String {
+        let command = service.open(Purpose::Command).unwrap();
+        set(service, &command, "1");
+        command.keep().unwrap();
+        let dead = service.open(purpose).unwrap();
+        set(service, &dead, "2");
+        let id = dead.session().to_owned();
+        dead.close().unwrap();
+        id
+    }
+
+    #[test]
+    fn the_value_of_an_undo_that_was_not_recorded_is_no_other_program_s() {
+        with_service(|service, kernel| {
+            let dead = kept_and_left(service, Purpose::Screen);
+            // As an undo of everything leaves it on a full drive.
+            kernel.write(FILE, "0").unwrap();
+            assert_eq!(service.leftovers().unwrap(), Vec::<String>::new());
+            let next = service.open_to_undo(Purpose::Command).unwrap();
+            let report = service.undo(&next, &Which::Sessions(&[&dead]), false).unwrap();
+            assert_eq!((report[0].0.target.as_str(), &report[0].1), ("0", &Restored::AlreadyThere));
+            assert_eq!(service.change_log().unwrap().entries, []);
+        });
+        with_service(|service, kernel| {
+            kept_and_left(service, Purpose::Screen);
+            // As an undo of the dead session leaves it there.
+            kernel.write(FILE, "1").unwrap();
+            let next = service.open_to_undo(Purpose::Command).unwrap();
+            let report = service.undo(&next, &Which::All, false).unwrap();
+            assert_eq!((&report[0].1, kernel.read(FILE).unwrap().as_str()), (&Restored::Back, "0"));
+        });
+    }
+
+    #[test]
+    fn the_first_value_in_a_living_session_is_another_program_s() {
+        with_service(|service, kernel| {
+            let command = service.open(Purpose::Command).unwrap();
+            set(service, &command, "1");
+            command.keep().unwrap();
+            let own = service.open(Purpose::Experiment).unwrap();
+            set(service, &own, "2");
+            kernel.write(FILE, "0").unwrap();
+            let report = service.undo(&own, &Which::Sessions(&[own.session()]), false).unwrap();
+            assert_eq!(report[0].1, Restored::ModifiedExternally("0".to_owned()));
+        });
+    }
+
+    #[test]
+    fn what_was_left_to_another_program_stands_until_its_file_is_restored() {
+        with_service(|service, kernel| {
+            kept_and_left(service, Purpose::Experiment);
+            kernel.write(FILE, "7").unwrap();
+            service.recover().unwrap();
+            let standing = |now: &str| {
+                kernel.write(FILE, now).unwrap();
+                let (machine, _) = service.read();
+                let standing = service.standing(service.change_log().unwrap(), &machine).entries;
+                standing.iter().map(|entry| entry.left.len()).collect::<Vec<_>>()
+            };
+            assert_eq!((standing("7"), standing("1"), standing("0")), (vec![1], vec![0], vec![]));
+        });
+    }
+
     #[test]
     fn a_setting_that_has_its_first_value_is_not_named_as_left_changed() {
         with_service(|service, kernel| {

@@ -13,12 +13,14 @@ use crate::{
     },
 };
 
-/// The plan of an undo. A device that has its files without a drive, as a detached loop device has, is empty and not gone.
+/// The plan of an undo in the session `own`, if it has one. A device that has its files without a drive, as a detached loop
+/// device has, is empty and not gone.
 pub fn plan_undo(
     actuator: &dyn Actuator,
     change_log: &ChangeLog,
     which: &Which<'_>,
     machine: &Machine,
+    own: Option<&str>,
 ) -> (Vec<Step>, Vec<(Entry, Restored)>) {
     let (mut steps, mut left) = plan(change_log, which, machine);
     for (entry, why) in left.iter_mut().filter(|(_, why)| *why == Restored::Gone) {
@@ -31,7 +33,28 @@ pub fn plan_undo(
         // iodyno set its first value again; with what it changed besides, that value may be lost.
         step.stays = actuator.read(&step.file).is_ok_and(|now| now == step.target);
     }
+    // A session knows its own undos; those of others that the journal could not record are known by their values.
+    let is_own = |step: &Step| step.sessions.iter().any(|session| Some(session.as_str()) == own);
+    for step in steps.iter_mut().filter(|step| !step.stays && !is_own(step)) {
+        let entry = change_log.entries.iter().find(|entry| entry.file == step.recorded);
+        if let (Some(entry), Ok(now)) = (entry, actuator.read(&step.file))
+            && !step.is_known(&now)
+        {
+            recognise(step, entry, now);
+        }
+    }
     (steps, left)
+}
+
+/// Takes a value that an undo of the entry restores for iodyno's own. With the first one, nothing is left to undo.
+fn recognise(step: &mut Step, entry: &Entry, now: String) {
+    if entry.is_restored(&now) {
+        step.target.clone_from(&now);
+        step.sessions.clear();
+    } else if !entry.has_found(&now) {
+        return;
+    }
+    step.expected = vec![now];
 }
 
 /// Whether the drive of an entry took its settings along: its file is gone, or another drive's.

@@ -51,12 +51,20 @@ struct Kernel {
     memory: Memory,
     /// What `nr_requests` was when it last changed without a scheduler.
     tags: Cell<u32>,
+    /// The driver's number of tags.
+    drivers: u32,
 }
 
 impl Kernel {
     fn new(files: &[(&str, &str)]) -> Self {
         let files = files.iter().map(|(file, value)| ((*file).to_owned(), (*value).to_owned())).collect();
-        Self { memory: Memory { files: Mutex::new(files) }, tags: Cell::new(DRIVERS) }
+        Self { memory: Memory { files: Mutex::new(files) }, tags: Cell::new(DRIVERS), drivers: DRIVERS }
+    }
+
+    /// The most requests of a queue: the driver's tags, or `MAX_SCHED_RQ` with a scheduler.
+    fn most(&self, queue: &str) -> u32 {
+        let is_direct = self.memory.read(&format!("{queue}/scheduler")).unwrap() == "none";
+        if is_direct { self.drivers } else { 2048 }
     }
 
     fn files(&self) -> BTreeMap<String, String> {
@@ -74,13 +82,13 @@ impl Actuator for Kernel {
         match (file.rsplit('/').next().unwrap(), value) {
             ("scheduler", "bogus") => return Err(io::Error::from_raw_os_error(libc::EINVAL)),
             ("scheduler", "none") => {
-                self.memory.write(&format!("{folder}/nr_requests"), &DRIVERS.to_string())?;
+                self.memory.write(&format!("{folder}/nr_requests"), &self.drivers.to_string())?;
             }
-            ("scheduler", _) => self.memory.write(&format!("{folder}/nr_requests"), "256")?,
-            ("nr_requests", _)
-                if self.memory.read(&format!("{folder}/scheduler"))? == "none"
-                    && value.parse::<u32>().unwrap() > DRIVERS =>
-            {
+            ("scheduler", _) => {
+                let begins = 2 * self.drivers.min(128);
+                self.memory.write(&format!("{folder}/nr_requests"), &begins.to_string())?;
+            }
+            ("nr_requests", _) if value.parse::<u32>().unwrap() > self.most(folder) => {
                 return Err(io::Error::from_raw_os_error(libc::EINVAL));
             }
             ("nr_requests", _)
@@ -180,8 +188,14 @@ fn undo_puts_back_the_scheduler_and_what_it_reset() {
 }
 
 fn with_all_tags(scheduler: &str) -> Kernel {
-    let kernel = Kernel::new(FILES);
-    kernel.write("/sys/q/nr_requests", &DRIVERS.to_string()).unwrap();
+    with_tags(scheduler, DRIVERS)
+}
+
+/// A queue that has all of its driver's tags.
+fn with_tags(scheduler: &str, drivers: u32) -> Kernel {
+    let kernel = Kernel { drivers, ..Kernel::new(FILES) };
+    kernel.memory.write("/sys/q/nr_requests", &drivers.to_string()).unwrap();
+    kernel.tags.set(drivers);
     kernel.write("/sys/q/scheduler", scheduler).unwrap();
     kernel
 }

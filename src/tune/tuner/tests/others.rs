@@ -13,7 +13,7 @@ fn tags_that_a_force_cannot_restore_have_the_remedy_that_can() {
             let report = tuner.undo(&machine(&kernel), &change_log, &Which::All, force).unwrap();
             let why = "the scheduler bfq hides the tags; set scheduler=none, then undo";
             assert_eq!(report[0].1, Restored::Refused(why.to_owned()), "{force}");
-            let (steps, _) = plan_undo(&kernel, &change_log, &Which::All, &machine(&kernel));
+            let (steps, _) = plan_undo(&kernel, &change_log, &Which::All, &machine(&kernel), None);
             assert_eq!(foreseen(&kernel, &steps, force)[0].1, report[0].1);
         });
     }
@@ -96,7 +96,7 @@ fn what_changed_with_a_setting_of_another_program_is_left_with_it() {
 
 #[test]
 fn requests_that_a_restored_scheduler_resets_are_restored_with_it() {
-    let kernel = with_all_tags("none");
+    let kernel = with_tags("none", 128);
     let before = kernel.files();
     with_tuner(&kernel, |journal, tuner| {
         set(&kernel, &tuner, "scheduler", "kyber");
@@ -104,11 +104,52 @@ fn requests_that_a_restored_scheduler_resets_are_restored_with_it() {
         // Another program switches schedulers; the second switch resets the requests to more than the driver takes.
         kernel.write("/sys/q/scheduler", "mq-deadline").unwrap();
         kernel.write("/sys/q/scheduler", "kyber").unwrap();
-        kernel.write("/sys/q/nr_requests", "2000").unwrap();
+        assert_eq!(kernel.read("/sys/q/nr_requests").unwrap(), "256");
         let report = undone(&kernel, journal, &tuner, &Which::All);
         assert!(is_whole(&report) && report.len() == 2, "{report:?}");
-        assert_eq!((kernel.files(), kernel.tags.get()), (before, DRIVERS));
+        assert_eq!((kernel.files(), kernel.tags.get()), (before, 128));
         assert_eq!(undone(&kernel, journal, &tuner, &Which::All), []);
+    });
+}
+
+#[test]
+fn requests_of_another_program_that_the_restored_scheduler_cannot_hold_are_named() {
+    let requests = "/sys/q/nr_requests";
+    // With and without a number of iodyno's own; undone with the scheduler alone, or all.
+    let alone = ["/sys/q/scheduler".to_owned()];
+    for (own, which) in [(None, Which::All), (Some("77"), Which::All), (Some("77"), Which::Files(&alone))] {
+        let kernel = with_tags("none", 128);
+        let before = kernel.files();
+        with_tuner(&kernel, |journal, tuner| {
+            set(&kernel, &tuner, "scheduler", "kyber");
+            if let Some(own) = own {
+                set(&kernel, &tuner, "nr_requests", own);
+            }
+            kernel.write(requests, "200").unwrap();
+            let report = undone(&kernel, journal, &tuner, &which);
+            let why = "EINVAL: Invalid argument".to_owned();
+            let displaced = Restored::Displaced { theirs: "200".into(), now: "128".into(), why };
+            let came: Vec<_> = report.iter().map(|(_, what)| what).collect();
+            assert_eq!(came, [&Restored::Back, &displaced], "{own:?}, {which:?}");
+            assert_eq!((kernel.files(), kernel.tags.get()), (before, 128), "{own:?}, {which:?}");
+            assert!(is_whole(&undone(&kernel, journal, &tuner, &Which::All)), "{own:?}, {which:?}");
+            let left = ChangeLog::of(&journal.contents().unwrap().records, "boot");
+            assert_eq!(left, ChangeLog::default(), "{own:?}, {which:?}");
+        });
+    }
+}
+
+#[test]
+fn requests_that_were_found_replace_those_that_their_scheduler_cannot_hold() {
+    let kernel = with_tags("mq-deadline", 4095);
+    kernel.write("/sys/q/nr_requests", "64").unwrap();
+    let before = kernel.files();
+    with_tuner(&kernel, |journal, tuner| {
+        set(&kernel, &tuner, "scheduler", "none");
+        kernel.write("/sys/q/nr_requests", "3000").unwrap();
+        let report = undone(&kernel, journal, &tuner, &Which::All);
+        assert!(matches!(&report[1].1, Restored::Displaced { theirs, .. } if theirs == "3000"), "{report:?}");
+        assert_eq!(kernel.files(), before);
     });
 }
 
@@ -235,7 +276,7 @@ fn a_first_value_that_iodyno_set_again_is_named_until_it_is_restored() {
             let undone = |force| {
                 let command = Tuner::open(journal, &kernel, Purpose::Command, "boot", || 9).unwrap();
                 let change_log = ChangeLog::of(&journal.contents().unwrap().records, "boot");
-                let (steps, _) = plan_undo(&kernel, &change_log, &Which::All, &machine(&kernel));
+                let (steps, _) = plan_undo(&kernel, &change_log, &Which::All, &machine(&kernel), None);
                 let foreseen = foreseen(&kernel, &steps, force);
                 let report = command.undo(&machine(&kernel), &change_log, &Which::All, force).unwrap();
                 command.keep().unwrap();

@@ -1,0 +1,143 @@
+//! Which changes stand: by the journal, by the records of a session, and by the files.
+
+use std::collections::BTreeMap;
+
+use super::SettingsService;
+use crate::{
+    machine::Machine,
+    tune::{
+        Tuner,
+        change_log::{ChangeLog, Entry},
+        journal::{Event, JournalError, Record},
+        undo::file_of,
+    },
+};
+
+impl SettingsService {
+    /// The changed files, from the journal's undamaged lines.
+    pub fn change_log(&self) -> Result<ChangeLog, JournalError> {
+        let contents = self.journal.contents()?;
+        let (unread, lost_change) = (contents.unread(), contents.lost_change);
+        Ok(ChangeLog { unread, lost_change, ..ChangeLog::of(&contents.records, self.boot()?) })
+    }
+
+    /// The same with the changes of this session, also where the journal was removed, replaced or made unreadable since.
+    pub fn change_log_with(&self, tuner: &Tuner<'_>) -> Result<ChangeLog, JournalError> {
+        self.known_with(tuner).map(|(change_log, _)| change_log)
+    }
+
+    /// The same, and whether the journal can be read but has lost the session.
+    pub(super) fn known_with(&self, tuner: &Tuner<'_>) -> Result<(ChangeLog, bool), JournalError> {
+        let own = tuner.records();
+        let read = self.journal.contents();
+        let is_read = read.is_ok();
+        let contents = if own.len() > 1 { read.unwrap_or_default() } else { read? };
+        let (unread, lost_change) = (contents.unread(), contents.lost_change);
+        let mut records = contents.records;
+        let begins = |record: &Record| matches!(record.event, Event::Open { .. });
+        let is_lost = !records.iter().any(|record| record.session == tuner.session() && begins(record));
+        if is_lost {
+            records.retain(|record| record.session != tuner.session());
+            records.extend(own.iter().cloned());
+        } else if tuner.unrecorded().is_some() {
+            add_missing(&mut records, &own);
+        }
+        Ok((ChangeLog { unread, lost_change, ..ChangeLog::of(&records, self.boot()?) }, is_read && is_lost))
+    }
+
+    /// Changes that killed experiments and screens left, a line each, with the command that undoes them; for commands that
+    /// restore nothing.
+    pub fn leftovers(&self) -> Result<Vec<String>, JournalError> {
+        let change_log = if self.boot.is_some() { self.change_log()? } else { ChangeLog::default() };
+        let (experiments, screens) = self.dead_of(&change_log);
+        if experiments.is_empty() && screens.is_empty() {
+            return Ok(Vec::new());
+        }
+        let (machine, _) = self.read();
+        let dead: Vec<&str> = experiments.iter().chain(&screens).map(String::as_str).collect();
+        // Another program may have restored it since, or an undo that the journal could not record.
+        let is_changed = |entry: &Entry| {
+            let now = self.now(entry, &machine);
+            let is_restored = now.as_ref().is_some_and(|now| entry.is_restored(now));
+            now.as_deref() != entry.before(&dead) && !is_restored
+        };
+        let words = |entry: &Entry| {
+            let before = entry.before(&dead).unwrap_or(&entry.found);
+            format!("{} {} (was {before})", entry.device.name, entry.setting)
+        };
+        let mut left: BTreeMap<&str, Vec<&Entry>> = BTreeMap::new();
+        for entry in change_log.entries.iter().filter(|entry| is_changed(entry)) {
+            let by = experiments.iter().chain(&screens).rfind(|id| entry.is_open_in(id));
+            left.entry(by.map_or("", |id| change_log.end_of(id))).or_default().push(entry);
+        }
+        left.remove("");
+        let line = |(how, entries): (&str, Vec<&Entry>)| {
+            let left = entries.into_iter().map(words).collect::<Vec<_>>().join(", ");
+            format!("{how}: {left}; `iodyno tune undo` undoes them")
+        };
+        Ok(left.into_iter().map(line).collect())
+    }
+
+    fn now(&self, entry: &Entry, machine: &Machine) -> Option<String> {
+        self.actuator.read(&file_of(entry, machine).ok()?).ok()
+    }
+
+    /// Without the entries whose file has its first value again, and without what an undo by force has restored: an undo that
+    /// the journal could not record, or another program.
+    #[must_use]
+    pub fn standing(&self, mut change_log: ChangeLog, machine: &Machine) -> ChangeLog {
+        change_log.entries.retain_mut(|entry| {
+            let now = self.now(entry, machine);
+            if entry.left.first().is_some_and(|(_, found)| now.as_ref() == Some(found)) {
+                entry.left.clear();
+            }
+            now.as_ref() != Some(&entry.found)
+        });
+        change_log
+    }
+
+    /// Dead sessions with changes: those restored without asking, and those offered for undo. None where the boot is
+    /// unknown.
+    pub fn dead(&self) -> Result<(Vec<String>, Vec<String>), JournalError> {
+        if self.boot.is_none() {
+            return Ok((Vec::new(), Vec::new()));
+        }
+        Ok(self.dead_of(&self.change_log()?))
+    }
+
+    pub(super) fn dead_of(&self, change_log: &ChangeLog) -> (Vec<String>, Vec<String>) {
+        let dead = change_log.sessions.keys().filter(|id| self.journal.is_dead(id)).cloned();
+        dead.partition(|id| change_log.is_unasked(id))
+    }
+}
+
+/// Adds the records of a session that the journal could not take, each behind the one before it: other sessions may have
+/// changed the file since.
+fn add_missing(records: &mut Vec<Record>, own: &[Record]) {
+    let mut at = 0;
+    for record in own {
+        at = records.iter().position(|known| known == record).unwrap_or_else(|| {
+            records.insert(at, record.clone());
+            at
+        }) + 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_record_that_the_journal_could_not_take_has_its_place_behind_the_one_before() {
+        let record = |session: &str, time| Record {
+            time,
+            boot: "b".to_owned(),
+            session: session.to_owned(),
+            event: Event::Close,
+        };
+        let own = [record("1", 1), record("1", 2), record("1", 3), record("1", 5)];
+        let mut records = vec![record("0", 0), own[0].clone(), record("2", 4), own[3].clone()];
+        add_missing(&mut records, &own);
+        assert_eq!(records.iter().map(|record| record.time).collect::<Vec<_>>(), [0, 1, 2, 3, 4, 5]);
+    }
+}
