@@ -125,15 +125,17 @@ fn seeds(target: &str) -> Vec<Vec<u8>> {
     paths.into_iter().map(|path| fs::read(path).unwrap()).collect()
 }
 
-/// Every target has its row above and its seeds.
+/// Every target has its row above, its place in the program of all, and its seeds.
 #[test]
 fn all_targets_are_here() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let manifest = fs::read_to_string(root.join("fuzz/Cargo.toml")).unwrap();
+    let [manifest, plain] =
+        ["Cargo.toml", "plain.rs"].map(|file| fs::read_to_string(root.join("fuzz").join(file)).unwrap());
     for target in fs::read_dir(root.join("fuzz/fuzz_targets")).unwrap() {
         let target = target.unwrap().path();
         let name = target.file_stem().unwrap().to_str().unwrap();
         assert!(TARGETS.iter().any(|(row, ..)| *row == name), "{name} is not replayed");
+        assert!(plain.contains(&format!("fuzz_targets/{name}.rs\" {name},")), "{name} in fuzz/plain.rs");
         assert!(root.join("fuzz/corpus").join(name).is_dir(), "{name} has no seeds");
         assert_eq!(manifest.matches(&format!("name = \"{name}\"")).count(), 1, "{name} in fuzz/Cargo.toml");
     }
