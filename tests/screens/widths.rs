@@ -293,6 +293,19 @@ fn parts_of_the_title_are_whole_or_not_there() {
 }
 
 #[test]
+fn a_tab_s_digit_stands_apart_from_its_name() {
+    for width in [60, 67, 68, 70, 71, 79] {
+        let mut headless = under_load("laptop");
+        headless.send(Message::Resize(width, 20));
+        let picture = shown(&headless);
+        let tabs = picture.lines().nth(1).unwrap_or_default();
+        let glued = |pair: (char, char)| pair.0.is_ascii_digit() && pair.1.is_alphabetic();
+        assert!(!tabs.chars().zip(tabs.chars().skip(1)).any(glued), "{width}: {tabs}");
+        assert!(tabs.contains(" Findings") && tabs.contains('●'), "{width}: {tabs}");
+    }
+}
+
+#[test]
 fn nothing_of_the_screen_shows_beside_or_below_a_dialog_of_80_columns() {
     for keys in ["?", ":", "?<C-g>"] {
         let picture = shown(&open("laptop", (80, 24), keys));
