@@ -19,7 +19,7 @@ use ratatui::layout::{
     Layout as Split, Position, Rect,
 };
 
-use super::{App, TUNE, WHY, commands, notice, overlay::Overlay, tabs};
+use super::{App, TUNE, WHY, commands, notice, overlay::Overlay, palette, tabs};
 use crate::{
     screens::widgets::paint::cells,
     ui::{About, ScreenId, command::Row, glyphs::GlyphSet, key_names::KeyNames},
@@ -300,8 +300,7 @@ fn overlay_area(app: &App, all: Rect, end: u16) -> Rect {
             let over = app.screens.get(id).and_then(|screen| screen.over(&app.shared, all.width));
             over.map_or((0, 0), |over| over.size)
         }
-        // The longest description of a command behind its screen, name and key.
-        Some(Overlay::Palette(_)) => (136, 22),
+        Some(Overlay::Palette(_)) => (palette::width(app), 22),
         Some(Overlay::Help(_) | Overlay::Glossary(_)) => (100, 48),
     };
     // A few columns beside it would show letters of the screen below, cut from their words.

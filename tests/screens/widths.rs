@@ -361,6 +361,22 @@ fn the_palette_shows_whole_descriptions_where_there_is_room() {
     assert!(picture.contains("Show the machine: the PCIe tree, links, limits and load"), "{picture}");
 }
 
+#[test]
+fn the_palette_cuts_no_description_where_the_terminal_is_wide() {
+    for (width, height) in [(100, 30), (120, 40), (140, 40), (150, 40), (200, 60)] {
+        for screen in 1..=8 {
+            let mut palette = open("threadripper-before", (width, height), &format!("{screen}:"));
+            for page in 0..8 {
+                let picture = shown(&palette);
+                let inside = picture.lines().filter_map(|line| line.split('│').nth(1));
+                let cut: Vec<&str> = inside.filter(|line| line.trim_end().ends_with('…')).collect();
+                assert!(cut.is_empty(), "{width}x{height}, {screen}, page {page}: {cut:?}");
+                palette.press(keymap::parse("<PageDown>").expect("a key"));
+            }
+        }
+    }
+}
+
 /// Everything between the edges of the box over the screen, its breaks as blanks.
 fn words_of(picture: &str) -> String {
     let inside = picture.lines().filter_map(|line| line.strip_prefix('│')?.strip_suffix('│'));
