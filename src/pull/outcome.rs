@@ -147,7 +147,9 @@ fn read_alone(machine: &Machine, limits: &Limits, pull: &Pull) -> Vec<DriveResul
         let drive = Compared::new(machine, limits, vec![None; run.targets.len()], run).drives().pop()?;
         Some(DriveResult { alone: drive.measured, measured: None, expected: None, ..drive })
     };
-    runs.filter_map(|done| of(done.result.as_ref().ok()?)).collect()
+    // A run that was stopped before its first read measured nothing.
+    let has_read = |run: &&RunSummary| run.bytes_per_second() > 0.0;
+    runs.filter_map(|done| of(done.result.as_ref().ok().filter(has_read)?)).collect()
 }
 
 /// With temperature and link, and where it fell.

@@ -463,7 +463,9 @@ fn a_stopped_pull_does_not_lose_the_finished_one() {
     // Stopped at once: nothing was measured, so nothing replaces it.
     press(&mut headless, "rx");
     headless.wait(Duration::from_secs(1));
-    assert!(shown(&headless).contains(FIRST), "{}", shown(&headless));
+    let picture = shown(&headless);
+    assert!(picture.contains(FIRST), "{picture}");
+    assert!(picture.contains("Stopped before the first read: this is the earlier pull"), "{picture}");
     // Stopped while drives are read alone: both can be seen.
     press(&mut headless, "r");
     headless.wait(Duration::from_secs(3));
