@@ -475,7 +475,7 @@ impl Pull {
         tried.iter().find(|(_, iops)| *iops * WORTH >= most).map_or(1, |(jobs, _)| *jobs)
     }
 
-    /// Why that number, behind it: ` (1 job: 4.50 M, 2: 8.90 M, 4: 9.00 M IOPS; more gain under 5 %)`; empty where one was tried.
+    /// Why that number, behind it: ` (1 job: 4.50 M, 2: 8.90 M, 4: 9.00 M IOPS; more jobs gain under 5 %)`; empty where one was tried.
     fn why_jobs(&self) -> String {
         let tried = self.tried();
         if tried.len() < 2 {
@@ -487,7 +487,7 @@ impl Pull {
         let why = if self.best_jobs() == most {
             "the most".to_owned()
         } else {
-            format!("more gain under {:.0} %", (WORTH - 1.0) * 100.0)
+            format!("more jobs gain under {:.0} %", (WORTH - 1.0) * 100.0)
         };
         format!(" ({} IOPS; {why})", each.join(", ").replacen(':', " job:", 1))
     }

@@ -68,7 +68,7 @@ fn small_reads_name_their_limit_and_what_would_help() {
     for (demo, says) in [
         (
             "laptop",
-            "(85 %) at 4 KiB random, 2 jobs a drive (1 job: 858 k, 2: 1.72 M, 4: 1.75 M IOPS; more gain under 5 %). Limit: Gen3 x4",
+            "(85 %) at 4 KiB random, 2 jobs a drive (1 job: 858 k, 2: 1.72 M, 4: 1.75 M IOPS; more jobs gain under 5 %). Limit: Gen3 x4",
         ),
         (
             "threadripper-before",
