@@ -378,6 +378,7 @@ impl App {
         let made = answer.made.into_iter().map(|(change, outcome)| Done::Made(change, outcome));
         let restored = answer.restored.into_iter().map(|(step, restored)| Done::Restored(step, restored));
         let done: Vec<Done> = made.chain(restored).collect();
+        self.shared.pulls.note_settings(&done);
         let came = (!done.is_empty()).then(|| summary(&done));
         let is_as_asked = done.iter().all(Done::is_good);
         let leaving = std::mem::take(&mut settings.leaving) && is_as_asked && answer.error.is_none();
@@ -440,6 +441,7 @@ impl App {
             row.name == "pull" && (self.shared.pulls.running.is_some() || self.shared.pulls.is_unseen);
         let own = || self.screens.get(self.screen)?.hint(row.name, &self.shared);
         let hint = match row.name {
+            _ if pulls && self.shared.pulls.running.is_none() => "show result",
             _ if pulls => "show pull",
             // The machine that is here needs no other.
             "open" if self.shared.can_test() => "",

@@ -1,6 +1,7 @@
 //! The pull: a fixed series of runs that ends in one headline. Pure: it says which run is next, takes its result, and judges
 //! the whole.
 
+mod changes;
 mod compared;
 mod conditions;
 mod file_offer;
@@ -17,6 +18,7 @@ pub use headline::{Headline, Loss, of_run};
 pub use outcome::{Latency, Outcome};
 pub use steadiness::{Fall, Steadiness, steadiness};
 
+use self::changes::Changes;
 use crate::{
     machine::{Drive, Machine},
     model::{Failed, Pattern, RunSummary, Seconds, Target, Workload},
@@ -140,8 +142,9 @@ pub struct Pull {
     /// Temperature and link of each target's drive.
     conditions: Vec<Option<Condition>>,
     stopped: bool,
-    /// The phase it was stopped in before a read of it.
-    stopped_before: Option<&'static str>,
+    /// The run it was stopped in before a read of it.
+    stopped_before: Option<Step>,
+    changes: Changes,
     /// Counts the pulls of a start.
     number: u32,
     /// Drives that would be read without marks; `None` where no marks left any out.
@@ -170,6 +173,7 @@ impl Pull {
             conditions,
             stopped: false,
             stopped_before: None,
+            changes: Changes::default(),
             number: 0,
             marked_of: None,
         }
@@ -283,6 +287,12 @@ impl Pull {
 
     /// Number and name of the phase of a run: `2 of 5: all drives together`. Each phase counts once.
     pub fn place(&self, step: &Step) -> String {
+        let (number, all, words) = self.numbered_phase(step);
+        format!("{number} of {all}: {words}")
+    }
+
+    /// Number of the phase, the count of phases, and its name.
+    fn numbered_phase(&self, step: &Step) -> (usize, usize, String) {
         let alone = usize::from(!self.alone.is_empty());
         let (number, words) = match &step.phase {
             Phase::Alone => (1, self.place_alone(step)),
@@ -296,10 +306,10 @@ impl Pull {
             Phase::Row(name) => {
                 let rows = rows(&self.targets);
                 let at = rows.iter().position(|row| row.phase == step.phase).unwrap_or_default();
-                return format!("{} of {}: {name}", at + 1, rows.len());
+                return (at + 1, rows.len(), (*name).to_owned());
             }
         };
-        format!("{number} of {}: {words}", alone + 4)
+        (number, alone + 4, words)
     }
 
     /// What a run reads, in few words: `nvme8n1 alone`, `4 KiB random, 4 jobs a drive`.
@@ -336,7 +346,7 @@ impl Pull {
 
     /// Ends the series before a read of the run that comes next.
     pub fn stop(&mut self) {
-        self.stopped_before = self.next().filter(|_| !self.done.is_empty()).map(|step| step.phase.name());
+        self.stopped_before = self.next().filter(|_| !self.done.is_empty());
         self.stopped = true;
     }
 
@@ -355,10 +365,28 @@ impl Pull {
         (self.targets.len() > MOST_DRIVES_ALONE).then_some(self.alone.len())
     }
 
-    /// The phase it was stopped in.
+    /// The phase it was stopped in, as `pull --json` has it.
     pub fn stopped(&self) -> Option<&'static str> {
-        let last = self.done.last().map_or("start", |done| done.step.phase.name());
-        self.stopped.then_some(self.stopped_before.unwrap_or(last))
+        self.stopped.then(|| self.stopped_in().map_or("start", |step| step.phase.name()))
+    }
+
+    /// The run it was stopped in; `None` before the end of the first one.
+    fn stopped_in(&self) -> Option<&Step> {
+        let last = || Some(&self.done.last()?.step);
+        self.stopped_before.as_ref().or_else(last).filter(|_| self.stopped)
+    }
+
+    /// `Stopped in phase 2 of 5, all drives together; later phases are missing.`
+    fn stopped_words(&self) -> Option<String> {
+        let step = self.stopped_in()?;
+        let (number, all, words) = self.numbered_phase(step);
+        let later = if number < all { "; later phases are missing" } else { "" };
+        Some(format!("Stopped in phase {number} of {all}, {words}{later}."))
+    }
+
+    /// Notes a setting that iodyno changed on this device while the pull ran.
+    pub fn note_setting(&mut self, setting: &str, device: &str) {
+        self.changes.note(setting, device);
     }
 
     /// The run that failed and ended the series.
@@ -447,7 +475,7 @@ impl Pull {
         tried.iter().find(|(_, iops)| *iops * WORTH >= most).map_or(1, |(jobs, _)| *jobs)
     }
 
-    /// Why that number, behind it: ` (1 job: 4.50 M, 2: 8.90 M, 4: 9.00 M IOPS; more gain under 5 %)`; empty where one was tried.
+    /// Why that number, behind it: ` (1 job: 4.50 M, 2: 8.90 M, 4: 9.00 M IOPS; more jobs gain under 5 %)`; empty where one was tried.
     fn why_jobs(&self) -> String {
         let tried = self.tried();
         if tried.len() < 2 {
@@ -459,7 +487,7 @@ impl Pull {
         let why = if self.best_jobs() == most {
             "the most".to_owned()
         } else {
-            format!("more gain under {:.0} %", (WORTH - 1.0) * 100.0)
+            format!("more jobs gain under {:.0} %", (WORTH - 1.0) * 100.0)
         };
         format!(" ({} IOPS; {why})", each.join(", ").replacen(':', " job:", 1))
     }

@@ -7,7 +7,7 @@ use crate::{
     report::why::tables::{self, Split},
     screens::widgets::{
         cpus::Cpus,
-        graph::{Curve, Graph},
+        graph::{Curve, Graph, sample},
         paint::{Brush, inner, piece},
     },
     ui::{
@@ -57,15 +57,19 @@ fn curve(app: &App, brush: &mut Brush<'_>, area: Rect) {
     let percent = |value: f64| format!("{value:.0}%");
     let [busy, iowait] = &app.shared.cpu;
     let value = |series: &Series| percent(series.last().unwrap_or_default());
+    let line = Curve::above_ground(iowait, Meaning::Curve(3), PERCENT);
+    let sample = |filled, meaning| piece(if line.is_some() { sample(filled) } else { "" }, meaning);
     let caption = [
+        sample(true, Meaning::Load),
         piece("all busy", Meaning::Load),
         piece(format!(" {}  ", value(busy)), Meaning::Quiet),
+        sample(false, Meaning::Curve(3)),
         piece("iowait", Meaning::Curve(3)),
         piece(format!(" {}", value(iowait)), Meaning::Quiet),
     ];
     brush.write(area.x, area.y, area.width, &caption);
     let mut curves = vec![Curve { series: busy, meaning: Meaning::Load, filled: true }];
-    curves.extend(Curve::above_ground(iowait, Meaning::Curve(3), PERCENT));
+    curves.extend(line);
     let graph = Graph { curves, top: PERCENT, label: &percent, level: None, window: WINDOW };
     let now = busy.points().next_back().map_or(app.shared.now, |(at, _)| at);
     graph.draw(brush, Rect { y: area.y + 1, height: area.height - 1, ..area }, now);

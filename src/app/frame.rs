@@ -109,28 +109,26 @@ fn mode(app: &App) -> Vec<Piece> {
 }
 
 pub(crate) fn tabs(app: &App, brush: &mut Brush<'_>) {
-    for ((area, screen), tab) in
-        layout::tabs(&app.shared.keys, app.layout().tabs, app.screen).into_iter().zip(tabs::tabs())
-    {
+    let (keys, row) = (&app.shared.keys, app.layout().tabs);
+    let range = layout::key_range(keys, row).unwrap_or_default();
+    brush.text(row.x + 1, row.y, cells(&range), &range, Meaning::Key);
+    for ((area, screen), tab) in layout::tabs(keys, row, app.screen).into_iter().zip(tabs::tabs()) {
         let shown = tabs::home(app.screen) == screen;
-        let key = app.shared.keys.of(screen.0);
-        let name = if shown { Meaning::Brand } else { Meaning::Quiet };
-        let digit = if shown { Meaning::Brand } else { Meaning::Key };
+        let (key, name) = (layout::tab_key(keys, row, tab), layout::tab_name(keys, row, tab, app.screen));
+        let styles = if shown { [Meaning::Brand, Meaning::Brand] } else { [Meaning::Key, Meaning::Quiet] };
         let own = app.screens.get(screen).and_then(|screen| screen.mark(&app.shared));
-        let gap = usize::from(layout::mark_gap(tab, app.layout().tabs));
+        let gap = usize::from(layout::mark_gap(tab, row));
         let mark = own.map_or_else(String::new, |mark| " ".repeat(gap) + &mark);
+        let digit = key.trim_end();
         let pieces = [
-            piece(&*key, digit),
-            piece(" ".repeat(layout::name_gap(app.layout().tabs).into()), Meaning::Text),
-            piece(layout::tab_name(&app.shared.keys, app.layout().tabs, tab, app.screen), name),
+            piece(digit, styles[0]),
+            piece(&key[digit.len()..], Meaning::Text),
+            piece(name, styles[1]),
             piece(mark, Meaning::Warning),
         ];
-        brush.write(area.x, area.y, area.width + layout::mark_room(tab, app.layout().tabs), &pieces);
+        brush.write(area.x, area.y, area.width + layout::mark_room(tab, row), &pieces);
         if shown {
-            let name = layout::tab_name(&app.shared.keys, app.layout().tabs, tab, app.screen);
-            let gap = layout::name_gap(app.layout().tabs);
-            let underlined = ratatui::layout::Rect { width: cells(&key) + gap + cells(name), ..area };
-            brush.shade(underlined, Meaning::Field);
+            brush.shade(ratatui::layout::Rect { width: cells(&key) + cells(name), ..area }, Meaning::Field);
         }
     }
     let Some((state, subject, time)) = running(app) else { return };
@@ -139,10 +137,8 @@ pub(crate) fn tabs(app: &App, brush: &mut Brush<'_>) {
     let gap = if app.shared.pulls.running.is_some() { " " } else { "  " };
     let subject = piece(format!("{gap}{subject}"), Meaning::Quiet);
     let time = piece(format!("  {time}"), Meaning::Figure);
-    let end = layout::tabs(&app.shared.keys, app.layout().tabs, app.screen)
-        .last()
-        .map_or(0, |(area, _)| area.right());
-    let room = app.layout().tabs.right().saturating_sub(end + 2);
+    let end = layout::tabs(keys, row, app.screen).last().map_or(0, |(area, _)| area.right());
+    let room = row.right().saturating_sub(end + 2);
     // Narrow screens show the state and the time, the narrowest the state alone, or its mark.
     let lines = [vec![subject, time.clone()], vec![time], Vec::new()];
     let word = vec![piece("  ", Meaning::Text), state[1].clone()];
@@ -152,7 +148,7 @@ pub(crate) fn tabs(app: &App, brush: &mut Brush<'_>) {
         .chain([word, vec![piece("●", Meaning::Warning)]])
         .collect();
     if let Some(line) = lines.iter().find(|line| width(line) <= room) {
-        brush.write_right(app.layout().tabs.right() - 1, app.layout().tabs.y, line);
+        brush.write_right(row.right() - 1, row.y, line);
     }
 }
 

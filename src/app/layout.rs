@@ -12,15 +12,14 @@
 //!  hints
 //! ```
 //! From 30 rows and 100 columns on panels have boxes; below that a panel has only a rule at the top. CPUs have a panel from 160
-//! columns on, but on Why, which has one itself. Below 80 columns there are no curves and tabs may be cut; below 24 rows the table
-//! has one row.
+//! columns on, but on Why, which has one itself. Below 80 columns there are no curves; below 24 rows the table has one row.
 
 use ratatui::layout::{
     Constraint::{Fill, Length},
     Layout as Split, Position, Rect,
 };
 
-use super::{App, TUNE, WHY, commands, notice, overlay::Overlay, tabs};
+use super::{App, TUNE, WHY, commands, notice, overlay::Overlay, palette, tabs};
 use crate::{
     screens::widgets::paint::cells,
     ui::{About, ScreenId, command::Row, glyphs::GlyphSet, key_names::KeyNames},
@@ -165,11 +164,10 @@ pub(super) fn mark_gap(tab: &About, area: Rect) -> u16 {
 /// The tabs' places in their row.
 pub(super) fn tabs(keys: &KeyNames, area: Rect, shown: ScreenId) -> Vec<(Rect, ScreenId)> {
     let gap = if area.width < 100 { 1 } else { 2 };
-    let mut x = area.x + 1;
+    let mut x = area.x + 1 + key_range(keys, area).map_or(0, |range| cells(&range));
     let mut places = Vec::new();
     for tab in tabs::tabs() {
-        let width = cells(&keys.of(tab.id.0))
-            + name_gap(area)
+        let width = cells(&tab_key(keys, area, tab))
             + cells(tab_name(keys, area, tab, shown))
             + mark_cells(tab, area);
         places.push((Rect::new(x, area.y, width, area.height), tab.id));
@@ -178,47 +176,46 @@ pub(super) fn tabs(keys: &KeyNames, area: Rect, shown: ScreenId) -> Vec<(Rect, S
     places
 }
 
-/// Cells between a tab's key and its name: none where the names need them.
-pub(super) const fn name_gap(area: Rect) -> u16 {
-    if area.width < ROOMY { 0 } else { 1 }
-}
-
-/// From this width on all names have room, and the mark of a test that runs.
+/// From this width on all names have room behind their keys, and the mark of a test that runs.
 const ROOMY: u16 = 71;
 
-/// Shorter names for narrow rows.
-const BRIEF: [(&str, &str); 1] = [("Findings", "Finds")];
+/// The keys of all tabs before the first one, `1-8: `, where the row has no room for each key and a blank behind it.
+pub(super) fn key_range(keys: &KeyNames, area: Rect) -> Option<String> {
+    let digits = tabs::tabs().map(|tab| keys.of(tab.id.0).parse::<u8>().ok());
+    let digits = digits.collect::<Option<Vec<u8>>>().filter(|_| area.width < ROOMY)?;
+    let are_in_order = digits.windows(2).all(|pair| pair[0] + 1 == pair[1]);
+    let (first, last) = (digits.first()?, digits.last()?);
+    are_in_order.then(|| format!("{first}-{last}: "))
+}
 
-/// The name of a tab. Where not all names have room the longest have shorter ones; with longer keys of the user's, an initial.
+/// A tab's key with the blank behind it; nothing behind the range of all keys.
+pub(super) fn tab_key(keys: &KeyNames, area: Rect, tab: &About) -> String {
+    if key_range(keys, area).is_some() { String::new() } else { format!("{} ", keys.of(tab.id.0)) }
+}
+
+/// The name of a tab. Where the user's longer keys leave some names no room, the longest are initials.
 pub(super) fn tab_name(keys: &KeyNames, area: Rect, tab: &About, shown: ScreenId) -> &'static str {
     /// Cells for the mark of a test that runs.
     const RUNNING: u16 = 3;
-    let gaps = name_gap(area) + 1;
-    let wide = |name: fn(&About) -> &'static str| -> u16 {
-        let room = |tab: &About| cells(&keys.of(tab.id.0)) + cells(name(tab)) + gaps + mark_room(tab, area);
-        tabs::tabs().map(room).sum()
-    };
-    let short = if wide(brief) + RUNNING <= area.width { brief } else { initial };
-    let mut room = area.width.saturating_sub(RUNNING + wide(short));
+    let wide =
+        |tab: &About| cells(&tab_key(keys, area, tab)) + cells(initial(tab)) + 1 + mark_room(tab, area);
+    let range = key_range(keys, area).map_or(0, |range| cells(&range));
+    let mut room = area.width.saturating_sub(RUNNING + range + tabs::tabs().map(wide).sum::<u16>());
     let mut by_length: Vec<&About> = tabs::tabs().collect();
     by_length.sort_by_key(|tab| (tab.id != tabs::home(shown), cells(tab.name)));
     for one in by_length {
-        let more = cells(one.name) - cells(short(one));
+        let more = cells(one.name) - cells(initial(one));
         let is_whole = more <= room;
         if one.id == tab.id {
-            return if is_whole { one.name } else { short(tab) };
+            return if is_whole { one.name } else { initial(tab) };
         }
         room -= if is_whole { more } else { 0 };
     }
-    short(tab)
+    initial(tab)
 }
 
 fn initial(tab: &About) -> &'static str {
     tab.name.get(..1).unwrap_or(tab.name)
-}
-
-fn brief(tab: &About) -> &'static str {
-    BRIEF.iter().find(|(name, _)| *name == tab.name).map_or(tab.name, |(_, brief)| brief)
 }
 
 /// Commands that end, make, take back or keep something: on narrow terminals their hints are the last to go.
@@ -303,8 +300,7 @@ fn overlay_area(app: &App, all: Rect, end: u16) -> Rect {
             let over = app.screens.get(id).and_then(|screen| screen.over(&app.shared, all.width));
             over.map_or((0, 0), |over| over.size)
         }
-        // The longest description of a command behind its screen, name and key.
-        Some(Overlay::Palette(_)) => (136, 22),
+        Some(Overlay::Palette(_)) => (palette::width(app), 22),
         Some(Overlay::Help(_) | Overlay::Glossary(_)) => (100, 48),
     };
     // A few columns beside it would show letters of the screen below, cut from their words.
@@ -372,8 +368,12 @@ mod tests {
             let area = Rect::new(0, 1, width, 1);
             for shown in tabs::tabs() {
                 let names: Vec<&str> = tabs::tabs().map(|tab| tab_name(&keys, area, tab, shown.id)).collect();
-                let is_whole = |(name, tab): (&&str, &About)| [tab.name, brief(tab)].contains(name);
+                let is_whole = |(name, tab): (&&str, &About)| tab.name == *name;
                 assert!(names.iter().zip(tabs::tabs()).all(is_whole), "{width}: {names:?}");
+                let is_apart = |tab: &About| {
+                    ["", " "].contains(&tab_key(&keys, area, tab).trim_start_matches(tab.digit))
+                };
+                assert!(tabs::tabs().all(is_apart) && (width >= ROOMY || key_range(&keys, area).is_some()));
                 let places = tabs(&keys, area, shown.id);
                 assert!(
                     places.iter().all(|(place, _)| place.right() + 3 <= area.right()),

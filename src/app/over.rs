@@ -231,12 +231,12 @@ fn scrolled(brush: &mut Brush<'_>, area: Rect, title: &str, lines: &[Vec<Piece>]
 fn confirm_lines(app: &App, reads: &Reads, width: u16) -> Vec<Vec<Piece>> {
     let text = match reads.settings.join(", ") {
         none if none.is_empty() => {
-            "A test reads these drives at full speed; whatever uses them gets slower. Nothing is written."
+            "A test reads these drives at full speed; programs that use them get slower. It writes nothing."
                 .to_owned()
         }
         settings => format!(
-            "An experiment reads these drives at full speed; whatever uses them gets slower. Between runs it changes \
-             {settings}; at its end every setting is as it was. No data is written."
+            "An experiment reads these drives at full speed; programs that use them get slower. Between \
+             runs it changes {settings}, which it restores at its end. It writes no data."
         ),
     };
     let mut lines = paragraph(&text, Meaning::Text, width);

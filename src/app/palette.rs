@@ -8,7 +8,7 @@ use super::{App, commands, overlay::Palette, tabs::about};
 use crate::{
     screens::widgets::{
         entry,
-        paint::{Brush, Piece, inner, open_field, paragraph, piece},
+        paint::{Brush, Piece, cells, inner, open_field, paragraph, piece},
         scroll::{self, out_of_sight, range_in_sight},
     },
     ui::{ScreenId, command::Row, theme::Meaning},
@@ -16,7 +16,11 @@ use crate::{
 
 /// Cells for the names of commands, and for their keys.
 const NAMES: u16 = 20;
-const KEYS: usize = 10;
+const KEYS: u16 = 10;
+/// Cells of the box's edges and of the blanks beside them.
+const EDGES: u16 = 4;
+/// From this width of the list on descriptions wrap.
+const WRAPS: u16 = 100 - EDGES;
 
 /// What `open` takes, while its path is written.
 const OPEN: [&str; 3] = [
@@ -28,10 +32,12 @@ const OPEN: [&str; 3] = [
 /// The commands found, each with the screen that it belongs to where that is another one.
 type Found = Vec<(Option<ScreenId>, Row)>;
 
-/// The list below the field: its commands, their lines, the lines of the selected one, and the first line shown.
+/// The list below the field: its commands, their lines, the command of each line, the lines of the selected one, and the first line
+/// shown.
 struct List {
     found: Found,
     lines: Vec<Vec<Piece>>,
+    owners: Vec<usize>,
     selected: Range<usize>,
     top: usize,
 }
@@ -41,26 +47,41 @@ fn list_area(inner: Rect) -> Rect {
     Rect { y: inner.y + 1, height: inner.height.saturating_sub(1), ..inner }
 }
 
+/// Cells of the box in which every command has one line.
+pub(super) fn width(app: &App) -> u16 {
+    let all = commands::matching(app.screen, app.shared.can_test(), "");
+    let longest = all.iter().map(|(other, command)| cells(&description(*other, command))).max();
+    EDGES + NAMES + KEYS + longest.unwrap_or(0)
+}
+
+/// What a command does, behind the screen it belongs to where that is another one.
+fn description(other: Option<ScreenId>, command: &Row) -> String {
+    let place = other.map_or_else(String::new, |screen| format!("{}: ", about(screen).name));
+    format!("{place}{}", command.help)
+}
+
 fn list(app: &App, palette: &Palette, area: Rect) -> List {
     let found = commands::matching(app.screen, app.shared.can_test(), palette.input.value());
-    let (mut lines, mut selected) = (Vec::new(), 0..0);
+    let (mut lines, mut owners, mut selected) = (Vec::new(), Vec::new(), 0..0);
+    let keys = usize::from(KEYS);
     for (index, (other, command)) in found.iter().enumerate() {
         let is_selected = index == palette.selected;
         let key = command.keys.first().map(ToString::to_string).unwrap_or_default();
-        let place = other.map_or_else(String::new, |screen| format!("{}: ", about(screen).name));
         let lead = vec![
             piece(format!(" {:<1$}", command.name, usize::from(NAMES - 1)), Meaning::Text),
-            piece(format!("{key:<KEYS$}"), Meaning::Key),
+            piece(format!("{key:<keys$}"), Meaning::Key),
         ];
         let begin = lines.len();
-        let help = format!("{place}{}", command.help);
-        lines.extend(entry::lines(lead, &help, Meaning::Quiet, is_selected, area.width));
+        let help = description(*other, command);
+        let is_whole = is_selected || area.width >= WRAPS;
+        lines.extend(entry::lines(lead, &help, Meaning::Quiet, is_whole, area.width));
+        owners.resize(lines.len(), index);
         if is_selected {
             selected = begin..lines.len();
         }
     }
     let top = range_in_sight(0, &selected, lines.len(), area.height);
-    List { found, lines, selected, top }
+    List { found, lines, owners, selected, top }
 }
 
 /// The command in the `row`th row of its box, whose edge is row 0.
@@ -73,9 +94,7 @@ pub(super) fn pressed(
     let area = list_area(inner(panel, true));
     let row = row.checked_sub(2).filter(|row| *row < area.height.into())?;
     let list = list(app, palette, area);
-    let line = list.top + row;
-    let behind = line.saturating_sub(list.selected.start).min(list.selected.len().saturating_sub(1));
-    list.found.get(line - behind).copied()
+    list.found.get(*list.owners.get(list.top + row)?).copied()
 }
 
 /// Draws it into its box, which is open.

@@ -12,7 +12,7 @@ impl App {
                 self.overlay = None;
             }
             if !self.shared.end_pull() {
-                self.tell("Stopped before anything was measured: this is the pull before it");
+                self.tell("Stopped before the first read: this is the earlier pull");
             } else if self.screen != PULL {
                 self.shared.pulls.is_unseen = true;
                 // Who waits for it looks at something else meanwhile.

@@ -9,7 +9,7 @@ use super::{App, DYNO, Mode, WHAT_IF, WHY, cpu_panel};
 use crate::{
     counters::{CpuShares, Memory, Rates},
     screens::widgets::{
-        graph::{Curve, Graph, TimeAxis},
+        graph::{Curve, Graph, TimeAxis, sample},
         paint::{Brush, Piece, cells, inner, piece, width},
         span::{Selection, Span},
         words::{giga, giga_before_unit},
@@ -263,17 +263,22 @@ fn curve(app: &App, brush: &mut Brush<'_>, area: Rect) {
     let units = app.shared.units;
     let is_counted = bar.reads.last().is_some();
     let newest = |series: &Series| giga_before_unit(units, series.last().unwrap_or(0.0));
-    let in_words = |[reads, gap, writes]: [&'static str; 3]| {
+    let lines = Curve::above_ground(&bar.writes, Meaning::Writes, bar.scale.top());
+    // Two curves need more than colours to be told apart.
+    let sample = |filled, meaning| piece(if lines.is_some() { sample(filled) } else { "" }, meaning);
+    let in_words = |[reads, gap, writes]: [&'static str; 3], unit: &str| {
         let figure = |series| {
             piece(if is_counted { format!(" {}", newest(series)) } else { String::new() }, Meaning::Figure)
         };
         vec![
+            sample(true, Meaning::Load),
             piece(reads, Meaning::Load),
             figure(&bar.reads),
             piece(gap, Meaning::Text),
+            sample(false, Meaning::Writes),
             piece(writes, Meaning::Writes),
             figure(&bar.writes),
-            piece(format!(" {}", units.giga_per_second()), Meaning::Quiet),
+            piece(unit, Meaning::Quiet),
         ]
     };
     // Short words keep whole figures on narrow terminals.
@@ -281,11 +286,16 @@ fn curve(app: &App, brush: &mut Brush<'_>, area: Rect) {
     // Figures of other panels of that screen may be means of a longer time.
     let is_beside_means = app.screen == WHY && is_counted;
     let seconds = app.shared.rates.as_ref().map_or(1.0, |rates| rates.elapsed.as_secs_f64());
+    let unit = format!(" {}", units.giga_per_second());
     let leads = [format!("last {seconds:.0} s: "), format!("{seconds:.0} s: "), String::new()];
-    let titles = leads.iter().filter(|lead| is_beside_means || lead.is_empty()).flat_map(|lead| {
-        let words = [["reads", "  ", "writes"], ["rd", " ", "wr"]];
-        words.map(|words| [vec![piece(lead, Meaning::Quiet)], in_words(words)].concat())
-    });
+    let brief = ["rd", " ", "wr"];
+    // The unit is that of the axis: it goes last.
+    let words = [(["reads", "  ", "writes"], &*unit), (brief, &unit)];
+    let leads = leads.iter().filter(|lead| is_beside_means || lead.is_empty());
+    let titles = leads.flat_map(|lead| words.map(|(words, unit)| (&**lead, words, unit)));
+    let titles = titles.chain([("", brief, "")]);
+    let titles =
+        titles.map(|(lead, words, unit)| [vec![piece(lead, Meaning::Quiet)], in_words(words, unit)].concat());
     let titles: Vec<Vec<Piece>> = titles.collect();
     let fits = |title: &&Vec<Piece>| width(title) + frame <= area.width;
     let mut title = titles.iter().find(fits).or(titles.last()).cloned().unwrap_or_default();
@@ -300,7 +310,7 @@ fn curve(app: &App, brush: &mut Brush<'_>, area: Rect) {
     let inner = brush.panel(area, &title, &[]);
     let now = bar.reads.points().next_back().map_or(app.shared.now, |(at, _)| at);
     let mut curves = vec![Curve { series: &bar.reads, meaning: Meaning::Load, filled: true }];
-    curves.extend(Curve::above_ground(&bar.writes, Meaning::Writes, bar.scale.top()));
+    curves.extend(lines);
     let graph = Graph {
         curves,
         top: units.axis(bar.scale.top()),

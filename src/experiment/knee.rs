@@ -71,15 +71,15 @@ impl Account {
             }
             Knee::Beyond { last, before, gain } => {
                 format!(
-                    "Up to {} a larger {} gains: {} over {}.",
-                    label(last),
+                    "The largest {} tried still gains: {} has {} over {}.",
                     self.plan.experiment.ladder,
+                    label(last),
                     percent(gain),
                     label(before)
                 )
             }
             Knee::Unknown { last, before } => format!(
-                "The {} from which on nothing is gained is not known: the interval of {} against {} reaches beyond {margin}.",
+                "The smallest sufficient {} is not known: the interval of {} against {} reaches beyond {margin}.",
                 self.plan.experiment.ladder,
                 label(last),
                 label(before)
@@ -149,13 +149,13 @@ mod tests {
         let beyond = account(&[1.0, 2.0, 3.0], 0.0, Metric::Iops, 1);
         assert_eq!(
             beyond.knee_sentence().unwrap(),
-            "Up to step 2 a larger queue depth gains: 50 % over step 1."
+            "The largest queue depth tried still gains: step 2 has 50 % over step 1."
         );
         let noisy = account(&[1.0, 2.0, 2.0], 0.1, Metric::Iops, 3);
         assert_eq!(noisy.knee(), Some(Knee::Unknown { last: 2, before: 1 }));
         assert_eq!(
             noisy.knee_sentence().unwrap(),
-            "The queue depth from which on nothing is gained is not known: the interval of step 2 against step 1 reaches beyond 2.0 %."
+            "The smallest sufficient queue depth is not known: the interval of step 2 against step 1 reaches beyond 2.0 %."
         );
     }
 

@@ -194,7 +194,7 @@ pub(crate) fn ending(account: &Account) -> Option<String> {
     Some(match account.ending.as_ref()? {
         Ending::Decided => "Every comparison is decided.".to_owned(),
         Ending::TimeUp => "The time limit was reached.".to_owned(),
-        Ending::Stopped(StoppedBy::Key) => "The user stopped it on the screen.".to_owned(),
+        Ending::Stopped(StoppedBy::Key) => "The user stopped it.".to_owned(),
         Ending::Stopped(StoppedBy::Signal(name)) => format!("The signal {name} stopped it."),
         Ending::Stopped(StoppedBy::ClosedOutput) => {
             "It was stopped: the reader of its output closed the pipe.".to_owned()

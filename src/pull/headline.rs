@@ -124,6 +124,14 @@ impl Headline {
         self
     }
 
+    /// The same, which says at its end that settings changed meanwhile.
+    pub(super) fn of_changes(mut self, pull: &Pull) -> Self {
+        if let Some(words) = pull.changes.words() {
+            self.text.extend([" ", &words]);
+        }
+        self
+    }
+
     /// What was measured as a share of what it is compared with.
     pub fn share(&self) -> Option<f64> {
         let figures = self.figures?;

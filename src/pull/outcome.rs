@@ -97,7 +97,10 @@ impl Outcome {
         }
         doubts.extend(drives.iter().filter_map(|drive| drive.condition.as_ref()?.link_words()));
         Self {
-            headline: headline.unwrap_or_else(|| Headline::partial(pull, &drives, units)).of_selection(pull),
+            headline: headline
+                .unwrap_or_else(|| Headline::partial(pull, &drives, units))
+                .of_selection(pull)
+                .of_changes(pull),
             lines,
             doubts,
             iops,
@@ -132,10 +135,7 @@ impl Outcome {
 /// What a headline does not hold: a cost that only an experiment can tell, phases that are missing.
 fn remarks(pull: &Pull, findings: &[Finding]) -> String {
     let unknown = not_measured(findings).map(|finding| format!(" Not measured yet: {}.", finding.title));
-    let stopped = pull.stopped().map(|phase| {
-        let later = if phase == Phase::Latency.name() { "" } else { "; later phases are missing" };
-        format!(" Stopped in phase \"{phase}\"{later}.")
-    });
+    let stopped = pull.stopped_words().map(|words| format!(" {words}"));
     let failed = pull.failed().map(|(step, why)| format!(" {} could not run: {why}.", step.title()));
     [unknown, stopped, failed].into_iter().flatten().collect()
 }
@@ -147,7 +147,9 @@ fn read_alone(machine: &Machine, limits: &Limits, pull: &Pull) -> Vec<DriveResul
         let drive = Compared::new(machine, limits, vec![None; run.targets.len()], run).drives().pop()?;
         Some(DriveResult { alone: drive.measured, measured: None, expected: None, ..drive })
     };
-    runs.filter_map(|done| of(done.result.as_ref().ok()?)).collect()
+    // A run that was stopped before its first read measured nothing.
+    let has_read = |run: &&RunSummary| run.bytes_per_second() > 0.0;
+    runs.filter_map(|done| of(done.result.as_ref().ok().filter(has_read)?)).collect()
 }
 
 /// With temperature and link, and where it fell.

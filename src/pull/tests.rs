@@ -284,6 +284,6 @@ fn the_number_of_jobs_has_its_reason() {
     );
     assert_eq!(
         why(|jobs| if jobs == 1 { 400_000 } else { 410_000 }),
-        " (1 job: 4.00 M, 2: 4.10 M IOPS; more gain under 5 %)"
+        " (1 job: 4.00 M, 2: 4.10 M IOPS; more jobs gain under 5 %)"
     );
 }

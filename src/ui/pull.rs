@@ -8,7 +8,7 @@ use crate::{
     pull::{Done, Outcome, Phase, Pull, Step},
 };
 
-use super::test::Test;
+use super::{settings::Done as Written, test::Test};
 
 /// Pulls of this start.
 #[derive(Debug, Clone, Default)]
@@ -129,6 +129,14 @@ impl Pulls {
         let at = running.map_or(Duration::ZERO, |test| test.elapsed);
         self.asked.iter_mut().for_each(|pull| pull.see(machine, false, at));
         self.running.iter_mut().for_each(|pull| pull.see(machine, true, at));
+    }
+
+    /// Takes writes of settings while one is in progress.
+    pub fn note_settings(&mut self, done: &[Written]) {
+        let Some(pull) = &mut self.running else { return };
+        for (setting, device) in done.iter().filter_map(Written::changed) {
+            pull.note_setting(setting, &device);
+        }
     }
 
     /// Number and name of the phase in progress: `2 of 5: all drives together`.

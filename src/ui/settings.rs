@@ -269,6 +269,17 @@ impl Done {
         self.is_good() || self.adjusted().is_some()
     }
 
+    /// The setting and its device, where the file has another value now.
+    pub fn changed(&self) -> Option<(&str, String)> {
+        match self {
+            Self::Made(change, Ok(Outcome::Accepted | Outcome::Adjusted { .. })) => {
+                Some((change.setting.0, change.device.to_string()))
+            }
+            Self::Restored(step, Restored::Back) => Some((&step.setting, step.device.name.clone())),
+            _ => None,
+        }
+    }
+
     /// What the kernel made of the value.
     fn adjusted(&self) -> Option<&str> {
         match self {

@@ -411,7 +411,7 @@ fn a_stopped_experiment_is_restored_and_quitting_asks_first() {
     press(&mut headless, "<Esc>x");
     headless.wait(Duration::from_secs(1));
     let picture = shown(&headless);
-    assert!(picture.contains("The user stopped it on the screen. Every setting is restored."), "{picture}");
+    assert!(picture.contains("The user stopped it. Every setting is restored."), "{picture}");
 }
 
 #[test]

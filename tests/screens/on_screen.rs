@@ -544,3 +544,51 @@ fn tune_says_what_a_text_lacks() {
     assert!(row.contains("none") && row.contains("128") && row.contains("1023"), "{picture}");
     assert!(picture.contains("values marked ?") && !picture.contains("has no values"), "{picture}");
 }
+
+#[test]
+fn two_curves_say_in_their_title_which_is_read_and_which_is_written() {
+    for (size, title) in [
+        ((80, 24), "⣿ rd 1.20 ⠒ wr 0.50 GB/s"),
+        ((100, 30), "⣿ rd 1.20 ⠒ wr 0.50 "),
+        ((105, 30), "⣿ rd 1.20 ⠒ wr 0.50 GB/s"),
+        ((120, 40), "⣿ reads 1.20  ⠒ writes 0.50 GB/s"),
+        ((200, 60), "⣿ reads 1.20  ⠒ writes 0.50  GB/s"),
+        ((200, 60), "⣿ reads 1.20  ⠒ writes 0.50 GB/s"),
+    ] {
+        let mut headless = open("threadripper-before", size);
+        let count = |headless: &mut Headless, seconds: u64, written_bytes: f64| {
+            let disk = DiskRates { read_bytes: 1.2e9, written_bytes, ..DiskRates::default() };
+            let disks = [(DriveName::new("nvme8n1"), disk)].into();
+            let rates = Rates { elapsed: Duration::from_secs(1), disks, ..Rates::default() };
+            update(&mut headless.app, Message::Rates(Box::new(rates), Duration::from_secs(seconds)));
+        };
+        (1..9).for_each(|second| count(&mut headless, second, 0.0));
+        assert!(!shown(&headless).contains('⠒'), "one curve has no legend: {}", shown(&headless));
+        (9..30).for_each(|second| count(&mut headless, second, 0.5e9));
+        let picture = shown(&headless);
+        assert!(picture.contains(title), "{size:?}: {picture}");
+    }
+}
+
+#[test]
+fn the_sum_of_all_targets_is_named_among_the_curves_of_a_test() {
+    for (size, title) in [
+        ((60, 20), "throughput  5.69 GB/s (upper) "),
+        ((80, 24), "throughput  5.69 GB/s (upper)  max 5.69 "),
+        ((100, 30), "throughput  5.69 GB/s (upper line)  max 5.69 "),
+        ((120, 40), "throughput  5.69 GB/s (upper) ──── SIMULATED "),
+        ((200, 60), "throughput  5.69 GB/s  max 5.69  upper line: all together "),
+    ] {
+        let mut headless = open("x570", size);
+        press(&mut headless, "4r");
+        headless.wait(Duration::from_secs(9));
+        let picture = shown(&headless);
+        assert!(picture.contains(title), "{size:?}: {picture}");
+        // One drive has one line.
+        let mut one = open("x570", size);
+        press(&mut one, "<Space>4r");
+        one.wait(Duration::from_secs(9));
+        let is_named = ["GB/s (upper", "upper line:"].iter().any(|words| shown(&one).contains(words));
+        assert!(!is_named, "{size:?}: {}", shown(&one));
+    }
+}

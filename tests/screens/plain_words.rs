@@ -200,3 +200,17 @@ fn authors_of_quoted_figures_are_in_the_glossary() {
         assert!(found.is_some_and(|(_, text)| text.contains(title)), "{term}");
     }
 }
+
+#[test]
+fn the_page_of_pulls_names_what_has_to_stop_first() {
+    let mut headless = open("x570", (120, 40));
+    press(&mut headless, "4r");
+    headless.wait(Duration::from_secs(2));
+    press(&mut headless, "p");
+    let picture = shown(&headless);
+    let words = picture.split_whitespace().filter(|word| *word != "│").collect::<Vec<_>>().join(" ");
+    assert!(
+        words.contains("x stops the test or experiment in progress; then r starts the pull."),
+        "{picture}"
+    );
+}

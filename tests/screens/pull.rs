@@ -68,7 +68,7 @@ fn small_reads_name_their_limit_and_what_would_help() {
     for (demo, says) in [
         (
             "laptop",
-            "(85 %) at 4 KiB random, 2 jobs a drive (1 job: 858 k, 2: 1.72 M, 4: 1.75 M IOPS; more gain under 5 %). Limit: Gen3 x4",
+            "(85 %) at 4 KiB random, 2 jobs a drive (1 job: 858 k, 2: 1.72 M, 4: 1.75 M IOPS; more jobs gain under 5 %). Limit: Gen3 x4",
         ),
         (
             "threadripper-before",
@@ -119,7 +119,7 @@ fn a_signal_ends_it_with_what_it_has_and_removes_the_file() {
     for (line, size, says) in [
         // Large enough to be seen being laid out.
         ("laying out", "2g", "Stopped in the first run"),
-        ("2 of 4: ", "64m", "Stopped in phase \"jobs\""),
+        ("2 of 4: ", "64m", "Stopped in phase 2 of 4, 4 KiB random reads, "),
     ] {
         let mut child = Command::new(env!("CARGO_BIN_EXE_iodyno"))
             .env("IODYNO_STATE_DIR", state.path())
@@ -260,6 +260,37 @@ fn the_headline_follows_the_units() {
 }
 
 #[test]
+fn the_headline_names_settings_that_changed_during_the_pull() {
+    let said =
+        "The setting read_ahead_kb of nvme8n1 changed during the pull: the figures mix old and new values.";
+    for (change, is_said) in [("<Esc>3l+a<Enter>", true), ("<Esc>3l+a<Enter>U", true), ("<Esc>3", false)] {
+        let mut headless = open("threadripper-before", (120, 40));
+        press(&mut headless, "r");
+        headless.wait(Duration::from_secs(16));
+        press(&mut headless, change);
+        headless.wait(Duration::from_mins(1));
+        press(&mut headless, "1r");
+        let picture = shown(&headless);
+        let words = picture.split_whitespace().filter(|word| *word != "│").collect::<Vec<_>>().join(" ");
+        assert_eq!(words.contains(said), is_said, "{change}: {picture}");
+        let (pull, outcome) = headless.app.shared.pulls.ended.clone().expect("it has ended");
+        // The sheet has no other line of it.
+        assert_eq!(outcome.sheet().join(" ").contains(said), is_said, "{:?}", pull.stopped());
+    }
+}
+
+#[test]
+fn a_stopped_pull_names_its_phase_in_words() {
+    let mut headless = open("threadripper-before", (120, 40));
+    press(&mut headless, "r");
+    headless.wait(Duration::from_secs(16));
+    press(&mut headless, "x");
+    headless.wait(Duration::from_secs(1));
+    let picture = shown(&headless);
+    assert!(picture.contains("Stopped in phase 2 of 5, all drives together; later phases"), "{picture}");
+}
+
+#[test]
 fn esc_leaves_a_pull_running_with_a_mark_and_r_shows_it_again() {
     let mut headless = open("threadripper-before", (120, 40));
     press(&mut headless, "r");
@@ -275,7 +306,8 @@ fn esc_leaves_a_pull_running_with_a_mark_and_r_shows_it_again() {
     assert!(headless.app.shared.pulls.running.is_some());
     press(&mut headless, "<Esc>");
     headless.wait(Duration::from_mins(1));
-    assert!(!shown(&headless).contains("● pull"), "{}", shown(&headless));
+    let picture = shown(&headless);
+    assert!(!picture.contains("● pull") && picture.contains("r show result"), "{picture}");
 }
 
 #[test]
@@ -431,7 +463,9 @@ fn a_stopped_pull_does_not_lose_the_finished_one() {
     // Stopped at once: nothing was measured, so nothing replaces it.
     press(&mut headless, "rx");
     headless.wait(Duration::from_secs(1));
-    assert!(shown(&headless).contains(FIRST), "{}", shown(&headless));
+    let picture = shown(&headless);
+    assert!(picture.contains(FIRST), "{picture}");
+    assert!(picture.contains("Stopped before the first read: this is the earlier pull"), "{picture}");
     // Stopped while drives are read alone: both can be seen.
     press(&mut headless, "r");
     headless.wait(Duration::from_secs(3));

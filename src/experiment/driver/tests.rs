@@ -302,7 +302,7 @@ fn a_run_that_is_stopped_keeps_its_start() {
     assert_eq!(samples[0].discarded.as_deref(), Some("the run was stopped"));
     assert_eq!(driver.account().ending, Some(Ending::Stopped(StoppedBy::Key)));
     let stored = driver.account().record(None, 0).ended_because;
-    assert_eq!(stored.as_deref(), Some("The user stopped it on the screen."));
+    assert_eq!(stored.as_deref(), Some("The user stopped it."));
 }
 
 #[test]

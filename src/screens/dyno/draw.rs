@@ -12,7 +12,7 @@ use crate::{
         bottleneck_panel::{self, FULL_MARK},
         graph::{Curve as Line, Graph, TimeAxis},
         heat,
-        paint::{Brush, Piece, hanging, inner, paragraph, piece, simulated},
+        paint::{Brush, Piece, hanging, inner, paragraph, piece, simulated, width},
         scroll,
         words::{giga, nanoseconds, rate, rate_beside},
     },
@@ -65,6 +65,7 @@ fn draw_plot(
     area: Rect,
 ) {
     let span = state.selection.span;
+    let note = simulated(test.is_some_and(|test| test.simulated));
     let title = match (plot, test) {
         (Plot::Curve(curve), Some(test)) if let Some(span) = span => {
             let room = inner(area, brush.boxed).width;
@@ -73,10 +74,13 @@ fn draw_plot(
         (Plot::Heat, _) => {
             vec![piece("latency", Meaning::Heading), piece("  share of reads", Meaning::Quiet)]
         }
-        (Plot::Curve(curve), Some(test)) => curve_title(shared, curve, test),
+        (Plot::Curve(curve), Some(test)) => {
+            let room = brush.title_room(area.width).saturating_sub(width(note) + 2);
+            curve_title(shared, curve, test, room)
+        }
         (Plot::Curve(curve), None) => vec![piece(span::curve_name(curve), Meaning::Heading)],
     };
-    let inner = brush.panel(area, &title, simulated(test.is_some_and(|test| test.simulated)));
+    let inner = brush.panel(area, &title, note);
     let Some(test) = test else {
         if matches!(plot, Plot::Curve(_)) {
             empty(shared, brush, inner);
@@ -95,23 +99,38 @@ fn draw_plot(
     }
 }
 
-fn curve_title(shared: &Shared, curve: Curve, test: &Test) -> Vec<Piece> {
+/// Name and figures of a curve. Which line is the sum of all targets is said in as many words as have room.
+fn curve_title(shared: &Shared, curve: Curve, test: &Test, room: u16) -> Vec<Piece> {
+    let forms = [("", "upper line: all together"), (" (upper line)", ""), (" (upper)", "")];
+    let mut titles = forms.map(|form| titled(shared, curve, test, form)).to_vec();
+    // The highest value is on the axis, too.
+    let without_most = titles.last().filter(|_| curve != Curve::Latency);
+    titles.extend(without_most.map(|title| title[..title.len() - 1].to_vec()));
+    let at = titles.iter().position(|title| width(title) <= room).unwrap_or(titles.len() - 1);
+    titles.swap_remove(at)
+}
+
+fn titled(shared: &Shared, curve: Curve, test: &Test, (line, which): (&str, &str)) -> Vec<Piece> {
     let figure = |text: String| piece(format!("  {text}"), Meaning::Figure);
     let quiet = |text: String| piece(format!("  {text}"), Meaning::Quiet);
     let mut pieces = vec![piece(span::curve_name(curve), Meaning::Heading)];
     if test.is_paused() && test.is_running() {
         pieces.push(piece("  paused", Meaning::Warning));
     }
-    let upper = (test.targets.len() > 1).then(|| quiet("upper line: all together".to_owned()));
+    let has_more = test.targets.len() > 1;
+    let line = has_more.then(|| piece(line, Meaning::Quiet));
+    let upper = (has_more && !which.is_empty()).then(|| quiet(which.to_owned()));
     match curve {
         Curve::Throughput => {
             let [now, most] = rate_beside(shared.units, test.bytes_per_second(), test.total.bytes.most());
             pieces.push(figure(now));
+            pieces.extend(line);
             pieces.push(quiet(format!("max {most}")));
             pieces.extend(upper);
         }
         Curve::Iops => {
             pieces.push(figure(count(test.iops())));
+            pieces.extend(line);
             pieces.push(quiet(format!("max {}", count(test.total.iops.most()))));
             pieces.extend(upper);
         }

@@ -1,6 +1,6 @@
 //! [`Choice`]: which columns the user wants, in which order; kept between starts as one line of text.
 
-use super::columns::{BARS, COLUMNS, Column, LEAST_BARS, Room, column};
+use super::columns::{BARS, COLUMNS, Column, FORMS, LEAST_BARS, Room, column};
 
 /// Whether a column is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,6 +21,9 @@ pub(super) struct Choice {
 
 /// Cells that a row's name keeps whatever columns there are, the marks before it included.
 const NAME: u16 = 28;
+
+/// The last column to give way: what a drive reads says little without it.
+const LIMIT: &str = "limit";
 
 /// Columns that are no less than names.
 const KEPT: [&str; 3] = ["link", "read", "write"];
@@ -89,14 +92,16 @@ impl Choice {
             .collect();
         // What was asked for stays longer than what is there by itself, and of that what needs least.
         let rank = |(at, (column, show)): (usize, &(&'static Column, Show))| {
-            (sorted != Some(column.name), *show == Show::ByWidth, column.from, at)
+            let last = (!KEPT.contains(&column.name), column.name != LIMIT);
+            (sorted != Some(column.name), *show == Show::ByWidth, column.from, last, at)
         };
         while taken(&shown, room) + NAME > room.rows {
             let Some(last) = (0..shown.len()).max_by_key(|at| rank((*at, &shown[*at]))) else { break };
             shown.remove(last);
         }
-        // Names of drives before bars and before columns that need room.
-        while !leaves_names(&shown, room) {
+        // Names of drives before bars and before columns that need room. Before the limit leaves, links and names are shorter.
+        let mut form = 0;
+        while !leaves_names(&shown, room, form) {
             let gives_way = |(column, show): &(&'static Column, Show)| {
                 *show == Show::ByWidth && sorted != Some(column.name) && !KEPT.contains(&column.name)
             };
@@ -111,6 +116,8 @@ impl Choice {
             } else if from > 0 {
                 // Columns that come together leave together.
                 shown.retain(|one| one.0.from != from || !gives_way(one));
+            } else if column.name == LIMIT && form + 1 < FORMS {
+                form += 1;
             } else {
                 shown.remove(at);
             }
@@ -159,10 +166,10 @@ impl Choice {
     }
 }
 
-/// Whether these columns leave names of drives whole.
-fn leaves_names(columns: &[(&'static Column, Show)], room: Room) -> bool {
+/// Whether these columns leave names of drives in this form whole.
+fn leaves_names(columns: &[(&'static Column, Show)], room: Room, form: usize) -> bool {
     let begins_with_link = columns.first().is_some_and(|(column, _)| column.name == "link");
-    room.leaves_names(taken(columns, room), begins_with_link)
+    room.leaves_names(taken(columns, room), begins_with_link, form)
 }
 
 /// Cells that columns take with the gaps before them.
@@ -175,7 +182,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::{
-        super::columns::{Filled, Names},
+        super::columns::{Filled, FormNames, Names},
         *,
     };
 
@@ -228,7 +235,8 @@ mod tests {
     fn names_of_drives_come_before_bars_and_before_columns_that_need_room() {
         let mut names = Names::default();
         names.add(47, Some((None, "Gen4 x4")));
-        let (mut choice, of) = (Choice::default(), move |rows| Room { names, ..room(rows) });
+        let (mut choice, of) =
+            (Choice::default(), move |rows| Room { names: FormNames([names; FORMS]), ..room(rows) });
         let shown = |choice: &Choice, rows| {
             let (room, columns) = choice.fitted(of(rows));
             let bars = columns.iter().find(|column| column.name == "load").map(|column| (column.width)(room));
@@ -241,13 +249,33 @@ mod tests {
         // r_await and w_await have room for themselves, and none for the name.
         assert_eq!(shown(&choice, 111), (Some(BARS), 9));
         names.add(50, Some((None, "Gen4 x4")));
-        let (bars, columns) = choice.fitted(Room { names, ..room(111) });
+        let (bars, columns) = choice.fitted(Room { names: FormNames([names; FORMS]), ..room(111) });
         assert!(
             !columns.iter().any(|column| column.name.ends_with("_await")),
             "they leave together: {bars:?}"
         );
         choice.order.iter_mut().for_each(|(_, show)| *show = Show::Always);
         assert!(shown(&choice, 77).1 > 5, "what the user asked for stays");
+    }
+
+    #[test]
+    fn links_and_names_are_shorter_before_the_limit_leaves() {
+        let name = |end, link| {
+            let mut names = Names::default();
+            names.add(end, Some((Some('▼'), link)));
+            names
+        };
+        let [whole, now] = ["Gen3 x4 < Gen4 x4", "Gen3 x4"];
+        let names = FormNames([name(47, whole), name(47, now), name(33, now), name(24, now)]);
+        let mut choice = Choice::default();
+        let has = |choice: &Choice, rows| {
+            let shown = choice.shown(Room { names, ..room(rows) });
+            ["limit", "load"].map(|name| shown.iter().any(|column| column.name == name))
+        };
+        assert_eq!(has(&choice, 89), [true, true]);
+        assert_eq!([88, 73, 59, 56].map(|rows| has(&choice, rows)), [[true, false]; 4]);
+        choice.order.swap(3, 4);
+        assert_eq!(has(&choice, 60), [true, false], "whatever their order");
     }
 
     #[test]

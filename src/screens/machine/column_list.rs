@@ -1,8 +1,10 @@
 //! The list in which the user chooses columns and their order.
 
 use super::{
+    WIDEST,
     choice::{Choice, Show},
     columns::{Absent, Room},
+    first_width,
 };
 use crate::{
     screens::{
@@ -15,8 +17,6 @@ use crate::{
     ui::{Shared, theme::Meaning},
 };
 
-/// Rows beyond this width have room for every column.
-const WIDEST: u16 = 400;
 /// From this width of the list on descriptions wrap.
 const WRAPS: u16 = 100;
 
@@ -29,7 +29,8 @@ pub(super) fn over(
     width: u16,
 ) -> Over {
     let shown = choice.shown(room);
-    let words = "A letter goes to the next column that begins with it; Del restores the defaults.";
+    let words = "A letter goes to the next column that begins with it; Del restores the defaults. Space shows a column that says \
+                 \"from width N\" now; a terminal of N columns shows it by itself.";
     let mut lines: Vec<Vec<Piece>> = paragraph(words, Meaning::Quiet, width);
     lines.push(Vec::new());
     let mut at = 0..0;
@@ -42,9 +43,9 @@ pub(super) fn over(
             _ if sorted == Some(column.name) => "sorted by".to_owned(),
             Show::ByWidth if let Some(Absent::Narrow(cells)) = absent => {
                 // Names of drives may need more.
-                let has = |rows: &u16| choice.shows(column.name, Room { rows: *rows, ..room });
-                let width = (cells..WIDEST).find(has).and_then(from);
-                width.map_or_else(String::new, |width| format!("from {width} columns"))
+                let has = |rows| choice.shows(column.name, Room { rows, ..room });
+                let width = first_width(cells..WIDEST, has).and_then(from);
+                width.map_or_else(String::new, |width| format!("from width {width}"))
             }
             Show::ByWidth if absent == Some(Absent::NotCounted) => "with counters".to_owned(),
             Show::ByWidth if absent == Some(Absent::NoValue) => "no value".to_owned(),

@@ -25,13 +25,26 @@ pub(super) struct Room {
     pub filled: Filled,
     /// The column that rows are sorted by: without it the order could not be told from the rows.
     pub sorted: Option<&'static str>,
-    /// The cells that whole names of drives need.
-    pub names: Names,
+    /// The cells that names of drives need in each [form](FORMS).
+    pub names: FormNames,
     /// Cells of the bars where names leave them fewer than they have by width.
     pub bars: Option<u16>,
 }
 
-/// Cells that whole names of drives need, the widest row's.
+/// Forms of a row: name and link whole; the link without what it could be; the name without its last word too, or its last two.
+pub(super) const FORMS: usize = 4;
+
+/// How many words a form leaves out of a name.
+pub(super) const fn words_left_out(form: usize) -> usize {
+    form.saturating_sub(1)
+}
+
+/// A link's text in a form.
+pub(super) fn link_in_form(text: &str, form: usize) -> &str {
+    if form == 0 { text } else { text.split(" < ").next().unwrap_or(text) }
+}
+
+/// Cells that names of drives need, the widest row's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Names {
     /// Before the second column, with the link and its mark.
@@ -39,6 +52,10 @@ pub(super) struct Names {
     /// Before the first column, where that is not the link.
     pub alone: u16,
 }
+
+/// The same in each form.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct FormNames(pub [Names; FORMS]);
 
 impl Names {
     /// Adds a row whose name needs cells up to `end`, the gap behind it included, with its link.
@@ -53,12 +70,13 @@ impl Names {
 }
 
 impl Room {
-    /// Whether columns of these cells, their gaps included, leave names whole.
-    pub fn leaves_names(self, taken: u16, begins_with_link: bool) -> bool {
+    /// Whether columns of these cells, their gaps included, leave names in this form whole.
+    pub fn leaves_names(self, taken: u16, begins_with_link: bool, form: usize) -> bool {
+        let names = self.names.0[form];
         let (behind, needed) = if begins_with_link {
-            (taken.saturating_sub(LINK_LEAD + LINK + 1), self.names.with_link)
+            (taken.saturating_sub(LINK_LEAD + LINK + 1), names.with_link)
         } else {
-            (taken.saturating_sub(1), self.names.alone)
+            (taken.saturating_sub(1), names.alone)
         };
         behind + needed <= self.rows
     }

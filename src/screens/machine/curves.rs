@@ -5,7 +5,7 @@ use ratatui::layout::{Constraint::Fill, Layout, Rect};
 use super::{Tree, facts, facts_pane, figures::Figures};
 use crate::{
     screens::widgets::{
-        graph::{Curve, Graph},
+        graph::{Curve, Graph, sample},
         paint::{Brush, Piece, piece},
         words::{giga, giga_before_unit},
     },
@@ -125,6 +125,11 @@ fn graph(kind: &Kind<'_>, name: Piece, shared: &Shared, area: Rect, brush: &mut 
     let Kind { names, now, curves, least, label, unit, limit } = kind;
     let is_bytes = *unit == shared.units.giga_per_second();
     let mut title = vec![name];
+    let most = curves.iter().flatten().map(|series| series.window_most()).fold(0.0, f64::max);
+    let mut scale = Scale::new(*least);
+    scale.fit(shared.load.at, most.max(limit.unwrap_or_default()));
+    let [first, second] = curves;
+    let second = second.and_then(|series| Curve::above_ground(series, Meaning::Writes, scale.top()));
     let colours = [Meaning::Load, Meaning::Writes];
     for (((_, value), word), meaning) in
         curves.iter().zip(now).zip(names).zip(colours).filter(|(((curve, _), _), _)| curve.is_some())
@@ -134,19 +139,17 @@ fn graph(kind: &Kind<'_>, name: Piece, shared: &Shared, area: Rect, brush: &mut 
             Some(value) => label(*value),
             None => "-".to_owned(),
         };
+        // Two curves need more than colours to be told apart.
+        title.extend(second.as_ref().map(|_| piece(sample(meaning == Meaning::Load), meaning)));
         title.push(piece(*word, meaning));
         title.push(piece(format!(" {value}  "), Meaning::Figure));
     }
     title.push(piece(*unit, Meaning::Quiet));
     let mut open = Brush::new(brush.buffer, brush.theme, false);
     open.panel(Rect { height: 1, ..area }, &title, &[]);
-    let most = curves.iter().flatten().map(|series| series.window_most()).fold(0.0, f64::max);
-    let mut scale = Scale::new(*least);
-    scale.fit(shared.load.at, most.max(limit.unwrap_or_default()));
-    let [first, second] = curves;
     let mut drawn: Vec<Curve<'_>> = Vec::new();
     drawn.extend(first.map(|series| Curve { series, meaning: Meaning::Load, filled: true }));
-    drawn.extend(second.and_then(|series| Curve::above_ground(series, Meaning::Writes, scale.top())));
+    drawn.extend(second);
     let graph = Graph {
         curves: drawn,
         top: if is_bytes { shared.units.axis(scale.top()) } else { scale.top() },

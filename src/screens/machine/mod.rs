@@ -514,6 +514,19 @@ const BESIDE: u16 = 100;
 /// The least rows of facts below the tree on narrower terminals.
 const LOW: u16 = 4;
 
+/// Terminals beyond this width have room for every column.
+const WIDEST: u16 = 400;
+
+/// The first of these widths that has something which all wider ones have.
+fn first_width(widths: std::ops::Range<u16>, has: impl Fn(u16) -> bool) -> Option<u16> {
+    let (mut first, mut end) = (widths.start, widths.end);
+    while first < end {
+        let middle = first.midpoint(end);
+        if has(middle) { end = middle } else { first = middle + 1 }
+    }
+    (first < widths.end).then_some(first)
+}
+
 /// What the rows of the tree leave to others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 struct Rest {

@@ -1,5 +1,7 @@
 //! The name of a row: its fold mark, place, drive and model.
 
+use std::collections::BTreeSet;
+
 use super::{figures::path, layers};
 use crate::{
     machine::pci::NodeKind,
@@ -14,20 +16,57 @@ use crate::{
 };
 
 /// The widest name of a drive, so that models stand in a column of their own.
-pub(super) fn drives_width(shared: &Shared) -> u16 {
+fn drives_width(shared: &Shared) -> u16 {
     let drives = shared.machine.drives.iter().filter(|drive| !drive.kind.is_software());
     drives.map(|drive| cells(drive.name.as_str())).max().unwrap_or(0).min(12)
 }
 
-/// The name of a row, with a drive's in `wide` cells.
-pub(super) fn of_row(shared: &Shared, row: &Row, wide: u16) -> Vec<Piece> {
-    RowName { shared, row, wide }.pieces()
+/// What names of rows are made of.
+pub(super) struct RowNames<'a> {
+    shared: &'a Shared,
+    /// Cells of a drive's name.
+    wide: u16,
+    /// Models of drives, each once.
+    models: BTreeSet<String>,
 }
+
+impl<'a> RowNames<'a> {
+    pub fn new(shared: &'a Shared) -> Self {
+        let machine = &shared.machine;
+        let models = machine.drives.iter().map(|drive| layers::title(machine, drive)).collect();
+        Self { shared, wide: drives_width(shared), models }
+    }
+
+    /// The name of a row, without so many words at the end of a model as long as that is no other model's.
+    pub fn of(&self, row: &'a Row, left_out: usize) -> Vec<Piece> {
+        RowName { shared: self.shared, row, names: self, left_out }.pieces()
+    }
+
+    fn shortened(&self, model: &str, left_out: usize) -> String {
+        let is_of_other = |kept: &str| {
+            let goes_on = |other: &str| {
+                other.strip_prefix(kept).is_some_and(|rest| !rest.starts_with(char::is_alphanumeric))
+            };
+            self.models.iter().any(|other| other != model && goes_on(other))
+        };
+        let mut kept = model;
+        for _ in 0..left_out {
+            let shorter = kept.rsplit_once(' ').map(|(before, _)| before);
+            let shorter = shorter.filter(|shorter| cells(shorter) >= LEAST_MODEL && !is_of_other(shorter));
+            kept = shorter.unwrap_or(kept);
+        }
+        kept.to_owned()
+    }
+}
+
+/// Cells that a model keeps: `980` alone is none.
+const LEAST_MODEL: u16 = 6;
 
 struct RowName<'a> {
     shared: &'a Shared,
     row: &'a Row,
-    wide: u16,
+    names: &'a RowNames<'a>,
+    left_out: usize,
 }
 
 impl RowName<'_> {
@@ -51,7 +90,8 @@ impl RowName<'_> {
             RowKind::Alike => {
                 let names = [self.row.drives.first(), self.row.drives.last()];
                 let names: Vec<&str> = names.into_iter().flatten().map(DriveName::as_str).collect();
-                pieces.push(piece(format!("{} more like it", self.row.drives.len()), Meaning::Text));
+                let like = if self.left_out == 0 { " like it" } else { "" };
+                pieces.push(piece(format!("{} more{like}", self.row.drives.len()), Meaning::Text));
                 pieces.push(piece(format!("  {}", names.join(" to ")), Meaning::Quiet));
             }
             RowKind::Group(group) => {
@@ -117,8 +157,10 @@ impl RowName<'_> {
         let Some(name) = self.row.drives.first() else { return Vec::new() };
         let machine = &self.shared.machine;
         let model = machine.drive(name).map(|drive| layers::title(machine, drive)).unwrap_or_default();
+        let model = self.names.shortened(&model, self.left_out);
+        let wide = usize::from(self.names.wide);
         if let RowKey::Member(array, part) = &self.row.key {
-            let padded = format!("{part:<wide$}", wide = usize::from(self.wide));
+            let padded = format!("{part:<wide$}");
             let state = layers::member_state(machine, array, part);
             let state = state.map(|(words, meaning)| piece(format!("  {words}"), meaning));
             let model = piece(format!("  {model}"), Meaning::Quiet);
@@ -126,7 +168,29 @@ impl RowName<'_> {
         }
         let path = path(&self.shared.machine, self.row)
             .map_or_else(String::new, |path| format!("  path {}", path.name));
-        let padded = format!("{name:<wide$}", wide = usize::from(self.wide));
+        let padded = format!("{name:<wide$}");
         vec![piece(padded, Meaning::Drive), piece(format!("{path}  {model}"), Meaning::Quiet)]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_model_is_shortened_as_far_as_it_stays_apart_from_others() {
+        let models =
+            ["980 PRO 1TB", "980 PRO 500GB", "FireCuda 530 ZP1000GM30013", "FireCuda 520 ZP1", "SN850X"];
+        let origin = crate::source::origin::Origin::Demo("laptop".to_owned());
+        let (machine, problems) = crate::source::read_machine(&*origin.open().unwrap());
+        let limits = crate::capacity::limits(&machine).into();
+        let read = crate::ui::MachineRead { machine: machine.into(), problems, limits };
+        let shared = Shared::new(crate::ui::Mode::Live, read, (80, 24));
+        let names = RowNames { models: models.map(str::to_owned).into(), ..RowNames::new(&shared) };
+        let forms = |model| [0, 1, 2].map(|left_out| names.shortened(model, left_out));
+        assert_eq!(forms("980 PRO 1TB"), ["980 PRO 1TB"; 3], "another has the rest");
+        let [whole, short] = ["FireCuda 530 ZP1000GM30013", "FireCuda 530"];
+        assert_eq!(forms(whole), [whole, short, short]);
+        assert_eq!(forms("SN850X"), ["SN850X"; 3]);
     }
 }

@@ -4,10 +4,14 @@ use ratatui::layout::Rect;
 
 use super::{
     Areas, Tree,
-    columns::{Cell, Column, LINK_LEAD, Names, Room, column, link_beside_slot},
+    columns::{
+        Cell, Column, FORMS, FormNames, LINK_LEAD, Room, column, link_beside_slot, link_in_form,
+        words_left_out,
+    },
     curves,
     figures::Figures,
-    row_name, search_text,
+    row_name::RowNames,
+    search_text,
 };
 use crate::{
     model::NodeIndex,
@@ -24,6 +28,9 @@ use crate::{
 
 /// Cells before a name: the cursor, the mark for tests, the mark of a finding.
 const GUTTER: u16 = 4;
+
+/// The column of links, whose texts may begin further left.
+const LINK: &str = "link";
 
 /// Cells of a row that a long link leaves to its name.
 const LEAST_NAME: u16 = 22;
@@ -75,11 +82,11 @@ pub(super) fn draw(state: &Tree, shared: &Shared, areas: &Areas, brush: &mut Bru
     };
     brush.panel(areas.tree, &cut(&title(state, shared, room), room), &[]);
     heading(state, brush, areas.head, &columns);
-    let wide = row_name::drives_width(shared);
+    let names = RowNames::new(shared);
     let searched = state.searched();
     let shown = state.rows.iter().enumerate().skip(state.top).take(usize::from(area.height));
     for (y, (index, row)) in (area.y..).zip(shown) {
-        let painter = RowPainter { shared, row, columns: &columns, area, y, wide };
+        let painter = RowPainter { shared, row, columns: &columns, area, y, names: &names };
         painter.draw(brush, index == state.selected, &searched);
     }
     let hidden = out_of_sight(state.top, state.rows.len(), areas.rows.height);
@@ -109,6 +116,7 @@ fn title(state: &Tree, shared: &Shared, room: u16) -> Vec<Piece> {
         Sort::Bus => "PCIe tree".to_owned(),
         Sort::Column(name) if room < 60 => format!("Sorted by {name}"),
         Sort::Reversed(name) if room < 60 => format!("Sorted by {name}, reversed"),
+        order if room < 60 => format!("Sorted {}", order.name()),
         _ if state.everything => format!("All drives and devices {}", order.name()),
         _ => format!("Drives and devices {}", order.name()),
     };
@@ -165,21 +173,24 @@ fn name_end(row: &Row, name: &[Piece]) -> u16 {
     GUTTER + cells(&row.guides) + width(name) + 1
 }
 
-/// The cells that names of drives need in these rows.
-pub(super) fn names<'a>(shared: &Shared, rows: impl Iterator<Item = &'a Figures<'a>>) -> Names {
-    let (mut names, wide) = (Names::default(), row_name::drives_width(shared));
+/// The cells that names of drives need in these rows, in each form.
+pub(super) fn names<'a>(shared: &Shared, rows: impl Iterator<Item = &'a Figures<'a>>) -> FormNames {
+    let (mut needed, names) = (FormNames::default(), RowNames::new(shared));
     for figures in rows {
         let is_software = || figures.drive().is_some_and(|drive| drive.kind.is_software());
         if !figures.row.is_drive() || is_software() {
             continue;
         }
-        let end = name_end(figures.row, &row_name::of_row(shared, figures.row, wide));
-        match column("link").map(|column| (column.cell)(figures)) {
-            Some(Cell::Text(mark, text, _)) => names.add(end, Some((mark, &text))),
-            _ => names.add(end, None),
+        let link = column(LINK).map(|column| (column.cell)(figures));
+        for (form, needed) in needed.0.iter_mut().enumerate() {
+            let end = name_end(figures.row, &names.of(figures.row, words_left_out(form)));
+            match &link {
+                Some(Cell::Text(mark, text, _)) => needed.add(end, Some((*mark, link_in_form(text, form)))),
+                _ => needed.add(end, None),
+            }
         }
     }
-    names
+    needed
 }
 
 struct RowPainter<'a> {
@@ -188,30 +199,24 @@ struct RowPainter<'a> {
     columns: &'a [Placed],
     area: Rect,
     y: u16,
-    wide: u16,
+    names: &'a RowNames<'a>,
+}
+
+/// What a row shows.
+struct Shown<'a> {
+    name: Vec<Piece>,
+    cells: Vec<(&'a Placed, Cell)>,
+    /// The place of the link.
+    link: std::ops::Range<u16>,
+    /// Where the first cell begins.
+    end: u16,
 }
 
 impl RowPainter<'_> {
     fn draw(&self, brush: &mut Brush<'_>, selected: bool, searched: &str) {
         self.gutter(brush, selected);
         let figures = Figures::new(self.shared, self.row);
-        let shown: Vec<(&Placed, Cell)> =
-            self.columns.iter().map(|placed| (placed, (placed.column.cell)(&figures))).collect();
-        let name = row_name::of_row(self.shared, self.row, self.wide);
-        let needed = name_end(self.row, &name);
-        let shown = self.beside_slot(&figures, shown, needed);
-        let link = self.link(&shown, needed);
-        // A row without a link uses that column for its name.
-        let end =
-            shown.iter().find(|(_, cell)| *cell != Cell::Blank).map_or(self.area.width, |(at, cell)| {
-                match cell {
-                    // The mark's place is the name's where the link has none.
-                    Cell::Text(mark, ..) if at.column.name == "link" => {
-                        link.start - if mark.is_some() { LINK_LEAD } else { 0 }
-                    }
-                    _ => at.x,
-                }
-            });
+        let Shown { name, cells: shown, link, end } = self.fitting(&figures);
         let start = self.area.x + GUTTER;
         let first = brush.text(start, self.y, end.saturating_sub(GUTTER), &self.row.guides, Meaning::Lines);
         let room = (self.area.x + end).saturating_sub(first + 1);
@@ -231,6 +236,37 @@ impl RowPainter<'_> {
         }
     }
 
+    /// Name and cells in the first form that leaves the name whole, or in the first of all.
+    fn fitting(&self, figures: &Figures<'_>) -> Shown<'_> {
+        let cells: Vec<(&Placed, Cell)> =
+            self.columns.iter().map(|placed| (placed, (placed.column.cell)(figures))).collect();
+        let shown = |form: usize| {
+            let mut cells = cells.clone();
+            for (placed, cell) in &mut cells {
+                if let (LINK, Cell::Text(_, text, _)) = (placed.column.name, cell) {
+                    *text = link_in_form(text, form).to_owned();
+                }
+            }
+            let name = self.names.of(self.row, words_left_out(form));
+            let needed = name_end(self.row, &name);
+            let cells = self.beside_slot(figures, cells, needed);
+            let link = self.link(&cells, needed);
+            // A row without a link uses that column for its name.
+            let end = cells.iter().find(|(_, cell)| *cell != Cell::Blank);
+            let end = end.map_or(self.area.width, |(at, cell)| match cell {
+                // The mark's place is the name's where the link has none.
+                Cell::Text(mark, ..) if at.column.name == LINK => {
+                    link.start - if mark.is_some() { LINK_LEAD } else { 0 }
+                }
+                _ => at.x,
+            });
+            Shown { name, cells, link, end }
+        };
+        let is_whole = |one: &Shown<'_>| name_end(self.row, &one.name) <= one.end;
+        let whole = shown(0);
+        if is_whole(&whole) { whole } else { (1..FORMS).map(shown).find(is_whole).unwrap_or(whole) }
+    }
+
     /// The cells with the link beside what its device could do in another slot, where the name stays whole all the same.
     fn beside_slot<'a>(
         &self,
@@ -241,7 +277,7 @@ impl RowPainter<'_> {
         let Some(longer) = link_beside_slot(figures) else { return shown };
         let (length, mut beside) = (cells(&longer), shown.clone());
         let link = beside.iter_mut().find_map(|(placed, cell)| match cell {
-            Cell::Text(_, text, _) if placed.column.name == "link" => Some(text),
+            Cell::Text(_, text, _) if placed.column.name == LINK => Some(text),
             _ => None,
         });
         let Some(text) = link else { return shown };
@@ -253,7 +289,7 @@ impl RowPainter<'_> {
 
     /// The place of the row's link beside a name that needs its cells up to `needed`.
     fn link(&self, shown: &[(&Placed, Cell)], needed: u16) -> std::ops::Range<u16> {
-        let mut rest = shown.iter().skip_while(|(placed, _)| placed.column.name != "link");
+        let mut rest = shown.iter().skip_while(|(placed, _)| placed.column.name != LINK);
         let Some((placed, Cell::Text(mark, text, _))) = rest.next() else { return 0..0 };
         let next = rest.find(|(_, cell)| *cell != Cell::Blank);
         let columns = next.map_or(self.area.width, |(next, _)| next.x - 1);
@@ -281,7 +317,7 @@ impl RowPainter<'_> {
                 brush.text(x + width - cells(&text).min(width), y, width, &text, meaning);
             }
             Cell::Text(mark, text, meaning) => {
-                let (x, width) = if placed.column.name == "link" {
+                let (x, width) = if placed.column.name == LINK {
                     (self.area.x + link.start, link.end - link.start)
                 } else {
                     (x, width)

@@ -2,7 +2,10 @@
 
 use ratatui::layout::{Position, Rect};
 
-use super::{ABOUT, Areas, Rest, Tree, choice, column_list, curves, draw, facts_pane, tree_rows};
+use super::{
+    ABOUT, Areas, BESIDE, Rest, STACKED, Tree, WIDEST, choice, column_list, curves, draw, facts_pane,
+    first_width, tree_rows,
+};
 use crate::{
     findings::Finding,
     model::{Choice, FindingId},
@@ -171,7 +174,12 @@ impl Screen for Tree {
             Some(cursor) => {
                 let rest = Rest { stacked: self.rest.when_wide, ..self.rest };
                 let rows = |width| Areas::new(rest, shared, Rect::new(0, 0, width, shared.size.1)).rows.width;
-                let from = |cells: u16| (shared.size.0..WIDEST).find(|width| rows(*width) >= cells);
+                // A wider terminal has narrower rows where facts come beside them.
+                let places = [0..BESIDE, BESIDE..STACKED, STACKED..WIDEST];
+                let from = |cells: u16| {
+                    let widths = places.iter().map(|at| at.start.max(shared.size.0)..at.end);
+                    widths.into_iter().find_map(|at| first_width(at, |width| rows(width) >= cells))
+                };
                 Some(column_list::over(
                     (&self.choice, shared),
                     (cursor, self.sort.column()),
@@ -203,9 +211,6 @@ impl Screen for Tree {
         }
     }
 }
-
-/// Terminals beyond this width have room for every column.
-const WIDEST: u16 = 400;
 
 impl Tree {
     /// Marks the drives of the row, or unmarks them when all are marked.
@@ -244,7 +249,7 @@ impl Tree {
         match self.order() {
             Sort::Bus => None,
             order if order.next() == Sort::Bus => Some("{sort}"),
-            _ => Some("{sort} {sort}"),
+            _ => Some("{sort} twice"),
         }
     }
 

@@ -150,7 +150,7 @@ fn progress(shared: &Shared, left: Duration, width: u16) -> Vec<Vec<Piece>> {
 /// What a pull does, and what starts it now.
 fn about(shared: &Shared) -> String {
     let start = if shared.is_measuring() {
-        "{stop} stops what runs now; then {pull again} starts it."
+        "{stop} stops the test or experiment in progress; then {pull again} starts the pull."
     } else {
         "{pull again} starts it."
     };

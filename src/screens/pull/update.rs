@@ -206,7 +206,9 @@ fn unexplained(shared: &Shared) -> &'static str {
 pub(super) fn details(_: &mut Pull, shared: &Shared) -> Asks {
     match number(shared) {
         Some(number) if has_runs(shared) => vec![Ask::Show(ScreenId("dyno"), Some(Subject::Runs(number)))],
-        _ => vec![tell("No run of this pull has curves: drives read alone and tries of jobs are not kept")],
+        _ => vec![tell(
+            "No run of this pull has curves: those of single drives and of tried numbers of jobs are not stored",
+        )],
     }
 }
 

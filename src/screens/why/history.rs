@@ -7,7 +7,7 @@ use ratatui::layout::Rect;
 use crate::{
     report::why::{Panel, tables, waits},
     screens::widgets::{
-        graph::{Curve, Graph},
+        graph::{Curve, Graph, sample},
         paint::{Brush, piece},
         words::{giga, giga_before_unit},
     },
@@ -189,10 +189,10 @@ impl History {
             Panel::Profile => return,
         };
         let mut caption = vec![piece(last(shared), Meaning::Quiet)];
-        for (series, name, meaning) in &curves {
+        for (at, (series, name, meaning)) in curves.iter().enumerate() {
             let value =
                 series.last().map_or_else(|| "-".to_owned(), |value| latest(panel, units, value, label));
-            caption.push(piece("⣿ ", *meaning));
+            caption.push(piece(sample(at == 0), *meaning));
             caption.push(piece(format!("{name} {value}  "), Meaning::Quiet));
         }
         if panel == Panel::Processes {

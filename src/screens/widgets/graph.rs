@@ -24,6 +24,11 @@ impl<'a> Curve<'a> {
     }
 }
 
+/// How a curve is drawn, before its name in a title: an area or a line. Not every terminal has colours.
+pub const fn sample(filled: bool) -> &'static str {
+    if filled { "⣿ " } else { "⠒ " }
+}
+
 /// A graph.
 pub struct Graph<'a> {
     /// Curves, the last one on top.
@@ -125,15 +130,15 @@ impl Graph<'_> {
         }
         let most: u16 = match plot.height {
             9.. => 4,
-            4.. => 2,
+            3.. => 2,
             _ => 1,
         };
-        let steps = if self.are_exact(most) { most } else { most.min(2) };
+        let steps = [4, 2].into_iter().find(|steps| *steps <= most && self.are_exact(*steps)).unwrap_or(1);
         for step in 0..=steps {
             let share = f64::from(step) / f64::from(steps);
             let y = plot.y + share_of(plot.height - 1, 1.0 - share);
             // Zero belongs to the lower edge, where the time axis names it.
-            if step == 0 && steps > 1 && area.height > plot.height {
+            if step == 0 && area.height > plot.height {
                 continue;
             }
             let text = (self.label)(share * self.top);
@@ -330,6 +335,30 @@ mod tests {
         assert!(!exact(0.1e9, &giga), "0.03, 0.05, 0.07 and 0.10");
         assert!(exact(2e9, &giga) && exact(0.4e9, &giga) && exact(1e9, &giga));
         assert!(exact(1e6, &|value| format!("{value} reads")), "words are taken as they are");
+    }
+
+    #[test]
+    fn the_middle_of_an_axis_has_its_label_from_three_rows_on_and_zero_one_row() {
+        let labels = |height: u16, top: f64| -> Vec<String> {
+            let area = Rect::new(0, 0, 30, height);
+            let mut buffer = ratatui::buffer::Buffer::empty(area);
+            let label = |value: f64| format!("{value:.1}");
+            let graph =
+                Graph { top, label: &label, window: Duration::from_mins(1), curves: Vec::new(), level: None };
+            graph.draw(
+                &mut Brush::new(&mut buffer, crate::ui::theme::Theme::PLAIN, false),
+                area,
+                Duration::ZERO,
+            );
+            let cell = |x, y| buffer.cell((x, y)).map_or(" ", ratatui::buffer::Cell::symbol);
+            let row = |y| (0..AXIS - 1).map(|x| cell(x, y)).collect::<String>().trim().to_owned();
+            (0..height).map(row).collect()
+        };
+        assert_eq!(labels(2, 2.0), ["2.0", "0.0"]);
+        assert_eq!(labels(3, 2.0), ["2.0", "1.0", "0.0"]);
+        assert_eq!(labels(4, 2.0), ["2.0", "1.0", "", "0"]);
+        assert_eq!(labels(5, 2.0), ["2.0", "", "1.0", "", "0"]);
+        assert_eq!(labels(5, 0.5), ["0.5", "", "", "", "0"], "0.25 would be 0.2");
     }
 
     #[test]

@@ -282,9 +282,9 @@ fn the_width_from_which_the_list_says_a_column_is_shown_is_the_terminals() {
         let lines =
             over.lines.iter().map(|line| line.iter().map(|(text, _)| text.as_str()).collect::<String>());
         let mut count = 0;
-        for line in lines.filter(|line| line.contains(" from ")) {
+        for line in lines.filter(|line| line.contains("] ") && line.contains(" from width ")) {
             let words: Vec<&str> = line.split_whitespace().skip_while(|word| *word != "]").skip(1).collect();
-            let (name, width) = (words[0], words[2].parse::<u16>().unwrap());
+            let (name, width) = (words[0], words[3].parse::<u16>().unwrap());
             let has = |shared: &Shared| {
                 let tree = tree(shared, Sort::Bus);
                 tree.choice.shown(tree.room).iter().any(|column| column.name == name)
@@ -297,5 +297,19 @@ fn the_width_from_which_the_list_says_a_column_is_shown_is_the_terminals() {
             count += 1;
         }
         assert!(count > 0 || size.0 >= 170, "{size:?}");
+    }
+}
+
+#[test]
+fn the_first_width_is_found_in_few_steps() {
+    for first in [0, 1, 98, 250, 399, 400] {
+        let steps = std::cell::Cell::new(0);
+        let has = |width| {
+            steps.set(steps.get() + 1);
+            width >= first
+        };
+        let found = super::super::first_width(1..400, has);
+        assert_eq!(found, (first < 400).then_some(first.max(1)));
+        assert!(steps.get() <= 9, "{first}: {}", steps.get());
     }
 }
