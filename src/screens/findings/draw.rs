@@ -6,9 +6,10 @@ use super::{Areas, Findings};
 use crate::{
     findings::{Finding, Gain, Risk},
     screens::widgets::{
-        findings::{line_of, mark, short_gain, title},
-        paint::{Brush, Piece, hanging, label, paragraph, piece, width},
+        findings::{mark, short_gain, title, with_gain},
+        paint::{Brush, Piece, hanging, label, paragraph, piece},
         scroll::{self, out_of_sight},
+        shell::{self, Reader},
     },
     ui::{Shared, theme::Meaning},
     units::UnitSystem,
@@ -51,13 +52,11 @@ fn gain_heading(shared: &Shared, width: u16) -> Option<&'static str> {
 }
 
 fn row_of(shared: &Shared, brush: &mut Brush<'_>, row: Rect, finding: &Finding, selected: bool) {
-    let won = vec![piece(short_gain(shared.units, &finding.gain), Meaning::Figure)];
-    let room = row.width.saturating_sub(4 + width(&won) + 2);
     if selected {
         brush.text(row.x, row.y, 1, "›", Meaning::Brand);
     }
-    line_of(brush, Rect { x: row.x + 2, width: room + 2, ..row }, finding, selected);
-    brush.write_right(row.right(), row.y, &won);
+    let line = Rect { x: row.x + 2, width: row.width.saturating_sub(2), ..row };
+    with_gain(shared, brush, line, finding, selected);
 }
 
 fn detail(state: &Findings, shared: &Shared, panel: Rect, brush: &mut Brush<'_>) {
@@ -83,7 +82,7 @@ pub(super) fn detail_lines(shared: &Shared, finding: &Finding, width: u16) -> Ve
     field(&mut lines, "gain", &gain_words(shared.units, &finding.gain), Meaning::Text, width);
     field(&mut lines, "remedy", &finding.remedy.text, Meaning::Text, width);
     if let Some(command) = &finding.remedy.command {
-        field(&mut lines, "", command, Meaning::Key, width);
+        lines.extend(shell::command(command, Reader::Shell, LABEL, width, Meaning::Key));
     }
     let risk = finding.remedy.risk;
     let danger = if risk == Risk::DestroysData { Meaning::Problem } else { Meaning::Text };
