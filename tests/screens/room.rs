@@ -11,6 +11,23 @@ fn at(demo: &str, size: (u16, u16), keys: &str) -> Headless {
 }
 
 #[test]
+fn a_page_of_the_text_about_slots_has_none_of_the_lines_before() {
+    let mut headless = at("threadripper-before", (80, 24), "8-");
+    let text = |headless: &Headless| {
+        let picture = shown(headless);
+        let rows = picture.lines().skip_while(|line| !line.starts_with(" after "));
+        rows.skip(1).take(2).map(str::to_owned).collect::<Vec<_>>()
+    };
+    let mut seen = text(&headless);
+    press(&mut headless, "<PageDown>");
+    let next = text(&headless);
+    assert!(next.iter().all(|line| !seen.contains(line)), "{seen:?} {next:?}");
+    seen.extend(next);
+    press(&mut headless, "<PageUp>");
+    assert_eq!(text(&headless), seen[..2], "and back");
+}
+
+#[test]
 fn a_title_of_a_finding_without_a_gain_reaches_the_edge() {
     for size in [(60, 20), (80, 24), (120, 40)] {
         let picture = shown(&at("laptop", size, "2"));
