@@ -13,3 +13,4 @@ pub mod bottleneck_panel;
 pub mod graph;
 pub mod heat;
 pub mod shell;
+pub mod sections;

@@ -4,10 +4,40 @@ use iodyno::{app::Message, runtime::headless::Headless};
 
 use crate::screen::{open, press, shown};
 
+const SLOTS: &str = "8";
+
 fn at(demo: &str, size: (u16, u16), keys: &str) -> Headless {
     let mut headless = open(demo, size);
     press(&mut headless, keys);
     headless
+}
+
+/// Rows of the largest blank block of `wide` columns.
+fn blank_rows(picture: &str, wide: usize) -> usize {
+    let rows: Vec<Vec<char>> = picture.lines().map(|line| line.chars().collect()).collect();
+    let most = rows.iter().map(Vec::len).max().unwrap_or_default();
+    let mut largest = 0;
+    for x in (0..most.saturating_sub(wide)).step_by(4) {
+        let is_blank =
+            |row: &Vec<char>| row.get(x..x + wide).is_some_and(|part| part.iter().all(|c| *c == ' '));
+        let run = rows.chunk_by(|one, next| is_blank(one) == is_blank(next));
+        largest = run.filter(|run| is_blank(&run[0])).map(<[_]>::len).max().unwrap_or(0).max(largest);
+    }
+    largest
+}
+
+#[test]
+fn tall_terminals_have_no_large_blank_area_at_rest() {
+    for demo in ["threadripper-before", "x570", "laptop"] {
+        for (size, most) in [((120, 40), 10), ((200, 60), 16), ((300, 100), 45)] {
+            for keys in [SLOTS] {
+                let picture = shown(&at(demo, size, keys));
+                let wide = usize::from(size.0 / 2);
+                let blank = blank_rows(&picture, wide);
+                assert!(blank <= most, "{demo} {size:?} {keys}: {blank} blank rows\n{picture}");
+            }
+        }
+    }
 }
 
 #[test]
@@ -25,6 +55,19 @@ fn a_page_of_the_text_about_slots_has_none_of_the_lines_before() {
     seen.extend(next);
     press(&mut headless, "<PageUp>");
     assert_eq!(text(&headless), seen[..2], "and back");
+}
+
+#[test]
+fn names_of_slots_use_the_columns_that_their_row_has_free() {
+    let picture = shown(&at("x570", (120, 40), SLOTS));
+    assert!(picture.contains("AMD/ATI Navi 10 XL Upstream Port of PCI Express Switch "), "{picture}");
+    for size in [(60, 20), (70, 24), (80, 24), (100, 30), (120, 40)] {
+        let picture = shown(&at("x570", size, SLOTS));
+        for line in picture.lines().filter(|line| line.contains('…') && line.contains("├ ")) {
+            let after = line.split('…').nth(1).unwrap_or_default();
+            assert!(!after.starts_with("   "), "{size:?} {line}\n{picture}");
+        }
+    }
 }
 
 #[test]

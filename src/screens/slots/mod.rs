@@ -1,5 +1,6 @@
 //! The slots page: hypothetical moves of cards, with the predicted difference.
 
+mod details;
 mod draw;
 mod update;
 

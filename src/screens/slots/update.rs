@@ -36,7 +36,7 @@ impl Screen for Slots {
 
     fn step(&mut self, step: Step, shared: &Shared, area: Rect) -> Asks {
         if let Step::Pages(_) = step {
-            let (rest, lines) = draw::words(self, shared, Areas::new(self, shared, area).text);
+            let (rest, lines) = draw::words(self, shared, &Areas::new(self, shared, area));
             self.detail_top = scrolled(self.detail_top, step.rows(rest.height), lines.len(), rest.height);
         } else {
             let last = self.today.len().saturating_sub(1);
@@ -47,11 +47,11 @@ impl Screen for Slots {
     }
 
     fn wheel(&mut self, step: isize, at: Position, shared: &Shared, area: Rect) -> Asks {
-        let text = Areas::new(self, shared, area).text;
-        if !text.contains(at) {
+        let areas = Areas::new(self, shared, area);
+        if !areas.text.contains(at) {
             return self.step(Step::Rows(step), shared, area);
         }
-        let (rest, lines) = draw::words(self, shared, text);
+        let (rest, lines) = draw::words(self, shared, &areas);
         self.detail_top = scrolled(self.detail_top, step, lines.len(), rest.height);
         Asks::new()
     }
