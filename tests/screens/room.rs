@@ -5,6 +5,7 @@ use iodyno::{app::Message, runtime::headless::Headless};
 use crate::screen::{open, press, shown};
 
 const SLOTS: &str = "8";
+const WHY: &str = "6";
 
 fn at(demo: &str, size: (u16, u16), keys: &str) -> Headless {
     let mut headless = open(demo, size);
@@ -30,7 +31,7 @@ fn blank_rows(picture: &str, wide: usize) -> usize {
 fn tall_terminals_have_no_large_blank_area_at_rest() {
     for demo in ["threadripper-before", "x570", "laptop"] {
         for (size, most) in [((120, 40), 10), ((200, 60), 16), ((300, 100), 45)] {
-            for keys in [SLOTS] {
+            for keys in [SLOTS, WHY] {
                 let picture = shown(&at(demo, size, keys));
                 let wide = usize::from(size.0 / 2);
                 let blank = blank_rows(&picture, wide);

@@ -1,5 +1,6 @@
 //! The Why screen: where the time goes, with the reason in one sentence above the evidence.
 
+mod at_rest;
 mod draw;
 mod history;
 mod steady;
