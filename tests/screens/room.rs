@@ -113,3 +113,27 @@ fn commands_of_findings_and_rules_can_be_copied() {
         assert!(rule.contains(", ATTR{queue/"), "{size:?}: {rule}");
     }
 }
+
+#[test]
+fn a_find_works_on_findings_and_slots() {
+    for (keys, word, row, matches) in [
+        ("2", "lazy", "the IOMMU translates in lazy mode", "find lazy: 1 of 1"),
+        ("8", "FIRECUDA", "nvme0n1", "find FIRECUDA: 1 of 4"),
+    ] {
+        let mut headless = at("x570", (120, 40), &format!("{keys}/{word}"));
+        let picture = shown(&headless);
+        assert!(picture.lines().last().is_some_and(|line| line.contains("Enter keep")), "{picture}");
+        let selected = |picture: &str| picture.lines().find(|line| line.contains('›')).map(str::to_owned);
+        assert!(selected(&picture).is_some_and(|line| line.contains(row)), "{picture}");
+        press(&mut headless, "<Enter>");
+        let picture = shown(&headless);
+        assert!(picture.contains(matches) && picture.contains("Esc end find"), "{picture}");
+        press(&mut headless, "n");
+        let next = shown(&headless);
+        let is_only = matches.ends_with("of 1");
+        assert_eq!(selected(&next) == selected(&picture), is_only, "{next}");
+        press(&mut headless, "N<Esc>");
+        let picture = shown(&headless);
+        assert!(!picture.contains(": 1 of") && selected(&picture).is_some_and(|line| line.contains(row)));
+    }
+}

@@ -24,13 +24,14 @@ pub(super) fn draw(state: &Findings, shared: &Shared, area: Rect, brush: &mut Br
 fn list(state: &Findings, shared: &Shared, areas: &Areas, brush: &mut Brush<'_>) {
     let panel = areas.list;
     let note = gain_heading(shared, panel.width).map(|words| piece(words, Meaning::Quiet));
-    brush.panel(panel, &title(shared), note.as_slice());
+    let title: Vec<Piece> = title(shared).into_iter().chain(state.find.title()).collect();
+    brush.panel(panel, &title, note.as_slice());
     let area = areas.rows;
     for (y, (index, finding)) in
         (area.y..area.bottom()).zip(shared.findings.list.iter().enumerate().skip(state.top))
     {
         let row = Rect { y, height: 1, ..area };
-        row_of(shared, brush, row, finding, index == state.selected);
+        row_of(shared, brush, row, (finding, state.find.word()), index == state.selected);
     }
     let hidden = out_of_sight(state.top, shared.findings.list.len(), area.height);
     scroll::mark(brush, panel, scroll::ROWS, hidden);
@@ -51,7 +52,7 @@ fn gain_heading(shared: &Shared, width: u16) -> Option<&'static str> {
     }
 }
 
-fn row_of(shared: &Shared, brush: &mut Brush<'_>, row: Rect, finding: &Finding, selected: bool) {
+fn row_of(shared: &Shared, brush: &mut Brush<'_>, row: Rect, finding: (&Finding, &str), selected: bool) {
     if selected {
         brush.text(row.x, row.y, 1, "›", Meaning::Brand);
     }

@@ -8,6 +8,7 @@ use crate::{
     machine::{Machine, hop},
     report::whatif::rows::{Mark, Row},
     screens::widgets::{
+        find::highlighted,
         findings,
         paint::{Brush, Piece, cells, cut, hanging, inner, paragraph, piece, width, write_fitting},
         scroll::{self, out_of_sight},
@@ -82,7 +83,8 @@ fn fitting(brush: &Brush<'_>, panel: Rect, titles: &[Vec<Piece>], hidden: (usize
 /// The titles of the left side, the longest first: what moves stays, the words before it give way.
 fn today_titles(state: &Slots, shared: &Shared) -> Vec<Vec<Piece>> {
     let Some(picked) = &state.picked else {
-        return vec![vec![piece("Slots", Meaning::Heading), piece("  as they are", Meaning::Quiet)]];
+        let found = state.find.title().unwrap_or_else(|| piece("  as they are", Meaning::Quiet));
+        return vec![vec![piece("Slots", Meaning::Heading), found]];
     };
     let word = if picked.dropped { "moved" } else { "moving" };
     let names = names(&shared.machine, &picked.functions);
@@ -279,6 +281,7 @@ fn side(state: &Slots, shared: &Shared, brush: &mut Brush<'_>, area: Rect, side:
         let x = brush.text(area.x + MARKS, y, room, &row.guides, Meaning::Lines);
         let room_here = (area.x + MARKS + room).saturating_sub(x);
         let pieces = label(side.machine, row, columns.names, room_here);
+        let pieces = highlighted(vec![pieces], state.find.word()).0.concat();
         let end = write_fitting(brush, x, y, room_here, &pieces);
         if selected {
             brush.shade(Rect { x, y, width: end.saturating_sub(x), height: 1 }, Meaning::Selected);

@@ -9,16 +9,17 @@ use super::{
 use crate::{
     machine::NodeKind,
     model::{NodeIndex, SettingId},
+    report::whatif::rows::Row,
     screens::{
         News, Screen, Step,
         widgets::{
-            paint::Brush,
+            paint::{Brush, Piece},
             scroll::{kept_in_sight, scrolled},
         },
     },
     tune::{Device, Setting},
     ui::{
-        Ask, Asks, ScreenId, Shared, SharedChange, Subject,
+        Ask, Asks, Key, ScreenId, Shared, SharedChange, Subject, TextField,
         ask::{tell, warn},
         settings::staged,
     },
@@ -85,6 +86,9 @@ impl Screen for Slots {
         self.find_way(shared);
         let rows = Areas::new(self, shared, area).rows.height;
         self.top = kept_in_sight(self.top, self.selected, self.rows(), rows);
+        if !self.find.word().is_empty() {
+            self.find.count(&self.texts(shared), self.selected);
+        }
         Asks::new()
     }
 
@@ -110,8 +114,11 @@ impl Screen for Slots {
         }
     }
 
-    /// Undoes the last step; with nothing moved and no step left the page is left.
+    /// Ends a find, else undoes the last step; with nothing moved and no step left the page is left.
     fn back(&mut self, shared: &Shared) -> Option<Asks> {
+        if self.find.end() {
+            return Some(Asks::new());
+        }
         let Some((picked, selected)) = self.steps.pop() else {
             return self.put_back(shared).then(Asks::new);
         };
@@ -120,8 +127,25 @@ impl Screen for Slots {
         Some(Asks::new())
     }
 
+    fn field(&mut self) -> Option<&mut TextField> {
+        self.find.field()
+    }
+
+    fn field_key(&mut self, key: Option<Key>, shared: &Shared) -> Asks {
+        if let Some(index) = self.find.key(key, &self.texts(shared), self.selected) {
+            self.selected = index;
+            self.carry(shared);
+        }
+        Asks::new()
+    }
+
+    fn field_hints(&self) -> Vec<Piece> {
+        self.find.hints()
+    }
+
     fn offers(&self, command: &str, shared: &Shared) -> bool {
         match command {
+            "next slot" | "previous slot" => self.find.is_kept(),
             // One hint for both keys: Space drops there too.
             "drop here" => false,
             "pull" | "units" | "best move" if self.is_carrying() => false,
@@ -148,6 +172,7 @@ impl Screen for Slots {
             "move card" if self.is_carrying() && self.part(shared).is_some() => Some(self.alone()),
             "move card" if self.is_carrying() => Some("put back"),
             "up" if self.is_carrying() => Some("choose slot"),
+            "back" if self.find.is_kept() => Some("end find"),
             "back" if self.is_carrying() => Some("cancel"),
             "back" if !self.steps.is_empty() => Some("undo move"),
             _ => None,
@@ -173,6 +198,27 @@ impl Slots {
     /// Whether what is asked for cannot be.
     fn is_impossible(&self) -> bool {
         matches!(self.prediction, Some(Err(_)))
+    }
+
+    /// Texts by which today's rows are found.
+    fn texts(&self, shared: &Shared) -> Vec<String> {
+        let machine = &shared.machine;
+        let of = |row: &Row| {
+            let drive = row.drive.as_ref().and_then(|name| machine.drive(name));
+            let model = drive.map_or_else(String::new, |drive| machine.model_of(drive));
+            format!("{} {} {} {model}", machine.pci.node(row.node).address, row.place, row.name)
+        };
+        self.today.iter().map(of).collect()
+    }
+
+    /// Goes to the next (1) or previous (-1) match of a find.
+    pub(super) fn find_next(&mut self, shared: &Shared, step: isize) -> Asks {
+        let Some(index) = self.find.next(&self.texts(shared), self.selected, step) else {
+            return vec![tell("No match: {find slot} finds a row")];
+        };
+        self.selected = index;
+        self.carry(shared);
+        Asks::new()
     }
 
     /// Moves the carried card to the cursor.

@@ -3,6 +3,7 @@
 use ratatui::layout::Rect;
 
 use super::{
+    find::highlighted,
     paint::{Brush, Piece, fit, hanging, piece, width},
     words::{iops, rate},
 };
@@ -69,12 +70,13 @@ fn under_load(shared: &Shared) -> String {
     if shared.tests.all.is_empty() || count == 0 { String::new() } else { format!(", {count} under load") }
 }
 
-/// Mark, title and gain in one row; a title beside no gain has all of it. Where the title ends and the gain begins.
+/// Mark, title and gain in one row; a title beside no gain has all of it. Matches of `word` are marked. Where the
+/// title ends and the gain begins.
 pub fn with_gain(
     shared: &Shared,
     brush: &mut Brush<'_>,
     row: Rect,
-    finding: &Finding,
+    (finding, word): (&Finding, &str),
     selected: bool,
 ) -> (u16, u16) {
     let gain = [piece(short_gain(shared.units, &finding.gain), Meaning::Figure)];
@@ -82,18 +84,21 @@ pub fn with_gain(
         0 => 0,
         gain => gain + 2,
     };
-    let end = line_of(brush, Rect { width: row.width.saturating_sub(taken), ..row }, finding, selected);
+    let line = Rect { width: row.width.saturating_sub(taken), ..row };
+    let end = line_of(brush, line, (finding, word), selected);
     brush.write_right(row.right(), row.y, &gain);
     (end, row.right() - width(&gain))
 }
 
 /// Mark and title in one row; where the title ends.
-fn line_of(brush: &mut Brush<'_>, row: Rect, finding: &Finding, selected: bool) -> u16 {
+fn line_of(brush: &mut Brush<'_>, row: Rect, (finding, word): (&Finding, &str), selected: bool) -> u16 {
     let (symbol, meaning) = mark(finding.severity);
     let title = fit(&finding.title, row.width.saturating_sub(2));
     let weight = if finding.severity == Severity::Info { Meaning::Quiet } else { Meaning::Text };
     brush.text(row.x, row.y, 1, symbol, meaning);
-    let end = brush.text(row.x + 2, row.y, row.width.saturating_sub(2), &title, weight);
+    let (lines, _) = highlighted(vec![vec![piece(title, weight)]], word);
+    let pieces = lines.concat();
+    let end = brush.write(row.x + 2, row.y, row.width.saturating_sub(2), &pieces);
     if selected {
         brush.shade(Rect { x: row.x + 2, width: end.saturating_sub(row.x + 2), ..row }, Meaning::Selected);
     }
@@ -209,7 +214,7 @@ pub fn strip(shared: &Shared, brush: &mut Brush<'_>, area: Rect, top: usize) {
     let shown = ordered(shared).skip(top);
     for (y, finding) in (area.y..area.bottom()).zip(shown) {
         let row = Rect { y, height: 1, ..area };
-        let (end, gain) = with_gain(shared, brush, row, finding, false);
+        let (end, gain) = with_gain(shared, brush, row, (finding, ""), false);
         if gain < row.right() {
             leader(brush, end, gain, y);
         }
