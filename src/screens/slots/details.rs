@@ -219,7 +219,11 @@ const LANES: [u8; 5] = [1, 2, 4, 8, 16];
 /// What a link carries by generation and lanes; the one of the row under the cursor is marked.
 fn links(state: &Slots, shared: &Shared, width: u16) -> Section {
     let own = state.row().and_then(|row| own_link(shared, row.node));
-    let columns: String = LANES.iter().map(|lanes| format!("{:>8}", format!("x{lanes}"))).collect();
+    let column = |lanes: u8| {
+        let name = format!("x{lanes}");
+        format!("{name:>8}")
+    };
+    let columns = LANES.map(column).concat();
     let units = shared.units.giga_per_second();
     let of = |speed: TransferRate| {
         let mut line = vec![piece(format!("{:<16}", hop::speed_sentence(speed)), Meaning::Quiet)];

@@ -33,18 +33,15 @@ pub(super) fn draw(state: &Slots, shared: &Shared, area: Rect, brush: &mut Brush
     let title = fitting(brush, then, &then_titles(state, shared), hidden[1]);
     let note = unit(brush, shared, then, &title, hidden[1]);
     let area = brush.panel(then, &title, if state.then.is_empty() { &[] } else { &note });
-    match &state.prediction {
-        Some(Ok(prediction)) => {
-            let machine = &prediction.moved.then.machine;
-            let shares = Some(&prediction.before);
-            side(state, shared, brush, area, &Side { machine, rows: &state.then, before: shares });
-        }
-        Some(Err(_)) | None => {
-            let words = beside(state, shared, area);
-            brush.lines(area, &words, 0);
-            if has_cursor(state, shared, then) {
-                brush.lines(after(area, words.len()), &details::cursor(state, shared, area.width), 0);
-            }
+    if let Some(Ok(prediction)) = &state.prediction {
+        let machine = &prediction.moved.then.machine;
+        let shares = Some(&prediction.before);
+        side(state, shared, brush, area, &Side { machine, rows: &state.then, before: shares });
+    } else {
+        let words = beside(state, shared, area);
+        brush.lines(area, &words, 0);
+        if has_cursor(state, shared, then) {
+            brush.lines(after(area, words.len()), &details::cursor(state, shared, area.width), 0);
         }
     }
     scroll::mark(brush, today, scroll::ROWS, hidden[0]);

@@ -14,6 +14,7 @@ use crate::{
     },
     screens::widgets::{
         cpus::Cpus,
+        find::highlighted,
         paint::{Brush, Piece, fit, hanging, inner, label, paragraph, piece, simulated, width},
         scroll::{self, out_of_sight},
         sections,
@@ -120,6 +121,9 @@ const fn content(panel: Panel) -> &'static str {
         Panel::Pressure => "waits for I/O, memory and CPUs; CPU time of an I/O",
     }
 }
+
+/// Cells in which no row of a table is cut.
+const WHOLE: usize = 1000;
 
 /// Rows of a table that whole reasons above it leave.
 const FEW_ROWS: usize = 8;
@@ -277,6 +281,13 @@ impl Contents {
             .map(|(column, ..)| column)
     }
 
+    /// The rows of a panel's table as texts to find words in.
+    pub(super) fn texts(&self, panel: Panel) -> Vec<String> {
+        let Some((grid, rows)) = self.grid(panel) else { return Vec::new() };
+        let shown: Vec<usize> = (0..grid.columns.len()).collect();
+        grid.rows.iter().take(rows).map(|row| grid.row(row, &shown, WHOLE)).collect()
+    }
+
     /// The table of a panel, and the rows that matter.
     fn grid(&self, panel: Panel) -> Option<(&Grid, usize)> {
         match panel {
@@ -365,7 +376,9 @@ impl Contents {
                 let order = if *is_reversed { ", reversed" } else { "" };
                 title.push(piece(format!("  by {}{order}", column.name), Meaning::Brand));
             }
-            title.push(piece(format!("  {}", note(panel, state, shared)), Meaning::Quiet));
+            let found = state.find.title().filter(|_| is_focus);
+            let note = || piece(format!("  {}", note(panel, state, shared)), Meaning::Quiet);
+            title.push(found.unwrap_or_else(note));
         }
         let area = brush.panel(place, &fitting_title(&title, place.width), &[]);
         let top_of_lines = if panel == Panel::Pressure { top } else { 0 };
@@ -384,7 +397,8 @@ impl Contents {
             Some((grid, rows)) => {
                 // Its line tells that it is being sampled.
                 if panel != Panel::Profile || shared.activity.profile.is_some() {
-                    table(grid, rows, above, (top, sort.map(|(column, _)| *column)), place, brush);
+                    let word = if is_focus { state.find.word() } else { "" };
+                    table((grid, word), rows, above, (top, sort.map(|(column, _)| *column)), place, brush);
                 }
                 return state.history.draw(panel, shared, curves, brush);
             }
@@ -419,7 +433,7 @@ impl Contents {
         let hidden = if all > free { all + 1 - free } else { 0 };
         let rows = all - hidden;
         let place = Rect { y: body.y + 1, height: u16::try_from(rows).unwrap_or(u16::MAX), ..body };
-        table(&self.drives, 0, place, (0, None), Rect::default(), brush);
+        table((&self.drives, ""), 0, place, (0, None), Rect::default(), brush);
         if hidden > 0 {
             let words = format!("{} with less", counted(hidden, "drive"));
             brush.text(body.x, place.bottom(), body.width, &words, Meaning::Quiet);
@@ -458,9 +472,9 @@ fn written(line: &Line, width: u16) -> Vec<Vec<Piece>> {
     hanging(label(&format!("{} ", line.name), LABEL), &line.text, meaning, width)
 }
 
-/// Heading and rows; `rows` of them matter, the others fill what is left.
+/// Heading and rows; `rows` of them matter, the others fill what is left. Matches of `word` are marked.
 fn table(
-    grid: &Grid,
+    (grid, word): (&Grid, &str),
     rows: usize,
     area: Rect,
     (top, sorted): (usize, Option<usize>),
@@ -491,7 +505,8 @@ fn table(
             Mark::Hot => Meaning::Warning,
             Mark::Quiet => Meaning::Quiet,
         };
-        brush.text(area.x, y, area.width, &grid.row(row, &shown, room), meaning);
+        let (lines, _) = highlighted(vec![vec![piece(grid.row(row, &shown, room), meaning)]], word);
+        brush.lines(Rect { y, height: 1, ..area }, &lines, 0);
     }
     scroll::mark(brush, panel, scroll::ROWS, out_of_sight(top, rows, area.height - 1));
 }

@@ -449,3 +449,29 @@ fn a_tall_terminal_has_idle_cpus_drives_and_idle_processes() {
     let low = filled((120, 40));
     assert!(low.contains("30 CPUs idle") && !low.contains("aqu-sz"), "{low}");
 }
+
+#[test]
+fn a_find_marks_rows_of_the_chosen_panel_and_scrolls_to_them() {
+    use crate::ui::Key;
+    let mut shared = shared((120, 40));
+    look_at(&mut shared, 0, 1.0);
+    let process = shared.activity.processes.as_ref().unwrap()[0].clone();
+    let named = |number: usize| crate::counters::activity::ProcessRates {
+        command: crate::text::Label::new(&format!("reader{number}")),
+        ..process.clone()
+    };
+    shared.activity.processes = Some((0..50).map(named).collect());
+    let mut state = Why { chosen: Some(Panel::Processes), ..Why::default() };
+    let area = Rect::new(0, 0, 120, 29);
+    state.find_row(&shared);
+    for letter in "READER4".chars() {
+        state.field_key(Some(Key::Char(letter)), &shared);
+    }
+    assert_eq!(state.tops[&Panel::Processes], 4);
+    state.field_key(Some(Key::Enter), &shared);
+    state.find_next(&shared, 1);
+    state.refresh(&shared, area);
+    let text = drawn(&state, &shared);
+    assert!(text.contains("find READER4: 2 of 11") && text.contains("reader40"), "{text}");
+    assert!(Screen::back(&mut state, &shared).is_some() && !drawn(&state, &shared).contains("find READER4"));
+}
