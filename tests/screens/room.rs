@@ -109,7 +109,10 @@ fn commands_of_findings_and_rules_can_be_copied() {
         let first = first.unwrap_or_else(|| panic!("{size:?}: {picture}"));
         let end = first + lines[first..].iter().position(|line| !line.ends_with('\\')).expect("an end");
         let rule = joined(&lines[first..=end]);
-        assert!(rule.ends_with('"') && rule.matches('"').count() % 2 == 0, "{size:?}: {rule}\n{picture}");
+        assert!(
+            rule.ends_with('"') && rule.matches('"').count().is_multiple_of(2),
+            "{size:?}: {rule}\n{picture}"
+        );
         assert!(rule.contains(", ATTR{queue/"), "{size:?}: {rule}");
     }
 }

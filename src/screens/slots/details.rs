@@ -1,7 +1,7 @@
 //! What a panel with rows to spare shows of the slots: the row under the cursor, free slots, the drives' rates, what a move changes, and
 //! the rates of links.
 
-use super::{Slots, draw::labelled};
+use super::Slots;
 use crate::{
     capacity::{
         link_state::{self, LinkState},
@@ -35,6 +35,13 @@ pub(super) fn sections(state: &Slots, shared: &Shared, width: u16, rows: usize) 
 
 fn heading(name: &str, note: &str) -> Vec<Piece> {
     vec![piece(name, Meaning::Heading), piece(format!("  {note}"), Meaning::Quiet)]
+}
+
+/// A word in front, its text wrapped behind it.
+pub(super) fn labelled(label: &str, text: &str, meaning: Meaning, width: u16) -> Vec<Vec<Piece>> {
+    let meaning_of_label = if meaning == Meaning::Text { Meaning::Quiet } else { meaning };
+    let body = if meaning == Meaning::Quiet { Meaning::Quiet } else { Meaning::Text };
+    hanging(piece(format!("{label:<10}"), meaning_of_label), text, body, width)
 }
 
 /// A line of a table, its text hanging.

@@ -2,7 +2,10 @@
 
 use ratatui::layout::Rect;
 
-use super::{Areas, Slots, details};
+use super::{
+    Areas, Slots,
+    details::{self, labelled},
+};
 use crate::{
     capacity::Total,
     machine::{Machine, hop},
@@ -10,7 +13,7 @@ use crate::{
     screens::widgets::{
         find::highlighted,
         findings,
-        paint::{Brush, Piece, cells, cut, hanging, inner, paragraph, piece, width, write_fitting},
+        paint::{Brush, Piece, cells, cut, inner, paragraph, piece, width, write_fitting},
         scroll::{self, out_of_sight},
         sections,
         words::{giga, rate},
@@ -490,11 +493,4 @@ fn differences(shared: &Shared, made: &Prediction, today: &Total, width: u16) ->
     lines.extend(labelled("before by", &today.because, Meaning::Quiet, width));
     lines.extend(labelled("after by", &made.after.because, Meaning::Quiet, width));
     lines
-}
-
-/// A word in front, its text wrapped behind it.
-pub(super) fn labelled(label: &str, text: &str, meaning: Meaning, width: u16) -> Vec<Vec<Piece>> {
-    let meaning_of_label = if meaning == Meaning::Text { Meaning::Quiet } else { meaning };
-    let body = if meaning == Meaning::Quiet { Meaning::Quiet } else { Meaning::Text };
-    hanging(piece(format!("{label:<10}"), meaning_of_label), text, body, width)
 }

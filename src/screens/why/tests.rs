@@ -465,7 +465,7 @@ fn a_find_marks_rows_of_the_chosen_panel_and_scrolls_to_them() {
     let area = Rect::new(0, 0, 120, 29);
     state.find_row(&shared);
     for letter in "READER4".chars() {
-        state.field_key(Some(Key::Char(letter)), &shared);
+        state.field_key(Some(Char(letter)), &shared);
     }
     assert_eq!(state.tops[&Panel::Processes], 4);
     state.field_key(Some(Key::Enter), &shared);
