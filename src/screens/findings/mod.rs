@@ -16,7 +16,6 @@ use crate::{
         About, Asks, Command,
         Key::{self, Char},
         ScreenId, Shared,
-        ask::tell,
         command::command,
         theme::Meaning,
     },
@@ -42,9 +41,7 @@ pub(super) const ABOUT: About = About {
 pub(super) const COMMANDS: &[Command<Run<Findings>>] = &[
     command(330, &[Key::Enter], "show in tree", "show in tree", "Go to the finding's row on the machine screen", Findings::go_there),
     command(600, &[Char('w')], "what if", "prove", "Open the finding's experiment, or its card in another slot", Findings::prove),
-    command(652, &[Char('/')], "find", "find finding", "Find a finding by its title or id; Enter keeps the matches, {next finding} and {previous finding} go on, Esc ends", |findings, _| { findings.find.open(); Asks::new() }),
-    command(653, &[Char('n')], "", "next finding", "Jump to the next match of a find", |findings, shared| findings.find_next(shared, 1)),
-    command(654, &[Char('N')], "", "previous finding", "Jump to the previous match of a find", |findings, shared| findings.find_next(shared, -1)),
+    command(652, &[Char('/')], "find", "find finding", "Find a finding by its title or id; Enter keeps the matches, an empty field goes on, Esc ends", |findings, _| { findings.find.open(); Asks::new() }),
 ];
 
 /// The screen's state.
@@ -96,15 +93,6 @@ impl Findings {
     /// Texts by which the findings are found.
     fn texts(shared: &Shared) -> Vec<String> {
         shared.findings.list.iter().map(|one| format!("{} {}", one.title, one.id.0)).collect()
-    }
-
-    /// Goes to the next (1) or previous (-1) match of a find.
-    fn find_next(&mut self, shared: &Shared, step: isize) -> Asks {
-        match self.find.next(&Self::texts(shared), self.selected, step) {
-            Some(index) => self.select(index, shared),
-            None => return vec![tell("No match: {find finding} finds a finding")],
-        }
-        Asks::new()
     }
 
     /// Keeps the selected one in sight.

@@ -94,7 +94,6 @@ impl Screen for Findings {
                 needs_none && opens_what_if(shared, finding)
             }),
             "up" | "find finding" => shared.findings.list.len() > 1,
-            "next finding" | "previous finding" => self.find.is_kept(),
             _ => true,
         }
     }

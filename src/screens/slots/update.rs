@@ -145,7 +145,6 @@ impl Screen for Slots {
 
     fn offers(&self, command: &str, shared: &Shared) -> bool {
         match command {
-            "next slot" | "previous slot" => self.find.is_kept(),
             // One hint for both keys: Space drops there too.
             "drop here" => false,
             "pull" | "units" | "best move" if self.is_carrying() => false,
@@ -209,16 +208,6 @@ impl Slots {
             format!("{} {} {} {model}", machine.pci.node(row.node).address, row.place, row.name)
         };
         self.today.iter().map(of).collect()
-    }
-
-    /// Goes to the next (1) or previous (-1) match of a find.
-    pub(super) fn find_next(&mut self, shared: &Shared, step: isize) -> Asks {
-        let Some(index) = self.find.next(&self.texts(shared), self.selected, step) else {
-            return vec![tell("No match: {find slot} finds a row")];
-        };
-        self.selected = index;
-        self.carry(shared);
-        Asks::new()
     }
 
     /// Moves the carried card to the cursor.

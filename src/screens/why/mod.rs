@@ -82,9 +82,7 @@ pub(super) const COMMANDS: &[Command<Run<Why>>] = &[
     command(197, &[Char('R')], "", "reverse order", "Reverse the order of the column sorted by", Why::reverse),
     command(201, &[Char('s')], "sleeping", SLEEPING, "Show threads that sleep as well, or hide them", |why, _| { why.with_sleeping = !why.with_sleeping; Asks::new() }),
     command(211, &[Char('t')], "stacks", STACKS, "Show kernel stacks of threads as well, or hide them", Why::switch_stacks),
-    command(642, &[Char('/')], "find", FIND, "Find rows of the panel's table; Enter keeps the matches, {next row} and {previous row} go on, Esc ends", Why::find_row),
-    command(643, &[Char('n')], "", "next row", "Scroll to the next match of a find", |why, shared| why.find_next(shared, 1)),
-    command(644, &[Char('N')], "", "previous row", "Scroll to the previous match of a find", |why, shared| why.find_next(shared, -1)),
+    command(642, &[Char('/')], "find", FIND, "Find rows of the panel's table; Enter keeps the matches, an empty field goes on, Esc ends", Why::find_row),
 ];
 
 /// The screen's state.

@@ -469,7 +469,8 @@ fn a_find_marks_rows_of_the_chosen_panel_and_scrolls_to_them() {
     }
     assert_eq!(state.tops[&Panel::Processes], 4);
     state.field_key(Some(Key::Enter), &shared);
-    state.find_next(&shared, 1);
+    state.find_row(&shared);
+    state.field_key(Some(Key::Enter), &shared);
     state.refresh(&shared, area);
     let text = drawn(&state, &shared);
     assert!(text.contains("find READER4: 2 of 11") && text.contains("reader40"), "{text}");

@@ -138,7 +138,6 @@ impl Screen for Why {
 
     fn acts_in(&self, command: &str, shared: &Shared, area: Rect) -> bool {
         match command {
-            "next row" | "previous row" => return self.find.is_kept(),
             FIND => return self.texts(shared).is_some_and(|(_, texts)| !texts.is_empty()),
             "up" | "enlarge" | SLEEPING => {}
             _ => return true,
@@ -194,17 +193,6 @@ impl Why {
             )];
         }
         self.find.open();
-        Asks::new()
-    }
-
-    /// Scrolls to the next (1) or previous (-1) match of a find.
-    pub(super) fn find_next(&mut self, shared: &Shared, step: isize) -> Asks {
-        let Some((panel, texts)) = self.texts(shared) else { return Asks::new() };
-        let at = self.tops.get(&panel).copied().unwrap_or(0);
-        match self.find.next(&texts, at, step) {
-            Some(row) => self.tops.insert(panel, row),
-            None => return vec![tell("No match: {find row} finds rows of this panel")],
-        };
         Asks::new()
     }
 
