@@ -54,11 +54,15 @@ pub(crate) enum Step {
 }
 
 impl Step {
-    /// Rows, where a page has `height` of them.
+    /// Rows, where a page has `height` of them: one stays in sight, unless the page has only a few.
     pub(crate) fn rows(self, height: u16) -> isize {
+        const FEW: u16 = 4;
         match self {
             Self::Rows(rows) => rows,
-            Self::Pages(pages) => pages * isize::from(height.max(2).cast_signed() - 1),
+            Self::Pages(pages) => {
+                let page = if height <= FEW { height.max(1) } else { height - 1 };
+                pages * isize::from(page.cast_signed())
+            }
             Self::End(side) => side * (isize::MAX / 2),
         }
     }

@@ -12,3 +12,5 @@ pub mod findings;
 pub mod bottleneck_panel;
 pub mod graph;
 pub mod heat;
+pub mod shell;
+pub mod sections;

@@ -24,6 +24,7 @@ mod plain_words;
 mod pull;
 mod questions;
 mod rebind;
+mod room;
 mod slots;
 mod surprises;
 mod told;

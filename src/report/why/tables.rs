@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use super::grid::{Cell, Grid, Mark, Row, number, word};
 use crate::{
     counters::{
-        CpuShares, Rates,
+        CpuShares, DiskRates, Rates,
         activity::{Activity, ProcessRates, ThreadKind},
     },
     machine::{Drive, Machine},
@@ -274,6 +274,35 @@ impl Controller {
             _ => self.name.clone(),
         }
     }
+}
+
+/// Rates of drives, the busiest first; a rate in units of `unit` bytes.
+pub(crate) fn drives(machine: &Machine, rates: &Rates, unit: f64, unit_names: [&'static str; 2]) -> Grid {
+    let columns = vec![
+        word("drive", 10, 0).up_to(16),
+        number(unit_names[0], unit_names[0].len().max(9), 0),
+        number(unit_names[1], unit_names[1].len().max(9), 0),
+        number("IOPS", 7, 0),
+        number("aqu-sz", 7, 1),
+        number("%util", 6, 2),
+    ];
+    let disks =
+        machine.summed_drives().filter_map(|drive| Some((&drive.name, rates.disks.get(&drive.name)?)));
+    let mut disks: Vec<_> = disks.collect();
+    let moved = |disk: &DiskRates| disk.read_bytes + disk.written_bytes;
+    disks.sort_by(|(_, a), (_, b)| moved(b).total_cmp(&moved(a)));
+    let row = |(name, disk): (&DriveName, &DiskRates)| Row {
+        cells: vec![
+            Cell::text(name),
+            Cell::Number(disk.read_bytes / unit, 2),
+            Cell::Number(disk.written_bytes / unit, 2),
+            Cell::Count(disk.reads + disk.writes),
+            Cell::Number(disk.queue_depth, 2),
+            Cell::Number(disk.utilisation, 1),
+        ],
+        mark: if moved(disk) > 0.0 { Mark::Plain } else { Mark::Quiet },
+    };
+    Grid { columns, rows: disks.into_iter().map(row).collect() }
 }
 
 /// Threads as pSnapper shows them: those of programs that read or write, others that run or wait for a device, and on request those

@@ -6,9 +6,10 @@ use super::{Areas, Findings};
 use crate::{
     findings::{Finding, Gain, Risk},
     screens::widgets::{
-        findings::{line_of, mark, short_gain, title},
-        paint::{Brush, Piece, hanging, label, paragraph, piece, width},
+        findings::{mark, short_gain, title, with_gain},
+        paint::{Brush, Piece, hanging, label, paragraph, piece},
         scroll::{self, out_of_sight},
+        shell::{self, Reader},
     },
     ui::{Shared, theme::Meaning},
     units::UnitSystem,
@@ -23,13 +24,14 @@ pub(super) fn draw(state: &Findings, shared: &Shared, area: Rect, brush: &mut Br
 fn list(state: &Findings, shared: &Shared, areas: &Areas, brush: &mut Brush<'_>) {
     let panel = areas.list;
     let note = gain_heading(shared, panel.width).map(|words| piece(words, Meaning::Quiet));
-    brush.panel(panel, &title(shared), note.as_slice());
+    let title: Vec<Piece> = title(shared).into_iter().chain(state.find.title()).collect();
+    brush.panel(panel, &title, note.as_slice());
     let area = areas.rows;
     for (y, (index, finding)) in
         (area.y..area.bottom()).zip(shared.findings.list.iter().enumerate().skip(state.top))
     {
         let row = Rect { y, height: 1, ..area };
-        row_of(shared, brush, row, finding, index == state.selected);
+        row_of(shared, brush, row, (finding, state.find.word()), index == state.selected);
     }
     let hidden = out_of_sight(state.top, shared.findings.list.len(), area.height);
     scroll::mark(brush, panel, scroll::ROWS, hidden);
@@ -50,14 +52,12 @@ fn gain_heading(shared: &Shared, width: u16) -> Option<&'static str> {
     }
 }
 
-fn row_of(shared: &Shared, brush: &mut Brush<'_>, row: Rect, finding: &Finding, selected: bool) {
-    let won = vec![piece(short_gain(shared.units, &finding.gain), Meaning::Figure)];
-    let room = row.width.saturating_sub(4 + width(&won) + 2);
+fn row_of(shared: &Shared, brush: &mut Brush<'_>, row: Rect, finding: (&Finding, &str), selected: bool) {
     if selected {
         brush.text(row.x, row.y, 1, "›", Meaning::Brand);
     }
-    line_of(brush, Rect { x: row.x + 2, width: room + 2, ..row }, finding, selected);
-    brush.write_right(row.right(), row.y, &won);
+    let line = Rect { x: row.x + 2, width: row.width.saturating_sub(2), ..row };
+    with_gain(shared, brush, line, finding, selected);
 }
 
 fn detail(state: &Findings, shared: &Shared, panel: Rect, brush: &mut Brush<'_>) {
@@ -83,7 +83,7 @@ pub(super) fn detail_lines(shared: &Shared, finding: &Finding, width: u16) -> Ve
     field(&mut lines, "gain", &gain_words(shared.units, &finding.gain), Meaning::Text, width);
     field(&mut lines, "remedy", &finding.remedy.text, Meaning::Text, width);
     if let Some(command) = &finding.remedy.command {
-        field(&mut lines, "", command, Meaning::Key, width);
+        lines.extend(shell::command(command, Reader::Shell, LABEL, width, Meaning::Key));
     }
     let risk = finding.remedy.risk;
     let danger = if risk == Risk::DestroysData { Meaning::Problem } else { Meaning::Text };

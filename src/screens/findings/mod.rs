@@ -7,13 +7,13 @@ use ratatui::layout::{Constraint, Layout, Rect};
 
 use super::{
     Run,
-    widgets::{paint::inner, scroll::kept_in_sight},
+    widgets::{find::Find, paint::inner, scroll::kept_in_sight},
 };
 use crate::{
     findings::{Finding, Subject},
     model::FindingId,
     ui::{
-        About, Command,
+        About, Asks, Command,
         Key::{self, Char},
         ScreenId, Shared,
         command::command,
@@ -41,6 +41,7 @@ pub(super) const ABOUT: About = About {
 pub(super) const COMMANDS: &[Command<Run<Findings>>] = &[
     command(330, &[Key::Enter], "show in tree", "show in tree", "Go to the finding's row on the machine screen", Findings::go_there),
     command(600, &[Char('w')], "what if", "prove", "Open the finding's experiment, or its card in another slot", Findings::prove),
+    command(652, &[Char('/')], "find", "find finding", "Find a finding by its title or id; Enter keeps the matches, an empty field goes on, Esc ends", |findings, _| { findings.find.open(); Asks::new() }),
 ];
 
 /// The screen's state.
@@ -52,6 +53,8 @@ pub struct Findings {
     top: usize,
     /// Lines by which the text about the selected one is scrolled down.
     pub detail_top: usize,
+    /// What is looked for in the list.
+    find: Find,
     /// Id and subjects of the selected one.
     about: Option<(FindingId, Vec<Subject>)>,
 }
@@ -85,6 +88,11 @@ impl Findings {
             None => self.select(self.selected, shared),
         }
         self.remember(shared);
+    }
+
+    /// Texts by which the findings are found.
+    fn texts(shared: &Shared) -> Vec<String> {
+        shared.findings.list.iter().map(|one| format!("{} {}", one.title, one.id.0)).collect()
     }
 
     /// Keeps the selected one in sight.

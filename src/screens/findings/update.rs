@@ -10,11 +10,11 @@ use crate::{
         News, Screen, Step,
         widgets::{
             findings::{MOVES, leads_to, opens_what_if},
-            paint::{Brush, inner},
+            paint::{Brush, Piece, inner},
             scroll::scrolled,
         },
     },
-    ui::{Ask, Asks, ScreenId, Shared, SharedChange, Subject, ask::tell},
+    ui::{Ask, Asks, Key, ScreenId, Shared, SharedChange, Subject, TextField, ask::tell},
 };
 
 impl Screen for Findings {
@@ -57,6 +57,7 @@ impl Screen for Findings {
     fn hint(&self, command: &str, shared: &Shared) -> Option<&'static str> {
         match command {
             "page down" if !shared.findings.list.is_empty() => Some("scroll"),
+            "back" if self.find.is_kept() => Some("end find"),
             "prove" => self.finding(shared).map(|finding| leads_to(finding.id)),
             _ => None,
         }
@@ -70,6 +71,9 @@ impl Screen for Findings {
 
     fn refresh(&mut self, shared: &Shared, area: Rect) -> Asks {
         self.scroll(shared, area);
+        if !self.find.word().is_empty() {
+            self.find.count(&Self::texts(shared), self.selected);
+        }
         Asks::new()
     }
 
@@ -89,13 +93,33 @@ impl Screen for Findings {
                 let needs_none = MOVES.contains(&finding.id.0) || shared.experiments.running().is_none();
                 needs_none && opens_what_if(shared, finding)
             }),
-            "up" => shared.findings.list.len() > 1,
+            "up" | "find finding" => shared.findings.list.len() > 1,
             _ => true,
         }
     }
 
     fn acts_in(&self, command: &str, shared: &Shared, area: Rect) -> bool {
         command != "page down" || self.detail_in(shared, area).is_some_and(|(lines, rows)| lines > rows)
+    }
+
+    /// Ends a find whose matches are kept.
+    fn back(&mut self, _shared: &Shared) -> Option<Asks> {
+        self.find.end().then(Asks::new)
+    }
+
+    fn field(&mut self) -> Option<&mut TextField> {
+        self.find.field()
+    }
+
+    fn field_key(&mut self, key: Option<Key>, shared: &Shared) -> Asks {
+        if let Some(index) = self.find.key(key, &Self::texts(shared), self.selected) {
+            self.select(index, shared);
+        }
+        Asks::new()
+    }
+
+    fn field_hints(&self) -> Vec<Piece> {
+        self.find.hints()
     }
 
     fn finding(&self, shared: &Shared) -> Option<FindingId> {

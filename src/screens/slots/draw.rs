@@ -2,15 +2,20 @@
 
 use ratatui::layout::Rect;
 
-use super::{Areas, Slots};
+use super::{
+    Areas, Slots,
+    details::{self, labelled},
+};
 use crate::{
     capacity::Total,
     machine::{Machine, hop},
     report::whatif::rows::{Mark, Row},
     screens::widgets::{
+        find::highlighted,
         findings,
-        paint::{Brush, Piece, cells, cut, hanging, inner, paragraph, piece, width, write_fitting},
+        paint::{Brush, Piece, cells, cut, inner, paragraph, piece, width, write_fitting},
         scroll::{self, out_of_sight},
+        sections,
         words::{giga, rate},
     },
     ui::{Shared, theme::Meaning},
@@ -31,21 +36,22 @@ pub(super) fn draw(state: &Slots, shared: &Shared, area: Rect, brush: &mut Brush
     let title = fitting(brush, then, &then_titles(state, shared), hidden[1]);
     let note = unit(brush, shared, then, &title, hidden[1]);
     let area = brush.panel(then, &title, if state.then.is_empty() { &[] } else { &note });
-    match &state.prediction {
-        Some(Ok(prediction)) => {
-            let machine = &prediction.moved.then.machine;
-            let shares = Some(&prediction.before);
-            side(state, shared, brush, area, &Side { machine, rows: &state.then, before: shares });
-        }
-        Some(Err(_)) | None => {
-            brush.lines(area, &beside(state, shared, area), 0);
+    if let Some(Ok(prediction)) = &state.prediction {
+        let machine = &prediction.moved.then.machine;
+        let shares = Some(&prediction.before);
+        side(state, shared, brush, area, &Side { machine, rows: &state.then, before: shares });
+    } else {
+        let words = beside(state, shared, area);
+        brush.lines(area, &words, 0);
+        if has_cursor(state, shared, then) {
+            brush.lines(after(area, words.len()), &details::cursor(state, shared, area.width), 0);
         }
     }
     scroll::mark(brush, today, scroll::ROWS, hidden[0]);
     if !state.then.is_empty() {
         scroll::mark(brush, then, scroll::ROWS, hidden[1]);
     }
-    text(state, shared, areas.text, brush);
+    text(state, shared, &areas, brush);
 }
 
 /// The unit of the figures, as long as the title and that mark leave room: the mark would cover a row else.
@@ -77,7 +83,8 @@ fn fitting(brush: &Brush<'_>, panel: Rect, titles: &[Vec<Piece>], hidden: (usize
 /// The titles of the left side, the longest first: what moves stays, the words before it give way.
 fn today_titles(state: &Slots, shared: &Shared) -> Vec<Vec<Piece>> {
     let Some(picked) = &state.picked else {
-        return vec![vec![piece("Slots", Meaning::Heading), piece("  as they are", Meaning::Quiet)]];
+        let found = state.find.title().unwrap_or_else(|| piece("  as they are", Meaning::Quiet));
+        return vec![vec![piece("Slots", Meaning::Heading), found]];
     };
     let word = if picked.dropped { "moved" } else { "moving" };
     let names = names(&shared.machine, &picked.functions);
@@ -195,42 +202,96 @@ const BAR: u16 = 12;
 /// Cells of the rate without its limit, on panels narrower than that.
 const BUSY_ALONE: (u16, u16) = (5, 36);
 
-fn side(state: &Slots, shared: &Shared, brush: &mut Brush<'_>, area: Rect, side: &Side<'_>) {
-    let has_link = area.width >= 44;
-    let has_bar = area.width >= 78;
-    let busy = if area.width < BUSY_ALONE.1 { BUSY_ALONE.0 } else { BUSY };
-    let right = busy + if has_link { LINK } else { 0 } + if has_bar { BAR } else { 0 };
-    let wide = side.rows.iter().filter_map(|row| row.drive.as_ref()).map(|name| cells(name.as_str())).max();
-    for (y, (index, row)) in (area.y..area.bottom()).zip(side.rows.iter().enumerate().skip(state.top)) {
-        // A name takes the room of columns that are blank in its row.
-        let free = match (has_link && row.link.is_some(), has_figures(row)) {
-            (true, _) => 0,
-            (false, true) => right.saturating_sub(busy + if has_bar { BAR } else { 0 }),
-            (false, false) => right,
+/// The columns of a side.
+struct Columns {
+    has_link: bool,
+    has_bar: bool,
+    /// Cells of the rate and, where there is room, the limit.
+    busy: u16,
+    /// Cells of all of them.
+    right: u16,
+    /// Cells of the longest drive's name.
+    names: u16,
+}
+
+impl Columns {
+    fn new(rows: &[Row], width: u16) -> Self {
+        let (has_link, has_bar) = (width >= 44, width >= 78);
+        let busy = if width < BUSY_ALONE.1 { BUSY_ALONE.0 } else { BUSY };
+        let right = busy + if has_link { LINK } else { 0 } + if has_bar { BAR } else { 0 };
+        let names = rows.iter().filter_map(|row| row.drive.as_ref()).map(|name| cells(name.as_str())).max();
+        Self { has_link, has_bar, busy, right, names: names.unwrap_or(0) }
+    }
+
+    /// How a row of a machine stands in `area`. A name takes the room of columns that are blank in its row.
+    fn laid(&self, machine: &Machine, row: &Row, area: Rect) -> Laid {
+        let link = row.link.filter(|_| self.has_link).map(hop::short);
+        let figures = if has_figures(row) { self.right - if self.has_link { LINK } else { 0 } } else { 0 };
+        let needed = cells(&row.guides) + width(&label(machine, row, self.names, u16::MAX));
+        let from_right = match &link {
+            None => figures,
+            // A link without figures behind it gives way to a longer name.
+            Some(link) if figures == 0 && needed > area.width.saturating_sub(self.right + MARKS + 1) => {
+                cells(link)
+            }
+            Some(_) => self.right,
         };
-        let room = area.width.saturating_sub(right + 4) + free;
+        let gap = u16::from(from_right > 0);
+        let room = area.width.saturating_sub(MARKS + from_right + gap);
+        Laid { link, link_at: area.right().saturating_sub(from_right), figures, needed, room }
+    }
+}
+
+/// The places of a row's parts.
+struct Laid {
+    link: Option<String>,
+    link_at: u16,
+    /// Cells of the figures at the right edge.
+    figures: u16,
+    /// Cells that guides and name need.
+    needed: u16,
+    /// Cells that they have.
+    room: u16,
+}
+
+/// Cells of the cursor and the marks before a name.
+const MARKS: u16 = 3;
+
+/// The name of the row under the cursor, where its place cuts it.
+fn cut_name(state: &Slots, shared: &Shared, area: Rect) -> Option<String> {
+    let row = state.row()?;
+    let laid = Columns::new(&state.today, area.width).laid(&shared.machine, row, area);
+    let name = if row.depth == 0 { None } else { Some(row.name.clone()) };
+    name.filter(|name| {
+        let shown = cells(&row.guides) + cells(&row.place) + 1 + cells(name);
+        laid.needed > laid.room && shown > laid.room
+    })
+}
+
+fn side(state: &Slots, shared: &Shared, brush: &mut Brush<'_>, area: Rect, side: &Side<'_>) {
+    let columns = Columns::new(side.rows, area.width);
+    for (y, (index, row)) in (area.y..area.bottom()).zip(side.rows.iter().enumerate().skip(state.top)) {
+        let Laid { link, link_at, figures, room, .. } = columns.laid(side.machine, row, area);
         let selected = side.before.is_none() && index == state.selected;
         if selected {
             brush.text(area.x, y, 1, "›", Meaning::Brand);
         }
         let (mark, meaning) = mark(row.mark, side.before.is_none());
         brush.text(area.x + 1, y, 1, mark, meaning);
-        let x = brush.text(area.x + 3, y, room, &row.guides, Meaning::Lines);
-        let room_here = (area.x + 3 + room).saturating_sub(x);
-        let pieces = label(side.machine, row, wide.unwrap_or(0), room_here);
+        let x = brush.text(area.x + MARKS, y, room, &row.guides, Meaning::Lines);
+        let room_here = (area.x + MARKS + room).saturating_sub(x);
+        let pieces = label(side.machine, row, columns.names, room_here);
+        let pieces = highlighted(vec![pieces], state.find.word()).0.concat();
         let end = write_fitting(brush, x, y, room_here, &pieces);
         if selected {
             brush.shade(Rect { x, y, width: end.saturating_sub(x), height: 1 }, Meaning::Selected);
         }
-        let mut x = area.right().saturating_sub(right);
-        if has_link {
-            if let Some(link) = row.link {
-                brush.text(x, y, LINK, &hop::short(link), Meaning::Quiet);
-            }
-            x += LINK;
+        if let Some(link) = link {
+            brush.text(link_at, y, LINK, &link, Meaning::Quiet);
         }
-        if has_figures(row) {
-            let figures = Figures { wide: busy, has_bar, before: side.before };
+        if figures > 0 {
+            let x = area.right().saturating_sub(figures);
+            let figures = Figures { wide: columns.busy, has_bar: columns.has_bar, before: side.before };
             figures.draw(shared, brush, x, y, row);
         }
     }
@@ -316,7 +377,8 @@ impl Figures<'_> {
 }
 
 /// Totals with bars, then findings, changed paths and assumptions.
-fn text(state: &Slots, shared: &Shared, panel: Rect, brush: &mut Brush<'_>) {
+fn text(state: &Slots, shared: &Shared, areas: &Areas, brush: &mut Brush<'_>) {
+    let panel = areas.text;
     let made = state.made();
     let area = brush.panel(panel, &[piece("All drives at once", Meaning::Heading)], &[]);
     let Some(today) = state.total() else { return };
@@ -327,13 +389,34 @@ fn text(state: &Slots, shared: &Shared, panel: Rect, brush: &mut Brush<'_>) {
         let row = Rect { y: area.y + 1, height: 1, ..area };
         total(shared, brush, row, ("after", &made.after), most, Some(made));
     }
-    let (rest, lines) = words(state, shared, panel);
+    let (rest, lines) = words(state, shared, areas);
     let hidden = brush.lines(rest, &lines, state.detail_top);
     scroll::mark(brush, panel, scroll::PAGES, hidden);
+    let free = after(rest, lines.len());
+    let with_cursor = state.made().is_some() || !has_cursor(state, shared, areas.then);
+    sections::fill(brush, free, |width| {
+        let most = usize::from(free.height);
+        let own = with_cursor.then(|| details::cursor(state, shared, width));
+        own.into_iter().chain(details::sections(state, shared, width, most)).collect()
+    });
+}
+
+/// The rows of a place behind a text of `lines` and a blank row.
+fn after(area: Rect, lines: usize) -> Rect {
+    let used = u16::try_from(lines + 1).unwrap_or(u16::MAX).min(area.height);
+    Rect { y: area.y + used, height: area.height - used, ..area }
+}
+
+/// Whether the facts of the row under the cursor have room beside the tree, below the words there.
+fn has_cursor(state: &Slots, shared: &Shared, then: Rect) -> bool {
+    let inside = inner(then, shared.is_boxed());
+    let rest = after(inside, beside(state, shared, inside).len());
+    details::cursor(state, shared, inside.width).len() <= usize::from(rest.height)
 }
 
 /// The words below the totals, with their place.
-pub(super) fn words(state: &Slots, shared: &Shared, panel: Rect) -> (Rect, Vec<Vec<Piece>>) {
+pub(super) fn words(state: &Slots, shared: &Shared, areas: &Areas) -> (Rect, Vec<Vec<Piece>>) {
+    let (today, panel) = (areas.rows, areas.text);
     let area = inner(panel, shared.is_boxed());
     let totals = 1 + u16::from(state.made().is_some());
     let rest = Rect { y: area.y + totals, height: area.height.saturating_sub(totals), ..area };
@@ -342,6 +425,8 @@ pub(super) fn words(state: &Slots, shared: &Shared, panel: Rect) -> (Rect, Vec<V
         (Some(today), None) => labelled("by", &today.because, Meaning::Quiet, rest.width),
         (None, _) => Vec::new(),
     };
+    let cut = cut_name(state, shared, today).map(|name| labelled("row", &name, Meaning::Text, rest.width));
+    let lines = lines.into_iter().chain(cut.unwrap_or_default()).collect();
     (rest, lines)
 }
 
@@ -408,11 +493,4 @@ fn differences(shared: &Shared, made: &Prediction, today: &Total, width: u16) ->
     lines.extend(labelled("before by", &today.because, Meaning::Quiet, width));
     lines.extend(labelled("after by", &made.after.because, Meaning::Quiet, width));
     lines
-}
-
-/// A word in front, its text wrapped behind it.
-fn labelled(label: &str, text: &str, meaning: Meaning, width: u16) -> Vec<Vec<Piece>> {
-    let meaning_of_label = if meaning == Meaning::Text { Meaning::Quiet } else { meaning };
-    let body = if meaning == Meaning::Quiet { Meaning::Quiet } else { Meaning::Text };
-    hanging(piece(format!("{label:<10}"), meaning_of_label), text, body, width)
 }

@@ -1,5 +1,6 @@
 //! The slots page: hypothetical moves of cards, with the predicted difference.
 
+mod details;
 mod draw;
 mod update;
 
@@ -7,14 +8,17 @@ use std::sync::Arc;
 
 use ratatui::layout::{Constraint, Layout, Rect};
 
-use super::{Run, widgets::paint::inner};
+use super::{
+    Run,
+    widgets::{find::Find, paint::inner},
+};
 use crate::{
     capacity::{Total, slots},
     machine::{Machine, NodeKind, PciTree, pci::NodeAddress},
     model::{Limits, NodeIndex},
     report::whatif::rows::{self, Row},
     ui::{
-        About, Command,
+        About, Asks, Command,
         Key::{self, Char},
         ScreenId, Shared,
         command::{command, pair},
@@ -58,6 +62,7 @@ pub(super) const COMMANDS: &[Command<Run<Slots>>] = &[
     command(420, &[Char('+'), Char('=')], "", "faster slot", "Try a slot one PCIe generation faster for the card", |slots, shared| slots.user_step(shared, |slots, shared| slots.slot_speed(1, shared))),
     command(430, &[Char('b')], "best move", "best move", "Make the move with the highest gain off the full root complex", |slots, shared| slots.user_step(shared, Slots::best_move)),
     command(440, &[Char('t')], "try live", "try live", "Stage the slower link on the tune screen, to apply and undo it there", Slots::try_live),
+    command(656, &[Char('/')], "find", "find slot", "Find a row by address, name or model; Enter keeps the matches, an empty field goes on, Esc ends", |slots, _| { slots.find.open(); Asks::new() }),
 ];
 
 /// Something picked up.
@@ -111,6 +116,8 @@ pub struct Slots {
     pub picked: Option<Picked>,
     /// The predicted difference, or why the move is impossible.
     pub prediction: Option<Result<Box<Prediction>, MoveError>>,
+    /// What is looked for in today's rows.
+    find: Find,
     /// The best move, once it was made.
     best: Option<Picked>,
     /// The figures before any move.

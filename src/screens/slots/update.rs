@@ -9,16 +9,17 @@ use super::{
 use crate::{
     machine::NodeKind,
     model::{NodeIndex, SettingId},
+    report::whatif::rows::Row,
     screens::{
         News, Screen, Step,
         widgets::{
-            paint::Brush,
+            paint::{Brush, Piece},
             scroll::{kept_in_sight, scrolled},
         },
     },
     tune::{Device, Setting},
     ui::{
-        Ask, Asks, ScreenId, Shared, SharedChange, Subject,
+        Ask, Asks, Key, ScreenId, Shared, SharedChange, Subject, TextField,
         ask::{tell, warn},
         settings::staged,
     },
@@ -36,7 +37,7 @@ impl Screen for Slots {
 
     fn step(&mut self, step: Step, shared: &Shared, area: Rect) -> Asks {
         if let Step::Pages(_) = step {
-            let (rest, lines) = draw::words(self, shared, Areas::new(self, shared, area).text);
+            let (rest, lines) = draw::words(self, shared, &Areas::new(self, shared, area));
             self.detail_top = scrolled(self.detail_top, step.rows(rest.height), lines.len(), rest.height);
         } else {
             let last = self.today.len().saturating_sub(1);
@@ -47,11 +48,11 @@ impl Screen for Slots {
     }
 
     fn wheel(&mut self, step: isize, at: Position, shared: &Shared, area: Rect) -> Asks {
-        let text = Areas::new(self, shared, area).text;
-        if !text.contains(at) {
+        let areas = Areas::new(self, shared, area);
+        if !areas.text.contains(at) {
             return self.step(Step::Rows(step), shared, area);
         }
-        let (rest, lines) = draw::words(self, shared, text);
+        let (rest, lines) = draw::words(self, shared, &areas);
         self.detail_top = scrolled(self.detail_top, step, lines.len(), rest.height);
         Asks::new()
     }
@@ -85,6 +86,9 @@ impl Screen for Slots {
         self.find_way(shared);
         let rows = Areas::new(self, shared, area).rows.height;
         self.top = kept_in_sight(self.top, self.selected, self.rows(), rows);
+        if !self.find.word().is_empty() {
+            self.find.count(&self.texts(shared), self.selected);
+        }
         Asks::new()
     }
 
@@ -110,14 +114,33 @@ impl Screen for Slots {
         }
     }
 
-    /// Undoes the last step; with nothing moved and no step left the page is left.
+    /// Ends a find, else undoes the last step; with nothing moved and no step left the page is left.
     fn back(&mut self, shared: &Shared) -> Option<Asks> {
+        if self.find.end() {
+            return Some(Asks::new());
+        }
         let Some((picked, selected)) = self.steps.pop() else {
             return self.put_back(shared).then(Asks::new);
         };
         (self.picked, self.selected) = (picked, selected);
         self.renew(shared);
         Some(Asks::new())
+    }
+
+    fn field(&mut self) -> Option<&mut TextField> {
+        self.find.field()
+    }
+
+    fn field_key(&mut self, key: Option<Key>, shared: &Shared) -> Asks {
+        if let Some(index) = self.find.key(key, &self.texts(shared), self.selected) {
+            self.selected = index;
+            self.carry(shared);
+        }
+        Asks::new()
+    }
+
+    fn field_hints(&self) -> Vec<Piece> {
+        self.find.hints()
     }
 
     fn offers(&self, command: &str, shared: &Shared) -> bool {
@@ -148,6 +171,7 @@ impl Screen for Slots {
             "move card" if self.is_carrying() && self.part(shared).is_some() => Some(self.alone()),
             "move card" if self.is_carrying() => Some("put back"),
             "up" if self.is_carrying() => Some("choose slot"),
+            "back" if self.find.is_kept() => Some("end find"),
             "back" if self.is_carrying() => Some("cancel"),
             "back" if !self.steps.is_empty() => Some("undo move"),
             _ => None,
@@ -173,6 +197,17 @@ impl Slots {
     /// Whether what is asked for cannot be.
     fn is_impossible(&self) -> bool {
         matches!(self.prediction, Some(Err(_)))
+    }
+
+    /// Texts by which today's rows are found.
+    fn texts(&self, shared: &Shared) -> Vec<String> {
+        let machine = &shared.machine;
+        let of = |row: &Row| {
+            let drive = row.drive.as_ref().and_then(|name| machine.drive(name));
+            let model = drive.map_or_else(String::new, |drive| machine.model_of(drive));
+            format!("{} {} {} {model}", machine.pci.node(row.node).address, row.place, row.name)
+        };
+        self.today.iter().map(of).collect()
     }
 
     /// Moves the carried card to the cursor.

@@ -4,7 +4,10 @@ use super::{Laid, rules::rules};
 use crate::{
     screens::{
         Over,
-        widgets::paint::{Piece, hanging, hints, label, paragraph, piece},
+        widgets::{
+            paint::{Piece, hanging, hints, label, paragraph, piece},
+            shell::{self, Reader},
+        },
     },
     tune::{Change, change_log::Entry},
     ui::{Shared, settings::Staged, theme::Meaning},
@@ -39,15 +42,16 @@ pub(super) fn review(shared: &Shared, width: u16) -> Over {
     }
     lines.push(Vec::new());
     for (change, more) in grouped(&writes) {
-        let more = if more > 0 { format!(" and {} like it", counted(more, "file")) } else { String::new() };
+        let more = if more > 0 { format!("and {} like it", counted(more, "file")) } else { String::new() };
         if can {
             let lead = piece(format!("{:<10} {:<20} ", change.device, change.setting.0), Meaning::Drive);
             let values = format!("{} → {}", change.from, change.to);
             lines.extend(hanging(lead, &values, Meaning::Marked, width));
-            let file = format!("{}{more}", change.file);
-            lines.extend(hanging(label("", INDENT), &file, Meaning::Quiet, width));
+            let file = format!("{} {more}", change.file);
+            lines.extend(hanging(label("", INDENT), file.trim_end(), Meaning::Quiet, width));
         } else {
-            lines.extend(paragraph(&format!("{}{more}", change.command()), Meaning::Text, width));
+            lines.extend(shell::command(&change.command(), Reader::Shell, 0, width, Meaning::Text));
+            lines.extend((!more.is_empty()).then(|| vec![piece(more, Meaning::Quiet)]));
         }
     }
     Over { title, lines, size: (110, 40), cursor: None }
@@ -110,7 +114,7 @@ pub(super) fn export(rules: &str, width: u16) -> Over {
     let keys = [("w", "save them in the current directory"), ("y", "copy"), ("Esc", "close")];
     let mut lines = choices(&keys, width);
     lines.push(Vec::new());
-    lines.extend(rules.lines().flat_map(|line| paragraph(line, Meaning::Text, width)));
+    lines.extend(shell::rules(rules, width, Meaning::Text));
     Over { title: "udev rules for the changed settings".to_owned(), lines, size: (110, 40), cursor: None }
 }
 

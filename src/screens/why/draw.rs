@@ -4,20 +4,22 @@ use std::collections::BTreeMap;
 
 use ratatui::layout::{Position, Rect};
 
-use super::{LEAST, Places, Rows, Source, Why, history};
+use super::{LEAST, Places, Rows, Source, Why, at_rest, history};
 use crate::{
     report::why::{
         PANELS, Panel, Sentence,
-        grid::{Grid, Mark},
+        grid::{Grid, Mark, Row},
         lines::{self, Line},
         profile, tables,
     },
     screens::widgets::{
         cpus::Cpus,
+        find::highlighted,
         paint::{Brush, Piece, fit, hanging, inner, label, paragraph, piece, simulated, width},
         scroll::{self, out_of_sight},
+        sections,
     },
-    ui::{Shared, test::Test, theme::Meaning},
+    ui::{Mode, Shared, test::Test, theme::Meaning},
     units::{UnitSystem, counted},
 };
 
@@ -31,7 +33,11 @@ pub(super) struct Contents {
     profile: Grid,
     /// Functions that are more than noise.
     matter: usize,
+    /// Those without I/O and CPU time behind the others.
     processes: Grid,
+    /// Processes that use something.
+    active: usize,
+    drives: Grid,
     lines: Vec<(Panel, Line)>,
     /// A panel has the whole screen, and room for whole sentences above its table.
     is_large: bool,
@@ -48,6 +54,14 @@ pub(super) fn draw(state: &Why, shared: &Shared, area: Rect, brush: &mut Brush<'
                 |panel| hanging(label(name(panel), LABEL + 2), content(panel), Meaning::Quiet, inside.width);
             lines.extend(PANELS.into_iter().flat_map(of));
             brush.lines(inside, &lines, 0);
+            // A live machine has its figures within a second.
+            if shared.mode != Mode::Live {
+                let used = u16::try_from(lines.len() + 1).unwrap_or(u16::MAX).min(inside.height);
+                let free = Rect { y: inside.y + used, height: inside.height - used, ..inside };
+                sections::fill(brush, free, |width| {
+                    at_rest::sections(shared, width, usize::from(free.height))
+                });
+            }
         }
         Source::Now(sentence) => now(state, shared, area, &sentence, brush),
     }
@@ -108,6 +122,9 @@ const fn content(panel: Panel) -> &'static str {
     }
 }
 
+/// Cells in which no row of a table is cut.
+const WHOLE: usize = 1000;
+
 /// Rows of a table that whole reasons above it leave.
 const FEW_ROWS: usize = 8;
 
@@ -154,7 +171,11 @@ impl Contents {
         let mut processes = tables::processes(activity, unit, names);
         let moving = activity.processes.iter().flatten();
         let mut matters = moving.map(|rates| rates.moved() >= LEAST_MOVED || rates.cpus >= LEAST_CPU);
-        processes.rows.retain(|_| matters.next().unwrap_or(true));
+        let (mut rows, idle): (Vec<Row>, Vec<Row>) =
+            processes.rows.into_iter().partition(|_| matters.next().unwrap_or(true));
+        let active = rows.len();
+        rows.extend(idle);
+        processes.rows = rows;
         let (profile, matter) = profile::functions(&shared.activity);
         let sorts = &state.sorts;
         let Some(rates) = rates else {
@@ -169,6 +190,8 @@ impl Contents {
                 profile,
                 matter,
                 processes,
+                active,
+                drives: Grid { columns: Vec::new(), rows: Vec::new() },
                 lines,
                 is_large,
             }
@@ -208,6 +231,8 @@ impl Contents {
             profile,
             matter,
             processes,
+            active,
+            drives: tables::drives(machine, rates, unit, names),
             lines,
             is_large,
         }
@@ -221,7 +246,7 @@ impl Contents {
                 Panel::Threads => (&mut self.threads, usize::MAX),
                 Panel::Interrupts => (&mut self.interrupts, usize::MAX),
                 Panel::Profile => (&mut self.profile, self.matter),
-                Panel::Processes => (&mut self.processes, usize::MAX),
+                Panel::Processes => (&mut self.processes, self.active),
                 Panel::Cpus | Panel::Pressure => continue,
             };
             grid.sort(*column, *is_reversed, rows);
@@ -256,13 +281,20 @@ impl Contents {
             .map(|(column, ..)| column)
     }
 
+    /// The rows of a panel's table as texts to find words in.
+    pub(super) fn texts(&self, panel: Panel) -> Vec<String> {
+        let Some((grid, rows)) = self.grid(panel) else { return Vec::new() };
+        let shown: Vec<usize> = (0..grid.columns.len()).collect();
+        grid.rows.iter().take(rows).map(|row| grid.row(row, &shown, WHOLE)).collect()
+    }
+
     /// The table of a panel, and the rows that matter.
     fn grid(&self, panel: Panel) -> Option<(&Grid, usize)> {
         match panel {
             Panel::Threads => Some((&self.threads, self.threads.rows.len())),
             Panel::Interrupts => Some((&self.interrupts, self.interrupts.rows.len())),
             Panel::Profile => Some((&self.profile, self.matter)),
-            Panel::Processes => Some((&self.processes, self.processes.rows.len())),
+            Panel::Processes => Some((&self.processes, self.active)),
             Panel::Cpus | Panel::Pressure => None,
         }
     }
@@ -344,7 +376,9 @@ impl Contents {
                 let order = if *is_reversed { ", reversed" } else { "" };
                 title.push(piece(format!("  by {}{order}", column.name), Meaning::Brand));
             }
-            title.push(piece(format!("  {}", note(panel, state, shared)), Meaning::Quiet));
+            let found = state.find.title().filter(|_| is_focus);
+            let note = || piece(format!("  {}", note(panel, state, shared)), Meaning::Quiet);
+            title.push(found.unwrap_or_else(note));
         }
         let area = brush.panel(place, &fitting_title(&title, place.width), &[]);
         let top_of_lines = if panel == Panel::Pressure { top } else { 0 };
@@ -363,18 +397,48 @@ impl Contents {
             Some((grid, rows)) => {
                 // Its line tells that it is being sampled.
                 if panel != Panel::Profile || shared.activity.profile.is_some() {
-                    table(grid, rows, above, (top, sort.map(|(column, _)| *column)), place, brush);
+                    let word = if is_focus { state.find.word() } else { "" };
+                    table((grid, word), rows, above, (top, sort.map(|(column, _)| *column)), place, brush);
                 }
                 return state.history.draw(panel, shared, curves, brush);
             }
-            None if panel == Panel::Cpus => self.cpus.draw(brush, body),
+            None if panel == Panel::Cpus => {
+                let rows = body.height.saturating_sub(history::MOST + 1);
+                match self.cpus.unfolded(body.width, rows) {
+                    Some(all) => all.draw(brush, Rect { height: rows, ..body }),
+                    None => self.cpus.draw(brush, body),
+                }
+            }
             None => {
                 scroll::mark(brush, place, scroll::PAGES, hidden);
-                0
+                self.of_drives(body, brush)
             }
         };
         let (_, curves) = history::split(body, taken, false);
         state.history.draw(panel, shared, curves, brush);
+    }
+}
+
+/// Rows of curves below the table of drives.
+const CURVES: u16 = 12;
+
+impl Contents {
+    /// The rates of drives in the rows that curves leave; the rows it took.
+    fn of_drives(&self, body: Rect, brush: &mut Brush<'_>) -> usize {
+        let free = usize::from(body.height.saturating_sub(CURVES + 2));
+        if free < 3 || self.drives.rows.is_empty() {
+            return 0;
+        }
+        let all = self.drives.rows.len() + 1;
+        let hidden = if all > free { all + 1 - free } else { 0 };
+        let rows = all - hidden;
+        let place = Rect { y: body.y + 1, height: u16::try_from(rows).unwrap_or(u16::MAX), ..body };
+        table((&self.drives, ""), 0, place, (0, None), Rect::default(), brush);
+        if hidden > 0 {
+            let words = format!("{} with less", counted(hidden, "drive"));
+            brush.text(body.x, place.bottom(), body.width, &words, Meaning::Quiet);
+        }
+        rows + 1 + usize::from(hidden > 0)
     }
 }
 
@@ -408,9 +472,9 @@ fn written(line: &Line, width: u16) -> Vec<Vec<Piece>> {
     hanging(label(&format!("{} ", line.name), LABEL), &line.text, meaning, width)
 }
 
-/// Heading and rows; `rows` of them matter, the others fill what is left.
+/// Heading and rows; `rows` of them matter, the others fill what is left. Matches of `word` are marked.
 fn table(
-    grid: &Grid,
+    (grid, word): (&Grid, &str),
     rows: usize,
     area: Rect,
     (top, sorted): (usize, Option<usize>),
@@ -441,7 +505,8 @@ fn table(
             Mark::Hot => Meaning::Warning,
             Mark::Quiet => Meaning::Quiet,
         };
-        brush.text(area.x, y, area.width, &grid.row(row, &shown, room), meaning);
+        let (lines, _) = highlighted(vec![vec![piece(grid.row(row, &shown, room), meaning)]], word);
+        brush.lines(Rect { y, height: 1, ..area }, &lines, 0);
     }
     scroll::mark(brush, panel, scroll::ROWS, out_of_sight(top, rows, area.height - 1));
 }

@@ -67,14 +67,17 @@ const BETWEEN: Duration = Duration::from_millis(500);
 /// The least rows of curves with their caption.
 const LEAST: u16 = 6;
 
+/// The most rows of curves beside rows that could be shown instead.
+pub(super) const MOST: u16 = 16;
+
 /// Parts a panel's body: what `rows` rows above need, and curves below an empty row where there is room. Rows that matter less get a
-/// third of what is left.
+/// third of what is left, and what the curves do not need.
 pub(super) fn split(body: Rect, rows: usize, has_more: bool) -> (Rect, Rect) {
     let free = body.height.saturating_sub(u16::try_from(rows).unwrap_or(u16::MAX));
     if free <= LEAST {
         return (body, Rect::default());
     }
-    let height = if has_more { (free * 2 / 3).max(LEAST) } else { free - 1 };
+    let height = if has_more { (free * 2 / 3).clamp(LEAST, MOST) } else { free - 1 };
     let above = Rect { height: body.height - height - 1, ..body };
     (above, Rect { y: body.bottom() - height, height, ..body })
 }

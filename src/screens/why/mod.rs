@@ -1,5 +1,6 @@
 //! The Why screen: where the time goes, with the reason in one sentence above the evidence.
 
+mod at_rest;
 mod draw;
 mod history;
 mod steady;
@@ -11,7 +12,7 @@ use ratatui::layout::{Constraint, Layout, Rect};
 
 use super::{
     Run,
-    widgets::{bottleneck_panel, paint::wrap},
+    widgets::{bottleneck_panel, find::Find, paint::wrap},
 };
 use crate::{
     model::Workload,
@@ -69,6 +70,7 @@ pub(super) const ABOUT: About = About {
 
 const STACKS: &str = "kernel stacks";
 const SLEEPING: &str = "sleeping threads";
+const FIND: &str = "find row";
 
 #[rustfmt::skip]
 pub(super) const COMMANDS: &[Command<Run<Why>>] = &[
@@ -80,6 +82,7 @@ pub(super) const COMMANDS: &[Command<Run<Why>>] = &[
     command(197, &[Char('R')], "", "reverse order", "Reverse the order of the column sorted by", Why::reverse),
     command(201, &[Char('s')], "sleeping", SLEEPING, "Show threads that sleep as well, or hide them", |why, _| { why.with_sleeping = !why.with_sleeping; Asks::new() }),
     command(211, &[Char('t')], "stacks", STACKS, "Show kernel stacks of threads as well, or hide them", Why::switch_stacks),
+    command(642, &[Char('/')], "find", FIND, "Find rows of the panel's table; Enter keeps the matches, an empty field goes on, Esc ends", Why::find_row),
 ];
 
 /// The screen's state.
@@ -93,6 +96,8 @@ pub struct Why {
     tops: BTreeMap<Panel, usize>,
     /// Threads that sleep are shown too.
     with_sleeping: bool,
+    /// What is looked for in the chosen panel's table.
+    find: Find,
     /// Kernel stacks of threads are sampled and shown.
     with_stacks: bool,
     /// The column that the table of a panel is sorted by, and whether in reverse.

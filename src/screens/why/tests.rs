@@ -407,3 +407,72 @@ fn a_full_place_has_the_same_words_here_and_on_the_machine_screen() {
     state.hear(News::Findings, &shared);
     assert_ne!(rule(&state, &shared).0, "full", "the Machine screen names none either");
 }
+
+fn drawn(state: &Why, shared: &Shared) -> String {
+    let (width, height) = shared.size;
+    let area = Rect::new(0, 0, width, height - 11);
+    let mut buffer = ratatui::buffer::Buffer::empty(area);
+    let mut brush =
+        crate::screens::widgets::paint::Brush::new(&mut buffer, crate::ui::theme::Theme::PLAIN, true);
+    state.draw(shared, area, &mut brush);
+    buffer.content().iter().map(ratatui::buffer::Cell::symbol).collect()
+}
+
+#[test]
+fn a_tall_terminal_has_idle_cpus_drives_and_idle_processes() {
+    use crate::{
+        counters::{CpuShares, DiskRates},
+        text::Label,
+    };
+    let filled = |size| {
+        let mut shared = shared_of("threadripper-before", size);
+        look_at(&mut shared, 0, 1.0);
+        let process = shared.activity.processes.as_ref().unwrap()[0].clone();
+        let idle = crate::counters::activity::ProcessRates {
+            command: Label::new("sleeper"),
+            read_bytes: Some(0.0),
+            cpus: 0.0,
+            ..process
+        };
+        shared.activity.processes.as_mut().unwrap().push(idle);
+        let rates = shared.rates.as_mut().unwrap();
+        let of = |cpu| if cpu < 2 { 50.0 } else { 100.0 };
+        rates.cpus = (0..32).map(|cpu| (cpu, CpuShares { idl: of(cpu), ..CpuShares::default() })).collect();
+        let names = (0..10).map(|number| format!("nvme{number}n1"));
+        rates.disks = names.map(|name| (crate::model::DriveName::new(&name), DiskRates::default())).collect();
+        drawn(&Why::default(), &shared)
+    };
+    let tall = filled((300, 100));
+    for words in ["  31 ", "sleeper", "nvme9n1", "aqu-sz"] {
+        assert!(tall.contains(words), "{words}: {tall}");
+    }
+    let low = filled((120, 40));
+    assert!(low.contains("30 CPUs idle") && !low.contains("aqu-sz"), "{low}");
+}
+
+#[test]
+fn a_find_marks_rows_of_the_chosen_panel_and_scrolls_to_them() {
+    use crate::ui::Key;
+    let mut shared = shared((120, 40));
+    look_at(&mut shared, 0, 1.0);
+    let process = shared.activity.processes.as_ref().unwrap()[0].clone();
+    let named = |number: usize| crate::counters::activity::ProcessRates {
+        command: crate::text::Label::new(&format!("reader{number}")),
+        ..process.clone()
+    };
+    shared.activity.processes = Some((0..50).map(named).collect());
+    let mut state = Why { chosen: Some(Panel::Processes), ..Why::default() };
+    let area = Rect::new(0, 0, 120, 29);
+    state.find_row(&shared);
+    for letter in "READER4".chars() {
+        state.field_key(Some(Char(letter)), &shared);
+    }
+    assert_eq!(state.tops[&Panel::Processes], 4);
+    state.field_key(Some(Key::Enter), &shared);
+    state.find_row(&shared);
+    state.field_key(Some(Key::Enter), &shared);
+    state.refresh(&shared, area);
+    let text = drawn(&state, &shared);
+    assert!(text.contains("find READER4: 2 of 11") && text.contains("reader40"), "{text}");
+    assert!(Screen::back(&mut state, &shared).is_some() && !drawn(&state, &shared).contains("find READER4"));
+}

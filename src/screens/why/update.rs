@@ -2,14 +2,17 @@
 
 use ratatui::layout::{Position, Rect};
 
-use super::{COMMANDS, Places, SLEEPING, STACKS, Source, Why, draw, draw::Contents};
+use super::{COMMANDS, FIND, Places, SLEEPING, STACKS, Source, Why, draw, draw::Contents};
 use crate::{
     report::why::{PANELS, Panel, Sentence, evidence::Evidence, look},
     screens::{
         News, Screen, Step,
-        widgets::{paint::Brush, scroll::scrolled},
+        widgets::{
+            paint::{Brush, Piece},
+            scroll::scrolled,
+        },
     },
-    ui::{Asks, Mode, Shared, ask::tell},
+    ui::{Asks, Key, Mode, Shared, TextField, ask::tell},
 };
 
 impl Screen for Why {
@@ -79,7 +82,36 @@ impl Screen for Why {
         }
     }
 
+    fn refresh(&mut self, shared: &Shared, _area: Rect) -> Asks {
+        if !self.find.word().is_empty()
+            && let Some((panel, texts)) = self.texts(shared)
+        {
+            self.find.count(&texts, self.tops.get(&panel).copied().unwrap_or(0));
+        }
+        Asks::new()
+    }
+
+    fn field(&mut self) -> Option<&mut TextField> {
+        self.find.field()
+    }
+
+    fn field_key(&mut self, key: Option<Key>, shared: &Shared) -> Asks {
+        let (panel, texts) = self.texts(shared).unwrap_or((Panel::Cpus, Vec::new()));
+        let at = self.tops.get(&panel).copied().unwrap_or(0);
+        if let Some(row) = self.find.key(key, &texts, at) {
+            self.tops.insert(panel, row);
+        }
+        Asks::new()
+    }
+
+    fn field_hints(&self) -> Vec<Piece> {
+        self.find.hints()
+    }
+
     fn back(&mut self, _shared: &Shared) -> Option<Asks> {
+        if self.find.end() {
+            return Some(Asks::new());
+        }
         if self.is_large {
             self.is_large = false;
         } else {
@@ -97,12 +129,18 @@ impl Screen for Why {
     }
 
     fn hint(&self, command: &str, _shared: &Shared) -> Option<&'static str> {
-        (command == "enlarge" && self.is_large).then_some("all panels")
+        match command {
+            "back" if self.find.is_kept() => Some("end find"),
+            "enlarge" if self.is_large => Some("all panels"),
+            _ => None,
+        }
     }
 
     fn acts_in(&self, command: &str, shared: &Shared, area: Rect) -> bool {
-        if !["up", "enlarge", SLEEPING].contains(&command) {
-            return true;
+        match command {
+            FIND => return self.texts(shared).is_some_and(|(_, texts)| !texts.is_empty()),
+            "up" | "enlarge" | SLEEPING => {}
+            _ => return true,
         }
         let Some((sentence, places, contents)) = self.shown(shared, area) else { return command != "up" };
         let place_of = |panel| places.panels.iter().find(|(one, _)| *one == panel).map(|(_, place)| *place);
@@ -138,6 +176,24 @@ impl Why {
         let places =
             Places::new(self, shared, area, &sentence, |panel, width| contents.rows(panel, shared, width));
         Some((sentence, places, contents))
+    }
+
+    /// The panel that a find looks in, with its rows as texts.
+    fn texts(&self, shared: &Shared) -> Option<(Panel, Vec<String>)> {
+        let Source::Now(sentence) = self.source(shared) else { return None };
+        let panel = self.focus(&sentence);
+        Some((panel, Contents::new(self, shared).texts(panel)))
+    }
+
+    /// Opens the field of a find.
+    pub(super) fn find_row(&mut self, shared: &Shared) -> Asks {
+        if self.texts(shared).is_none_or(|(_, texts)| texts.is_empty()) {
+            return vec![tell(
+                "This panel has no rows to find: {previous panel} and {next panel} choose another",
+            )];
+        }
+        self.find.open();
+        Asks::new()
     }
 
     /// Scrolls a panel, of which `most` lines can be out of sight.

@@ -96,6 +96,12 @@ impl Cpus {
         Self { entries, folded }
     }
 
+    /// The same with a bar for each idle CPU too, where those have room in `rows`.
+    pub(crate) fn unfolded(&self, width: u16, rows: u16) -> Option<Self> {
+        let all = Self { entries: self.entries.clone(), folded: self.entries.clone() };
+        (all.folded.len() > self.folded.len() && all.rows(width) <= usize::from(rows)).then_some(all)
+    }
+
     /// The sign of each kind of time that a bar has, as many as fit; of a heat map its figures.
     pub(crate) fn legend(&self, area: Rect, room: u16) -> Vec<Piece> {
         if let Shape::Heat(cells) = self.shape(area) {

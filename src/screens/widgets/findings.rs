@@ -3,7 +3,8 @@
 use ratatui::layout::Rect;
 
 use super::{
-    paint::{Brush, Piece, cells, fit, hanging, piece, width},
+    find::highlighted,
+    paint::{Brush, Piece, fit, hanging, piece, width},
     words::{iops, rate},
 };
 use crate::{
@@ -69,16 +70,39 @@ fn under_load(shared: &Shared) -> String {
     if shared.tests.all.is_empty() || count == 0 { String::new() } else { format!(", {count} under load") }
 }
 
-/// Mark and title in one row.
-pub fn line_of(brush: &mut Brush<'_>, row: Rect, finding: &Finding, selected: bool) {
+/// Mark, title and gain in one row; a title beside no gain has all of it. Matches of `word` are marked. Where the
+/// title ends and the gain begins.
+pub fn with_gain(
+    shared: &Shared,
+    brush: &mut Brush<'_>,
+    row: Rect,
+    (finding, word): (&Finding, &str),
+    selected: bool,
+) -> (u16, u16) {
+    let gain = [piece(short_gain(shared.units, &finding.gain), Meaning::Figure)];
+    let taken = match width(&gain) {
+        0 => 0,
+        gain => gain + 2,
+    };
+    let line = Rect { width: row.width.saturating_sub(taken), ..row };
+    let end = line_of(brush, line, (finding, word), selected);
+    brush.write_right(row.right(), row.y, &gain);
+    (end, row.right() - width(&gain))
+}
+
+/// Mark and title in one row; where the title ends.
+fn line_of(brush: &mut Brush<'_>, row: Rect, (finding, word): (&Finding, &str), selected: bool) -> u16 {
     let (symbol, meaning) = mark(finding.severity);
     let title = fit(&finding.title, row.width.saturating_sub(2));
     let weight = if finding.severity == Severity::Info { Meaning::Quiet } else { Meaning::Text };
     brush.text(row.x, row.y, 1, symbol, meaning);
-    let end = brush.text(row.x + 2, row.y, row.width.saturating_sub(2), &title, weight);
+    let (lines, _) = highlighted(vec![vec![piece(title, weight)]], word);
+    let pieces = lines.concat();
+    let end = brush.write(row.x + 2, row.y, row.width.saturating_sub(2), &pieces);
     if selected {
         brush.shade(Rect { x: row.x + 2, width: end.saturating_sub(row.x + 2), ..row }, Meaning::Selected);
     }
+    end
 }
 
 /// `+17.7 GB/s`; `(3.32 GB/s)` where nothing here reaches it; nothing where it is unknown.
@@ -107,7 +131,7 @@ pub fn leader(brush: &mut Brush<'_>, from: u16, to: u16, y: u16) {
 }
 
 /// All findings, the most severe first and those that are for information last.
-fn ordered(shared: &Shared) -> impl Iterator<Item = &Finding> {
+pub fn ordered(shared: &Shared) -> impl Iterator<Item = &Finding> {
     let quiet = shared.findings.list.iter().filter(|finding| finding.severity == Severity::Info);
     shared.findings.loud().chain(quiet)
 }
@@ -153,6 +177,13 @@ fn details(finding: &Finding, which: Details, width: u16) -> Vec<Vec<Piece>> {
     texts.flat_map(|text| hanging(piece("  ", Meaning::Quiet), text, Meaning::Quiet, width)).collect()
 }
 
+/// A finding with all its details, for places beside the list.
+pub fn section(finding: &Finding, width: u16) -> Vec<Vec<Piece>> {
+    let (symbol, meaning) = mark(finding.severity);
+    let title = hanging(piece(format!("{symbol} "), meaning), &finding.title, Meaning::Text, width);
+    title.into_iter().chain(details(finding, Details::All, width)).collect()
+}
+
 /// Rows of all findings with their details.
 pub fn detailed_rows(shared: &Shared, which: Details, width: u16) -> usize {
     ordered(shared).map(|finding| 1 + details(finding, which, width).len()).sum::<usize>().max(1)
@@ -183,13 +214,9 @@ pub fn strip(shared: &Shared, brush: &mut Brush<'_>, area: Rect, top: usize) {
     let shown = ordered(shared).skip(top);
     for (y, finding) in (area.y..area.bottom()).zip(shown) {
         let row = Rect { y, height: 1, ..area };
-        let won = vec![piece(short_gain(shared.units, &finding.gain), Meaning::Figure)];
-        let room = row.width.saturating_sub(width(&won) + 2);
-        line_of(brush, Rect { width: room, ..row }, finding, false);
-        brush.write_right(row.right(), y, &won);
-        if width(&won) > 0 {
-            let end = row.x + 2 + cells(&finding.title).min(room.saturating_sub(2));
-            leader(brush, end, row.right() - width(&won), y);
+        let (end, gain) = with_gain(shared, brush, row, (finding, ""), false);
+        if gain < row.right() {
+            leader(brush, end, gain, y);
         }
     }
     if shared.findings.list.is_empty() {

@@ -101,7 +101,7 @@ pub fn wrap(text: &str, most: u16) -> Vec<String> {
                 break;
             }
             if line.is_empty() {
-                let head = head(&word, most);
+                let head = fit_chars(&word, most);
                 // A path goes on after a slash.
                 let end = head.rfind('/').map_or(head.len(), |slash| slash + 1);
                 line.push_str(&word[..end]);
@@ -151,7 +151,7 @@ pub fn simulated(is_simulated: bool) -> &'static [Piece] {
 }
 
 /// As many of the first characters as fit.
-fn head(text: &str, most: u16) -> String {
+pub fn fit_chars(text: &str, most: u16) -> String {
     let mut used = 0;
     let fits = |c: &char| {
         used += cells(c.encode_utf8(&mut [0; 4]));

@@ -1,0 +1,141 @@
+//! Tall and small terminals: no large blank area, no name cut beside free cells, pages that page, commands that can be copied.
+
+use iodyno::{app::Message, runtime::headless::Headless};
+
+use crate::screen::{open, press, shown};
+
+const SLOTS: &str = "8";
+const WHY: &str = "6";
+
+fn at(demo: &str, size: (u16, u16), keys: &str) -> Headless {
+    let mut headless = open(demo, size);
+    press(&mut headless, keys);
+    headless
+}
+
+/// Rows of the largest blank block of `wide` columns.
+fn blank_rows(picture: &str, wide: usize) -> usize {
+    let rows: Vec<Vec<char>> = picture.lines().map(|line| line.chars().collect()).collect();
+    let most = rows.iter().map(Vec::len).max().unwrap_or_default();
+    let mut largest = 0;
+    for x in (0..most.saturating_sub(wide)).step_by(4) {
+        let is_blank =
+            |row: &Vec<char>| row.get(x..x + wide).is_some_and(|part| part.iter().all(|c| *c == ' '));
+        let run = rows.chunk_by(|one, next| is_blank(one) == is_blank(next));
+        largest = run.filter(|run| is_blank(&run[0])).map(<[_]>::len).max().unwrap_or(0).max(largest);
+    }
+    largest
+}
+
+#[test]
+fn tall_terminals_have_no_large_blank_area_at_rest() {
+    for demo in ["threadripper-before", "x570", "laptop"] {
+        for (size, most) in [((120, 40), 10), ((200, 60), 16), ((300, 100), 45)] {
+            for keys in [SLOTS, WHY] {
+                let picture = shown(&at(demo, size, keys));
+                let wide = usize::from(size.0 / 2);
+                let blank = blank_rows(&picture, wide);
+                assert!(blank <= most, "{demo} {size:?} {keys}: {blank} blank rows\n{picture}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_page_of_the_text_about_slots_has_none_of_the_lines_before() {
+    let mut headless = at("threadripper-before", (80, 24), "8-");
+    let text = |headless: &Headless| {
+        let picture = shown(headless);
+        let rows = picture.lines().skip_while(|line| !line.starts_with(" after "));
+        rows.skip(1).take(2).map(str::to_owned).collect::<Vec<_>>()
+    };
+    let mut seen = text(&headless);
+    press(&mut headless, "<PageDown>");
+    let next = text(&headless);
+    assert!(next.iter().all(|line| !seen.contains(line)), "{seen:?} {next:?}");
+    seen.extend(next);
+    press(&mut headless, "<PageUp>");
+    assert_eq!(text(&headless), seen[..2], "and back");
+}
+
+#[test]
+fn names_of_slots_use_the_columns_that_their_row_has_free() {
+    let picture = shown(&at("x570", (120, 40), SLOTS));
+    assert!(picture.contains("AMD/ATI Navi 10 XL Upstream Port of PCI Express Switch "), "{picture}");
+    for size in [(60, 20), (70, 24), (80, 24), (100, 30), (120, 40)] {
+        let picture = shown(&at("x570", size, SLOTS));
+        for line in picture.lines().filter(|line| line.contains('…') && line.contains("├ ")) {
+            let after = line.split('…').nth(1).unwrap_or_default();
+            assert!(!after.starts_with("   "), "{size:?} {line}\n{picture}");
+        }
+    }
+}
+
+#[test]
+fn a_title_of_a_finding_without_a_gain_reaches_the_edge() {
+    for size in [(60, 20), (80, 24), (120, 40)] {
+        let picture = shown(&at("laptop", size, "2"));
+        let edge = if size.0 >= 100 { 4 } else { 1 };
+        for line in picture.lines().skip(3).take(8).filter(|line| line.contains('…')) {
+            let is_gain = line.trim_end_matches([' ', '│']).ends_with(|c: char| c != '…');
+            let end = line.trim_end_matches([' ', '│']).chars().count();
+            assert!(is_gain || end + edge >= usize::from(size.0), "{end} of {size:?}: {line}\n{picture}");
+        }
+    }
+}
+
+/// Lines of a command joined as a shell and udev do.
+fn joined(lines: &[&str]) -> String {
+    lines.join(" ").replace("\\ ", "").split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn commands_of_findings_and_rules_can_be_copied() {
+    for size in [(60, 60), (80, 40), (120, 40)] {
+        let picture = shown(&at("x570", size, "2"));
+        let lines: Vec<&str> = picture.lines().map(|line| line.trim_matches(['│', ' '])).collect();
+        let first = lines.iter().position(|line| line.starts_with("nvme format ")).expect("the command");
+        let end = first + lines[first..].iter().position(|line| !line.ends_with('\\')).expect("an end");
+        let command = joined(&lines[first..=end]);
+        let formats = (0..4).map(|at| format!("nvme format --lbaf=1 /dev/nvme{at}n1"));
+        assert_eq!(command, formats.collect::<Vec<_>>().join("; "), "{size:?}");
+    }
+    let mut headless = at("x570", (60, 20), "3l+a<Enter>E");
+    for size in [(60, 40), (80, 24), (110, 40)] {
+        headless.send(Message::Resize(size.0, size.1));
+        let picture = shown(&headless);
+        let lines: Vec<&str> = picture.lines().map(|line| line.trim_matches(['│', ' '])).collect();
+        let first = lines.iter().position(|line| line.starts_with("ACTION=="));
+        let first = first.unwrap_or_else(|| panic!("{size:?}: {picture}"));
+        let end = first + lines[first..].iter().position(|line| !line.ends_with('\\')).expect("an end");
+        let rule = joined(&lines[first..=end]);
+        assert!(
+            rule.ends_with('"') && rule.matches('"').count().is_multiple_of(2),
+            "{size:?}: {rule}\n{picture}"
+        );
+        assert!(rule.contains(", ATTR{queue/"), "{size:?}: {rule}");
+    }
+}
+
+#[test]
+fn a_find_works_on_findings_and_slots() {
+    for (keys, word, row, matches) in [
+        ("2", "lazy", "the IOMMU translates in lazy mode", "find lazy: 1 of 1"),
+        ("8", "FIRECUDA", "nvme0n1", "find FIRECUDA: 1 of 4"),
+    ] {
+        let mut headless = at("x570", (120, 40), &format!("{keys}/{word}"));
+        let picture = shown(&headless);
+        assert!(picture.lines().last().is_some_and(|line| line.contains("Enter keep")), "{picture}");
+        let selected = |picture: &str| picture.lines().find(|line| line.contains('›')).map(str::to_owned);
+        assert!(selected(&picture).is_some_and(|line| line.contains(row)), "{picture}");
+        press(&mut headless, "<Enter>");
+        let picture = shown(&headless);
+        assert!(picture.contains(matches) && picture.contains("Esc end find"), "{picture}");
+        press(&mut headless, "/<Enter>");
+        let next = shown(&headless);
+        let is_only = matches.ends_with("of 1");
+        assert_eq!(selected(&next) == selected(&picture), is_only, "{next}");
+        press(&mut headless, "<Esc>");
+        assert!(!shown(&headless).contains("  find "), "{}", shown(&headless));
+    }
+}
