@@ -187,7 +187,8 @@ impl Watch {
                 read_at = counted.at;
                 let read = startup::read(&*self.root);
                 let is_wanted = self.wanted.settings.load(Ordering::Relaxed);
-                settings = is_wanted.then(|| SettingsFiles::of(&read.machine, &*self.root));
+                let before = settings.take();
+                settings = is_wanted.then(|| SettingsFiles::of(&read.machine, &*self.root, before));
                 // Names are known now: 2 MiB that a screen need not hold for days.
                 source::forget_lists();
                 if !self.send(Message::Machine(Box::new(read))) {

@@ -15,7 +15,8 @@ pub(super) struct SettingsFiles {
 }
 
 impl SettingsFiles {
-    pub(super) fn of(machine: &Machine, root: &dyn SysRoot) -> Self {
+    /// `before` has the contents before this machine was read: what changes while it is read is seen at the next look.
+    pub(super) fn of(machine: &Machine, root: &dyn SysRoot, before: Option<Self>) -> Self {
         let drives = machine.drives.iter().map(|drive| Device::Drive(drive.name.clone()));
         let devices: Vec<Device> = drives.chain([Device::Cpu]).collect();
         let readings = devices
@@ -27,6 +28,9 @@ impl SettingsFiles {
             buffer: Vec::new(),
         };
         files.have_changed(root);
+        for (path, content) in before.map(|files| files.contents).unwrap_or_default() {
+            files.contents.entry(path).and_modify(|now| *now = content);
+        }
         files
     }
 
@@ -43,5 +47,32 @@ impl SettingsFiles {
             }
         }
         any
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::{
+        runtime::demo_root::{self, DemoRoot},
+        source::{self, origin::Origin},
+        tune::Actuator,
+    };
+
+    #[test]
+    fn a_change_while_the_machine_is_read_is_seen_at_the_next_look() {
+        let demo = Origin::Demo("laptop".to_owned()).open().unwrap();
+        let machine = source::read_machine(&*demo).0;
+        let kernel = Arc::new(demo_root::kernel(&*demo, &machine));
+        let root = DemoRoot::new(demo, Arc::clone(&kernel));
+        let mut files = SettingsFiles::of(&machine, &root, None);
+        assert!(!files.have_changed(&root));
+        // Another program writes behind the reader.
+        kernel.write(&machine.drives[0].queue.nomerges.path(), "1").unwrap();
+        let mut files = SettingsFiles::of(&machine, &root, Some(files));
+        assert!(files.have_changed(&root));
+        assert!(!files.have_changed(&root));
     }
 }
