@@ -323,6 +323,7 @@ MACHINES = {
         ),
         throttles=(("uplink", THROTTLED), ("alone", THROTTLED)),
         above_info=frozenset({found("oversubscribed-hop", "warning", "0000:21:00.0", *[f"0000:{bus:x}:00.0" for bus in range(0x23, 0x26)])}),
+        core=False,
         quiet_about=frozenset({"shared-root-complex", "link-downtrained", "link-capped-by-software"}),
     ),
     "desktop": Machine(
@@ -379,6 +380,7 @@ MACHINES = {
             RootComplex(0x60, 1, slots((16, 4), Drive(subsystem="dual"))),
         ),
         kernel_arguments="nvme_core.multipath=N",
+        core=False,
         quiet_about=LINKS | {"shared-root-complex"},
     ),
     "multipath": Machine(
