@@ -139,3 +139,30 @@ fn a_find_works_on_findings_and_slots() {
         assert!(!shown(&headless).contains("  find "), "{}", shown(&headless));
     }
 }
+
+#[test]
+fn names_and_sentences_are_whole_where_a_panel_beside_them_can_give_way() {
+    let slots = |size| shown(&at("x570", size, SLOTS));
+    for (size, name) in
+        [((100, 30), "FireCuda 530 ZP1000GM30013 "), ((160, 50), "Gigabit Ethernet Controller ")]
+    {
+        let picture = slots(size);
+        let rows: Vec<&str> =
+            picture.lines().filter(|line| line.contains("├ 03.") || line.contains("└ 05.")).collect();
+        assert!(rows.iter().any(|row| row.contains(name)), "{picture}");
+    }
+    assert!(!slots((100, 30)).lines().any(|line| line.contains("FireCuda") && line.contains('…')));
+    let experiments = shown(&at("x570", (100, 30), "5"));
+    assert!(experiments.contains("Which drives share a limit that the tree hides? "), "{experiments}");
+    let cpus = shown(&at("x570", (160, 50), "1"));
+    assert!(!cpus.contains("No counters until a test run │"), "{cpus}");
+    // Help of a field that has a place elsewhere is not begun here.
+    let form = shown(&at("threadripper-before", (72, 22), "4"));
+    assert_eq!(form.matches("a file to read, several").count(), 1, "{form}");
+}
+
+#[test]
+fn the_mark_of_a_link_stands_at_its_figure() {
+    let picture = shown(&at("threadripper-before", (200, 60), SLOTS));
+    assert!(picture.contains("3.94●"), "{picture}");
+}

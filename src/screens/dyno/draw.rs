@@ -101,7 +101,13 @@ fn draw_plot(
 
 /// Name and figures of a curve. Which line is the sum of all targets is said in as many words as have room.
 fn curve_title(shared: &Shared, curve: Curve, test: &Test, room: u16) -> Vec<Piece> {
-    let forms = [("", "upper line: all together"), (" (upper line)", ""), (" (upper)", "")];
+    let forms = [
+        ("", "upper line: all together, lower: each target"),
+        (" (upper line, lower: each target)", ""),
+        ("", "upper line: all together"),
+        (" (upper line)", ""),
+        (" (upper)", ""),
+    ];
     let mut titles = forms.map(|form| titled(shared, curve, test, form)).to_vec();
     // The highest value is on the axis, too.
     let without_most = titles.last().filter(|_| curve != Curve::Latency);

@@ -268,8 +268,10 @@ impl Slots {
     }
 }
 
-/// Columns of the words that say how a move is made.
+/// Columns of the words that say how a move is made; on terminals of `WIDE` columns they leave more to names of slots.
 const WORDS: u16 = 36;
+const LEAST_WORDS: u16 = 28;
+const WIDE: u16 = 100;
 
 /// Where everything is.
 struct Areas {
@@ -289,8 +291,17 @@ impl Areas {
         let frame = if shared.is_boxed() { 2 } else { 1 };
         let most = area.height.saturating_sub((area.height / 3).max(5));
         // While no move is made the words beside the tree need little: names get the rest.
-        let left = if state.prediction.is_none() { area.width - WORDS.max(area.width / 3) } else { 0 };
-        let left = left.max(area.width / 2);
+        let tree = |words: u16| {
+            let width = area.width.saturating_sub(words).max(area.width / 2);
+            (width, inner(Rect { width, ..area }, shared.is_boxed()))
+        };
+        let words = if state.prediction.is_none() { WORDS.max(area.width / 3) } else { area.width };
+        let (mut left, rows) = tree(words);
+        if state.prediction.is_none() && area.width >= WIDE {
+            let (most, wider) = tree(LEAST_WORDS);
+            let [cut, still] = [rows, wider].map(|rows| draw::cut_names(state, shared, rows));
+            left = if still < cut { most } else { left };
+        }
         let halves = [Constraint::Length(left), Constraint::Fill(1)];
         let place = Rect { width: area.width - left, height: most, ..area };
         // Below a tree of few rows the words would be cut.

@@ -13,7 +13,7 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use ratatui::layout::{Constraint, Layout, Rect};
 
-use super::Run;
+use super::{Run, widgets::paint::cells};
 use crate::{
     experiment::{
         Account, EXPERIMENTS, Experiment, Needs, Plan, Scene, Terms,
@@ -192,14 +192,15 @@ fn targets(shared: &Shared, subject: Subject) -> Vec<Target> {
 
 /// Columns of the list of experiments: reasons why one is not available fit, and the rest is for the selected one.
 const WIDEST_LIST: u16 = 96;
+/// Columns of a question's row beside the question: the cursor, blanks, the time and the frame.
+const BESIDE_QUESTION: u16 = 12;
 
 /// The list, and all about the selected one: beside it, or below it on narrow terminals.
 fn list_areas(area: Rect) -> [Rect; 2] {
     let halves = if area.width >= 100 {
-        Layout::horizontal([
-            Constraint::Length((area.width * 55 / 100).min(WIDEST_LIST)),
-            Constraint::Fill(1),
-        ])
+        let questions = EXPERIMENTS.iter().map(|row| cells(row.question)).max().unwrap_or(0);
+        let list = (area.width * 55 / 100).clamp(questions + BESIDE_QUESTION, WIDEST_LIST);
+        Layout::horizontal([Constraint::Length(list), Constraint::Fill(1)])
     } else {
         Layout::vertical([Constraint::Length(area.height / 2), Constraint::Fill(1)])
     };
