@@ -41,7 +41,7 @@ pub struct Step {
     pub expected: Vec<String>,
     /// The sessions whose change this undoes; empty for all.
     pub sessions: Vec<String>,
-    /// It keeps its value, which an earlier step may reset.
+    /// It keeps its own value, which an earlier step may reset.
     pub stays: bool,
     /// It was changed itself, not only along with another.
     pub is_asked: bool,
@@ -97,6 +97,11 @@ impl Step {
         value == self.target || self.expected.iter().any(|known| known == value)
     }
 
+    /// Whether it keeps a value that the change which is undone has reset.
+    pub fn is_taken_back(&self) -> bool {
+        self.stays && !self.expected.contains(&self.target)
+    }
+
     /// Of an entry that is not restored, for reports only.
     pub fn untouched(entry: Entry) -> Self {
         Self {
@@ -133,9 +138,8 @@ pub fn plan(
     let mut steps = Vec::new();
     let mut left = Vec::new();
     for (entry, stays) in meant.iter().map(|entry| (*entry, false)).chain(beside.map(|entry| (entry, true))) {
-        // Of two values possible after a kill, the first is the old one.
         let value =
-            if stays { entry.last.first().cloned() } else { target(entry, which, change_log, machine) };
+            if stays { entry.beside().map(str::to_owned) } else { target(entry, which, change_log, machine) };
         let Some(target) = value else { continue };
         match file_now(entry, machine).and_then(|place| place.taking(&target)) {
             Ok(file) => steps.push(Step {

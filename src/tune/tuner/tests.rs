@@ -10,6 +10,7 @@ use std::{
     },
 };
 
+mod beside;
 mod others;
 
 use super::*;
