@@ -25,7 +25,7 @@ use crate::{
         persist,
         service::Report,
         settings,
-        tuner::{foreseen, is_whole, plan_undo},
+        tuner::{TuneError, foreseen, is_whole, plan_undo},
         undo::{Which, file_of},
     },
 };
@@ -382,13 +382,18 @@ fn apply(
 ) -> Result<Status, Failure> {
     let tuner = service.open(Purpose::Command)?;
     let (mut all, mut made, mut failed) = (true, Vec::new(), None);
-    let there: Vec<Change> = planned.iter().filter(|change| change.from == change.to).cloned().collect();
+    let (there, new): (Vec<Change>, Vec<Change>) =
+        planned.iter().cloned().partition(|change| change.from == change.to);
+    let mut set = Vec::new();
     // Output that cannot be written stops no change in the middle.
     let mut out = Progress::new(false);
     for (change, outcome) in service.apply(&tuner, planned) {
         let Ok(outcome) = outcome.map_err(|error| failed = Some(error)) else { break };
         all &= outcome == Outcome::Accepted;
         out.print(&report::applied(&change, &outcome, &tuner.along()));
+        if !outcome.is_without_effect() {
+            set.push(change.setting);
+        }
         made.push(change);
     }
     let mut taken_over = Vec::new();
@@ -404,11 +409,23 @@ fn apply(
         };
         failed = take_over().err();
     }
-    let kept = tuner.keep();
     if let Some(error) = failed {
-        return Err(error.into());
+        let unrecorded = match &error {
+            TuneError::Unrecorded { file, .. } => Some(file),
+            _ => None,
+        };
+        let is_missing = |change: &&Change| {
+            let mut written = made.iter().map(|made| &made.file).chain(unrecorded);
+            written.all(|file| *file != change.file)
+        };
+        let missing: Vec<SettingId> = new.iter().filter(is_missing).map(|change| change.setting).collect();
+        let is_half = !set.is_empty() || unrecorded.is_some();
+        let halves = if is_half { halves(&set, &missing) } else { String::new() };
+        // What was set is not kept, so that `tune undo` restores it; the journal may have no room for the end.
+        let _ = tuner.close();
+        return Err(Failure::from(error).and(&halves));
     }
-    kept?;
+    tuner.keep()?;
     let is_made = |id: SettingId| made.iter().any(|change| change.setting == id);
     for Wanted { device, setting, value } in wanted.iter().filter(|one| !is_made(one.setting.id)) {
         let taken_over = taken_over.iter().filter(|(id, _)| *id == setting.id).map(|(_, running)| *running);
@@ -418,6 +435,23 @@ fn apply(
         return Err(failure.after("the settings were changed"));
     }
     Ok(if all { Status::Done } else { Status::No })
+}
+
+/// Which settings a command that failed has set before, and which it has not set.
+fn halves(set: &[SettingId], missing: &[SettingId]) -> String {
+    let names = |ids: &[SettingId]| {
+        let mut names: Vec<_> = ids.iter().map(|id| id.0).collect();
+        names.dedup();
+        names.join(" and ")
+    };
+    let mut text = String::new();
+    if !set.is_empty() {
+        text += &format!(", {} set before (`iodyno tune undo` restores it)", names(set));
+    }
+    if !missing.is_empty() {
+        text += &format!(", {} not set", names(missing));
+    }
+    text
 }
 
 fn needs_root(command: &str) -> Failure {
