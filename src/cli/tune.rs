@@ -318,30 +318,34 @@ impl Context {
             Which::All => " --all".to_owned(),
             Which::Files(_) | Which::Sessions(_) => String::new(),
         };
-        let (steps, left) = plan_undo(&service.actuator, &change_log, &which, &self.machine, None);
+        let nothing = || {
+            let standing = service.standing(change_log.clone(), &self.machine);
+            match &which {
+                Which::Sessions(_) if !standing.entries.is_empty() => report::remaining(&standing),
+                Which::On(device) => format!("{device}: {}\n", report::nothing_changed(change_log.unread)),
+                _ => format!("{}\n", report::nothing_changed(change_log.unread)),
+            }
+        };
+        let (steps, _) = plan_undo(&service.actuator, &change_log, &which, &self.machine, None);
         if dry_run || !(steps.is_empty() || service.may_write) {
-            let foreseen = foreseen(&service.actuator, &steps, force);
-            print_text(&report::undo_commands(&foreseen, &left, &scope))?;
-            if steps.is_empty() && left.is_empty() && held.is_empty() {
-                print(&format!("# {}\n", report::nothing_changed(change_log.unread)))?;
+            let foreseen = foreseen(&service.actuator, &change_log, &which, &self.machine, force);
+            print_text(&report::undo_commands(&foreseen, &scope))?;
+            if foreseen.report.is_empty() && held.is_empty() {
+                print_text(&report::comments(&nothing()))?;
             }
             return if dry_run { Ok(Status::Done) } else { Err(needs_root("tune undo")) };
         }
         let tuner = service.open_to_undo(Purpose::Command)?;
         let restored = service.undo(&tuner, &which, force)?;
-        if let Some(error) = tuner.unrecorded() {
+        let is_undone = restored.iter().any(|(_, what)| what.is_undone());
+        if let Some(error) = tuner.unrecorded().filter(|_| is_undone) {
             say(&format!("the undo is not recorded, so the next undo repeats it: {error}"));
         }
         tuner.keep()?;
         print_text(&report::restored(&restored, &scope))
             .map_err(|failure| failure.after("the settings were restored"))?;
         if restored.is_empty() && recovered.is_empty() && held.is_empty() {
-            let standing = service.standing(change_log.clone(), &self.machine);
-            print_text(&match which {
-                Which::Sessions(_) if !standing.entries.is_empty() => report::remaining(&standing),
-                Which::On(device) => format!("{device}: {}\n", report::nothing_changed(change_log.unread)),
-                _ => format!("{}\n", report::nothing_changed(change_log.unread)),
-            })?;
+            print_text(&nothing())?;
         }
         // A damaged line may be a change that is not restored.
         let is_lost = change_log.lost_change;

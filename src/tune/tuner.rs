@@ -24,7 +24,7 @@ use crate::{
     machine::Machine,
     model::{Reading, error_words},
 };
-pub use planning::{foreseen, plan_undo};
+pub use planning::{Foreseen, foreseen, plan_undo};
 
 /// A value for a setting of a device.
 #[derive(Clone)]
@@ -59,7 +59,7 @@ pub struct Along {
 
 /// Whether an undo restored every file.
 pub fn is_whole(report: &[(Step, Restored)]) -> bool {
-    report.iter().all(|(_, what)| matches!(what, Restored::Back | Restored::AlreadyThere))
+    report.iter().all(|(_, what)| what.is_whole())
 }
 
 /// Makes and unmakes changes in one session.

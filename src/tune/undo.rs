@@ -56,6 +56,8 @@ pub enum Restored {
     Back,
     /// It had the value already.
     AlreadyThere,
+    /// It showed the value already, and the queue's tags were resized to it.
+    Resized,
     /// Another program changed it to this value; it was left alone.
     ModifiedExternally(String),
     /// The kernel refused another program's value after this undo had reset the file.
@@ -85,6 +87,18 @@ pub enum Restored {
 
 /// Class and subclass of NVMe controllers, without the interface.
 const NVME_CLASS: u32 = 0x01_08;
+
+impl Restored {
+    /// Whether the file has the value to restore.
+    pub fn is_whole(&self) -> bool {
+        matches!(self, Self::Back | Self::AlreadyThere | Self::Resized)
+    }
+
+    /// Whether the undo has written to the file.
+    pub fn is_undone(&self) -> bool {
+        matches!(self, Self::Back | Self::Resized | Self::Displaced { .. })
+    }
+}
 
 impl Step {
     /// Whether this step may reset the other's file.

@@ -12,7 +12,6 @@ use crate::{
         change::Outcome,
         change_log::ChangeLog,
         journal::{Affected, Event},
-        settings::NR_REQUESTS,
         tags,
         undo::{Restored, Step, Which},
     },
@@ -40,6 +39,7 @@ impl Tuner<'_> {
         steps.iter().filter(is_same).for_each(|step| self.record_lost(step));
         let strangers: Vec<Option<String>> =
             steps.iter().map(|step| stranger(&self.actuator, step, &steps)).collect();
+        let found: Vec<_> = steps.iter().map(|step| self.actuator.read(&step.file).ok()).collect();
         let mut report: Vec<(Step, Restored)> = Vec::new();
         for (step, stranger) in steps.iter().zip(strangers) {
             // What changed with a setting that another program has changed since is that one's.
@@ -54,9 +54,9 @@ impl Tuner<'_> {
             };
             report.push((step.clone(), restored));
         }
-        for (step, restored) in &mut report {
+        for ((step, restored), found) in report.iter_mut().zip(found) {
             let is_displaced = matches!(restored, Restored::Displaced { .. });
-            if is_displaced || matches!(restored, Restored::Back | Restored::AlreadyThere) {
+            if is_displaced || restored.is_whole() {
                 match self.actuator.read(&step.file) {
                     Ok(now) if now == step.target && step.is_taken_back() => {
                         self.record_taken_back(step, change_log, restored);
@@ -71,6 +71,10 @@ impl Tuner<'_> {
                     Err(error) => *restored = Restored::Failed(error.to_string()),
                 }
             }
+            // An earlier step of this undo has restored it.
+            if restored.is_whole() && found.is_some_and(|found| found != step.target) {
+                *restored = Restored::Back;
+            }
         }
         for (entry, why) in &left {
             if *why == Restored::Gone && is_gone(&self.actuator, entry, machine) {
@@ -79,8 +83,7 @@ impl Tuner<'_> {
             }
         }
         // Files that kept their value are not reported.
-        report
-            .retain(|(step, what)| !(step.stays && matches!(what, Restored::Back | Restored::AlreadyThere)));
+        report.retain(|(step, what)| !(step.stays && what.is_whole()));
         report.extend(left.into_iter().map(|(entry, why)| (Step::untouched(entry), why)));
         report
     }
@@ -107,7 +110,7 @@ impl Tuner<'_> {
 
     /// Records that a file has its own value again, which counts as changed until that is undone as well.
     fn record_taken_back(&self, step: &Step, change_log: &ChangeLog, restored: &Restored) {
-        if *restored == Restored::AlreadyThere {
+        if *restored != Restored::Back {
             self.record_as_it_is(step);
         }
         let file = step.recorded.clone();
@@ -132,6 +135,8 @@ impl Tuner<'_> {
                 self.displaced(step, steps, (value, now), why)
             }
             _ if step.stays => Restored::AlreadyThere,
+            // The kernel's number is no other program's.
+            (Ok(now), Some(_)) if now != value => self.restore(step, steps, true),
             (Ok(now), _) if now == step.target => self.restore(step, steps, false),
             // By force too, unless that restores the scheduler.
             (now, _) => hidden(&self.actuator, step, steps)
@@ -165,10 +170,9 @@ impl Tuner<'_> {
         }
         let way = tags::way(step, steps, &now);
         if way.is_empty() {
-            if step.setting == NR_REQUESTS.0 && step.is_asked {
-                tags::resize(&self.actuator, &step.file);
-            }
-            return Restored::AlreadyThere;
+            let has_tags = step.is_asked && tags::are_changed(&self.actuator, &step.setting, &step.file);
+            let is_resized = has_tags && tags::resize(&self.actuator, &step.file);
+            return if is_resized && step.is_of_tags { Restored::Resized } else { Restored::AlreadyThere };
         }
         if !force && !step.is_known(&now) {
             return Restored::ModifiedExternally(now);
