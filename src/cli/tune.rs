@@ -446,16 +446,11 @@ fn halves(set: &[SettingId], missing: &[SettingId]) -> String {
     let names = |ids: &[SettingId]| {
         let mut names: Vec<_> = ids.iter().map(|id| id.0).collect();
         names.dedup();
-        names.join(" and ")
+        (!names.is_empty()).then(|| names.join(" and "))
     };
-    let mut text = String::new();
-    if !set.is_empty() {
-        text += &format!(", {} set before (`iodyno tune undo` restores it)", names(set));
-    }
-    if !missing.is_empty() {
-        text += &format!(", {} not set", names(missing));
-    }
-    text
+    let set = names(set).map(|names| format!(", {names} set before (`iodyno tune undo` restores it)"));
+    let missing = names(missing).map(|names| format!(", {names} not set"));
+    [set, missing].into_iter().flatten().collect()
 }
 
 fn needs_root(command: &str) -> Failure {

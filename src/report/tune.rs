@@ -178,7 +178,7 @@ pub(crate) fn undo_commands(foreseen: &Foreseen, scope: &str) -> String {
 
 /// Lines as comments of a shell script.
 pub(crate) fn comments(lines: &str) -> String {
-    lines.lines().map(|line| format!("# {line}\n")).collect()
+    lines.lines().flat_map(|line| ["# ", line, "\n"]).collect()
 }
 
 /// The results of an undo, a line each; `scope` is that of the command, as in `tune undo --all`.
