@@ -350,6 +350,54 @@ fn an_end_that_was_no_kill_is_not_called_one() {
 }
 
 #[test]
+fn a_set_that_failed_half_way_is_not_kept_and_says_what_is_set() {
+    let Some(device) = LoopDevice::new(16 << 20) else { return };
+    let state = tempfile::tempdir().unwrap();
+    let (before, tags) = (device.read_settings(), device.tags());
+    let set = ["tune", "set", &device.name, "nr_requests=64", "scheduler=mq-deadline"];
+    let journal = state.path().join("journal.jsonl");
+    let read = || fs::read_to_string(&journal).unwrap_or_default();
+    let remedy = "`iodyno tune undo` restores it";
+    // The records that the journal takes: the beginning of the session, then two for each change.
+    for (records, says) in [
+        (
+            2,
+            "mq-deadline was written (accepted), but the journal could not record it (File too large (os error 27)), nr_requests not set; ",
+        ),
+        (
+            3,
+            &*format!("File too large (os error 27), scheduler set before ({remedy}), nr_requests not set; "),
+        ),
+        (
+            4,
+            &*format!(
+                "64 was written (accepted), but the journal could not record it (File too large (os error 27)), scheduler set before ({remedy}); "
+            ),
+        ),
+    ] {
+        let begin = read().len();
+        assert!(iodyno(state.path(), &set).status.success());
+        let lengths: Vec<usize> = read()[begin..].split_inclusive('\n').map(str::len).collect();
+        assert!(iodyno(state.path(), &["tune", "undo", "--all"]).status.success());
+        // A shorter record that follows has room where this one has not.
+        let room = read().len() + lengths[..=records].iter().sum::<usize>() - 9;
+        let output = Command::new("prlimit")
+            .arg(format!("--fsize={room}"))
+            .arg(env!("CARGO_BIN_EXE_iodyno"))
+            .args(set)
+            .env("IODYNO_STATE_DIR", state.path())
+            .output()
+            .unwrap();
+        let said = text(&output);
+        assert!(output.status.code() == Some(2) && said.contains(says), "{records}: {said}");
+        assert_ne!(device.read_settings(), before, "{records}");
+        let undone = iodyno(state.path(), &["tune", "undo"]);
+        assert!(undone.status.success(), "{records}: {}", text(&undone));
+        assert_eq!((device.read_settings(), device.tags()), (before.clone(), tags), "{records}");
+    }
+}
+
+#[test]
 fn a_number_that_a_restored_scheduler_resets_is_reported_as_it_is() {
     let Some(device) = LoopDevice::new(16 << 20) else { return };
     let state = tempfile::tempdir().unwrap();

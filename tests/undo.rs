@@ -544,31 +544,6 @@ fn killed_at_any_moment_everything_comes_back() {
 }
 
 #[test]
-fn an_undo_leaves_the_tags_that_it_found_whatever_the_scheduler_hides() {
-    let Some(device) = LoopDevice::new(16 << 20) else { return };
-    let Some(found) = device.tags() else {
-        skipped("debugfs, which shows the tags of a queue, cannot be mounted");
-        return;
-    };
-    let state = tempfile::tempdir().unwrap();
-    for (scheduler, changes) in [
-        ("none", ["nr_requests=4", "scheduler=mq-deadline"]),
-        ("mq-deadline", ["scheduler=none", "nr_requests=4"]),
-    ] {
-        device.write("scheduler", scheduler);
-        let before = device.read_settings();
-        for change in changes {
-            let set = iodyno(state.path(), &["tune", "set", &device.name, change]);
-            assert!(set.status.success(), "{}", text(&set));
-        }
-        assert_eq!(device.tags(), Some(4), "{scheduler}: nothing is hidden, the test tries nothing");
-        let undo = iodyno(state.path(), &["tune", "undo", "--all"]);
-        assert!(undo.status.success(), "{}", text(&undo));
-        assert_eq!((device.read_settings(), device.tags()), (before, Some(found)), "{scheduler}");
-    }
-}
-
-#[test]
 fn two_at_once_keep_the_journal_whole() {
     let Some(device) = LoopDevice::new(16 << 20) else { return };
     let state = tempfile::tempdir().unwrap();

@@ -14,11 +14,11 @@ use crate::{
         Change, Device, Outcome, SETTINGS, Setting,
         cell::Cell,
         change,
-        change_log::{ChangeLog, Entry},
+        change_log::ChangeLog,
         journal::{Event, Record},
         persist::Export,
         settings::{POLL_QUEUES, Risk, Value},
-        tuner::{Along, Restored},
+        tuner::{Along, Foreseen, Restored},
         undo::Step,
     },
     units::counted,
@@ -169,18 +169,16 @@ pub(crate) fn commands(changes: &[Change]) -> String {
     changes.iter().map(|change| change.command() + "\n").collect()
 }
 
-/// Commands that undo changes, with comments for those they leave.
-pub(crate) fn undo_commands(steps: &[(Step, Restored)], left: &[(Entry, Restored)], scope: &str) -> String {
-    let comment = |step: &Step, why: &Restored| {
-        let (device, setting) = (Label::new(&step.device.name), Label::new(&step.setting));
-        format!("# {device} {setting}: {}\n", became(step, why, scope))
-    };
-    let commands = steps.iter().map(|(step, what)| match what {
-        Restored::Back => change::command(&step.target, &step.file) + "\n",
-        what => comment(step, what),
-    });
-    let left = left.iter().map(|(entry, why)| comment(&Step::untouched(entry.clone()), why));
-    commands.chain(left).collect()
+/// The commands of an undo, with comments for what they leave.
+pub(crate) fn undo_commands(foreseen: &Foreseen, scope: &str) -> String {
+    let commands = foreseen.writes.iter().map(|(file, value)| change::command(value, file) + "\n");
+    let left: Vec<_> = foreseen.report.iter().filter(|(_, what)| *what != Restored::Back).cloned().collect();
+    commands.collect::<String>() + &comments(&restored(&left, scope))
+}
+
+/// Lines as comments of a shell script.
+pub(crate) fn comments(lines: &str) -> String {
+    lines.lines().flat_map(|line| ["# ", line, "\n"]).collect()
 }
 
 /// The results of an undo, a line each; `scope` is that of the command, as in `tune undo --all`.
@@ -246,6 +244,7 @@ fn became(step: &Step, restored: &Restored, scope: &str) -> String {
         }
         Restored::Back => format!("restored to {target}"),
         Restored::AlreadyThere => format!("already {target}"),
+        Restored::Resized => format!("already {target}; the queue's tags are resized to it"),
         Restored::ModifiedExternally(now) => {
             let fix = format!("`iodyno tune undo{scope} --force` sets {target}");
             format!("changed to {} by another program; not restored, {fix}", Label::new(now))

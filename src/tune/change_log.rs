@@ -23,6 +23,8 @@ pub struct Entry {
     /// The values it has unless another program changed it: the last one read back, or, after a kill, the old one and the
     /// new one.
     pub last: Vec<String>,
+    /// The last value that it did not get along with another: found, or asked for.
+    pub own: String,
     /// Whether it was changed itself, not only along with another.
     pub asked: bool,
     /// Whether it was changed while it was the number of the queue's tags, which a scheduler hides.
@@ -104,7 +106,7 @@ impl ChangeLog {
                 entry.with.extend(affected.iter().map(|a| a.file.clone()));
             }
             Event::Result { file, outcome, affected } => {
-                if let Some(Entry { last, .. }) = self.entry(file) {
+                if let Some(Entry { last, own, .. }) = self.entry(file) {
                     match outcome {
                         // A value that another program set is not undone.
                         Outcome::Accepted | Outcome::Changed { .. } => {
@@ -113,8 +115,11 @@ impl ChangeLog {
                         Outcome::Adjusted { now } => *last = vec![now.clone()],
                         Outcome::Ignored | Outcome::Refused { .. } => last.truncate(1),
                     }
+                    if let (false, [now]) = (outcome.is_without_effect(), &last[..]) {
+                        own.clone_from(now);
+                    }
                 }
-                if matches!(outcome, Outcome::Ignored | Outcome::Refused { .. }) {
+                if outcome.is_without_effect() {
                     self.not_made(file, &record.session);
                 }
                 for a in affected {
@@ -233,6 +238,7 @@ impl ChangeLog {
                 file: file.to_owned(),
                 found: old.to_owned(),
                 last: vec![old.to_owned()],
+                own: old.to_owned(),
                 asked: false,
                 tags: false,
                 with: Vec::new(),
@@ -277,6 +283,7 @@ impl ChangeLog {
     fn undone(&mut self, file: &str, value: &str, sessions: &[String], by: &str) {
         if let Some(entry) = self.entry(file) {
             entry.last = vec![value.to_owned()];
+            value.clone_into(&mut entry.own);
             entry.asked &= !sessions.is_empty();
             // A later session goes back to the value before those that are undone.
             let mut passed = None;
@@ -329,10 +336,20 @@ impl Entry {
         self.open.iter().chain(&self.left).any(|(_, found)| found == value)
     }
 
+    /// The value that an undo of the setting that it changed along with leaves it: its own, also where that one reset it.
+    pub fn beside(&self) -> Option<&str> {
+        match &self.last[..] {
+            [_] if !self.is_closed() => Some(&self.own),
+            // Of two values possible after a kill, the first is the old one.
+            last => last.first().map(String::as_str),
+        }
+    }
+
     /// Takes a value that another program set for its first one.
     fn begin_with(&mut self, value: &str) {
         value.clone_into(&mut self.found);
         self.last = vec![value.to_owned()];
+        value.clone_into(&mut self.own);
         self.open.clear();
         self.left.clear();
     }

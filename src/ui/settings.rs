@@ -260,7 +260,7 @@ impl Done {
     pub fn is_good(&self) -> bool {
         match self {
             Self::Made(_, outcome) => *outcome == Ok(Outcome::Accepted),
-            Self::Restored(_, restored) => matches!(restored, Restored::Back | Restored::AlreadyThere),
+            Self::Restored(_, restored) => restored.is_whole(),
         }
     }
 
@@ -333,6 +333,9 @@ impl Done {
             Self::Made(_, Err(why)) => format!("not written: {why}"),
             Self::Restored(_, Restored::Back) => "restored".to_owned(),
             Self::Restored(_, Restored::AlreadyThere) => "unchanged".to_owned(),
+            Self::Restored(_, Restored::Resized) => {
+                "unchanged; the queue's tags are resized to it".to_owned()
+            }
             Self::Restored(_, Restored::ModifiedExternally(now)) => {
                 format!("left alone: another program set {now}")
             }

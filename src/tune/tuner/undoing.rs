@@ -1,0 +1,228 @@
+//! The writes of an undo, as [`plan_undo`] plans them.
+
+use super::{
+    Tuner,
+    planning::{hidden, is_gone, is_left_with, plan_undo, stranger},
+};
+use crate::{
+    machine::Machine,
+    model::error_words,
+    tune::{
+        actuator::Actuator,
+        change::Outcome,
+        change_log::ChangeLog,
+        journal::{Affected, Event},
+        tags,
+        undo::{Restored, Step, Which},
+    },
+};
+
+impl Tuner<'_> {
+    /// [`Self::undo`] for a caller that has the turn.
+    pub(in crate::tune) fn undo_in_turn(
+        &self,
+        machine: &Machine,
+        change_log: &ChangeLog,
+        which: &Which<'_>,
+        force: bool,
+    ) -> Vec<(Step, Restored)> {
+        let (mut steps, left) = plan_undo(&self.actuator, change_log, which, machine, Some(self.session()));
+        for step in steps.iter_mut().filter(|step| step.stays && !step.is_taken_back()) {
+            // After a kill two values are possible: the current one is kept.
+            if let Ok(now) = self.actuator.read(&step.file)
+                && step.expected.contains(&now)
+            {
+                step.target = now;
+            }
+        }
+        let is_same = |step: &&Step| change_log.companions.iter().any(|entry| entry.file == step.recorded);
+        steps.iter().filter(is_same).for_each(|step| self.record_lost(step));
+        let strangers: Vec<Option<String>> =
+            steps.iter().map(|step| stranger(&self.actuator, step, &steps)).collect();
+        let found: Vec<_> = steps.iter().map(|step| self.actuator.read(&step.file).ok()).collect();
+        let mut report: Vec<(Step, Restored)> = Vec::new();
+        for (step, stranger) in steps.iter().zip(strangers) {
+            // What changed with a setting that another program has changed since is that one's.
+            let stranger = match stranger {
+                None if is_left_with(&report, step) => self.actuator.read(&step.file).ok(),
+                stranger => stranger,
+            };
+            let restored = match stranger {
+                Some(value) if step.stays || !force => self.leave(step, &steps, value),
+                // An earlier step of this undo may have reset it.
+                _ => self.restore(step, &steps, force || steps.iter().any(|other| other.may_reset(step))),
+            };
+            report.push((step.clone(), restored));
+        }
+        for ((step, restored), found) in report.iter_mut().zip(found) {
+            let is_displaced = matches!(restored, Restored::Displaced { .. });
+            if is_displaced || restored.is_whole() {
+                match self.actuator.read(&step.file) {
+                    Ok(now) if now == step.target && step.is_taken_back() => {
+                        self.record_taken_back(step, change_log, restored);
+                    }
+                    Ok(_) if step.stays => {}
+                    Ok(now) if now == step.target => {
+                        let (file, sessions) = (step.recorded.clone(), step.sessions.clone());
+                        self.record_undo(Event::Undone { file, value: now, sessions });
+                    }
+                    _ if is_displaced => {}
+                    Ok(now) => *restored = Restored::Failed(format!("reverted to {now}")),
+                    Err(error) => *restored = Restored::Failed(error.to_string()),
+                }
+            }
+            // An earlier step of this undo has restored it.
+            if restored.is_whole() && found.is_some_and(|found| found != step.target) {
+                *restored = Restored::Back;
+            }
+        }
+        for (entry, why) in &left {
+            if *why == Restored::Gone && is_gone(&self.actuator, entry, machine) {
+                let (file, value) = (entry.file.clone(), entry.found.clone());
+                self.record_undo(Event::Undone { file, value, sessions: Vec::new() });
+            }
+        }
+        // Files that kept their value are not reported.
+        report.retain(|(step, what)| !(step.stays && what.is_whole()));
+        report.extend(left.into_iter().map(|(entry, why)| (Step::untouched(entry), why)));
+        report
+    }
+
+    /// Records a first value that iodyno had set again and that is lost now: until it is restored, it counts as changed.
+    fn record_lost(&self, step: &Step) {
+        if !step.stays && self.actuator.read(&step.file).is_ok_and(|now| now != step.target) {
+            self.record_as_it_is(step);
+        }
+    }
+
+    /// Records a change to the target that needs no write.
+    fn record_as_it_is(&self, step: &Step) {
+        self.record_undo(Event::Change {
+            device: step.device.clone(),
+            setting: step.setting.clone(),
+            file: step.recorded.clone(),
+            old: step.target.clone(),
+            new: step.target.clone(),
+            affected: Vec::new(),
+            tags: step.is_of_tags,
+        });
+    }
+
+    /// Records that a file has its own value again, which counts as changed until that is undone as well.
+    fn record_taken_back(&self, step: &Step, change_log: &ChangeLog, restored: &Restored) {
+        if *restored != Restored::Back {
+            self.record_as_it_is(step);
+        }
+        let file = step.recorded.clone();
+        let entry = change_log.entries.iter().find(|entry| entry.file == file);
+        let result = Event::Result { file: file.clone(), outcome: Outcome::Accepted, affected: Vec::new() };
+        self.record_undo(result);
+        // A session that changed it only along with the other has nothing left to undo.
+        let own = self.session();
+        if entry.and_then(|entry| entry.before(&[own])) == Some(&step.target) {
+            let (value, sessions) = (step.target.clone(), vec![own.to_owned()]);
+            self.record_undo(Event::Undone { file, value, sessions });
+        }
+    }
+
+    /// Keeps another program's value, also when an earlier step has reset it.
+    fn leave(&self, step: &Step, steps: &[Step], value: String) -> Restored {
+        let is_reset = self.actuator.read(&step.file).is_ok_and(|now| now != value);
+        let refused = is_reset.then(|| self.actuator.write(&step.file, &value).err()).flatten();
+        match (self.actuator.read(&step.file), refused) {
+            (Ok(now), Some(error)) if now != value && !tags::is_schedulers(&step.setting, &value, &now) => {
+                let why = error_words(&error);
+                self.displaced(step, steps, (value, now), why)
+            }
+            _ if step.stays => Restored::AlreadyThere,
+            // The kernel's number is no other program's.
+            (Ok(now), Some(_)) if now != value => self.restore(step, steps, true),
+            (Ok(now), _) if now == step.target => self.restore(step, steps, false),
+            // By force too, unless that restores the scheduler.
+            (now, _) => hidden(&self.actuator, step, steps)
+                .filter(|_| !tags::has_scheduler(step, steps))
+                .unwrap_or_else(|| Restored::ModifiedExternally(now.unwrap_or(value))),
+        }
+    }
+
+    /// Restores a file whose value of another program the kernel refused: the value now is no program's.
+    fn displaced(
+        &self,
+        step: &Step,
+        steps: &[Step],
+        (theirs, now): (String, String),
+        why: String,
+    ) -> Restored {
+        if !step.stays {
+            // The report has the value that is read afterwards.
+            let _ = self.restore(step, steps, true);
+        }
+        Restored::Displaced { theirs, now: self.actuator.read(&step.file).unwrap_or(now), why }
+    }
+
+    pub(super) fn restore(&self, step: &Step, steps: &[Step], force: bool) -> Restored {
+        let now = match self.actuator.read(&step.file) {
+            Ok(now) => now,
+            Err(error) => return Restored::Failed(error.to_string()),
+        };
+        if let Some(refused) = hidden(&self.actuator, step, steps) {
+            return refused;
+        }
+        let way = tags::way(step, steps, &now);
+        if way.is_empty() {
+            let has_tags = step.is_asked && tags::are_changed(&self.actuator, &step.setting, &step.file);
+            let is_resized = has_tags && tags::resize(&self.actuator, &step.file);
+            return if is_resized && step.is_of_tags { Restored::Resized } else { Restored::AlreadyThere };
+        }
+        if !force && !step.is_known(&now) {
+            return Restored::ModifiedExternally(now);
+        }
+        let mut from = now;
+        for to in way {
+            if let Err(words) = self.step(step, steps, &from, &to) {
+                return Restored::Failed(words);
+            }
+            from = to;
+        }
+        Restored::Back
+    }
+
+    /// Writes one value on the way to a step's target; the error is the outcome in words.
+    pub(super) fn step(&self, step: &Step, steps: &[Step], from: &str, to: &str) -> Result<(), String> {
+        let is_recorded = !step.stays || step.is_taken_back();
+        if is_recorded {
+            let beside = steps.iter().filter(|other| step.may_reset(other));
+            let affected = beside.filter_map(|other| {
+                let (setting, file) = (other.setting.clone(), other.recorded.clone());
+                // Any other value is one that this undo leaves alone, or one on its way: neither is to be restored.
+                let value = self.actuator.read(&other.file).ok()?;
+                other.expected.contains(&value).then_some(())?;
+                Some(Affected { setting, file, value })
+            });
+            self.record_undo(Event::Change {
+                device: step.device.clone(),
+                setting: step.setting.clone(),
+                file: step.recorded.clone(),
+                old: from.to_owned(),
+                new: to.to_owned(),
+                affected: affected.collect(),
+                tags: tags::are_changed(&self.actuator, &step.setting, &step.file),
+            });
+        }
+        let outcome = self.write(&step.setting, &step.file, from, to);
+        if outcome != Outcome::Accepted {
+            let words = outcome.to_string();
+            if is_recorded {
+                let file = step.recorded.clone();
+                self.record_undo(Event::Result { file, outcome, affected: Vec::new() });
+            }
+            return Err(words);
+        }
+        if to != step.target
+            && let Some(requests) = tags::changed(step, steps)
+        {
+            tags::resize(&self.actuator, &requests.file);
+        }
+        Ok(())
+    }
+}
