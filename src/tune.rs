@@ -13,6 +13,7 @@ pub mod undo;
 pub mod tags;
 mod tune_error;
 pub mod tuner;
+pub mod foresight;
 pub mod service;
 pub mod persist;
 pub mod rebind;

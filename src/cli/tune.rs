@@ -336,9 +336,9 @@ impl Context {
         print_text(&report::restored(&restored, &scope))
             .map_err(|failure| failure.after("the settings were restored"))?;
         if restored.is_empty() && recovered.is_empty() && held.is_empty() {
-            let standing = service.standing(change_log.clone(), &self.machine);
+            let standing = service.standing(&change_log, &self.machine);
             print_text(&match which {
-                Which::Sessions(_) if !standing.entries.is_empty() => report::remaining(&standing),
+                Which::Sessions(_) if !standing.is_empty() => report::remaining(&standing),
                 Which::On(device) => format!("{device}: {}\n", report::nothing_changed(change_log.unread)),
                 _ => format!("{}\n", report::nothing_changed(change_log.unread)),
             })?;
