@@ -415,7 +415,7 @@ mod tests {
         assert!(shown.contains("another program set 1 since: left alone"), "{shown}");
         assert!(!shown.contains("before 0"), "{shown}");
         let undo = Effect::UndoChanges(crate::ui::answer::Undoing::Own);
-        assert_eq!(key(&mut app, Key::Char('u')), [undo.clone()]);
+        assert_eq!(key(&mut app, Key::Char('u')), std::slice::from_ref(&undo));
         // What is left alone is no reason to stay.
         let left = app.shared.settings.left_alone().next().unwrap();
         let answer = crate::ui::answer::Answer {
