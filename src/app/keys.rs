@@ -408,6 +408,7 @@ mod tests {
         assert!(
             shown.contains("1 setting changed") && shown.contains("U undoes the 1 setting this run changed")
         );
+        assert!(shown.contains("nvme0n1 rq_affinity another program set 1"), "in Changes: {shown}");
         assert!(!key(&mut app, Key::Char('q')).contains(&Effect::Quit));
         let shown = picture(&app);
         assert!(shown.contains("1 setting changed by this run"), "{shown}");

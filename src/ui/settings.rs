@@ -191,6 +191,13 @@ impl Settings {
         self.change_log.entries.iter().filter(move |entry| session.is_some_and(|id| entry.is_open_in(id)))
     }
 
+    /// Whether the last undo had a step for this file: its result is shown.
+    pub fn has_undone(&self, step: &Step) -> bool {
+        let is_its =
+            |done: &Done| matches!(done, Done::Restored(other, _) if other.recorded == step.recorded);
+        self.done.iter().any(is_its)
+    }
+
     /// What sessions that died changed and an undo of now restores.
     pub fn left_behind(&self) -> impl Iterator<Item = &Prospect> {
         self.undo_of_dead.iter().filter(|prospect| prospect.is_undone())

@@ -339,6 +339,11 @@ pub(super) fn changes(shared: &Shared, room: u16) -> Vec<Vec<Piece>> {
         lines.push(Vec::new());
     }
     lines.extend(settings.done.iter().flat_map(|done| outcome(done, room)));
+    for prospect in settings.left_alone().filter(|prospect| !settings.has_undone(&prospect.step)) {
+        let lead = format!("{} {} ", prospect.step.device.name, prospect.step.setting);
+        let words = over::set_since(prospect);
+        lines.extend(hanging(piece(lead, Meaning::Text), &words, Meaning::Warning, room));
+    }
     if shared.standing() > 0 {
         let (by, _) = over::whose(shared);
         let text = format!("undoes the {} {by} changed", counted(shared.standing(), "setting"));

@@ -192,15 +192,20 @@ fn waiting(staged: &Staged, width: u16) -> Lines {
 /// What this run changed: what an undo restores, and what it leaves alone.
 fn changes(shared: &Shared, width: u16) -> Lines {
     let undone = shared.settings.own().flat_map(|prospect| changed(prospect, width));
-    let left = shared.settings.left_alone().flat_map(|prospect| {
-        let who = match prospect.what {
-            Restored::Held(_) => "an iodyno still running",
-            _ => "another program",
-        };
-        let words = format!("{who} set {} since: left alone", prospect.now);
-        hanging(setting(&prospect.step), &words, Meaning::Quiet, width)
-    });
+    let left = shared
+        .settings
+        .left_alone()
+        .flat_map(|prospect| hanging(setting(&prospect.step), &set_since(prospect), Meaning::Quiet, width));
     undone.chain(left).collect()
+}
+
+/// Who has set a value that an undo leaves alone.
+pub(super) fn set_since(Prospect { now, what, .. }: &Prospect) -> String {
+    let who = match what {
+        Restored::Held(_) => "an iodyno still running",
+        _ => "another program",
+    };
+    format!("{who} set {now} since: left alone")
 }
 
 /// A changed setting, with the value that an undo restores.
