@@ -14,6 +14,7 @@ pub mod tags;
 mod dry_run;
 mod tune_error;
 pub mod tuner;
+pub mod foresight;
 pub mod service;
 pub mod persist;
 pub mod rebind;

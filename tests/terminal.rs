@@ -233,6 +233,41 @@ fn change_the_scheduler(terminal: &mut Terminal, device: &LoopDevice) {
 }
 
 #[test]
+fn what_another_program_set_is_left_at_the_end_and_named_after_it() {
+    let Some(device) = LoopDevice::new(16 << 20) else { return };
+    let before = device.setting("nr_requests").expect("a number of requests");
+    for signal in [None, Some(Signal::TERM)] {
+        let state = tempfile::tempdir().expect("a folder");
+        let mut terminal = on_the_scheduler_of(&device, state.path());
+        change_the_scheduler(&mut terminal, &device);
+        device.write("nr_requests", "64");
+        terminal.wait_for_text("1 setting changed");
+        if let Some(signal) = signal {
+            terminal.signal(signal);
+        } else {
+            terminal.press("q");
+            terminal.wait_for_text("another program set 64 since: left alone");
+            terminal.press("u");
+        }
+        let terminal = terminal.ends_with(if signal.is_some() { 143 } else { 0 });
+        terminal.wait_for_text(&format!(
+            "nr_requests: changed to 64 by another program; not restored, `iodyno tune undo --force` sets {before}"
+        ));
+        let left = ["scheduler", "nr_requests"].map(|setting| device.setting(setting));
+        assert_eq!(left, [Some("none".to_owned()), Some("64".to_owned())], "{signal:?}");
+        let said = |arguments: &[&str]| {
+            let mut command = Command::new(env!("CARGO_BIN_EXE_iodyno"));
+            let output =
+                command.env("IODYNO_STATE_DIR", state.path()).args(arguments).output().expect("it runs");
+            String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned()
+        };
+        assert!(!said(&["tune", "list", &device.name]).contains("left settings changed"), "{signal:?}");
+        let forced = said(&["tune", "undo", "--force"]);
+        assert_eq!(device.setting("nr_requests").as_ref(), Some(&before), "as the line says: {forced}");
+    }
+}
+
+#[test]
 fn settings_of_a_real_device_are_changed_undone_and_put_back_after_every_end() {
     let Some(device) = LoopDevice::new(16 << 20) else { return };
     let state = tempfile::tempdir().expect("a folder");

@@ -319,16 +319,16 @@ impl Context {
             Which::Files(_) | Which::Sessions(_) => String::new(),
         };
         let nothing = || {
-            let standing = service.standing(change_log.clone(), &self.machine);
+            let standing = service.standing(&change_log, &self.machine);
             match &which {
-                Which::Sessions(_) if !standing.entries.is_empty() => report::remaining(&standing),
+                Which::Sessions(_) if !standing.is_empty() => report::remaining(&standing),
                 Which::On(device) => format!("{device}: {}\n", report::nothing_changed(change_log.unread)),
                 _ => format!("{}\n", report::nothing_changed(change_log.unread)),
             }
         };
         let (steps, _) = plan_undo(&service.actuator, &change_log, &which, &self.machine, None);
         if dry_run || !(steps.is_empty() || service.may_write) {
-            let foreseen = foreseen(&service.actuator, &change_log, &which, &self.machine, force);
+            let foreseen = foreseen(&service.actuator, &change_log, &which, &self.machine, None, force);
             print_text(&report::undo_commands(&foreseen, &scope))?;
             if foreseen.report.is_empty() && held.is_empty() {
                 print_text(&report::comments(&nothing()))?;

@@ -14,7 +14,7 @@ use crate::{
         Change, Device, Outcome, SETTINGS, Setting,
         cell::Cell,
         change,
-        change_log::ChangeLog,
+        change_log::{ChangeLog, Entry},
         journal::{Event, Record},
         persist::Export,
         settings::{POLL_QUEUES, Risk, Value},
@@ -192,17 +192,24 @@ pub(crate) fn restored(report: &[(Step, Restored)], scope: &str) -> String {
 }
 
 /// The changes that an undo of dead sessions is not for.
-pub(crate) fn remaining(change_log: &ChangeLog) -> String {
+pub(crate) fn remaining(standing: &[(Entry, Option<String>)]) -> String {
     let mut text = String::new();
-    for entry in &change_log.entries {
-        if let Some((_, target)) = entry.left.first() {
-            let [device, setting, target] =
-                [&entry.device.name, &entry.setting, target].map(|t| Label::new(t));
-            let fix = format!("`iodyno tune undo --force` sets {target}");
-            let _infallible = writeln!(text, "{device} {setting}: left to another program; {fix}");
-        }
+    for (entry, anothers) in standing {
+        let (what, scope, target) = match (entry.left.first(), anothers) {
+            (Some((_, target)), _) => ("left to another program".to_owned(), "", target),
+            (None, Some(now)) => {
+                let what = format!("kept, then changed to {} by another program", Label::new(now));
+                (what, " --all", &entry.found)
+            }
+            (None, None) => continue,
+        };
+        let [device, setting, target] =
+            [&entry.device.name, &entry.setting, target].map(|text| Label::new(text));
+        let fix = format!("`iodyno tune undo{scope} --force` sets {target}");
+        let _infallible = writeln!(text, "{device} {setting}: {what}; {fix}");
     }
-    if change_log.entries.iter().any(|entry| entry.left.is_empty()) {
+    let is_kept = |(entry, anothers): &(Entry, Option<String>)| entry.left.is_empty() && anothers.is_none();
+    if standing.iter().any(is_kept) {
         let only = if text.is_empty() { "only " } else { "" };
         let _infallible = writeln!(text, "{only}kept changes remain; --all undoes them");
     }

@@ -38,6 +38,8 @@ pub struct Entry {
     pub open: Vec<(String, String)>,
     /// The sessions whose undo left its value to another program, each with the value it found; an undo by force restores it.
     pub left: Vec<(String, String)>,
+    /// Whether a session that changed it has left its undo to a later one, which restores the value before both.
+    pub is_passed_on: bool,
 }
 
 /// The changed files of this boot.
@@ -163,9 +165,7 @@ impl ChangeLog {
     /// session changed it before.
     #[must_use]
     pub fn without_living(mut self, journal: &Journal, own: Option<&str>) -> Self {
-        let is_own = |session: &str| Some(session) == own;
-        let living = |session: &str| !is_own(session) && !journal.is_dead(session);
-        self.entries.retain(|entry| is_own(&entry.by) || !entry.sessions().any(living));
+        self.entries.retain(|entry| !entry.is_held(own, |session| !journal.is_dead(session)));
         self
     }
 
@@ -245,6 +245,7 @@ impl ChangeLog {
                 by: String::new(),
                 open: Vec::new(),
                 left: Vec::new(),
+                is_passed_on: false,
             });
             self.entries.len() - 1
         });
@@ -290,7 +291,10 @@ impl ChangeLog {
             entry.open.retain_mut(|(id, found)| {
                 let stays = !sessions.is_empty() && id != by && !sessions.contains(id);
                 if stays {
-                    *found = passed.take().unwrap_or_else(|| found.clone());
+                    if let Some(before) = passed.take() {
+                        *found = before;
+                        entry.is_passed_on = true;
+                    }
                 } else {
                     passed.get_or_insert_with(|| found.clone());
                 }
@@ -326,6 +330,12 @@ impl Entry {
         self.open.iter().map(|(id, _)| id.as_str())
     }
 
+    /// Whether a living session other than `own` has changed it, and `own` not since.
+    pub fn is_held(&self, own: Option<&str>, is_living: impl Fn(&str) -> bool) -> bool {
+        let is_own = |session: &str| Some(session) == own;
+        !is_own(&self.by) && self.sessions().any(|session| !is_own(session) && is_living(session))
+    }
+
     /// Whether a file with this value has its first one again, which no change has set.
     pub fn is_restored(&self, now: &str) -> bool {
         now == self.found && !self.last.iter().any(|last| last == now)
@@ -352,6 +362,7 @@ impl Entry {
         value.clone_into(&mut self.own);
         self.open.clear();
         self.left.clear();
+        self.is_passed_on = false;
     }
 
     /// Whether it has its first value: undone, refused, or restored by hand. A later change starts a new entry. A session that

@@ -101,18 +101,20 @@ pub struct Foreseen {
     pub writes: Vec<(String, String)>,
 }
 
-/// What an undo would do.
+/// What an undo in the session `own`, or in a new one, would do.
 pub fn foreseen(
     actuator: &dyn Actuator,
     change_log: &ChangeLog,
     which: &Which<'_>,
     machine: &Machine,
+    own: Option<&str>,
     force: bool,
 ) -> Foreseen {
     let (dry_run, journal) = (DryRun::new(actuator), Journal::in_memory());
     let session = journal.unrecorded(0);
     let tuner = Tuner::of(session, Purpose::Command, None, &journal, &dry_run, "", || 0);
-    let report = tuner.undo_in_turn(machine, change_log, which, force);
+    let own = own.unwrap_or(tuner.session());
+    let report = tuner.undo_as(own, machine, change_log, which, force);
     drop(tuner);
     Foreseen { report, writes: dry_run.writes() }
 }

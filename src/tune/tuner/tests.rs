@@ -296,7 +296,7 @@ fn a_stranger_s_value_is_left_alone_unless_forced() {
 /// Undoes, and checks that a dry run foresees the results, and that its writes do the same.
 fn undone(kernel: &Kernel, journal: &Journal, tuner: &Tuner<'_>, which: &Which<'_>) -> Vec<(Step, Restored)> {
     let change_log = ChangeLog::of(&journal.contents().unwrap().records, "boot");
-    let foreseen = foreseen(kernel, &change_log, which, &machine(kernel), false);
+    let foreseen = foreseen(kernel, &change_log, which, &machine(kernel), None, false);
     let copy = Kernel { drivers: kernel.drivers, ..Kernel::default() };
     copy.tags.set(kernel.tags.get());
     *copy.memory.files.lock().unwrap() = kernel.files();

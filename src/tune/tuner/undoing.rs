@@ -26,7 +26,19 @@ impl Tuner<'_> {
         which: &Which<'_>,
         force: bool,
     ) -> Vec<(Step, Restored)> {
-        let (mut steps, left) = plan_undo(&self.actuator, change_log, which, machine, Some(self.session()));
+        self.undo_as(self.session(), machine, change_log, which, force)
+    }
+
+    /// The same in this session.
+    pub(super) fn undo_as(
+        &self,
+        session: &str,
+        machine: &Machine,
+        change_log: &ChangeLog,
+        which: &Which<'_>,
+        force: bool,
+    ) -> Vec<(Step, Restored)> {
+        let (mut steps, left) = plan_undo(&self.actuator, change_log, which, machine, Some(session));
         for step in steps.iter_mut().filter(|step| step.stays && !step.is_taken_back()) {
             // After a kill two values are possible: the current one is kept.
             if let Ok(now) = self.actuator.read(&step.file)

@@ -13,7 +13,7 @@ fn tags_that_a_force_cannot_restore_have_the_remedy_that_can() {
             let report = tuner.undo(&machine(&kernel), &change_log, &Which::All, force).unwrap();
             let why = "the scheduler bfq hides the tags; set scheduler=none, then undo";
             assert_eq!(report[0].1, Restored::Refused(why.to_owned()), "{force}");
-            let foreseen = foreseen(&kernel, &change_log, &Which::All, &machine(&kernel), force);
+            let foreseen = foreseen(&kernel, &change_log, &Which::All, &machine(&kernel), None, force);
             assert_eq!(foreseen.report[0].1, report[0].1);
         });
     }
@@ -313,7 +313,7 @@ fn a_first_value_that_iodyno_set_again_is_named_until_it_is_restored() {
             let undone = |force| {
                 let command = Tuner::open(journal, &kernel, Purpose::Command, "boot", || 9).unwrap();
                 let change_log = ChangeLog::of(&journal.contents().unwrap().records, "boot");
-                let foreseen = foreseen(&kernel, &change_log, &Which::All, &machine(&kernel), force);
+                let foreseen = foreseen(&kernel, &change_log, &Which::All, &machine(&kernel), None, force);
                 let report = command.undo(&machine(&kernel), &change_log, &Which::All, force).unwrap();
                 command.keep().unwrap();
                 let results = |report: &[(Step, Restored)]| {
