@@ -55,7 +55,7 @@ pub(super) struct StatArgs {
     /// Show kernel stacks of threads too; needs root
     #[arg(long, requires = "threads")]
     stacks: bool,
-    /// Show what each process reads and writes
+    /// Show what each process reads and writes; MB is 2^20 bytes
     #[arg(long)]
     processes: bool,
     /// Show functions that CPUs execute, and what they are for; needs root
