@@ -166,7 +166,11 @@ impl Facts<'_> {
     pub(super) fn second(&self) -> Option<String> {
         const LEAST: f64 = 1e6;
         let first = self.mover.as_ref().filter(|_| self.inputs.test.is_none())?;
-        let others = || self.programs.iter().filter(|program| program.command != *first);
+        // The kernel's workers move what programs ask for: it is no load of its own.
+        let threads = self.inputs.activity.threads.as_ref();
+        let is_other =
+            |program: &&Program| program.command != *first && !waits::is_kernel(threads, &program.command);
+        let others = || self.programs.iter().filter(is_other);
         let most = others().max_by(|a, b| a.larger().1.total_cmp(&b.larger().1))?;
         let named = others().find(|program| self.inputs.named.contains(&program.name));
         let second = named.filter(|named| 2.0 * named.larger().1 >= most.larger().1).unwrap_or(most);

@@ -66,7 +66,7 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         id: "cpu-waits",
-        fires: "threads of the process that moves most wait for a CPU at least 30 % of the time (run delay of `schedstat`), and longer than for I/O",
+        fires: "threads of the process that moves most wait for a CPU at least 30 % of the time (run delay of `schedstat`) and for I/O less than 1.3 times as long; below 1.3 times the other both are named",
         panels: [Panel::Cpus, Panel::Processes],
         is_fallback: false,
         says: cpu_waits,

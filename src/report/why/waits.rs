@@ -173,9 +173,21 @@ pub(super) fn running(threads: &ThreadActivity, command: &str) -> (f64, f64) {
     (sum(|kind| kind.state == 'R'), sum(|kind| kind.is_active() || wait_of(kind).is_some()))
 }
 
-/// Whether a command is the kernel's.
-pub(super) fn is_kernel(threads: &ThreadActivity, command: &str) -> bool {
-    threads.kinds.iter().any(|(kind, _)| kind.is_kernel && kind.command.as_str() == command)
+/// Whether a command is the kernel's. Its workers are called after their work of the moment: one look knows a name that another does not.
+pub(super) fn is_kernel(threads: Option<&ThreadActivity>, command: &str) -> bool {
+    let kinds = threads.iter().flat_map(|threads| &threads.kinds);
+    let is_known = |(kind, _): &(ThreadKind, f64)| kind.is_kernel && kind.command.as_str() == command;
+    command.starts_with("kworker/") || is_of_loop(command) || { kinds }.any(is_known)
+}
+
+/// Whether a kernel thread of this name works for a loop device: `loop0`, `kworker/u8:1-loop0`; digits may be `*`.
+fn is_of_loop(command: &str) -> bool {
+    let is_number =
+        |text: &str| !text.is_empty() && text.chars().all(|each| each.is_ascii_digit() || each == '*');
+    let parts = command.rsplit_once("loop");
+    parts.is_some_and(|(before, number)| {
+        (before.is_empty() || before.ends_with(['-', '+'])) && is_number(number)
+    })
 }
 
 /// Mean number of a command's threads, in whatever state.

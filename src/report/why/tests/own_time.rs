@@ -40,6 +40,26 @@ fn a_thread_that_waits_for_a_cpu_does_not_wait_for_io() {
 }
 
 #[test]
+fn equal_waits_for_a_cpu_and_for_io_are_both_named() {
+    let reads = [('R', "fio", "", "", 0.6), ('D', "fio", "io_getevents", "read_events", 0.4)];
+    let scene = |delayed| beside_hog(&reads, 0.21, delayed);
+    let name = scene(0.39).rates.disks.keys().next().unwrap().clone();
+    let hog = "both CPUs are busy, most of the time with hog";
+    scene(0.39).says(
+        "cpu-waits",
+        &format!("fio waits for a CPU 39 % and for {} 40 % of the time; {hog}", name.as_str()),
+    );
+    assert_ne!(scene(0.33).sentence().rule, "cpu-waits", "it waits 46 % for I/O");
+    assert!(scene(0.46).sentence().text.starts_with("fio waits for a CPU 46 % of the time: both CPUs"));
+    let few = [('R', "fio", "", "", 0.4), ('D', "fio", "io_getevents", "read_events", 0.1)];
+    let text = beside_hog(&few, 0.1, 0.4).sentence().text;
+    assert!(
+        text.starts_with("fio waits for a CPU 40 % of the time: both"),
+        "of the time of the look: {text}"
+    );
+}
+
+#[test]
 fn many_threads_that_wait_for_a_cpu_are_counted() {
     let mut scene = beside_hog(&[('R', "fio", "", "", 8.0)], 1.9, 6.0);
     scene.activity.processes.as_mut().unwrap().remove(1);
@@ -99,6 +119,24 @@ fn the_sentence_is_about_the_largest_load() {
     let test = [('S', "read *", "io_uring_enter", "io_cqring_wait", 4.0), waits[1]];
     let test = writer(Scene::reading().threads(&test).process("iodyno", 1.2e9, 1.2e9, 0.4)).test(4, false);
     assert_eq!(test.sentence().rule, "drives", "a test beside it");
+}
+
+#[test]
+fn a_worker_of_a_loop_device_is_no_load_of_its_own() {
+    let waits = [('D', "vdbench", "io_getevents", "read_events", 1.0)];
+    for worker in ["kworker/u9:2-loop0", "kworker/u8:0+loop12", "loop0"] {
+        let scene = Scene::reading().threads(&waits);
+        let mut scene = scene.process("vdbench", 1.2e9, 1.2e9, 0.2).process(worker, 1.25e9, 0.0, 0.5);
+        scene.says("drives", "vdbench waits in read_events: the drives or their links are the limit");
+        // Two programs of which none moves more than half: the worker does not become the largest load.
+        scene.activity.processes.as_mut().unwrap()[0].read_bytes = Some(0.6e9);
+        let scene = scene.process("cat", 0.6e9, 0.6e9, 0.2);
+        let text = scene.sentence().text;
+        assert!(!text.contains("loop"), "{text}");
+        assert_eq!(Facts::new(&scene.inputs()).mover, None, "{worker}");
+    }
+    let alone = Scene::reading().threads(&waits).process("loopback-7", 1.2e9, 1.2e9, 0.2);
+    assert_eq!(Facts::new(&alone.inputs()).mover.as_deref(), Some("loopback-*"));
 }
 
 #[test]
