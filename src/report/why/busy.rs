@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{
     Activity, Facts,
+    by_threads::one_thread_without_waits,
     programs::{Program, name_of},
     tables::{self, Split},
     waits,
@@ -104,7 +105,8 @@ pub(super) fn all_cpus(facts: &Facts<'_>) -> Option<String> {
         return None;
     }
     // More CPUs would not help a thread that has one.
-    if facts.one_thread_is_full() && facts.inputs.rates.cpus.len() > 1 {
+    let is_one_thread = facts.one_thread_is_full() || one_thread_without_waits(facts).is_some();
+    if is_one_thread && facts.inputs.rates.cpus.len() > 1 {
         return None;
     }
     Some(format!("{which} busy ({}): the CPUs are the limit", shares(all)))

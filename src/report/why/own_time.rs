@@ -97,15 +97,28 @@ pub(super) fn own_waits(facts: &Facts<'_>) -> Option<String> {
     let active = sampled.max(program.cpus + program.delayed()?);
     let least = facts.most(0.5, 0.65);
     let is_busy = |(_, disk): (_, &crate::counters::DiskRates)| disk.queue_depth >= facts.most(0.35, 0.5);
-    if active >= least || facts.deepest.is_some_and(is_busy) {
-        return None;
-    }
+    let is_most = active < least && !facts.deepest.is_some_and(is_busy);
+    let part = if is_most { "most".to_owned() } else { slept_longer(facts)? };
     let call = waits::sleeping(threads, &program.command)?;
     let itself = if call.ends_with("nanosleep") { " by itself" } else { "" };
     Some(format!(
-        "{} waits{itself} in {call} most of the time: neither drives nor CPUs are its limit",
+        "{} waits{itself} in {call} {part} of the time: neither drives nor CPUs are its limit",
         program.name
     ))
+}
+
+/// `27 %`, where the threads that do a program's I/O sleep for times that they chose at least as long as they wait for I/O or for a CPU.
+fn slept_longer(facts: &Facts<'_>) -> Option<String> {
+    let OwnTime { program, delayed, .. } = OwnTime::of(facts)?;
+    let threads = facts.inputs.activity.threads.as_ref()?;
+    let (running, active) = waits::running(threads, &program.command);
+    let working = program.movers.max(1) as f64;
+    // What samples did not find waiting at all has hardly been seen.
+    let waiting = Some(active - running).filter(|waiting| *waiting >= 0.05 * working)?;
+    let slept = waits::slept(threads, &program.command, working).min(working - active);
+    let is_long = slept >= facts.least(0.2, 0.14) * working;
+    let others = waiting.max(delayed) * facts.most(1.0, 0.7);
+    (is_long && slept >= others).then(|| format!("{:.0} %", 100.0 * slept / working))
 }
 
 /// A program that waits for the end of its syncs.

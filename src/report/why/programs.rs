@@ -14,6 +14,8 @@ pub(super) struct Program {
     pub(super) name: String,
     /// Processes that live.
     living: usize,
+    /// Those that move more than a log.
+    pub(super) movers: usize,
     pub(super) read: f64,
     pub(super) written: f64,
     pub(super) called_read: f64,
@@ -71,6 +73,8 @@ pub(super) fn name_of(process: &ProcessRates, own: u32) -> Name {
 
 /// Processes by command; `own` is the number of this one.
 pub(super) fn programs(activity: &Activity, own: u32) -> Vec<Program> {
+    /// Bytes per second of a process that works.
+    const LEAST: f64 = 1e5;
     let mut sums: BTreeMap<String, Program> = BTreeMap::new();
     for process in activity.processes.iter().flatten() {
         let command = waits::starred(process.command.as_str());
@@ -85,6 +89,7 @@ pub(super) fn programs(activity: &Activity, own: u32) -> Vec<Program> {
             sum.name = command;
         }
         sum.living += usize::from(!process.has_ended);
+        sum.movers += usize::from(!process.has_ended && process.moved() >= LEAST);
         sum.read += process.read_bytes.unwrap_or(0.0);
         sum.written += process.written_bytes.unwrap_or(0.0);
         sum.called_read += process.called_read.unwrap_or(0.0);
@@ -220,7 +225,7 @@ impl Facts<'_> {
     }
 
     /// The CPU time of a program that has one thread to run, in CPUs: one at most.
-    fn one_thread(&self, program: &Program) -> Option<f64> {
+    pub(super) fn one_thread(&self, program: &Program) -> Option<f64> {
         const ONE: f64 = 1.5;
         // Short processes follow each other: their threads tell how many there are at a time.
         let active = self.inputs.activity.threads.as_ref().map_or(0.0, |threads| {

@@ -64,7 +64,10 @@ const SYNCS: &[&str] = &["fsync", "fdatasync", "sync", "syncfs", "sync_file_rang
 /// System calls that write; a wait for a page in these or in [`SYNCS`] is one for writeback.
 const WRITES: &[&str] = &["write", "pwrite64", "writev", "pwritev", "pwritev2"];
 
-/// System calls in which a thread sleeps for a time, for other threads or for other devices than drives.
+/// How many of [`SLEEPS`] end after a time that the thread has chosen.
+const TIMED: usize = 9;
+
+/// System calls in which a thread sleeps for a time, for other threads or for other devices than drives; those with a time first.
 const SLEEPS: &[&str] = &[
     "clock_nanosleep",
     "nanosleep",
@@ -98,6 +101,22 @@ fn is_in(kind: &ThreadKind, calls: &[&str]) -> bool {
 /// Threads of a command, without the kernel's.
 fn of_command<'a>(threads: &'a ThreadActivity, command: &str) -> impl Iterator<Item = &'a (ThreadKind, f64)> {
     threads.kinds.iter().filter(move |(kind, _)| kind.command.as_str() == command && !kind.is_kernel)
+}
+
+/// Mean number of so many `working` threads of a command that sleep for a time which they chose. Other threads of it, such as the parent
+/// of a job, sleep all the time.
+pub(super) fn slept(threads: &ThreadActivity, command: &str, working: f64) -> f64 {
+    let asleep = |(kind, _): &&(ThreadKind, f64)| kind.state == 'S' && wait_of(kind).is_none();
+    let (mut timed, mut others) = (0.0, 0.0);
+    for (kind, mean) in of_command(threads, command).filter(asleep) {
+        if is_in(kind, &SLEEPS[..TIMED]) {
+            timed += mean;
+        } else {
+            others += mean;
+        }
+    }
+    // Between its calls a working thread is found in others for moments.
+    timed - (all(threads, command) - working - f64::floor(others)).max(0.0)
 }
 
 /// The system call in which threads of a command sleep: one that waits for a time before others.

@@ -85,6 +85,57 @@ fn a_program_that_limits_its_own_rate_is_not_limited_by_others() {
     assert_ne!(deep.sentence().rule, "own-waits", "a drive is busy");
 }
 
+/// As fio with `rate_iops` and 8 I/Os in flight: its parent and a helper sleep all the time, its job in between.
+#[test]
+fn a_program_that_sleeps_as_long_as_it_waits_for_io_limits_itself() {
+    let scene = |slept: f64, waiting: f64| {
+        let threads = [
+            ('S', "fio", "clock_nanosleep", "hrtimer_nanosleep", 1.0 + slept),
+            ('S', "fio", "pselect6", "poll_schedule_timeout", 1.0),
+            ('S', "fio", "io_getevents", "read_events", waiting),
+            ('R', "fio", "", "", 1.0 - slept - waiting),
+        ];
+        let mut scene = Scene::reading().threads(&threads).process("fio", 8e6, 8e6, 0.11);
+        scene = scene.process("fio", 0.0, 0.0, 0.01);
+        scene.activity.processes.as_mut().unwrap()[0].delayed = Some(0.02);
+        let disk = scene.rates.disks.values_mut().next().unwrap();
+        *disk = DiskRates { reads: 2000.0, read_bytes: 8e6, queue_depth: 0.6, ..DiskRates::default() };
+        scene
+    };
+    scene(0.27, 0.14).says(
+        "own-waits",
+        "fio waits by itself in clock_nanosleep 27 % of the time: neither drives nor CPUs are its limit",
+    );
+    assert_eq!(scene(0.0, 0.9).sentence().rule, "latency", "the parent sleeps, its job never");
+    assert_eq!(scene(0.1, 0.85).sentence().rule, "latency");
+    assert_eq!(held(&scene(0.25, 0.3), "own-waits"), Some("own-waits"));
+    let mut two = scene(0.3, 0.15).process("fio", 8e6, 8e6, 0.11);
+    two.activity.threads.as_mut().unwrap().kinds[2].1 += 1.0;
+    assert_ne!(two.sentence().rule, "own-waits", "one of two jobs sleeps 30 % of the time");
+}
+
+#[test]
+fn one_thread_that_runs_or_waits_for_a_cpu_is_the_limit() {
+    let all = CpuShares { usr: 9.0, sys: 90.0, idl: 1.0, ..CpuShares::default() };
+    let dd = |cpus: f64, delayed: f64, waiting: f64| {
+        let threads =
+            [('R', "dd", "read", "", 1.0 - waiting), ('D', "dd", "read", "folio_wait_bit_common", waiting)];
+        let mut scene = Scene::reading().all(all).threads(&threads).process("dd", 1.2e9, 1.2e9, cpus);
+        scene.activity.processes.as_mut().unwrap()[0].delayed = Some(delayed);
+        scene
+    };
+    for cpus in [0.8, 0.86] {
+        let text = dd(cpus, 0.97 - cpus, 0.02).sentence().text;
+        let words = format!(
+            "dd runs {:.0} % and waits for a CPU {:.0} % of the time",
+            100.0 * cpus,
+            97.0 - 100.0 * cpus
+        );
+        assert_eq!(text, format!("{words}: one thread is the limit"));
+    }
+    assert_ne!(dd(0.5, 0.15, 0.35).sentence().rule, "threads", "it waits for I/O");
+}
+
 #[test]
 fn other_programs_are_no_limit_of_what_never_waits_for_a_cpu() {
     let runs = [('R', "fio", "", "", 0.8), ('S', "fio", "read", "pipe_read", 0.4)];
