@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use super::{
     Activity, Facts,
-    by_threads::one_thread_without_waits,
     programs::{Program, name_of},
     tables::{self, Split},
     waits,
@@ -105,7 +104,7 @@ pub(super) fn all_cpus(facts: &Facts<'_>) -> Option<String> {
         return None;
     }
     // More CPUs would not help a thread that has one.
-    let is_one_thread = facts.one_thread_is_full() || one_thread_without_waits(facts).is_some();
+    let is_one_thread = facts.one_thread_is_full() || facts.one_thread_without_waits().is_some();
     if is_one_thread && facts.inputs.rates.cpus.len() > 1 {
         return None;
     }

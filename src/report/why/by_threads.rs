@@ -3,7 +3,6 @@
 use super::{
     Facts, Inputs,
     busy::{beside, full},
-    programs::OwnTime,
     tables::{self, Split},
     waits::{self, Wait},
 };
@@ -140,7 +139,7 @@ pub(super) fn turns(facts: &Facts<'_>) -> Option<String> {
 pub(super) fn threads(facts: &Facts<'_>) -> Option<String> {
     let Inputs { rates, activity, test, .. } = *facts.inputs;
     let threads = activity.threads.as_ref().filter(|_| facts.is_moving() && !facts.is_cached())?;
-    if let Some(words) = one_thread_without_waits(facts) {
+    if let Some(words) = facts.one_thread_without_waits() {
         return Some(words);
     }
     // A thread found running a few times is no proof that it keeps a CPU busy; the process's CPU time is.
@@ -176,22 +175,5 @@ pub(super) fn threads(facts: &Facts<'_>) -> Option<String> {
             "{name} keep {many:.0} of {} CPUs busy and hardly wait: their number is the limit",
             rates.cpus.len()
         ),
-    })
-}
-
-/// One thread that runs or waits for a CPU nearly all the time, and hardly waits for I/O: more CPUs would not make it faster by much.
-pub(super) fn one_thread_without_waits(facts: &Facts<'_>) -> Option<String> {
-    let OwnTime { program, active, delayed, .. } = OwnTime::of(facts)?;
-    let is_most = 2.0 * program.moved() >= facts.read + facts.written;
-    let cpus = facts.one_thread(program).filter(|_| is_most && active < 1.5)?;
-    // Less of it is in the rounding.
-    let waits = delayed >= facts.least(0.05, 0.03);
-    (waits && cpus + delayed >= facts.least(0.95, 0.88) * active.max(1.0)).then(|| {
-        format!(
-            "{} runs {:.0} % and waits for a CPU {:.0} % of the time: one thread is the limit",
-            program.name,
-            100.0 * cpus,
-            100.0 * delayed
-        )
     })
 }

@@ -225,7 +225,7 @@ impl Facts<'_> {
     }
 
     /// The CPU time of a program that has one thread to run, in CPUs: one at most.
-    pub(super) fn one_thread(&self, program: &Program) -> Option<f64> {
+    fn one_thread(&self, program: &Program) -> Option<f64> {
         const ONE: f64 = 1.5;
         // Short processes follow each other: their threads tell how many there are at a time.
         let active = self.inputs.activity.threads.as_ref().map_or(0.0, |threads| {
@@ -256,6 +256,23 @@ impl Facts<'_> {
         let cpus = self.one_thread(program)?;
         (cpus >= self.least(0.85, 0.7))
             .then(|| format!("{} keeps one CPU busy: one thread is the limit", program.name))
+    }
+
+    /// One thread that runs or waits for a CPU nearly all the time, and hardly waits for I/O: more CPUs would not make it faster by much.
+    pub(super) fn one_thread_without_waits(&self) -> Option<String> {
+        let OwnTime { program, active, delayed, .. } = OwnTime::of(self)?;
+        let is_most = 2.0 * program.moved() >= self.read + self.written;
+        let cpus = self.one_thread(program).filter(|_| is_most && active < 1.5)?;
+        // Less of it is in the rounding.
+        let waits = delayed >= self.least(0.05, 0.03);
+        (waits && cpus + delayed >= self.least(0.95, 0.88) * active.max(1.0)).then(|| {
+            format!(
+                "{} runs {:.0} % and waits for a CPU {:.0} % of the time: one thread is the limit",
+                program.name,
+                100.0 * cpus,
+                100.0 * delayed
+            )
+        })
     }
 
     /// Whether the one thread of the program that moves most, or whose calls do, fills a CPU: others leave it that.
