@@ -115,7 +115,12 @@ fn slept_longer(facts: &Facts<'_>) -> Option<String> {
     let working = program.movers.max(1) as f64;
     // What samples did not find waiting at all has hardly been seen.
     let waiting = Some(active - running).filter(|waiting| *waiting >= 0.05 * working)?;
-    let slept = waits::slept(threads, &program.command, working).min(working - active);
+    let sampled = waits::slept(threads, &program.command, working);
+    // Samples often find a thread running that sleeps for less than a millisecond. Without I/O in flight it does not wait for any.
+    let in_flight = facts.deepest.map_or(0.0, |(_, disk)| disk.utilisation / 100.0);
+    let rest = 1.0 - program.cpus - delayed - in_flight;
+    let is_seen = program.movers == 1 && sampled >= facts.least(0.05, 0.03);
+    let slept = sampled.min(working - active).max(if is_seen { rest } else { 0.0 });
     let is_long = slept >= facts.least(0.2, 0.14) * working;
     let others = waiting.max(delayed) * facts.most(1.0, 0.7);
     (is_long && slept >= others).then(|| format!("{:.0} %", 100.0 * slept / working))

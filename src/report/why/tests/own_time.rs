@@ -100,6 +100,7 @@ fn a_program_that_sleeps_as_long_as_it_waits_for_io_limits_itself() {
         scene.activity.processes.as_mut().unwrap()[0].delayed = Some(0.02);
         let disk = scene.rates.disks.values_mut().next().unwrap();
         *disk = DiskRates { reads: 2000.0, read_bytes: 8e6, queue_depth: 0.6, ..DiskRates::default() };
+        disk.utilisation = 60.0;
         scene
     };
     scene(0.27, 0.14).says(
@@ -109,6 +110,10 @@ fn a_program_that_sleeps_as_long_as_it_waits_for_io_limits_itself() {
     assert_eq!(scene(0.0, 0.9).sentence().rule, "latency", "the parent sleeps, its job never");
     assert_eq!(scene(0.1, 0.85).sentence().rule, "latency");
     assert_eq!(held(&scene(0.25, 0.3), "own-waits"), Some("own-waits"));
+    let mut short = scene(0.06, 0.2);
+    short.rates.disks.values_mut().for_each(|disk| disk.utilisation = 25.0);
+    let text = short.sentence().text;
+    assert!(text.contains("clock_nanosleep 61 % of the time"), "samples find it running: {text}");
     let mut two = scene(0.3, 0.15).process("fio", 8e6, 8e6, 0.11);
     two.activity.threads.as_mut().unwrap().kinds[2].1 += 1.0;
     assert_ne!(two.sentence().rule, "own-waits", "one of two jobs sleeps 30 % of the time");
