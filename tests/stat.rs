@@ -29,12 +29,15 @@ fn stat(arguments: &[&str]) -> String {
 }
 
 #[test]
-fn two_intervals_are_two_lines_of_json() {
+fn two_intervals_are_two_lines_of_json_and_their_averages() {
     let lines = stat(&["--json", "--interval", "0.2", "--count", "2"]);
     let lines: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    let [first, second] = &lines[..] else { panic!("{lines:?}") };
+    let [first, second, averages] = &lines[..] else { panic!("{lines:?}") };
+    assert!(averages["average"] == true && second.get("average").is_none(), "{lines:?}");
     assert!(second["time"].as_i64().unwrap() > first["time"].as_i64().unwrap());
-    for line in [first, second] {
+    let seconds = |line: &Value| line["elapsed_seconds"].as_f64().unwrap();
+    assert!((seconds(averages) - seconds(first) - seconds(second)).abs() < 1e-6, "{lines:?}");
+    for line in [first, second, averages] {
         assert_eq!(line["schema"], 1);
         for list in ["cpus", "drives", "hops", "interrupts"] {
             assert!(line[list].is_array(), "{list}");
@@ -79,7 +82,11 @@ fn every_table_has_its_columns() {
     let rows: Vec<&str> = dstat.lines().filter(|line| line.starts_with(char::is_numeric)).collect();
     let has_time = |row: &&str| row.as_bytes().get(2) == Some(&b':') && row.as_bytes().get(8) == Some(&b' ');
     assert!(rows.len() == 30 && rows.iter().all(has_time), "{dstat}");
-    assert_eq!(dstat.lines().count(), 30 + 2 * 2);
+    assert_eq!(dstat.lines().count(), 30 + 2 * 2 + 1, "{dstat}");
+    let last = dstat.lines().last().unwrap();
+    assert!(last.starts_with("average "), "{dstat}");
+    let one = stat(&["--json", "--interval", "0.1", "--count", "1"]);
+    assert_eq!(one.lines().count(), 1, "one interval is its own average: {one}");
 }
 
 #[test]
