@@ -144,8 +144,7 @@ impl Slots {
 
     /// Finds out whether there is a way away from the bottleneck, once for each.
     fn find_way(&mut self, shared: &Shared) {
-        let tree = &shared.machine.pci;
-        let crowded = shared.bottlenecks.first().map(|bottleneck| tree.root_of(bottleneck.node));
+        let crowded = shared.crowded_root();
         if self.way.map(|(root, _)| root) != crowded {
             self.way = crowded.map(|root| (root, whatif::has_way_from(&shared.machine, root)));
         }
