@@ -178,11 +178,21 @@ fn show(digit: char, name: &'static str, help: &'static str) -> Row {
 
 /// The commands on a screen, in their order; its own take their keys from those of every screen.
 pub fn of(screen: ScreenId) -> impl Iterator<Item = Row> {
-    let own = move |key: &Key| ALL.iter().any(|(on, row)| *on == Some(screen) && row.keys.contains(key));
+    on(&ALL, screen)
+}
+
+/// Those among `rows`.
+fn on(rows: &[(Option<ScreenId>, Row)], screen: ScreenId) -> impl Iterator<Item = Row> {
+    let own = move |key: &Key| rows.iter().any(|(on, row)| *on == Some(screen) && row.keys.contains(key));
     let here = move |(on, row): &&(Option<ScreenId>, Row)| {
         on.map_or_else(|| !row.keys.first().is_some_and(own), |on| on == screen)
     };
-    ALL.iter().filter(here).map(|(_, row)| *row)
+    rows.iter().filter(here).map(|(_, row)| *row)
+}
+
+/// Whether the pull's key begins one on `screen`: others have their own meaning for it.
+pub(super) fn begins_pull(screen: ScreenId) -> bool {
+    of(screen).any(|row| ["pull", "pull again"].contains(&row.name))
 }
 
 /// What follows the word `open`; `None` for other text, and for the word alone before a blank.

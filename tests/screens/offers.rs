@@ -1,0 +1,39 @@
+//! What panels and footers offer is what their keys do now, and figures name the time they are of.
+
+use std::{io::Write as _, time::Duration};
+
+use crate::screen::{open, press, shown};
+use iodyno::{app::Message, runtime::headless::Headless};
+
+const DEMO: &str = "threadripper-before";
+const SMALL: (u16, u16) = (80, 24);
+const LARGE: (u16, u16) = (120, 40);
+
+fn after(demo: &str, size: (u16, u16), keys: &str, seconds: u64) -> Headless {
+    let mut headless = open(demo, size);
+    press(&mut headless, keys);
+    headless.wait(Duration::from_secs(seconds));
+    headless
+}
+
+fn footer(headless: &Headless) -> String {
+    shown(headless).lines().last().unwrap_or_default().to_owned()
+}
+
+/// The machine of a text with these devices besides a host bridge.
+fn text(devices: &str) -> Headless {
+    let mut headless = open("laptop", SMALL);
+    let host = "00:00.0 Host bridge [0600]: Intel Corporation Device [8086:3ec2]\r";
+    headless.send(Message::Paste(format!("{host}{devices}")));
+    assert!(shown(&headless).contains("TEXT"), "{}", shown(&headless));
+    headless
+}
+
+#[test]
+fn the_stats_bar_names_the_key_of_a_pull_where_that_begins_one() {
+    for (keys, names_key) in [("1", true), ("6", true), ("4", false), ("5", false)] {
+        let picture = shown(&after(DEMO, SMALL, keys, 0));
+        assert!(picture.contains("No counters until a test runs"), "{keys} {picture}");
+        assert_eq!(picture.contains("runs: press r"), names_key, "{keys} {picture}");
+    }
+}
