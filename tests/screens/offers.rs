@@ -56,3 +56,16 @@ fn findings_counted_under_load_are_marked_in_their_rows() {
         }
     }
 }
+
+#[test]
+fn captions_of_curves_name_their_time_after_a_test() {
+    let mut headless = after(DEMO, (200, 60), "4r", 40);
+    press(&mut headless, "6");
+    let picture = shown(&headless);
+    assert!(picture.contains("as the last test ended"), "{picture}");
+    assert!(picture.contains("now: ⣿ threads run 0") && !picture.contains("last 1 s: ⣿"), "{picture}");
+    press(&mut headless, "4r");
+    headless.wait(Duration::from_secs(3));
+    press(&mut headless, "6");
+    assert!(shown(&headless).contains("last 1 s: ⣿ "), "{}", shown(&headless));
+}
