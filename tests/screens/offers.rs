@@ -69,3 +69,21 @@ fn captions_of_curves_name_their_time_after_a_test() {
     press(&mut headless, "6");
     assert!(shown(&headless).contains("last 1 s: ⣿ "), "{}", shown(&headless));
 }
+
+#[test]
+fn a_staged_value_can_be_dropped_during_an_experiment() {
+    let mut headless = after(DEMO, SMALL, "3<Right><Right>-", 0);
+    assert!(footer(&headless).contains("Backspace undo"), "{}", shown(&headless));
+    press(&mut headless, "5<Enter>3");
+    assert!(footer(&headless).contains("Backspace undo"), "{}", shown(&headless));
+    press(&mut headless, "<BS>");
+    assert!(headless.app.shared.settings.staged.is_empty());
+}
+
+#[test]
+fn an_undo_of_nothing_names_no_other_undo() {
+    let headless = after(DEMO, SMALL, "3U", 0);
+    let picture = shown(&headless);
+    assert!(picture.contains("This run has no changes left to undo"), "{picture}");
+    assert!(!picture.contains("undoes a single value"), "{picture}");
+}
