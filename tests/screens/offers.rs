@@ -81,6 +81,21 @@ fn a_staged_value_can_be_dropped_during_an_experiment() {
 }
 
 #[test]
+fn the_next_drive_and_card_moves_are_offered_where_there_are_some() {
+    let drive = "00:1d.0 PCI bridge [0604]: Intel Corporation Device [8086:a330]\r\
+        3d:00.0 Non-Volatile memory controller [0108]: Toshiba Corporation XG6 [1179:011a]\r";
+    let mut one = text(drive);
+    press(&mut one, "n");
+    assert!(!footer(&one).contains("n next"), "{}", shown(&one));
+    press(&mut one, "5");
+    assert!(!footer(&one).contains("card moves"), "{}", shown(&one));
+    press(&mut one, "8");
+    assert!(shown(&one).contains("there is nothing"), "{}", shown(&one));
+    let demo = after("laptop", SMALL, "5", 0);
+    assert!(footer(&demo).contains("w card moves"), "{}", shown(&demo));
+}
+
+#[test]
 fn an_undo_of_nothing_names_no_other_undo() {
     let headless = after(DEMO, SMALL, "3U", 0);
     let picture = shown(&headless);
