@@ -96,6 +96,15 @@ fn the_next_drive_and_card_moves_are_offered_where_there_are_some() {
 }
 
 #[test]
+fn the_dyno_says_what_runs_the_workload_during_an_experiment() {
+    let mut headless = after(DEMO, LARGE, "5<Enter>", 3);
+    press(&mut headless, "4");
+    let picture = shown(&headless);
+    assert!(picture.contains("An experiment is running: 5 shows it"), "{picture}");
+    assert!(!picture.contains("6 shows what else limits"), "{picture}");
+}
+
+#[test]
 fn an_undo_of_nothing_names_no_other_undo() {
     let headless = after(DEMO, SMALL, "3U", 0);
     let picture = shown(&headless);
