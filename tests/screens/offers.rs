@@ -111,3 +111,12 @@ fn an_undo_of_nothing_names_no_other_undo() {
     assert!(picture.contains("This run has no changes left to undo"), "{picture}");
     assert!(!picture.contains("undoes a single value"), "{picture}");
 }
+
+#[test]
+fn the_count_of_a_find_stays_in_the_title_of_a_sorted_list() {
+    for keys in ["s", "ss", "<lt>", "<lt>R", ">>R"] {
+        let headless = after(DEMO, SMALL, &format!("{keys}/nvme<Enter>"), 0);
+        let picture = shown(&headless);
+        assert!(picture.contains("find nvme: ") && picture.contains(" of 10 "), "{keys} {picture}");
+    }
+}
