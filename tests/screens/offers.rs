@@ -120,3 +120,23 @@ fn the_count_of_a_find_stays_in_the_title_of_a_sorted_list() {
         assert!(picture.contains("find nvme: ") && picture.contains(" of 10 "), "{keys} {picture}");
     }
 }
+
+#[test]
+fn a_path_that_does_not_open_stays_in_its_field() {
+    let mut file = tempfile::NamedTempFile::new().unwrap();
+    file.write_all(b"00:00.0 Host bridge [0600]: Intel Corporation Device [8086:3ec2]\n").unwrap();
+    let path = file.path().display().to_string();
+    let (wrong, last) = path.split_at(path.len() - 1);
+    let mut headless = after(DEMO, SMALL, "<C-o>", 0);
+    headless.send(Message::Paste(wrong.to_owned()));
+    press(&mut headless, "<Enter>");
+    let picture = shown(&headless);
+    assert!(picture.contains("check the name") && picture.contains(&format!("open {wrong}")), "{picture}");
+    headless.send(Message::Paste(last.to_owned()));
+    press(&mut headless, "<Enter>");
+    let picture = shown(&headless);
+    assert!(
+        picture.contains("TEXT") && headless.app.notice.is_some() && !picture.contains(&format!("> open")),
+        "{picture}"
+    );
+}
