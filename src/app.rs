@@ -413,7 +413,7 @@ impl App {
         let is_running = self.shared.is_measuring();
         let screen = self.screens.get(self.screen);
         let does = match row.name {
-            "stop" => is_running || self.shared.measures_file(),
+            "stop" => act::can_stop(&self.shared),
             "why file" => {
                 self.shared.mode == Mode::Live && !is_running && act::HAS_FILES.contains(&self.screen.0)
             }

@@ -71,12 +71,15 @@ pub(super) fn quit(app: &mut App) -> Vec<Effect> {
 
 /// Whether anything runs that was not stopped yet.
 fn is_running(shared: &Shared) -> bool {
-    let Shared { tests, experiments, pulls, inquiry, .. } = shared;
-    let test = tests.running();
-    test.is_some_and(|test| !test.stopping)
+    can_stop(shared) || shared.pulls.running.is_some() && shared.tests.running().is_none()
+}
+
+/// Whether a test, an experiment or the measurement of a file runs that was not stopped yet.
+pub(super) fn can_stop(shared: &Shared) -> bool {
+    let Shared { tests, experiments, inquiry, .. } = shared;
+    tests.running().is_some_and(|test| !test.stopping)
         || inquiry.as_ref().is_some_and(|inquiry| inquiry.is_running() && !inquiry.stopping)
         || experiments.running().is_some() && !experiments.stopping
-        || pulls.running.is_some() && test.is_none()
 }
 
 /// Leaves after the answer that what runs may be stopped; where another question follows, it is stopped before that.

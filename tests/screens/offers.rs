@@ -113,6 +113,16 @@ fn an_undo_of_nothing_names_no_other_undo() {
 }
 
 #[test]
+fn what_is_stopping_is_not_offered_to_be_stopped() {
+    for keys in ["5<Enter>", "4r"] {
+        let mut headless = after(DEMO, SMALL, keys, 3);
+        assert!(footer(&headless).contains("x stop"), "{}", shown(&headless));
+        press(&mut headless, "x");
+        assert!(!footer(&headless).contains("x stop"), "{}", shown(&headless));
+    }
+}
+
+#[test]
 fn the_count_of_a_find_stays_in_the_title_of_a_sorted_list() {
     for keys in ["s", "ss", "<lt>", "<lt>R", ">>R"] {
         let headless = after(DEMO, SMALL, &format!("{keys}/nvme<Enter>"), 0);
