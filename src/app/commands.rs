@@ -61,7 +61,7 @@ const EVERYWHERE: &[Command<Run>] = &[
 
 /// Commands that read or test drives, which a capture, a folder or a text does not have. Values can be staged there: they
 /// become commands.
-const OF_MACHINES: [&str; 21] = [
+const OF_MACHINES: [&str; 22] = [
     "custom arms",
     "keep winner",
     "mark",
@@ -71,6 +71,7 @@ const OF_MACHINES: [&str; 21] = [
     "pause",
     "profile",
     "prove",
+    "pause pull",
     "pull",
     "pull again",
     "pull page",

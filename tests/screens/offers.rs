@@ -150,3 +150,17 @@ fn a_path_that_does_not_open_stays_in_its_field() {
         "{picture}"
     );
 }
+
+#[test]
+fn a_paused_pull_names_its_key_on_its_own_page() {
+    let mut headless = after(DEMO, SMALL, "r", 2);
+    press(&mut headless, "<Space>");
+    headless.wait(Duration::from_secs(1));
+    let picture = shown(&headless);
+    assert!(picture.contains("paused: Space resumes"), "{picture}");
+    assert!(footer(&headless).contains("Space resume"), "{picture}");
+    press(&mut headless, "<Space>");
+    headless.wait(Duration::from_secs(1));
+    assert!(!shown(&headless).contains("paused"), "{}", shown(&headless));
+    assert!(footer(&headless).contains("Space pause"), "{}", shown(&headless));
+}
