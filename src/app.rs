@@ -418,6 +418,7 @@ impl App {
                 self.shared.mode == Mode::Live && !is_running && act::HAS_FILES.contains(&self.screen.0)
             }
             "close" => self.began.is_some(),
+            "next match" | "previous match" => screen.is_some_and(|screen| screen.has_next_match()),
             // That page has its own key for it.
             "pull" if self.screen == PULL => false,
             // While one is in progress the command shows it.

@@ -18,6 +18,15 @@ pub(super) fn step(app: &mut App, step: Step) -> Vec<Effect> {
     app.grant(asks)
 }
 
+/// Goes to the next (1) or previous (-1) match of the find that is kept on the screen shown.
+pub(super) fn next_match(app: &mut App, step: isize) -> Vec<Effect> {
+    match app.screens.get_mut(app.screen) {
+        Some(screen) if screen.keeps_find() => screen.next_match(step, &app.shared),
+        _ => app.tell("No find is kept on this screen"),
+    }
+    Vec::new()
+}
+
 /// Stops the experiment or the test in progress.
 pub(super) fn stop(app: &mut App) -> Vec<Effect> {
     if app.shared.experiments.running().is_some() {

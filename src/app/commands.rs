@@ -44,6 +44,8 @@ const EVERYWHERE: &[Command<Run>] = &[
     command(630, &[Key::Home, Char('g')], "", "first", "Go to the first row", |app| act::step(app, Step::End(-1))),
     command(640, &[Key::End, Char('G')], "", "last", "Go to the last row", |app| act::step(app, Step::End(1))),
     command(650, &[Char('u')], "units", "units", "Switch every rate between GB/s (powers of ten) and GiB/s (powers of two)", App::switch_units),
+    command(657, &[Char('n')], "next", "next match", "Go to the next match of a find that is kept", |app| act::next_match(app, 1)),
+    command(658, &[Char('N')], "", "previous match", "Go to the previous match of a find that is kept", |app| act::next_match(app, -1)),
     command(660, &[Char('?')], "", "help", "Explain this screen: its keys and its marks", |app| app.lay(Overlay::Help(0))),
     command(665, &[Ctrl('g')], "", "glossary", "Explain terms: GT/s, root complex, MPS, MDTS, await and others; {help} in the help shows it too", |app| app.lay(Overlay::Glossary(0))),
     command(670, &[Char(':')], "palette", "palette", "Find a command by its name", |app| app.lay(Overlay::Palette(Palette::default()))),
@@ -69,9 +71,9 @@ const OF_MACHINES: [&str; 22] = [
     "more rounds",
     "other pull",
     "pause",
+    "pause pull",
     "profile",
     "prove",
-    "pause pull",
     "pull",
     "pull again",
     "pull page",
@@ -247,8 +249,10 @@ mod tests {
                 assert!(one.name != two.name && one.place != two.place, "{} and {}", one.name, two.name);
                 let together = one_on.is_none() || two_on.is_none() || one_on == two_on;
                 let shared = one.keys.iter().find(|key| together && two.keys.contains(key));
-                // `r` is the pull and `y` a file but where a screen has something of its own.
-                let everywhere = ["pull", "why file"].iter().any(|name| [one.name, two.name].contains(name));
+                // `r` is the pull, `y` a file and `n` a match but where a screen has something of its own.
+                let everywhere = ["pull", "why file", "next match", "previous match"]
+                    .iter()
+                    .any(|name| [one.name, two.name].contains(name));
                 let is_own = one_on != two_on && everywhere;
                 assert!(shared.is_none() || is_own, "{shared:?} means {} and {}", one.name, two.name);
             }
@@ -261,10 +265,11 @@ mod tests {
         let bound =
             [("units".to_owned(), vec![Char('r')]), ("columns".to_owned(), vec![Char('n'), Char('C')])];
         rebind(&mut rows, &bound);
-        let of = |key: Key| -> Vec<&str> {
-            let rows = rows.iter().filter(|(_, row)| row.keys.contains(&key));
-            rows.map(|(_, row)| row.name).collect()
+        let on = |screen, key: Key| -> Vec<&str> {
+            on(&rows, screen).filter(|row| row.keys.contains(&key)).map(|row| row.name).collect()
         };
+        let of = |key| on(super::super::MACHINE, key);
+        assert_eq!(on(super::super::FINDINGS, Char('n')), ["next match"], "the columns are Machine's");
         assert_eq!(of(Char('r')), ["units"]);
         assert_eq!(of(Char('n')), ["columns"]);
         assert_eq!((of(Char('u')), of(Char('c')).contains(&"columns")), (Vec::new(), false));

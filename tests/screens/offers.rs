@@ -105,6 +105,33 @@ fn the_dyno_says_what_runs_the_workload_during_an_experiment() {
 }
 
 #[test]
+fn n_goes_to_the_next_match_of_a_find_that_is_kept() {
+    for (keys, at) in [("2/io<Enter>", "find io: "), ("8/nvme<Enter>", "find nvme: ")] {
+        let mut headless = after(DEMO, SMALL, keys, 0);
+        let place = |headless: &Headless| {
+            let picture = shown(headless);
+            let found =
+                picture.split(at).nth(1).and_then(|rest| rest.split(' ').next()?.parse::<usize>().ok());
+            found.unwrap_or_else(|| panic!("{picture}"))
+        };
+        assert!(footer(&headless).contains("n next"), "{keys} {}", shown(&headless));
+        let first = place(&headless);
+        press(&mut headless, "n");
+        assert_eq!(place(&headless), first + 1, "{keys} {}", shown(&headless));
+        press(&mut headless, "N");
+        assert_eq!(place(&headless), first, "{keys} {}", shown(&headless));
+        press(&mut headless, "<Esc>");
+        assert!(!footer(&headless).contains("n next"), "{keys} {}", shown(&headless));
+    }
+    let mut headless = after(DEMO, SMALL, "r", 20);
+    press(&mut headless, "6<Right>/nvme<Enter>");
+    assert!(footer(&headless).contains("n next"), "{}", shown(&headless));
+    let before = shown(&headless);
+    press(&mut headless, "n");
+    assert_ne!(shown(&headless), before);
+}
+
+#[test]
 fn an_undo_of_nothing_names_no_other_undo() {
     let headless = after(DEMO, SMALL, "3U", 0);
     let picture = shown(&headless);

@@ -165,6 +165,14 @@ impl Screen for Tree {
         Asks::new()
     }
 
+    fn keeps_find(&self) -> bool {
+        self.is_kept
+    }
+
+    fn next_match(&mut self, step: isize, shared: &Shared) {
+        self.next(step, shared);
+    }
+
     fn field_hints(&self) -> Vec<Piece> {
         self.find.as_ref().map_or_else(Vec::new, |input| find::field_hints(input, self.matches))
     }

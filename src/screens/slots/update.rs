@@ -139,6 +139,21 @@ impl Screen for Slots {
         Asks::new()
     }
 
+    fn keeps_find(&self) -> bool {
+        self.find.is_kept()
+    }
+
+    fn has_next_match(&self) -> bool {
+        self.find.has_next()
+    }
+
+    fn next_match(&mut self, step: isize, shared: &Shared) {
+        if let Some(index) = self.find.next(&self.texts(shared), self.selected, step) {
+            self.selected = index;
+            self.carry(shared);
+        }
+    }
+
     fn field_hints(&self) -> Vec<Piece> {
         self.find.hints()
     }
