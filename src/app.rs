@@ -415,11 +415,12 @@ impl App {
         let is_running = self.shared.is_measuring();
         let screen = self.screens.get(self.screen);
         let does = match row.name {
-            "stop" => is_running || self.shared.measures_file(),
+            "stop" => act::can_stop(&self.shared),
             "why file" => {
                 self.shared.mode == Mode::Live && !is_running && act::HAS_FILES.contains(&self.screen.0)
             }
             "close" => self.began.is_some(),
+            "next match" | "previous match" => screen.is_some_and(|screen| screen.has_next_match()),
             // That page has its own key for it.
             "pull" if self.screen == PULL => false,
             // While one is in progress the command shows it.

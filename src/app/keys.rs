@@ -156,8 +156,12 @@ fn overlay_key(app: &mut App, key: Key) -> Vec<Effect> {
             if key == Key::Enter && commands::argument_of_open(palette.input.value()).is_some() =>
         {
             let words = commands::argument_of_open(palette.input.value()).and_then(Opening::from_words);
-            app.overlay = None;
             match words {
+                Some(Opening::First) => {
+                    app.overlay = None;
+                    return open(app, Opening::First);
+                }
+                // The field stays until the machine is there: a wrong path can be mended.
                 Some(opening) => return open(app, opening),
                 None => app.warn("open: the path is too long; open a shorter one"),
             }

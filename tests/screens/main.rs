@@ -17,6 +17,7 @@ mod hesitations;
 mod journeys;
 mod learning;
 mod mouse;
+mod offers;
 mod on_screen;
 mod opening;
 mod pictures;

@@ -1,6 +1,6 @@
 //! The slots page: moves of cards with keys and mouse, and their undo.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use iodyno::{
     app::{
@@ -299,7 +299,7 @@ fn slots_without_a_card_say_so() {
 fn the_best_move_is_offered_where_there_is_one() {
     let offers = |name: &str| {
         let mut headless = demo(name, (80, 24), "4r8");
-        headless.wait(std::time::Duration::from_secs(3));
+        headless.wait(Duration::from_secs(3));
         let before = headless.app.screens.slots.picked.clone();
         let offers = shown(&headless).contains("b best move") || shown(&headless).contains("Press b");
         press(&mut headless, "b");
@@ -308,5 +308,23 @@ fn the_best_move_is_offered_where_there_is_one() {
     for name in ["threadripper-before", "threadripper-after", "x570", "laptop"] {
         let (offered, moves) = offers(name);
         assert!(!offered || moves, "{name}");
+    }
+}
+
+#[test]
+fn the_best_move_is_found_while_a_test_or_an_experiment_starts() {
+    for keys in ["r", "5<Enter>"] {
+        let mut headless = open(keys);
+        press(&mut headless, "8");
+        let mut offered = Vec::new();
+        for _ in 0..4 {
+            headless.wait(Duration::from_secs(1));
+            offered.push(shown(&headless).contains("Press b for the best move"));
+        }
+        assert_eq!(offered, [true; 4], "{keys} {}", shown(&headless));
+        press(&mut headless, "b");
+        assert_eq!(gain(&headless), Some(17.7), "{keys} {}", shown(&headless));
+        press(&mut headless, "b");
+        assert!(shown(&headless).contains("This is the best move already"), "{keys} {}", shown(&headless));
     }
 }

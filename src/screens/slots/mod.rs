@@ -62,7 +62,7 @@ pub(super) const COMMANDS: &[Command<Run<Slots>>] = &[
     command(420, &[Char('+'), Char('=')], "", "faster slot", "Try a slot one PCIe generation faster for the card", |slots, shared| slots.user_step(shared, |slots, shared| slots.slot_speed(1, shared))),
     command(430, &[Char('b')], "best move", "best move", "Make the move with the highest gain off the full root complex", |slots, shared| slots.user_step(shared, Slots::best_move)),
     command(440, &[Char('t')], "try live", "try live", "Stage the slower link on the tune screen, to apply and undo it there", Slots::try_live),
-    command(656, &[Char('/')], "find", "find slot", "Find a row by address, name or model; Enter keeps the matches, an empty field goes on, Esc ends", |slots, _| { slots.find.open(); Asks::new() }),
+    command(656, &[Char('/')], "find", "find slot", "Find a row by address, name or model; Enter keeps the matches, {next match} and {previous match} go on, Esc ends", |slots, _| { slots.find.open(); Asks::new() }),
 ];
 
 /// Something picked up.
@@ -144,8 +144,7 @@ impl Slots {
 
     /// Finds out whether there is a way away from the bottleneck, once for each.
     fn find_way(&mut self, shared: &Shared) {
-        let tree = &shared.machine.pci;
-        let crowded = shared.bottlenecks.first().map(|bottleneck| tree.root_of(bottleneck.node));
+        let crowded = shared.crowded_root();
         if self.way.map(|(root, _)| root) != crowded {
             self.way = crowded.map(|root| (root, whatif::has_way_from(&shared.machine, root)));
         }

@@ -138,7 +138,7 @@ impl Screen for Tune {
         let is_free = shared.experiments.running().is_none();
         match command {
             "apply" => is_free && !settings.staged.is_empty(),
-            "undo one" => is_free && self.can_take_back(shared),
+            "undo one" => self.is_staged(shared) || is_free && self.can_take_back(shared),
             "next value" | "edit value" if self.refused(shared).is_some() => false,
             "mark row" if shared.machine.pasted.is_some() => false,
             "next value" => self.changes_by(1, shared) || self.changes_by(-1, shared),
@@ -377,10 +377,14 @@ impl Tune {
 
     /// Whether the cell has a staged value, or one that iodyno changed.
     fn can_take_back(&self, shared: &Shared) -> bool {
+        self.is_staged(shared) || !self.changed_files(shared).is_empty()
+    }
+
+    /// Whether a value is staged in the cell.
+    fn is_staged(&self, shared: &Shared) -> bool {
         let (settings, targets) = (&shared.settings, self.targets(shared));
         let is_staged = |id| targets.iter().any(|device| settings.staged_for(device, id).is_some());
         self.setting(settings).is_some_and(|setting| is_staged(setting.id))
-            || !self.changed_files(shared).is_empty()
     }
 
     /// Whether the next or previous choice of the cell is another value than the one shown.
@@ -388,8 +392,17 @@ impl Tune {
         self.choice(shared, step).is_some_and(|value| self.text(shared) != Some(value))
     }
 
+    /// Drops what is staged in the cell at any time; a setting that was changed waits for an experiment in progress.
+    pub(super) fn undo_one(&mut self, shared: &Shared) -> Asks {
+        if self.is_staged(shared) {
+            self.take_back(shared)
+        } else {
+            self.unless_held(shared, Self::take_back)
+        }
+    }
+
     /// Drops what is staged in the cell; where nothing is, restores what iodyno found there.
-    pub(super) fn take_back(&mut self, shared: &Shared) -> Asks {
+    fn take_back(&mut self, shared: &Shared) -> Asks {
         let targets = self.targets(shared);
         let Some(setting) = self.setting(&shared.settings) else { return Asks::new() };
         if targets.iter().any(|device| shared.settings.staged_for(device, setting.id).is_some()) {
@@ -461,7 +474,7 @@ pub(super) fn undo_all(shared: &Shared) -> Asks {
     }
     let left = shared.settings.left_alone().next();
     let left = left.map(|one| Done::Restored(one.step.clone(), one.what.clone()).reason());
-    let nothing = "This run has no changes left to undo; {undo one} undoes a single value";
+    let nothing = "This run has no changes left to undo";
     vec![Ask::Change(UnstageAll), tell(left.unwrap_or_else(|| nothing.to_owned()))]
 }
 

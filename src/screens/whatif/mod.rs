@@ -29,6 +29,7 @@ use crate::{
         theme::Meaning,
     },
     units::Bytes,
+    whatif,
 };
 
 pub(super) const ABOUT: About = About {
@@ -105,6 +106,8 @@ struct MadeFor {
     files: (Vec<Target>, Option<Bytes>),
     missing_file: Option<String>,
     own: [String; 2],
+    /// Whether the slots page has anything to move.
+    has_cards: bool,
 }
 
 impl Default for WhatIf {
@@ -161,6 +164,8 @@ impl WhatIf {
             Entry { row, plan }
         };
         self.list = EXPERIMENTS.iter().map(entry).collect();
+        let known =
+            self.made_for.as_ref().filter(|of| Arc::ptr_eq(&of.machine, machine)).map(|of| of.has_cards);
         self.made_for = Some(MadeFor {
             machine: Arc::clone(machine),
             marks: marks.clone(),
@@ -168,6 +173,7 @@ impl WhatIf {
             files: (shared.files.clone(), shared.file_size),
             missing_file: shared.missing_file.clone(),
             own: self.own.clone(),
+            has_cards: known.unwrap_or_else(|| whatif::has_cards(machine)),
         });
     }
 
