@@ -38,7 +38,7 @@ use crate::{
     counters::{Rates, activity::Activity},
     findings::validity::RunMonitor,
     model::{Choice, DriveName, Failed, RunSample, Target},
-    screens::{News, Screens, saved_rules, widgets::words::as_fields},
+    screens::{News, Screen, Screens, saved_rules, widgets::words::as_fields},
     ui::{
         Ask, Asks, Notice, Shared, SharedChange, Subject,
         answer::Answer,
@@ -420,7 +420,7 @@ impl App {
                 self.shared.mode == Mode::Live && !is_running && act::HAS_FILES.contains(&self.screen.0)
             }
             "close" => self.began.is_some(),
-            "next match" | "previous match" => screen.is_some_and(|screen| screen.has_next_match()),
+            "next match" | "previous match" => screen.is_some_and(Screen::has_next_match),
             // That page has its own key for it.
             "pull" if self.screen == PULL => false,
             // While one is in progress the command shows it.

@@ -173,7 +173,9 @@ fn a_path_that_does_not_open_stays_in_its_field() {
     press(&mut headless, "<Enter>");
     let picture = shown(&headless);
     assert!(
-        picture.contains("TEXT") && headless.app.notice.is_some() && !picture.contains(&format!("> open")),
+        picture.contains("TEXT")
+            && headless.app.notice.is_some()
+            && !picture.contains(&format!("open {path}")),
         "{picture}"
     );
 }
