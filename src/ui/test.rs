@@ -19,7 +19,6 @@ use crate::{
     report::why::tables,
     text::Label,
     ui::{
-        Effect,
         load::Way,
         series::{Scale, Series, WINDOW},
     },
@@ -204,11 +203,6 @@ impl Test {
     /// Whether it is paused.
     pub fn is_paused(&self) -> bool {
         self.state == RunState::Paused
-    }
-
-    /// What pauses it, or lets it go on.
-    pub fn pause_or_resume(&self) -> Effect {
-        if self.is_paused() { Effect::ResumeRun } else { Effect::PauseRun }
     }
 
     /// Whether its reads go through the page cache: then only the kernel knows what the drives read.
