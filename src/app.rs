@@ -38,14 +38,14 @@ use crate::{
     counters::{Rates, activity::Activity},
     findings::validity::RunMonitor,
     model::{Choice, DriveName, Failed, RunSample, Target},
-    screens::{News, Screens, saved_rules, widgets::words::as_fields},
+    screens::{News, Screen, Screens, saved_rules, widgets::words::as_fields},
     ui::{
         Ask, Asks, Notice, Shared, SharedChange, Subject,
         answer::Answer,
         command::Row,
         experiments::Progress,
         message::Kept,
-        settings::{Done, summary},
+        settings::{Done, not_restored, summary},
         shared::compare,
     },
     units::counted,
@@ -375,12 +375,13 @@ impl App {
         settings.session = answer.session;
         let first = settings.dead.is_empty() && answer.made.is_empty() && answer.restored.is_empty();
         settings.dead = answer.dead;
+        let last_words = not_restored(&answer.restored);
         let made = answer.made.into_iter().map(|(change, outcome)| Done::Made(change, outcome));
         let restored = answer.restored.into_iter().map(|(step, restored)| Done::Restored(step, restored));
         let done: Vec<Done> = made.chain(restored).collect();
         self.shared.pulls.note_settings(&done);
         let came = (!done.is_empty()).then(|| summary(&done));
-        let is_as_asked = done.iter().all(Done::is_good);
+        let is_as_asked = done.iter().all(|done| done.is_good() || done.is_left_alone());
         let leaving = std::mem::take(&mut settings.leaving) && is_as_asked && answer.error.is_none();
         if !done.is_empty() {
             settings.done = done;
@@ -391,7 +392,8 @@ impl App {
             self.take_settings();
         }
         if leaving {
-            return vec![Effect::KeepChanges, Effect::Quit];
+            let quit = if last_words.is_empty() { Effect::Quit } else { Effect::QuitWith(last_words) };
+            return vec![Effect::KeepChanges, quit];
         }
         let has_come = answer.error.is_some() || came.is_some();
         match (answer.error, came) {
@@ -413,11 +415,12 @@ impl App {
         let is_running = self.shared.is_measuring();
         let screen = self.screens.get(self.screen);
         let does = match row.name {
-            "stop" => is_running || self.shared.measures_file(),
+            "stop" => act::can_stop(&self.shared),
             "why file" => {
                 self.shared.mode == Mode::Live && !is_running && act::HAS_FILES.contains(&self.screen.0)
             }
             "close" => self.began.is_some(),
+            "next match" | "previous match" => screen.is_some_and(Screen::has_next_match),
             // That page has its own key for it.
             "pull" if self.screen == PULL => false,
             // While one is in progress the command shows it.

@@ -101,8 +101,11 @@ pub(crate) fn run(
     }
     // The test ends and the terminal is restored before anything is printed.
     let last_words = effects.leaving.as_ref().map(|leaving| leaving.last_words.clone()).unwrap_or_default();
+    let left = effects.put_back();
     drop(effects);
     io::stdout().write_all(last_words.as_bytes())?;
+    // After SIGHUP there is no terminal.
+    let _ = io::stderr().write_all(left.as_bytes());
     if terminal::panicked() { Ok(ExitCode::from(101)) } else { status.map(ExitCode::from) }
 }
 

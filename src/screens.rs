@@ -172,6 +172,19 @@ pub(crate) trait Screen {
         Vec::new()
     }
 
+    /// Whether the matches of a find stay marked.
+    fn keeps_find(&self) -> bool {
+        false
+    }
+
+    /// Whether such a find has another match to go to.
+    fn has_next_match(&self) -> bool {
+        false
+    }
+
+    /// Goes to the next (1) or previous (-1) match of the find that is kept.
+    fn next_match(&mut self, _step: isize, _shared: &Shared) {}
+
     /// What it lays over the screens, as `Ask::Open` asked for.
     fn over(&self, _shared: &Shared, _width: u16) -> Option<Over> {
         None

@@ -70,6 +70,11 @@ pub fn has_way_from(machine: &Machine, root: NodeIndex) -> bool {
     moves_away_from(machine, root).take(MOST_MOVES).any(|asked| move_devices(machine, &asked).is_ok())
 }
 
+/// Whether anything of this machine can be moved to another slot.
+pub fn has_cards(machine: &Machine) -> bool {
+    machine.pci.iter().any(|(node, _)| what_moves(machine, node).is_ok())
+}
+
 /// Maximum number of moves that are compared.
 const MOST_MOVES: usize = 32;
 

@@ -18,6 +18,15 @@ pub(super) fn step(app: &mut App, step: Step) -> Vec<Effect> {
     app.grant(asks)
 }
 
+/// Goes to the next (1) or previous (-1) match of the find that is kept on the screen shown.
+pub(super) fn next_match(app: &mut App, step: isize) -> Vec<Effect> {
+    match app.screens.get_mut(app.screen) {
+        Some(screen) if screen.keeps_find() => screen.next_match(step, &app.shared),
+        _ => app.tell("No find is kept on this screen"),
+    }
+    Vec::new()
+}
+
 /// Stops the experiment or the test in progress.
 pub(super) fn stop(app: &mut App) -> Vec<Effect> {
     if app.shared.experiments.running().is_some() {
@@ -71,12 +80,15 @@ pub(super) fn quit(app: &mut App) -> Vec<Effect> {
 
 /// Whether anything runs that was not stopped yet.
 fn is_running(shared: &Shared) -> bool {
-    let Shared { tests, experiments, pulls, inquiry, .. } = shared;
-    let test = tests.running();
-    test.is_some_and(|test| !test.stopping)
+    can_stop(shared) || shared.pulls.running.is_some() && shared.tests.running().is_none()
+}
+
+/// Whether a test, an experiment or the measurement of a file runs that was not stopped yet.
+pub(super) fn can_stop(shared: &Shared) -> bool {
+    let Shared { tests, experiments, inquiry, .. } = shared;
+    tests.running().is_some_and(|test| !test.stopping)
         || inquiry.as_ref().is_some_and(|inquiry| inquiry.is_running() && !inquiry.stopping)
         || experiments.running().is_some() && !experiments.stopping
-        || pulls.running.is_some() && test.is_none()
 }
 
 /// Leaves after the answer that what runs may be stopped; where another question follows, it is stopped before that.

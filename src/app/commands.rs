@@ -44,6 +44,8 @@ const EVERYWHERE: &[Command<Run>] = &[
     command(630, &[Key::Home, Char('g')], "", "first", "Go to the first row", |app| act::step(app, Step::End(-1))),
     command(640, &[Key::End, Char('G')], "", "last", "Go to the last row", |app| act::step(app, Step::End(1))),
     command(650, &[Char('u')], "units", "units", "Switch every rate between GB/s (powers of ten) and GiB/s (powers of two)", App::switch_units),
+    command(657, &[Char('n')], "next", "next match", "Go to the next match of a find that is kept", |app| act::next_match(app, 1)),
+    command(658, &[Char('N')], "", "previous match", "Go to the previous match of a find that is kept", |app| act::next_match(app, -1)),
     command(660, &[Char('?')], "", "help", "Explain this screen: its keys and its marks", |app| app.lay(Overlay::Help(0))),
     command(665, &[Ctrl('g')], "", "glossary", "Explain terms: GT/s, root complex, MPS, MDTS, await and others; {help} in the help shows it too", |app| app.lay(Overlay::Glossary(0))),
     command(670, &[Char(':')], "palette", "palette", "Find a command by its name", |app| app.lay(Overlay::Palette(Palette::default()))),
@@ -61,7 +63,7 @@ const EVERYWHERE: &[Command<Run>] = &[
 
 /// Commands that read or test drives, which a capture, a folder or a text does not have. Values can be staged there: they
 /// become commands.
-const OF_MACHINES: [&str; 21] = [
+const OF_MACHINES: [&str; 22] = [
     "custom arms",
     "keep winner",
     "mark",
@@ -69,6 +71,7 @@ const OF_MACHINES: [&str; 21] = [
     "more rounds",
     "other pull",
     "pause",
+    "pause pull",
     "profile",
     "prove",
     "pull",
@@ -178,11 +181,21 @@ fn show(digit: char, name: &'static str, help: &'static str) -> Row {
 
 /// The commands on a screen, in their order; its own take their keys from those of every screen.
 pub fn of(screen: ScreenId) -> impl Iterator<Item = Row> {
-    let own = move |key: &Key| ALL.iter().any(|(on, row)| *on == Some(screen) && row.keys.contains(key));
+    on(&ALL, screen)
+}
+
+/// Those among `rows`.
+fn on(rows: &[(Option<ScreenId>, Row)], screen: ScreenId) -> impl Iterator<Item = Row> {
+    let own = move |key: &Key| rows.iter().any(|(on, row)| *on == Some(screen) && row.keys.contains(key));
     let here = move |(on, row): &&(Option<ScreenId>, Row)| {
         on.map_or_else(|| !row.keys.first().is_some_and(own), |on| on == screen)
     };
-    ALL.iter().filter(here).map(|(_, row)| *row)
+    rows.iter().filter(here).map(|(_, row)| *row)
+}
+
+/// Whether the pull's key begins one on `screen`: others have their own meaning for it.
+pub(super) fn begins_pull(screen: ScreenId) -> bool {
+    of(screen).any(|row| ["pull", "pull again"].contains(&row.name))
 }
 
 /// What follows the word `open`; `None` for other text, and for the word alone before a blank.
@@ -236,8 +249,10 @@ mod tests {
                 assert!(one.name != two.name && one.place != two.place, "{} and {}", one.name, two.name);
                 let together = one_on.is_none() || two_on.is_none() || one_on == two_on;
                 let shared = one.keys.iter().find(|key| together && two.keys.contains(key));
-                // `r` is the pull and `y` a file but where a screen has something of its own.
-                let everywhere = ["pull", "why file"].iter().any(|name| [one.name, two.name].contains(name));
+                // `r` is the pull, `y` a file and `n` a match but where a screen has something of its own.
+                let everywhere = ["pull", "why file", "next match", "previous match"]
+                    .iter()
+                    .any(|name| [one.name, two.name].contains(name));
                 let is_own = one_on != two_on && everywhere;
                 assert!(shared.is_none() || is_own, "{shared:?} means {} and {}", one.name, two.name);
             }
@@ -250,10 +265,11 @@ mod tests {
         let bound =
             [("units".to_owned(), vec![Char('r')]), ("columns".to_owned(), vec![Char('n'), Char('C')])];
         rebind(&mut rows, &bound);
-        let of = |key: Key| -> Vec<&str> {
-            let rows = rows.iter().filter(|(_, row)| row.keys.contains(&key));
-            rows.map(|(_, row)| row.name).collect()
+        let on = |screen, key: Key| -> Vec<&str> {
+            on(&rows, screen).filter(|row| row.keys.contains(&key)).map(|row| row.name).collect()
         };
+        let of = |key| on(super::super::MACHINE, key);
+        assert_eq!(on(super::super::FINDINGS, Char('n')), ["next match"], "the columns are Machine's");
         assert_eq!(of(Char('r')), ["units"]);
         assert_eq!(of(Char('n')), ["columns"]);
         assert_eq!((of(Char('u')), of(Char('c')).contains(&"columns")), (Vec::new(), false));

@@ -8,7 +8,7 @@ use crate::{
     screens::widgets::{
         cpus::Cpus,
         graph::{Curve, Graph, sample},
-        paint::{Brush, inner, piece},
+        paint::{Brush, inner, paragraph, piece},
     },
     ui::{
         series::{Series, WINDOW},
@@ -37,7 +37,7 @@ pub(super) fn draw(app: &App, brush: &mut Brush<'_>, area: Rect) {
             Mode::Demo(_) => "No counters until a test runs.",
             _ => "Counting; first bars after one second.",
         };
-        brush.text(inside.x, inside.y, inside.width, text, Meaning::Quiet);
+        brush.lines(inside, &paragraph(text, Meaning::Quiet, inside.width), 0);
         return;
     }
     let used = u16::try_from(cpus.draw(brush, inside)).unwrap_or(u16::MAX);

@@ -156,8 +156,12 @@ fn overlay_key(app: &mut App, key: Key) -> Vec<Effect> {
             if key == Key::Enter && commands::argument_of_open(palette.input.value()).is_some() =>
         {
             let words = commands::argument_of_open(palette.input.value()).and_then(Opening::from_words);
-            app.overlay = None;
             match words {
+                Some(Opening::First) => {
+                    app.overlay = None;
+                    return open(app, Opening::First);
+                }
+                // The field stays until the machine is there: a wrong path can be mended.
                 Some(opening) => return open(app, opening),
                 None => app.warn("open: the path is too long; open a shorter one"),
             }
@@ -344,9 +348,16 @@ mod tests {
     #[test]
     fn what_others_have_kept_or_restored_since_is_no_change_of_this_run() {
         let mut app = live();
-        let changed = change_log_of(&[("nvme0n1", "nomerges", "0", "2")]);
+        let nvme0n1 = Device::Drive(crate::model::DriveName::new("nvme0n1"));
+        let cell = app.shared.settings.cell(&nvme0n1, SettingId("nomerges")).unwrap().clone();
+        let of_nomerges = |old: &str, new: &str| {
+            let mut log = change_log_of(&[("nvme0n1", "nomerges", old, new)]);
+            log.entries[0].file.clone_from(&cell.files[0]);
+            log
+        };
+        let changed = of_nomerges("1", "0");
         app.shared.settings.session = Some(changed.entries[0].by.clone());
-        update(&mut app, Message::Journal(Box::new(changed.clone())));
+        update(&mut app, Message::Journal(Box::new(changed)));
         assert_eq!(app.shared.standing(), 1);
         assert!(!key(&mut app, Key::Char('q')).contains(&Effect::Quit), "it asks");
         // Another process keeps it while the question stands.
@@ -354,10 +365,7 @@ mod tests {
         assert_eq!(app.shared.standing(), 0);
         assert!(key(&mut app, Key::Char('u')).contains(&Effect::Quit), "there is nothing to undo");
         // The file has its value from before again.
-        let mut restored = changed;
-        let nvme0n1 = Device::Drive(crate::model::DriveName::new("nvme0n1"));
-        let cell = app.shared.settings.cell(&nvme0n1, SettingId("nomerges")).unwrap().clone();
-        restored.entries[0].file.clone_from(&cell.files[0]);
+        let mut restored = of_nomerges("0", "2");
         assert_eq!(cell.value.unwrap().as_str(), "0");
         update(&mut app, Message::Journal(Box::new(restored.clone())));
         assert_eq!(app.shared.standing(), 0);
@@ -365,6 +373,116 @@ mod tests {
         restored.entries[0].open[0].1 = "1".to_owned();
         update(&mut app, Message::Journal(Box::new(restored)));
         assert_eq!(app.shared.standing(), 0);
+        assert_eq!(key(&mut app, Key::Char('q')), [Effect::KeepChanges, Effect::Quit]);
+    }
+
+    /// The tune screen after this run changed `nomerges` and `rq_affinity` of nvme0n1, whose files have 0 and 1.
+    fn after_changes(nomerges: [&str; 2], rq_affinity: [&str; 2]) -> App {
+        let mut app = live();
+        key(&mut app, Key::Char('3'));
+        let log = changes(&app, nomerges, rq_affinity);
+        app.shared.settings.session = Some("1".to_owned());
+        update(&mut app, Message::Journal(Box::new(log)));
+        app
+    }
+
+    fn changes(app: &App, nomerges: [&str; 2], rq_affinity: [&str; 2]) -> ChangeLog {
+        let nvme0n1 = Device::Drive(crate::model::DriveName::new("nvme0n1"));
+        let rows = [("nomerges", nomerges, "0"), ("rq_affinity", rq_affinity, "1")];
+        let mut log = change_log_of(&rows.map(|(id, [old, new], _)| ("nvme0n1", id, old, new)));
+        for (entry, (id, _, now)) in log.entries.iter_mut().zip(rows) {
+            let cell = app.shared.settings.cell(&nvme0n1, SettingId(id)).unwrap();
+            assert_eq!(cell.value.as_ref().unwrap().as_str(), now);
+            entry.file.clone_from(&cell.files[0]);
+        }
+        log
+    }
+
+    fn picture(app: &App) -> String {
+        let buffer = crate::app::draw::picture(app, app.shared.theme);
+        let row = |y| (0..120).map(|x| buffer[(x, y)].symbol()).collect::<String>() + "\n";
+        (0..40).map(row).collect()
+    }
+
+    #[test]
+    fn only_what_an_undo_restores_is_promised_and_what_others_set_is_named() {
+        let mut app = after_changes(["1", "0"], ["0", "2"]);
+        assert_eq!(app.shared.standing(), 1);
+        let shown = picture(&app);
+        assert!(
+            shown.contains("1 setting changed") && shown.contains("U undoes the 1 setting this run changed")
+        );
+        assert!(shown.contains("nvme0n1 rq_affinity another program set 1"), "in Changes: {shown}");
+        assert!(!key(&mut app, Key::Char('q')).contains(&Effect::Quit));
+        let shown = picture(&app);
+        assert!(shown.contains("1 setting changed by this run"), "{shown}");
+        assert!(shown.contains("before 1, now 0"), "{shown}");
+        assert!(shown.contains("another program set 1 since: left alone"), "{shown}");
+        assert!(!shown.contains("before 0"), "{shown}");
+        let undo = Effect::UndoChanges(crate::ui::answer::Undoing::Own);
+        assert_eq!(key(&mut app, Key::Char('u')), std::slice::from_ref(&undo));
+        // What is left alone is no reason to stay.
+        let left = app.shared.settings.left_alone().next().unwrap();
+        let answer = crate::ui::answer::Answer {
+            session: app.shared.settings.session.clone(),
+            restored: vec![(left.step.clone(), left.what.clone())],
+            ..Default::default()
+        };
+        let line = "nvme0n1 rq_affinity: changed to 1 by another program; not restored, `iodyno tune undo --force` \
+                    sets 0\n";
+        assert_eq!(
+            update(&mut app, Message::Tuned(Box::new(answer))),
+            [Effect::KeepChanges, Effect::QuitWith(line.to_owned())]
+        );
+        // Where others have set everything, there is no promise, and no question.
+        let mut app = after_changes(["1", "2"], ["0", "2"]);
+        let shown = picture(&app);
+        assert!(app.shared.standing() == 0 && !shown.contains("U undoes"), "{shown}");
+        assert!(key(&mut app, Key::Char('U')).is_empty());
+        let shown = picture(&app);
+        assert!(shown.contains("left alone: another program set 0"), "{shown}");
+        assert_eq!(key(&mut app, Key::Char('q')), [undo]);
+        assert!(app.shared.settings.leaving);
+    }
+
+    #[test]
+    fn what_a_living_iodyno_has_set_since_is_not_promised() {
+        let mut app = after_changes(["1", "0"], ["0", "1"]);
+        let mut log = app.shared.settings.change_log.clone();
+        assert_eq!(app.shared.standing(), 2);
+        for entry in &mut log.entries {
+            entry.open.push(("2".to_owned(), "7".to_owned()));
+            entry.by = "2".to_owned();
+        }
+        update(&mut app, Message::Journal(Box::new(log.clone())));
+        assert_eq!(app.shared.standing(), 0);
+        key(&mut app, Key::Char('U'));
+        let shown = picture(&app);
+        assert!(shown.contains("left alone: an iodyno still running set 0; undo it there"), "{shown}");
+        // That one has left its undo to this one.
+        for entry in &mut log.entries {
+            entry.open.pop();
+            entry.by = "1".to_owned();
+            entry.is_passed_on = true;
+        }
+        update(&mut app, Message::Journal(Box::new(log)));
+        assert!(picture(&app).contains("undoes the 2 settings this run and another"));
+        key(&mut app, Key::Char('q'));
+        let shown = picture(&app);
+        assert!(shown.contains("2 settings changed by this run and another"), "{shown}");
+        assert!(shown.contains("restore the values before both, then quit"), "{shown}");
+    }
+
+    #[test]
+    fn a_question_whose_settings_others_have_restored_offers_to_quit_alone() {
+        let mut app = after_changes(["1", "0"], ["0", "1"]);
+        assert!(key(&mut app, Key::Char('q')) == [Effect::ReadMachine]);
+        assert!(key(&mut app, Key::Char('q')).is_empty(), "the key that raised it does not answer it");
+        let log = changes(&app, ["0", "2"], ["1", "2"]);
+        update(&mut app, Message::Journal(Box::new(log)));
+        let shown = picture(&app);
+        assert!(shown.contains("No setting is left to undo") && !shown.contains("0 settings"), "{shown}");
+        assert!(!shown.contains("keep") && !shown.contains("udev rule can"), "{shown}");
         assert_eq!(key(&mut app, Key::Char('q')), [Effect::KeepChanges, Effect::Quit]);
     }
 

@@ -238,8 +238,8 @@ const KEPT: [&str; 13] = [
 /// Commands that begin what a screen is for: they follow.
 const BEGINNING: [&str; 6] = ["pull", "run", "start", "start again", "move card", "best move"];
 
-/// The next ones, from [`LEADING_FROM`] columns on: they lead to all other commands.
-const LEADING: [&str; 2] = ["palette", "sort"];
+/// The next ones, from [`LEADING_FROM`] columns on: they lead to the other matches of a find and to all other commands.
+const LEADING: [&str; 3] = ["next match", "palette", "sort"];
 const LEADING_FROM: u16 = 80;
 
 /// The first hint to go below [`PLENTY`] columns: arrows move the cursor in every program.

@@ -5,7 +5,7 @@ use std::{collections::VecDeque, time::Duration};
 
 use ratatui::layout::Rect;
 
-use super::{App, DYNO, Mode, WHAT_IF, WHY, cpu_panel};
+use super::{App, Mode, WHAT_IF, WHY, commands, cpu_panel};
 use crate::{
     counters::{CpuShares, Memory, Rates},
     screens::widgets::{
@@ -220,13 +220,10 @@ fn table(app: &App, brush: &mut Brush<'_>, inner: Rect, shown: &[&Group]) {
             Mode::Demo(_) if shared.experiments.running().is_some() => {
                 "Experiment: its reads are in the curve."
             }
-            // There the key runs the workload, as its panels say.
-            Mode::Demo(_) if shared.tests.running().is_none() && app.screen == DYNO => {
-                "No counters until a test runs."
-            }
-            Mode::Demo(_) if shared.tests.running().is_none() => {
+            Mode::Demo(_) if shared.tests.running().is_none() && commands::begins_pull(app.screen) => {
                 "No counters until a test runs: press {pull}"
             }
+            Mode::Demo(_) if shared.tests.running().is_none() => "No counters until a test runs.",
             _ => "Counting; first row after one second.",
         };
         brush.text(body.x, body.y, body.width, &app.shared.keys.fill(text), Meaning::Quiet);

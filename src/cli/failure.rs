@@ -93,8 +93,13 @@ impl Failure {
 
     /// With what was done before.
     pub(super) fn after(self, done: &str) -> Self {
+        self.and(&format!(", after {done}"))
+    }
+
+    /// With more words about what is wrong.
+    pub(super) fn and(self, more: &str) -> Self {
         match self {
-            Self::Said(complaint) => Self::Said(complaint.and(&format!(", after {done}"))),
+            Self::Said(complaint) => Self::Said(complaint.and(more)),
             gone => gone,
         }
     }

@@ -31,7 +31,7 @@ pub(super) struct StatArgs {
     /// Seconds between rows
     #[arg(long, value_name = "S", default_value = "1", value_parser = interval)]
     interval: Duration,
-    /// Stop after N intervals
+    /// Stop after N intervals, with averages of more than one
     #[arg(long, value_name = "N", value_parser = count)]
     count: Option<u64>,
     /// Print CSV with one heading; takes one table
@@ -55,7 +55,7 @@ pub(super) struct StatArgs {
     /// Show kernel stacks of threads too; needs root
     #[arg(long, requires = "threads")]
     stacks: bool,
-    /// Show what each process reads and writes
+    /// Show what each process reads and writes; MB is 2^20 bytes
     #[arg(long)]
     processes: bool,
     /// Show functions that CPUs execute, and what they are for; needs root
@@ -136,7 +136,7 @@ pub(super) fn run(args: &StatArgs, origin: &Origin) -> Result<Status, Failure> {
     watch(args, startup::read_or_refuse(&*root)?, sampler, output, &signal)
 }
 
-/// Prints a row for each interval; on a signal the averages.
+/// Prints a row for each interval, and averages on a signal or after the last of several intervals.
 fn watch(
     args: &StatArgs,
     mut read: MachineRead,
@@ -175,15 +175,16 @@ fn watch(
             if i32::from(number) == SIGINT && std::io::stdout().is_terminal() {
                 print("\n")?;
             }
-            if let Some((rates, activity)) = averages.means() {
-                let (machine, rates, activity) = (&*read.machine, &rates, &activity);
-                output.print(&Interval { machine, rates, activity, time, is_average: true })?;
-            }
+            output.print_means(averages, &read.machine, time)?;
             return Ok(Status::Stopped(number));
         }
         let (machine, rates, activity) = (&*read.machine, &rates, &activity);
         output.print(&Interval { machine, rates, activity, time, is_average: false })?;
         printed += 1;
+        // One interval is its own average.
+        if printed > 1 && args.count == Some(printed) {
+            output.print_means(std::mem::take(&mut averages), &read.machine, time)?;
+        }
     }
     Ok(Status::Done)
 }
@@ -249,6 +250,11 @@ impl<'a> Output<'a> {
             print_text(&self.text(interval, columns().unwrap_or(usize::MAX), screenful()))
         };
         printed.map(|_| ())
+    }
+
+    fn print_means(&mut self, averages: Averages, machine: &Machine, time: Timestamp) -> Result<(), Failure> {
+        let Some((rates, activity)) = averages.means() else { return Ok(()) };
+        self.print(&Interval { machine, rates: &rates, activity: &activity, time, is_average: true })
     }
 
     fn csv(&mut self, interval: &Interval<'_>) -> String {

@@ -25,7 +25,7 @@ use crate::{
         persist,
         service::Report,
         settings,
-        tuner::{foreseen, is_whole, plan_undo},
+        tuner::{TuneError, foreseen, is_whole, plan_undo},
         undo::{Which, file_of},
     },
 };
@@ -318,30 +318,34 @@ impl Context {
             Which::All => " --all".to_owned(),
             Which::Files(_) | Which::Sessions(_) => String::new(),
         };
-        let (steps, left) = plan_undo(&service.actuator, &change_log, &which, &self.machine, None);
+        let nothing = || {
+            let standing = service.standing(&change_log, &self.machine);
+            match &which {
+                Which::Sessions(_) if !standing.is_empty() => report::remaining(&standing),
+                Which::On(device) => format!("{device}: {}\n", report::nothing_changed(change_log.unread)),
+                _ => format!("{}\n", report::nothing_changed(change_log.unread)),
+            }
+        };
+        let (steps, _) = plan_undo(&service.actuator, &change_log, &which, &self.machine, None);
         if dry_run || !(steps.is_empty() || service.may_write) {
-            let foreseen = foreseen(&service.actuator, &steps, force);
-            print_text(&report::undo_commands(&foreseen, &left, &scope))?;
-            if steps.is_empty() && left.is_empty() && held.is_empty() {
-                print(&format!("# {}\n", report::nothing_changed(change_log.unread)))?;
+            let foreseen = foreseen(&service.actuator, &change_log, &which, &self.machine, None, force);
+            print_text(&report::undo_commands(&foreseen, &scope))?;
+            if foreseen.report.is_empty() && held.is_empty() {
+                print_text(&report::comments(&nothing()))?;
             }
             return if dry_run { Ok(Status::Done) } else { Err(needs_root("tune undo")) };
         }
         let tuner = service.open_to_undo(Purpose::Command)?;
         let restored = service.undo(&tuner, &which, force)?;
-        if let Some(error) = tuner.unrecorded() {
+        let is_undone = restored.iter().any(|(_, what)| what.is_undone());
+        if let Some(error) = tuner.unrecorded().filter(|_| is_undone) {
             say(&format!("the undo is not recorded, so the next undo repeats it: {error}"));
         }
         tuner.keep()?;
         print_text(&report::restored(&restored, &scope))
             .map_err(|failure| failure.after("the settings were restored"))?;
         if restored.is_empty() && recovered.is_empty() && held.is_empty() {
-            let standing = service.standing(change_log.clone(), &self.machine);
-            print_text(&match which {
-                Which::Sessions(_) if !standing.entries.is_empty() => report::remaining(&standing),
-                Which::On(device) => format!("{device}: {}\n", report::nothing_changed(change_log.unread)),
-                _ => format!("{}\n", report::nothing_changed(change_log.unread)),
-            })?;
+            print_text(&nothing())?;
         }
         // A damaged line may be a change that is not restored.
         let is_lost = change_log.lost_change;
@@ -382,13 +386,18 @@ fn apply(
 ) -> Result<Status, Failure> {
     let tuner = service.open(Purpose::Command)?;
     let (mut all, mut made, mut failed) = (true, Vec::new(), None);
-    let there: Vec<Change> = planned.iter().filter(|change| change.from == change.to).cloned().collect();
+    let (there, new): (Vec<Change>, Vec<Change>) =
+        planned.iter().cloned().partition(|change| change.from == change.to);
+    let mut set = Vec::new();
     // Output that cannot be written stops no change in the middle.
     let mut out = Progress::new(false);
     for (change, outcome) in service.apply(&tuner, planned) {
         let Ok(outcome) = outcome.map_err(|error| failed = Some(error)) else { break };
         all &= outcome == Outcome::Accepted;
         out.print(&report::applied(&change, &outcome, &tuner.along()));
+        if !outcome.is_without_effect() {
+            set.push(change.setting);
+        }
         made.push(change);
     }
     let mut taken_over = Vec::new();
@@ -404,11 +413,23 @@ fn apply(
         };
         failed = take_over().err();
     }
-    let kept = tuner.keep();
     if let Some(error) = failed {
-        return Err(error.into());
+        let unrecorded = match &error {
+            TuneError::Unrecorded { file, .. } => Some(file),
+            _ => None,
+        };
+        let is_missing = |change: &&Change| {
+            let mut written = made.iter().map(|made| &made.file).chain(unrecorded);
+            written.all(|file| *file != change.file)
+        };
+        let missing: Vec<SettingId> = new.iter().filter(is_missing).map(|change| change.setting).collect();
+        let is_half = !set.is_empty() || unrecorded.is_some();
+        let halves = if is_half { halves(&set, &missing) } else { String::new() };
+        // What was set is not kept, so that `tune undo` restores it; the journal may have no room for the end.
+        let _ = tuner.close();
+        return Err(Failure::from(error).and(&halves));
     }
-    kept?;
+    tuner.keep()?;
     let is_made = |id: SettingId| made.iter().any(|change| change.setting == id);
     for Wanted { device, setting, value } in wanted.iter().filter(|one| !is_made(one.setting.id)) {
         let taken_over = taken_over.iter().filter(|(id, _)| *id == setting.id).map(|(_, running)| *running);
@@ -418,6 +439,18 @@ fn apply(
         return Err(failure.after("the settings were changed"));
     }
     Ok(if all { Status::Done } else { Status::No })
+}
+
+/// Which settings a command that failed has set before, and which it has not set.
+fn halves(set: &[SettingId], missing: &[SettingId]) -> String {
+    let names = |ids: &[SettingId]| {
+        let mut names: Vec<_> = ids.iter().map(|id| id.0).collect();
+        names.dedup();
+        (!names.is_empty()).then(|| names.join(" and "))
+    };
+    let set = names(set).map(|names| format!(", {names} set before (`iodyno tune undo` restores it)"));
+    let missing = names(missing).map(|names| format!(", {names} not set"));
+    [set, missing].into_iter().flatten().collect()
 }
 
 fn needs_root(command: &str) -> Failure {

@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::trust::{IsPrivate, is_private_group, objection};
+use super::trust::{IsPrivate, is_private_group, keeps, objection};
 use crate::{model::error_words, store::Caller};
 
 /// The file of this user.
@@ -69,7 +69,7 @@ pub(crate) fn of_process() -> Result<Found, Unread> {
 }
 
 /// The text of a regular file of this user or of root, in a folder of one of them, to which no other user can write; `None`
-/// without one. A pipe is not waited for.
+/// without one. The same holds for the folders of links to it. A pipe is not waited for.
 fn text(path: &Path, user: u32, is_private: IsPrivate<'_>) -> Result<Option<String>, Unread> {
     let unread = |why: &str, fix| Unread::new(path, why, fix);
     let file = match opened(path) {
@@ -80,11 +80,18 @@ fn text(path: &Path, user: u32, is_private: IsPrivate<'_>) -> Result<Option<Stri
     if !metadata.is_file() {
         return Err(unread("not a regular file", "remove it"));
     }
-    let folder = path.parent().and_then(|folder| Some((folder, fs::metadata(folder).ok()?)));
-    for (place, metadata) in [(path, metadata)].into_iter().chain(folder) {
-        if let Some((why, fix)) = objection(&metadata, user, is_private) {
-            return Err(Unread::new(place, why, fix));
-        }
+    let object = |place: &Path, metadata: &fs::Metadata, is_private: IsPrivate<'_>| {
+        let objection = objection(metadata, user, is_private);
+        objection.map_or(Ok(()), |(why, fix)| Err(Unread::new(place, why, fix)))
+    };
+    object(path, &metadata, is_private)?;
+    for entry in ways(path) {
+        let Some((folder, metadata)) = entry.parent().and_then(|at| Some((at, fs::metadata(at).ok()?)))
+        else {
+            continue;
+        };
+        let is_kept = entry != path && keeps(&metadata, &entry, user);
+        object(folder, &metadata, &|group, user| is_kept || is_private(group, user))?;
     }
     let mut bytes = Vec::new();
     file.take(MOST + 1).read_to_end(&mut bytes).map_err(|error| unread(&error_words(&error), "remove it"))?;
@@ -96,6 +103,19 @@ fn text(path: &Path, user: u32, is_private: IsPrivate<'_>) -> Result<Option<Stri
         let line = memchr::memchr_iter(b'\n', before).count() + 1;
         Unread { place: format!("{}:{line}", path.display()), ..unread("not UTF-8", "correct it") }
     })
+}
+
+/// The file and, where it is a link, each file on the way to the last one.
+fn ways(path: &Path) -> impl Iterator<Item = PathBuf> {
+    /// As many as Linux follows.
+    const MOST_LINKS: usize = 40;
+    let followed = |at: &PathBuf| {
+        let target = at.parent()?.join(fs::read_link(at).ok()?);
+        // Without `..`, as the reason names the folder.
+        let folder = fs::canonicalize(target.parent()?).ok()?;
+        Some(folder.join(target.file_name()?))
+    };
+    std::iter::successors(Some(path.to_owned()), followed).take(MOST_LINKS)
 }
 
 fn opened(path: &Path) -> io::Result<fs::File> {
@@ -213,6 +233,36 @@ mod tests {
         assert_eq!(place(0o775, 0o644, false), Err(folder.clone()));
         assert_eq!(place(0o777, 0o644, true), Err(folder.clone()));
         assert_eq!(place(0o755, 0o666, true), Err(path.clone()));
+    }
+
+    #[test]
+    fn a_link_to_a_file_in_a_folder_that_others_can_write_to_is_not_read() {
+        let held = tempfile::tempdir().unwrap();
+        let held = held.path().canonicalize().unwrap();
+        let [own, open, closed] = ["iodyno", "open", "closed"].map(|name| held.join(name));
+        for folder in [&own, &open, &closed] {
+            fs::create_dir(folder).unwrap();
+            fs::set_permissions(folder, Permissions::from_mode(0o755)).unwrap();
+            fs::write(folder.join("file"), "").unwrap();
+        }
+        fs::set_permissions(&open, Permissions::from_mode(0o777)).unwrap();
+        let path = own.join("config.toml");
+        let linked = |target: &Path| {
+            let _ = fs::remove_file(&path);
+            std::os::unix::fs::symlink(target, &path).unwrap();
+            text(&path, geteuid().as_raw(), &|_, _| false)
+                .map_err(|unread| (PathBuf::from(unread.place), unread.why))
+        };
+        let refused = Err((open.clone(), "every user can write to it".to_owned()));
+        assert_eq!(linked(&closed.join("file")), Ok(Some(String::new())));
+        assert_eq!(linked(&open.join("file")), refused);
+        assert_eq!(linked(Path::new("../open/file")), refused);
+        std::os::unix::fs::symlink("../closed/file", open.join("link")).unwrap();
+        assert_eq!(linked(&open.join("link")), refused, "a link on the way");
+        for (mode, is_read) in [(0o775, false), (0o1775, true), (0o1777, false)] {
+            fs::set_permissions(&open, Permissions::from_mode(mode)).unwrap();
+            assert_eq!(linked(&open.join("file")).is_ok(), is_read, "{mode:o}");
+        }
     }
 
     #[test]

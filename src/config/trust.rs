@@ -3,6 +3,7 @@
 use std::{
     fs::{self, Metadata},
     os::unix::fs::MetadataExt,
+    path::Path,
 };
 
 /// Whether only one user is in a group: its number and the user's.
@@ -10,6 +11,7 @@ pub(super) type IsPrivate<'a> = &'a dyn Fn(u32, u32) -> bool;
 
 const GROUP_WRITES: u32 = 0o020;
 const OTHERS_WRITE: u32 = 0o002;
+const STICKY: u32 = 0o1000;
 
 /// Why the content may be another user's, with the remedy: it belongs to neither this user nor root, or others can write to it.
 /// With a umask of 002 the group can, in which a user is alone on most systems.
@@ -29,6 +31,13 @@ pub(super) fn objection(
     }
     let is_shared = mode & GROUP_WRITES != 0 && !is_private(group, user) && !is_private(group, owner);
     is_shared.then(|| (format!("group {group} can write to it"), fix))
+}
+
+/// Whether a folder in which a group can write, as /nix/store, keeps an entry of this user or root: with the sticky bit, the
+/// group cannot replace it.
+pub(super) fn keeps(folder: &Metadata, entry: &Path, user: u32) -> bool {
+    let is_own = |entry: Metadata| entry.uid() == user || entry.uid() == 0;
+    folder.mode() & STICKY != 0 && fs::symlink_metadata(entry).is_ok_and(is_own)
 }
 
 /// Whether a group is the primary group of this user and of no other, by the files of this machine.

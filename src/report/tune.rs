@@ -18,7 +18,7 @@ use crate::{
         journal::{Event, Record},
         persist::Export,
         settings::{POLL_QUEUES, Risk, Value},
-        tuner::{Along, Restored},
+        tuner::{Along, Foreseen, Restored},
         undo::Step,
     },
     units::counted,
@@ -169,18 +169,16 @@ pub(crate) fn commands(changes: &[Change]) -> String {
     changes.iter().map(|change| change.command() + "\n").collect()
 }
 
-/// Commands that undo changes, with comments for those they leave.
-pub(crate) fn undo_commands(steps: &[(Step, Restored)], left: &[(Entry, Restored)], scope: &str) -> String {
-    let comment = |step: &Step, why: &Restored| {
-        let (device, setting) = (Label::new(&step.device.name), Label::new(&step.setting));
-        format!("# {device} {setting}: {}\n", became(step, why, scope))
-    };
-    let commands = steps.iter().map(|(step, what)| match what {
-        Restored::Back => change::command(&step.target, &step.file) + "\n",
-        what => comment(step, what),
-    });
-    let left = left.iter().map(|(entry, why)| comment(&Step::untouched(entry.clone()), why));
-    commands.chain(left).collect()
+/// The commands of an undo, with comments for what they leave.
+pub(crate) fn undo_commands(foreseen: &Foreseen, scope: &str) -> String {
+    let commands = foreseen.writes.iter().map(|(file, value)| change::command(value, file) + "\n");
+    let left: Vec<_> = foreseen.report.iter().filter(|(_, what)| *what != Restored::Back).cloned().collect();
+    commands.collect::<String>() + &comments(&restored(&left, scope))
+}
+
+/// Lines as comments of a shell script.
+pub(crate) fn comments(lines: &str) -> String {
+    lines.lines().flat_map(|line| ["# ", line, "\n"]).collect()
 }
 
 /// The results of an undo, a line each; `scope` is that of the command, as in `tune undo --all`.
@@ -194,17 +192,24 @@ pub(crate) fn restored(report: &[(Step, Restored)], scope: &str) -> String {
 }
 
 /// The changes that an undo of dead sessions is not for.
-pub(crate) fn remaining(change_log: &ChangeLog) -> String {
+pub(crate) fn remaining(standing: &[(Entry, Option<String>)]) -> String {
     let mut text = String::new();
-    for entry in &change_log.entries {
-        if let Some((_, target)) = entry.left.first() {
-            let [device, setting, target] =
-                [&entry.device.name, &entry.setting, target].map(|t| Label::new(t));
-            let fix = format!("`iodyno tune undo --force` sets {target}");
-            let _infallible = writeln!(text, "{device} {setting}: left to another program; {fix}");
-        }
+    for (entry, anothers) in standing {
+        let (what, scope, target) = match (entry.left.first(), anothers) {
+            (Some((_, target)), _) => ("left to another program".to_owned(), "", target),
+            (None, Some(now)) => {
+                let what = format!("kept, then changed to {} by another program", Label::new(now));
+                (what, " --all", &entry.found)
+            }
+            (None, None) => continue,
+        };
+        let [device, setting, target] =
+            [&entry.device.name, &entry.setting, target].map(|text| Label::new(text));
+        let fix = format!("`iodyno tune undo{scope} --force` sets {target}");
+        let _infallible = writeln!(text, "{device} {setting}: {what}; {fix}");
     }
-    if change_log.entries.iter().any(|entry| entry.left.is_empty()) {
+    let is_kept = |(entry, anothers): &(Entry, Option<String>)| entry.left.is_empty() && anothers.is_none();
+    if standing.iter().any(is_kept) {
         let only = if text.is_empty() { "only " } else { "" };
         let _infallible = writeln!(text, "{only}kept changes remain; --all undoes them");
     }
@@ -246,6 +251,7 @@ fn became(step: &Step, restored: &Restored, scope: &str) -> String {
         }
         Restored::Back => format!("restored to {target}"),
         Restored::AlreadyThere => format!("already {target}"),
+        Restored::Resized => format!("already {target}; the queue's tags are resized to it"),
         Restored::ModifiedExternally(now) => {
             let fix = format!("`iodyno tune undo{scope} --force` sets {target}");
             format!("changed to {} by another program; not restored, {fix}", Label::new(now))

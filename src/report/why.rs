@@ -183,18 +183,19 @@ impl<'a> Facts<'a> {
         let programs = programs(inputs.activity, inputs.own);
         // A journal's thread and writeback work for programs.
         let threads = inputs.activity.threads.as_ref();
-        let is_kernel =
-            |program: &Program| threads.is_some_and(|threads| waits::is_kernel(threads, &program.command));
+        let is_kernel = |program: &Program| waits::is_kernel(threads, &program.command);
         let moving = programs.iter().filter(|program| program.moved() > 0.0);
         let (own, every) = moving.fold((0.0, 0.0), |(own, every), program| {
             let moved = program.moved();
             (if is_kernel(program) { own } else { own + moved }, every + moved)
         });
-        let all = if 4.0 * own > every { own } else { every };
+        let is_of_programs = 4.0 * own > every;
+        let all = if is_of_programs { own } else { every };
         let (read, written) = (sum(|disk| disk.read_bytes), sum(|disk| disk.written_bytes));
         // What processes move whose counters cannot be read is what drives move beyond the others.
         let least = if inputs.activity.hidden > 0 { all.max(read + written) } else { all };
-        let mover = programs.iter().find(|program| 2.0 * program.moved() > least);
+        let movers = programs.iter().filter(|program| !is_of_programs || !is_kernel(program));
+        let mover = { movers }.find(|program| 2.0 * program.moved() > least);
         let mover = mover.map(|program| program.command.clone());
         Self {
             inputs,

@@ -39,7 +39,7 @@ use crate::{
     model::{Choice, Failed, Workload},
     source::{SysRoot, origin::Origin},
     store,
-    ui::{Opening, answer::Undoing, inquiry::FileRequest, picture},
+    ui::{Opening, inquiry::FileRequest, picture},
 };
 
 /// Interval between looks at a test.
@@ -542,14 +542,8 @@ impl Effects {
 }
 
 impl Drop for Effects {
-    /// After a signal, an error of the terminal or a panic, settings changed by this run are restored.
     fn drop(&mut self) {
-        if self.leaving.as_ref().is_some_and(|leaving| leaving.by_user) {
-            return;
-        }
-        self.experiments.iter_mut().for_each(Worker::end);
-        self.tune(settings_thread::Request::Undo(Undoing::Own));
-        self.settings.iter_mut().for_each(Worker::end);
+        let _ = self.put_back();
     }
 }
 

@@ -112,7 +112,7 @@ impl Session {
             }
             Request::Follow => return Ok(()),
             Request::KeepDead(sessions) => return Ok(service.keep_dead(&sessions)?),
-            Request::Keep => return self.tuner.take().map_or(Ok(()), Tuner::keep),
+            Request::Keep => return self.tuner.take().map_or(Ok(()), |tuner| service.keep_session(tuner)),
         }
         answer.machine = Some(startup::with_limits(service.read()));
         Ok(())

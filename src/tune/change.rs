@@ -54,6 +54,11 @@ pub enum Outcome {
 }
 
 impl Outcome {
+    /// Whether the file kept its value.
+    pub fn is_without_effect(&self) -> bool {
+        matches!(self, Self::Ignored | Self::Refused { .. })
+    }
+
     /// The outcome of a write that succeeded, from the old value, the one written and the one read back.
     pub fn read_back(from: &str, to: &str, now: &str) -> Self {
         if now == to {

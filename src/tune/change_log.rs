@@ -23,6 +23,8 @@ pub struct Entry {
     /// The values it has unless another program changed it: the last one read back, or, after a kill, the old one and the
     /// new one.
     pub last: Vec<String>,
+    /// The last value that it did not get along with another: found, or asked for.
+    pub own: String,
     /// Whether it was changed itself, not only along with another.
     pub asked: bool,
     /// Whether it was changed while it was the number of the queue's tags, which a scheduler hides.
@@ -36,6 +38,8 @@ pub struct Entry {
     pub open: Vec<(String, String)>,
     /// The sessions whose undo left its value to another program, each with the value it found; an undo by force restores it.
     pub left: Vec<(String, String)>,
+    /// Whether a session that changed it has left its undo to a later one, which restores the value before both.
+    pub is_passed_on: bool,
 }
 
 /// The changed files of this boot.
@@ -104,7 +108,7 @@ impl ChangeLog {
                 entry.with.extend(affected.iter().map(|a| a.file.clone()));
             }
             Event::Result { file, outcome, affected } => {
-                if let Some(Entry { last, .. }) = self.entry(file) {
+                if let Some(Entry { last, own, .. }) = self.entry(file) {
                     match outcome {
                         // A value that another program set is not undone.
                         Outcome::Accepted | Outcome::Changed { .. } => {
@@ -113,8 +117,11 @@ impl ChangeLog {
                         Outcome::Adjusted { now } => *last = vec![now.clone()],
                         Outcome::Ignored | Outcome::Refused { .. } => last.truncate(1),
                     }
+                    if let (false, [now]) = (outcome.is_without_effect(), &last[..]) {
+                        own.clone_from(now);
+                    }
                 }
-                if matches!(outcome, Outcome::Ignored | Outcome::Refused { .. }) {
+                if outcome.is_without_effect() {
                     self.not_made(file, &record.session);
                 }
                 for a in affected {
@@ -158,9 +165,7 @@ impl ChangeLog {
     /// session changed it before.
     #[must_use]
     pub fn without_living(mut self, journal: &Journal, own: Option<&str>) -> Self {
-        let is_own = |session: &str| Some(session) == own;
-        let living = |session: &str| !is_own(session) && !journal.is_dead(session);
-        self.entries.retain(|entry| is_own(&entry.by) || !entry.sessions().any(living));
+        self.entries.retain(|entry| !entry.is_held(own, |session| !journal.is_dead(session)));
         self
     }
 
@@ -233,12 +238,14 @@ impl ChangeLog {
                 file: file.to_owned(),
                 found: old.to_owned(),
                 last: vec![old.to_owned()],
+                own: old.to_owned(),
                 asked: false,
                 tags: false,
                 with: Vec::new(),
                 by: String::new(),
                 open: Vec::new(),
                 left: Vec::new(),
+                is_passed_on: false,
             });
             self.entries.len() - 1
         });
@@ -277,13 +284,17 @@ impl ChangeLog {
     fn undone(&mut self, file: &str, value: &str, sessions: &[String], by: &str) {
         if let Some(entry) = self.entry(file) {
             entry.last = vec![value.to_owned()];
+            value.clone_into(&mut entry.own);
             entry.asked &= !sessions.is_empty();
             // A later session goes back to the value before those that are undone.
             let mut passed = None;
             entry.open.retain_mut(|(id, found)| {
                 let stays = !sessions.is_empty() && id != by && !sessions.contains(id);
                 if stays {
-                    *found = passed.take().unwrap_or_else(|| found.clone());
+                    if let Some(before) = passed.take() {
+                        *found = before;
+                        entry.is_passed_on = true;
+                    }
                 } else {
                     passed.get_or_insert_with(|| found.clone());
                 }
@@ -319,6 +330,12 @@ impl Entry {
         self.open.iter().map(|(id, _)| id.as_str())
     }
 
+    /// Whether a living session other than `own` has changed it, and `own` not since.
+    pub fn is_held(&self, own: Option<&str>, is_living: impl Fn(&str) -> bool) -> bool {
+        let is_own = |session: &str| Some(session) == own;
+        !is_own(&self.by) && self.sessions().any(|session| !is_own(session) && is_living(session))
+    }
+
     /// Whether a file with this value has its first one again, which no change has set.
     pub fn is_restored(&self, now: &str) -> bool {
         now == self.found && !self.last.iter().any(|last| last == now)
@@ -329,12 +346,23 @@ impl Entry {
         self.open.iter().chain(&self.left).any(|(_, found)| found == value)
     }
 
+    /// The value that an undo of the setting that it changed along with leaves it: its own, also where that one reset it.
+    pub fn beside(&self) -> Option<&str> {
+        match &self.last[..] {
+            [_] if !self.is_closed() => Some(&self.own),
+            // Of two values possible after a kill, the first is the old one.
+            last => last.first().map(String::as_str),
+        }
+    }
+
     /// Takes a value that another program set for its first one.
     fn begin_with(&mut self, value: &str) {
         value.clone_into(&mut self.found);
         self.last = vec![value.to_owned()];
+        value.clone_into(&mut self.own);
         self.open.clear();
         self.left.clear();
+        self.is_passed_on = false;
     }
 
     /// Whether it has its first value: undone, refused, or restored by hand. A later change starts a new entry. A session that

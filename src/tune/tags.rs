@@ -18,16 +18,17 @@ pub const NO_SCHEDULER: &str = "none";
 /// The least number of requests: `BLKDEV_MIN_RQ`.
 const LEAST: u64 = 4;
 
-/// Gives a queue without a scheduler as many tags as its `nr_requests` shows, by another number in between.
-pub fn resize(actuator: &dyn Actuator, requests: &str) {
-    let Ok(shown) = actuator.read(requests) else { return };
+/// Gives a queue without a scheduler as many tags as its `nr_requests` shows, by another number in between. Whether that was
+/// written.
+pub fn resize(actuator: &dyn Actuator, requests: &str) -> bool {
+    let Ok(shown) = actuator.read(requests) else { return false };
     let fewer = shown.parse::<u64>().ok().filter(|shown| *shown > LEAST).map(|shown| shown - 1);
-    if let Some(fewer) = fewer
-        && actuator.write(requests, &fewer.to_string()).is_ok()
-    {
+    let is_other = fewer.is_some_and(|fewer| actuator.write(requests, &fewer.to_string()).is_ok());
+    if is_other {
         // Where this fails, the file shows it, and the undo that reads it says so.
         let _ = actuator.write(requests, &shown);
     }
+    is_other
 }
 
 /// The values to write for a step's target, in order; none where the file has it. A scheduler hides tags that iodyno has
@@ -64,10 +65,38 @@ fn scheduler(actuator: &dyn Actuator, requests: &str) -> Option<String> {
 /// Whether a value of `nr_requests` is the one that a scheduler begins with, for a driver with this number of tags: the kernel
 /// set it, and no program (`blk_mq_init_sched`, block/blk-mq-sched.c).
 pub fn is_schedulers(setting: &str, value: &str, tags: &str) -> bool {
+    let begins = tags.parse().map(schedulers);
+    setting == NR_REQUESTS.0 && begins.is_ok_and(|begins| value == begins.to_string())
+}
+
+/// The number that a scheduler begins with, for a driver with this number of tags.
+fn schedulers(tags: u64) -> u64 {
     /// `BLKDEV_DEFAULT_RQ`.
     const DEFAULT: u64 = 128;
-    let begins = tags.parse::<u64>().map(|tags| 2 * tags.min(DEFAULT));
-    setting == NR_REQUESTS.0 && begins.is_ok_and(|begins| value == begins.to_string())
+    2 * tags.min(DEFAULT)
+}
+
+/// The driver's number of tags, which `nr_requests` shows when a scheduler is gone.
+fn drivers(actuator: &dyn Actuator, requests: &str) -> Option<u64> {
+    let (queue, _) = requests.rsplit_once('/')?;
+    let (device, _) = queue.rsplit_once('/')?;
+    actuator.read(&format!("{device}/mq/0/nr_tags")).ok()?.parse().ok()
+}
+
+/// What `nr_requests` shows once the scheduler is set, where the driver's number of tags is known.
+pub fn requests_with(actuator: &dyn Actuator, requests: &str, scheduler: &str) -> Option<String> {
+    let drivers = drivers(actuator, requests)?;
+    Some(if scheduler == NO_SCHEDULER { drivers } else { schedulers(drivers) }.to_string())
+}
+
+/// Whether the kernel refuses that many requests: more than the driver has tags or, with a scheduler, than `MAX_SCHED_RQ`.
+pub fn are_too_many(actuator: &dyn Actuator, file: &str, value: &str) -> bool {
+    /// `MAX_SCHED_RQ`.
+    const MOST: u64 = 2048;
+    let is_requests = file.rsplit('/').next() == Some(NR_REQUESTS.0);
+    let most =
+        || if are_changed(actuator, NR_REQUESTS.0, file) { drivers(actuator, file) } else { Some(MOST) };
+    is_requests && most().is_some_and(|most| value.parse::<u64>().is_ok_and(|value| value > most))
 }
 
 /// Whether a change of this file is one of the queue's tags.

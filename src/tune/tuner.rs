@@ -1,6 +1,7 @@
 //! [`Tuner`]: makes and undoes changes through an actuator, each in the journal before it is made.
 
 mod planning;
+mod undoing;
 
 use std::{
     cell::{Ref, RefCell},
@@ -23,8 +24,7 @@ use crate::{
     machine::Machine,
     model::{Reading, error_words},
 };
-pub use planning::{foreseen, plan_undo};
-use planning::{hidden, is_gone, is_left_with, stranger};
+pub use planning::{Foreseen, foreseen, plan_undo};
 
 /// A value for a setting of a device.
 #[derive(Clone)]
@@ -59,7 +59,7 @@ pub struct Along {
 
 /// Whether an undo restored every file.
 pub fn is_whole(report: &[(Step, Restored)]) -> bool {
-    report.iter().all(|(_, what)| matches!(what, Restored::Back | Restored::AlreadyThere))
+    report.iter().all(|(_, what)| what.is_whole())
 }
 
 /// Makes and unmakes changes in one session.
@@ -208,69 +208,6 @@ impl<'a> Tuner<'a> {
         }
     }
 
-    /// [`Self::undo`] for a caller that has the turn.
-    pub(super) fn undo_in_turn(
-        &self,
-        machine: &Machine,
-        change_log: &ChangeLog,
-        which: &Which<'_>,
-        force: bool,
-    ) -> Vec<(Step, Restored)> {
-        let (mut steps, left) = plan_undo(&self.actuator, change_log, which, machine, Some(self.session()));
-        for step in steps.iter_mut().filter(|step| step.stays) {
-            // After a kill two values are possible: the current one is kept.
-            if let Ok(now) = self.actuator.read(&step.file)
-                && step.expected.contains(&now)
-            {
-                step.target = now;
-            }
-        }
-        let is_same = |step: &&Step| change_log.companions.iter().any(|entry| entry.file == step.recorded);
-        steps.iter().filter(is_same).for_each(|step| self.record_lost(step));
-        let strangers: Vec<Option<String>> =
-            steps.iter().map(|step| stranger(&self.actuator, step, &steps)).collect();
-        let mut report: Vec<(Step, Restored)> = Vec::new();
-        for (step, stranger) in steps.iter().zip(strangers) {
-            // What changed with a setting that another program has changed since is that one's.
-            let stranger = match stranger {
-                None if is_left_with(&report, step) => self.actuator.read(&step.file).ok(),
-                stranger => stranger,
-            };
-            let restored = match stranger {
-                Some(value) if step.stays || !force => self.leave(step, &steps, value),
-                // An earlier step of this undo may have reset it.
-                _ => self.restore(step, &steps, force || steps.iter().any(|other| other.may_reset(step))),
-            };
-            report.push((step.clone(), restored));
-        }
-        for (step, restored) in &mut report {
-            let is_displaced = matches!(restored, Restored::Displaced { .. });
-            if is_displaced || matches!(restored, Restored::Back | Restored::AlreadyThere) {
-                match self.actuator.read(&step.file) {
-                    Ok(_) if step.stays => {}
-                    Ok(now) if now == step.target => {
-                        let (file, sessions) = (step.recorded.clone(), step.sessions.clone());
-                        self.record_undo(Event::Undone { file, value: now, sessions });
-                    }
-                    _ if is_displaced => {}
-                    Ok(now) => *restored = Restored::Failed(format!("reverted to {now}")),
-                    Err(error) => *restored = Restored::Failed(error.to_string()),
-                }
-            }
-        }
-        for (entry, why) in &left {
-            if *why == Restored::Gone && is_gone(&self.actuator, entry, machine) {
-                let (file, value) = (entry.file.clone(), entry.found.clone());
-                self.record_undo(Event::Undone { file, value, sessions: Vec::new() });
-            }
-        }
-        // Files that kept their value are not reported.
-        report
-            .retain(|(step, what)| !(step.stays && matches!(what, Restored::Back | Restored::AlreadyThere)));
-        report.extend(left.into_iter().map(|(entry, why)| (Step::untouched(entry), why)));
-        report
-    }
-
     /// Records the measured gain of a change.
     pub fn note(&self, gain: Gain) -> Result<(), JournalError> {
         self.record(Event::Measured(gain))
@@ -328,120 +265,6 @@ impl<'a> Tuner<'a> {
     pub(super) fn pass_on(&self, file: &str, value: &str) {
         let sessions = vec![self.session.id.clone()];
         self.record_undo(Event::Undone { file: file.to_owned(), value: value.to_owned(), sessions });
-    }
-
-    /// Records a first value that iodyno had set again and that is lost now: until it is restored, it counts as changed.
-    fn record_lost(&self, step: &Step) {
-        if !step.stays && self.actuator.read(&step.file).is_ok_and(|now| now != step.target) {
-            self.record_undo(Event::Change {
-                device: step.device.clone(),
-                setting: step.setting.clone(),
-                file: step.recorded.clone(),
-                old: step.target.clone(),
-                new: step.target.clone(),
-                affected: Vec::new(),
-                tags: step.is_of_tags,
-            });
-        }
-    }
-
-    /// Keeps another program's value, also when an earlier step has reset it.
-    fn leave(&self, step: &Step, steps: &[Step], value: String) -> Restored {
-        let is_reset = self.actuator.read(&step.file).is_ok_and(|now| now != value);
-        let refused = is_reset.then(|| self.actuator.write(&step.file, &value).err()).flatten();
-        match (self.actuator.read(&step.file), refused) {
-            (Ok(now), Some(error)) if now != value && !tags::is_schedulers(&step.setting, &value, &now) => {
-                let why = error_words(&error);
-                self.displaced(step, steps, (value, now), why)
-            }
-            _ if step.stays => Restored::AlreadyThere,
-            (Ok(now), _) if now == step.target => self.restore(step, steps, false),
-            // By force too, unless that restores the scheduler.
-            (now, _) => hidden(&self.actuator, step, steps)
-                .filter(|_| !tags::has_scheduler(step, steps))
-                .unwrap_or_else(|| Restored::ModifiedExternally(now.unwrap_or(value))),
-        }
-    }
-
-    /// Restores a file whose value of another program the kernel refused: the value now is no program's.
-    fn displaced(
-        &self,
-        step: &Step,
-        steps: &[Step],
-        (theirs, now): (String, String),
-        why: String,
-    ) -> Restored {
-        if !step.stays {
-            // The report has the value that is read afterwards.
-            let _ = self.restore(step, steps, true);
-        }
-        Restored::Displaced { theirs, now: self.actuator.read(&step.file).unwrap_or(now), why }
-    }
-
-    fn restore(&self, step: &Step, steps: &[Step], force: bool) -> Restored {
-        let now = match self.actuator.read(&step.file) {
-            Ok(now) => now,
-            Err(error) => return Restored::Failed(error.to_string()),
-        };
-        if let Some(refused) = hidden(&self.actuator, step, steps) {
-            return refused;
-        }
-        let way = tags::way(step, steps, &now);
-        if way.is_empty() {
-            if step.setting == NR_REQUESTS.0 && step.is_asked {
-                tags::resize(&self.actuator, &step.file);
-            }
-            return Restored::AlreadyThere;
-        }
-        if !force && !step.is_known(&now) {
-            return Restored::ModifiedExternally(now);
-        }
-        let mut from = now;
-        for to in way {
-            if let Err(words) = self.step(step, steps, &from, &to) {
-                return Restored::Failed(words);
-            }
-            from = to;
-        }
-        Restored::Back
-    }
-
-    /// Writes one value on the way to a step's target; the error is the outcome in words.
-    fn step(&self, step: &Step, steps: &[Step], from: &str, to: &str) -> Result<(), String> {
-        if !step.stays {
-            let beside = steps.iter().filter(|other| step.may_reset(other));
-            let affected = beside.filter_map(|other| {
-                let (setting, file) = (other.setting.clone(), other.recorded.clone());
-                // Any other value is one that this undo leaves alone, or one on its way: neither is to be restored.
-                let value = self.actuator.read(&other.file).ok()?;
-                other.expected.contains(&value).then_some(())?;
-                Some(Affected { setting, file, value })
-            });
-            self.record_undo(Event::Change {
-                device: step.device.clone(),
-                setting: step.setting.clone(),
-                file: step.recorded.clone(),
-                old: from.to_owned(),
-                new: to.to_owned(),
-                affected: affected.collect(),
-                tags: tags::are_changed(&self.actuator, &step.setting, &step.file),
-            });
-        }
-        let outcome = self.write(&step.setting, &step.file, from, to);
-        if outcome != Outcome::Accepted {
-            let words = outcome.to_string();
-            if !step.stays {
-                let file = step.recorded.clone();
-                self.record_undo(Event::Result { file, outcome, affected: Vec::new() });
-            }
-            return Err(words);
-        }
-        if to != step.target
-            && let Some(requests) = tags::changed(step, steps)
-        {
-            tags::resize(&self.actuator, &requests.file);
-        }
-        Ok(())
     }
 
     /// Writes, reads back, waits and reads again, since another program may revert the file. An ignored value is written

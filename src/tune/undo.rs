@@ -41,7 +41,7 @@ pub struct Step {
     pub expected: Vec<String>,
     /// The sessions whose change this undoes; empty for all.
     pub sessions: Vec<String>,
-    /// It keeps its value, which an earlier step may reset.
+    /// It keeps its own value, which an earlier step may reset.
     pub stays: bool,
     /// It was changed itself, not only along with another.
     pub is_asked: bool,
@@ -56,6 +56,8 @@ pub enum Restored {
     Back,
     /// It had the value already.
     AlreadyThere,
+    /// It showed the value already, and the queue's tags were resized to it.
+    Resized,
     /// Another program changed it to this value; it was left alone.
     ModifiedExternally(String),
     /// The kernel refused another program's value after this undo had reset the file.
@@ -86,6 +88,18 @@ pub enum Restored {
 /// Class and subclass of NVMe controllers, without the interface.
 const NVME_CLASS: u32 = 0x01_08;
 
+impl Restored {
+    /// Whether the file has the value to restore.
+    pub fn is_whole(&self) -> bool {
+        matches!(self, Self::Back | Self::AlreadyThere | Self::Resized)
+    }
+
+    /// Whether the undo has written to the file.
+    pub fn is_undone(&self) -> bool {
+        matches!(self, Self::Back | Self::Resized | Self::Displaced { .. })
+    }
+}
+
 impl Step {
     /// Whether this step may reset the other's file.
     pub fn may_reset(&self, other: &Self) -> bool {
@@ -95,6 +109,11 @@ impl Step {
     /// Whether the file has this value unless another program changed it.
     pub fn is_known(&self, value: &str) -> bool {
         value == self.target || self.expected.iter().any(|known| known == value)
+    }
+
+    /// Whether it keeps a value that the change which is undone has reset.
+    pub fn is_taken_back(&self) -> bool {
+        self.stays && !self.expected.contains(&self.target)
     }
 
     /// Of an entry that is not restored, for reports only.
@@ -133,9 +152,8 @@ pub fn plan(
     let mut steps = Vec::new();
     let mut left = Vec::new();
     for (entry, stays) in meant.iter().map(|entry| (*entry, false)).chain(beside.map(|entry| (entry, true))) {
-        // Of two values possible after a kill, the first is the old one.
         let value =
-            if stays { entry.last.first().cloned() } else { target(entry, which, change_log, machine) };
+            if stays { entry.beside().map(str::to_owned) } else { target(entry, which, change_log, machine) };
         let Some(target) = value else { continue };
         match file_now(entry, machine).and_then(|place| place.taking(&target)) {
             Ok(file) => steps.push(Step {

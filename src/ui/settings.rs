@@ -3,11 +3,13 @@
 use crate::{
     machine::Machine,
     model::{Failed, SettingId},
+    report::tune::restored,
     text::Label,
     tune::{
         Change, Device, Outcome, SETTINGS, Setting,
         cell::Cell,
         change_log::{ChangeLog, Entry},
+        foresight::{Prospect, Shown, Undoer, prospects},
         settings::{Risk, find, rank},
         tuner::{Restored, TuneError, planned},
         undo::Step,
@@ -66,6 +68,10 @@ pub struct Settings {
     pub session: Option<String>,
     /// Sessions that died and left changes.
     pub dead: Vec<String>,
+    /// What an undo of this run's changes would come to.
+    undo: Vec<Prospect>,
+    /// The same of the sessions that died.
+    undo_of_dead: Vec<Prospect>,
     /// Results of the last writes.
     pub done: Vec<Done>,
     /// An answer is awaited.
@@ -96,8 +102,22 @@ impl Settings {
         let (devices, cells) =
             devices.into_iter().zip(cells).filter(|(_, row)| row.iter().any(Option::is_some)).unzip();
         self.matrix = Matrix { devices, columns, cells };
+        self.foresee(machine);
         let devices = &self.matrix.devices;
         self.staged.retain(|staged| devices.contains(&staged.device));
+    }
+
+    /// Plans the undos that are offered.
+    fn foresee(&mut self, machine: &Machine) {
+        let own = self.session.as_deref();
+        let dead: Vec<&str> = self.dead.iter().map(String::as_str).collect();
+        let is_living = |session: &str| !dead.contains(&session);
+        let shown = Shown::of(machine);
+        let of = |sessions: &[&str]| {
+            prospects(&shown, &self.change_log, machine, Undoer { sessions, own, is_living: &is_living })
+        };
+        let (undo, undo_of_dead) = (of(own.as_slice()), of(&dead));
+        (self.undo, self.undo_of_dead) = (undo, undo_of_dead);
     }
 
     /// The cell at a place.
@@ -150,24 +170,19 @@ impl Settings {
         format!("{value}{mark}")
     }
 
-    /// The current value of a changed file; where no reading has it, the last one that iodyno knows.
-    pub fn value_of<'a>(&'a self, entry: &'a Entry) -> &'a str {
-        let Ok(device) = entry.device.name.parse::<Device>();
-        let read = find(&entry.setting)
-            .and_then(|row| self.cell(&device, row.id))
-            .filter(|cell| cell.files == [entry.file.as_str()])
-            .and_then(|cell| cell.value.as_ref());
-        read.map_or_else(|| entry.last.last().map_or("", String::as_str), Label::as_str)
-    }
-
     /// Every write that is staged, in order.
     pub fn writes(&self) -> Vec<Change> {
         self.staged.iter().flat_map(|staged| staged.changes.iter().cloned()).collect()
     }
 
-    /// What this run changed and what still stands so: another program may have restored it.
-    pub fn own(&self) -> impl Iterator<Item = &Entry> {
-        self.open().filter(|entry| self.stands(entry, self.session.as_slice()))
+    /// What this run changed and an undo of now restores.
+    pub fn own(&self) -> impl Iterator<Item = &Prospect> {
+        self.undo.iter().filter(|prospect| prospect.is_undone())
+    }
+
+    /// What this run changed and another program or another iodyno has set since: an undo leaves it alone.
+    pub fn left_alone(&self) -> impl Iterator<Item = &Prospect> {
+        self.undo.iter().filter(|prospect| prospect.is_anothers())
     }
 
     /// What this run changed and has neither kept nor undone.
@@ -176,17 +191,16 @@ impl Settings {
         self.change_log.entries.iter().filter(move |entry| session.is_some_and(|id| entry.is_open_in(id)))
     }
 
-    /// What sessions that died changed and what still stands so.
-    pub fn left_behind(&self) -> impl Iterator<Item = &Entry> {
-        self.change_log.entries.iter().filter(|entry| self.stands(entry, &self.dead))
+    /// Whether the last undo had a step for this file: its result is shown.
+    pub fn has_undone(&self, step: &Step) -> bool {
+        let is_its =
+            |done: &Done| matches!(done, Done::Restored(other, _) if other.recorded == step.recorded);
+        self.done.iter().any(is_its)
     }
 
-    /// Whether these sessions changed it, and it has another value than the first of them found, and than iodyno's first
-    /// change.
-    fn stands(&self, entry: &Entry, sessions: &[String]) -> bool {
-        let sessions: Vec<&str> = sessions.iter().map(String::as_str).collect();
-        let now = self.value_of(entry);
-        entry.before(&sessions).is_some_and(|before| before != now) && !entry.is_restored(now)
+    /// What sessions that died changed and an undo of now restores.
+    pub fn left_behind(&self) -> impl Iterator<Item = &Prospect> {
+        self.undo_of_dead.iter().filter(|prospect| prospect.is_undone())
     }
 
     /// Stages values, in place of those for the same setting and devices; one that takes no write is not staged.
@@ -255,12 +269,19 @@ pub fn summary(all: &[Done]) -> (String, bool) {
     (format!("{made} of {} {verb}{adjusted}{why}", all.len()), others.is_empty())
 }
 
+/// What an undo did not restore, a line each for after the screen.
+pub fn not_restored(report: &[(Step, Restored)]) -> String {
+    let is_left = |(_, what): &&(Step, Restored)| !what.is_whole();
+    let left: Vec<_> = report.iter().filter(is_left).cloned().collect();
+    restored(&left, "")
+}
+
 impl Done {
     /// Whether it is what was asked for.
     pub fn is_good(&self) -> bool {
         match self {
             Self::Made(_, outcome) => *outcome == Ok(Outcome::Accepted),
-            Self::Restored(_, restored) => matches!(restored, Restored::Back | Restored::AlreadyThere),
+            Self::Restored(_, restored) => restored.is_whole(),
         }
     }
 
@@ -288,8 +309,14 @@ impl Done {
         }
     }
 
+    /// Whether an undo has left another program's value or another iodyno's.
+    pub fn is_left_alone(&self) -> bool {
+        let Self::Restored(_, what) = self else { return false };
+        matches!(what, Restored::ModifiedExternally(_) | Restored::Held(_) | Restored::Kept)
+    }
+
     /// Why it was not made, with the remedy where another program's value was left.
-    fn reason(&self) -> String {
+    pub fn reason(&self) -> String {
         let (device, setting) = match self {
             Self::Made(change, _) => (change.device.to_string(), change.setting.0),
             Self::Restored(step, _) => (step.device.name.clone(), step.setting.as_str()),
@@ -333,6 +360,9 @@ impl Done {
             Self::Made(_, Err(why)) => format!("not written: {why}"),
             Self::Restored(_, Restored::Back) => "restored".to_owned(),
             Self::Restored(_, Restored::AlreadyThere) => "unchanged".to_owned(),
+            Self::Restored(_, Restored::Resized) => {
+                "unchanged; the queue's tags are resized to it".to_owned()
+            }
             Self::Restored(_, Restored::ModifiedExternally(now)) => {
                 format!("left alone: another program set {now}")
             }

@@ -31,7 +31,7 @@ use crate::{
     counters::{Rates, activity::Activity},
     findings::{self, Inputs, Load as TestLoad, MachineFindings, validity::RunMonitor},
     machine::{Drive, Machine},
-    model::{DriveName, Limits, Problem, Target, Workload},
+    model::{DriveName, Limits, NodeIndex, Problem, Target, Workload},
     pull::{self, Outcome, Pull},
     report::why::tables::Split,
     text::Label,
@@ -107,6 +107,8 @@ struct Derived {
     units: UnitSystem,
     findings: MachineFindings,
     places: Places,
+    /// Bottlenecks with all drives busy, whatever is read now.
+    at_rest: Vec<Bottleneck>,
 }
 
 /// Compares a test with what its targets should and could read.
@@ -333,9 +335,11 @@ impl Shared {
         }
         let Self { machine, limits, units, .. } = &*self;
         let inputs = Inputs { units: *units, ..Inputs::at_rest(machine, limits) };
+        let places = Places::new(machine, limits);
         let made = Arc::new(Derived {
             findings: MachineFindings::new(&inputs),
-            places: Places::new(machine, limits),
+            at_rest: bottleneck::find_in(&places, machine, limits, None, &[]),
+            places,
             machine: Arc::clone(machine),
             limits: Arc::clone(limits),
             units: *units,
@@ -344,10 +348,20 @@ impl Shared {
         made
     }
 
+    /// What follows from the machine of now, if it was made.
+    fn derived_now(&self) -> Option<&Derived> {
+        self.derived.as_deref().filter(|known| self.is_of_now(known))
+    }
+
     /// The findings of machine and limits alone, if they were looked for in this machine.
     pub fn machine_findings(&self) -> Option<&MachineFindings> {
-        let of_now = self.derived.as_ref().filter(|known| self.is_of_now(known));
-        of_now.map(|known| &known.findings)
+        self.derived_now().map(|known| &known.findings)
+    }
+
+    /// The root complex of the most expensive bottleneck with all drives busy: a test that has begun to read does not change it.
+    pub fn crowded_root(&self) -> Option<NodeIndex> {
+        let first = self.derived_now()?.at_rest.first()?;
+        Some(self.machine.pci.root_of(first.node))
     }
 
     fn is_of_now(&self, known: &Derived) -> bool {

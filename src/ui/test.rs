@@ -19,6 +19,7 @@ use crate::{
     report::why::tables,
     text::Label,
     ui::{
+        Effect,
         load::Way,
         series::{Scale, Series, WINDOW},
     },
@@ -203,6 +204,11 @@ impl Test {
     /// Whether it is paused.
     pub fn is_paused(&self) -> bool {
         self.state == RunState::Paused
+    }
+
+    /// What pauses it, or lets it go on.
+    pub fn pause_or_resume(&self) -> Effect {
+        if self.is_paused() { Effect::ResumeRun } else { Effect::PauseRun }
     }
 
     /// Whether its reads go through the page cache: then only the kernel knows what the drives read.

@@ -8,7 +8,6 @@ use super::{
     tables::{self, Split},
     waits,
 };
-use crate::counters::activity::ThreadKind;
 
 pub(super) fn interrupts(facts: &Facts<'_>) -> Option<String> {
     let most = facts.least(80.0, 65.0);
@@ -105,7 +104,8 @@ pub(super) fn all_cpus(facts: &Facts<'_>) -> Option<String> {
         return None;
     }
     // More CPUs would not help a thread that has one.
-    if facts.one_thread_is_full() && facts.inputs.rates.cpus.len() > 1 {
+    let is_one_thread = facts.one_thread_is_full() || facts.one_thread_without_waits().is_some();
+    if is_one_thread && facts.inputs.rates.cpus.len() > 1 {
         return None;
     }
     Some(format!("{which} busy ({}): the CPUs are the limit", shares(all)))
@@ -121,9 +121,7 @@ fn strangers(facts: &Facts<'_>) -> f64 {
 
 /// The kernel's threads have no I/O of their own, but encrypt, reclaim and write back for others.
 fn is_kernel(facts: &Facts<'_>, command: &str) -> bool {
-    let is = |kind: &ThreadKind| kind.is_kernel && kind.command.as_str() == command;
-    let kinds = facts.inputs.activity.threads.iter().flat_map(|threads| &threads.kinds);
-    command.starts_with("kworker") || { kinds }.any(|(kind, _)| is(kind))
+    waits::is_kernel(facts.inputs.activity.threads.as_ref(), command)
 }
 
 /// Programs that hardly read or write, where they use more than this part of what is busy.

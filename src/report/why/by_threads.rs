@@ -139,6 +139,9 @@ pub(super) fn turns(facts: &Facts<'_>) -> Option<String> {
 pub(super) fn threads(facts: &Facts<'_>) -> Option<String> {
     let Inputs { rates, activity, test, .. } = *facts.inputs;
     let threads = activity.threads.as_ref().filter(|_| facts.is_moving() && !facts.is_cached())?;
+    if let Some(words) = facts.one_thread_without_waits() {
+        return Some(words);
+    }
     // A thread found running a few times is no proof that it keeps a CPU busy; the process's CPU time is.
     let (name, command, spent) = if test.is_some() {
         ("Workers".to_owned(), waits::WORKERS, f64::INFINITY)

@@ -67,7 +67,8 @@ impl Evidence {
         let may_pause = is_quiet && self.looks.iter().any(|look| !look.is_quiet);
         let has_ended = !may_pause && means.is_some_and(|means| has_ended(means, now));
         let is_other = is_first || ends || begins || has_ended || self.with_test != with_test;
-        let kept = if is_other { 1 } else { LOOKS };
+        let is_part = self.looks.iter().rev().skip(1).any(|look| is_part_of_load(&look.activity, now));
+        let kept = if is_other || is_part { 1 } else { LOOKS };
         self.looks.drain(..self.looks.len().saturating_sub(kept));
         self.with_test = with_test;
         let mut averages = Averages::default();
@@ -130,6 +131,19 @@ fn fold_ended(means: &mut Vec<ProcessRates>, now: &[ProcessRates]) {
     *means = stay;
 }
 
+/// Whether the program that moves most now began in the time of a look before: its waits for a CPU are not known there, and samples hardly
+/// found its threads. Beside a later look the means would have all of its waits for a CPU and a part of the others.
+fn is_part_of_load(before: &Activity, now: &Activity) -> bool {
+    let is_kernel = |program: &Program| waits::is_kernel(now.threads.as_ref(), &program.command);
+    let (before, now) = (programs(before, 0), programs(now, 0));
+    let moving = now.iter().filter(|program| program.moved() > 0.0 && !is_kernel(program));
+    let most = moving.max_by(|a, b| a.moved().total_cmp(&b.moved()));
+    most.filter(|most| most.delayed().is_some()).is_some_and(|most| {
+        let same = before.iter().find(|program| program.command == most.command);
+        same.is_some_and(|program| program.delayed().is_none())
+    })
+}
+
 /// Whether a program that did most of something in earlier looks is gone: those looks are of another load.
 fn has_ended(means: &Activity, now: &Activity) -> bool {
     /// CPUs that a program keeps busy to be the load.
@@ -137,10 +151,7 @@ fn has_ended(means: &Activity, now: &Activity) -> bool {
     let (before, after) = (programs(means, 0), programs(now, 0));
     let kinds = now.threads.iter().flat_map(|threads| &threads.kinds);
     let living: BTreeSet<&str> = kinds.map(|(kind, _)| kind.command.as_str()).collect();
-    let is_kernel = |command: &str| {
-        command.starts_with("kworker")
-            || means.threads.as_ref().is_some_and(|threads| waits::is_kernel(threads, command))
-    };
+    let is_kernel = |command: &str| waits::is_kernel(means.threads.as_ref(), command);
     let is_there =
         |command: &str| living.contains(command) || after.iter().any(|program| program.command == command);
     let figures = |program: &Program| {
@@ -228,6 +239,35 @@ mod tests {
         let all = vec!["fio".to_owned(), "dd".to_owned(), "yes".to_owned()];
         assert_eq!(after(look(&[dd()], &["dd", "fio"])), (false, all.clone()), "it sleeps");
         assert_eq!(after(look(&[("fio", 80e6, 0.2)], &["fio"])), (false, all), "the lesser one ended");
+    }
+
+    #[test]
+    fn a_look_in_which_the_load_began_is_not_joined_with_whole_ones() {
+        let (machine, _) = source::read_machine(&*Origin::Demo("laptop".to_owned()).open().unwrap());
+        let look = |cpus: f64, waits: f64, delayed: Option<f64>| {
+            let (command, syscall) = (Label::new("fio"), Some(Label::new("io_getevents")));
+            let wchan = Some(Label::new("read_events"));
+            let kind = ThreadKind { state: 'S', command, is_kernel: false, syscall, wchan, stack: None };
+            let kinds = vec![(kind, waits)];
+            let threads = ThreadActivity { kinds, samples: 4, ..ThreadActivity::default() };
+            let fio =
+                ProcessRates { called_write: Some(80e6), cpus, delayed, ..process(7, "fio", false, 80e6) };
+            let rates = Rates { elapsed: Duration::from_secs(1), ..Rates::default() };
+            (rates, Activity { threads: Some(threads), processes: Some(vec![fio]), ..Activity::default() })
+        };
+        let mut evidence = Evidence::default();
+        let mut means = |(rates, activity): (Rates, Activity)| {
+            evidence.take(&machine, (&rates, &activity), false);
+            let (rates, activity) = evidence.means().unwrap();
+            let fio = &activity.processes.as_ref().unwrap()[0];
+            let waits = activity.threads.as_ref().unwrap().kinds[0].1;
+            (rates.elapsed.as_secs(), fio.cpus, waits, fio.delayed)
+        };
+        assert_eq!(means(look(0.1, 0.1, None)), (1, 0.1, 0.1, None));
+        assert_eq!(means(look(0.2, 0.8, Some(0.3))), (1, 0.2, 0.8, Some(0.3)), "a first pair of samples");
+        assert_eq!(means(look(0.2, 0.8, Some(0.3))).0, 2);
+        assert_eq!(means(look(0.2, 0.8, None)).0, 3, "too many others moved more");
+        assert_eq!(means(look(0.2, 0.8, Some(0.3))).0, 1);
     }
 
     #[test]

@@ -23,6 +23,8 @@ impl Facts<'_> {
 
 /// Threads that wait for a CPU longer than for I/O.
 pub(super) fn cpu_waits(facts: &Facts<'_>) -> Option<String> {
+    /// Neither of two waits of about the same length is the limit alone.
+    const ALIKE: f64 = 1.3;
     let OwnTime { program, active, delayed, waiting } =
         OwnTime::of(facts).filter(|_| facts.is_moving() && !facts.is_cached())?;
     let least = facts.least(0.3, 0.2);
@@ -30,10 +32,11 @@ pub(super) fn cpu_waits(facts: &Facts<'_>) -> Option<String> {
     if 2.0 * program.moved() < facts.read + facts.written {
         return None;
     }
-    if delayed < least || delayed < least * active || delayed < waiting * facts.most(1.0, 0.8) {
+    if delayed < least || delayed < least * active || delayed * ALIKE <= waiting * facts.most(1.0, 0.8) {
         return None;
     }
-    let part = 100.0 * delayed / active;
+    // One thread at least was there all the time.
+    let part = |of: f64| 100.0 * of / active.max(1.0);
     let who = if active < 1.5 {
         format!("{} waits", program.name)
     } else {
@@ -41,12 +44,29 @@ pub(super) fn cpu_waits(facts: &Facts<'_>) -> Option<String> {
     };
     let with = facts.all().and_then(|all| busy::others(facts, all, facts.least(0.5, 0.35)));
     let with = with.filter(|with| !with.contains(&program.name));
+    let (cpus, are) = busy_cpus(facts);
+    let delayed_part = part(delayed);
+    if delayed < ALIKE * waiting {
+        let with = with.map_or_else(String::new, |with| format!(", most of the time with {with}"));
+        let threads = facts.inputs.activity.threads.as_ref();
+        let is_for_pages = threads.is_some_and(|threads| waits::is_for_pages(threads, &program.command));
+        let drive = facts.deepest.filter(|(_, disk)| !is_for_pages && disk.queue_depth > 0.0);
+        let io = match drive {
+            Some((name, _)) => name.as_str(),
+            None if is_for_pages => "pages of the page cache",
+            None => "I/O",
+        };
+        return Some(format!(
+            "{who} for a CPU {delayed_part:.0} % and for {io} {:.0} % of the time; {cpus} {are} busy{with}",
+            part(waiting)
+        ));
+    }
     let with = with.map_or_else(String::new, |with| format!(", most of the time busy with {with}"));
-    Some(format!("{who} for a CPU {part:.0} % of the time: {}{with}", busy_cpus(facts)))
+    Some(format!("{who} for a CPU {delayed_part:.0} % of the time: {cpus} {are} the limit{with}"))
 }
 
-/// `both CPUs are the limit`, `CPU 3 is the limit`.
-fn busy_cpus(facts: &Facts<'_>) -> String {
+/// `both CPUs` and `are`, `CPU 3` and `is`.
+fn busy_cpus(facts: &Facts<'_>) -> (String, &'static str) {
     let cpus = &facts.inputs.rates.cpus;
     let full: Vec<u32> = cpus
         .iter()
@@ -54,13 +74,13 @@ fn busy_cpus(facts: &Facts<'_>) -> String {
         .map(|(cpu, _)| *cpu)
         .collect();
     match (&full[..], cpus.len()) {
-        (_, 1) => "the only CPU is the limit".to_owned(),
-        (all, 2) if all.len() == 2 => "both CPUs are the limit".to_owned(),
-        (all, cpus) if all.len() == cpus => format!("all {cpus} CPUs are the limit"),
-        ([], _) => "the CPUs that it may use are the limit".to_owned(),
-        ([cpu], _) => format!("CPU {cpu} is the limit"),
-        ([first, second], _) => format!("CPUs {first} and {second} are the limit"),
-        (several, cpus) => format!("{} of {cpus} CPUs are the limit", several.len()),
+        (_, 1) => ("the only CPU".to_owned(), "is"),
+        (all, 2) if all.len() == 2 => ("both CPUs".to_owned(), "are"),
+        (all, cpus) if all.len() == cpus => (format!("all {cpus} CPUs"), "are"),
+        ([], _) => ("the CPUs that it may use".to_owned(), "are"),
+        ([cpu], _) => (format!("CPU {cpu}"), "is"),
+        ([first, second], _) => (format!("CPUs {first} and {second}"), "are"),
+        (several, cpus) => (format!("{} of {cpus} CPUs", several.len()), "are"),
     }
 }
 
@@ -77,15 +97,33 @@ pub(super) fn own_waits(facts: &Facts<'_>) -> Option<String> {
     let active = sampled.max(program.cpus + program.delayed()?);
     let least = facts.most(0.5, 0.65);
     let is_busy = |(_, disk): (_, &crate::counters::DiskRates)| disk.queue_depth >= facts.most(0.35, 0.5);
-    if active >= least || facts.deepest.is_some_and(is_busy) {
-        return None;
-    }
+    let is_most = active < least && !facts.deepest.is_some_and(is_busy);
+    let part = if is_most { "most".to_owned() } else { slept_longer(facts)? };
     let call = waits::sleeping(threads, &program.command)?;
     let itself = if call.ends_with("nanosleep") { " by itself" } else { "" };
     Some(format!(
-        "{} waits{itself} in {call} most of the time: neither drives nor CPUs are its limit",
+        "{} waits{itself} in {call} {part} of the time: neither drives nor CPUs are its limit",
         program.name
     ))
+}
+
+/// `27 %`, where the threads that do a program's I/O sleep for times that they chose at least as long as they wait for I/O or for a CPU.
+fn slept_longer(facts: &Facts<'_>) -> Option<String> {
+    let OwnTime { program, delayed, .. } = OwnTime::of(facts)?;
+    let threads = facts.inputs.activity.threads.as_ref()?;
+    let (running, active) = waits::running(threads, &program.command);
+    let working = program.movers.max(1) as f64;
+    // What samples did not find waiting at all has hardly been seen.
+    let waiting = Some(active - running).filter(|waiting| *waiting >= 0.05 * working)?;
+    let sampled = waits::slept(threads, &program.command, working);
+    // Samples often find a thread running that sleeps for less than a millisecond. Without I/O in flight it does not wait for any.
+    let in_flight = facts.deepest.map_or(0.0, |(_, disk)| disk.utilisation / 100.0);
+    let rest = 1.0 - program.cpus - delayed - in_flight;
+    let is_seen = program.movers == 1 && sampled >= facts.least(0.05, 0.03);
+    let slept = sampled.min(working - active).max(if is_seen { rest } else { 0.0 });
+    let is_long = slept >= facts.least(0.2, 0.14) * working;
+    let others = waiting.max(delayed) * facts.most(1.0, 0.7);
+    (is_long && slept >= others).then(|| format!("{:.0} %", 100.0 * slept / working))
 }
 
 /// A program that waits for the end of its syncs.

@@ -14,6 +14,8 @@ pub(super) struct Program {
     pub(super) name: String,
     /// Processes that live.
     living: usize,
+    /// Those that move more than a log.
+    pub(super) movers: usize,
     pub(super) read: f64,
     pub(super) written: f64,
     pub(super) called_read: f64,
@@ -71,6 +73,8 @@ pub(super) fn name_of(process: &ProcessRates, own: u32) -> Name {
 
 /// Processes by command; `own` is the number of this one.
 pub(super) fn programs(activity: &Activity, own: u32) -> Vec<Program> {
+    /// Bytes per second of a process that works.
+    const LEAST: f64 = 1e5;
     let mut sums: BTreeMap<String, Program> = BTreeMap::new();
     for process in activity.processes.iter().flatten() {
         let command = waits::starred(process.command.as_str());
@@ -85,6 +89,7 @@ pub(super) fn programs(activity: &Activity, own: u32) -> Vec<Program> {
             sum.name = command;
         }
         sum.living += usize::from(!process.has_ended);
+        sum.movers += usize::from(!process.has_ended && process.moved() >= LEAST);
         sum.read += process.read_bytes.unwrap_or(0.0);
         sum.written += process.written_bytes.unwrap_or(0.0);
         sum.called_read += process.called_read.unwrap_or(0.0);
@@ -166,7 +171,11 @@ impl Facts<'_> {
     pub(super) fn second(&self) -> Option<String> {
         const LEAST: f64 = 1e6;
         let first = self.mover.as_ref().filter(|_| self.inputs.test.is_none())?;
-        let others = || self.programs.iter().filter(|program| program.command != *first);
+        // The kernel's workers move what programs ask for: it is no load of its own.
+        let threads = self.inputs.activity.threads.as_ref();
+        let is_other =
+            |program: &&Program| program.command != *first && !waits::is_kernel(threads, &program.command);
+        let others = || self.programs.iter().filter(is_other);
         let most = others().max_by(|a, b| a.larger().1.total_cmp(&b.larger().1))?;
         let named = others().find(|program| self.inputs.named.contains(&program.name));
         let second = named.filter(|named| 2.0 * named.larger().1 >= most.larger().1).unwrap_or(most);
@@ -247,6 +256,23 @@ impl Facts<'_> {
         let cpus = self.one_thread(program)?;
         (cpus >= self.least(0.85, 0.7))
             .then(|| format!("{} keeps one CPU busy: one thread is the limit", program.name))
+    }
+
+    /// One thread that runs or waits for a CPU nearly all the time, and hardly waits for I/O: more CPUs would not make it faster by much.
+    pub(super) fn one_thread_without_waits(&self) -> Option<String> {
+        let OwnTime { program, active, delayed, .. } = OwnTime::of(self)?;
+        let is_most = 2.0 * program.moved() >= self.read + self.written;
+        let cpus = self.one_thread(program).filter(|_| is_most && active < 1.5)?;
+        // Less of it is in the rounding.
+        let waits = delayed >= self.least(0.05, 0.03);
+        (waits && cpus + delayed >= self.least(0.95, 0.88) * active.max(1.0)).then(|| {
+            format!(
+                "{} runs {:.0} % and waits for a CPU {:.0} % of the time: one thread is the limit",
+                program.name,
+                100.0 * cpus,
+                100.0 * delayed
+            )
+        })
     }
 
     /// Whether the one thread of the program that moves most, or whose calls do, fills a CPU: others leave it that.

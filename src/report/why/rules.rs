@@ -59,14 +59,14 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         id: "own-waits",
-        fires: "the process that moves most sleeps more than half of the time (`clock_nanosleep`, `poll`, `futex` and their kin) since the sample before, and no drive has a mean queue depth of 0.35",
+        fires: "the process that moves most sleeps more than half of the time (`clock_nanosleep`, `poll`, `futex` and their kin) since the sample before, and no drive has a mean queue depth of 0.35; or its threads that do I/O sleep a fifth of the time or more for times that they chose (`clock_nanosleep`, `poll` and `select` with their kin), at least as long as they wait for I/O and for a CPU",
         panels: [Panel::Threads, Panel::Processes],
         is_fallback: false,
         says: own_waits,
     },
     Rule {
         id: "cpu-waits",
-        fires: "threads of the process that moves most wait for a CPU at least 30 % of the time (run delay of `schedstat`), and longer than for I/O",
+        fires: "threads of the process that moves most wait for a CPU at least 30 % of the time (run delay of `schedstat`) and for I/O less than 1.3 times as long; below 1.3 times the other both are named",
         panels: [Panel::Cpus, Panel::Processes],
         is_fallback: false,
         says: cpu_waits,
@@ -136,7 +136,7 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         id: "threads",
-        fires: "threads of a test, or of the process that moves most, run at least 90 % of the time and fill as many CPUs; without an idle CPU these are the limit",
+        fires: "threads of a test, or of the process that moves most, run at least 90 % of the time and fill as many CPUs; without an idle CPU these are the limit. Or its one thread runs or waits for a CPU 95 % of the time",
         panels: [Panel::Threads, Panel::Cpus],
         is_fallback: false,
         says: threads,

@@ -64,7 +64,10 @@ const SYNCS: &[&str] = &["fsync", "fdatasync", "sync", "syncfs", "sync_file_rang
 /// System calls that write; a wait for a page in these or in [`SYNCS`] is one for writeback.
 const WRITES: &[&str] = &["write", "pwrite64", "writev", "pwritev", "pwritev2"];
 
-/// System calls in which a thread sleeps for a time, for other threads or for other devices than drives.
+/// How many of [`SLEEPS`] end after a time that the thread has chosen.
+const TIMED: usize = 9;
+
+/// System calls in which a thread sleeps for a time, for other threads or for other devices than drives; those with a time first.
 const SLEEPS: &[&str] = &[
     "clock_nanosleep",
     "nanosleep",
@@ -98,6 +101,22 @@ fn is_in(kind: &ThreadKind, calls: &[&str]) -> bool {
 /// Threads of a command, without the kernel's.
 fn of_command<'a>(threads: &'a ThreadActivity, command: &str) -> impl Iterator<Item = &'a (ThreadKind, f64)> {
     threads.kinds.iter().filter(move |(kind, _)| kind.command.as_str() == command && !kind.is_kernel)
+}
+
+/// Mean number of so many `working` threads of a command that sleep for a time which they chose. Other threads of it, such as the parent
+/// of a job, sleep all the time.
+pub(super) fn slept(threads: &ThreadActivity, command: &str, working: f64) -> f64 {
+    let asleep = |(kind, _): &&(ThreadKind, f64)| kind.state == 'S' && wait_of(kind).is_none();
+    let (mut timed, mut others) = (0.0, 0.0);
+    for (kind, mean) in of_command(threads, command).filter(asleep) {
+        if is_in(kind, &SLEEPS[..TIMED]) {
+            timed += mean;
+        } else {
+            others += mean;
+        }
+    }
+    // Between its calls a working thread is found in others for moments.
+    timed - (all(threads, command) - working - f64::floor(others)).max(0.0)
 }
 
 /// The system call in which threads of a command sleep: one that waits for a time before others.
@@ -173,9 +192,21 @@ pub(super) fn running(threads: &ThreadActivity, command: &str) -> (f64, f64) {
     (sum(|kind| kind.state == 'R'), sum(|kind| kind.is_active() || wait_of(kind).is_some()))
 }
 
-/// Whether a command is the kernel's.
-pub(super) fn is_kernel(threads: &ThreadActivity, command: &str) -> bool {
-    threads.kinds.iter().any(|(kind, _)| kind.is_kernel && kind.command.as_str() == command)
+/// Whether a command is the kernel's. Its workers are called after their work of the moment: one look knows a name that another does not.
+pub(super) fn is_kernel(threads: Option<&ThreadActivity>, command: &str) -> bool {
+    let kinds = threads.iter().flat_map(|threads| &threads.kinds);
+    let is_known = |(kind, _): &(ThreadKind, f64)| kind.is_kernel && kind.command.as_str() == command;
+    command.starts_with("kworker/") || is_of_loop(command) || { kinds }.any(is_known)
+}
+
+/// Whether a kernel thread of this name works for a loop device: `loop0`, `kworker/u8:1-loop0`; digits may be `*`.
+fn is_of_loop(command: &str) -> bool {
+    let is_number =
+        |text: &str| !text.is_empty() && text.chars().all(|each| each.is_ascii_digit() || each == '*');
+    let parts = command.rsplit_once("loop");
+    parts.is_some_and(|(before, number)| {
+        (before.is_empty() || before.ends_with(['-', '+'])) && is_number(number)
+    })
 }
 
 /// Mean number of a command's threads, in whatever state.

@@ -8,8 +8,10 @@ use crate::{
     runtime::{
         clock::Clock,
         inbox::{Inbox, Outside},
-        run_history,
+        run_history, settings_thread,
+        worker::Worker,
     },
+    ui::{answer::Undoing, settings::not_restored},
 };
 
 /// How long the result of a test that was stopped before is waited for.
@@ -36,6 +38,26 @@ impl Effects {
                 leaving.last_words.push('\n');
             }
         }
+    }
+
+    /// Restores settings changed by this run after a signal, an error of the terminal or a panic: the user has decided nothing.
+    /// What could not be restored, a line each.
+    pub(in crate::runtime) fn put_back(&mut self) -> String {
+        let mut left = String::new();
+        if self.leaving.as_ref().is_some_and(|leaving| leaving.by_user) {
+            return left;
+        }
+        self.experiments.iter_mut().for_each(Worker::end);
+        self.tune(settings_thread::Request::Undo(Undoing::Own));
+        self.settings.iter_mut().for_each(Worker::end);
+        while let Ok(outside) = self.inbox.try_next() {
+            if let Outside::Message(Message::Tuned(answer)) = outside {
+                // The last answer is that of the undo.
+                left = not_restored(&answer.restored);
+                left.extend(answer.error.map(|error| format!("{error}\n")));
+            }
+        }
+        left
     }
 
     /// The result of the test: of one that was stopped before it is on its way.

@@ -101,7 +101,13 @@ fn draw_plot(
 
 /// Name and figures of a curve. Which line is the sum of all targets is said in as many words as have room.
 fn curve_title(shared: &Shared, curve: Curve, test: &Test, room: u16) -> Vec<Piece> {
-    let forms = [("", "upper line: all together"), (" (upper line)", ""), (" (upper)", "")];
+    let forms = [
+        ("", "upper line: all together, lower: each target"),
+        (" (upper line, lower: each target)", ""),
+        ("", "upper line: all together"),
+        (" (upper line)", ""),
+        (" (upper)", ""),
+    ];
     let mut titles = forms.map(|form| titled(shared, curve, test, form)).to_vec();
     // The highest value is on the axis, too.
     let without_most = titles.last().filter(|_| curve != Curve::Latency);
@@ -156,11 +162,24 @@ fn empty(shared: &Shared, brush: &mut Brush<'_>, inner: Rect) {
     let text = shared.untestable().map_or_else(
         || {
             let drives = drives();
-            format!("{{run}} runs the workload on the left, on {drives}. On Machine {{pull}} runs the pull. Tests only read.")
+            let runs = runs_workload(shared);
+            if shared.experiments.running().is_some() {
+                return format!("{runs}, on {drives}.");
+            }
+            format!("{runs}, on {drives}. On Machine {{pull}} runs the pull. Tests only read.")
         },
         str::to_owned,
     );
     brush.lines(inner, &paragraph(&shared.keys.fill(&text), Meaning::Quiet, inner.width), 0);
+}
+
+/// What runs the workload of the form now; an experiment in progress refuses it.
+fn runs_workload(shared: &Shared) -> &'static str {
+    if shared.experiments.running().is_some() {
+        "An experiment is running: {what-if} shows it, {stop} stops it. After it {run} runs the workload on the left"
+    } else {
+        "{run} runs the workload on the left"
+    }
 }
 
 fn draw_curve(shared: &Shared, brush: &mut Brush<'_>, curve: Curve, test: &Test, inner: Rect, now: Duration) {
@@ -220,10 +239,10 @@ pub(super) fn result(shared: &Shared, test: &Test, width: u16) -> Vec<Vec<Piece>
     match (&test.result, test.summary()) {
         (Some(Err(why)), _) if why.is_stop() => {
             let next = match test.pull {
-                Some(_) => "{pull page} shows its pull.",
-                None => "{run} runs the workload on the left.",
+                Some(_) => "{pull page} shows its pull",
+                None => runs_workload(shared),
             };
-            let text = shared.keys.fill(&format!("{STOPPED} {next}"));
+            let text = shared.keys.fill(&format!("{STOPPED} {next}."));
             lines.extend(paragraph(&text, Meaning::Quiet, width));
         }
         (Some(Err(why)), _) => {

@@ -126,11 +126,14 @@ pub(super) fn form_top(state: &Dyno, rows: Rect) -> usize {
     kept_in_sight(0, state.form.at, FIELDS.len(), rows.height)
 }
 
-/// Help of the field, below the fields.
+/// Help of the field, below the fields, where there is room for all of it.
 fn help(state: &Dyno, rows: Rect, brush: &mut Brush<'_>) {
     let fields = u16::try_from(FIELDS.len()).unwrap_or(0);
     let below = Rect { y: rows.y + fields, height: rows.height.saturating_sub(fields), ..rows };
-    brush.lines(below, &paragraph(state.form.field().help, Meaning::Quiet, rows.width), 0);
+    let lines = paragraph(state.form.field().help, Meaning::Quiet, rows.width);
+    if lines.len() <= usize::from(below.height) {
+        brush.lines(below, &lines, 0);
+    }
 }
 
 /// From this width on the figures of tests have their words.

@@ -4,7 +4,7 @@ use ratatui::layout::{Position, Rect};
 
 use super::{Areas, Curve, Dyno, Plot, compared, draw, form::FIELDS, form_panel, offer, span, targets_panel};
 use crate::{
-    model::{RunState, Workload},
+    model::Workload,
     pull::FILE_SIZE,
     screens::{
         Over, Screen, Step,
@@ -394,9 +394,8 @@ impl Dyno {
 
 /// Pauses the test, or lets it go on.
 pub(super) fn pause(_: &mut Dyno, shared: &Shared) -> Asks {
-    vec![match shared.tests.running().map(|test| test.state) {
-        Some(RunState::Paused) => Ask::Effect(Effect::ResumeRun),
-        Some(_) => Ask::Effect(Effect::PauseRun),
+    vec![match shared.tests.running() {
+        Some(test) => Ask::Effect(test.pause_or_resume()),
         None => tell(shared.untestable().unwrap_or("No test is running: {run} starts one")),
     }]
 }

@@ -41,7 +41,7 @@ pub(super) const ABOUT: About = About {
 pub(super) const COMMANDS: &[Command<Run<Findings>>] = &[
     command(330, &[Key::Enter], "show in tree", "show in tree", "Go to the finding's row on the machine screen", Findings::go_there),
     command(600, &[Char('w')], "what if", "prove", "Open the finding's experiment, or its card in another slot", Findings::prove),
-    command(652, &[Char('/')], "find", "find finding", "Find a finding by its title or id; Enter keeps the matches, an empty field goes on, Esc ends", |findings, _| { findings.find.open(); Asks::new() }),
+    command(652, &[Char('/')], "find", "find finding", "Find a finding by its title or id; Enter keeps the matches, {next match} and {previous match} go on, Esc ends", |findings, _| { findings.find.open(); Asks::new() }),
 ];
 
 /// The screen's state.

@@ -118,6 +118,20 @@ impl Screen for Findings {
         Asks::new()
     }
 
+    fn keeps_find(&self) -> bool {
+        self.find.is_kept()
+    }
+
+    fn has_next_match(&self) -> bool {
+        self.find.has_next()
+    }
+
+    fn next_match(&mut self, step: isize, shared: &Shared) {
+        if let Some(index) = self.find.next(&Self::texts(shared), self.selected, step) {
+            self.select(index, shared);
+        }
+    }
+
     fn field_hints(&self) -> Vec<Piece> {
         self.find.hints()
     }

@@ -346,6 +346,11 @@ impl Tree {
         Asks::new()
     }
 
+    /// Whether a row besides the selected one stands for drives.
+    fn has_other_drive(&self) -> bool {
+        self.rows.iter().enumerate().any(|(at, row)| at != self.selected && row.is_drive())
+    }
+
     /// Jumps to the next (`step` 1) or previous (-1) row that stands for drives, around the corner.
     fn step_drive(&mut self, step: isize) {
         self.step_to(step, Row::is_drive);

@@ -80,7 +80,10 @@ pub(super) fn draw(state: &Tree, shared: &Shared, areas: &Areas, brush: &mut Bru
     } else {
         columns.first().map_or(area.width, |first| first.x.saturating_sub(2))
     };
-    brush.panel(areas.tree, &cut(&title(state, shared, room), room), &[]);
+    let hidden = out_of_sight(state.top, state.rows.len(), areas.rows.height);
+    // The mark of hidden rows lies over the end of the title.
+    let free = room.saturating_sub(if hidden == (0, 0) { 0 } else { HIDDEN_MARK });
+    brush.panel(areas.tree, &cut(&title(state, shared, (room, free)), room), &[]);
     heading(state, brush, areas.head, &columns);
     let names = RowNames::new(shared);
     let searched = state.searched();
@@ -89,7 +92,6 @@ pub(super) fn draw(state: &Tree, shared: &Shared, areas: &Areas, brush: &mut Bru
         let painter = RowPainter { shared, row, columns: &columns, area, y, names: &names };
         painter.draw(brush, index == state.selected, &searched);
     }
-    let hidden = out_of_sight(state.top, state.rows.len(), areas.rows.height);
     scroll::mark(brush, areas.tree, scroll::ROWS, hidden);
     let used = u16::try_from(state.rows.len()).unwrap_or(u16::MAX).min(area.height);
     if state.rest.stacked.is_none() {
@@ -110,8 +112,39 @@ fn unit(state: &Tree, shared: &Shared, room: u16) -> String {
     if has_room && flows().any(is_small) { letters } else { unit.to_owned() }
 }
 
-fn title(state: &Tree, shared: &Shared, room: u16) -> Vec<Piece> {
+/// Cells of ` ↑ 12 ↓ 345 `.
+const HIDDEN_MARK: u16 = 13;
+
+/// The title in `room` cells, of which `free` are not covered by the mark of hidden rows: there a find keeps its count.
+fn title(state: &Tree, shared: &Shared, (room, free): (u16, u16)) -> Vec<Piece> {
     let order = state.order();
+    let is_found = state.is_kept && state.find.is_none();
+    let what = |room| what(state, order, room);
+    let tree = state.keys_to_tree();
+    let tree = tree.map(|keys| piece(shared.keys.fill(&format!("  {keys}: tree")), Meaning::Key));
+    let unit = piece(format!("  {}", unit(state, shared, room)), Meaning::Quiet);
+    let mut whole = vec![what(room)];
+    whole.extend(tree);
+    whole.push(unit);
+    if is_found {
+        let found = found(state, shared);
+        let brief = [what(0)];
+        let ways = [
+            [&whole[..], &found].concat(),
+            [&brief[..], &found].concat(),
+            [&brief[..], &found[..1]].concat(),
+        ];
+        let fitting = ways.into_iter().find(|way| width(way) <= free);
+        whole = fitting.unwrap_or_else(|| found[..1].to_vec());
+    }
+    if !shared.marks.is_empty() {
+        whole.push(piece(format!("  ● {} marked", shared.marks.len()), Meaning::Marked));
+    }
+    whole
+}
+
+/// What the rows are and how they are sorted.
+fn what(state: &Tree, order: Sort, room: u16) -> Piece {
     let what = match order {
         Sort::Bus => "PCIe tree".to_owned(),
         Sort::Column(name) if room < 60 => format!("Sorted by {name}"),
@@ -120,25 +153,18 @@ fn title(state: &Tree, shared: &Shared, room: u16) -> Vec<Piece> {
         _ if state.everything => format!("All drives and devices {}", order.name()),
         _ => format!("Drives and devices {}", order.name()),
     };
-    let mut pieces = vec![piece(what, Meaning::Heading)];
-    if let Some(keys) = state.keys_to_tree() {
-        pieces.push(piece(shared.keys.fill(&format!("  {keys}: tree")), Meaning::Key));
-    }
-    pieces.push(piece(format!("  {}", unit(state, shared, room)), Meaning::Quiet));
-    if state.is_kept && state.find.is_none() {
-        let (at, all) = state.matches;
-        let (place, keys) = match (at, all) {
-            (_, 0) => ("no match (0)".to_owned(), "  {back}"),
-            (0, _) => (format!("{all} found"), "  {next drive} {previous drive} {back}"),
-            _ => (format!("{at} of {all}"), "  {next drive} {previous drive} {back}"),
-        };
-        pieces.push(piece(format!("  find {}: {place}", fit(&state.found, 16)), Meaning::Figure));
-        pieces.push(piece(shared.keys.fill(keys), Meaning::Key));
-    }
-    if !shared.marks.is_empty() {
-        pieces.push(piece(format!("  ● {} marked", shared.marks.len()), Meaning::Marked));
-    }
-    pieces
+    piece(what, Meaning::Heading)
+}
+
+/// The find that is kept with the count of its matches, and its keys.
+fn found(state: &Tree, shared: &Shared) -> Vec<Piece> {
+    let (place, keys) = match state.matches {
+        (_, 0) => ("no match (0)".to_owned(), "  {back}"),
+        (0, all) => (format!("{all} found"), "  {next drive} {previous drive} {back}"),
+        (at, all) => (format!("{at} of {all}"), "  {next drive} {previous drive} {back}"),
+    };
+    let find = piece(format!("  find {}: {place}", fit(&state.found, 16)), Meaning::Figure);
+    vec![find, piece(shared.keys.fill(keys), Meaning::Key)]
 }
 
 fn heading(state: &Tree, brush: &mut Brush<'_>, head: Rect, columns: &[Placed]) {

@@ -130,7 +130,7 @@ impl Screen for Tree {
     fn offers(&self, command: &str, _shared: &Shared) -> bool {
         match command {
             // A list has drives alone at its top, and nothing to fold.
-            "next drive" => !self.is_kept && self.order() == Sort::Bus,
+            "next drive" => !self.is_kept && self.order() == Sort::Bus && self.has_other_drive(),
             "fold" => self.order() == Sort::Bus,
             "mark" => self.row().is_some_and(|row| !row.drives.is_empty()),
             _ => true,
@@ -163,6 +163,14 @@ impl Screen for Tree {
         }
         self.count_matches(&shared.machine);
         Asks::new()
+    }
+
+    fn keeps_find(&self) -> bool {
+        self.is_kept
+    }
+
+    fn next_match(&mut self, step: isize, shared: &Shared) {
+        self.next(step, shared);
     }
 
     fn field_hints(&self) -> Vec<Piece> {

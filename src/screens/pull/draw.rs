@@ -130,10 +130,9 @@ fn progress(shared: &Shared, left: Duration, width: u16) -> Vec<Vec<Piece>> {
     let room = width.saturating_sub(cells(&place) + 2);
     let beside = match preparing {
         Some(busy_with) => piece(fit_end(busy_with, room), Meaning::Warning),
-        None if test.is_some_and(Test::is_paused) => piece(
-            fit(&shared.keys.fill("paused: {pause} on the Dyno screen resumes"), room),
-            Meaning::Warning,
-        ),
+        None if test.is_some_and(Test::is_paused) => {
+            piece(fit(&shared.keys.fill("paused: {pause pull} resumes"), room), Meaning::Warning)
+        }
         None => piece(whole_parts(&title, room), Meaning::Quiet),
     };
     let then = if preparing.is_some() { "then " } else { "" };

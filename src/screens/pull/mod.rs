@@ -31,6 +31,7 @@ pub(super) const ABOUT: About = About {
 #[rustfmt::skip]
 pub(super) const COMMANDS: &[Command<Run<Pull>>] = &[
     command(102, &[Char('r')], "pull", "pull again", "Run the pull again", |page, shared| page.take(&Subject::Pull, shared)),
+    command(112, &[Char(' ')], "pause", "pause pull", "Pause or resume the pull", |_, shared| update::pause(shared)),
     command(341, &[Key::Enter], "finding", "finding", "Start the pull that waits; after it, open the finding that names the limit", update::enter),
     command(461, &[Char('d')], "curves", "runs", "Show the runs of the pull: curves, percentiles, the form", update::details),
     command(601, &[Char('w')], "what if", "slot move", "Open the remedy: the card in another slot, or the experiment", update::remedy),

@@ -15,7 +15,7 @@ use crate::{
             scroll::scrolled,
         },
     },
-    ui::{Ask, Asks, Effect, ScreenId, Shared, SharedChange, Subject, ask::tell},
+    ui::{Ask, Asks, Effect, ScreenId, Shared, SharedChange, Subject, ask::tell, test::Test},
 };
 
 const FINDINGS: ScreenId = ScreenId("findings");
@@ -109,6 +109,7 @@ impl Screen for Pull {
         let pulls = &shared.pulls;
         let is_idle = pulls.asked.is_none() && pulls.running.is_none();
         match command {
+            "pause pull" => pulls.running.is_some() && shared.tests.running().is_some(),
             "pull again" => is_idle && shared.can_test() && !shared.is_measuring(),
             "finding" => pulls.asked.is_some() || is_idle && finding(shared).is_some(),
             "slot move" => is_idle && finding(shared).is_some_and(|id| leads_on(shared, id)),
@@ -131,12 +132,22 @@ impl Screen for Pull {
         let is_asked = shared.pulls.asked.is_some();
         match command {
             "finding" if is_asked => Some("start"),
+            "pause pull" if shared.tests.running().is_some_and(Test::is_paused) => Some("resume"),
             "slot move" => finding(shared).map(leads_to),
             "back" if is_asked => Some("cancel"),
             "back" if shared.pulls.running.is_some() => Some("back"),
             _ => None,
         }
     }
+}
+
+/// Pauses the pull, or lets it go on.
+pub(super) fn pause(shared: &Shared) -> Asks {
+    let test = shared.tests.running().filter(|_| shared.pulls.running.is_some());
+    vec![match test {
+        Some(test) => Ask::Effect(test.pause_or_resume()),
+        None => tell(shared.untestable().unwrap_or("No pull is running: {pull again} starts one")),
+    }]
 }
 
 /// A panel that can be longer than its place.

@@ -228,7 +228,7 @@ fn links(state: &Slots, shared: &Shared, width: u16) -> Section {
     let own = state.row().and_then(|row| own_link(shared, row.node));
     let column = |lanes: u8| {
         let name = format!("x{lanes}");
-        format!("{name:>8}")
+        format!("{name:>7} ")
     };
     let columns = LANES.map(column).concat();
     let units = shared.units.giga_per_second();
@@ -239,7 +239,7 @@ fn links(state: &Slots, shared: &Shared, width: u16) -> Section {
             let is_own = own == Some((speed, Lanes(*lanes)));
             let meaning = if is_own { Meaning::Marked } else { Meaning::Text };
             let mark = if is_own { "●" } else { " " };
-            piece(format!(" {mark}{:>6}", giga(shared.units, bytes)), meaning)
+            piece(format!("{:>7}{mark}", giga(shared.units, bytes)), meaning)
         }));
         line
     };

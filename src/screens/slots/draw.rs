@@ -257,6 +257,16 @@ struct Laid {
 /// Cells of the cursor and the marks before a name.
 const MARKS: u16 = 3;
 
+/// How many names a tree of this width cuts.
+pub(super) fn cut_names(state: &Slots, shared: &Shared, area: Rect) -> usize {
+    let columns = Columns::new(&state.today, area.width);
+    let is_cut = |row: &&Row| {
+        let laid = columns.laid(&shared.machine, row, area);
+        laid.needed > laid.room
+    };
+    state.today.iter().filter(|row| row.depth > 0).filter(is_cut).count()
+}
+
 /// The name of the row under the cursor, where its place cuts it.
 fn cut_name(state: &Slots, shared: &Shared, area: Rect) -> Option<String> {
     let row = state.row()?;

@@ -62,7 +62,7 @@ pub(super) const COMMANDS: &[Command<Run<Slots>>] = &[
     command(420, &[Char('+'), Char('=')], "", "faster slot", "Try a slot one PCIe generation faster for the card", |slots, shared| slots.user_step(shared, |slots, shared| slots.slot_speed(1, shared))),
     command(430, &[Char('b')], "best move", "best move", "Make the move with the highest gain off the full root complex", |slots, shared| slots.user_step(shared, Slots::best_move)),
     command(440, &[Char('t')], "try live", "try live", "Stage the slower link on the tune screen, to apply and undo it there", Slots::try_live),
-    command(656, &[Char('/')], "find", "find slot", "Find a row by address, name or model; Enter keeps the matches, an empty field goes on, Esc ends", |slots, _| { slots.find.open(); Asks::new() }),
+    command(656, &[Char('/')], "find", "find slot", "Find a row by address, name or model; Enter keeps the matches, {next match} and {previous match} go on, Esc ends", |slots, _| { slots.find.open(); Asks::new() }),
 ];
 
 /// Something picked up.
@@ -144,8 +144,7 @@ impl Slots {
 
     /// Finds out whether there is a way away from the bottleneck, once for each.
     fn find_way(&mut self, shared: &Shared) {
-        let tree = &shared.machine.pci;
-        let crowded = shared.bottlenecks.first().map(|bottleneck| tree.root_of(bottleneck.node));
+        let crowded = shared.crowded_root();
         if self.way.map(|(root, _)| root) != crowded {
             self.way = crowded.map(|root| (root, whatif::has_way_from(&shared.machine, root)));
         }
@@ -268,8 +267,10 @@ impl Slots {
     }
 }
 
-/// Columns of the words that say how a move is made.
+/// Columns of the words that say how a move is made; on terminals of `WIDE` columns they leave more to names of slots.
 const WORDS: u16 = 36;
+const LEAST_WORDS: u16 = 28;
+const WIDE: u16 = 100;
 
 /// Where everything is.
 struct Areas {
@@ -289,8 +290,17 @@ impl Areas {
         let frame = if shared.is_boxed() { 2 } else { 1 };
         let most = area.height.saturating_sub((area.height / 3).max(5));
         // While no move is made the words beside the tree need little: names get the rest.
-        let left = if state.prediction.is_none() { area.width - WORDS.max(area.width / 3) } else { 0 };
-        let left = left.max(area.width / 2);
+        let tree = |words: u16| {
+            let width = area.width.saturating_sub(words).max(area.width / 2);
+            (width, inner(Rect { width, ..area }, shared.is_boxed()))
+        };
+        let words = if state.prediction.is_none() { WORDS.max(area.width / 3) } else { area.width };
+        let (mut left, rows) = tree(words);
+        if state.prediction.is_none() && area.width >= WIDE {
+            let (most, wider) = tree(LEAST_WORDS);
+            let [cut, still] = [rows, wider].map(|rows| draw::cut_names(state, shared, rows));
+            left = if still < cut { most } else { left };
+        }
         let halves = [Constraint::Length(left), Constraint::Fill(1)];
         let place = Rect { width: area.width - left, height: most, ..area };
         // Below a tree of few rows the words would be cut.

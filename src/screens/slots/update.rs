@@ -139,6 +139,21 @@ impl Screen for Slots {
         Asks::new()
     }
 
+    fn keeps_find(&self) -> bool {
+        self.find.is_kept()
+    }
+
+    fn has_next_match(&self) -> bool {
+        self.find.has_next()
+    }
+
+    fn next_match(&mut self, step: isize, shared: &Shared) {
+        if let Some(index) = self.find.next(&self.texts(shared), self.selected, step) {
+            self.selected = index;
+            self.carry(shared);
+        }
+    }
+
     fn field_hints(&self) -> Vec<Piece> {
         self.find.hints()
     }
@@ -368,14 +383,16 @@ impl Slots {
     /// The move that wins most, away from the most expensive bottleneck, else from the root complex under the cursor.
     pub(super) fn best_move(&mut self, shared: &Shared) -> Asks {
         let tree = &shared.machine.pci;
-        let crowded = shared.bottlenecks.first().map(|bottleneck| tree.root_of(bottleneck.node));
-        let root = crowded.or_else(|| self.row().map(|row| tree.root_of(row.node)));
-        let before = self.picked.clone();
-        let asks = root.map_or_else(Asks::new, |root| self.best(root, shared));
-        if asks.is_empty() && before.is_some() && before == self.picked {
+        let of_row = self.row().map(|row| tree.root_of(row.node));
+        let under =
+            self.best.as_ref().filter(|best| self.picked.as_ref() == Some(best)).map(|best| best.under);
+        // The cursor follows the card: below its new root complex there is nothing to move away.
+        if under.is_some_and(|under| {
+            shared.crowded_root().is_some() || under.map(|to| tree.root_of(to)) == of_row
+        }) {
             return vec![tell("This is the best move already: {back} undoes it")];
         }
-        asks
+        shared.crowded_root().or(of_row).map_or_else(Asks::new, |root| self.best(root, shared))
     }
 
     fn best(&mut self, root: NodeIndex, shared: &Shared) -> Asks {

@@ -2,7 +2,7 @@
 
 use ratatui::layout::Rect;
 
-use super::{Areas, Tune, differ, heading_lines, settings_of};
+use super::{Areas, Tune, differ, heading_lines, over, settings_of};
 use crate::{
     screens::widgets::{
         paint::{
@@ -339,8 +339,14 @@ pub(super) fn changes(shared: &Shared, room: u16) -> Vec<Vec<Piece>> {
         lines.push(Vec::new());
     }
     lines.extend(settings.done.iter().flat_map(|done| outcome(done, room)));
+    for prospect in settings.left_alone().filter(|prospect| !settings.has_undone(&prospect.step)) {
+        let lead = format!("{} {} ", prospect.step.device.name, prospect.step.setting);
+        let words = over::set_since(prospect);
+        lines.extend(hanging(piece(lead, Meaning::Text), &words, Meaning::Warning, room));
+    }
     if shared.standing() > 0 {
-        let text = format!("undoes the {} this run changed", counted(shared.standing(), "setting"));
+        let (by, _) = over::whose(shared);
+        let text = format!("undoes the {} {by} changed", counted(shared.standing(), "setting"));
         lines.push(key_hints(&shared.keys, &[("undo all", &text)]));
     }
     if lines.is_empty() && shared.machine.pasted.is_some() {

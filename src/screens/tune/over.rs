@@ -5,11 +5,11 @@ use crate::{
     screens::{
         Over,
         widgets::{
-            paint::{Piece, hanging, hints, label, paragraph, piece},
+            paint::{Piece, hanging, hints, key_hints, label, paragraph, piece},
             shell::{self, Reader},
         },
     },
-    tune::{Change, change_log::Entry},
+    tune::{Change, Restored, foresight::Prospect, undo::Step},
     ui::{Shared, settings::Staged, theme::Meaning},
     units::counted,
 };
@@ -60,17 +60,32 @@ pub(super) fn review(shared: &Shared, width: u16) -> Over {
 /// The question before leaving while changes stand.
 pub(super) fn standing(shared: &Shared, width: u16) -> Over {
     let simulated = if shared.is_simulated() { ", SIMULATED" } else { "" };
-    let title = format!("{} changed by this run{simulated}", counted(shared.standing(), "setting"));
+    if shared.standing() == 0 {
+        let keys = [(&*shared.keys.fill("{quit}"), "quit"), ("Esc", "or Enter: cancel")];
+        let mut lines = choices(&keys, width);
+        lines.push(Vec::new());
+        lines.extend(changes(shared, width));
+        return Over { title: "No setting is left to undo".to_owned(), lines, size: (76, 16), cursor: None };
+    }
+    let (by, before) = whose(shared);
+    let title = format!("{} changed by {by}{simulated}", counted(shared.standing(), "setting"));
     let keys = [
-        ("u", "undo: restore the values before this run, then quit"),
+        ("u", &*format!("undo: restore the values before {before}, then quit")),
         ("k", "keep: they stay until the next boot"),
         ("e", &format!("keep, and {}", prints(shared))),
         ("Esc", "or Enter: cancel"),
     ];
     let mut lines = choices(&keys, width);
     lines.push(Vec::new());
-    lines.extend(shared.settings.own().flat_map(|entry| changed(shared, entry, &own(shared), width)));
+    lines.extend(changes(shared, width));
     Over { title, lines, size: (76, 16), cursor: None }
+}
+
+/// Which runs made the changes, and before which of them an undo restores the values. Another iodyno may have left the undo
+/// of its changes to this one.
+pub(super) fn whose(shared: &Shared) -> (&'static str, &'static str) {
+    let is_passed_on = shared.settings.own().any(|prospect| prospect.is_passed_on);
+    if is_passed_on { ("this run and another", "both") } else { ("this run", "this run") }
 }
 
 /// What is printed of settings that are kept.
@@ -104,8 +119,8 @@ pub(super) fn staged(shared: &Shared, width: u16) -> Over {
     lines.push(Vec::new());
     lines.push(vec![piece("Staged and not applied", Meaning::Heading)]);
     lines.extend(shared.settings.staged.iter().flat_map(|one| waiting(one, width)));
-    lines.push(vec![piece("Changed by this run", Meaning::Heading)]);
-    lines.extend(shared.settings.own().flat_map(|entry| changed(shared, entry, &own(shared), width)));
+    lines.push(vec![piece(format!("Changed by {}", whose(shared).0), Meaning::Heading)]);
+    lines.extend(changes(shared, width));
     Over { title, lines, size, cursor: None }
 }
 
@@ -121,7 +136,6 @@ pub(super) fn export(rules: &str, width: u16) -> Over {
 /// The offer to restore what a dead session changed.
 pub(super) fn left_behind(shared: &Shared, width: u16) -> Over {
     let settings = &shared.settings;
-    let dead: Vec<&str> = settings.dead.iter().map(String::as_str).collect();
     let was_killed = settings.dead.iter().all(|id| settings.change_log.was_killed(id));
     let title = format!(
         "{} left changed by an iodyno that {}",
@@ -137,7 +151,7 @@ pub(super) fn left_behind(shared: &Shared, width: u16) -> Over {
         width,
     );
     lines.push(Vec::new());
-    lines.extend(shared.settings.left_behind().flat_map(|entry| changed(shared, entry, &dead, width)));
+    lines.extend(shared.settings.left_behind().flat_map(|prospect| changed(prospect, width)));
     Over { title, lines, size: (76, 16), cursor: None }
 }
 
@@ -151,6 +165,9 @@ pub(super) fn keys(laid: Laid, shared: &Shared) -> Vec<Piece> {
         }
         Laid::Staged => {
             &[("Enter", "review"), ("u", "undo"), ("k", "keep"), ("e", "print rules"), ("Esc", "cancel")]
+        }
+        Laid::Standing if shared.standing() == 0 => {
+            return key_hints(&shared.keys, &[("quit", "quit"), ("back", "cancel")]);
         }
         Laid::Standing => &[("u", "undo"), ("k", "keep"), ("e", "print rules"), ("Esc", "cancel")],
         Laid::Export => &[("w", "save"), ("y", "copy"), ("Esc", "close")],
@@ -172,17 +189,32 @@ fn waiting(staged: &Staged, width: u16) -> Lines {
     hanging(lead, &format!("{from} → {}", staged.value), Meaning::Marked, width)
 }
 
-/// This run's session.
-fn own(shared: &Shared) -> Vec<&str> {
-    shared.settings.session.as_deref().into_iter().collect()
+/// What this run changed: what an undo restores, and what it leaves alone.
+fn changes(shared: &Shared, width: u16) -> Lines {
+    let undone = shared.settings.own().flat_map(|prospect| changed(prospect, width));
+    let left = shared
+        .settings
+        .left_alone()
+        .flat_map(|prospect| hanging(setting(&prospect.step), &set_since(prospect), Meaning::Quiet, width));
+    undone.chain(left).collect()
 }
 
-/// A changed setting, with the value that an undo of these sessions restores.
-fn changed(shared: &Shared, entry: &Entry, sessions: &[&str], width: u16) -> Lines {
-    let before = entry.before(sessions).unwrap_or(&entry.found);
-    let now = shared.settings.value_of(entry);
-    let lead = piece(format!("{:<10} {:<20} ", entry.device.name, entry.setting), Meaning::Drive);
-    hanging(lead, &format!("before {before}, now {now}"), Meaning::Text, width)
+/// Who has set a value that an undo leaves alone.
+pub(super) fn set_since(Prospect { now, what, .. }: &Prospect) -> String {
+    let who = match what {
+        Restored::Held(_) => "an iodyno still running",
+        _ => "another program",
+    };
+    format!("{who} set {now} since: left alone")
+}
+
+/// A changed setting, with the value that an undo restores.
+fn changed(Prospect { step, now, .. }: &Prospect, width: u16) -> Lines {
+    hanging(setting(step), &format!("before {}, now {now}", step.target), Meaning::Text, width)
+}
+
+fn setting(step: &Step) -> Piece {
+    piece(format!("{:<10} {:<20} ", step.device.name, step.setting), Meaning::Drive)
 }
 
 /// Writes that differ in nothing but their file, together: the first, and how many more there are.

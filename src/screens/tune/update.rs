@@ -18,7 +18,7 @@ use crate::{
         Subject, TextField,
         answer::Undoing,
         ask::{tell, warn},
-        settings::staged,
+        settings::{Done, staged},
     },
 };
 
@@ -106,6 +106,8 @@ impl Screen for Tune {
             }
             Subject::Leaving if !shared.settings.staged.is_empty() => self.ask(Laid::Staged),
             Subject::Leaving if shared.standing() > 0 => self.ask(Laid::Standing),
+            // What others have set since is no question: the undo leaves it alone and its line is printed.
+            Subject::Leaving if shared.settings.left_alone().next().is_some() => undo_and_leave(),
             // Another program has restored them: there is nothing to ask, and the next start has nothing to offer.
             Subject::Leaving if shared.settings.open().next().is_some() => {
                 vec![Ask::Effect(Effect::KeepChanges), Ask::Effect(Effect::Quit)]
@@ -136,7 +138,7 @@ impl Screen for Tune {
         let is_free = shared.experiments.running().is_none();
         match command {
             "apply" => is_free && !settings.staged.is_empty(),
-            "undo one" => is_free && self.can_take_back(shared),
+            "undo one" => self.is_staged(shared) || is_free && self.can_take_back(shared),
             "next value" | "edit value" if self.refused(shared).is_some() => false,
             "mark row" if shared.machine.pasted.is_some() => false,
             "next value" => self.changes_by(1, shared) || self.changes_by(-1, shared),
@@ -213,6 +215,7 @@ impl Screen for Tune {
                 _ => None,
             },
             // The key that raised the question does not answer it: pressed twice it loses nothing.
+            Laid::Standing if command == Some("quit") && shared.standing() == 0 => Some(leave()),
             Laid::Standing | Laid::Staged if command == Some("quit") => Some(Asks::new()),
             Laid::Standing => standing_key(key, shared),
             Laid::Staged => match key {
@@ -374,10 +377,14 @@ impl Tune {
 
     /// Whether the cell has a staged value, or one that iodyno changed.
     fn can_take_back(&self, shared: &Shared) -> bool {
+        self.is_staged(shared) || !self.changed_files(shared).is_empty()
+    }
+
+    /// Whether a value is staged in the cell.
+    fn is_staged(&self, shared: &Shared) -> bool {
         let (settings, targets) = (&shared.settings, self.targets(shared));
         let is_staged = |id| targets.iter().any(|device| settings.staged_for(device, id).is_some());
         self.setting(settings).is_some_and(|setting| is_staged(setting.id))
-            || !self.changed_files(shared).is_empty()
     }
 
     /// Whether the next or previous choice of the cell is another value than the one shown.
@@ -385,8 +392,17 @@ impl Tune {
         self.choice(shared, step).is_some_and(|value| self.text(shared) != Some(value))
     }
 
+    /// Drops what is staged in the cell at any time; a setting that was changed waits for an experiment in progress.
+    pub(super) fn undo_one(&mut self, shared: &Shared) -> Asks {
+        if self.is_staged(shared) {
+            self.take_back(shared)
+        } else {
+            self.unless_held(shared, Self::take_back)
+        }
+    }
+
     /// Drops what is staged in the cell; where nothing is, restores what iodyno found there.
-    pub(super) fn take_back(&mut self, shared: &Shared) -> Asks {
+    fn take_back(&mut self, shared: &Shared) -> Asks {
         let targets = self.targets(shared);
         let Some(setting) = self.setting(&shared.settings) else { return Asks::new() };
         if targets.iter().any(|device| shared.settings.staged_for(device, setting.id).is_some()) {
@@ -426,30 +442,40 @@ impl Tune {
 fn standing_key(key: Key, shared: &Shared) -> Option<Asks> {
     let leave_with = |effect| vec![Ask::Effect(Effect::KeepChanges), Ask::Effect(effect)];
     Some(match key {
+        // Another process has kept, undone or replaced them while the question stood.
+        Key::Char('u' | 'k' | 'e') if shared.standing() == 0 => leave(),
         Key::Char('k') => leave_with(Effect::Quit),
-        // Another process has kept or undone them while the question stood.
-        Key::Char('u') if shared.settings.open().next().is_none() => {
-            vec![Ask::Close, Ask::Change(UnstageAll), Ask::Effect(Effect::Quit)]
-        }
-        Key::Char('u') => {
-            let mut asks = vec![Ask::Close, Ask::Change(LeaveWhenBack)];
-            asks.extend(undo_all(shared));
-            asks
-        }
+        Key::Char('u') => [vec![Ask::Close], undo_and_leave()].concat(),
         Key::Char('e') => leave_with(Effect::QuitWith(rules::text(shared))),
         Key::Esc | Key::Enter | Key::Char('n') => vec![Ask::Close],
         _ => return None,
     })
 }
 
+/// Leaves where nothing is left to undo.
+fn leave() -> Asks {
+    vec![Ask::Close, Ask::Change(UnstageAll), Ask::Command("quit")]
+}
+
+/// Restores everything this run changed, and leaves.
+fn undo_and_leave() -> Asks {
+    [vec![Ask::Change(LeaveWhenBack)], undo_own()].concat()
+}
+
+fn undo_own() -> Asks {
+    let undo = Ask::Effect(Effect::UndoChanges(Undoing::Own));
+    vec![Ask::Change(UnstageAll), Ask::Change(AwaitSettings), undo]
+}
+
 /// Restores everything this run changed.
 pub(super) fn undo_all(shared: &Shared) -> Asks {
-    let unstage = Ask::Change(UnstageAll);
-    if shared.settings.open().next().is_none() {
-        let why = "This run has no changes left to undo; {undo one} undoes a single value";
-        return vec![unstage, tell(why)];
+    if shared.standing() > 0 {
+        return undo_own();
     }
-    vec![unstage, Ask::Change(AwaitSettings), Ask::Effect(Effect::UndoChanges(Undoing::Own))]
+    let left = shared.settings.left_alone().next();
+    let left = left.map(|one| Done::Restored(one.step.clone(), one.what.clone()).reason());
+    let nothing = "This run has no changes left to undo";
+    vec![Ask::Change(UnstageAll), tell(left.unwrap_or_else(|| nothing.to_owned()))]
 }
 
 /// The commands that make the staged writes, a line each.

@@ -13,7 +13,7 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use ratatui::layout::{Constraint, Layout, Rect};
 
-use super::Run;
+use super::{Run, widgets::paint::cells};
 use crate::{
     experiment::{
         Account, EXPERIMENTS, Experiment, Needs, Plan, Scene, Terms,
@@ -29,6 +29,7 @@ use crate::{
         theme::Meaning,
     },
     units::Bytes,
+    whatif,
 };
 
 pub(super) const ABOUT: About = About {
@@ -105,6 +106,8 @@ struct MadeFor {
     files: (Vec<Target>, Option<Bytes>),
     missing_file: Option<String>,
     own: [String; 2],
+    /// Whether the slots page has anything to move.
+    has_cards: bool,
 }
 
 impl Default for WhatIf {
@@ -161,6 +164,8 @@ impl WhatIf {
             Entry { row, plan }
         };
         self.list = EXPERIMENTS.iter().map(entry).collect();
+        let known =
+            self.made_for.as_ref().filter(|of| Arc::ptr_eq(&of.machine, machine)).map(|of| of.has_cards);
         self.made_for = Some(MadeFor {
             machine: Arc::clone(machine),
             marks: marks.clone(),
@@ -168,6 +173,7 @@ impl WhatIf {
             files: (shared.files.clone(), shared.file_size),
             missing_file: shared.missing_file.clone(),
             own: self.own.clone(),
+            has_cards: known.unwrap_or_else(|| whatif::has_cards(machine)),
         });
     }
 
@@ -192,14 +198,18 @@ fn targets(shared: &Shared, subject: Subject) -> Vec<Target> {
 
 /// Columns of the list of experiments: reasons why one is not available fit, and the rest is for the selected one.
 const WIDEST_LIST: u16 = 96;
+/// Columns of a question's row beside the question: the cursor, blanks, the time and the frame.
+const BESIDE_QUESTION: u16 = 12;
+/// Columns that are left for the selected experiment.
+const LEAST_ABOUT: u16 = 40;
 
 /// The list, and all about the selected one: beside it, or below it on narrow terminals.
 fn list_areas(area: Rect) -> [Rect; 2] {
     let halves = if area.width >= 100 {
-        Layout::horizontal([
-            Constraint::Length((area.width * 55 / 100).min(WIDEST_LIST)),
-            Constraint::Fill(1),
-        ])
+        let questions = EXPERIMENTS.iter().map(|row| cells(row.question)).max().unwrap_or(0);
+        let whole = (questions + BESIDE_QUESTION).min(area.width - LEAST_ABOUT);
+        let list = (area.width * 55 / 100).max(whole).min(WIDEST_LIST);
+        Layout::horizontal([Constraint::Length(list), Constraint::Fill(1)])
     } else {
         Layout::vertical([Constraint::Length(area.height / 2), Constraint::Fill(1)])
     };

@@ -132,7 +132,7 @@ impl Screen for WhatIf {
         let has_ended = is_idle && experiments.on_screen().is_some();
         match command {
             "start again" => has_ended,
-            "slot moves" => !has_ended,
+            "slot moves" => !has_ended && self.made_for.as_ref().is_some_and(|of| of.has_cards),
             "start" => {
                 let starts = || self.entry().is_some_and(|entry| entry.plan.is_ok());
                 let is_listed = experiments.on_screen().is_none();

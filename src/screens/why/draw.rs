@@ -400,7 +400,7 @@ impl Contents {
                     let word = if is_focus { state.find.word() } else { "" };
                     table((grid, word), rows, above, (top, sort.map(|(column, _)| *column)), place, brush);
                 }
-                return state.history.draw(panel, shared, curves, brush);
+                return state.history.draw(panel, shared, state.is_after_test(shared), curves, brush);
             }
             None if panel == Panel::Cpus => {
                 let rows = body.height.saturating_sub(history::MOST + 1);
@@ -415,7 +415,7 @@ impl Contents {
             }
         };
         let (_, curves) = history::split(body, taken, false);
-        state.history.draw(panel, shared, curves, brush);
+        state.history.draw(panel, shared, state.is_after_test(shared), curves, brush);
     }
 }
 

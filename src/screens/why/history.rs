@@ -91,8 +91,12 @@ pub(super) fn has_curves(panel: Panel, shared: &Shared) -> bool {
     }
 }
 
-/// `last 1 s: `, the time that the figures beside a curve are of: those of tables may be means of several looks.
-fn last(shared: &Shared) -> String {
+/// `last 1 s: `, the time that the figures beside a curve are of: those of tables may be means of several looks, or of a
+/// test that `is_over`.
+fn last(shared: &Shared, is_over: bool) -> String {
+    if is_over {
+        return "now: ".to_owned();
+    }
     let seconds = shared.rates.as_ref().map_or(1.0, |rates| rates.elapsed.as_secs_f64());
     format!("last {seconds:.0} s: ")
 }
@@ -140,8 +144,15 @@ impl History {
         true
     }
 
-    /// Draws the curves of a panel.
-    pub(super) fn draw(&self, panel: Panel, shared: &Shared, area: Rect, brush: &mut Brush<'_>) {
+    /// Draws the curves of a panel; `is_over` where tables are of a test that has ended.
+    pub(super) fn draw(
+        &self,
+        panel: Panel,
+        shared: &Shared,
+        is_over: bool,
+        area: Rect,
+        brush: &mut Brush<'_>,
+    ) {
         if area.height < LEAST {
             return;
         }
@@ -191,7 +202,7 @@ impl History {
             }
             Panel::Profile => return,
         };
-        let mut caption = vec![piece(last(shared), Meaning::Quiet)];
+        let mut caption = vec![piece(last(shared, is_over), Meaning::Quiet)];
         for (at, (series, name, meaning)) in curves.iter().enumerate() {
             let value =
                 series.last().map_or_else(|| "-".to_owned(), |value| latest(panel, units, value, label));

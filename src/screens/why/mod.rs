@@ -82,7 +82,7 @@ pub(super) const COMMANDS: &[Command<Run<Why>>] = &[
     command(197, &[Char('R')], "", "reverse order", "Reverse the order of the column sorted by", Why::reverse),
     command(201, &[Char('s')], "sleeping", SLEEPING, "Show threads that sleep as well, or hide them", |why, _| { why.with_sleeping = !why.with_sleeping; Asks::new() }),
     command(211, &[Char('t')], "stacks", STACKS, "Show kernel stacks of threads as well, or hide them", Why::switch_stacks),
-    command(642, &[Char('/')], "find", FIND, "Find rows of the panel's table; Enter keeps the matches, an empty field goes on, Esc ends", Why::find_row),
+    command(642, &[Char('/')], "find", FIND, "Find rows of the panel's table; Enter keeps the matches, {next match} and {previous match} go on, Esc ends", Why::find_row),
 ];
 
 /// The screen's state.

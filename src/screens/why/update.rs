@@ -104,6 +104,22 @@ impl Screen for Why {
         Asks::new()
     }
 
+    fn keeps_find(&self) -> bool {
+        self.find.is_kept()
+    }
+
+    fn has_next_match(&self) -> bool {
+        self.find.has_next()
+    }
+
+    fn next_match(&mut self, step: isize, shared: &Shared) {
+        let Some((panel, texts)) = self.texts(shared) else { return };
+        let at = self.tops.get(&panel).copied().unwrap_or(0);
+        if let Some(row) = self.find.next(&texts, at, step) {
+            self.tops.insert(panel, row);
+        }
+    }
+
     fn field_hints(&self) -> Vec<Piece> {
         self.find.hints()
     }

@@ -35,6 +35,12 @@ impl Find {
         self.field.is_none() && !self.kept.is_empty()
     }
 
+    /// Whether such a word has a match besides the one selected.
+    pub fn has_next(&self) -> bool {
+        let (at, all) = self.matches;
+        self.is_kept() && all > usize::from(at > 0)
+    }
+
     /// Unmarks the matches; whether there were any to unmark.
     pub fn end(&mut self) -> bool {
         let was = std::mem::take(self);
@@ -69,7 +75,7 @@ impl Find {
     }
 
     /// The next (1) or previous (-1) match, around the corner.
-    fn next(&self, rows: &[String], at: usize, step: isize) -> Option<usize> {
+    pub fn next(&self, rows: &[String], at: usize, step: isize) -> Option<usize> {
         let places = self.places(rows);
         let next = if step > 0 {
             places.iter().find(|place| **place > at).or(places.first())

@@ -63,12 +63,18 @@ pub fn title(shared: &Shared) -> Vec<Piece> {
     std::iter::once(piece("Findings", Meaning::Heading)).chain(summary).collect()
 }
 
-/// `, 3 under load`: those that come and go with a test or what is counted now.
-fn under_load(shared: &Shared) -> String {
-    let by_load = |finding: &&Finding| findings::row(finding.id.0).is_some_and(|row| !row.of_machine);
-    let count = shared.findings.list.iter().filter(by_load).count();
-    if shared.tests.all.is_empty() || count == 0 { String::new() } else { format!(", {count} under load") }
+/// Whether it comes and goes with a test or what is counted now.
+fn is_under_load(shared: &Shared, finding: &Finding) -> bool {
+    !shared.tests.all.is_empty() && findings::row(finding.id.0).is_some_and(|row| !row.of_machine)
 }
+
+/// `, 3 under load`: the findings whose rows say so.
+fn under_load(shared: &Shared) -> String {
+    let count = shared.findings.list.iter().filter(|finding| is_under_load(shared, finding)).count();
+    if count == 0 { String::new() } else { format!(", {count} {UNDER_LOAD}") }
+}
+
+const UNDER_LOAD: &str = "under load";
 
 /// Mark, title and gain in one row; a title beside no gain has all of it. Matches of `word` are marked. Where the
 /// title ends and the gain begins.
@@ -85,15 +91,23 @@ pub fn with_gain(
         gain => gain + 2,
     };
     let line = Rect { width: row.width.saturating_sub(taken), ..row };
-    let end = line_of(brush, line, (finding, word), selected);
+    let end = line_of(shared, brush, line, (finding, word), selected);
     brush.write_right(row.right(), row.y, &gain);
     (end, row.right() - width(&gain))
 }
 
 /// Mark and title in one row; where the title ends.
-fn line_of(brush: &mut Brush<'_>, row: Rect, (finding, word): (&Finding, &str), selected: bool) -> u16 {
+fn line_of(
+    shared: &Shared,
+    brush: &mut Brush<'_>,
+    row: Rect,
+    (finding, word): (&Finding, &str),
+    selected: bool,
+) -> u16 {
     let (symbol, meaning) = mark(finding.severity);
-    let title = fit(&finding.title, row.width.saturating_sub(2));
+    let note = is_under_load(shared, finding).then(|| piece(format!("  {UNDER_LOAD}"), Meaning::Quiet));
+    let note: Vec<Piece> = note.into_iter().collect();
+    let title = fit(&finding.title, row.width.saturating_sub(2 + width(&note)));
     let weight = if finding.severity == Severity::Info { Meaning::Quiet } else { Meaning::Text };
     brush.text(row.x, row.y, 1, symbol, meaning);
     let (lines, _) = highlighted(vec![vec![piece(title, weight)]], word);
@@ -102,7 +116,7 @@ fn line_of(brush: &mut Brush<'_>, row: Rect, (finding, word): (&Finding, &str), 
     if selected {
         brush.shade(Rect { x: row.x + 2, width: end.saturating_sub(row.x + 2), ..row }, Meaning::Selected);
     }
-    end
+    brush.write(end, row.y, row.right().saturating_sub(end), &note)
 }
 
 /// `+17.7 GB/s`; `(3.32 GB/s)` where nothing here reaches it; nothing where it is unknown.

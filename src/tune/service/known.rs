@@ -6,10 +6,12 @@ use super::SettingsService;
 use crate::{
     machine::Machine,
     tune::{
-        Tuner,
+        Restored, Tuner,
         change_log::{ChangeLog, Entry},
+        foresight::{Prospect, Undoer, prospects},
         journal::{Event, JournalError, Record},
-        undo::file_of,
+        tuner::foreseen,
+        undo::{Step, Which, file_of},
     },
 };
 
@@ -55,24 +57,19 @@ impl SettingsService {
         }
         let (machine, _) = self.read();
         let dead: Vec<&str> = experiments.iter().chain(&screens).map(String::as_str).collect();
-        // Another program may have restored it since, or an undo that the journal could not record.
-        let is_changed = |entry: &Entry| {
-            let now = self.now(entry, &machine);
-            let is_restored = now.as_ref().is_some_and(|now| entry.is_restored(now));
-            now.as_deref() != entry.before(&dead) && !is_restored
-        };
-        let words = |entry: &Entry| {
-            let before = entry.before(&dead).unwrap_or(&entry.found);
-            format!("{} {} (was {before})", entry.device.name, entry.setting)
-        };
-        let mut left: BTreeMap<&str, Vec<&Entry>> = BTreeMap::new();
-        for entry in change_log.entries.iter().filter(|entry| is_changed(entry)) {
-            let by = experiments.iter().chain(&screens).rfind(|id| entry.is_open_in(id));
-            left.entry(by.map_or("", |id| change_log.end_of(id))).or_default().push(entry);
+        let is_living = |session: &str| !self.journal.is_dead(session);
+        let undoer = Undoer { sessions: &dead, own: None, is_living: &is_living };
+        let prospects = prospects(&self.actuator, &change_log, &machine, undoer);
+        let words =
+            |Step { device, setting, target, .. }: Step| format!("{} {setting} (was {target})", device.name);
+        let mut left: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+        for step in prospects.into_iter().filter(Prospect::is_undone).map(|prospect| prospect.step) {
+            let by = experiments.iter().chain(&screens).rfind(|id| step.sessions.contains(id));
+            left.entry(by.map_or("", |id| change_log.end_of(id))).or_default().push(words(step));
         }
         left.remove("");
-        let line = |(how, entries): (&str, Vec<&Entry>)| {
-            let left = entries.into_iter().map(words).collect::<Vec<_>>().join(", ");
+        let line = |(how, left): (&str, Vec<String>)| {
+            let left = left.join(", ");
             format!("{how}: {left}; `iodyno tune undo` undoes them")
         };
         Ok(left.into_iter().map(line).collect())
@@ -82,18 +79,27 @@ impl SettingsService {
         self.actuator.read(&file_of(entry, machine).ok()?).ok()
     }
 
-    /// Without the entries whose file has its first value again, and without what an undo by force has restored: an undo that
-    /// the journal could not record, or another program.
+    /// The entries whose file has not its first value again, each with the value that an undo of all would leave to another
+    /// program. Without what an undo by force has restored: an undo that the journal could not record, or another program.
     #[must_use]
-    pub fn standing(&self, mut change_log: ChangeLog, machine: &Machine) -> ChangeLog {
-        change_log.entries.retain_mut(|entry| {
+    pub fn standing(&self, change_log: &ChangeLog, machine: &Machine) -> Vec<(Entry, Option<String>)> {
+        let foreseen = foreseen(&self.actuator, change_log, &Which::All, machine, None, false).report;
+        let anothers = |entry: &Entry| {
+            foreseen.iter().find_map(|(step, what)| match what {
+                Restored::ModifiedExternally(now) if step.recorded == entry.file => Some(now.clone()),
+                _ => None,
+            })
+        };
+        let standing = |entry: &Entry| {
             let now = self.now(entry, machine);
+            let mut entry = Some(entry.clone()).filter(|entry| now.as_ref() != Some(&entry.found))?;
             if entry.left.first().is_some_and(|(_, found)| now.as_ref() == Some(found)) {
                 entry.left.clear();
             }
-            now.as_ref() != Some(&entry.found)
-        });
-        change_log
+            let anothers = anothers(&entry);
+            Some((entry, anothers))
+        };
+        change_log.entries.iter().filter_map(standing).collect()
     }
 
     /// Dead sessions with changes: those restored without asking, and those offered for undo. None where the boot is

@@ -4,7 +4,9 @@ use super::{Report, SettingsService};
 use crate::tune::{
     Restored, Tuner,
     change_log::{ChangeLog, Entry},
+    foresight::{Prospect, Undoer, prospects},
     journal::JournalError,
+    tuner::TuneError,
     undo::{Step, Which},
 };
 
@@ -13,14 +15,13 @@ impl SettingsService {
     /// in the journal: the undo of that other one then goes back to the value before both.
     pub(super) fn pass_on(&self, tuner: &Tuner<'_>, change_log: &ChangeLog, which: &Which<'_>) -> Report {
         let own = tuner.session();
-        let is_living = |session: &str| session != own && !self.journal.is_dead(session);
         let is_meant = |entry: &&Entry| match which {
             Which::Sessions(sessions) => sessions.contains(&own) && entry.is_open_in(own),
             Which::Files(files) => files.contains(&entry.file),
             Which::All | Which::On(_) => false,
         };
-        let held =
-            change_log.entries.iter().filter(|entry| entry.by != own && entry.sessions().any(is_living));
+        let is_living = |session: &str| !self.journal.is_dead(session);
+        let held = change_log.entries.iter().filter(|entry| entry.is_held(Some(own), is_living));
         held.filter(is_meant)
             .map(|entry| {
                 let now = entry.last.last().cloned().unwrap_or_default();
@@ -30,6 +31,36 @@ impl SettingsService {
                 (Step::untouched(entry.clone()), Restored::Held(now))
             })
             .collect()
+    }
+
+    /// Ends a session and keeps its changes: those whose file still has its value. One whose file has the value before it
+    /// again is over; one that another program has set since is left to that one, as by an undo.
+    ///
+    /// # Errors
+    /// A journal that cannot be written.
+    pub fn keep_session(&self, tuner: Tuner<'_>) -> Result<(), TuneError> {
+        // Without a journal that can be read, all of them are kept.
+        let prospects = self.change_log_with(&tuner).map(|log| self.prospects_of(&tuner, &log));
+        let mut left = Vec::new();
+        for prospect in prospects.unwrap_or_default() {
+            if prospect.is_over() {
+                tuner.pass_on(&prospect.step.recorded, &prospect.now);
+            } else if matches!(prospect.what, Restored::ModifiedExternally(_)) {
+                left.push(prospect.step.recorded);
+            }
+        }
+        if !left.is_empty() {
+            // Where this has no record, it is kept with the rest.
+            let _ = self.keep(tuner.session(), left);
+        }
+        tuner.keep()
+    }
+
+    fn prospects_of(&self, tuner: &Tuner<'_>, change_log: &ChangeLog) -> Vec<Prospect> {
+        let own = tuner.session();
+        let is_living = |session: &str| !self.journal.is_dead(session);
+        let undoer = Undoer { sessions: &[own], own: Some(own), is_living: &is_living };
+        prospects(&self.actuator, change_log, &self.read().0, undoer)
     }
 
     /// What the session changed and another process has kept since: no undo of the session restores it.
@@ -167,6 +198,69 @@ mod tests {
     }
 
     #[test]
+    fn a_change_that_another_program_restored_is_over_when_the_session_keeps_the_rest() {
+        with_service(|service, kernel| {
+            let screen = service.open(Purpose::Screen).unwrap();
+            set(service, &screen, "2");
+            kernel.write(FILE, "0").unwrap();
+            service.keep_session(screen).unwrap();
+            kernel.write(FILE, "1").unwrap();
+            assert_eq!(service.change_log().unwrap().entries, []);
+        });
+        with_service(|service, kernel| {
+            let screen = service.open(Purpose::Screen).unwrap();
+            set(service, &screen, "2");
+            service.keep_session(screen).unwrap();
+            assert_eq!(service.change_log().unwrap().entries[0].left, [], "its value is kept");
+            let remaining = || {
+                let (machine, _) = service.read();
+                let standing = service.standing(&service.change_log().unwrap(), &machine);
+                crate::report::tune::remaining(&standing)
+            };
+            assert_eq!(remaining(), "only kept changes remain; --all undoes them\n");
+            kernel.write(FILE, "1").unwrap();
+            assert_eq!(
+                remaining(),
+                "loop7 nomerges: kept, then changed to 1 by another program; `iodyno tune undo --all --force` sets 0\n"
+            );
+        });
+    }
+
+    #[test]
+    fn what_another_program_set_is_not_kept_and_an_undo_by_force_restores_it() {
+        with_service(|service, kernel| {
+            let screen = service.open(Purpose::Screen).unwrap();
+            set(service, &screen, "2");
+            kernel.write(FILE, "1").unwrap();
+            service.keep_session(screen).unwrap();
+            let change_log = service.change_log().unwrap();
+            let standing = service.standing(&change_log, &service.read().0);
+            assert_eq!(
+                crate::report::tune::remaining(&standing),
+                "loop7 nomerges: left to another program; `iodyno tune undo --force` sets 0\n"
+            );
+            let sessions: Vec<String> = change_log.with_left().sessions.into_keys().collect();
+            let sessions: Vec<&str> = sessions.iter().map(String::as_str).collect();
+            let next = service.open_to_undo(Purpose::Command).unwrap();
+            service.undo(&next, &Which::Sessions(&sessions), true).unwrap();
+            assert_eq!(kernel.read(FILE).unwrap(), "0", "as the line says");
+        });
+    }
+
+    #[test]
+    fn the_line_about_a_dead_session_promises_what_its_undo_restores() {
+        with_service(|service, kernel| {
+            let screen = service.open(Purpose::Screen).unwrap();
+            set(service, &screen, "2");
+            screen.close().unwrap();
+            kernel.write(FILE, "1").unwrap();
+            assert_eq!(service.leftovers().unwrap(), Vec::<String>::new());
+            kernel.write(FILE, "2").unwrap();
+            assert!(service.leftovers().unwrap()[0].contains("loop7 nomerges (was 0)"));
+        });
+    }
+
+    #[test]
     fn what_was_left_to_another_program_stands_until_its_file_is_restored() {
         with_service(|service, kernel| {
             kept_and_left(service, Purpose::Experiment);
@@ -175,8 +269,8 @@ mod tests {
             let standing = |now: &str| {
                 kernel.write(FILE, now).unwrap();
                 let (machine, _) = service.read();
-                let standing = service.standing(service.change_log().unwrap(), &machine).entries;
-                standing.iter().map(|entry| entry.left.len()).collect::<Vec<_>>()
+                let standing = service.standing(&service.change_log().unwrap(), &machine);
+                standing.iter().map(|(entry, _)| entry.left.len()).collect::<Vec<_>>()
             };
             assert_eq!((standing("7"), standing("1"), standing("0")), (vec![1], vec![0], vec![]));
         });

@@ -2,12 +2,15 @@
 
 use std::io;
 
+use super::Tuner;
 use crate::{
     machine::Machine,
     tune::{
         actuator::Actuator,
         change_log::{ChangeLog, Entry},
         device::{Device, Identity},
+        dry_run::DryRun,
+        journal::{Journal, Purpose},
         tags::{self, NO_SCHEDULER},
         undo::{Restored, Step, Which, plan},
     },
@@ -89,37 +92,29 @@ pub(super) fn is_left_with(report: &[(Step, Restored)], step: &Step) -> bool {
     !step.is_asked && report.iter().any(is_left)
 }
 
-/// The steps with the result that an undo would have. A step that only keeps its value is left out, unless an earlier one
-/// may reset it.
-pub fn foreseen(actuator: &dyn Actuator, steps: &[Step], force: bool) -> Vec<(Step, Restored)> {
-    let mut report: Vec<(Step, Restored)> = Vec::new();
-    for step in steps {
-        let Ok(now) = actuator.read(&step.file) else {
-            report.push((step.clone(), Restored::Back));
-            continue;
-        };
-        let is_reset = report.iter().any(|(other, what)| *what == Restored::Back && other.may_reset(step));
-        if let Some(refused) = hidden(actuator, step, steps)
-            && !tags::has_scheduler(step, steps)
-        {
-            report.push((step.clone(), refused));
-            continue;
-        }
-        let stranger =
-            stranger(actuator, step, steps).or_else(|| is_left_with(&report, step).then(|| now.clone()));
-        let what = match stranger {
-            Some(_) if step.stays && !is_reset => continue,
-            Some(value) if step.stays => {
-                report.push((Step { target: value, ..step.clone() }, Restored::Back));
-                continue;
-            }
-            Some(value) if !force => Restored::ModifiedExternally(value),
-            _ if tags::way(step, steps, &now).is_empty() && !is_reset => Restored::AlreadyThere,
-            _ => Restored::Back,
-        };
-        if !(step.stays && what == Restored::AlreadyThere) {
-            report.push((step.clone(), what));
-        }
-    }
-    report
+/// The results of an undo that is not made, and its writes.
+#[derive(Debug)]
+pub struct Foreseen {
+    /// The results.
+    pub report: Vec<(Step, Restored)>,
+    /// In order: the file and its value.
+    pub writes: Vec<(String, String)>,
+}
+
+/// What an undo in the session `own`, or in a new one, would do.
+pub fn foreseen(
+    actuator: &dyn Actuator,
+    change_log: &ChangeLog,
+    which: &Which<'_>,
+    machine: &Machine,
+    own: Option<&str>,
+    force: bool,
+) -> Foreseen {
+    let (dry_run, journal) = (DryRun::new(actuator), Journal::in_memory());
+    let session = journal.unrecorded(0);
+    let tuner = Tuner::of(session, Purpose::Command, None, &journal, &dry_run, "", || 0);
+    let own = own.unwrap_or(tuner.session());
+    let report = tuner.undo_as(own, machine, change_log, which, force);
+    drop(tuner);
+    Foreseen { report, writes: dry_run.writes() }
 }

@@ -10,6 +10,7 @@ use std::{
     },
 };
 
+mod beside;
 mod others;
 
 use super::*;
@@ -74,7 +75,7 @@ impl Kernel {
 
 impl Actuator for Kernel {
     fn read(&self, file: &str) -> io::Result<String> {
-        self.memory.read(file)
+        if file == "/sys/mq/0/nr_tags" { Ok(self.drivers.to_string()) } else { self.memory.read(file) }
     }
 
     fn write(&self, file: &str, value: &str) -> io::Result<()> {
@@ -292,9 +293,23 @@ fn a_stranger_s_value_is_left_alone_unless_forced() {
     });
 }
 
+/// Undoes, and checks that a dry run foresees the results, and that its writes do the same.
 fn undone(kernel: &Kernel, journal: &Journal, tuner: &Tuner<'_>, which: &Which<'_>) -> Vec<(Step, Restored)> {
     let change_log = ChangeLog::of(&journal.contents().unwrap().records, "boot");
-    tuner.undo(&machine(kernel), &change_log, which, false).unwrap()
+    let foreseen = foreseen(kernel, &change_log, which, &machine(kernel), None, false);
+    let copy = Kernel { drivers: kernel.drivers, ..Kernel::default() };
+    copy.tags.set(kernel.tags.get());
+    *copy.memory.files.lock().unwrap() = kernel.files();
+    for (file, value) in &foreseen.writes {
+        copy.write(file, value).unwrap();
+    }
+    let report = tuner.undo(&machine(kernel), &change_log, which, false).unwrap();
+    let results = |report: &[(Step, Restored)]| {
+        report.iter().map(|(step, what)| (step.file.clone(), what.clone())).collect::<Vec<_>>()
+    };
+    assert_eq!(results(&foreseen.report), results(&report));
+    assert_eq!((copy.files(), copy.tags.get()), (kernel.files(), kernel.tags.get()), "{:?}", foreseen.writes);
+    report
 }
 
 #[test]

@@ -40,6 +40,26 @@ fn a_thread_that_waits_for_a_cpu_does_not_wait_for_io() {
 }
 
 #[test]
+fn equal_waits_for_a_cpu_and_for_io_are_both_named() {
+    let reads = [('R', "fio", "", "", 0.6), ('D', "fio", "io_getevents", "read_events", 0.4)];
+    let scene = |delayed| beside_hog(&reads, 0.21, delayed);
+    let name = scene(0.39).rates.disks.keys().next().unwrap().clone();
+    let hog = "both CPUs are busy, most of the time with hog";
+    scene(0.39).says(
+        "cpu-waits",
+        &format!("fio waits for a CPU 39 % and for {} 40 % of the time; {hog}", name.as_str()),
+    );
+    assert_ne!(scene(0.33).sentence().rule, "cpu-waits", "it waits 46 % for I/O");
+    assert!(scene(0.46).sentence().text.starts_with("fio waits for a CPU 46 % of the time: both CPUs"));
+    let few = [('R', "fio", "", "", 0.4), ('D', "fio", "io_getevents", "read_events", 0.1)];
+    let text = beside_hog(&few, 0.1, 0.4).sentence().text;
+    assert!(
+        text.starts_with("fio waits for a CPU 40 % of the time: both"),
+        "of the time of the look: {text}"
+    );
+}
+
+#[test]
 fn many_threads_that_wait_for_a_cpu_are_counted() {
     let mut scene = beside_hog(&[('R', "fio", "", "", 8.0)], 1.9, 6.0);
     scene.activity.processes.as_mut().unwrap().remove(1);
@@ -63,6 +83,62 @@ fn a_program_that_limits_its_own_rate_is_not_limited_by_others() {
     let mut deep = beside_hog(&sleeps, 0.05, 0.05);
     deep.rates.disks.values_mut().for_each(|disk| (disk.queue_depth, disk.utilisation) = (8.0, 95.0));
     assert_ne!(deep.sentence().rule, "own-waits", "a drive is busy");
+}
+
+/// As fio with `rate_iops` and 8 I/Os in flight: its parent and a helper sleep all the time, its job in between.
+#[test]
+fn a_program_that_sleeps_as_long_as_it_waits_for_io_limits_itself() {
+    let scene = |slept: f64, waiting: f64| {
+        let threads = [
+            ('S', "fio", "clock_nanosleep", "hrtimer_nanosleep", 1.0 + slept),
+            ('S', "fio", "pselect6", "poll_schedule_timeout", 1.0),
+            ('S', "fio", "io_getevents", "read_events", waiting),
+            ('R', "fio", "", "", 1.0 - slept - waiting),
+        ];
+        let mut scene = Scene::reading().threads(&threads).process("fio", 8e6, 8e6, 0.11);
+        scene = scene.process("fio", 0.0, 0.0, 0.01);
+        scene.activity.processes.as_mut().unwrap()[0].delayed = Some(0.02);
+        let disk = scene.rates.disks.values_mut().next().unwrap();
+        *disk = DiskRates { reads: 2000.0, read_bytes: 8e6, queue_depth: 0.6, ..DiskRates::default() };
+        disk.utilisation = 60.0;
+        scene
+    };
+    scene(0.27, 0.14).says(
+        "own-waits",
+        "fio waits by itself in clock_nanosleep 27 % of the time: neither drives nor CPUs are its limit",
+    );
+    assert_eq!(scene(0.0, 0.9).sentence().rule, "latency", "the parent sleeps, its job never");
+    assert_eq!(scene(0.1, 0.85).sentence().rule, "latency");
+    assert_eq!(held(&scene(0.25, 0.3), "own-waits"), Some("own-waits"));
+    let mut short = scene(0.06, 0.2);
+    short.rates.disks.values_mut().for_each(|disk| disk.utilisation = 25.0);
+    let text = short.sentence().text;
+    assert!(text.contains("clock_nanosleep 61 % of the time"), "samples find it running: {text}");
+    let mut two = scene(0.3, 0.15).process("fio", 8e6, 8e6, 0.11);
+    two.activity.threads.as_mut().unwrap().kinds[2].1 += 1.0;
+    assert_ne!(two.sentence().rule, "own-waits", "one of two jobs sleeps 30 % of the time");
+}
+
+#[test]
+fn one_thread_that_runs_or_waits_for_a_cpu_is_the_limit() {
+    let all = CpuShares { usr: 9.0, sys: 90.0, idl: 1.0, ..CpuShares::default() };
+    let dd = |cpus: f64, delayed: f64, waiting: f64| {
+        let threads =
+            [('R', "dd", "read", "", 1.0 - waiting), ('D', "dd", "read", "folio_wait_bit_common", waiting)];
+        let mut scene = Scene::reading().all(all).threads(&threads).process("dd", 1.2e9, 1.2e9, cpus);
+        scene.activity.processes.as_mut().unwrap()[0].delayed = Some(delayed);
+        scene
+    };
+    for cpus in [0.8, 0.86] {
+        let text = dd(cpus, 0.97 - cpus, 0.02).sentence().text;
+        let words = format!(
+            "dd runs {:.0} % and waits for a CPU {:.0} % of the time",
+            100.0 * cpus,
+            97.0 - 100.0 * cpus
+        );
+        assert_eq!(text, format!("{words}: one thread is the limit"));
+    }
+    assert_ne!(dd(0.5, 0.15, 0.35).sentence().rule, "threads", "it waits for I/O");
 }
 
 #[test]
@@ -99,6 +175,24 @@ fn the_sentence_is_about_the_largest_load() {
     let test = [('S', "read *", "io_uring_enter", "io_cqring_wait", 4.0), waits[1]];
     let test = writer(Scene::reading().threads(&test).process("iodyno", 1.2e9, 1.2e9, 0.4)).test(4, false);
     assert_eq!(test.sentence().rule, "drives", "a test beside it");
+}
+
+#[test]
+fn a_worker_of_a_loop_device_is_no_load_of_its_own() {
+    let waits = [('D', "vdbench", "io_getevents", "read_events", 1.0)];
+    for worker in ["kworker/u9:2-loop0", "kworker/u8:0+loop12", "loop0"] {
+        let scene = Scene::reading().threads(&waits);
+        let mut scene = scene.process("vdbench", 1.2e9, 1.2e9, 0.2).process(worker, 1.25e9, 0.0, 0.5);
+        scene.says("drives", "vdbench waits in read_events: the drives or their links are the limit");
+        // Two programs of which none moves more than half: the worker does not become the largest load.
+        scene.activity.processes.as_mut().unwrap()[0].read_bytes = Some(0.6e9);
+        let scene = scene.process("cat", 0.6e9, 0.6e9, 0.2);
+        let text = scene.sentence().text;
+        assert!(!text.contains("loop"), "{text}");
+        assert_eq!(Facts::new(&scene.inputs()).mover, None, "{worker}");
+    }
+    let alone = Scene::reading().threads(&waits).process("loopback-7", 1.2e9, 1.2e9, 0.2);
+    assert_eq!(Facts::new(&alone.inputs()).mover.as_deref(), Some("loopback-*"));
 }
 
 #[test]

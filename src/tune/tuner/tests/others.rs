@@ -13,8 +13,8 @@ fn tags_that_a_force_cannot_restore_have_the_remedy_that_can() {
             let report = tuner.undo(&machine(&kernel), &change_log, &Which::All, force).unwrap();
             let why = "the scheduler bfq hides the tags; set scheduler=none, then undo";
             assert_eq!(report[0].1, Restored::Refused(why.to_owned()), "{force}");
-            let (steps, _) = plan_undo(&kernel, &change_log, &Which::All, &machine(&kernel), None);
-            assert_eq!(foreseen(&kernel, &steps, force)[0].1, report[0].1);
+            let foreseen = foreseen(&kernel, &change_log, &Which::All, &machine(&kernel), None, force);
+            assert_eq!(foreseen.report[0].1, report[0].1);
         });
     }
 }
@@ -140,6 +140,40 @@ fn requests_of_another_program_that_the_restored_scheduler_cannot_hold_are_named
 }
 
 #[test]
+fn requests_of_a_scheduler_that_another_program_set_anew_give_way_to_those_that_were_found() {
+    // Fewer than the driver has, so that the file does not show them by itself once the scheduler is gone.
+    let kernel = with_tags("none", 128);
+    kernel.write("/sys/q/nr_requests", "64").unwrap();
+    let before = kernel.files();
+    with_tuner(&kernel, |journal, tuner| {
+        set(&kernel, &tuner, "scheduler", "mq-deadline");
+        set(&kernel, &tuner, "nr_requests", "200");
+        for scheduler in ["none", "mq-deadline"] {
+            kernel.write("/sys/q/scheduler", scheduler).unwrap();
+        }
+        let report = undone(&kernel, journal, &tuner, &Which::All);
+        assert!(report.len() == 2 && report.iter().all(|(_, what)| *what == Restored::Back), "{report:?}");
+        assert_eq!((kernel.files(), kernel.tags.get()), (before, 64));
+    });
+}
+
+#[test]
+fn tags_behind_a_number_that_is_shown_already_are_resized_and_named() {
+    let kernel = with_all_tags("none");
+    let before = kernel.files();
+    with_tuner(&kernel, |journal, tuner| {
+        set(&kernel, &tuner, "nr_requests", "64");
+        for scheduler in ["kyber", "none"] {
+            kernel.write("/sys/q/scheduler", scheduler).unwrap();
+        }
+        assert_eq!((kernel.files(), kernel.tags.get()), (before.clone(), 64), "nothing is hidden");
+        let report = undone(&kernel, journal, &tuner, &Which::All);
+        assert_eq!(report[0].1, Restored::Resized);
+        assert_eq!((kernel.files(), kernel.tags.get()), (before, DRIVERS));
+    });
+}
+
+#[test]
 fn requests_that_were_found_replace_those_that_their_scheduler_cannot_hold() {
     let kernel = with_tags("mq-deadline", 4095);
     kernel.write("/sys/q/nr_requests", "64").unwrap();
@@ -173,7 +207,10 @@ fn an_undo_that_the_kernel_refuses_keeps_nothing() {
         let own = screen.session().to_owned();
         drop(screen);
         let command = Tuner::open(journal, &kernel, Purpose::Command, "boot", || 9).unwrap();
-        let report = undone(&kernel, journal, &command, &Which::Sessions(&[&own]));
+        let change_log = ChangeLog::of(&journal.contents().unwrap().records, "boot");
+        let which = Which::Sessions(&[&own]);
+        // No dry run foresees it.
+        let report = command.undo(&machine(&kernel), &change_log, &which, false).unwrap();
         assert!(report.iter().any(|(_, what)| matches!(what, Restored::Failed(_))), "{report:?}");
         command.keep().unwrap();
         let change_log = ChangeLog::of(&journal.contents().unwrap().records, "boot");
@@ -276,14 +313,13 @@ fn a_first_value_that_iodyno_set_again_is_named_until_it_is_restored() {
             let undone = |force| {
                 let command = Tuner::open(journal, &kernel, Purpose::Command, "boot", || 9).unwrap();
                 let change_log = ChangeLog::of(&journal.contents().unwrap().records, "boot");
-                let (steps, _) = plan_undo(&kernel, &change_log, &Which::All, &machine(&kernel), None);
-                let foreseen = foreseen(&kernel, &steps, force);
+                let foreseen = foreseen(&kernel, &change_log, &Which::All, &machine(&kernel), None, force);
                 let report = command.undo(&machine(&kernel), &change_log, &Which::All, force).unwrap();
                 command.keep().unwrap();
                 let results = |report: &[(Step, Restored)]| {
                     report.iter().map(|(step, what)| (step.file.clone(), what.clone())).collect::<Vec<_>>()
                 };
-                assert_eq!(results(&foreseen), results(&report), "{scheduler} {force}");
+                assert_eq!(results(&foreseen.report), results(&report), "{scheduler} {force}");
                 report
             };
             for _ in 0..2 {
