@@ -17,7 +17,10 @@ use std::ops::Range;
 use ratatui::layout::{Position, Rect};
 
 pub(crate) use self::tune::saved_rules;
-use self::widgets::paint::{Brush, Piece};
+use self::widgets::{
+    find::Find,
+    paint::{Brush, Piece},
+};
 use crate::model::FindingId;
 use crate::ui::{About, Asks, Key, ScreenId, Shared, Subject, TextField, command::Row};
 
@@ -157,33 +160,68 @@ pub(crate) trait Screen {
         None
     }
 
-    /// The text field that is open: keys are text then.
-    fn field(&mut self) -> Option<&mut TextField> {
+    /// The find in the rows of its list, on a screen that has one.
+    fn find(&self) -> Option<&Find> {
         None
     }
 
+    /// The same, for its keys.
+    fn find_mut(&mut self) -> Option<&mut Find> {
+        None
+    }
+
+    /// The rows that it looks in, as texts, and the one from which it goes on.
+    fn find_rows(&self, _shared: &Shared) -> (Vec<String>, usize) {
+        (Vec::new(), 0)
+    }
+
+    /// Goes to a row that has a match.
+    fn go_to_match(&mut self, _row: usize, _shared: &Shared) {}
+
+    /// Counts the matches anew, as rows come and go.
+    fn count_matches(&mut self, shared: &Shared) {
+        if self.find().is_some_and(|find| !find.word().is_empty()) {
+            let (rows, at) = self.find_rows(shared);
+            self.find_mut().into_iter().for_each(|find| find.count(&rows, at));
+        }
+    }
+
+    /// The text field that is open: keys are text then.
+    fn field(&mut self) -> Option<&mut TextField> {
+        self.find_mut()?.field()
+    }
+
     /// A key while its field is open, or after text was pasted into it (no key).
-    fn field_key(&mut self, _key: Option<Key>, _shared: &Shared) -> Asks {
+    fn field_key(&mut self, key: Option<Key>, shared: &Shared) -> Asks {
+        let (rows, at) = self.find_rows(shared);
+        if let Some(row) = self.find_mut().and_then(|find| find.key(key, &rows, at)) {
+            self.go_to_match(row, shared);
+        }
         Asks::new()
     }
 
     /// Hints for the footer while its field is open.
     fn field_hints(&self) -> Vec<Piece> {
-        Vec::new()
+        self.find().map_or_else(Vec::new, Find::hints)
     }
 
     /// Whether the matches of a find stay marked.
     fn keeps_find(&self) -> bool {
-        false
+        self.find().is_some_and(Find::is_kept)
     }
 
     /// Whether such a find has another match to go to.
     fn has_next_match(&self) -> bool {
-        false
+        self.find().is_some_and(Find::has_next)
     }
 
     /// Goes to the next (1) or previous (-1) match of the find that is kept.
-    fn next_match(&mut self, _step: isize, _shared: &Shared) {}
+    fn next_match(&mut self, step: isize, shared: &Shared) {
+        let (rows, at) = self.find_rows(shared);
+        if let Some(row) = self.find().and_then(|find| find.next(&rows, at, step)) {
+            self.go_to_match(row, shared);
+        }
+    }
 
     /// What it lays over the screens, as `Ask::Open` asked for.
     fn over(&self, _shared: &Shared, _width: u16) -> Option<Over> {

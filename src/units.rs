@@ -135,7 +135,17 @@ pub(crate) fn counted<N: fmt::Display + PartialEq + Copy + From<u8>>(number: N, 
     format!("{number} {one}{plural}")
 }
 
-/// The same with a verb that agrees: `1 drive fetches`, `8 drives fetch`.
+/// Names in their order, and many of them by their count: `nvme0n1`, `nvme0n1 and nvme1n1`, `8 drives (nvme0n1 ... nvme7n1)`.
+pub(crate) fn names_of<'a>(count: &str, names: impl IntoIterator<Item = &'a str>) -> String {
+    match names.into_iter().collect::<Vec<_>>()[..] {
+        [] => String::new(),
+        [one] => one.to_owned(),
+        [first, second] => format!("{first} and {second}"),
+        [first, .., last] => format!("{count} ({first} ... {last})"),
+    }
+}
+
+/// A number with its noun and a verb that agrees: `1 drive fetches`, `8 drives fetch`.
 pub(crate) fn counted_with_verb(number: usize, noun: &str, (one, many): (&str, &str)) -> String {
     format!("{} {}", counted(number, noun), if number == 1 { one } else { many })
 }

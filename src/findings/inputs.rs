@@ -7,7 +7,7 @@ use crate::{
     counters::{DiskRates, Rates},
     machine::{Drive, DriveKind, Machine, PciNode, drive},
     model::{DriveName, Limits, RunSummary, Severity, Workload},
-    units::{BytesPerSecond, UnitSystem, counted},
+    units::{BytesPerSecond, UnitSystem, counted, names_of},
 };
 
 use super::{Gain, validity::RunMonitor};
@@ -222,13 +222,11 @@ pub(super) fn count_drives(drives: &[&Drive]) -> String {
 pub(super) fn names(drives: &[&Drive]) -> String {
     match drives {
         [] => "no drive".to_owned(),
-        [one] => one.name.to_string(),
-        [first, second] => format!("{} and {}", first.name, second.name),
         [first, second, third] => format!("{}, {} and {}", first.name, second.name, third.name),
-        [first, .., last] => {
+        drives => {
             let all_are_drives = drive::count(drives.iter().copied()) == drives.len();
             let thing = if all_are_drives { "drive" } else { "namespace" };
-            format!("{} ({} ... {})", counted(drives.len(), thing), first.name, last.name)
+            names_of(&counted(drives.len(), thing), drives.iter().map(|drive| drive.name.as_str()))
         }
     }
 }

@@ -11,7 +11,7 @@ use crate::{
     findings::Finding,
     machine::Machine,
     model::{Basis, Limits, RunSummary, TargetSummary},
-    units::{self, BytesPerSecond, Micros, UnitSystem, counted},
+    units::{self, BytesPerSecond, Micros, UnitSystem, counted, names_of},
 };
 
 /// Latency at depth 1, of the slowest drive.
@@ -263,12 +263,7 @@ fn reasons(pull: &Pull, told: impl Fn(&RunSummary, &str) -> bool) -> Vec<String>
         }
     }
     let words = |(reason, names): &(&str, Vec<String>)| {
-        let of = match names.as_slice() {
-            [one] => one.clone(),
-            [first, second] => format!("{first} and {second}"),
-            [first, .., last] => format!("{} ({first} ... {last})", counted(names.len(), "drive")),
-            [] => String::new(),
-        };
+        let of = names_of(&counted(names.len(), "drive"), names.iter().map(String::as_str));
         format!("{of}: {reason}")
     };
     reasons.iter().map(words).collect()

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use crate::{
     machine::Machine,
     source::{SysRoot, root::RootError},
-    tune::{Device, SETTINGS, fake_kernel::FakeKernel},
+    tune::{fake_kernel::FakeKernel, settings::readings},
 };
 
 /// A root with the settings of a simulated kernel.
@@ -22,14 +22,10 @@ impl DemoRoot {
 
 /// The kernel of a demo, with the settings of its capture.
 pub fn kernel(root: &dyn SysRoot, machine: &Machine) -> FakeKernel {
-    let drives = machine.drives.iter().map(|drive| Device::Drive(drive.name.clone()));
-    let devices: Vec<Device> = drives.chain([Device::Cpu]).collect();
-    let readings =
-        SETTINGS.iter().flat_map(|row| devices.iter().flat_map(|device| (row.read)(machine, device)));
     // The NVMe driver changes io_poll; iodyno does not write it.
     let polled = machine.drives.iter().filter(|drive| drive.nvme.is_some());
     let polls = polled.map(|drive| drive.queue.io_poll.path().to_string());
-    let paths = readings.map(|reading| reading.path().to_string()).chain(polls);
+    let paths = readings(machine).map(|reading| reading.path().to_string()).chain(polls);
     let files: BTreeMap<String, String> = paths
         .filter_map(|path| {
             let content = root.read(&path).ok()?;

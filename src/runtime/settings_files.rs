@@ -2,11 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::{
-    machine::Machine,
-    source::SysRoot,
-    tune::{Device, SETTINGS},
-};
+use crate::{machine::Machine, source::SysRoot, tune::settings::readings};
 
 /// The files of a machine's settings, with their contents at the last look.
 pub(super) struct SettingsFiles {
@@ -17,12 +13,7 @@ pub(super) struct SettingsFiles {
 impl SettingsFiles {
     /// `before` has the contents before this machine was read: what changes while it is read is seen at the next look.
     pub(super) fn of(machine: &Machine, root: &dyn SysRoot, before: Option<Self>) -> Self {
-        let drives = machine.drives.iter().map(|drive| Device::Drive(drive.name.clone()));
-        let devices: Vec<Device> = drives.chain([Device::Cpu]).collect();
-        let readings = devices
-            .iter()
-            .flat_map(|device| SETTINGS.iter().flat_map(|row| (row.read)(machine, device)))
-            .filter(|reading| reading.value().is_some());
+        let readings = readings(machine).filter(|reading| reading.value().is_some());
         let mut files = Self {
             contents: readings.map(|reading| (reading.path().to_string(), Vec::new())).collect(),
             buffer: Vec::new(),

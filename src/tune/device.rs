@@ -24,6 +24,14 @@ pub enum Device {
     Cpu,
 }
 
+impl Device {
+    /// The drives of a machine, and its CPUs.
+    pub fn all(machine: &Machine) -> Vec<Self> {
+        let drives = machine.drives.iter().map(|drive| Self::Drive(drive.name.clone()));
+        drives.chain([Self::Cpu]).collect()
+    }
+}
+
 /// A device beyond its name, so that a change is undone on the same one. Records of earlier versions lack some fields.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
 pub struct Identity {

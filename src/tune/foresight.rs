@@ -8,12 +8,11 @@ use std::{
 use super::{
     actuator::Actuator,
     change_log::{ChangeLog, Entry},
-    device::Device,
-    settings::{SETTINGS, poll_queues},
+    settings::{Value, poll_queues, readings},
     tuner::foreseen,
     undo::{Restored, Step, Which},
 };
-use crate::machine::Machine;
+use crate::{machine::Machine, model::Reading};
 
 /// A changed file with the result that an undo would have.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,7 +35,7 @@ impl Prospect {
         self.what.is_undone() && self.now != self.step.target
     }
 
-    /// Whether nothing is left to undo: the file has a value from before again, whoever set it.
+    /// Whether nothing is left to undo: the file has a value from before again, by any program.
     pub fn is_over(&self) -> bool {
         self.now == self.step.target || self.is_found
     }
@@ -102,14 +101,9 @@ pub struct Shown(BTreeMap<String, String>);
 impl Shown {
     /// The values of all settings.
     pub fn of(machine: &Machine) -> Self {
-        let drives = machine.drives.iter().map(|drive| Device::Drive(drive.name.clone()));
-        let devices: Vec<Device> = drives.chain([Device::Cpu]).collect();
-        let readings =
-            devices.iter().flat_map(|device| SETTINGS.iter().flat_map(|row| (row.read)(machine, device)));
-        let value = |reading: crate::model::Reading<super::settings::Value>| {
-            Some((reading.path().to_string(), reading.value()?.text.to_string()))
-        };
-        Self(readings.chain(poll_queues(machine)).filter_map(value).collect())
+        let value =
+            |reading: Reading<Value>| Some((reading.path().to_string(), reading.value()?.text.to_string()));
+        Self(readings(machine).chain(poll_queues(machine)).filter_map(value).collect())
     }
 }
 

@@ -83,8 +83,7 @@ pub struct Settings {
 impl Settings {
     /// Takes a new reading of the machine.
     pub fn read(&mut self, machine: &Machine) {
-        let drives = machine.drives.iter().map(|drive| Device::Drive(drive.name.clone()));
-        let devices: Vec<Device> = drives.chain([Device::Cpu]).collect();
+        let devices = Device::all(machine);
         let all: Vec<Vec<Option<Cell>>> = devices
             .iter()
             .map(|device| {

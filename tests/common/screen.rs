@@ -1,5 +1,7 @@
 //! A demo on a screen without a terminal: open it, press keys, read what it shows.
 
+use std::time::Duration;
+
 use iodyno::{
     app::keymap,
     runtime::headless::Headless,
@@ -21,4 +23,19 @@ pub fn press(headless: &mut Headless, keys: &str) {
 #[allow(dead_code, reason = "not every test needs it")]
 pub fn shown(headless: &Headless) -> String {
     text(&headless.picture(Theme::PLAIN))
+}
+
+/// A demo after these keys and as many seconds.
+#[allow(dead_code, reason = "not every test needs it")]
+pub fn after(demo: &str, size: (u16, u16), keys: &str, seconds: u64) -> Headless {
+    let mut headless = open(demo, size);
+    press(&mut headless, keys);
+    headless.wait(Duration::from_secs(seconds));
+    headless
+}
+
+/// The last row.
+#[allow(dead_code, reason = "not every test needs it")]
+pub fn footer(headless: &Headless) -> String {
+    shown(headless).lines().last().unwrap_or_default().trim_end().to_owned()
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::screen::{open, press, shown};
+use crate::screen::{footer, open, press, shown};
 use iodyno::{
     app::{Message, ScreenId, update},
     runtime::headless::Headless,
@@ -12,10 +12,6 @@ use iodyno::{
 
 fn line(headless: &Headless, at: usize) -> String {
     shown(headless).lines().nth(at).unwrap_or_default().to_owned()
-}
-
-fn footer(headless: &Headless) -> String {
-    shown(headless).lines().last().unwrap_or_default().to_owned()
 }
 
 #[test]

@@ -27,6 +27,7 @@ mod questions;
 mod rebind;
 mod room;
 mod slots;
+mod stopped_pulls;
 mod surprises;
 mod told;
 mod verdicts;

@@ -2,23 +2,12 @@
 
 use std::{io::Write as _, time::Duration};
 
-use crate::screen::{open, press, shown};
+use crate::screen::{after, footer, open, press, shown};
 use iodyno::{app::Message, runtime::headless::Headless};
 
 const DEMO: &str = "threadripper-before";
 const SMALL: (u16, u16) = (80, 24);
 const LARGE: (u16, u16) = (120, 40);
-
-fn after(demo: &str, size: (u16, u16), keys: &str, seconds: u64) -> Headless {
-    let mut headless = open(demo, size);
-    press(&mut headless, keys);
-    headless.wait(Duration::from_secs(seconds));
-    headless
-}
-
-fn footer(headless: &Headless) -> String {
-    shown(headless).lines().last().unwrap_or_default().to_owned()
-}
 
 /// The machine of a text with these devices besides a host bridge.
 fn text(devices: &str) -> Headless {

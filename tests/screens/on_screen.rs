@@ -2,7 +2,7 @@
 
 use std::{io::Write as _, time::Duration};
 
-use crate::screen::{open, press, shown};
+use crate::screen::{footer, open, press, shown};
 use iodyno::{
     app::{Effect, Message, ScreenId, keymap::Key, update},
     counters::{DiskRates, Rates},
@@ -54,11 +54,6 @@ fn experiments_read_the_file_of_the_form_and_of_their_arms() {
     let mut headless = open("laptop", (120, 40));
     press(&mut headless, "4g<Enter>/dev/nvme0n1<Enter>5e<C-e> filename=<Enter><Esc>");
     assert!(!shown(&headless).contains("on /dev/nvme0n1"), "{}", shown(&headless));
-}
-
-/// The last row.
-fn footer(headless: &Headless) -> String {
-    shown(headless).lines().last().expect("a row").to_owned()
 }
 
 #[test]

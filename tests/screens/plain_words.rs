@@ -2,20 +2,15 @@
 
 use std::{collections::BTreeSet, time::Duration};
 
-use crate::screen::{open, press, shown};
+use crate::screen::{footer, open, press, shown};
 use iodyno::{
     app::{Message, Mode},
-    runtime::headless::Headless,
     ui::{
         glyphs::GlyphSet,
         picture::text,
         theme::{Palette, Theme},
     },
 };
-
-fn footer(headless: &Headless) -> String {
-    shown(headless).lines().last().unwrap_or_default().trim_end().to_owned()
-}
 
 #[test]
 fn an_order_other_than_the_bus_is_one_list_over_all_root_complexes() {

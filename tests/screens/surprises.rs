@@ -2,15 +2,11 @@
 
 use std::time::Duration;
 
-use crate::screen::{open, press, shown};
+use crate::screen::{footer, open, press, shown};
 use iodyno::{
     app::{Message, ScreenId},
     runtime::headless::Headless,
 };
-
-fn footer(headless: &Headless) -> String {
-    shown(headless).lines().last().unwrap_or_default().trim_end().to_owned()
-}
 
 fn notice(headless: &Headless) -> String {
     headless.app.notice.clone().map(|notice| notice.text).unwrap_or_default()

@@ -11,21 +11,10 @@ use iodyno::{
 
 use crate::{
     program::iodyno,
-    screen::{open, press, shown},
+    screen::{after, footer, press, shown},
 };
 
 const DEMO: &str = "threadripper-before";
-
-fn after(demo: &str, size: (u16, u16), keys: &str, seconds: u64) -> Headless {
-    let mut headless = open(demo, size);
-    press(&mut headless, keys);
-    headless.wait(Duration::from_secs(seconds));
-    headless
-}
-
-fn footer(headless: &Headless) -> String {
-    shown(headless).lines().last().unwrap_or_default().to_owned()
-}
 
 #[test]
 fn why_keeps_the_figures_of_a_demos_test_and_has_none_of_an_experiment() {

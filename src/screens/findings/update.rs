@@ -9,12 +9,13 @@ use crate::{
     screens::{
         News, Screen, Step,
         widgets::{
+            find::Find,
             findings::{MOVES, leads_to, opens_what_if},
-            paint::{Brush, Piece, inner},
+            paint::{Brush, inner},
             scroll::scrolled,
         },
     },
-    ui::{Ask, Asks, Key, ScreenId, Shared, SharedChange, Subject, TextField, ask::tell},
+    ui::{Ask, Asks, ScreenId, Shared, SharedChange, Subject, ask::tell},
 };
 
 impl Screen for Findings {
@@ -71,9 +72,7 @@ impl Screen for Findings {
 
     fn refresh(&mut self, shared: &Shared, area: Rect) -> Asks {
         self.scroll(shared, area);
-        if !self.find.word().is_empty() {
-            self.find.count(&Self::texts(shared), self.selected);
-        }
+        self.count_matches(shared);
         Asks::new()
     }
 
@@ -107,33 +106,20 @@ impl Screen for Findings {
         self.find.end().then(Asks::new)
     }
 
-    fn field(&mut self) -> Option<&mut TextField> {
-        self.find.field()
+    fn find(&self) -> Option<&Find> {
+        Some(&self.find)
     }
 
-    fn field_key(&mut self, key: Option<Key>, shared: &Shared) -> Asks {
-        if let Some(index) = self.find.key(key, &Self::texts(shared), self.selected) {
-            self.select(index, shared);
-        }
-        Asks::new()
+    fn find_mut(&mut self) -> Option<&mut Find> {
+        Some(&mut self.find)
     }
 
-    fn keeps_find(&self) -> bool {
-        self.find.is_kept()
+    fn find_rows(&self, shared: &Shared) -> (Vec<String>, usize) {
+        (Self::texts(shared), self.selected)
     }
 
-    fn has_next_match(&self) -> bool {
-        self.find.has_next()
-    }
-
-    fn next_match(&mut self, step: isize, shared: &Shared) {
-        if let Some(index) = self.find.next(&Self::texts(shared), self.selected, step) {
-            self.select(index, shared);
-        }
-    }
-
-    fn field_hints(&self) -> Vec<Piece> {
-        self.find.hints()
+    fn go_to_match(&mut self, row: usize, shared: &Shared) {
+        self.select(row, shared);
     }
 
     fn finding(&self, shared: &Shared) -> Option<FindingId> {

@@ -12,11 +12,11 @@ use crate::{
     report::whatif::rows::Row,
     screens::widgets::{
         paint::{Piece, cut, hanging, piece},
-        sections::Section,
+        sections::{Section, heading},
         words::{basis, giga, rate},
     },
     ui::{Shared, theme::Meaning},
-    units::{BytesPerSecond, Lanes, TransferRate, counted},
+    units::{BytesPerSecond, Lanes, TransferRate, counted, names_of},
     whatif::{self, Prediction, assumption::names},
 };
 
@@ -31,10 +31,6 @@ pub(super) fn sections(state: &Slots, shared: &Shared, width: u16, rows: usize) 
     ];
     let all = tables.into_iter().chain(others(state, shared, width, rows));
     all.filter(|section| !section.is_empty()).collect()
-}
-
-fn heading(name: &str, note: &str) -> Vec<Piece> {
-    vec![piece(name, Meaning::Heading), piece(format!("  {note}"), Meaning::Quiet)]
 }
 
 /// A word in front, its text wrapped behind it.
@@ -180,14 +176,11 @@ fn drives(state: &Slots, shared: &Shared, width: u16, most: usize) -> Section {
     let alike = |a: &&Row, b: &&Row| words(a) == words(b) && a.limit == b.limit;
     let mut lines = vec![heading("Drives", "rate with all busy, potential, and the limit")];
     for group in rows.chunk_by(alike).take(most) {
-        let (Some(first), Some(last)) = (group.first(), group.last()) else { continue };
+        let Some(first) = group.first() else { continue };
         let Some(share) = of(first) else { continue };
         let busy = share.bytes_per_second.0;
-        let (each, name) = match group {
-            [_] => ("", first.name.clone()),
-            [_, _] => (" each", format!("{} and {}", first.name, last.name)),
-            _ => (" each", format!("{} drives ({} ... {})", group.len(), first.name, last.name)),
-        };
+        let each = if group.len() > 1 { " each" } else { "" };
+        let name = names_of(&counted(group.len(), "drive"), group.iter().map(|row| &*row.name));
         let units = shared.units;
         let least = first.limit.filter(|limit| busy < limit.0 * 0.995).map(|limit| {
             let less = 100.0 * (1.0 - busy / limit.0);

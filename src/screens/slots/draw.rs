@@ -44,7 +44,7 @@ pub(super) fn draw(state: &Slots, shared: &Shared, area: Rect, brush: &mut Brush
         let words = beside(state, shared, area);
         brush.lines(area, &words, 0);
         if has_cursor(state, shared, then) {
-            brush.lines(after(area, words.len()), &details::cursor(state, shared, area.width), 0);
+            brush.lines(sections::after(area, words.len()), &details::cursor(state, shared, area.width), 0);
         }
     }
     scroll::mark(brush, today, scroll::ROWS, hidden[0]);
@@ -402,7 +402,7 @@ fn text(state: &Slots, shared: &Shared, areas: &Areas, brush: &mut Brush<'_>) {
     let (rest, lines) = words(state, shared, areas);
     let hidden = brush.lines(rest, &lines, state.detail_top);
     scroll::mark(brush, panel, scroll::PAGES, hidden);
-    let free = after(rest, lines.len());
+    let free = sections::after(rest, lines.len());
     let with_cursor = state.made().is_some() || !has_cursor(state, shared, areas.then);
     sections::fill(brush, free, |width| {
         let most = usize::from(free.height);
@@ -411,16 +411,10 @@ fn text(state: &Slots, shared: &Shared, areas: &Areas, brush: &mut Brush<'_>) {
     });
 }
 
-/// The rows of a place behind a text of `lines` and a blank row.
-fn after(area: Rect, lines: usize) -> Rect {
-    let used = u16::try_from(lines + 1).unwrap_or(u16::MAX).min(area.height);
-    Rect { y: area.y + used, height: area.height - used, ..area }
-}
-
 /// Whether the facts of the row under the cursor have room beside the tree, below the words there.
 fn has_cursor(state: &Slots, shared: &Shared, then: Rect) -> bool {
     let inside = inner(then, shared.is_boxed());
-    let rest = after(inside, beside(state, shared, inside).len());
+    let rest = sections::after(inside, beside(state, shared, inside).len());
     details::cursor(state, shared, inside.width).len() <= usize::from(rest.height)
 }
 

@@ -13,13 +13,14 @@ use crate::{
     screens::{
         News, Screen, Step,
         widgets::{
-            paint::{Brush, Piece},
+            find::Find,
+            paint::Brush,
             scroll::{kept_in_sight, scrolled},
         },
     },
     tune::{Device, Setting},
     ui::{
-        Ask, Asks, Key, ScreenId, Shared, SharedChange, Subject, TextField,
+        Ask, Asks, ScreenId, Shared, SharedChange, Subject,
         ask::{tell, warn},
         settings::staged,
     },
@@ -86,9 +87,7 @@ impl Screen for Slots {
         self.find_way(shared);
         let rows = Areas::new(self, shared, area).rows.height;
         self.top = kept_in_sight(self.top, self.selected, self.rows(), rows);
-        if !self.find.word().is_empty() {
-            self.find.count(&self.texts(shared), self.selected);
-        }
+        self.count_matches(shared);
         Asks::new()
     }
 
@@ -127,35 +126,21 @@ impl Screen for Slots {
         Some(Asks::new())
     }
 
-    fn field(&mut self) -> Option<&mut TextField> {
-        self.find.field()
+    fn find(&self) -> Option<&Find> {
+        Some(&self.find)
     }
 
-    fn field_key(&mut self, key: Option<Key>, shared: &Shared) -> Asks {
-        if let Some(index) = self.find.key(key, &self.texts(shared), self.selected) {
-            self.selected = index;
-            self.carry(shared);
-        }
-        Asks::new()
+    fn find_mut(&mut self) -> Option<&mut Find> {
+        Some(&mut self.find)
     }
 
-    fn keeps_find(&self) -> bool {
-        self.find.is_kept()
+    fn find_rows(&self, shared: &Shared) -> (Vec<String>, usize) {
+        (self.texts(shared), self.selected)
     }
 
-    fn has_next_match(&self) -> bool {
-        self.find.has_next()
-    }
-
-    fn next_match(&mut self, step: isize, shared: &Shared) {
-        if let Some(index) = self.find.next(&self.texts(shared), self.selected, step) {
-            self.selected = index;
-            self.carry(shared);
-        }
-    }
-
-    fn field_hints(&self) -> Vec<Piece> {
-        self.find.hints()
+    fn go_to_match(&mut self, row: usize, shared: &Shared) {
+        self.selected = row;
+        self.carry(shared);
     }
 
     fn offers(&self, command: &str, shared: &Shared) -> bool {

@@ -3,15 +3,15 @@
 use crate::{
     findings as catalogue,
     machine::{Drive, Machine, drive},
-    model::FindingId,
+    model::{FindingId, cpu_list::cpu_list},
     screens::widgets::{
         findings,
         paint::{hanging, label, piece},
-        sections::Section,
+        sections::{self, Section},
         words::{basis, iops, rate},
     },
     ui::{Shared, theme::Meaning},
-    units::{count, counted},
+    units::{count, counted, names_of},
 };
 
 const LABEL: usize = 10;
@@ -29,7 +29,7 @@ pub(super) fn sections(shared: &Shared, width: u16, rows: usize) -> Vec<Section>
 /// A finding that only a test can show.
 fn of_test(id: FindingId, width: u16) -> Option<Section> {
     let row = catalogue::row(id.0)?;
-    let mut lines = heading(row.title, "checked while a test runs");
+    let mut lines = vec![sections::heading(row.title, "checked while a test runs")];
     for text in [row.why, &format!("Found if: {}.", row.fires)] {
         lines.extend(hanging(piece("  ", Meaning::Quiet), text, Meaning::Quiet, width));
     }
@@ -38,7 +38,7 @@ fn of_test(id: FindingId, width: u16) -> Option<Section> {
 
 /// What a drive could read, and what its path carries.
 fn limits(shared: &Shared, drive: &Drive, width: u16) -> Section {
-    let mut lines = heading(drive.name.as_str(), &shared.machine.model_of(drive));
+    let mut lines = vec![sections::heading(drive.name.as_str(), &shared.machine.model_of(drive))];
     let limits = &shared.limits;
     let path = drive.node.and_then(|node| limits.path(node));
     let each = [("drive", limits.own.get(&drive.name)), ("path", path)];
@@ -54,14 +54,10 @@ fn limits(shared: &Shared, drive: &Drive, width: u16) -> Section {
     lines
 }
 
-fn heading(text: &str, note: &str) -> Section {
-    vec![vec![piece(text, Meaning::Heading), piece(format!("  {note}"), Meaning::Quiet)]]
-}
-
 fn cpus(shared: &Shared, width: u16) -> Section {
     let machine = &shared.machine;
     let processors = &machine.processors;
-    let mut lines = heading("CPUs", "as read");
+    let mut lines = vec![sections::heading("CPUs", "as read")];
     let mut say = |name: &str, text: String| {
         lines.extend(hanging(label(name, LABEL), &text, Meaning::Text, width));
     };
@@ -74,7 +70,7 @@ fn cpus(shared: &Shared, width: u16) -> Section {
         say("model", format!("{model}, {}{smt}", counted(processors.count(), "CPU")));
     }
     for (node, cpus) in processors.numa.iter().filter(|(_, cpus)| !cpus.is_empty()).take(MOST_NODES) {
-        say("NUMA", format!("node {node}: CPUs {}", ranges(cpus)));
+        say("NUMA", format!("node {node}: CPUs {}", cpu_list(cpus.iter().copied()).replace(',', ", ")));
     }
     if let Some(first) = processors.cpus.first() {
         let words = [
@@ -109,34 +105,16 @@ fn cpus(shared: &Shared, width: u16) -> Section {
 /// The most NUMA nodes with a line each.
 const MOST_NODES: usize = 8;
 
-/// `0-15, 32-47`.
-fn ranges(cpus: &[u32]) -> String {
-    let runs = cpus.chunk_by(|one, next| one + 1 == *next);
-    let words = runs.filter_map(|run| match run {
-        [one] => Some(one.to_string()),
-        [first, .., last] => Some(format!("{first}-{last}")),
-        [] => None,
-    });
-    words.collect::<Vec<_>>().join(", ")
-}
-
 /// Queues and their settings; neighbours with the same share a line.
 fn queues(machine: &Machine, width: u16, rows: usize) -> Section {
     let mut drives: Vec<(&Drive, String)> =
         machine.hardware_drives().map(|drive| (drive, settings(drive))).collect();
     drives.sort_by_key(|(drive, _)| (drive.name.as_str().len(), &drive.name));
-    let mut lines = heading("Queues", "of drives, as read");
+    let mut lines = vec![sections::heading("Queues", "of drives, as read")];
     for group in drives.chunk_by(|one, next| one.1 == next.1).take(rows) {
-        let Some((first, words)) = group.first() else { continue };
-        let name = match group {
-            [_] => first.name.to_string(),
-            [_, (last, _)] => format!("{} and {}", first.name, last.name),
-            [.., (last, _)] => {
-                let count = drive::count(group.iter().map(|(drive, _)| *drive));
-                format!("{} ({} ... {})", counted(count, "drive"), first.name, last.name)
-            }
-            [] => continue,
-        };
+        let Some((_, words)) = group.first() else { continue };
+        let count = drive::count(group.iter().map(|(drive, _)| *drive));
+        let name = names_of(&counted(count, "drive"), group.iter().map(|(drive, _)| drive.name.as_str()));
         lines.extend(hanging(piece("  ", Meaning::Text), &format!("{name}: {words}"), Meaning::Text, width));
     }
     lines

@@ -56,8 +56,7 @@ pub(super) fn draw(state: &Why, shared: &Shared, area: Rect, brush: &mut Brush<'
             brush.lines(inside, &lines, 0);
             // A live machine has its figures within a second.
             if shared.mode != Mode::Live {
-                let used = u16::try_from(lines.len() + 1).unwrap_or(u16::MAX).min(inside.height);
-                let free = Rect { y: inside.y + used, height: inside.height - used, ..inside };
+                let free = sections::after(inside, lines.len());
                 sections::fill(brush, free, |width| {
                     at_rest::sections(shared, width, usize::from(free.height))
                 });

@@ -7,12 +7,9 @@ use crate::{
     report::why::{PANELS, Panel, Sentence, evidence::Evidence, look},
     screens::{
         News, Screen, Step,
-        widgets::{
-            paint::{Brush, Piece},
-            scroll::scrolled,
-        },
+        widgets::{find::Find, paint::Brush, scroll::scrolled},
     },
-    ui::{Asks, Key, Mode, Shared, TextField, ask::tell},
+    ui::{Asks, Mode, Shared, ask::tell},
 };
 
 impl Screen for Why {
@@ -83,45 +80,27 @@ impl Screen for Why {
     }
 
     fn refresh(&mut self, shared: &Shared, _area: Rect) -> Asks {
-        if !self.find.word().is_empty()
-            && let Some((panel, texts)) = self.texts(shared)
-        {
-            self.find.count(&texts, self.tops.get(&panel).copied().unwrap_or(0));
-        }
+        self.count_matches(shared);
         Asks::new()
     }
 
-    fn field(&mut self) -> Option<&mut TextField> {
-        self.find.field()
+    fn find(&self) -> Option<&Find> {
+        Some(&self.find)
     }
 
-    fn field_key(&mut self, key: Option<Key>, shared: &Shared) -> Asks {
-        let (panel, texts) = self.texts(shared).unwrap_or((Panel::Cpus, Vec::new()));
-        let at = self.tops.get(&panel).copied().unwrap_or(0);
-        if let Some(row) = self.find.key(key, &texts, at) {
+    fn find_mut(&mut self) -> Option<&mut Find> {
+        Some(&mut self.find)
+    }
+
+    fn find_rows(&self, shared: &Shared) -> (Vec<String>, usize) {
+        let Some(panel) = self.found_panel(shared) else { return (Vec::new(), 0) };
+        (self.texts(panel, shared), self.tops.get(&panel).copied().unwrap_or(0))
+    }
+
+    fn go_to_match(&mut self, row: usize, shared: &Shared) {
+        if let Some(panel) = self.found_panel(shared) {
             self.tops.insert(panel, row);
         }
-        Asks::new()
-    }
-
-    fn keeps_find(&self) -> bool {
-        self.find.is_kept()
-    }
-
-    fn has_next_match(&self) -> bool {
-        self.find.has_next()
-    }
-
-    fn next_match(&mut self, step: isize, shared: &Shared) {
-        let Some((panel, texts)) = self.texts(shared) else { return };
-        let at = self.tops.get(&panel).copied().unwrap_or(0);
-        if let Some(row) = self.find.next(&texts, at, step) {
-            self.tops.insert(panel, row);
-        }
-    }
-
-    fn field_hints(&self) -> Vec<Piece> {
-        self.find.hints()
     }
 
     fn back(&mut self, _shared: &Shared) -> Option<Asks> {
@@ -154,7 +133,7 @@ impl Screen for Why {
 
     fn acts_in(&self, command: &str, shared: &Shared, area: Rect) -> bool {
         match command {
-            FIND => return self.texts(shared).is_some_and(|(_, texts)| !texts.is_empty()),
+            FIND => return self.has_rows(shared),
             "up" | "enlarge" | SLEEPING => {}
             _ => return true,
         }
@@ -194,16 +173,25 @@ impl Why {
         Some((sentence, places, contents))
     }
 
-    /// The panel that a find looks in, with its rows as texts.
-    fn texts(&self, shared: &Shared) -> Option<(Panel, Vec<String>)> {
+    /// The panel that a find looks in; none without figures.
+    fn found_panel(&self, shared: &Shared) -> Option<Panel> {
         let Source::Now(sentence) = self.source(shared) else { return None };
-        let panel = self.focus(&sentence);
-        Some((panel, Contents::new(self, shared).texts(panel)))
+        Some(self.focus(&sentence))
+    }
+
+    /// The rows of its table.
+    fn texts(&self, panel: Panel, shared: &Shared) -> Vec<String> {
+        Contents::new(self, shared).texts(panel)
+    }
+
+    /// Whether it has any.
+    fn has_rows(&self, shared: &Shared) -> bool {
+        !self.find_rows(shared).0.is_empty()
     }
 
     /// Opens the field of a find.
     pub(super) fn find_row(&mut self, shared: &Shared) -> Asks {
-        if self.texts(shared).is_none_or(|(_, texts)| texts.is_empty()) {
+        if !self.has_rows(shared) {
             return vec![tell(
                 "This panel has no rows to find: {previous panel} and {next panel} choose another",
             )];

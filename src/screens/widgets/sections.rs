@@ -2,10 +2,22 @@
 
 use ratatui::layout::Rect;
 
-use super::paint::{Brush, Piece};
+use super::paint::{Brush, Piece, piece};
+use crate::ui::theme::Meaning;
 
 /// Lines under a heading.
 pub type Section = Vec<Vec<Piece>>;
+
+/// The first line of a section, with a note behind its name.
+pub fn heading(name: &str, note: &str) -> Vec<Piece> {
+    vec![piece(name, Meaning::Heading), piece(format!("  {note}"), Meaning::Quiet)]
+}
+
+/// The rows of a place behind a text of `lines` and a blank row.
+pub fn after(area: Rect, lines: usize) -> Rect {
+    let used = u16::try_from(lines + 1).unwrap_or(u16::MAX).min(area.height);
+    Rect { y: area.y + used, height: area.height - used, ..area }
+}
 
 /// Cells of a column: the least, and the most while there is room for another one.
 const COLUMN: (u16, u16) = (64, 150);
@@ -94,10 +106,7 @@ mod tests {
     use ratatui::buffer::Buffer;
 
     use super::*;
-    use crate::{
-        screens::widgets::paint::piece,
-        ui::theme::{Meaning, Theme},
-    };
+    use crate::ui::theme::Theme;
 
     fn drawn(size: (u16, u16), heights: &[usize]) -> Vec<String> {
         let area = Rect::new(0, 0, size.0, size.1);

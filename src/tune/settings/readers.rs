@@ -1,12 +1,18 @@
 //! Readers of the table's rows: one reading per file of a setting on a device.
 
-use super::Value;
+use super::{SETTINGS, Value};
 use crate::{
     machine::{Drive, Machine, NodeKind, PciNode},
     model::{NodeIndex, Reading},
     text::Label,
     tune::Device,
 };
+
+/// Every setting of every device of a machine, device by device.
+pub fn readings(machine: &Machine) -> impl Iterator<Item = Reading<Value>> {
+    let of = move |device: Device| SETTINGS.iter().flat_map(move |row| (row.read)(machine, &device));
+    Device::all(machine).into_iter().flat_map(of)
+}
 
 pub(super) fn nothing(_: &Machine, _: &Device) -> Vec<Reading<Value>> {
     Vec::new()
