@@ -14,13 +14,16 @@ from machines import MACHINES
 from trials import TRIALS, Trial
 
 
-def chosen(machine: str, word: str) -> list[Trial]:
-    return [trial for trial in TRIALS if trial.machine == machine and word in trial.name]
+def chosen(machine: str, word: str, core: bool = False) -> list[Trial]:
+    """The trials of a machine whose names have this word in them; of the core only those that `.ci/run` tries."""
+    if core and not MACHINES[machine].core:
+        return []
+    named = (trial for trial in TRIALS if trial.machine == machine and word in trial.name)
+    return [trial for trial in named if trial.core or not core]
 
 
-def try_machine(seat: "Seat", word: str, again: bool = False) -> tuple[int, int]:
+def try_machine(seat: "Seat", trials: list[Trial], again: bool = False) -> tuple[int, int]:
     """Runs a machine's trials; how many there were, and how many failed: both times, where they are to be tried `again`."""
-    trials = chosen(seat.name, word)
     failed = 0
     for trial in trials:
         error = tried(seat, trial)
@@ -41,9 +44,9 @@ def tried(seat: "Seat", trial: Trial) -> Exception | None:
     return error
 
 
-def break_machine(seat: "Seat", word: str) -> tuple[int, int]:
+def break_machine(seat: "Seat", trials: list[Trial]) -> tuple[int, int]:
     """Runs a machine's trials with a program that was broken for each; how many there were, and how many were not noticed."""
-    sabotages = [(trial, sabotage) for trial in chosen(seat.name, word) for sabotage in SABOTAGE[trial.name]]
+    sabotages = [(trial, sabotage) for trial in trials for sabotage in SABOTAGE[trial.name]]
     unnoticed = 0
     for trial, sabotage in sabotages:
         error = sabotaged(trial, sabotage, seat.up())

@@ -170,19 +170,19 @@ fn check_screens(app: &App, state: &str, idle: &mut BTreeSet<String>) {
 }
 
 #[test]
-#[ignore = "a sweep, run by .ci/run in the release build"]
+#[ignore = "a sweep, run by .ci/long in the release build"]
 fn every_offered_key_of_a_demo_does_something_at_60_columns() {
     check_demo("threadripper-before", (60, 20));
 }
 
 #[test]
-#[ignore = "a sweep, run by .ci/run in the release build"]
+#[ignore = "a sweep, run by .ci/long in the release build"]
 fn every_offered_key_of_a_demo_does_something_at_80_columns() {
     check_demo("x570", (80, 24));
 }
 
 #[test]
-#[ignore = "a sweep, run by .ci/run in the release build"]
+#[ignore = "a sweep, run by .ci/long in the release build"]
 fn every_offered_key_of_a_demo_does_something_at_200_columns() {
     check_demo("laptop", (200, 60));
 }
@@ -202,7 +202,7 @@ fn every_offered_key_of_a_capture_does_something() {
 }
 
 #[test]
-#[ignore = "a sweep, run by .ci/run in the release build"]
+#[ignore = "a sweep, run by .ci/long in the release build"]
 fn every_offered_key_of_a_live_machine_does_something() {
     let mut idle = BTreeSet::new();
     for keys in ["", "r", "r<Enter>", "4r", "4r<Enter>", "5<Enter>", "5<Enter><Enter>", "y", "y<Enter>"] {

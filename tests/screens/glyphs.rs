@@ -53,7 +53,7 @@ fn over_all_screens(mut check: impl FnMut(&Headless, &str)) {
 }
 
 #[test]
-#[ignore = "a sweep, run by .ci/run in the release build"]
+#[ignore = "a sweep, run by .ci/long in the release build"]
 fn no_screen_leaves_its_set_and_no_theme_changes_the_text() {
     over_all_screens(|headless, what| {
         let text = |palette| iodyno::ui::picture::text(&headless.picture(Theme::new(palette)));
@@ -92,7 +92,7 @@ fn is_drawn(rows: &[Vec<char>], mark: char) -> bool {
 }
 
 #[test]
-#[ignore = "a sweep, run by .ci/run in the release build"]
+#[ignore = "a sweep, run by .ci/long in the release build"]
 fn help_explains_every_mark_that_its_screen_draws() {
     let mut missing = std::collections::BTreeSet::new();
     over_all_screens(|headless, what| {

@@ -47,7 +47,7 @@ fn a_pull_that_ends_behind_another_screen_says_so_until_a_key() {
 }
 
 #[test]
-#[ignore = "a sweep, run by .ci/run in the release build"]
+#[ignore = "a sweep, run by .ci/long in the release build"]
 fn the_title_of_the_form_has_whole_parts_at_any_width() {
     for width in 60..=200 {
         let mut headless = open("x570", (width, 40));
@@ -59,7 +59,7 @@ fn the_title_of_the_form_has_whole_parts_at_any_width() {
 }
 
 #[test]
-#[ignore = "a sweep, run by .ci/run in the release build"]
+#[ignore = "a sweep, run by .ci/long in the release build"]
 fn no_title_ends_in_half_a_part() {
     for width in 60..=130 {
         for (keys, seconds) in [("4r", 3), ("5<Enter>", 3)] {
@@ -75,7 +75,7 @@ fn no_title_ends_in_half_a_part() {
 }
 
 #[test]
-#[ignore = "a sweep, run by .ci/run in the release build"]
+#[ignore = "a sweep, run by .ci/long in the release build"]
 fn tabs_have_whole_words_at_every_width() {
     let names = ["Machine", "Findings", "Tune", "Dyno", "What-if", "Why", "Sheet", "Slots"];
     for width in 60..=90 {
@@ -303,7 +303,7 @@ fn a_mark_says_what_is_marked_what_it_is_for_and_how_to_unmark() {
 }
 
 #[test]
-#[ignore = "a sweep, run by .ci/run in the release build"]
+#[ignore = "a sweep, run by .ci/long in the release build"]
 fn the_form_names_the_marked_drives_at_every_width() {
     for width in 60..=200 {
         let mut headless = open("threadripper-before", (width, 24));
@@ -525,7 +525,7 @@ fn the_last_of_the_usual_values_says_that_it_is() {
 }
 
 #[test]
-#[ignore = "a sweep, run by .ci/run in the release build"]
+#[ignore = "a sweep, run by .ci/long in the release build"]
 fn a_count_in_the_tabs_is_no_digit_of_the_next_one() {
     for width in 80..=200 {
         let headless = open("threadripper-before", (width, 24));

@@ -50,7 +50,7 @@ fn draw(headless: &mut Headless) -> String {
 }
 
 #[test]
-#[ignore = "a sweep, run by .ci/run in the release build"]
+#[ignore = "a sweep, run by .ci/long in the release build"]
 fn a_text_scrolled_past_its_end_scrolls_back_at_once() {
     for (keys, further, back) in [
         ("?", "<Down>", "<Up>"),
@@ -74,7 +74,7 @@ fn a_text_scrolled_past_its_end_scrolls_back_at_once() {
 }
 
 #[test]
-#[ignore = "a sweep, run by .ci/run in the release build"]
+#[ignore = "a sweep, run by .ci/long in the release build"]
 fn help_is_complete_at_any_width() {
     for (columns, tab) in (1..=7).filter(|tab| *tab != 6).flat_map(|tab| [(80, tab), (100, tab), (200, tab)])
     {

@@ -81,7 +81,7 @@ fn two_tests_that_differ_are_compared_in_whole_words_and_without_percent() {
 }
 
 #[test]
-#[ignore = "a sweep, run by .ci/run in the release build"]
+#[ignore = "a sweep, run by .ci/long in the release build"]
 fn labels_of_intervals_are_whole_beside_free_cells() {
     for size in [(80, 24), (120, 40)] {
         let picture = shown(&after(DEMO, size, "5j<Enter>", 1500));

@@ -155,7 +155,7 @@ fn a_drives_name_is_whole_before_bars_and_optional_columns() {
 }
 
 #[test]
-#[ignore = "a sweep, run by .ci/run in the release build"]
+#[ignore = "a sweep, run by .ci/long in the release build"]
 fn a_drives_name_is_whole_before_bars_at_every_size() {
     for demo in DEMOS {
         for mut headless in at_rest_and_under_load(demo) {

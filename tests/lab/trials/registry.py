@@ -20,17 +20,18 @@ class Trial:
     name: str
     machine: str
     run: Callable[[Guest], None]
+    core: bool = True  # tried by `.ci/run` too, where its machine is
 
 
 TRIALS: list[Trial] = []
 
 
-def on(*machines: str):
+def on(*machines: str, core: bool = True):
     """Registers a trial for each of these machines."""
 
     def register(function):
         for machine in machines:
-            TRIALS.append(Trial(function.__name__.replace("_", " "), machine, function))
+            TRIALS.append(Trial(function.__name__.replace("_", " "), machine, function, core))
         return function
 
     return register
