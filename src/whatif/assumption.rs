@@ -249,8 +249,23 @@ pub fn names(machine: &Machine, functions: &[NodeIndex]) -> String {
     }
 }
 
-/// `NVIDIA Quadro P620`.
+/// `NVIDIA Quadro P620`: of a card with a switch of its own, the product behind it.
 pub(crate) fn product(machine: &Machine, function: NodeIndex) -> String {
-    let node = machine.pci.node(function);
+    let node = machine.pci.node(only_device(machine, function).unwrap_or(function));
     node.product().unwrap_or_else(|| format!("{} {}", node.address, node.name()))
+}
+
+/// The first function of the only device below.
+fn only_device(machine: &Machine, function: NodeIndex) -> Option<NodeIndex> {
+    let node = machine.pci.node(function);
+    if node.kind == NodeKind::Endpoint {
+        return Some(function);
+    }
+    let device = |child: &NodeIndex| match machine.pci.node(*child).address {
+        NodeAddress::Device(address) => Some((address.domain, address.bus, address.device)),
+        NodeAddress::Root { .. } => None,
+    };
+    let (first, others) = node.children.split_first()?;
+    let is_one = device(first).is_some() && others.iter().all(|other| device(other) == device(first));
+    is_one.then(|| only_device(machine, *first)).flatten()
 }
