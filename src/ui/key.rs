@@ -127,13 +127,15 @@ pub fn parse(notation: &str) -> Result<Vec<Key>, BadKeys> {
 }
 
 fn named(name: &str) -> Option<Key> {
-    if let Some((key, _, _)) = NAMES.iter().find(|(_, known, _)| known.eq_ignore_ascii_case(name)) {
+    // Footers have names of their own.
+    let is_name = |known: &str| known.eq_ignore_ascii_case(name);
+    if let Some((key, _, _)) = NAMES.iter().find(|(_, known, shown)| is_name(known) || is_name(shown)) {
         return Some(*key);
     }
     if let Some(key) = function_key(name) {
         return Some(key);
     }
-    let letter = name.strip_prefix("C-").or_else(|| name.strip_prefix("c-"))?;
+    let letter = ["C-", "c-", "Ctrl-"].into_iter().find_map(|control| name.strip_prefix(control))?;
     let mut letters = letter.chars();
     match (letters.next(), letters.next()) {
         (Some(c), None) if c.is_ascii_alphabetic() => Some(Key::Ctrl(c.to_ascii_lowercase())),
@@ -178,10 +180,12 @@ mod tests {
                 Key::Char('é')
             ]
         );
-        for (key, name, _) in NAMES {
-            assert_eq!(parse(&format!("<{name}>")).unwrap(), [*key]);
-            assert_eq!(parse(&key.notation()).unwrap(), [*key]);
+        for (key, name, shown) in NAMES {
+            for written in [format!("<{name}>"), format!("<{shown}>"), key.notation()] {
+                assert_eq!(parse(&written).unwrap(), [*key], "{written}");
+            }
         }
+        assert_eq!(parse("<Ctrl-C>").unwrap(), [Key::Ctrl('c')]);
     }
 
     #[test]
