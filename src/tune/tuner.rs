@@ -197,13 +197,10 @@ impl<'a> Tuner<'a> {
         Ok(self.undo_in_turn(machine, change_log, which, force))
     }
 
-    /// The turn of an undo, which goes on where there is none because of the journal.
+    /// The turn of an undo, which goes on without one where the state folder gives none. Whether it is recorded shows later.
     pub(super) fn turn_to_undo(&self) -> Result<Option<File>, TuneError> {
         match self.journal.turn() {
-            Err(error) if !error.is_timeout() => {
-                self.unrecorded.borrow_mut().get_or_insert(error);
-                Ok(None)
-            }
+            Err(error) if !error.is_timeout() => Ok(None),
             turn => Ok(turn?),
         }
     }

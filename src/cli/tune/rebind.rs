@@ -2,7 +2,7 @@
 
 use std::io::{self, BufRead};
 
-use super::{Complaint, Context, Failure, Status, print_text};
+use super::{Complaint, Context, Failure, Status, is_whole, print_text};
 use crate::{
     model::DriveName,
     report::tune as report,
@@ -68,9 +68,14 @@ impl Context {
         // It may be in use since the question.
         let now = checked(root, drive).and_then(|now| unclaimed(root, now));
         if let Err(error) = now.and_then(|now| Ok(now.carry_out(&tuner, &self.machine)?)) {
-            service.undo(&tuner, &Which::Sessions(&[tuner.session()]), false)?;
-            tuner.close()?;
-            return Err(error);
+            let restored = service.undo(&tuner, &Which::Sessions(&[tuner.session()]), false);
+            // The journal may have no room for the end; what is not restored is offered at the next start.
+            let _ = tuner.close();
+            return Err(match restored {
+                Ok(restored) if is_whole(&restored) => error,
+                Ok(restored) => error.and(&format!("\n{}", report::restored(&restored, "").trim_end())),
+                Err(undo) => error.and(&format!("; {undo}")),
+            });
         }
         tuner.keep()?;
         reappeared(service, &planned, queues)
