@@ -112,9 +112,12 @@ pub struct Why {
     of_test: Option<Look>,
     /// The sentence that they agree on.
     steady: steady::Steady,
+    /// What there is to show since the last message: the footer asks for it at each of its commands.
+    now: Option<Source>,
 }
 
 /// What there is to show.
+#[derive(Debug, Clone)]
 enum Source<T = Sentence> {
     /// Rates and activity of now.
     Now(T),
@@ -123,8 +126,13 @@ enum Source<T = Sentence> {
 }
 
 impl Why {
-    /// What there is to show: the sentence that looks agree on, above figures of now, or of the end of a demo's test.
+    /// What there is to show.
     fn source(&self, shared: &Shared) -> Source {
+        self.now.clone().unwrap_or_else(|| self.source_of(shared))
+    }
+
+    /// The sentence that looks agree on, above figures of now, or of the end of a demo's test.
+    fn source_of(&self, shared: &Shared) -> Source {
         if self.is_between_loads(shared) {
             return match self.steady.last().filter(|_| self.evidence.means().is_some()) {
                 Some(last) => Source::Now(last.clone()),

@@ -51,6 +51,7 @@ impl Screen for Why {
     }
 
     fn hear(&mut self, news: News, shared: &Shared) {
+        self.now = None;
         // Findings follow every look at the counters.
         if news == News::Findings && self.history.take(shared) {
             let with_test = shared.tests.running().is_some();
@@ -80,6 +81,7 @@ impl Screen for Why {
     }
 
     fn refresh(&mut self, shared: &Shared, _area: Rect) -> Asks {
+        self.now = Some(self.source_of(shared));
         self.count_matches(shared);
         Asks::new()
     }
