@@ -266,6 +266,18 @@ impl PciTree {
         self.iter().find(|(_, node)| node.address == NodeAddress::Device(address)).map(|(index, _)| index)
     }
 
+    /// Whether these are the functions of one device, without a bridge among them.
+    pub(crate) fn are_one_device(&self, functions: &[NodeIndex]) -> bool {
+        let device = |index: &NodeIndex| match self.node(*index).address {
+            NodeAddress::Device(address) if self.node(*index).kind == NodeKind::Endpoint => {
+                Some((address.domain, address.bus, address.device))
+            }
+            _ => None,
+        };
+        let Some(first) = functions.first().and_then(device) else { return false };
+        functions.iter().all(|function| device(function) == Some(first))
+    }
+
     /// `index` itself and all nodes above it, up to its root complex, even a nested one.
     pub fn ancestry(&self, index: NodeIndex) -> impl Iterator<Item = NodeIndex> {
         let step = move |at: &NodeIndex| {

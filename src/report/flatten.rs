@@ -11,11 +11,7 @@ use std::{
 use class::{class_word, takes_lanes};
 
 use crate::{
-    machine::{
-        Drive, DriveKind, HopLink, Machine, PciNode,
-        hop::Pair,
-        pci::{NodeAddress, NodeKind},
-    },
+    machine::{Drive, DriveKind, HopLink, Machine, PciNode, hop::Pair, pci::NodeKind},
     model::{DriveName, NodeIndex},
     text::{Label, natural},
 };
@@ -534,14 +530,7 @@ impl<'a> Flattener<'a> {
 
     /// Whether these are functions of one device, at most one of which has drives.
     fn one_device(&self, functions: &[NodeIndex]) -> bool {
-        let slot = |index: &NodeIndex| match self.node(*index).address {
-            NodeAddress::Device(address) if self.node(*index).kind == NodeKind::Endpoint => {
-                Some((address.domain, address.bus, address.device))
-            }
-            _ => None,
-        };
-        let Some(first) = functions.first().and_then(slot) else { return false };
-        functions.iter().all(|function| slot(function) == Some(first))
+        self.machine.pci.are_one_device(functions)
             && functions.iter().filter(|function| self.drives.contains_key(function)).count() <= 1
     }
 

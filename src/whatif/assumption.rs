@@ -261,11 +261,9 @@ fn only_device(machine: &Machine, function: NodeIndex) -> Option<NodeIndex> {
     if node.kind == NodeKind::Endpoint {
         return Some(function);
     }
-    let device = |child: &NodeIndex| match machine.pci.node(*child).address {
-        NodeAddress::Device(address) => Some((address.domain, address.bus, address.device)),
-        NodeAddress::Root { .. } => None,
-    };
-    let (first, others) = node.children.split_first()?;
-    let is_one = device(first).is_some() && others.iter().all(|other| device(other) == device(first));
-    is_one.then(|| only_device(machine, *first)).flatten()
+    match node.children.as_slice() {
+        [only] => only_device(machine, *only),
+        several if machine.pci.are_one_device(several) => several.first().copied(),
+        _ => None,
+    }
 }

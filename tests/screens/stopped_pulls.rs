@@ -2,29 +2,33 @@
 
 use std::time::Duration;
 
-use crate::screen::{open, press, shown};
+use crate::screen::{after, open, press, shown};
 use iodyno::{
     app::{App, Message, ScreenId, draw::picture, keymap::Key, update},
     model::Failed,
+    runtime::headless::Headless,
     ui::{picture::text, theme::Theme},
 };
 
+/// A pull after as many seconds.
+fn pulling(size: (u16, u16), seconds: u64) -> Headless {
+    after("threadripper-before", size, "r", seconds)
+}
+
 #[test]
 fn a_pull_is_stopped_in_each_phase_with_what_it_has() {
-    for (after, says) in [
+    for (seconds, says) in [
         (1, "Alone, 1 of 10 drives read 7.11 GB/s."),
         (14, "of 71.4 GB/s (75 %)."),
         (25, "of 71.4 GB/s"),
         (36, "of 71.4 GB/s"),
         (42, "Latency at 4 KiB, depth 1"),
     ] {
-        let mut headless = open("threadripper-before", (120, 40));
-        press(&mut headless, "r");
-        headless.wait(Duration::from_secs(after));
+        let mut headless = pulling((120, 40), seconds);
         press(&mut headless, "x");
         headless.wait(Duration::from_secs(2));
-        assert!(headless.app.shared.pulls.running.is_none(), "{after} s");
-        assert!(shown(&headless).contains(says), "{after} s: {}", shown(&headless));
+        assert!(headless.app.shared.pulls.running.is_none(), "{seconds} s");
+        assert!(shown(&headless).contains(says), "{seconds} s: {}", shown(&headless));
     }
 }
 
@@ -33,9 +37,7 @@ fn the_headline_names_settings_that_changed_during_the_pull() {
     let said =
         "The setting read_ahead_kb of nvme8n1 changed during the pull: the figures mix old and new values.";
     for (change, is_said) in [("<Esc>3l+a<Enter>", true), ("<Esc>3l+a<Enter>U", true), ("<Esc>3", false)] {
-        let mut headless = open("threadripper-before", (120, 40));
-        press(&mut headless, "r");
-        headless.wait(Duration::from_secs(16));
+        let mut headless = pulling((120, 40), 16);
         press(&mut headless, change);
         headless.wait(Duration::from_mins(1));
         press(&mut headless, "1r");
@@ -50,9 +52,7 @@ fn the_headline_names_settings_that_changed_during_the_pull() {
 
 #[test]
 fn a_stopped_pull_names_its_phase_in_words() {
-    let mut headless = open("threadripper-before", (120, 40));
-    press(&mut headless, "r");
-    headless.wait(Duration::from_secs(16));
+    let mut headless = pulling((120, 40), 16);
     press(&mut headless, "x");
     headless.wait(Duration::from_secs(1));
     let picture = shown(&headless);
@@ -62,9 +62,7 @@ fn a_stopped_pull_names_its_phase_in_words() {
 #[test]
 fn a_pull_stopped_among_the_drives_alone_shows_what_they_read() {
     for size in [(80, 24), (120, 40), (200, 60)] {
-        let mut headless = open("threadripper-before", size);
-        press(&mut headless, "r");
-        headless.wait(Duration::from_secs(5));
+        let mut headless = pulling(size, 5);
         press(&mut headless, "x");
         headless.wait(Duration::from_secs(1));
         let picture = shown(&headless);
@@ -76,9 +74,7 @@ fn a_pull_stopped_among_the_drives_alone_shows_what_they_read() {
 #[test]
 fn a_stopped_pull_does_not_lose_the_finished_one() {
     const FIRST: &str = "53.5 of 71.4 GB/s (75 %).";
-    let mut headless = open("threadripper-before", (120, 40));
-    press(&mut headless, "r");
-    headless.wait(Duration::from_mins(1));
+    let mut headless = pulling((120, 40), 60);
     assert!(!shown(&headless).contains("p shows the"), "there is one only");
     // Stopped at once: nothing was measured, so nothing replaces it.
     press(&mut headless, "rx");

@@ -71,11 +71,14 @@ impl Context {
             let restored = service.undo(&tuner, &Which::Sessions(&[tuner.session()]), false);
             // The journal may have no room for the end; what is not restored is offered at the next start.
             let _ = tuner.close();
-            return Err(match restored {
-                Ok(restored) if is_whole(&restored) => error,
-                Ok(restored) => error.and(&format!("\n{}", report::restored(&restored, "").trim_end())),
-                Err(undo) => error.and(&format!("; {undo}")),
-            });
+            let restored = match restored {
+                Ok(restored) => restored,
+                Err(undo) => return Err(error.and(&format!("; {undo}"))),
+            };
+            if !is_whole(&restored) {
+                print_text(&report::restored(&restored, ""))?;
+            }
+            return Err(error);
         }
         tuner.keep()?;
         reappeared(service, &planned, queues)
