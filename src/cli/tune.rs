@@ -341,7 +341,8 @@ impl Context {
         if let Some(error) = tuner.unrecorded().filter(|_| is_undone) {
             say(&format!("the undo is not recorded, so the next undo repeats it: {error}"));
         }
-        tuner.keep()?;
+        // Nothing of an undo is left to keep, so its end needs no record.
+        let _ = tuner.close();
         print_text(&report::restored(&restored, &scope))
             .map_err(|failure| failure.after("the settings were restored"))?;
         if restored.is_empty() && recovered.is_empty() && held.is_empty() {

@@ -195,6 +195,9 @@ fn device(redactor: &mut Redactor, value: &str) -> String {
 /// `/boot/vmlinuz-6.1.0-13-amd64`, `(hd0,gpt2)/vmlinuz`, `\initrd.img-6.1`: plain folders and a version.
 fn is_kernel_file(path: &str) -> bool {
     const FOLDERS: &str = "boot efi EFI ROOT Linux linux root arch x86_64 aarch64 casper live @ @root";
+    // Of releases, as distributions name theirs: `6.1.0-13-amd64`, `6.8.12-4-pve`, `6.9.7-arch1-1`, `5.14.0-427.el9.x86_64`.
+    const FLAVOURS: &str = "rc bpo deb amd x x86 aarch arm armmp generic lowlatency cloud default desktop server virtual rt lts zen \
+        hardened arch fc el pve xanmod liquorix cachyos edge hwe oem azure aws gcp kvm img gz efi signed unsigned dbg";
     const KINDS: &str = "linux linux-lts linux-zen linux-hardened linux-rt";
     const FILES: [&str; 9] =
         ["vmlinuz", "vmlinux", "bzImage", "Image", "kernel", "linux", "initrd.img", "initramfs", "initrd"];
@@ -214,8 +217,11 @@ fn is_kernel_file(path: &str) -> bool {
     let mut parts: Vec<&str> = path.split(['/', '\\']).filter(|part| !part.is_empty()).collect();
     let Some(file) = parts.pop() else { return false };
     let is_version = |text: &str| {
-        let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-' | '+' | '~');
-        text.starts_with(|c: char| c.is_ascii_digit()) && text.len() <= 64 && text.chars().all(is_plain)
+        let is_plain = |part: &str| {
+            let word = part.trim_end_matches(|c: char| c.is_ascii_digit());
+            part.len() - word.len() <= 4 && (word.is_empty() || is_in(FLAVOURS, word))
+        };
+        text.starts_with(|c: char| c.is_ascii_digit()) && text.split(['.', '_', '-', '+', '~']).all(is_plain)
     };
     let is_file = FILES.iter().filter_map(|name| file.strip_prefix(name)).any(|rest| {
         let kind = rest.strip_prefix('-').unwrap_or_default();
@@ -237,6 +243,9 @@ mod tests {
     fn known_arguments_pass_with_values_of_a_known_form() {
         for line in [
             "BOOT_IMAGE=/boot/vmlinuz-5.8.0-29-generic root=/dev/nvme8n1p2 ro quiet splash vt.handoff=7",
+            "BOOT_IMAGE=/vmlinuz-6.1.0-13-amd64 ro",
+            "BOOT_IMAGE=/boot/vmlinuz-6.8.12-4-pve initrd=\\initrd.img-6.12.0-rc3+",
+            "BOOT_IMAGE=(hd0,gpt2)/vmlinuz-5.14.0-427.13.1.el9_4.x86_64 initrd=/boot/initramfs-6.9.7-arch1-1.img",
             "BOOT_IMAGE=/arch/boot/x86_64/vmlinuz-linux rdinit=/init reboot=k psi=1",
             "BOOT_IMAGE=(hd0,gpt2)/vmlinuz-6.12.0 nvme.poll_queues=4 iommu=pt intremap=posted_msi isolcpus=managed_irq,2-7",
             "pcie_aspm=off nvme_core.default_ps_max_latency_us=0 console=ttyS0,115200n8 pci=noaer,realloc=on mitigations=off",
@@ -256,6 +265,8 @@ mod tests {
             ("root=UUID=12345678-01 resume=PARTUUID=99", "root=UUID=<redacted> resume=PARTUUID=<redacted>"),
             ("root=ZFS=tank/hunter2", "root=ZFS=<redacted>"),
             ("BOOT_IMAGE=/boot/hunter2", "BOOT_IMAGE=<redacted>"),
+            ("BOOT_IMAGE=/vmlinuz-6.1.0-13-hunter2 ro", "BOOT_IMAGE=<redacted> ro"),
+            ("BOOT_IMAGE=/vmlinuz-6.1.0.731427629", "BOOT_IMAGE=<redacted>"),
             ("iommu=pt,hunter2", "iommu=<redacted>"),
             ("ro -- --token hunter2\n", "ro -- <redacted>\n"),
             ("a=\"b hunter2\"", "a=<redacted> <redacted>"),

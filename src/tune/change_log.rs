@@ -1,46 +1,16 @@
 //! [`ChangeLog`]: the files that are changed now, from the journal's records.
 
+mod entry;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
-    change::Outcome,
     device::{DRIVER, Identity},
     journal::{Event, Gain, Journal, Purpose, Record},
-    settings::{Scope, find},
+    settings::{NR_REQUESTS, SCHEDULER, Scope, find},
+    tags::NO_SCHEDULER,
 };
-
-/// A changed file.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Entry {
-    /// The device.
-    pub device: Identity,
-    /// The setting.
-    pub setting: String,
-    /// The file, as it was named then.
-    pub file: String,
-    /// The value before iodyno's first change since boot.
-    pub found: String,
-    /// The values it has unless another program changed it: the last one read back, or, after a kill, the old one and the
-    /// new one.
-    pub last: Vec<String>,
-    /// The last value that it did not get along with another: found, or asked for.
-    pub own: String,
-    /// Whether it was changed itself, not only along with another.
-    pub asked: bool,
-    /// Whether it was changed while it was the number of the queue's tags, which a scheduler hides.
-    pub tags: bool,
-    /// Files that the kernel may change along with it.
-    pub with: Vec<String>,
-    /// The session that changed it last.
-    pub by: String,
-    /// The sessions that changed it and have not kept it, each with the value it found, in the journal's order: a clock may
-    /// be set back between two sessions. One that changed it before and after another has two places.
-    pub open: Vec<(String, String)>,
-    /// The sessions whose undo left its value to another program, each with the value it found; an undo by force restores it.
-    pub left: Vec<(String, String)>,
-    /// Whether a session that changed it has left its undo to a later one, which restores the value before both.
-    pub is_passed_on: bool,
-}
+pub use entry::{Entry, is_expected};
 
 /// The changed files of this boot.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -92,41 +62,43 @@ impl ChangeLog {
             Event::Open { purpose, .. } => {
                 self.sessions.insert(record.session.clone(), *purpose);
             }
-            Event::Change { device, setting, file, old, new, affected, tags } => {
+            Event::Change { device, setting, file, old, new, affected, tags, undo } => {
+                // An undo that is killed leaves the changes of the sessions before it, and none of its own.
+                let by = (!undo).then_some(record.session.as_str());
+                let had_none = setting == SCHEDULER.0 && old == NO_SCHEDULER;
                 for a in affected {
-                    let entry = self.touch(device, &a.setting, &a.file, &a.value, &record.session);
+                    let is_of_tags = had_none && a.setting == NR_REQUESTS.0;
+                    let entry = self.touch(device, (&a.setting, &a.file), (&a.value, is_of_tags), by);
                     // Another program has set it since; the tags that iodyno has changed are still to be restored.
-                    if !entry.last.contains(&a.value) {
-                        entry.begin_with(&a.value);
-                        entry.open.push((record.session.clone(), a.value.clone()));
+                    if !entry.is_unsure && !entry.may_have(&a.value) {
+                        entry.begin_with((&a.value, is_of_tags));
+                        entry.open.extend(by.map(|by| (by.to_owned(), a.value.clone())));
                     }
+                    entry.is_unsure = true;
                 }
-                let entry = self.touch(device, setting, file, old, &record.session);
-                entry.asked = true;
-                entry.tags |= tags;
+                let entry = self.touch(device, (setting, file), (old, *tags), by);
+                entry.is_undoing = *undo;
+                entry.asked |= !undo;
+                entry.is_of_tags = *tags;
+                if *tags {
+                    entry.tags = Some(new.clone());
+                }
                 entry.last = vec![old.clone(), new.clone()];
                 entry.with.extend(affected.iter().map(|a| a.file.clone()));
             }
             Event::Result { file, outcome, affected } => {
-                if let Some(Entry { last, own, .. }) = self.entry(file) {
-                    match outcome {
-                        // A value that another program set is not undone.
-                        Outcome::Accepted | Outcome::Changed { .. } => {
-                            last.drain(..last.len().saturating_sub(1));
-                        }
-                        Outcome::Adjusted { now } => *last = vec![now.clone()],
-                        Outcome::Ignored | Outcome::Refused { .. } => last.truncate(1),
-                    }
-                    if let (false, [now]) = (outcome.is_without_effect(), &last[..]) {
-                        own.clone_from(now);
-                    }
-                }
+                let has_none = self.entry(file).is_some_and(|entry| entry.end(outcome));
                 if outcome.is_without_effect() {
                     self.not_made(file, &record.session);
                 }
+                self.with(file).for_each(|entry| entry.is_unsure = false);
                 for a in affected {
                     if let Some(entry) = self.entry(&a.file) {
                         entry.last = vec![a.value.clone()];
+                        if has_none && entry.tags.is_some() {
+                            // The tuner resizes them to the driver's number.
+                            entry.tags = entry.has_found_tags.then(|| a.value.clone());
+                        }
                     }
                 }
             }
@@ -223,48 +195,40 @@ impl ChangeLog {
         self.gains.iter().rfind(same)
     }
 
+    /// The entry of a file that is about to change, in the session `by`, if that is to be undone.
     fn touch(
         &mut self,
         device: &Identity,
-        setting: &str,
-        file: &str,
-        old: &str,
-        session: &str,
+        (setting, file): (&str, &str),
+        old: (&str, bool),
+        by: Option<&str>,
     ) -> &mut Entry {
         let place = self.entries.iter().position(|entry| entry.file == file).unwrap_or_else(|| {
-            self.entries.push(Entry {
-                device: device.clone(),
-                setting: setting.to_owned(),
-                file: file.to_owned(),
-                found: old.to_owned(),
-                last: vec![old.to_owned()],
-                own: old.to_owned(),
-                asked: false,
-                tags: false,
-                with: Vec::new(),
-                by: String::new(),
-                open: Vec::new(),
-                left: Vec::new(),
-                is_passed_on: false,
-            });
+            self.entries.push(Entry::new(device, (setting, file), old));
             self.entries.len() - 1
         });
         let entry = &mut self.entries[place];
         // A removed drive's queue is gone with its values, even if another drive has its name now.
         let is_queue = find(setting).is_some_and(|row| row.scope == Scope::Queue);
-        if entry.is_closed() || is_queue && entry.device.has_left(device) {
+        if by.is_some() && entry.is_closed() || is_queue && entry.device.has_left(device) {
             // The current value was set by another program: this change found it.
             entry.begin_with(old);
-            entry.asked = false;
-            entry.tags = false;
-            entry.with.clear();
+            entry.forget();
         }
         device.clone_into(&mut entry.device);
-        session.clone_into(&mut entry.by);
-        if entry.open.last().is_none_or(|(last, _)| last != session) {
-            entry.open.push((session.to_owned(), old.to_owned()));
+        if let Some(session) = by {
+            session.clone_into(&mut entry.by);
+            if entry.open.last().is_none_or(|(last, _)| last != session) {
+                entry.open.push((session.to_owned(), old.0.to_owned()));
+            }
         }
         entry
+    }
+
+    /// What may have changed along with this file.
+    fn with(&mut self, file: &str) -> impl Iterator<Item = &mut Entry> {
+        let with = self.entry(file).map(|entry| entry.with.clone()).unwrap_or_default();
+        self.entries.iter_mut().filter(move |entry| with.contains(&entry.file))
     }
 
     fn entry(&mut self, file: &str) -> Option<&mut Entry> {
@@ -282,10 +246,19 @@ impl ChangeLog {
     }
 
     fn undone(&mut self, file: &str, value: &str, sessions: &[String], by: &str) {
+        let has_scheduler =
+            value != NO_SCHEDULER && self.entry(file).is_some_and(|entry| entry.setting == SCHEDULER.0);
+        for entry in self.with(file) {
+            entry.is_unsure = false;
+            if has_scheduler {
+                // They are resized on its way.
+                entry.tags = None;
+            }
+        }
         if let Some(entry) = self.entry(file) {
+            entry.is_unsure = false;
             entry.last = vec![value.to_owned()];
             value.clone_into(&mut entry.own);
-            entry.asked &= !sessions.is_empty();
             // A later session goes back to the value before those that are undone.
             let mut passed = None;
             entry.open.retain_mut(|(id, found)| {
@@ -304,78 +277,19 @@ impl ChangeLog {
             if let Some((before, _)) = entry.open.last() {
                 entry.by.clone_from(before);
             }
+            if sessions.is_empty() {
+                entry.forget();
+            } else if value == entry.found {
+                entry.tags = None;
+            }
         }
-    }
-}
-
-impl Entry {
-    /// The value to restore for these sessions: the one that the first of them found.
-    pub fn before(&self, sessions: &[&str]) -> Option<&str> {
-        let (_, found) = self.open.iter().find(|(id, _)| sessions.contains(&id.as_str()))?;
-        Some(found)
-    }
-
-    /// Those of these sessions that changed it and have not kept it.
-    pub fn open_in<'a>(&'a self, sessions: &'a [&str]) -> impl Iterator<Item = &'a str> {
-        self.sessions().filter(|session| sessions.contains(session))
-    }
-
-    /// Whether that session changed it and has not kept it.
-    pub fn is_open_in(&self, session: &str) -> bool {
-        self.sessions().any(|id| id == session)
-    }
-
-    /// The sessions that changed it and have not kept it.
-    pub fn sessions(&self) -> impl Iterator<Item = &str> {
-        self.open.iter().map(|(id, _)| id.as_str())
-    }
-
-    /// Whether a living session other than `own` has changed it, and `own` not since.
-    pub fn is_held(&self, own: Option<&str>, is_living: impl Fn(&str) -> bool) -> bool {
-        let is_own = |session: &str| Some(session) == own;
-        !is_own(&self.by) && self.sessions().any(|session| !is_own(session) && is_living(session))
-    }
-
-    /// Whether a file with this value has its first one again, which no change has set.
-    pub fn is_restored(&self, now: &str) -> bool {
-        now == self.found && !self.last.iter().any(|last| last == now)
-    }
-
-    /// Whether a session found this value, so that an undo of that session restores it.
-    pub fn has_found(&self, value: &str) -> bool {
-        self.open.iter().chain(&self.left).any(|(_, found)| found == value)
-    }
-
-    /// The value that an undo of the setting that it changed along with leaves it: its own, also where that one reset it.
-    pub fn beside(&self) -> Option<&str> {
-        match &self.last[..] {
-            [_] if !self.is_closed() => Some(&self.own),
-            // Of two values possible after a kill, the first is the old one.
-            last => last.first().map(String::as_str),
-        }
-    }
-
-    /// Takes a value that another program set for its first one.
-    fn begin_with(&mut self, value: &str) {
-        value.clone_into(&mut self.found);
-        self.last = vec![value.to_owned()];
-        value.clone_into(&mut self.own);
-        self.open.clear();
-        self.left.clear();
-        self.is_passed_on = false;
-    }
-
-    /// Whether it has its first value: undone, refused, or restored by hand. A later change starts a new entry. A session that
-    /// found another value, which an earlier one kept, still has that one to restore.
-    fn is_closed(&self) -> bool {
-        self.last == [self.found.as_str()] && self.open.iter().all(|(_, before)| *before == self.found)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tune::testing::change;
+    use crate::tune::{change::Outcome, testing::change};
 
     fn records(session: &str, events: Vec<Event>) -> Vec<Record> {
         let record = |event| Record { time: 1, boot: "b".into(), session: session.into(), event };
@@ -458,9 +372,9 @@ mod tests {
     #[test]
     fn another_drive_under_the_same_name_begins_anew() {
         let on = |sequence, event| match event {
-            Event::Change { device, setting, file, old, new, affected, tags } => {
+            Event::Change { device, setting, file, old, new, affected, tags, undo } => {
                 let device = Identity { diskseq: Some(sequence), ..device };
-                Event::Change { device, setting, file, old, new, affected, tags }
+                Event::Change { device, setting, file, old, new, affected, tags, undo }
             }
             other => other,
         };

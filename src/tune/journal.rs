@@ -100,6 +100,9 @@ pub enum Event {
         /// It is a number of requests that is the number of the queue's tags: the queue has no scheduler.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         tags: bool,
+        /// It is a step of an undo, which leaves nothing to undo itself.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        undo: bool,
     },
     /// The outcome of the last change to that file.
     Result {

@@ -113,7 +113,8 @@ impl SettingsService {
         let sessions: Vec<&str> = unasked.iter().map(String::as_str).collect();
         let report = self.undo(&tuner, &Which::Sessions(&sessions), false)?;
         self.leave(&sessions, &report)?;
-        tuner.keep()?;
+        // Nothing of an undo is left to keep, so its end needs no record.
+        let _ = tuner.close();
         for (step, _) in
             report.iter().filter(|(step, what)| step.setting == DRIVER.0 && *what == Restored::Back)
         {

@@ -36,10 +36,11 @@ pub fn resize(actuator: &dyn Actuator, requests: &str) -> bool {
 pub fn way(step: &Step, steps: &[Step], now: &str) -> Vec<String> {
     let target = || step.target.clone();
     let by_none = || NO_SCHEDULER.to_owned();
-    let is_direct =
-        step.setting != SCHEDULER.0 || step.target == NO_SCHEDULER || changed(step, steps).is_none();
-    // After a kill on the way, and where another program has set it, the tags are still to be resized.
-    let is_there = now == step.target && (is_direct || step.expected == [now]);
+    let requests = changed(step, steps);
+    let is_direct = step.setting != SCHEDULER.0 || step.target == NO_SCHEDULER || requests.is_none();
+    // After a kill on the way, and where it was set again, the tags are still to be resized.
+    let is_hiding = step.expected != [now] || requests.is_some_and(|requests| requests.is_of_tags);
+    let is_there = now == step.target && (is_direct || !is_hiding);
     match now {
         _ if is_there => Vec::new(),
         _ if is_direct => vec![target()],

@@ -24,6 +24,7 @@ pub fn change(file: &str, old: &str, new: &str) -> Event {
         new: new.into(),
         affected: Vec::new(),
         tags: false,
+        undo: false,
     }
 }
 
@@ -44,6 +45,7 @@ pub fn change_log_of(changes: &[(&str, &str, &str, &str)]) -> ChangeLog {
                 new,
                 affected: vec![],
                 tags: false,
+                undo: false,
             };
             [change, Event::Result { file, outcome: Outcome::Accepted, affected: vec![] }]
         })

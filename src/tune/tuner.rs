@@ -155,6 +155,7 @@ impl<'a> Tuner<'a> {
             new: change.to.clone(),
             affected: affected.clone(),
             tags,
+            undo: false,
         })?;
         let outcome = if now == change.to {
             Outcome::Accepted

@@ -5,7 +5,7 @@
 
 use super::{
     actuator::{NO_DRIVER, function_of, is_driver_name},
-    change_log::{ChangeLog, Entry},
+    change_log::{ChangeLog, Entry, is_expected},
     device::{DRIVER, Device, Identity, Located},
     settings::{POLL_QUEUES, Risk, Setting, Value, find, poll_queues, rank, resets, take_back},
 };
@@ -108,7 +108,7 @@ impl Step {
 
     /// Whether the file has this value unless another program changed it.
     pub fn is_known(&self, value: &str) -> bool {
-        value == self.target || self.expected.iter().any(|known| known == value)
+        value == self.target || is_expected(&self.setting, &self.expected, value)
     }
 
     /// Whether it keeps a value that the change which is undone has reset.
@@ -128,7 +128,7 @@ impl Step {
             sessions: Vec::new(),
             stays: false,
             is_asked: entry.asked,
-            is_of_tags: entry.tags,
+            is_of_tags: entry.tags.is_some(),
         }
     }
 }
@@ -169,7 +169,7 @@ pub fn plan(
                 },
                 stays,
                 is_asked: entry.asked,
-                is_of_tags: entry.tags,
+                is_of_tags: entry.tags.is_some(),
             }),
             Err(why) if !stays => left.push((entry.clone(), why)),
             Err(_) => {}

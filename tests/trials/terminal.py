@@ -30,6 +30,7 @@ class Loop:
             self.write(name, value)
         self.resize_tags()
         self.found, self.found_tags = self.settings(), self.tags()
+        self.original = self.found
 
     def write(self, name, value):
         with open(f"/sys/block/{self.name}/queue/{name}", "w", encoding="ascii") as out:
@@ -68,12 +69,26 @@ class Loop:
         return {} if tags == self.found_tags else {"tags": tags}
 
     def put_back(self):
+        found = self.found
+        self.begin(found["scheduler"], found["nr_requests"])
+        self.found = found
+        for name in self.changed():
+            self.write(name, found[name])
+
+    def begin(self, scheduler, requests):
+        """Other values to find than a new device has, as an administrator sets them."""
         self.write("scheduler", "none")
         self.resize_tags()
-        for name in self.changed():
-            self.write(name, self.found[name])
+        self.write("scheduler", scheduler)
+        self.write("nr_requests", requests)
+        self.found, self.found_tags = self.settings(), self.tags()
+
+    def schedulers(self):
+        with open(f"/sys/block/{self.name}/queue/scheduler", encoding="ascii") as file:
+            return [word.strip("[]") for word in file.read().split()]
 
     def detach(self):
+        self.found = self.original
         self.put_back()
         subprocess.run(["losetup", "--detach", self.path], check=False)
         os.unlink(self.file)

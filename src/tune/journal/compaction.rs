@@ -164,8 +164,8 @@ mod tests {
     }
 
     fn event() -> impl Strategy<Value = Event> {
-        let change = (file(), value(), value(), affected(), any::<bool>()).prop_map(
-            |(file, old, new, affected, tags)| Event::Change {
+        let change = (file(), value(), value(), affected(), any::<bool>(), any::<bool>()).prop_map(
+            |(file, old, new, affected, tags, undo)| Event::Change {
                 device: device(),
                 setting: "scheduler".into(),
                 file,
@@ -173,6 +173,7 @@ mod tests {
                 new,
                 affected,
                 tags,
+                undo,
             },
         );
         let outcome = prop_oneof![
@@ -218,6 +219,7 @@ mod tests {
                 value: "0".into(),
             }],
             tags: false,
+            undo: new == "0",
         };
         let done = || Event::Result { file: file.into(), outcome: Outcome::Accepted, affected: Vec::new() };
         let undone = Event::Undone { file: file.into(), value: "0".into(), sessions: vec![session.into()] };

@@ -42,6 +42,7 @@ pub fn plan_undo(
         let entry = change_log.entries.iter().find(|entry| entry.file == step.recorded);
         if let (Some(entry), Ok(now)) = (entry, actuator.read(&step.file))
             && !step.is_known(&now)
+            && !entry.is_unsure
         {
             recognise(step, entry, now);
         }

@@ -11,6 +11,7 @@ use std::{
 };
 
 mod beside;
+mod kills;
 mod others;
 
 use super::*;
@@ -96,13 +97,18 @@ impl Actuator for Kernel {
                 if self.memory.read(&format!("{folder}/scheduler"))? == "none"
                     && self.memory.read(file)? != value =>
             {
-                self.tags.set(value.parse().unwrap());
+                let requests = value.parse::<u32>().unwrap().max(4);
+                self.tags.set(requests);
+                return self.memory.write(file, &requests.to_string());
             }
             ("iostats", _) => self.memory.write(&format!("{folder}/read_ahead_kb"), "2560")?,
             ("rq_affinity", "7") => return Ok(()),
             ("read_ahead_kb", _) => {
                 let rounded = value.parse::<u64>().unwrap() / 4 * 4;
                 return self.memory.write(file, &rounded.to_string());
+            }
+            ("nr_requests", _) => {
+                return self.memory.write(file, &value.parse::<u32>().unwrap().max(4).to_string());
             }
             _ => {}
         }

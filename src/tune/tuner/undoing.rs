@@ -117,6 +117,7 @@ impl Tuner<'_> {
             new: step.target.clone(),
             affected: Vec::new(),
             tags: step.is_of_tags,
+            undo: true,
         });
     }
 
@@ -219,6 +220,7 @@ impl Tuner<'_> {
                 new: to.to_owned(),
                 affected: affected.collect(),
                 tags: tags::are_changed(&self.actuator, &step.setting, &step.file),
+                undo: true,
             });
         }
         let outcome = self.write(&step.setting, &step.file, from, to);

@@ -1,0 +1,186 @@
+//! [`Entry`]: a changed file.
+
+use crate::tune::{
+    change::Outcome,
+    device::Identity,
+    settings::{SCHEDULER, find},
+    tags::NO_SCHEDULER,
+};
+
+/// A changed file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// The device.
+    pub device: Identity,
+    /// The setting.
+    pub setting: String,
+    /// The file, as it was named then.
+    pub file: String,
+    /// The value before iodyno's first change since boot.
+    pub found: String,
+    /// The values it has unless another program changed it: the last one read back, or, after a kill, the old one and the
+    /// new one.
+    pub last: Vec<String>,
+    /// The last value that it did not get along with another: found, or asked for.
+    pub own: String,
+    /// Whether it was changed itself, not only along with another.
+    pub asked: bool,
+    /// Whether a change of another file, which may have changed it along, has no result: it was killed.
+    pub is_unsure: bool,
+    /// Whether its last change is an undo's.
+    pub is_undoing: bool,
+    /// The number of the queue's tags that iodyno has set, which a scheduler hides.
+    pub tags: Option<String>,
+    /// Whether the value found is the number of the queue's tags.
+    pub has_found_tags: bool,
+    /// Whether its last change is one of the queue's tags.
+    pub is_of_tags: bool,
+    /// Files that the kernel may change along with it.
+    pub with: Vec<String>,
+    /// The session that changed it last.
+    pub by: String,
+    /// The sessions that changed it and have not kept it, each with the value it found, in the journal's order: a clock may
+    /// be set back between two sessions. One that changed it before and after another has two places.
+    pub open: Vec<(String, String)>,
+    /// The sessions whose undo left its value to another program, each with the value it found; an undo by force restores it.
+    pub left: Vec<(String, String)>,
+    /// Whether a session that changed it has left its undo to a later one, which restores the value before both.
+    pub is_passed_on: bool,
+}
+
+impl Entry {
+    /// Of a file with this value, before its first change; with whether that is the number of the queue's tags.
+    pub(super) fn new(
+        device: &Identity,
+        (setting, file): (&str, &str),
+        (value, is_of_tags): (&str, bool),
+    ) -> Self {
+        Self {
+            device: device.clone(),
+            setting: setting.to_owned(),
+            file: file.to_owned(),
+            found: value.to_owned(),
+            last: vec![value.to_owned()],
+            own: value.to_owned(),
+            asked: false,
+            is_unsure: false,
+            is_undoing: false,
+            tags: None,
+            has_found_tags: is_of_tags,
+            is_of_tags: false,
+            with: Vec::new(),
+            by: String::new(),
+            open: Vec::new(),
+            left: Vec::new(),
+            is_passed_on: false,
+        }
+    }
+
+    /// Its last change has this outcome. Whether its queue has no scheduler now.
+    pub(super) fn end(&mut self, outcome: &Outcome) -> bool {
+        match outcome {
+            // A value that another program set is not undone.
+            Outcome::Accepted | Outcome::Changed { .. } => {
+                self.last.drain(..self.last.len().saturating_sub(1));
+            }
+            Outcome::Adjusted { now } => self.last = vec![now.clone()],
+            Outcome::Ignored | Outcome::Refused { .. } => self.last.truncate(1),
+        }
+        if let (false, [now]) = (outcome.is_without_effect(), &self.last[..]) {
+            self.own.clone_from(now);
+        }
+        if self.is_of_tags {
+            self.tags = self.last.first().cloned();
+        }
+        self.setting == SCHEDULER.0 && self.last == [NO_SCHEDULER]
+    }
+
+    /// The value to restore for these sessions: the one that the first of them found.
+    pub fn before(&self, sessions: &[&str]) -> Option<&str> {
+        let (_, found) = self.open.iter().find(|(id, _)| sessions.contains(&id.as_str()))?;
+        Some(found)
+    }
+
+    /// Those of these sessions that changed it and have not kept it.
+    pub fn open_in<'a>(&'a self, sessions: &'a [&str]) -> impl Iterator<Item = &'a str> {
+        self.sessions().filter(|session| sessions.contains(session))
+    }
+
+    /// Whether that session changed it and has not kept it.
+    pub fn is_open_in(&self, session: &str) -> bool {
+        self.sessions().any(|id| id == session)
+    }
+
+    /// The sessions that changed it and have not kept it.
+    pub fn sessions(&self) -> impl Iterator<Item = &str> {
+        self.open.iter().map(|(id, _)| id.as_str())
+    }
+
+    /// Whether a living session other than `own` has changed it, and `own` not since.
+    pub fn is_held(&self, own: Option<&str>, is_living: impl Fn(&str) -> bool) -> bool {
+        let is_own = |session: &str| Some(session) == own;
+        !is_own(&self.by) && self.sessions().any(|session| !is_own(session) && is_living(session))
+    }
+
+    /// Whether a file with this value has its first one again, which no change but an undo has set.
+    pub fn is_restored(&self, now: &str) -> bool {
+        now == self.found && (self.is_undoing || !self.last.iter().any(|last| last == now))
+    }
+
+    /// Whether it has this value unless another program changed it.
+    pub fn may_have(&self, value: &str) -> bool {
+        is_expected(&self.setting, &self.last, value)
+    }
+
+    /// Whether a session found this value, so that an undo of that session restores it.
+    pub fn has_found(&self, value: &str) -> bool {
+        self.open.iter().chain(&self.left).any(|(_, found)| found == value)
+    }
+
+    /// The value that an undo of the setting that it changed along with leaves it: its own, also where that one reset it.
+    pub fn beside(&self) -> Option<&str> {
+        match &self.last[..] {
+            [_] if !self.is_closed() => Some(&self.own),
+            // Of two values possible after a kill, the first is the old one.
+            last => last.first().map(String::as_str),
+        }
+    }
+
+    /// What is undone begins anew.
+    pub(super) fn forget(&mut self) {
+        self.asked = false;
+        self.tags = None;
+        self.with.clear();
+    }
+
+    /// Takes a value that another program set for its first one; with whether that is the number of the queue's tags.
+    pub(super) fn begin_with(&mut self, (value, is_of_tags): (&str, bool)) {
+        self.has_found_tags = is_of_tags;
+        value.clone_into(&mut self.found);
+        self.last = vec![value.to_owned()];
+        value.clone_into(&mut self.own);
+        self.open.clear();
+        self.left.clear();
+        self.is_passed_on = false;
+        self.is_undoing = false;
+        self.is_unsure = false;
+    }
+
+    /// Whether it has its first value: undone, refused, or restored by hand. A later change starts a new entry. A session that
+    /// found another value, which an earlier one kept, still has that one to restore.
+    pub(super) fn is_closed(&self) -> bool {
+        let has_its_tags = self.tags.as_ref().is_none_or(|tags| self.has_found_tags && *tags == self.found);
+        let has_its_value = self.last == [self.found.as_str()];
+        has_its_tags
+            && has_its_value
+            && !self.is_unsure
+            && self.open.iter().all(|(_, before)| *before == self.found)
+    }
+}
+
+/// Whether a file with these values, the last one read back, or the old and the new one of a change that was killed, may have
+/// that one: the kernel may have made it of the new one.
+pub fn is_expected(setting: &str, last: &[String], value: &str) -> bool {
+    let adjusts = |new: &String| find(setting).is_some_and(|row| (row.adjusts)(new, value));
+    last.iter().any(|known| known == value) || last.get(1).is_some_and(adjusts)
+}

@@ -1,0 +1,176 @@
+//! Changes and undos that are killed at any moment, one after another.
+
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
+use proptest::prelude::*;
+
+use super::*;
+
+/// A kernel whose caller is killed after some of its calls.
+struct Killing<'a> {
+    kernel: &'a Kernel,
+    /// Calls until the kill.
+    left: Cell<Option<u32>>,
+    /// Whether the last call was a write. The two that resize tags count as one.
+    has_written: Cell<bool>,
+}
+
+impl Killing<'_> {
+    fn call(&self) {
+        match self.left.get() {
+            Some(0) => resume_unwind(Box::new("killed")),
+            left => self.left.set(left.map(|left| left - 1)),
+        }
+    }
+}
+
+impl Actuator for Killing<'_> {
+    fn read(&self, file: &str) -> io::Result<String> {
+        self.call();
+        self.has_written.set(false);
+        self.kernel.read(file)
+    }
+
+    fn write(&self, file: &str, value: &str) -> io::Result<()> {
+        if !self.has_written.replace(true) {
+            self.call();
+        }
+        self.kernel.write(file, value)
+    }
+}
+
+/// What a user does.
+#[derive(Debug, Clone)]
+enum Deed {
+    /// `iodyno tune set` with these values.
+    Set(Vec<(&'static str, &'static str)>),
+    /// `iodyno tune undo`.
+    Undo,
+    /// `iodyno tune undo --all`.
+    UndoAll,
+}
+
+const VALUES: &[(&str, &str)] = &[
+    ("scheduler", "none"),
+    ("scheduler", "mq-deadline"),
+    ("scheduler", "kyber"),
+    ("nr_requests", "1"),
+    ("nr_requests", "64"),
+    ("nr_requests", "100"),
+    ("read_ahead_kb", "65"),
+    ("read_ahead_kb", "512"),
+    ("iostats", "0"),
+    ("iostats", "1"),
+];
+
+fn deed() -> impl Strategy<Value = (Deed, Option<u32>)> {
+    let set = prop::sample::subsequence(VALUES, 1..4).prop_map(Deed::Set);
+    let deed = prop_oneof![3 => set, 1 => Just(Deed::Undo), 1 => Just(Deed::UndoAll)];
+    (deed, prop::option::weighted(0.6, 0..40u32))
+}
+
+/// The state of a queue: its files, and the tags that they may hide.
+fn state(kernel: &Kernel) -> (BTreeMap<String, String>, u32) {
+    (kernel.files(), kernel.tags.get())
+}
+
+/// Does it, unless a kill comes before its end; the report of an undo.
+fn done(
+    kernel: &Kernel,
+    journal: &Journal,
+    deed: &Deed,
+    kill: Option<u32>,
+    number: i64,
+) -> Option<Vec<(Step, Restored)>> {
+    static TIME: AtomicI64 = AtomicI64::new(0);
+    TIME.store(number, Ordering::Relaxed);
+    let clock = || TIME.load(Ordering::Relaxed);
+    let killing = Killing { kernel, left: Cell::new(kill), has_written: Cell::new(false) };
+    let change_log = ChangeLog::of(&journal.contents().unwrap().records, "boot");
+    let tuner = Tuner::open(journal, &killing, Purpose::Command, "boot", clock).unwrap();
+    let work = || {
+        let dead: Vec<&str> = change_log.sessions.keys().map(String::as_str).collect();
+        let report = match deed {
+            Deed::Set(values) => {
+                let mut values = values.clone();
+                values.sort_by_key(|(id, _)| crate::tune::settings::rank(id));
+                for (id, value) in values {
+                    let from = kernel.read(&format!("/sys/q/{id}")).unwrap();
+                    if from != value {
+                        change(kernel, &tuner, id, &from, value).unwrap();
+                    }
+                }
+                Vec::new()
+            }
+            Deed::Undo => tuner.undo(&machine(kernel), &change_log, &Which::Sessions(&dead), false).unwrap(),
+            Deed::UndoAll => tuner.undo(&machine(kernel), &change_log, &Which::All, false).unwrap(),
+        };
+        tuner.keep().unwrap();
+        report
+    };
+    catch_unwind(AssertUnwindSafe(work)).ok()
+}
+
+/// Whether a scheduler hides tags that the undo could not restore.
+fn is_hidden(report: &[(Step, Restored)]) -> bool {
+    report.iter().any(|(_, what)| matches!(what, Restored::Refused(why) if why.contains("hides the tags")))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1024))]
+
+    #[test]
+    fn every_setting_is_restored_whatever_was_killed(
+        found in prop::sample::select(&["none", "mq-deadline", "kyber"][..]),
+        requests in prop::sample::select(&["32", "100", "128"][..]),
+        deeds in prop::collection::vec(deed(), 1..6),
+    ) {
+        let kernel = with_tags(found, 128);
+        kernel.write("/sys/q/nr_requests", requests).unwrap();
+        let first = state(&kernel);
+        let journal = Journal::in_memory();
+        // The state before a change that was killed, where a plain undo has to restore just that.
+        let (mut is_left, mut before) = (false, None);
+        for (number, (deed, kill)) in deeds.iter().enumerate() {
+            let was = state(&kernel);
+            let report = done(&kernel, &journal, deed, *kill, i64::try_from(number).unwrap());
+            let is_over = report.is_some();
+            if report.as_ref().is_some_and(|report| is_hidden(report)) {
+                (is_left, before) = (true, None);
+                continue;
+            }
+            match deed {
+                Deed::Set(_) if is_over => before = None,
+                Deed::Set(_) => {
+                    before = (!is_left).then_some(was.0);
+                    is_left = true;
+                }
+                Deed::Undo => {
+                    if !is_left {
+                        prop_assert_eq!(&state(&kernel), &was, "{}: nothing was left", number);
+                    } else if let (Some(before), true) = (&before, is_over) {
+                        // On its way a scheduler gives the queue the driver's tags.
+                        prop_assert_eq!(&kernel.files(), before, "{}: {:?}", number, report);
+                    }
+                    is_left &= !is_over;
+                }
+                Deed::UndoAll if is_over => {
+                    prop_assert_eq!(&state(&kernel), &first, "{}: {:?}", number, report);
+                    is_left = false;
+                }
+                Deed::UndoAll => before = None,
+            }
+        }
+        let mut report = done(&kernel, &journal, &Deed::UndoAll, None, 100).unwrap();
+        if is_hidden(&report) {
+            // As the line says.
+            done(&kernel, &journal, &Deed::Set(vec![("scheduler", "none")]), None, 101).unwrap();
+            report = done(&kernel, &journal, &Deed::UndoAll, None, 102).unwrap();
+        }
+        prop_assert_eq!(state(&kernel), first, "{:?}", report);
+        let left = ChangeLog::of(&journal.contents().unwrap().records, "boot");
+        prop_assert_eq!(left, ChangeLog::default());
+        let report = done(&kernel, &journal, &Deed::Undo, None, 103).unwrap();
+        prop_assert_eq!(report, vec![]);
+    }
+}
