@@ -162,6 +162,17 @@ fn captures_of_millions_of_files_or_names_are_refused() {
 }
 
 #[test]
+fn no_more_drives_are_asked_for_than_are_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut text = "iodyno capture 1\n\ndir /sys/block\n".to_owned();
+    (0..200_000).for_each(|number| writeln!(text, "  d{number}").unwrap());
+    let output = run(128, &["capture", "--open", &written(folder.path(), "drives", &text)]);
+    assert!(output.status.success(), "{}", said(&output));
+    let answers = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(answers.lines().filter(|line| line.starts_with("none link /sys/block/")).count(), 4096);
+}
+
+#[test]
 fn a_capture_of_ten_thousand_drives_and_functions_is_read_in_part() {
     let folder = tempfile::tempdir().unwrap();
     let mut text = "iodyno capture 1\n\ndir /sys/block\n".to_owned();

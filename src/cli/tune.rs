@@ -185,12 +185,14 @@ fn damage(origin: &Origin, need: Need) -> Result<Option<Arc<SettingsService>>, F
 /// Restores settings left changed by a killed experiment, for commands that write, and says what became of them.
 pub(super) fn recover(origin: &Origin, need: Need) -> Result<Report, Failure> {
     let Some(service) = damage(origin, need)? else { return Ok(Report::new()) };
-    let (report, was_killed) = service.recover()?;
+    let report = service.recover()?;
     if !report.is_empty() {
         let restored = report::restored(&report, "");
         // Standard output is for the command's result.
-        let how = if was_killed { "iodyno was killed" } else { "an experiment ended" };
-        let _ = write!(io::stderr(), "{how} before it restored settings; restored now:\n{restored}");
+        let _ = write!(
+            io::stderr(),
+            "an earlier iodyno ended before it restored settings; restored now:\n{restored}"
+        );
     }
     Ok(report)
 }

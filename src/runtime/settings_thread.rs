@@ -81,7 +81,7 @@ impl Session {
         let service = Arc::clone(&self.service);
         match request {
             Request::Look => {
-                (answer.restored, _) = service.recover()?;
+                answer.restored = service.recover()?;
                 answer.error = service.damage()?.into_iter().next().map(|line| Failed::new(line, None));
                 if answer.restored.is_empty() {
                     return Ok(());

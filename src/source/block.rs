@@ -24,13 +24,15 @@ use crate::{
 /// Unit of `size` and `start`, whatever the device's block size.
 const SECTOR: u64 = 512;
 
+/// The folder of block devices.
+pub(super) const FOLDER: &str = "/sys/block";
+
 /// Block devices that are read.
-const MOST_DRIVES: usize = 1 << 12;
+pub(super) const MOST_DRIVES: usize = 1 << 12;
 
 /// All whole block devices: hardware in bus order, then software ones by name, loop, zram and similar devices when in use.
 /// Then the hidden paths of native NVMe multipath, without the data of their drive, what lies on what, and problems.
 pub(crate) fn read(root: &dyn SysRoot, tree: &PciTree) -> (Vec<Drive>, Vec<Drive>, Stacking, Vec<Problem>) {
-    const FOLDER: &str = "/sys/block";
     let mut problems = Vec::new();
     let names = match root.list(FOLDER) {
         Ok(names) => root::first(names, MOST_DRIVES, FOLDER, &mut problems),

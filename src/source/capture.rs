@@ -9,7 +9,10 @@ use std::{
 
 pub(crate) use format::CaptureError;
 
-use super::root::{RootError, SysRoot};
+use super::{
+    block,
+    root::{RootError, SysRoot},
+};
 
 /// Maximum bytes of all contents that a recorder keeps. A machine of 512 drives and 512 CPUs has about 16 MiB.
 pub(crate) const MOST_RECORDED: usize = 32 << 20;
@@ -155,9 +158,12 @@ impl<'a> Recorder<'a> {
         long.map(|(path, _)| path.clone()).collect()
     }
 
-    /// The answers, when nothing more is asked.
+    /// The answers, when nothing more is asked, with no more names of drives than are read.
     pub fn into_recorded(self) -> Capture {
-        let answers = self.answers.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let mut answers = self.answers.into_inner().unwrap_or_else(PoisonError::into_inner);
+        if let Some(Answers { list: Some(Ok(drives)), .. }) = answers.get_mut(block::FOLDER) {
+            drives.truncate(block::MOST_DRIVES);
+        }
         Capture { notes: Vec::new(), answers }
     }
 

@@ -5,10 +5,11 @@ use std::{
     hash::{DefaultHasher, Hash, Hasher},
 };
 
-use super::root::{self, SysRoot, is_numbered, join};
+use super::{
+    block::{FOLDER as BLOCK, MOST_DRIVES},
+    root::{self, SysRoot, is_numbered, join},
+};
 use crate::{model::PciAddress, text::Label};
-
-const BLOCK: &str = "/sys/block";
 
 /// `msi_irqs` of the functions as of the last change of the block devices.
 #[derive(Debug, Default)]
@@ -29,7 +30,7 @@ impl DriveVectors {
             return;
         }
         self.names.clear();
-        for device in root.list(BLOCK).unwrap_or_default() {
+        for device in root.list(BLOCK).unwrap_or_default().into_iter().take(MOST_DRIVES) {
             let Ok(target) = root.link(&format!("{BLOCK}/{device}")) else { continue };
             let path = join(BLOCK, &target);
             let Some((function, controller)) = controller(&path) else { continue };

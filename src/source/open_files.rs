@@ -12,7 +12,10 @@ use std::{
 use procfs::process::MountInfo;
 use rustix::fs::{AtFlags, CWD, FileType, StatxFlags, statx};
 
-use super::root::{LiveRoot, RootError, SysRoot, join, label, parent, text};
+use super::{
+    block::{FOLDER, MOST_DRIVES},
+    root::{LiveRoot, RootError, SysRoot, join, label, parent, text},
+};
 
 /// The probe's path. The answer has a line per user. Devices have their kernel names; white space inside a field,
 /// except the last, is escaped like in kernel tables (`\040`):
@@ -133,8 +136,8 @@ fn field(text: &str) -> String {
 
 /// Loop devices whose file is a block device.
 fn stacks(root: &dyn SysRoot, find: Finder<'_>, out: &mut String) {
-    for name in root.list("/sys/block").unwrap_or_default() {
-        let file = text(root, &format!("/sys/block/{name}/loop/backing_file"));
+    for name in root.list(FOLDER).unwrap_or_default().into_iter().take(MOST_DRIVES) {
+        let file = text(root, &format!("{FOLDER}/{name}/loop/backing_file"));
         if let Some(device) = file.value().and_then(|path| find(path.trim_end_matches('\n'))) {
             say!(out, "stack {device} {name}");
         }

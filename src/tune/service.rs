@@ -102,12 +102,12 @@ impl SettingsService {
         Ok(damaged.iter().map(ToString::to_string).chain(more).chain(torn).map(of_file).collect())
     }
 
-    /// Restores changes that need no confirmation, where settings may be written; and whether a session that left them was killed.
-    pub fn recover(&self) -> Result<(Report, bool), TuneError> {
+    /// Restores changes that need no confirmation, where settings may be written.
+    pub fn recover(&self) -> Result<Report, TuneError> {
         let change_log = if self.boot.is_some() { self.change_log()? } else { ChangeLog::default() };
         let (unasked, _) = self.dead_of(&change_log);
         if unasked.is_empty() || !self.may_write {
-            return Ok((Report::new(), false));
+            return Ok(Report::new());
         }
         let tuner = self.open_to_undo(Purpose::Experiment)?;
         let sessions: Vec<&str> = unasked.iter().map(String::as_str).collect();
@@ -121,7 +121,7 @@ impl SettingsService {
             // The next read of the machine should find the drive.
             let _late = self.wait_for(&step.device);
         }
-        Ok((report, unasked.iter().any(|id| change_log.was_killed(id))))
+        Ok(report)
     }
 
     /// The changes that set these values, checked, the scheduler first since it resets others: one per file, also for files
