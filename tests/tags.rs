@@ -24,10 +24,12 @@ fn an_undo_leaves_the_tags_that_it_found_whatever_the_scheduler_hides() {
         return;
     };
     let state = tempfile::tempdir().unwrap();
-    for (scheduler, changes) in [
-        ("none", ["nr_requests=4", "scheduler=mq-deadline"]),
-        ("mq-deadline", ["scheduler=none", "nr_requests=4"]),
-    ] {
+    let cases: [(_, &[_]); 3] = [
+        ("none", &["nr_requests=4", "scheduler=mq-deadline"]),
+        ("mq-deadline", &["scheduler=none", "nr_requests=4"]),
+        ("mq-deadline", &["scheduler=none", "nr_requests=4", "scheduler=mq-deadline"]),
+    ];
+    for (scheduler, changes) in cases {
         device.write("scheduler", scheduler);
         let before = device.read_settings();
         for change in changes {
@@ -37,7 +39,12 @@ fn an_undo_leaves_the_tags_that_it_found_whatever_the_scheduler_hides() {
         assert_eq!(device.tags(), Some(4), "{scheduler}: nothing is hidden, the test tries nothing");
         let undo = iodyno(state.path(), &["tune", "undo", "--all"]);
         assert!(undo.status.success(), "{}", text(&undo));
-        assert_eq!((device.read_settings(), device.tags()), (before, Some(found)), "{scheduler}");
+        assert_eq!(
+            (device.read_settings(), device.tags()),
+            (before, Some(found)),
+            "{scheduler}: {}",
+            text(&undo)
+        );
     }
 }
 

@@ -17,7 +17,7 @@ pub use entry::{Entry, is_expected};
 pub struct ChangeLog {
     /// By file, in the order of their first change.
     pub entries: Vec<Entry>,
-    /// Unchanged files that the undo of an entry may change.
+    /// Unchanged files that the undo of an entry may change, or that hide what it changed.
     pub companions: Vec<Entry>,
     /// Sessions with open changes, and their purpose.
     pub sessions: BTreeMap<String, Purpose>,
@@ -45,7 +45,9 @@ impl ChangeLog {
         change_log.gains = records.iter().filter_map(gain).collect();
         let entries = std::mem::take(&mut change_log.entries);
         let (changed, same): (Vec<_>, Vec<_>) = entries.into_iter().partition(|entry| !entry.is_closed());
-        let is_companion = |entry: &Entry| changed.iter().any(|other| other.with.contains(&entry.file));
+        let is_companion = |entry: &Entry| {
+            changed.iter().any(|other| other.with.contains(&entry.file) || entry.hides(other))
+        };
         change_log.companions = same.into_iter().filter(is_companion).collect();
         change_log.entries = changed;
         let sessions = std::mem::take(&mut change_log.sessions);

@@ -7,7 +7,7 @@ use super::{
     actuator::{NO_DRIVER, function_of, is_driver_name},
     change_log::{ChangeLog, Entry, is_expected},
     device::{DRIVER, Device, Identity, Located},
-    settings::{POLL_QUEUES, Risk, Setting, Value, find, poll_queues, rank, resets, take_back},
+    settings::{POLL_QUEUES, Risk, SCHEDULER, Setting, Value, find, poll_queues, rank, resets, take_back},
 };
 use crate::{machine::Machine, model::Reading, text::Label};
 
@@ -116,6 +116,13 @@ impl Step {
         self.stays && !self.expected.contains(&self.target)
     }
 
+    /// Whether it is the way of a scheduler that has its value, to the tags that it hides.
+    pub fn is_detour(&self, change_log: &ChangeLog) -> bool {
+        !self.stays
+            && self.setting == SCHEDULER.0
+            && change_log.companions.iter().any(|entry| entry.file == self.recorded)
+    }
+
     /// Of an entry that is not restored, for reports only.
     pub fn untouched(entry: Entry) -> Self {
         Self {
@@ -149,11 +156,14 @@ pub fn plan(
         let is_meant = meant.iter().any(|other| other.file == entry.file);
         !is_meant && meant.iter().any(|other| other.with.contains(&entry.file))
     });
+    let hides = |entry: &&Entry| meant.iter().any(|requests| entry.hides(requests));
+    let hiding = change_log.companions.iter().filter(hides);
+    let beside = beside.map(|entry| (entry, true, entry.beside().map(str::to_owned)));
+    let hiding = hiding.map(|entry| (entry, false, Some(entry.found.clone())));
+    let itself = meant.iter().map(|entry| (*entry, false, target(entry, which, change_log, machine)));
     let mut steps = Vec::new();
     let mut left = Vec::new();
-    for (entry, stays) in meant.iter().map(|entry| (*entry, false)).chain(beside.map(|entry| (entry, true))) {
-        let value =
-            if stays { entry.beside().map(str::to_owned) } else { target(entry, which, change_log, machine) };
+    for (entry, stays, value) in itself.chain(beside).chain(hiding) {
         let Some(target) = value else { continue };
         match file_now(entry, machine).and_then(|place| place.taking(&target)) {
             Ok(file) => steps.push(Step {

@@ -127,6 +127,11 @@ impl Entry {
         now == self.found && (self.is_undoing || !self.last.iter().any(|last| last == now))
     }
 
+    /// Whether it is a scheduler that iodyno has set, which may hide tags that it has changed.
+    pub fn hides(&self, requests: &Self) -> bool {
+        self.setting == SCHEDULER.0 && requests.tags.is_some() && self.with.contains(&requests.file)
+    }
+
     /// Whether it has this value unless another program changed it.
     pub fn may_have(&self, value: &str) -> bool {
         is_expected(&self.setting, &self.last, value)

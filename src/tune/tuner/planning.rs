@@ -31,6 +31,11 @@ pub fn plan_undo(
             *why = Restored::Empty;
         }
     }
+    // One that another program has set hides them.
+    steps.retain(|step| {
+        let has_it = || actuator.read(&step.file).is_ok_and(|now| now == step.target);
+        !step.is_detour(change_log) || step.target != NO_SCHEDULER && has_it()
+    });
     let is_same = |step: &Step| change_log.companions.iter().any(|entry| entry.file == step.recorded);
     for step in steps.iter_mut().filter(|step| step.stays && step.is_asked && is_same(step)) {
         // iodyno set its first value again; with what it changed besides, that value may be lost.

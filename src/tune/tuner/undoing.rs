@@ -95,7 +95,8 @@ impl Tuner<'_> {
             }
         }
         // Files that kept their value are not reported.
-        report.retain(|(step, what)| !(step.stays && what.is_whole()));
+        let has_kept = |step: &Step| step.stays || step.is_detour(change_log);
+        report.retain(|(step, what)| !(has_kept(step) && what.is_whole()));
         report.extend(left.into_iter().map(|(entry, why)| (Step::untouched(entry), why)));
         report
     }
