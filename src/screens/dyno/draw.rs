@@ -10,7 +10,7 @@ use crate::{
     model::RunSummary,
     screens::widgets::{
         bottleneck_panel::{self, FULL_MARK},
-        graph::{Curve as Line, Graph, TimeAxis},
+        graph::{Curve as Line, Graph},
         heat,
         paint::{Brush, Piece, hanging, inner, paragraph, piece, simulated, width},
         scroll,
@@ -92,7 +92,7 @@ fn draw_plot(
         Plot::Heat => heat::draw(test, brush, inner, now),
         Plot::Curve(curve) => {
             draw_curve(shared, brush, curve, test, inner, now);
-            if let Some((axis, span)) = TimeAxis::new(inner, test.window(), now).zip(span) {
+            if let Some((axis, span)) = span::axis(test, inner, shared).zip(span) {
                 axis.mark(span.from, span.to, brush);
             }
         }

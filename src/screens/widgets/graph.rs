@@ -60,12 +60,20 @@ pub struct TimeAxis {
     plot: Rect,
     window: Duration,
     now: Duration,
+    /// The first sample of the curves.
+    first: Duration,
 }
 
 impl TimeAxis {
-    /// The one of a graph in `area`; `None` where it has no room.
-    pub fn new(area: Rect, window: Duration, now: Duration) -> Option<Self> {
-        Some(Self { plot: plot_of(area)?, window, now })
+    /// The one of a graph in `area` whose curves begin with `series`; `None` where it has no room.
+    pub fn new(area: Rect, window: Duration, now: Duration, series: &Series) -> Option<Self> {
+        let first = series.points().next().map_or(now, |(at, _)| at);
+        Some(Self { plot: plot_of(area)?, window, now, first })
+    }
+
+    /// The first sample of the curves.
+    pub const fn first(&self) -> Duration {
+        self.first
     }
 
     /// The first and the last moment of a column; one beside the plot counts as its first or last.
