@@ -70,7 +70,7 @@ fn a_drag_on_a_curve_shows_the_figures_of_its_span() {
 
 #[test]
 fn a_drag_on_the_curves_of_machine_shows_the_figures_of_its_span() {
-    for size in [(200, 60), (300, 100)] {
+    for size in [(120, 40), (200, 60), (300, 100)] {
         let mut headless = open_with("x570", size, "4r");
         headless.wait(Duration::from_secs(8));
         press(&mut headless, "1");
@@ -85,7 +85,10 @@ fn a_drag_on_the_curves_of_machine_shows_the_figures_of_its_span() {
         let (mean, most) = (figure(line, mark), figure(line, ", max"));
         assert!(0.0 < mean && mean <= most && line.contains("GB/s"), "{line}");
         assert!(line.contains("nvme0n1"), "its name stays: {line}");
-        assert!(picture.matches(mark).count() >= 2, "all curves show the same span\n{picture}");
+        assert!(
+            size.0 == 120 || picture.matches(mark).count() >= 2,
+            "all curves show the same span\n{picture}"
+        );
         assert!(picture.contains('━') && picture.contains("Esc clear span"), "{picture}");
         press(&mut headless, "<Esc>");
         assert!(!shown(&headless).contains(mark), "Esc clears it");

@@ -6,7 +6,7 @@ use ratatui::layout::Rect;
 
 use crate::{
     capacity::latency,
-    model::{Basis, LatencySummary, RunSummary, TargetSummary, run::Cost},
+    model::{Basis, LatencySummary, RunSummary, run::Cost},
     screens::widgets::{
         graph::share_of,
         paint::{Brush, cells, fit, fit_name, piece, wrap},
@@ -95,8 +95,12 @@ pub(super) fn rows(test: &Test, inner: Rect) -> u16 {
 pub(super) fn draw(test: Option<&Test>, units: UnitSystem, panel: Rect, top: usize, brush: &mut Brush<'_>) {
     let mut title = vec![piece("targets", Meaning::Heading)];
     if let Some(test) = test {
-        let span = if test.is_running() { "latency of the last 100 ms" } else { "the whole test" };
-        title.push(piece(format!("  {span}"), Meaning::Quiet));
+        let (span, meaning) = match test.is_running() {
+            true if test.is_paused() => ("paused; latency of the last reads", Meaning::Warning),
+            true => ("latency of the last 100 ms", Meaning::Quiet),
+            false => ("the whole test", Meaning::Quiet),
+        };
+        title.push(piece(format!("  {span}"), meaning));
     }
     let inner = brush.panel(panel, &title, &[]);
     let Some(test) = test else { return };
@@ -240,8 +244,7 @@ impl Row<'_> {
             brush.text(x, self.y, room, &fit(&text, room), Meaning::Problem);
             return;
         }
-        let bytes = summary.map(TargetSummary::bytes_per_second).or_else(|| target.curves.bytes.last());
-        let iops = summary.map(TargetSummary::iops).or_else(|| target.curves.iops.last());
+        let (bytes, iops) = (self.test.reads(index), self.test.reads_per_second(index));
         let potential = self.test.potentials.get(index).and_then(Option::as_ref);
         let most = limit(self.test, index);
         let meaning = bytes.zip(most).map_or(Meaning::Load, |(bytes, most)| {
@@ -259,7 +262,8 @@ impl Row<'_> {
         brush.text(self.inner.x, self.y, self.places.name, "total", Meaning::Figure);
         self.spark(brush, &test.total.bytes, Meaning::Brand);
         let most = test.potential_total.or_else(|| test.expected_total());
-        self.rates(brush, Some(test.bytes_per_second()), most, Some(test.iops()), Meaning::Load);
+        let now = |rate| Some(rate).filter(|_| !test.is_paused());
+        self.rates(brush, now(test.bytes_per_second()), most, now(test.iops()), Meaning::Load);
     }
 
     /// Whether a known limit keeps a target below its potential.

@@ -2,7 +2,7 @@
 
 use ratatui::layout::{Constraint::Fill, Layout, Position, Rect};
 
-use super::{Tree, facts, facts_pane, figures::Figures};
+use super::{Areas, Tree, facts, facts_pane, figures::Figures};
 use crate::{
     screens::widgets::{
         graph::{Curve, Graph, TimeAxis, sample},
@@ -89,6 +89,18 @@ pub(super) fn places(state: &Tree, shared: &Shared, below: Rect) -> (Rect, Rect)
     (facts, Rect { x: curves.x + 1, width: curves.width.saturating_sub(2), ..curves })
 }
 
+/// The place of the curves: beside or below the facts, or in the rows that the tree leaves free.
+pub(super) fn place(state: &Tree, shared: &Shared, areas: &Areas) -> Rect {
+    if state.rest.stacked.is_some() {
+        return places(state, shared, areas.facts).1;
+    }
+    let area = areas.rows;
+    let used = u16::try_from(state.rows.len()).unwrap_or(u16::MAX).min(area.height);
+    // Below an empty row.
+    let free = area.height.saturating_sub(used + 1);
+    Rect { y: area.bottom() - free, height: free, ..area }
+}
+
 /// As many graphs as fit: the rates first.
 pub(super) fn draw(state: &Tree, shared: &Shared, area: Rect, brush: &mut Brush<'_>) {
     let Some(row) = state.row().filter(|_| area.height >= LEAST) else { return };
@@ -156,9 +168,9 @@ pub(super) fn has_points(state: &Tree, shared: &Shared, span: Span) -> bool {
     minute(state, shared).is_some_and(|minute| span.figures(&minute.read).is_some())
 }
 
-/// The time axis of the graph at a cell of the facts' place.
-pub(super) fn axis_at(state: &Tree, shared: &Shared, at: Position, facts: Rect) -> Option<TimeAxis> {
-    let area = places(state, shared, facts).1;
+/// The time axis of the graph at a cell.
+pub(super) fn axis_at(state: &Tree, shared: &Shared, at: Position, areas: &Areas) -> Option<TimeAxis> {
+    let area = place(state, shared, areas);
     if area.height < LEAST {
         return None;
     }

@@ -58,7 +58,7 @@ impl Screen for Tree {
     }
 
     fn axis_at(&self, at: Position, shared: &Shared, area: Rect) -> Option<TimeAxis> {
-        curves::axis_at(self, shared, at, Areas::new(self.rest, shared, area).facts)
+        curves::axis_at(self, shared, at, &Areas::new(self.rest, shared, area))
     }
 
     /// A click on a curve is one on the facts beside it.
