@@ -527,6 +527,8 @@ fn the_tree_folds_what_matters_to_no_drive() {
     for name in ["nvme0n1", "nvme9n1", "0000:60", "Quadro", "Aquantia"] {
         assert!(some.contains(name) && all.contains(name), "{name}");
     }
+    // As on the machine screen, controllers without drives.
+    assert!(!some.contains("SATA") && all.contains("SATA Controller"), "{some}");
 }
 
 #[test]
