@@ -438,6 +438,12 @@ impl App {
         })
     }
 
+    /// Whether the key of the help opens it: in a field it is text, and over a screen it opens none.
+    pub(crate) fn offers_help(&self) -> bool {
+        let is_field = |screen: &dyn Screen| !screen.field_hints().is_empty();
+        self.overlay.is_none() && !self.screens.get(self.screen).is_some_and(is_field)
+    }
+
     /// A command with the footer's word for it in this state, if it does something now.
     pub(crate) fn offered(&self, row: Row) -> Option<Row> {
         let pulls =
