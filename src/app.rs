@@ -355,6 +355,7 @@ impl App {
         if self.shared.mode == Mode::Live {
             let Shared { pulls, machine, tests, .. } = &mut self.shared;
             pulls.see(machine, tests.running());
+            pulls.note_others(&before, machine);
         }
         self.shared.settings.read(&self.shared.machine);
         self.hear(News::Machine);
