@@ -355,6 +355,7 @@ impl App {
         if self.shared.mode == Mode::Live {
             let Shared { pulls, machine, tests, .. } = &mut self.shared;
             pulls.see(machine, tests.running());
+            pulls.note_others(&before, machine);
         }
         self.shared.settings.read(&self.shared.machine);
         self.hear(News::Machine);
@@ -436,6 +437,12 @@ impl App {
         does && screen.is_none_or(|screen| {
             screen.offers(row.name, &self.shared) && screen.acts_in(row.name, &self.shared, body)
         })
+    }
+
+    /// Whether the key of the help opens it: in a field it is text, and over a screen it opens none.
+    pub(crate) fn offers_help(&self) -> bool {
+        let is_field = |screen: &dyn Screen| !screen.field_hints().is_empty();
+        self.overlay.is_none() && !self.screens.get(self.screen).is_some_and(is_field)
     }
 
     /// A command with the footer's word for it in this state, if it does something now.

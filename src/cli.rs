@@ -317,7 +317,7 @@ fn drives(origin: &Origin, format: Format) -> Result<Status, Failure> {
     if format.json {
         return print(&report::json::text(&document));
     }
-    print_toned(&report::drives::text(&document, columns()))
+    print_toned(&report::drives::text(&document, columns(), units(false)))
 }
 
 fn demos(format: Format) -> Result<Status, Failure> {

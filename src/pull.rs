@@ -389,6 +389,11 @@ impl Pull {
         self.changes.note(setting, device);
     }
 
+    /// Notes a setting of this device that another program has set to this value while the pull ran.
+    pub fn note_other(&mut self, setting: &str, device: &str, value: &str) {
+        self.changes.note_other(setting, device, value);
+    }
+
     /// The run that failed and ended the series.
     pub fn failed(&self) -> Option<(&Step, &Failed)> {
         let last = self.done.last()?;

@@ -19,7 +19,9 @@ use ratatui::layout::{Position, Rect};
 pub(crate) use self::tune::saved_rules;
 use self::widgets::{
     find::Find,
+    graph::TimeAxis,
     paint::{Brush, Piece},
+    span::Selection,
 };
 use crate::model::FindingId;
 use crate::ui::{About, Asks, Key, ScreenId, Shared, Subject, TextField, command::Row};
@@ -87,9 +89,29 @@ pub(crate) trait Screen {
         self.step(Step::Rows(step), shared, area)
     }
 
-    /// The mouse moved with the left button down, maybe out of its area.
-    fn drag(&mut self, _at: Position, _shared: &Shared, _area: Rect) -> Asks {
-        Asks::new()
+    /// The span that the mouse selects on its curves, on a screen that has some.
+    fn selection(&mut self) -> Option<&mut Selection> {
+        None
+    }
+
+    /// The time axis of the curve at a cell of its area.
+    fn axis_at(&self, _at: Position, _shared: &Shared, _area: Rect) -> Option<TimeAxis> {
+        None
+    }
+
+    /// The left button went down, maybe on a curve; whether it did.
+    fn begin_span(&mut self, at: Position, shared: &Shared, area: Rect) -> bool {
+        let axis = self.axis_at(at, shared, area);
+        self.selection().is_some_and(|selection| selection.begin(at, axis.as_ref()))
+    }
+
+    /// The mouse moved with the left button down, maybe out of its area: on a curve it selects a span.
+    fn drag(&mut self, at: Position, shared: &Shared, area: Rect) {
+        let began = self.selection().and_then(|selection| selection.began());
+        let axis = began.and_then(|began| self.axis_at(began, shared, area));
+        if let Some((selection, axis)) = self.selection().zip(axis) {
+            selection.extend(at, &axis);
+        }
     }
 
     /// The left button went up after a press in its area.

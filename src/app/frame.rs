@@ -13,15 +13,14 @@ use crate::{
 /// `iodyno  host · CPU · 32 CPUs · Linux 5.8.0 · 10 drives        DEMO · SIMULATED   ? help`.
 pub(crate) fn title(app: &App, brush: &mut Brush<'_>) {
     let area = app.layout().title;
-    let right = [
-        mode(app),
-        vec![
-            piece("   ", Meaning::Text),
-            piece(app.shared.keys.of("help"), Meaning::Key),
-            piece(" help ", Meaning::Quiet),
-        ],
-    ]
-    .concat();
+    let help = [piece(app.shared.keys.of("help"), Meaning::Key), piece(" help ", Meaning::Quiet)];
+    // What stands before it keeps its place.
+    let help = if app.offers_help() {
+        help.to_vec()
+    } else {
+        vec![piece(" ".repeat(width(&help).into()), Meaning::Text)]
+    };
+    let right = [mode(app), vec![piece("   ", Meaning::Text)], help].concat();
     let room = area.width.saturating_sub(width(&right) + 2);
     let machine = &app.shared.machine;
     let known = |label: Option<&Label>| label.map(ToString::to_string).unwrap_or_default();

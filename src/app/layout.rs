@@ -123,7 +123,7 @@ impl Layout {
         {
             return Hit::Tab(screen);
         }
-        if self.title.contains(at) && column + 8 >= self.title.width {
+        if self.title.contains(at) && column + 8 >= self.title.width && app.offers_help() {
             return Hit::Command("help");
         }
         if let Some((_, row)) = hints(self.hints, app.shared.theme.glyphs, app.screen, |row| app.offered(row))

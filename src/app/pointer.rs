@@ -30,7 +30,10 @@ pub fn mouse(app: &mut App, mouse: Mouse) -> Vec<Effect> {
             }
             Vec::new()
         }
-        MouseAction::Drag => with_screen(app, |screen, shared, body| screen.drag(at, shared, body)),
+        MouseAction::Drag => with_screen(app, |screen, shared, body| {
+            screen.drag(at, shared, body);
+            Asks::new()
+        }),
         MouseAction::Release => {
             app.stats_bar.selection.end();
             with_screen(app, |screen, shared, _| screen.release(shared))

@@ -11,7 +11,7 @@ use crate::{
     screens::widgets::{
         graph::{Curve, Graph, TimeAxis, sample},
         paint::{Brush, Piece, cells, inner, piece, width},
-        span::{Selection, Span},
+        span::Selection,
         words::{giga, giga_before_unit},
     },
     ui::{
@@ -113,7 +113,7 @@ impl StatsBar {
     /// The time axis of the curves in `area`, where there is a point.
     pub(super) fn axis(&self, area: Rect, is_boxed: bool) -> Option<TimeAxis> {
         let (now, _) = self.reads.points().next_back()?;
-        TimeAxis::new(inner(area, is_boxed), WINDOW, now)
+        TimeAxis::new(inner(area, is_boxed), WINDOW, now, &self.reads)
     }
 }
 
@@ -302,7 +302,10 @@ fn curve(app: &App, brush: &mut Brush<'_>, area: Rect) {
         title.push(max);
     }
     if let Some(span) = bar.selection.span {
-        title = of_span(app, span, area.width.saturating_sub(frame));
+        let curves = [("reads", "rd", &bar.reads), ("writes", "wr", &bar.writes)];
+        let write = |rate| giga_before_unit(units, rate);
+        let words = span.words(&curves, &write, units.giga_per_second(), area.width.saturating_sub(frame));
+        title = vec![piece(words, Meaning::Figure)];
     }
     let inner = brush.panel(area, &title, &[]);
     let now = bar.reads.points().next_back().map_or(app.shared.now, |(at, _)| at);
@@ -316,29 +319,9 @@ fn curve(app: &App, brush: &mut Brush<'_>, area: Rect) {
         window: WINDOW,
     };
     graph.draw(brush, inner, now);
-    if let Some((axis, span)) = TimeAxis::new(inner, WINDOW, now).zip(bar.selection.span) {
+    if let Some((axis, span)) = TimeAxis::new(inner, WINDOW, now, &bar.reads).zip(bar.selection.span) {
         axis.mark(span.from, span.to, brush);
     }
-}
-
-/// The figures of a span: `3.2 s mean: reads 6.52, max 6.90  writes 0.00 GB/s`, in as many words as fit.
-fn of_span(app: &App, span: Span, room: u16) -> Vec<Piece> {
-    let (bar, units) = (&app.stats_bar, app.shared.units);
-    let figures = |series| {
-        let figures = span.figures(series);
-        figures.map_or((0.0, 0.0), |figures| (figures.mean, figures.most))
-    };
-    let [(reads, most), (writes, _)] = [&bar.reads, &bar.writes].map(figures);
-    let [reads, most, writes] = [reads, most, writes].map(|rate| giga_before_unit(units, rate));
-    let (seconds, unit) = (span.seconds(), units.giga_per_second());
-    let forms = [
-        format!("{seconds:.1} s mean: reads {reads}, max {most}  writes {writes} {unit}"),
-        format!("{seconds:.1} s mean: reads {reads}  writes {writes} {unit}"),
-        format!("{seconds:.1} s: rd {reads} wr {writes} {unit}"),
-        format!("{seconds:.1} s: rd {reads} wr {writes}"),
-    ];
-    let form = forms.iter().find(|form| cells(form) <= room).unwrap_or(&forms[3]);
-    vec![piece(form, Meaning::Figure)]
 }
 
 /// As dstat writes bytes: powers of 1024, up to four digits, `2402M`, `51.1G`.

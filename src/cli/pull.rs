@@ -25,6 +25,7 @@ use crate::{
         startup,
     },
     source::origin::Origin,
+    tune::settings::differing,
     units::Bytes,
 };
 
@@ -140,6 +141,9 @@ fn carry_out(
                 let read = run.targets.iter().map(|target| target.runtime).max().unwrap_or_default();
                 if let Some(machine) = &after {
                     pull.see(machine, true, read);
+                    for (setting, device, value) in differing(&bed.read.machine, machine) {
+                        pull.note_other(setting.0, &device, value.as_str());
+                    }
                 }
                 (Ok(run), seconds, each)
             }

@@ -27,14 +27,14 @@ const COLUMNS: [Column; 12] = [
 ];
 
 /// For a terminal of `width` columns, or without a limit.
-pub(crate) fn text(document: &DrivesDocument, width: Option<usize>) -> Toned {
+pub(crate) fn text(document: &DrivesDocument, width: Option<usize>, units: UnitSystem) -> Toned {
     let mut text = Toned::default();
     if document.drives.is_empty() {
         text.push("no drives\n");
         return text;
     }
     let rows: Vec<Vec<String>> =
-        document.drives.iter().map(|drive| row(drive, document.source.is_some())).collect();
+        document.drives.iter().map(|drive| row(drive, document.source.is_some(), units)).collect();
     let tone = |row: usize, column: usize| match column {
         0 => Tone::Drive,
         6 if !rows[row][column].is_empty() => Tone::Warning,
@@ -48,8 +48,8 @@ pub(crate) fn text(document: &DrivesDocument, width: Option<usize>) -> Toned {
     text
 }
 
-fn row(drive: &DriveRow, is_of_text: bool) -> Vec<String> {
-    let size = || drive.size_bytes.map(|size| UnitSystem::Decimal.size(Bytes(size)));
+fn row(drive: &DriveRow, is_of_text: bool, units: UnitSystem) -> Vec<String> {
+    let size = || drive.size_bytes.map(|size| units.size(Bytes(size)));
     let or_unknown = |known: Option<String>| known.unwrap_or_else(|| "?".to_owned());
     vec![
         drive.name.to_string(),
@@ -143,7 +143,7 @@ mod tests {
     fn drives_with_the_same_stack_share_it_and_a_file_systems_loop_device_lies_on_it() {
         let root = TextRoot::parse(include_str!("../../tests/fixtures/stack.capture")).unwrap();
         let (machine, problems) = source::read_machine(&root);
-        let text = text(&DrivesDocument::new(&machine, &problems), None);
+        let text = text(&DrivesDocument::new(&machine, &problems), None, UnitSystem::Decimal);
         let (table, stacks) = text.plain().split_once("\non the drives\n").unwrap();
         assert!(table.contains("RAID5, 2 of 3 members of nvme0n1p1 nvme1n1 nvme2n1"), "{table}");
         assert!(stacks.starts_with("  nvme0n1 nvme1n1 nvme2n1\n    md0 RAID5, 2 of 3"), "{stacks}");

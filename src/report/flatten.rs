@@ -186,7 +186,7 @@ impl Screen<'_> {
         let tree = &self.machine.pci;
         let mut flattener = Flattener::new(self.machine, Merge::Chain);
         (flattener.is_nested, flattener.folds) = (true, !self.everything);
-        flattener.shown = flattener.mattering(&BTreeSet::new());
+        flattener.shown = unfolded(self.machine, &BTreeSet::new());
         flattener.shown.iter_mut().for_each(|shown| *shown |= self.everything);
         let mut items = flattener.roots(tree.roots().filter(|root| tree.node(*root).parent.is_none()));
         items.extend(flattener.groups());
@@ -245,6 +245,11 @@ impl Screen<'_> {
             },
         }
     }
+}
+
+/// The nodes that are not folded, by index: those at or above drives, devices that take lanes and `marked` ones.
+pub(crate) fn unfolded(machine: &Machine, marked: &BTreeSet<NodeIndex>) -> Vec<bool> {
+    Flattener { is_nested: true, ..Flattener::new(machine, Merge::Chain) }.mattering(marked)
 }
 
 /// The rows of the sheet: root complexes with drives, devices that take lanes, marked ones. Many alike drives are gathered.

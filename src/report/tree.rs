@@ -57,7 +57,11 @@ pub(crate) fn text(
     marked: &BTreeMap<NodeIndex, Severity>,
     Look { width, all, units, not_made }: Look,
 ) -> Toned {
-    let marks = by_address(machine, marks::of(machine, marked));
+    let marks = marks::of(machine, marked);
+    let unfolded = flatten::unfolded(machine, &marks.keys().copied().collect());
+    let nodes = machine.pci.iter().filter(|(index, _)| all || unfolded[index.0]);
+    let unfolded: BTreeSet<String> = nodes.map(|(_, node)| node.address.to_string()).collect();
+    let marks = by_address(machine, marks);
     let links = links(machine);
     let root = |root| (machine.pci.node(root).address.to_string(), machine.kind_of_root(root));
     let kinds: BTreeMap<String, &str> = machine.pci.roots().map(root).collect();
@@ -68,7 +72,7 @@ pub(crate) fn text(
         rows.push(row(node, own, &guides, (kind, links.get(&node.address)), units));
         worst.push((own.first().copied(), own.iter().any(|mark| *mark >= Mark::SlowLink)));
         let (shown, hidden): (Vec<_>, Vec<_>) =
-            node.children.iter().partition(|child| all || matters(child, &marks));
+            node.children.iter().partition(|child| unfolded.contains(&child.address));
         folded += hidden.into_iter().map(count).sum::<usize>();
         shown
     });
@@ -129,22 +133,6 @@ fn others(machine: &Machine) -> String {
         let _ = writeln!(text, "{}{}", "  ".repeat(level.depth + 1), level.words);
     }
     text
-}
-
-/// Whether a node has a drive, a card or a mark below it: mass storage, network, display and accelerators are cards.
-fn matters(node: &NodeRow, marks: &BTreeMap<String, Vec<Mark>>) -> bool {
-    const CARDS: [&str; 4] = ["0x01", "0x02", "0x03", "0x12"];
-    // A text may have a device's link without its class.
-    let is_card = node.kind == "endpoint"
-        && node
-            .class
-            .as_ref()
-            .map_or(node.link.is_some(), |class| CARDS.iter().any(|card| class.starts_with(card)));
-    let has_drive = !node.drives.is_empty() || !node.paths.is_empty();
-    has_drive
-        || is_card
-        || marks.contains_key(&node.address)
-        || node.children.iter().any(|child| matters(child, marks))
 }
 
 /// A node and all below it.

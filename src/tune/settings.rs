@@ -5,7 +5,7 @@ mod readers;
 
 use std::fmt::Write;
 
-pub use self::readers::readings;
+pub use self::readers::{differing, readings};
 use self::{
     adjusting::{exact, limited, requests, to_default, to_pages, unknown},
     readers::{function, nothing, nvme, plain, port_cooling, processors, queue},

@@ -6,6 +6,7 @@ use crate::{
     machine::Machine,
     model::{Failed, RunSummary, Target},
     pull::{Done, Outcome, Phase, Pull, Step},
+    tune::settings::differing,
 };
 
 use super::{settings::Done as Written, test::Test};
@@ -139,6 +140,14 @@ impl Pulls {
         }
     }
 
+    /// Notes settings with another value in the later of two readings while one is in progress.
+    pub fn note_others(&mut self, before: &Machine, now: &Machine) {
+        let Some(pull) = &mut self.running else { return };
+        for (setting, device, value) in differing(before, now) {
+            pull.note_other(setting.0, &device, value.as_str());
+        }
+    }
+
     /// Number and name of the phase in progress: `2 of 5: all drives together`.
     pub fn place(&self) -> Option<String> {
         let pull = self.running.as_ref()?;
@@ -158,5 +167,41 @@ impl Pulls {
         let done: Duration = pull.done().iter().filter_map(|done| done.result.as_ref().ok().map(read)).sum();
         let now = running.map_or(Duration::ZERO, |test| test.elapsed);
         Some((done + now, pull.time_left().saturating_sub(now)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        capacity,
+        machine::Drive,
+        model::Reading,
+        pull::Series,
+        source::{self, origin::Origin},
+        units::UnitSystem,
+    };
+
+    #[test]
+    fn a_setting_that_another_program_changes_during_a_pull_is_named() {
+        let (before, _) =
+            source::read_machine(&*Origin::Demo("threadripper-before".to_owned()).open().unwrap());
+        let targets: Vec<Target> = before.hardware_drives().map(Drive::target).collect();
+        let mut now = before.clone();
+        let queue = &mut now.drives[0].queue;
+        queue.nomerges = Reading::known(queue.nomerges.path(), 2);
+        let words = |was: &Machine, is: &Machine| {
+            let running = Some(Pull::new(was, targets.clone(), Series::Guided, None));
+            let mut pulls = Pulls { running, ..Pulls::default() };
+            pulls.note_others(was, is);
+            let mut pull = pulls.running.unwrap();
+            pull.stop();
+            let limits = capacity::limits(is);
+            Outcome::new(is, &limits, &[], &pull, UnitSystem::Decimal).headline.text
+        };
+        let said = words(&before, &now);
+        let name = &before.drives[0].name;
+        assert!(said.contains(&format!("Another program changed nomerges of {name} to 2 during")), "{said}");
+        assert!(!words(&now, &now.clone()).contains("program"), "nothing changed");
     }
 }

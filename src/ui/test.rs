@@ -167,10 +167,23 @@ impl Test {
         self.expected.get(index)?.as_ref().map(|expected| expected.bytes_per_second.0)
     }
 
-    /// Rate of a target now, or over the whole test, bytes per second.
+    /// The newest value of a curve, as one of now: a pause has none.
+    pub fn newest(&self, series: &Series) -> Option<f64> {
+        series.last().filter(|_| !self.is_paused())
+    }
+
+    /// Rate of a target now, or over the whole test, bytes per second; `None` in a pause.
     pub fn reads(&self, index: usize) -> Option<f64> {
         let whole = self.summary().and_then(|summary| summary.targets.get(index));
-        whole.map(TargetSummary::bytes_per_second).or_else(|| self.targets.get(index)?.curves.bytes.last())
+        let now = || self.newest(&self.targets.get(index)?.curves.bytes);
+        whole.map(TargetSummary::bytes_per_second).or_else(now)
+    }
+
+    /// Likewise in reads per second.
+    pub fn reads_per_second(&self, index: usize) -> Option<f64> {
+        let whole = self.summary().and_then(|summary| summary.targets.get(index));
+        let now = || self.newest(&self.targets.get(index)?.curves.iops);
+        whole.map(TargetSummary::iops).or_else(now)
     }
 
     /// What most targets are expected to be limited by, if together they read at least 95 % of what is expected.
@@ -180,7 +193,8 @@ impl Test {
         for (index, expected) in self.expected.iter().enumerate() {
             let expected = expected.as_ref()?;
             counts.entry(&expected.because).or_insert((0, expected)).0 += 1;
-            read += self.reads(index)?;
+            // A pause does not change what was reached before it.
+            read += self.reads(index).or_else(|| self.targets.get(index)?.curves.bytes.last())?;
             all += expected.bytes_per_second.0;
         }
         let (_, expected) = counts.into_values().max_by_key(|(count, _)| *count)?;
@@ -192,7 +206,7 @@ impl Test {
         if let Some(run) = self.summary() {
             return latency::bound_run(run, &self.expected);
         }
-        if self.watch.rates().is_some_and(tables::are_full) {
+        if self.is_paused() || self.watch.rates().is_some_and(tables::are_full) {
             return None;
         }
         let all = 0..self.targets.len();
@@ -220,8 +234,7 @@ impl Test {
     pub fn drive_reads(&self) -> Vec<(DriveName, Way)> {
         let targets = self.targets.iter().filter(|_| !self.is_cached());
         let reads = targets.filter_map(|target| {
-            // A test that is paused reads nothing.
-            let last = |series: &Series| series.last().filter(|_| !self.is_paused()).unwrap_or(0.0);
+            let last = |series: &Series| self.newest(series).unwrap_or(0.0);
             let (curves, latency) = (&target.curves, &target.latency);
             let await_ms = (latency.count > 0).then_some(latency.mean / 1e6);
             let way = Way { bytes: last(&curves.bytes), requests: last(&curves.iops), await_ms };
@@ -364,15 +377,15 @@ impl Test {
         Some(RunRecord::new(boot, run, &expected, self.seconds.clone()))
     }
 
-    /// Bytes per second of all targets: of the whole test once it ended, else now.
+    /// Bytes per second of all targets: of the whole test once it ended, else now; 0 in a pause.
     pub fn bytes_per_second(&self) -> f64 {
         let summary = self.summary().map(RunSummary::bytes_per_second);
-        summary.or_else(|| self.total.bytes.last()).unwrap_or(0.0)
+        summary.or_else(|| self.newest(&self.total.bytes)).unwrap_or(0.0)
     }
 
     /// Reads per second likewise.
     pub fn iops(&self) -> f64 {
-        self.summary().map(RunSummary::iops).or_else(|| self.total.iops.last()).unwrap_or(0.0)
+        self.summary().map(RunSummary::iops).or_else(|| self.newest(&self.total.iops)).unwrap_or(0.0)
     }
 }
 

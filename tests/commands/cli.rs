@@ -527,6 +527,8 @@ fn the_tree_folds_what_matters_to_no_drive() {
     for name in ["nvme0n1", "nvme9n1", "0000:60", "Quadro", "Aquantia"] {
         assert!(some.contains(name) && all.contains(name), "{name}");
     }
+    // As on the machine screen, controllers without drives.
+    assert!(!some.contains("SATA") && all.contains("SATA Controller"), "{some}");
 }
 
 #[test]
@@ -559,6 +561,10 @@ fn a_mistake_in_the_configuration_is_one_line_with_its_place() {
     std::fs::write(&path, "units = \"GiB/s\"\n").unwrap();
     let printed = String::from_utf8(config().stdout).unwrap();
     assert!(printed.contains("units = \"GiB/s\"") && printed.contains("theme = \"auto\""), "{printed}");
+    let mut drives = Command::new(env!("CARGO_BIN_EXE_iodyno"));
+    drives.env("XDG_CONFIG_HOME", folder.path()).args(["drives", "--demo", "laptop"]);
+    let sizes = String::from_utf8(drives.output().unwrap().stdout).unwrap();
+    assert!(sizes.contains(" GiB ") && !sizes.contains(" GB "), "{sizes}");
 }
 
 #[test]

@@ -156,7 +156,17 @@ fn a_pause_holds_the_test_and_a_stop_keeps_what_was_read() {
     for words in ["● paused", "throughput  paused", "Space resume"] {
         assert!(picture.contains(words), "{words}: {picture}");
     }
-    press(&mut headless, "<Space>");
+    // What was read before the pause is no rate of now, and its limit none either.
+    for words in ["5.69 GB/s", "1.42 of", "100 ms", "expected:"] {
+        assert!(!picture.contains(words), "{words}: {picture}");
+    }
+    for words in ["max 5.6", "paused; latency of the last reads", "The test is paused: Space resumes it."] {
+        assert!(picture.contains(words), "{words}: {picture}");
+    }
+    press(&mut headless, "1");
+    let picture = shown(&headless);
+    assert!(picture.contains("none: the test is") && !picture.contains("1.42 of"), "{picture}");
+    press(&mut headless, "4<Space>");
     headless.wait(Duration::from_secs(1));
     press(&mut headless, "x");
     headless.wait(Duration::from_secs(1));

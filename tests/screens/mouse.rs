@@ -69,6 +69,61 @@ fn a_drag_on_a_curve_shows_the_figures_of_its_span() {
 }
 
 #[test]
+fn a_drag_on_the_curves_of_machine_shows_the_figures_of_its_span() {
+    for size in [(120, 40), (200, 60), (300, 100)] {
+        let mut headless = open_with("x570", size, "4r");
+        headless.wait(Duration::from_secs(8));
+        press(&mut headless, "1");
+        let (x, y) = place(&headless, "nvme0n1  reads ");
+        let right = place(&headless, " now ").0;
+        mouse(&mut headless, (right - 2, y + 3), MouseAction::Press);
+        mouse(&mut headless, (right, y + 3), MouseAction::Drag);
+        mouse(&mut headless, (right, y + 4), MouseAction::Release);
+        let picture = shown(&headless);
+        let mark = " s mean: reads ";
+        let line = picture.lines().find(|line| line.contains(mark)).unwrap_or_else(|| panic!("{picture}"));
+        let (mean, most) = (figure(line, mark), figure(line, ", max"));
+        assert!(0.0 < mean && mean <= most && line.contains("GB/s"), "{line}");
+        assert!(line.contains("nvme0n1"), "its name stays: {line}");
+        assert!(
+            size.0 == 120 || picture.matches(mark).count() >= 2,
+            "all curves show the same span\n{picture}"
+        );
+        assert!(picture.contains('━') && picture.contains("Esc clear span"), "{picture}");
+        press(&mut headless, "<Esc>");
+        assert!(!shown(&headless).contains(mark), "Esc clears it");
+        assert_eq!(place(&headless, "nvme0n1  reads "), (x, y), "and stays on the screen");
+        // A click still opens the facts.
+        mouse(&mut headless, (right, y + 3), MouseAction::Press);
+        mouse(&mut headless, (right, y + 3), MouseAction::Release);
+        assert!(shown(&headless).contains("Esc close"), "{}", shown(&headless));
+    }
+}
+
+#[test]
+fn a_span_begins_with_the_first_sample() {
+    let seconds = |picture: &str| -> f64 {
+        let line = picture.lines().find(|line| line.contains(" s mean: reads ")).expect("a span");
+        let before = line.split(" s mean: reads ").next().unwrap_or_default();
+        before.rsplit(' ').next().and_then(|word| word.parse().ok()).expect("seconds")
+    };
+    let mut headless = open_with("x570", (200, 60), "4r");
+    headless.wait(Duration::from_secs(8));
+    press(&mut headless, "1");
+    let (x, y) = place(&headless, "nvme0n1  reads ");
+    let right = place(&headless, " now ").0;
+    mouse(&mut headless, (x + 20, y + 3), MouseAction::Press);
+    mouse(&mut headless, (x + 24, y + 3), MouseAction::Drag);
+    mouse(&mut headless, (x + 24, y + 3), MouseAction::Release);
+    assert!(shown(&headless).contains("Nothing was read in that span of time"), "{}", shown(&headless));
+    mouse(&mut headless, (x + 20, y + 3), MouseAction::Press);
+    mouse(&mut headless, (right + 3, y + 3), MouseAction::Drag);
+    mouse(&mut headless, (right + 3, y + 3), MouseAction::Release);
+    let picture = shown(&headless);
+    assert!(seconds(&picture) < 9.0, "nothing was counted before the test\n{picture}");
+}
+
+#[test]
 fn a_click_clears_a_span_and_the_next_one_shows_another_curve() {
     let mut headless = open_with("x570", (80, 24), "4r");
     headless.wait(Duration::from_secs(12));

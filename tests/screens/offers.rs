@@ -182,3 +182,20 @@ fn a_paused_pull_names_its_key_on_its_own_page() {
     assert!(!shown(&headless).contains("paused"), "{}", shown(&headless));
     assert!(footer(&headless).contains("Space pause"), "{}", shown(&headless));
 }
+
+#[test]
+fn the_title_offers_the_help_where_its_key_opens_it() {
+    let offers = |headless: &Headless| {
+        shown(headless).lines().next().is_some_and(|title| title.trim_end().ends_with("? help"))
+    };
+    for keys in ["1", "2", "4", "5", "8", "1/nvme<Enter>"] {
+        assert!(offers(&after("x570", SMALL, keys, 0)), "{keys}");
+    }
+    // Fields, texts and questions over the screen.
+    for keys in ["1/", "4<Enter>", "5e", ":", "?", "??", "1<Enter>", "1c", "4rq"] {
+        for size in [SMALL, LARGE] {
+            let headless = after("x570", size, keys, 0);
+            assert!(!offers(&headless), "{keys} {}", shown(&headless));
+        }
+    }
+}

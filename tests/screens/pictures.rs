@@ -206,6 +206,27 @@ fn no_colour_leaves_no_colour_anywhere() {
 }
 
 #[test]
+fn only_the_winner_of_an_experiment_is_green() {
+    let mut headless =
+        Headless::open(&Origin::Demo("threadripper-before".to_owned()), (200, 60)).expect("demos open");
+    headless.press(keymap::parse("5<Enter>").expect("keys are well written"));
+    headless.wait(Duration::from_mins(5));
+    let picture = headless.picture(Theme::COLOUR);
+    let rows = picture.content().chunks(usize::from(picture.area.width));
+    let mut slower = 0;
+    for row in rows {
+        let text: String = row.iter().map(Cell::symbol).collect();
+        let has = |word: &str| text.contains(word);
+        slower += usize::from(has("] worse"));
+        let is_green = row.iter().any(|cell| matches!(cell.fg, Color::Green | Color::LightGreen));
+        assert!(!is_green || !has("worse"), "{text}");
+        // The baseline, to which the other arm lost.
+        assert!(is_green || !has("   none ") || !has("baseline"), "{text}");
+    }
+    assert!(slower > 0, "an arm is slower\n{}", text(&picture));
+}
+
+#[test]
 fn every_size_draws_without_leaving_the_buffer() {
     for (columns, rows) in [
         (1, 1),

@@ -328,3 +328,11 @@ fn the_best_move_is_found_while_a_test_or_an_experiment_starts() {
         assert!(shown(&headless).contains("This is the best move already"), "{keys} {}", shown(&headless));
     }
 }
+
+#[test]
+fn a_name_has_the_cells_of_a_rate_that_its_row_has_not() {
+    let headless = demo("threadripper-before", (82, 24), "8");
+    let picture = shown(&headless);
+    assert!(picture.contains("0000:00 root complex, no drives  of 39.4"), "{picture}");
+    assert!(picture.contains("0000:20  2 drives "), "{picture}");
+}

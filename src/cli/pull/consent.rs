@@ -7,11 +7,12 @@ use crate::{
     cli::{
         failure::{Complaint, Failure},
         say,
+        terminal::units,
     },
     machine::Machine,
     model::Target,
     pull::Pull,
-    units::{UnitSystem, counted},
+    units::counted,
 };
 
 impl PullArgs {
@@ -37,7 +38,7 @@ impl PullArgs {
             ));
         }
         if let Some(size) = pull.size() {
-            let size = UnitSystem::Decimal.size(size);
+            let size = units(false).size(size);
             say(&format!("a missing file is written first, {size}, and removed afterwards"));
         }
         say(&format!("at most {} s of reads; changes no setting", pull.time_left().as_secs()));

@@ -2,10 +2,12 @@
 
 use crate::machine::{PciNode, pci::NodeKind};
 
-/// Whether a device takes lanes that drives could use: displays, network adapters, accelerators.
+/// Whether a device takes lanes that drives could use: displays, network adapters, accelerators. A text may have a device's link
+/// without its class.
 pub(super) fn takes_lanes(node: &PciNode) -> bool {
     let base = node.class.get().map(|class| class >> 16);
-    node.kind == NodeKind::Endpoint && matches!(base, Some(0x02 | 0x03 | 0x12))
+    let is_card = base.map_or(node.link.is_some(), |base| matches!(base, 0x02 | 0x03 | 0x12));
+    node.kind == NodeKind::Endpoint && is_card
 }
 
 /// A short word for a device's class (PCI Code and ID Assignment Specification); `None` for others.

@@ -10,7 +10,7 @@ use crate::{
     model::RunSummary,
     screens::widgets::{
         bottleneck_panel::{self, FULL_MARK},
-        graph::{Curve as Line, Graph, TimeAxis},
+        graph::{Curve as Line, Graph},
         heat,
         paint::{Brush, Piece, hanging, inner, paragraph, piece, simulated, width},
         scroll,
@@ -92,7 +92,7 @@ fn draw_plot(
         Plot::Heat => heat::draw(test, brush, inner, now),
         Plot::Curve(curve) => {
             draw_curve(shared, brush, curve, test, inner, now);
-            if let Some((axis, span)) = TimeAxis::new(inner, test.window(), now).zip(span) {
+            if let Some((axis, span)) = span::axis(test, inner, shared).zip(span) {
                 axis.mark(span.from, span.to, brush);
             }
         }
@@ -120,7 +120,8 @@ fn titled(shared: &Shared, curve: Curve, test: &Test, (line, which): (&str, &str
     let figure = |text: String| piece(format!("  {text}"), Meaning::Figure);
     let quiet = |text: String| piece(format!("  {text}"), Meaning::Quiet);
     let mut pieces = vec![piece(span::curve_name(curve), Meaning::Heading)];
-    if test.is_paused() && test.is_running() {
+    let is_paused = test.is_paused();
+    if is_paused {
         pieces.push(piece("  paused", Meaning::Warning));
     }
     let has_more = test.targets.len() > 1;
@@ -129,19 +130,20 @@ fn titled(shared: &Shared, curve: Curve, test: &Test, (line, which): (&str, &str
     match curve {
         Curve::Throughput => {
             let [now, most] = rate_beside(shared.units, test.bytes_per_second(), test.total.bytes.most());
-            pieces.push(figure(now));
+            pieces.extend((!is_paused).then(|| figure(now)));
             pieces.extend(line);
             pieces.push(quiet(format!("max {most}")));
             pieces.extend(upper);
         }
         Curve::Iops => {
-            pieces.push(figure(count(test.iops())));
+            pieces.extend((!is_paused).then(|| figure(count(test.iops()))));
             pieces.extend(line);
             pieces.push(quiet(format!("max {}", count(test.total.iops.most()))));
             pieces.extend(upper);
         }
         Curve::Latency => {
-            if let (Some(p50), Some(p99)) = (test.total.p50.last(), test.total.p99.last()) {
+            let newest = (test.newest(&test.total.p50), test.newest(&test.total.p99));
+            if let (Some(p50), Some(p99)) = newest {
                 pieces.push(figure(format!("{} median (lower line)", nanoseconds(p50))));
                 pieces.push(quiet(format!("{} p99 (upper)", nanoseconds(p99))));
             }

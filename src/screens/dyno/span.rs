@@ -21,6 +21,11 @@ pub(super) fn newest(test: &Test, shared: &Shared) -> Duration {
     test.total.bytes.points().next_back().map_or(shared.now, |(at, _)| at)
 }
 
+/// The time axis of a test's curves in a panel of this inside.
+pub(super) fn axis(test: &Test, inside: Rect, shared: &Shared) -> Option<TimeAxis> {
+    TimeAxis::new(inside, test.window(), newest(test, shared), &test.total.bytes)
+}
+
 pub(super) const fn curve_name(curve: Curve) -> &'static str {
     match curve {
         Curve::Throughput => "throughput",
@@ -66,24 +71,10 @@ pub(super) fn words(span: Span, curve: Curve, test: &Test, units: UnitSystem, ro
 
 impl Dyno {
     /// The axis of the curve at a cell, where a test is shown.
-    fn axis_at(&self, at: Position, shared: &Shared, area: Rect) -> Option<TimeAxis> {
+    pub(super) fn axis_of_curve(&self, at: Position, shared: &Shared, area: Rect) -> Option<TimeAxis> {
         let test = self.shown(&shared.tests)?;
         let areas = Areas::new(self, shared, area);
         let (_, panel) = areas.plots.iter().find(|(plot, area)| *plot != Plot::Heat && area.contains(at))?;
-        TimeAxis::new(inner(*panel, shared.is_boxed()), test.window(), newest(test, shared))
-    }
-
-    /// The button went down, maybe on a curve.
-    pub(super) fn begin_span(&mut self, at: Position, shared: &Shared, area: Rect) -> bool {
-        let axis = self.axis_at(at, shared, area);
-        self.selection.begin(at, axis.as_ref())
-    }
-
-    /// The mouse moved with the button down.
-    pub(super) fn extend_span(&mut self, at: Position, shared: &Shared, area: Rect) {
-        let axis = self.selection.began().and_then(|began| self.axis_at(began, shared, area));
-        if let Some(axis) = axis {
-            self.selection.extend(at, &axis);
-        }
+        axis(test, inner(*panel, shared.is_boxed()), shared)
     }
 }

@@ -6,7 +6,7 @@ use ratatui::layout::Rect;
 
 use crate::{
     capacity::latency,
-    model::{Basis, LatencySummary, RunSummary, TargetSummary, run::Cost},
+    model::{Basis, LatencySummary, RunSummary, run::Cost},
     screens::widgets::{
         graph::share_of,
         paint::{Brush, cells, fit, fit_name, piece, wrap},
@@ -44,6 +44,9 @@ const NAME: u16 = 24;
 const RATE: u16 = 6;
 const COMPARED: u16 = 15;
 
+/// Cells of reads per second; a percentile has a gap before it.
+const IOPS: u16 = 7;
+
 /// The fewest cells that have words about a target, and the fewest of a curve beside them.
 const LEAST_WORDS: u16 = 24;
 const LEAST_SPARK: u16 = 8;
@@ -59,8 +62,8 @@ struct Places {
 }
 
 impl Places {
-    /// Names of `longest` cells have a quarter of the width or [`NAME`], and what no column takes. Files have no limits. Curves
-    /// leave cells to `words` about targets, where these have room at all.
+    /// Names of `longest` cells have a quarter of the width or [`NAME`], what no column takes, and what curves can spare. Files have
+    /// no limits. Curves leave cells to `words` about targets, too, where these have room at all.
     fn new(width: u16, longest: u16, has_limits: bool, words: u16) -> Self {
         // Name, curve, GB/s of limit, bar, IOPS; percentiles take what is left, the median first.
         let (spark, bar) = match width {
@@ -70,14 +73,17 @@ impl Places {
         };
         let (rates, bar) = if has_limits { (COMPARED, bar) } else { (RATE, 0) };
         let least = longest.min((width / 4).max(NAME));
-        let others = 1 + spark + u16::from(spark > 0) + rates + bar + u16::from(bar > 0) + 8;
+        let others = 1 + spark + u16::from(spark > 0) + rates + bar + u16::from(bar > 0) + IOPS;
         let room = width.saturating_sub(least + others);
         let count = usize::from(room / (WIDTH + 1)).min(PERCENTILES.len());
         // The rest of wider rows has what was expected.
         let is_spare = count < PERCENTILES.len() || !has_limits;
         let spare = if is_spare { room - (WIDTH + 1) * u16::try_from(count).unwrap_or(0) } else { 0 };
         let name = longest.min(least + spare);
-        let columns = others + name + (WIDTH + 1) * u16::try_from(count).unwrap_or(0) + 1;
+        let lent = (longest - name).min(spark.saturating_sub(LEAST_SPARK));
+        let (name, spark) = (name + lent, spark - lent);
+        // With a gap before the words.
+        let columns = others - lent + name + (WIDTH + 1) * u16::try_from(count).unwrap_or(0) + 2;
         let left = width.saturating_sub(columns);
         let lacking = if left >= LEAST_WORDS { words.saturating_sub(left) } else { 0 };
         let spark = spark - lacking.min(spark.saturating_sub(LEAST_SPARK));
@@ -95,8 +101,12 @@ pub(super) fn rows(test: &Test, inner: Rect) -> u16 {
 pub(super) fn draw(test: Option<&Test>, units: UnitSystem, panel: Rect, top: usize, brush: &mut Brush<'_>) {
     let mut title = vec![piece("targets", Meaning::Heading)];
     if let Some(test) = test {
-        let span = if test.is_running() { "latency of the last 100 ms" } else { "the whole test" };
-        title.push(piece(format!("  {span}"), Meaning::Quiet));
+        let (span, meaning) = match test.is_running() {
+            true if test.is_paused() => ("paused; latency of the last reads", Meaning::Warning),
+            true => ("latency of the last 100 ms", Meaning::Quiet),
+            false => ("the whole test", Meaning::Quiet),
+        };
+        title.push(piece(format!("  {span}"), meaning));
     }
     let inner = brush.panel(panel, &title, &[]);
     let Some(test) = test else { return };
@@ -189,8 +199,8 @@ fn heading(units: UnitSystem, brush: &mut Brush<'_>, inner: Rect, places: &Place
     let compared = if places.rates > RATE { " potential" } else { "" };
     brush.text(x, inner.y, places.rates, &format!("{unit:>5}{compared}"), Meaning::Quiet);
     let x = x + places.rates + places.bar + u16::from(places.bar > 0);
-    brush.text(x, inner.y, 7, &format!("{:>7}", "IOPS"), Meaning::Quiet);
-    let mut x = x + 8;
+    brush.text(x, inner.y, IOPS, &format!("{:>7}", "IOPS"), Meaning::Quiet);
+    let mut x = x + IOPS + 1;
     for column in places.percentiles {
         brush.text(x, inner.y, WIDTH, &format!("{:>8}", column.heading), Meaning::Quiet);
         x += WIDTH + 1;
@@ -240,8 +250,7 @@ impl Row<'_> {
             brush.text(x, self.y, room, &fit(&text, room), Meaning::Problem);
             return;
         }
-        let bytes = summary.map(TargetSummary::bytes_per_second).or_else(|| target.curves.bytes.last());
-        let iops = summary.map(TargetSummary::iops).or_else(|| target.curves.iops.last());
+        let (bytes, iops) = (self.test.reads(index), self.test.reads_per_second(index));
         let potential = self.test.potentials.get(index).and_then(Option::as_ref);
         let most = limit(self.test, index);
         let meaning = bytes.zip(most).map_or(Meaning::Load, |(bytes, most)| {
@@ -259,7 +268,8 @@ impl Row<'_> {
         brush.text(self.inner.x, self.y, self.places.name, "total", Meaning::Figure);
         self.spark(brush, &test.total.bytes, Meaning::Brand);
         let most = test.potential_total.or_else(|| test.expected_total());
-        self.rates(brush, Some(test.bytes_per_second()), most, Some(test.iops()), Meaning::Load);
+        let now = |rate| Some(rate).filter(|_| !test.is_paused());
+        self.rates(brush, now(test.bytes_per_second()), most, now(test.iops()), Meaning::Load);
     }
 
     /// Whether a known limit keeps a target below its potential.
@@ -301,8 +311,8 @@ impl Row<'_> {
             x += self.places.bar + 1;
         }
         let value = iops.map_or_else(|| "-".to_owned(), count);
-        brush.text(x, self.y, 7, &format!("{value:>7}"), Meaning::Figure);
-        x + 8
+        brush.text(x, self.y, IOPS, &format!("{value:>7}"), Meaning::Figure);
+        x + IOPS + 1
     }
 
     fn percentiles(&self, brush: &mut Brush<'_>, x: u16, latency: &LatencySummary) -> u16 {
@@ -384,11 +394,21 @@ mod tests {
             let long = Places::new(width, 60, false, 0);
             let columns = (WIDTH + 1) * u16::try_from(long.percentiles.len()).unwrap();
             assert!(
-                long.name == 60 || long.rate + long.rates + 8 + columns == width,
+                long.name == 60 || long.rate + long.rates + IOPS + columns == width,
                 "{width}: {}",
                 long.name
             );
         }
+    }
+
+    #[test]
+    fn a_name_has_the_cells_that_a_curve_can_spare() {
+        // The panel of a terminal of 120 columns.
+        for (longest, spark) in [(29, 10), (30, 9), (31, LEAST_SPARK)] {
+            let places = Places::new(81, longest, false, 0);
+            assert_eq!((places.name, places.spark, places.percentiles.len()), (longest, spark, 3));
+        }
+        assert_eq!(Places::new(81, 32, false, 0).name, 31);
     }
 
     #[test]

@@ -10,9 +10,10 @@ use crate::{
         Over, Screen, Step,
         widgets::{
             bottleneck_panel,
+            graph::TimeAxis,
             paint::{Brush, Piece, hints, inner},
             scroll::scrolled,
-            span::Selection,
+            span::{NO_SAMPLE, Selection},
         },
     },
     ui::{
@@ -71,9 +72,12 @@ impl Screen for Dyno {
         Asks::new()
     }
 
-    fn drag(&mut self, at: Position, shared: &Shared, area: Rect) -> Asks {
-        self.extend_span(at, shared, area);
-        Asks::new()
+    fn selection(&mut self) -> Option<&mut Selection> {
+        Some(&mut self.selection)
+    }
+
+    fn axis_at(&self, at: Position, shared: &Shared, area: Rect) -> Option<TimeAxis> {
+        self.axis_of_curve(at, shared, area)
     }
 
     /// A click on a curve shows the next one.
@@ -84,7 +88,7 @@ impl Screen for Dyno {
         let shown = self.selection.span.zip(self.shown(&shared.tests));
         if shown.is_some_and(|(span, test)| !span::has_points(span, self.curve, test)) {
             self.selection.span = None;
-            return vec![tell("Nothing was read in that span of time")];
+            return vec![tell(NO_SAMPLE)];
         }
         Asks::new()
     }

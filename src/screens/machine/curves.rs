@@ -1,12 +1,13 @@
 //! The last minute of the selected row: rates, and where there is room IOPS, time of a request, requests in flight.
 
-use ratatui::layout::{Constraint::Fill, Layout, Rect};
+use ratatui::layout::{Constraint::Fill, Layout, Position, Rect};
 
-use super::{Tree, facts, facts_pane, figures::Figures};
+use super::{Areas, Tree, facts, facts_pane, figures::Figures};
 use crate::{
     screens::widgets::{
-        graph::{Curve, Graph, sample},
-        paint::{Brush, Piece, piece},
+        graph::{Curve, Graph, TimeAxis, sample},
+        paint::{Brush, Piece, piece, width},
+        span::Span,
         words::{giga, giga_before_unit},
     },
     ui::{
@@ -35,6 +36,42 @@ struct Kind<'a> {
     limit: Option<f64>,
 }
 
+impl Kind<'_> {
+    /// How a value is written before the unit.
+    fn write(&self, shared: &Shared, value: f64) -> String {
+        let is_bytes = self.unit == shared.units.giga_per_second();
+        if is_bytes { giga_before_unit(shared.units, value) } else { (self.label)(value) }
+    }
+
+    /// The curves' names and values of now; two need more than colours to be told apart.
+    fn figures(&self, has_second: bool, shared: &Shared) -> Vec<Piece> {
+        let mut pieces = Vec::new();
+        let colours = [Meaning::Load, Meaning::Writes];
+        for (((_, value), word), meaning) in self
+            .curves
+            .iter()
+            .zip(self.now)
+            .zip(self.names)
+            .zip(colours)
+            .filter(|(((curve, _), _), _)| curve.is_some())
+        {
+            let value = value.map_or_else(|| "-".to_owned(), |value| self.write(shared, value));
+            pieces.extend(has_second.then(|| piece(sample(meaning == Meaning::Load), meaning)));
+            pieces.push(piece(word, meaning));
+            pieces.push(piece(format!(" {value}  "), Meaning::Figure));
+        }
+        pieces.push(piece(self.unit, Meaning::Quiet));
+        pieces
+    }
+
+    /// The figures of a span.
+    fn words(&self, span: Span, shared: &Shared, room: u16) -> String {
+        let curves = self.names.into_iter().zip(self.curves);
+        let curves: Vec<_> = curves.filter_map(|(name, series)| Some((name, name, series?))).collect();
+        span.words(&curves, &|value| self.write(shared, value), self.unit, room)
+    }
+}
+
 /// Where facts that stand below the tree and the curves are.
 pub(super) fn places(state: &Tree, shared: &Shared, below: Rect) -> (Rect, Rect) {
     let has_flow = || state.row().is_some_and(|row| Figures::new(shared, row).flow.is_some());
@@ -50,6 +87,18 @@ pub(super) fn places(state: &Tree, shared: &Shared, below: Rect) -> (Rect, Rect)
         (Rect { width: below.width - width, ..below }, curves)
     };
     (facts, Rect { x: curves.x + 1, width: curves.width.saturating_sub(2), ..curves })
+}
+
+/// The place of the curves: beside or below the facts, or in the rows that the tree leaves free.
+pub(super) fn place(state: &Tree, shared: &Shared, areas: &Areas) -> Rect {
+    if state.rest.stacked.is_some() {
+        return places(state, shared, areas.facts).1;
+    }
+    let area = areas.rows;
+    let used = u16::try_from(state.rows.len()).unwrap_or(u16::MAX).min(area.height);
+    // Below an empty row.
+    let free = area.height.saturating_sub(used + 1);
+    Rect { y: area.bottom() - free, height: free, ..area }
 }
 
 /// As many graphs as fit: the rates first.
@@ -104,8 +153,34 @@ pub(super) fn draw(state: &Tree, shared: &Shared, area: Rect, brush: &mut Brush<
     kinds[0].limit = figures.limit().filter(|limit| most > limit / 4.0);
     for (at, (kind, place)) in kinds.iter().zip(grid(area)).enumerate() {
         let name = if at == 0 { facts::heading(shared, row) + "  " } else { String::new() };
-        graph(kind, piece(name, Meaning::Heading), shared, place, brush);
+        graph(kind, (piece(name, Meaning::Heading), state.selection.span), shared, place, brush);
     }
+}
+
+/// The history of the selected row, where curves of it are shown.
+fn minute(state: &Tree, shared: &Shared) -> Option<Minute> {
+    let figures = Figures::new(shared, state.row()?);
+    figures.flow.map(|_| shared.load.history(&figures.counted))
+}
+
+/// Whether the curves of the selected row have a point in the span.
+pub(super) fn has_points(state: &Tree, shared: &Shared, span: Span) -> bool {
+    minute(state, shared).is_some_and(|minute| span.figures(&minute.read).is_some())
+}
+
+/// The time axis of the graph at a cell.
+pub(super) fn axis_at(state: &Tree, shared: &Shared, at: Position, areas: &Areas) -> Option<TimeAxis> {
+    let area = place(state, shared, areas);
+    if area.height < LEAST {
+        return None;
+    }
+    let place = grid(area).into_iter().find(|place| place.contains(at))?;
+    TimeAxis::new(below_title(place), WINDOW, shared.load.at, &minute(state, shared)?.read)
+}
+
+/// The place of a graph below its title.
+const fn below_title(area: Rect) -> Rect {
+    Rect { y: area.y + 1, height: area.height - 1, ..area }
 }
 
 /// Places of up to four graphs.
@@ -121,32 +196,27 @@ fn grid(area: Rect) -> Vec<Rect> {
     cells.take(usize::from(count)).collect()
 }
 
-fn graph(kind: &Kind<'_>, name: Piece, shared: &Shared, area: Rect, brush: &mut Brush<'_>) {
-    let Kind { names, now, curves, least, label, unit, limit } = kind;
+fn graph(
+    kind: &Kind<'_>,
+    (name, span): (Piece, Option<Span>),
+    shared: &Shared,
+    area: Rect,
+    brush: &mut Brush<'_>,
+) {
+    let Kind { curves, least, label, unit, limit, .. } = kind;
     let is_bytes = *unit == shared.units.giga_per_second();
-    let mut title = vec![name];
     let most = curves.iter().flatten().map(|series| series.window_most()).fold(0.0, f64::max);
     let mut scale = Scale::new(*least);
     scale.fit(shared.load.at, most.max(limit.unwrap_or_default()));
     let [first, second] = curves;
     let second = second.and_then(|series| Curve::above_ground(series, Meaning::Writes, scale.top()));
-    let colours = [Meaning::Load, Meaning::Writes];
-    for (((_, value), word), meaning) in
-        curves.iter().zip(now).zip(names).zip(colours).filter(|(((curve, _), _), _)| curve.is_some())
-    {
-        let value = match value {
-            Some(value) if is_bytes => giga_before_unit(shared.units, *value),
-            Some(value) => label(*value),
-            None => "-".to_owned(),
-        };
-        // Two curves need more than colours to be told apart.
-        title.extend(second.as_ref().map(|_| piece(sample(meaning == Meaning::Load), meaning)));
-        title.push(piece(*word, meaning));
-        title.push(piece(format!(" {value}  "), Meaning::Figure));
-    }
-    title.push(piece(*unit, Meaning::Quiet));
     let mut open = Brush::new(brush.buffer, brush.theme, false);
-    open.panel(Rect { height: 1, ..area }, &title, &[]);
+    let room = open.title_room(area.width).saturating_sub(width(std::slice::from_ref(&name)));
+    let figures = match span {
+        Some(span) => vec![piece(kind.words(span, shared, room), Meaning::Figure)],
+        None => kind.figures(second.is_some(), shared),
+    };
+    open.panel(Rect { height: 1, ..area }, &[vec![name], figures].concat(), &[]);
     let mut drawn: Vec<Curve<'_>> = Vec::new();
     drawn.extend(first.map(|series| Curve { series, meaning: Meaning::Load, filled: true }));
     drawn.extend(second);
@@ -157,7 +227,12 @@ fn graph(kind: &Kind<'_>, name: Piece, shared: &Shared, area: Rect, brush: &mut 
         level: limit.map(|limit| (limit, format!("limit {}", giga(shared.units, limit)))),
         window: WINDOW,
     };
-    graph.draw(brush, Rect { y: area.y + 1, height: area.height - 1, ..area }, shared.load.at);
+    let inside = below_title(area);
+    graph.draw(brush, inside, shared.load.at);
+    let axis = first.and_then(|series| TimeAxis::new(inside, WINDOW, shared.load.at, series));
+    if let Some((axis, span)) = axis.zip(span) {
+        axis.mark(span.from, span.to, brush);
+    }
 }
 
 #[cfg(test)]

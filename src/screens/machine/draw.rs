@@ -11,9 +11,8 @@ use crate::{
 pub(super) fn draw(state: &Tree, shared: &Shared, area: Rect, brush: &mut Brush<'_>) {
     let areas = Areas::new(state.rest, shared, area);
     tree_rows::draw(state, shared, &areas, brush);
-    let (facts, minute) = curves::places(state, shared, areas.facts);
-    facts_pane::draw(state, shared, facts, brush);
-    curves::draw(state, shared, minute, brush);
+    facts_pane::draw(state, shared, curves::places(state, shared, areas.facts).0, brush);
+    curves::draw(state, shared, curves::place(state, shared, &areas), brush);
     // Under load the full links come first; findings stay beside them, or in their title where there is no room.
     let (full, others) = below(shared, areas.verdict);
     if let Some(panel) = full {

@@ -135,9 +135,13 @@ fn measured(shared: &Shared, drive: &Drive, facts: &mut Vec<Fact>) {
     if shared.load.source != LoadSource::Test {
         return;
     }
-    let test = shared.tests.running();
-    let seen = test.and_then(|t| t.targets.iter().find(|target| target.drive.as_ref() == Some(&drive.name)));
+    let Some(test) = shared.tests.running() else { return };
+    let seen = test.targets.iter().find(|target| target.drive.as_ref() == Some(&drive.name));
     let Some(seen) = seen else { return };
+    if test.is_paused() {
+        facts.push(fact("reads", "none: the test is paused"));
+        return;
+    }
     let bytes = seen.curves.bytes.last().unwrap_or(0.0);
     let against = shared.limits.drive(&drive.name).map(|limit| limit.bytes_per_second.0);
     let of = against.map_or(String::new(), |limit| format!(" of {}", giga(shared.units, limit)));

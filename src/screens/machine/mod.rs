@@ -25,7 +25,7 @@ use self::{
 };
 use super::{
     Run,
-    widgets::{findings, paint::inner, scroll::kept_in_sight},
+    widgets::{findings, paint::inner, scroll::kept_in_sight, span::Selection},
 };
 use crate::{
     machine::Machine,
@@ -120,6 +120,8 @@ pub struct Tree {
     /// Lines by which the text about full links is scrolled down, and the most of them.
     full_top: usize,
     full_end: usize,
+    /// The span of time that is selected on its curves.
+    selection: Selection,
     choice: Choice,
     /// Whether the configuration file has columns, and an order.
     has_own_columns: bool,

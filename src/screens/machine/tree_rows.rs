@@ -8,7 +8,6 @@ use super::{
         Cell, Column, FORMS, FormNames, LINK_LEAD, Room, column, link_beside_slot, link_in_form,
         words_left_out,
     },
-    curves,
     figures::Figures,
     row_name::RowNames,
     search_text,
@@ -93,12 +92,6 @@ pub(super) fn draw(state: &Tree, shared: &Shared, areas: &Areas, brush: &mut Bru
         painter.draw(brush, index == state.selected, &searched);
     }
     scroll::mark(brush, areas.tree, scroll::ROWS, hidden);
-    let used = u16::try_from(state.rows.len()).unwrap_or(u16::MAX).min(area.height);
-    if state.rest.stacked.is_none() {
-        // Below an empty row.
-        let free = area.height.saturating_sub(used + 1);
-        curves::draw(state, shared, Rect { y: area.bottom() - free, height: free, ..area }, brush);
-    }
 }
 
 /// The unit of the rows' figures; where one has a smaller unit's letter behind it, what the letter stands for.

@@ -14,8 +14,10 @@ use crate::{
         Over, Screen, Step,
         widgets::{
             bottleneck_panel, find,
+            graph::TimeAxis,
             paint::{Brush, Piece, inner},
             scroll::scrolled,
+            span::{NO_SAMPLE, Selection},
         },
     },
     ui::{Ask, Asks, Effect, Key, ScreenId, Shared, SharedChange, Subject, TextField, ask::tell},
@@ -51,12 +53,35 @@ impl Screen for Tree {
         Asks::new()
     }
 
+    fn selection(&mut self) -> Option<&mut Selection> {
+        Some(&mut self.selection)
+    }
+
+    fn axis_at(&self, at: Position, shared: &Shared, area: Rect) -> Option<TimeAxis> {
+        curves::axis_at(self, shared, at, &Areas::new(self.rest, shared, area))
+    }
+
+    /// A click on a curve is one on the facts beside it.
+    fn release(&mut self, shared: &Shared) -> Asks {
+        if self.selection.end() {
+            return self.details(shared);
+        }
+        if self.selection.span.is_some_and(|span| !curves::has_points(self, shared, span)) {
+            self.selection.span = None;
+            return vec![tell(NO_SAMPLE)];
+        }
+        Asks::new()
+    }
+
     /// Puts the cursor on a row; one that is closed opens, as does the one the cursor is on. A heading sorts by its column, and
     /// once more in reverse; the place above the names sorts by bus.
     fn press(&mut self, at: Position, shared: &Shared, area: Rect) -> Asks {
         let areas = Areas::new(self.rest, shared, area);
         if areas.verdict.contains(at) {
             return vec![Ask::Show(ScreenId("findings"), None)];
+        }
+        if self.begin_span(at, shared, area) {
+            return Asks::new();
         }
         if areas.facts.contains(at) {
             return self.details(shared);
@@ -113,13 +138,17 @@ impl Screen for Tree {
         shared.findings.loud().find(is_here).map(|finding| finding.id)
     }
 
-    /// Ends a find whose matches are kept, else unmarks all drives.
+    /// Clears the span that is selected on curves, else ends a find whose matches are kept, else unmarks all drives.
     fn back(&mut self, shared: &Shared) -> Option<Asks> {
-        if std::mem::take(&mut self.is_kept) { Some(Asks::new()) } else { shared.clear_marks() }
+        if self.selection.span.take().is_some() || std::mem::take(&mut self.is_kept) {
+            return Some(Asks::new());
+        }
+        shared.clear_marks()
     }
 
     fn hint(&self, command: &str, shared: &Shared) -> Option<&'static str> {
         match command {
+            "back" if self.selection.span.is_some() => Some("clear span"),
             "back" if self.is_kept => Some("end find"),
             "back" if !shared.marks.is_empty() => Some("unmark"),
             "sort" if self.next_order() == Sort::Bus => Some("tree"),

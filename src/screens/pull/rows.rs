@@ -100,7 +100,7 @@ fn reading(shared: &Shared, target: &Target, row: Row) -> Row {
     let row = Row { alone, note: None, ..row };
     match now {
         Some((test, index)) => Row {
-            measured: test.reads(index).zip(test.targets[index].curves.iops.last()),
+            measured: test.reads(index).zip(test.reads_per_second(index)),
             expected: test.expected_of(index),
             potential: test.potentials.get(index).cloned().flatten(),
             is_read: true,

@@ -42,6 +42,7 @@ pub(super) fn lines(shared: &Shared) -> Vec<[Piece; 2]> {
     if let Some((step, test)) = shared.pulls.step().zip(shared.tests.running()) {
         let figure = match &test.preparing {
             Some(_) => piece("preparing", Meaning::Warning),
+            None if test.is_paused() => piece("paused", Meaning::Warning),
             None if is_small(&step.workload) => now(&iops(test.iops())),
             None => now(&rate(shared.units, test.bytes_per_second())),
         };

@@ -198,6 +198,8 @@ struct Side<'a> {
 /// Cells of the right columns: the link, what it gets, of what, the bar.
 const LINK: u16 = 9;
 const BUSY: u16 = 13;
+/// Cells of the rate alone.
+const RATE: u16 = 4;
 const BAR: u16 = 12;
 /// Cells of the rate without its limit, on panels narrower than that.
 const BUSY_ALONE: (u16, u16) = (5, 36);
@@ -223,13 +225,20 @@ impl Columns {
         Self { has_link, has_bar, busy, right, names: names.unwrap_or(0) }
     }
 
+    /// Whether a row has something in the columns of figures: a rate, or a root complex its limit.
+    const fn has_figures(&self, row: &Row) -> bool {
+        has_rate(row) || row.limit.is_some() && row.depth == 0 && self.busy == BUSY
+    }
+
     /// How a row of a machine stands in `area`. A name takes the room of columns that are blank in its row.
     fn laid(&self, machine: &Machine, row: &Row, area: Rect) -> Laid {
         let link = row.link.filter(|_| self.has_link).map(hop::short);
-        let figures = if has_figures(row) { self.right - if self.has_link { LINK } else { 0 } } else { 0 };
+        let figures =
+            if self.has_figures(row) { self.right - if self.has_link { LINK } else { 0 } } else { 0 };
+        let blank = if has_rate(row) { 0 } else { figures.min(RATE) };
         let needed = cells(&row.guides) + width(&label(machine, row, self.names, u16::MAX));
         let from_right = match &link {
-            None => figures,
+            None => figures - blank,
             // A link without figures behind it gives way to a longer name.
             Some(link) if figures == 0 && needed > area.width.saturating_sub(self.right + MARKS + 1) => {
                 cells(link)
@@ -307,9 +316,9 @@ fn side(state: &Slots, shared: &Shared, brush: &mut Brush<'_>, area: Rect, side:
     }
 }
 
-/// Whether a row has a rate, which may be unknown: a drive, or a root complex with its limit.
-fn has_figures(row: &Row) -> bool {
-    row.busy.is_some() || row.drive.is_some() || row.limit.is_some() && row.depth == 0
+/// Whether a row has a rate, which of a drive may be unknown.
+const fn has_rate(row: &Row) -> bool {
+    row.busy.is_some() || row.drive.is_some()
 }
 
 /// Marks of the moved card and its swap; arrows point to the other side.
@@ -371,10 +380,12 @@ impl Figures<'_> {
             _ if full && row.depth == 0 => Meaning::Warning,
             _ => Meaning::Figure,
         };
-        let unknown = || if row.drive.is_some() { "?".to_owned() } else { String::new() };
-        let left = busy.map_or_else(unknown, |busy| giga(shared.units, busy));
+        let left = busy.map_or_else(|| "?".to_owned(), |busy| giga(shared.units, busy));
         let limit_text = limit.map_or_else(|| "   ?".to_owned(), |limit| giga(shared.units, limit));
-        let x = brush.text(x, y, 4, &format!("{left:>4}"), meaning);
+        // A longer name may stand in the place of no rate.
+        let shown = if has_rate(row) { format!("{left:>4}") } else { String::new() };
+        brush.text(x, y, RATE, &shown, meaning);
+        let x = x + RATE;
         if self.wide < BUSY {
             return;
         }

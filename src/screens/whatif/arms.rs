@@ -7,7 +7,7 @@ use crate::{
         Account, Phase, Run,
         verdict::{base, change, short},
     },
-    model::Verdict,
+    model::{Effect, Verdict},
     screens::widgets::{
         paint::{Brush, Piece, cells, fit, inner, piece, simulated, whole_parts, width},
         scroll::{self, kept_in_sight, out_of_sight},
@@ -143,7 +143,7 @@ fn arm(
     let y = area.bottom() - 1;
     let mark = if is_now { piece("▸ ", Meaning::Brand) } else { piece("  ", Meaning::Text) };
     let label = labels(account).swap_remove(index);
-    let label = piece(fit(&label, columns.label - 3), Meaning::Curve(index));
+    let label = piece(fit(&label, columns.label - 3), colour(account, index));
     brush.write(area.x, y, columns.label, &[mark, label]);
     let mut x = area.x + columns.label;
     if let Some(why) = &account.arms[index].left_out {
@@ -155,7 +155,7 @@ fn arm(
     let is_counted = is_now && account.round > 0 && matches!(account.phase, Phase::Running(_));
     let now = shown.now.filter(|_| is_counted);
     let curve = Rect { x, y: area.y, width: columns.curve.saturating_sub(1), height: area.height };
-    bars(brush, curve, &account.arms[index].runs, now, most, Meaning::Curve(index));
+    bars(brush, curve, &account.arms[index].runs, now, most, colour(account, index));
     x += columns.curve;
     let middle = account.figure(index, |run| Some(run.value)).or(now);
     let text = middle.map_or_else(|| "-".to_owned(), |value| short(account.plan.metric, value, shared.units));
@@ -190,6 +190,19 @@ fn ratio(account: &Account, arm: usize) -> Vec<Vec<Piece>> {
     let (whole, brief) = (figure(Some((effect.low, effect.high))), figure(None));
     let with = |figure: &[Piece]| figure.iter().cloned().chain(verdict.clone()).collect();
     vec![with(&whole), whole, with(&brief), brief]
+}
+
+/// The colours of arms: those of curves that no theme has green.
+const COLOURS: [usize; 9] = [0, 2, 3, 4, 5, 6, 9, 10, 11];
+
+/// The colour of an arm: green is that of the one that wins, at its end.
+pub(super) fn colour(account: &Account, arm: usize) -> Meaning {
+    let differs = |effect: &Effect| matches!(effect.verdict, Verdict::Faster | Verdict::Slower);
+    let has_winner = account.has_ended() && account.effects.iter().any(differs);
+    if has_winner && account.winner() == Some(arm) {
+        return Meaning::Good;
+    }
+    Meaning::Curve(COLOURS[arm % COLOURS.len()])
 }
 
 /// A verdict in a word, with its style.

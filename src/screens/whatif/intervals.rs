@@ -2,7 +2,7 @@
 
 use ratatui::layout::Rect;
 
-use super::arms::word;
+use super::arms::{colour, word};
 use crate::{
     experiment::{
         Account,
@@ -76,7 +76,7 @@ pub(super) fn draw(account: &Account, panel: Rect, brush: &mut Brush<'_>) {
 
 fn row(brush: &mut Brush<'_>, account: &Account, axis: &Axis, arm: usize, area: Rect) {
     let label = fit(&account.plan.arms[arm].label, axis.label - 2);
-    brush.text(area.x, area.y, axis.label, &label, Meaning::Curve(arm));
+    brush.text(area.x, area.y, axis.label, &label, colour(account, arm));
     let margin = account.plan.terms.margin;
     let lines = brush.theme.style(Meaning::Lines);
     let (left, right) = (axis.column(1.0 / (1.0 + margin)), axis.column(1.0 + margin));
@@ -85,7 +85,7 @@ fn row(brush: &mut Brush<'_>, account: &Account, axis: &Axis, arm: usize, area: 
     }
     brush.cell(axis.column(1.0), area.y, '│', lines);
     let Some(effect) = account.effect(arm) else { return };
-    let style = brush.theme.style(Meaning::Curve(arm));
+    let style = brush.theme.style(colour(account, arm));
     let (low, middle, high) = (axis.column(effect.low), axis.column(effect.ratio), axis.column(effect.high));
     for x in low..=high {
         brush.cell(x, area.y, '━', style);

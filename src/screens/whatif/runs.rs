@@ -1,5 +1,6 @@
 //! The runs of an experiment, the latest first: figures, discarded ones with their reason, what else the machine did.
 
+use super::arms;
 use crate::{
     experiment::{
         Account, Sample,
@@ -73,7 +74,10 @@ pub(super) fn lines(shared: &Shared, account: &Account, width: u16) -> Vec<Vec<P
         let values: String = values.collect();
         let name = fit(&run.arm, ARM);
         let blank = " ".repeat(usize::from(ARM.saturating_sub(cells(&name))));
-        lines.push(vec![piece(format!("{name}{blank}"), Meaning::Curve(index)), piece(values, meaning)]);
+        lines.push(vec![
+            piece(format!("{name}{blank}"), arms::colour(account, index)),
+            piece(values, meaning),
+        ]);
         if let Some(why) = &run.discarded {
             lines.extend(hanging(
                 label("", usize::from(ARM)),

@@ -80,6 +80,9 @@ fn lines(shared: &Shared, inner: Rect) -> Vec<Vec<Piece>> {
         let has_room = lines.len() + reason.len() <= usize::from(inner.height);
         let at = if has_room { sentence(shared, first, inner.width).len() } else { lines.len() };
         lines.splice(at..at, reason);
+    } else if shared.tests.running().is_some_and(Test::is_paused) {
+        let text = shared.keys.fill("The test is paused: {pause} resumes it.");
+        lines.extend(paragraph(&text, Meaning::Quiet, inner.width));
     } else if let Some(test) = shared.tests.running() {
         lines.extend(expectations(shared, test, inner.width));
         if !lines.is_empty() && test.reached().is_none() {

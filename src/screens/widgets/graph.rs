@@ -60,12 +60,20 @@ pub struct TimeAxis {
     plot: Rect,
     window: Duration,
     now: Duration,
+    /// The first sample of the curves.
+    first: Duration,
 }
 
 impl TimeAxis {
-    /// The one of a graph in `area`; `None` where it has no room.
-    pub fn new(area: Rect, window: Duration, now: Duration) -> Option<Self> {
-        Some(Self { plot: plot_of(area)?, window, now })
+    /// The one of a graph in `area` whose curves begin with `series`; `None` where it has no room.
+    pub fn new(area: Rect, window: Duration, now: Duration, series: &Series) -> Option<Self> {
+        let first = series.points().next().map_or(now, |(at, _)| at);
+        Some(Self { plot: plot_of(area)?, window, now, first })
+    }
+
+    /// The first sample of the curves.
+    pub const fn first(&self) -> Duration {
+        self.first
     }
 
     /// The first and the last moment of a column; one beside the plot counts as its first or last.
@@ -308,7 +316,7 @@ mod tests {
         #[test]
         fn columns_follow_each_other_in_time_and_fill_the_window(width in 14u16..200, seconds in 1u64..3600) {
             let (window, now) = (Duration::from_secs(seconds), Duration::from_hours(2));
-            let axis = TimeAxis::new(Rect::new(3, 0, width, 6), window, now).unwrap();
+            let axis = TimeAxis::new(Rect::new(3, 0, width, 6), window, now, &Series::default()).unwrap();
             let columns: Vec<_> = (axis.plot.left()..axis.plot.right()).map(|x| axis.moments(x)).collect();
             prop_assert!(columns.windows(2).all(|pair| pair[0].1 == pair[1].0 && pair[0].0 < pair[0].1));
             prop_assert_eq!((columns[0].0, columns[columns.len() - 1].1), (now.saturating_sub(window), now));

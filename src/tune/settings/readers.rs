@@ -1,9 +1,9 @@
 //! Readers of the table's rows: one reading per file of a setting on a device.
 
-use super::{SETTINGS, Value};
+use super::{Risk, SETTINGS, Setting, Value};
 use crate::{
     machine::{Drive, Machine, NodeKind, PciNode},
-    model::{NodeIndex, Reading},
+    model::{NodeIndex, Reading, SettingId},
     text::Label,
     tune::Device,
 };
@@ -12,6 +12,23 @@ use crate::{
 pub fn readings(machine: &Machine) -> impl Iterator<Item = Reading<Value>> {
     let of = move |device: Device| SETTINGS.iter().flat_map(move |row| (row.read)(machine, &device));
     Device::all(machine).into_iter().flat_map(of)
+}
+
+/// Live settings with another value in the later of two readings of a machine: setting, device, that value.
+pub fn differing(before: &Machine, now: &Machine) -> Vec<(SettingId, String, Label)> {
+    let value = |machine: &Machine, device: &Device, row: &Setting| {
+        (row.read)(machine, device).iter().find_map(Reading::value).map(|value| value.text.clone())
+    };
+    let mut all = Vec::new();
+    for device in Device::all(now) {
+        for row in SETTINGS.iter().filter(|row| row.risk == Risk::Live) {
+            let (old, new) = (value(before, &device, row), value(now, &device, row));
+            if let Some((_, new)) = old.zip(new).filter(|(old, new)| old != new) {
+                all.push((row.id, device.to_string(), new));
+            }
+        }
+    }
+    all
 }
 
 pub(super) fn nothing(_: &Machine, _: &Device) -> Vec<Reading<Value>> {
