@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::screen::{open, press, shown};
+use crate::screen::{after, footer, open, press, shown};
 use iodyno::{app::ScreenId, runtime::headless::Headless, source::origin::Origin};
 
 #[test]
@@ -16,6 +16,19 @@ fn quitting_asks_about_staged_values() {
     assert!(shown(&headless).contains("1 write to make"), "{}", shown(&headless));
     press(&mut headless, "<Esc>qd");
     assert!(headless.has_left());
+}
+
+#[test]
+fn the_line_of_a_find_drops_whole_hints_and_keeps_the_count_and_the_way_out() {
+    for size in [(60, 20), (80, 24)] {
+        for keys in ["/nvme", "2/drive", "8/nvme", "?/drive", "/nvme0n1nvme0n1nvme0n1nvme0n1nvme0n1nvme0n1"] {
+            let line = footer(&after("threadripper-before", size, keys, 0));
+            assert!(line.ends_with("Esc cancel"), "{size:?} {keys}: {line}");
+            assert!(line.contains(" of ") || line.contains("no match (0)"), "{size:?} {keys}: {line}");
+        }
+    }
+    let line = footer(&after("threadripper-before", (60, 20), "/nvme", 0));
+    assert_eq!(line, " find nvme▏   1 of 10   Enter keep  Esc cancel");
 }
 
 #[test]
