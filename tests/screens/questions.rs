@@ -19,6 +19,19 @@ fn quitting_asks_about_staged_values() {
 }
 
 #[test]
+fn the_key_that_opens_the_review_neither_closes_it_nor_writes() {
+    for size in [(60, 20), (120, 40)] {
+        let mut headless = open("threadripper-before", size);
+        press(&mut headless, "3+aa");
+        let picture = shown(&headless);
+        assert!(picture.contains("1 write to make") && picture.contains("Enter write"), "{picture}");
+        assert_eq!(headless.app.shared.standing(), 0);
+        press(&mut headless, "<Enter>");
+        assert!(headless.app.shared.standing() > 0, "{}", shown(&headless));
+    }
+}
+
+#[test]
 fn the_line_of_a_find_drops_whole_hints_and_keeps_the_count_and_the_way_out() {
     for size in [(60, 20), (80, 24)] {
         for keys in ["/nvme", "2/drive", "8/nvme", "?/drive", "/nvme0n1nvme0n1nvme0n1nvme0n1nvme0n1nvme0n1"] {

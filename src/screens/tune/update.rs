@@ -211,7 +211,7 @@ impl Screen for Tune {
                 (Key::Char('y'), _) if !shared.can_tune() => {
                     Some(vec![Ask::Close, Ask::Effect(Effect::Copy(commands(shared), "commands"))])
                 }
-                (Key::Enter, _) | (_, Some("back" | "quit" | "apply")) => Some(vec![Ask::Close]),
+                (Key::Enter, _) | (_, Some("back" | "quit")) => Some(vec![Ask::Close]),
                 _ => None,
             },
             // The key that raised the question does not answer it: pressed twice it loses nothing.
