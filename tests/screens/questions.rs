@@ -264,13 +264,23 @@ fn errors_lead_to_a_finding_about_them_or_to_where_none_are() {
 }
 
 #[test]
-fn help_begins_with_the_finding_and_the_marks() {
+fn help_begins_with_the_marks_on_every_screen_and_explains_the_finding_behind_them() {
+    let first_marks = ["▲", "▲", "*", "──", "▁▄█", "u n s", "[x] [ ]", "▸ ●"];
+    for (screen, mark) in ('1'..='8').zip(first_marks) {
+        let mut headless = open("threadripper-before", (80, 24));
+        press(&mut headless, &format!("{screen}?"));
+        let picture = shown(&headless);
+        // Behind the title, the tabs, the edge, the screen's purpose and a blank.
+        let legend =
+            picture.lines().take(8).any(|line| line.trim_start_matches(['│', ' ']).starts_with(mark));
+        assert!(legend, "{screen}: {picture}");
+    }
     let mut headless = open("threadripper-before", (120, 40));
     press(&mut headless, "2?");
     let picture = shown(&headless);
     let at = |text: &str| picture.find(text).unwrap_or_else(|| panic!("{text}: {picture}"));
-    assert!(at("check --explain shared-root-complex") < at("high: costs at least 15 %"));
-    assert!(at("high: costs at least 15 %") < at("Go to the finding's row"));
+    assert!(at("high: costs at least 15 %") < at("check --explain shared-root-complex"));
+    assert!(at("check --explain shared-root-complex") < at("Go to the finding's row"));
     press(&mut headless, "?");
     assert!(shown(&headless).contains("Gigatransfers per second"), "{}", shown(&headless));
 }
