@@ -176,6 +176,35 @@ fn esc_leads_to_the_screen_before_and_pages_say_so() {
 }
 
 #[test]
+fn esc_on_tune_takes_back_one_step_before_it_leaves() {
+    let staged = |headless: &Headless| headless.app.shared.settings.staged.len();
+    for size in [(60, 20), (80, 24), (120, 40)] {
+        let mut headless = open("threadripper-before", size);
+        // Two drives are marked for the second value.
+        press(&mut headless, "3+l<Space><Space>+");
+        assert_eq!((staged(&headless), headless.app.shared.marks.len()), (3, 2));
+        for (keys, words, values, marks) in
+            [("<Esc>", "Esc drop value", 3, 0), ("<Esc>", "Esc drop value", 1, 0), ("<Esc>", "", 0, 0)]
+        {
+            press(&mut headless, keys);
+            assert_eq!((staged(&headless), headless.app.shared.marks.len()), (values, marks));
+            assert_eq!(headless.app.screen.0, "tune");
+            assert!(footer(&headless).contains(words), "{size:?}: {}", footer(&headless));
+        }
+        assert!(
+            notice(&headless).contains("Dropped the staged scheduler of nvme8n1"),
+            "{}",
+            notice(&headless)
+        );
+        press(&mut headless, "<Esc>");
+        assert_eq!(headless.app.screen.0, "machine");
+        // What was taken back by its own key is no step.
+        press(&mut headless, "3+<Backspace><Esc>");
+        assert_eq!((headless.app.screen.0, staged(&headless)), ("machine", 0));
+    }
+}
+
+#[test]
 fn a_demo_refuses_a_file_by_every_path() {
     for keys in ["<Enter>", "<Tab>", "<Down>"] {
         let mut headless = open("laptop", (80, 24));
