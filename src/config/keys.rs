@@ -13,7 +13,7 @@ use crate::{
         EngineKind, Workload,
         options::{OPTIONS, WorkloadOption},
     },
-    text::is_harmless,
+    text::{alike, is_harmless},
     ui::{
         Key,
         glyphs::GlyphSet,
@@ -326,7 +326,7 @@ const KEYED: [&str; 3] = ["quit", "back", "palette"];
 fn keys_of(config: &Config, value: &Item<'_>, names: &Names) -> Result<Vec<Key>, Wrong> {
     let name = value.own_name();
     if !names.commands.contains(&name) {
-        let near = nearest(name, &names.commands).join(", ");
+        let near = alike::nearest(name, &names.commands).join(", ");
         let fix = format!("{near} or another one that `iodyno config --defaults` lists");
         return Err(value.wrong("no such command", fix));
     }
@@ -406,14 +406,6 @@ fn robbed(config: &Config, names: &Names, command: &str) -> Option<(Key, &'stati
         let is_last = other.keys.iter().all(|key| keys.contains(key));
         (hides || is_last).then_some((*taken, other.command))
     })
-}
-
-/// The three names that are most like a word.
-pub(crate) fn nearest<'a>(word: &str, names: &[&'a str]) -> Vec<&'a str> {
-    let mut names = names.to_vec();
-    names.sort_by_key(|name| (!name.contains(word), strsim::levenshtein(word, name)));
-    names.truncate(3);
-    names
 }
 
 fn themes(config: &mut Config, item: &Item<'_>, reader: &mut Reader<'_>) -> Result<(), Wrong> {

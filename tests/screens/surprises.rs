@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::screen::{footer, open, press, shown};
+use crate::screen::{after, footer, open, press, shown, words};
 use iodyno::{
     app::{Message, ScreenId},
     runtime::headless::Headless,
@@ -201,6 +201,16 @@ fn esc_on_tune_takes_back_one_step_before_it_leaves() {
         // What was taken back by its own key is no step.
         press(&mut headless, "3+<Backspace><Esc>");
         assert_eq!((headless.app.screen.0, staged(&headless)), ("machine", 0));
+    }
+}
+
+#[test]
+fn a_mistyped_option_of_an_arm_is_answered_in_whole_words() {
+    for size in [(60, 20), (80, 24)] {
+        let text = words(&after("threadripper-before", size, "5e filname=/x<Enter>", 0));
+        assert!(text.contains("did you mean filename?"), "{size:?}: {text}");
+        let text = words(&after("threadripper-before", size, "5e colour=red<Enter>", 0));
+        assert!(text.contains("such as filename rw bs") && text.contains("show the others"), "{text}");
     }
 }
 
