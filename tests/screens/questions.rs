@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
-use crate::screen::{after, footer, open, press, shown};
-use iodyno::{app::ScreenId, runtime::headless::Headless, source::origin::Origin};
+use crate::screen::{after, footer, open, press, shown, words};
+use iodyno::{
+    app::ScreenId, model::Workload, runtime::headless::Headless, source::origin::Origin, units::Bytes,
+};
 
 #[test]
 fn quitting_asks_about_staged_values() {
@@ -16,6 +18,45 @@ fn quitting_asks_about_staged_values() {
     assert!(shown(&headless).contains("1 write to make"), "{}", shown(&headless));
     press(&mut headless, "<Esc>qd");
     assert!(headless.has_left());
+}
+
+#[test]
+fn descriptions_in_the_palette_are_whole_where_rows_are_free() {
+    for (size, text) in [((80, 24), "workload"), ((60, 20), "workload"), ((80, 24), "sort")] {
+        let picture = shown(&after("threadripper-before", size, &format!(":{text}"), 0));
+        assert!(!picture.contains('…'), "{size:?} {text}: {picture}");
+    }
+    // Where few are free, the first entries have them.
+    let picture = shown(&after("threadripper-before", (60, 20), ":sort", 0));
+    let end = picture.lines().rev().nth(2).unwrap_or_default();
+    assert!(end.contains("reverse order"), "{picture}");
+    assert!(picture.contains("click on a heading sorts by it"), "{picture}");
+}
+
+#[test]
+fn the_palette_begins_with_the_screens() {
+    let picture = shown(&after("threadripper-before", (120, 40), ":", 0));
+    let first = picture.lines().skip_while(|line| !line.contains(": ▏")).nth(1).unwrap_or_default();
+    assert!(first.contains(" machine ") && first.contains(" 1 "), "{picture}");
+}
+
+#[test]
+fn the_palette_finds_profiles_by_their_names() {
+    let mut headless = open("threadripper-before", (80, 24));
+    let work = Workload { depth: 7, block_size: Bytes(16384), ..Workload::default() };
+    headless.app.screens.dyno.form.profiles = vec![("nightly".to_owned(), work.clone())];
+    press(&mut headless, ":nightly");
+    let found = words(&headless);
+    assert!(found.contains("Dyno: Put this profile into the form: 16k randread, depth 7"), "{found}");
+    press(&mut headless, "<Enter>");
+    assert_eq!((headless.app.screen, &headless.app.screens.dyno.form.workload), (ScreenId("dyno"), &work));
+    assert_eq!(headless.app.screens.dyno.form.profile(), Some("nightly"));
+    assert!(words(&headless).contains("Profile nightly is in the form"), "{}", shown(&headless));
+    press(&mut headless, ":seq1m<Enter>");
+    assert_eq!(headless.app.screens.dyno.form.profile(), Some("SEQ1M Q8T1"));
+    press(&mut headless, ":profile");
+    let picture = shown(&headless);
+    assert!(picture.contains("nightly") && picture.contains("RND4K Q1T1"), "{picture}");
 }
 
 #[test]
@@ -75,7 +116,7 @@ fn quitting_with_staged_and_changed_settings_asks_about_both() {
         press(&mut headless, "3l+a<Enter>j+q");
         let picture = shown(&headless);
         // Lines break by the dialog's width.
-        let text = picture.replace('│', " ").split_whitespace().collect::<Vec<_>>().join(" ");
+        let text = words(&headless);
         for words in [
             "1 write staged, 1 setting changed",
             "drop the staged writes, undo the changed",
