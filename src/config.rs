@@ -7,7 +7,7 @@ mod trust;
 
 use std::{fmt::Write as _, path::PathBuf, time::Duration};
 
-pub(crate) use self::{keys::nearest, location::of_process};
+pub(crate) use self::location::of_process;
 pub use self::{
     keys::{KEYS, markdown},
     reader::{Wrong, read},

@@ -1,5 +1,7 @@
 //! [`Label`]: text from outside, neutralized before it reaches a screen, a terminal or a sheet.
 
+pub(crate) mod alike;
+
 use std::{
     borrow::{Borrow, Cow},
     cmp::Ordering,

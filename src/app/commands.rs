@@ -9,7 +9,9 @@ use std::{
     sync::{LazyLock, OnceLock},
 };
 
-pub(super) use self::matches::{matching, run_found};
+#[cfg(test)]
+use self::matches::matching;
+pub(super) use self::matches::{Found, found, run_found};
 use super::{
     App, Effect, TUNE, act,
     overlay::{Overlay, Palette},
@@ -48,7 +50,7 @@ const EVERYWHERE: &[Command<Run>] = &[
     command(658, &[Char('N')], "", "previous match", "Go to the previous match of a find that is kept", |app| act::next_match(app, -1)),
     command(660, &[Char('?')], "", "help", "Explain this screen: its keys and its marks", |app| app.lay(Overlay::Help(0))),
     command(665, &[Ctrl('g')], "", "glossary", "Explain terms: GT/s, root complex, MPS, MDTS, await and others; {help} in the help shows it too", |app| app.lay(Overlay::Glossary(0))),
-    command(670, &[Char(':')], "palette", "palette", "Find a command by its name", |app| app.lay(Overlay::Palette(Palette::default()))),
+    command(670, &[Char(':')], "palette", "palette", "Find a command or a profile by its name", |app| app.lay(Overlay::Palette(Palette::default()))),
     command(672, &[Char('y')], "why file", "why file", "Measure each step from the drive to a program that reads a file; name the slowest", act::why_file),
     command(675, &[Ctrl('o')], "open", "open", "Open a capture or a text of lspci: open PATH, or paste it; without a path goes back", |app| app.lay(Overlay::Palette(Palette::open()))),
     command(677, &[Ctrl('r')], "close", "close", "Close the opened text or capture: go back to the machine that the program began with", |_| vec![Effect::Open(Opening::First)]),

@@ -4,7 +4,7 @@ use super::{App, Mode, layout, notice, over, tabs};
 use crate::{
     machine::{Machine, Pasted},
     model::RunState,
-    screens::widgets::paint::{Brush, Piece, cells, fit, piece, width},
+    screens::widgets::paint::{self, Brush, Piece, cells, fit, piece, width},
     text::Label,
     ui::theme::Meaning,
     units::counted,
@@ -196,7 +196,14 @@ pub(crate) fn footer(app: &App, brush: &mut Brush<'_>) {
         brush.write(message.x + 1, y, message.width.saturating_sub(2), line);
     }
     if let Some(pieces) = over::hints(app).or_else(|| field_hints(app)) {
-        brush.write(hints.x + 1, hints.y, hints.width.saturating_sub(2), &pieces);
+        let glyphs = app.shared.theme.glyphs;
+        let as_shown = |(text, meaning): Piece| match meaning {
+            Meaning::Key => piece(glyphs.keys(&text), meaning),
+            _ => piece(text, meaning),
+        };
+        let pieces = pieces.into_iter().map(as_shown).collect();
+        let room = hints.width.saturating_sub(2);
+        brush.write(hints.x + 1, hints.y, room, &paint::fit_hints(pieces, room));
         return;
     }
     for (area, command) in layout::hints(hints, app.shared.theme.glyphs, app.screen, |row| app.offered(row)) {

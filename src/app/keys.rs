@@ -3,14 +3,16 @@
 use std::ops::ControlFlow;
 
 use super::{
-    App, Effect, TUNE, act, commands, over,
+    App, Effect, TUNE, act,
+    commands::{self, Found},
+    over,
     overlay::{Overlay, Palette},
     search,
     tabs::tabs,
 };
 use crate::{
-    screens::{Step, widgets::scroll::scrolled},
-    ui::{Key, Opening, ScreenId, TextField, command::Row},
+    screens::{Step, dyno::form::Form, widgets::scroll::scrolled},
+    ui::{Key, Opening, ScreenId, TextField},
 };
 
 /// A key was pressed.
@@ -166,14 +168,16 @@ fn overlay_key(app: &mut App, key: Key) -> Vec<Effect> {
                 None => app.warn("open: the path is too long; open a shorter one"),
             }
         }
-        Overlay::Palette(palette) => match palette_key((app.screen, can_test), palette, key) {
-            ControlFlow::Continue(()) => {}
-            ControlFlow::Break(chosen) => {
-                let text = palette.input.value().to_owned();
-                app.overlay = None;
-                return chosen.map_or_else(Vec::new, |found| commands::run_found(app, found, &text));
+        Overlay::Palette(palette) => {
+            match palette_key((app.screen, can_test), &app.screens.dyno.form, palette, key) {
+                ControlFlow::Continue(()) => {}
+                ControlFlow::Break(chosen) => {
+                    let text = palette.input.value().to_owned();
+                    app.overlay = None;
+                    return chosen.map_or_else(Vec::new, |found| commands::run_found(app, found, &text));
+                }
             }
-        },
+        }
         Overlay::Confirm(..) => match key {
             Key::Enter | Key::Char('y') => return agree(app),
             Key::Esc | Key::Char('n') => app.overlay = None,
@@ -193,14 +197,15 @@ fn overlay_key(app: &mut App, key: Key) -> Vec<Effect> {
 
 /// A key in the palette; breaks where it closes it, with the command to run.
 fn palette_key(
-    (screen, can_test): (ScreenId, bool),
+    here: (ScreenId, bool),
+    form: &Form,
     palette: &mut Palette,
     key: Key,
-) -> ControlFlow<Option<(Option<ScreenId>, Row)>> {
-    let found = commands::matching(screen, can_test, palette.input.value());
+) -> ControlFlow<Option<Found>> {
+    let found = commands::found(here, form, palette.input.value());
     match key {
         Key::Esc => return ControlFlow::Break(None),
-        Key::Enter => return ControlFlow::Break(found.get(palette.selected).copied()),
+        Key::Enter => return ControlFlow::Break(found.get(palette.selected).cloned()),
         Key::Up => palette.selected = palette.selected.saturating_sub(1),
         Key::Down | Key::Tab => palette.selected = (palette.selected + 1).min(found.len().saturating_sub(1)),
         key => {
@@ -229,6 +234,7 @@ mod tests {
         model::SettingId,
         source::{self, origin::Origin},
         tune::{Device, change_log::ChangeLog, testing::change_log_of},
+        ui::command::Row,
     };
 
     /// A demo's machine as the live one, whose nvme8n1 is in use.

@@ -15,7 +15,7 @@ use crate::{
             scroll::{self, range_in_sight},
         },
     },
-    ui::{ScreenId, ask::Reads, theme::Meaning},
+    ui::{ask::Reads, theme::Meaning},
     units::counted,
 };
 
@@ -263,13 +263,9 @@ fn help_lines(app: &App, width: u16) -> Vec<Vec<Piece>> {
     };
     let mut lines = Vec::new();
     let finding = app.screens.get(app.screen).and_then(|screen| screen.finding(&app.shared));
-    let mut finding = finding
+    let finding = finding
         .and_then(|id| findings::row(id.0))
         .map_or_else(Vec::new, |row| [explanation(row, width), vec![Vec::new()]].concat());
-    // It is what that screen is about; elsewhere the marks are asked for first.
-    if about.id == ScreenId("findings") {
-        lines.append(&mut finding);
-    }
     lines.extend(paragraph(&app.shared.keys.fill(about.purpose), Meaning::Text, width));
     if let Some(pasted) = &app.shared.machine.pasted {
         lines.push(Vec::new());
@@ -297,7 +293,7 @@ fn help_lines(app: &App, width: u16) -> Vec<Vec<Piece>> {
         explained(&mark, *meaning, &app.shared.keys.fill(text))
     }));
     lines.push(Vec::new());
-    lines.append(&mut finding);
+    lines.extend(finding);
     lines.extend(keys(Some(about.id)));
     lines.push(Vec::new());
     lines.push(vec![piece("Everywhere", Meaning::Heading)]);

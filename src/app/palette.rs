@@ -1,17 +1,21 @@
-//! The palette: its field and the commands that match, the selected one with its whole description.
+//! The palette: its field, and the commands and profiles that match, with their whole descriptions where rows are free.
 
 use std::ops::Range;
 
 use ratatui::layout::Rect;
 
-use super::{App, commands, overlay::Palette, tabs::about};
+use super::{
+    App,
+    commands::{self, Found},
+    overlay::Palette,
+};
 use crate::{
     screens::widgets::{
         entry,
-        paint::{Brush, Piece, cells, inner, open_field, paragraph, piece},
+        paint::{Brush, Piece, cells, fit, inner, open_field, paragraph, piece},
         scroll::{self, out_of_sight, range_in_sight},
     },
-    ui::{ScreenId, command::Row, theme::Meaning},
+    ui::theme::Meaning,
 };
 
 /// Cells for the names of commands, and for their keys.
@@ -19,7 +23,7 @@ const NAMES: u16 = 20;
 const KEYS: u16 = 10;
 /// Cells of the box's edges and of the blanks beside them.
 const EDGES: u16 = 4;
-/// From this width of the list on descriptions wrap.
+/// From this width of the list on descriptions wrap, whatever is free.
 const WRAPS: u16 = 100 - EDGES;
 
 /// What `open` takes, while its path is written.
@@ -29,14 +33,13 @@ const OPEN: [&str; 3] = [
     "Enter without a path, or {close}, goes back to the machine that the program began with.",
 ];
 
-/// The commands found, each with the screen that it belongs to where that is another one.
-type Found = Vec<(Option<ScreenId>, Row)>;
+type Lines = Vec<Vec<Piece>>;
 
-/// The list below the field: its commands, their lines, the command of each line, the lines of the selected one, and the first line
+/// The list below the field: what is found, its lines, the entry of each line, the lines of the selected one, and the first line
 /// shown.
 struct List {
-    found: Found,
-    lines: Vec<Vec<Piece>>,
+    found: Vec<Found>,
+    lines: Lines,
     owners: Vec<usize>,
     selected: Range<usize>,
     top: usize,
@@ -49,52 +52,53 @@ fn list_area(inner: Rect) -> Rect {
 
 /// Cells of the box in which every command has one line.
 pub(super) fn width(app: &App) -> u16 {
-    let all = commands::matching(app.screen, app.shared.can_test(), "");
-    let longest = all.iter().map(|(other, command)| cells(&description(*other, command))).max();
-    EDGES + NAMES + KEYS + longest.unwrap_or(0)
+    let all = found(app, "");
+    EDGES + NAMES + KEYS + all.iter().map(|found| cells(&found.description())).max().unwrap_or(0)
 }
 
-/// What a command does, behind the screen it belongs to where that is another one.
-fn description(other: Option<ScreenId>, command: &Row) -> String {
-    let place = other.map_or_else(String::new, |screen| format!("{}: ", about(screen).name));
-    format!("{place}{}", command.help)
+fn found(app: &App, text: &str) -> Vec<Found> {
+    commands::found((app.screen, app.shared.can_test()), &app.screens.dyno.form, text)
 }
 
+/// The lines of an entry.
+fn entry_of(found: &Found, is_whole: bool, width: u16) -> Lines {
+    let (names, keys) = (usize::from(NAMES - 1), usize::from(KEYS));
+    let lead = vec![
+        piece(format!(" {:<names$}", fit(found.name(), NAMES - 2)), Meaning::Text),
+        piece(format!("{:<keys$}", found.key()), Meaning::Key),
+    ];
+    entry::lines(lead, &found.description(), Meaning::Quiet, is_whole, width)
+}
+
+/// The selected entry is whole, then the others from the first one on, as far as rows are free.
 fn list(app: &App, palette: &Palette, area: Rect) -> List {
-    let found = commands::matching(app.screen, app.shared.can_test(), palette.input.value());
-    let (mut lines, mut owners, mut selected) = (Vec::new(), Vec::new(), 0..0);
-    let keys = usize::from(KEYS);
-    for (index, (other, command)) in found.iter().enumerate() {
-        let is_selected = index == palette.selected;
-        let key = command.keys.first().map(ToString::to_string).unwrap_or_default();
-        let lead = vec![
-            piece(format!(" {:<1$}", command.name, usize::from(NAMES - 1)), Meaning::Text),
-            piece(format!("{key:<keys$}"), Meaning::Key),
-        ];
-        let begin = lines.len();
-        let help = description(*other, command);
-        let is_whole = is_selected || area.width >= WRAPS;
-        lines.extend(entry::lines(lead, &help, Meaning::Quiet, is_whole, area.width));
-        owners.resize(lines.len(), index);
-        if is_selected {
-            selected = begin..lines.len();
+    let found = found(app, palette.input.value());
+    let is_selected = |at| at == palette.selected;
+    let mut entries: Vec<Lines> =
+        found.iter().enumerate().map(|(at, one)| entry_of(one, is_selected(at), area.width)).collect();
+    let mut free = usize::from(area.height).saturating_sub(entries.iter().map(Vec::len).sum());
+    for (lines, one) in entries.iter_mut().zip(&found) {
+        let whole = entry_of(one, true, area.width);
+        let more = whole.len() - lines.len();
+        if more <= free || area.width >= WRAPS {
+            (free, *lines) = (free.saturating_sub(more), whole);
         }
     }
+    let owners: Vec<usize> =
+        entries.iter().enumerate().flat_map(|(at, lines)| vec![at; lines.len()]).collect();
+    let begin = owners.iter().take_while(|at| **at < palette.selected).count();
+    let selected = begin..begin + entries.get(palette.selected).map_or(0, Vec::len);
+    let lines = entries.concat();
     let top = range_in_sight(0, &selected, lines.len(), area.height);
     List { found, lines, owners, selected, top }
 }
 
-/// The command in the `row`th row of its box, whose edge is row 0.
-pub(super) fn pressed(
-    app: &App,
-    palette: &Palette,
-    panel: Rect,
-    row: usize,
-) -> Option<(Option<ScreenId>, Row)> {
+/// What is found in the `row`th row of its box, whose edge is row 0.
+pub(super) fn pressed(app: &App, palette: &Palette, panel: Rect, row: usize) -> Option<Found> {
     let area = list_area(inner(panel, true));
     let row = row.checked_sub(2).filter(|row| *row < area.height.into())?;
     let list = list(app, palette, area);
-    list.found.get(*list.owners.get(list.top + row)?).copied()
+    list.found.get(*list.owners.get(list.top + row)?).cloned()
 }
 
 /// Draws it into its box, which is open.

@@ -64,7 +64,7 @@ fn with_screen(app: &mut App, take: impl FnOnce(&mut dyn Screen, &Shared, Rect) 
 
 fn wheel(app: &mut App, step: isize, at: Position) -> Vec<Effect> {
     let (body, end) = (app.layout().body, over::end(app));
-    let (screen, can_test) = (app.screen, app.shared.can_test());
+    let here = (app.screen, app.shared.can_test());
     match &mut app.overlay {
         Some(
             Overlay::Help(top) | Overlay::Glossary(top) | Overlay::Screen(_, top) | Overlay::Confirm(_, top),
@@ -72,7 +72,8 @@ fn wheel(app: &mut App, step: isize, at: Position) -> Vec<Effect> {
             *top = scrolled(*top, step, end, 0);
         }
         Some(Overlay::Palette(palette)) => {
-            let last = commands::matching(screen, can_test, palette.input.value()).len().saturating_sub(1);
+            let found = commands::found(here, &app.screens.dyno.form, palette.input.value());
+            let last = found.len().saturating_sub(1);
             palette.selected = palette.selected.saturating_add_signed(step).min(last);
         }
         None if body.contains(at) => {

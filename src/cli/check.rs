@@ -4,7 +4,6 @@ use clap::{Args, ValueEnum};
 
 use super::{Complaint, Failure, Status, columns, print, print_text, print_toned, read, units};
 use crate::{
-    config,
     findings::{self, FINDINGS, Finding, Inputs, Row},
     model::Severity,
     report::{
@@ -12,6 +11,7 @@ use crate::{
         json,
     },
     source::origin::Origin,
+    text::alike::alike,
 };
 
 #[derive(Debug, Clone, Args)]
@@ -101,9 +101,7 @@ fn row_named(id: &str) -> Result<&'static Row, Complaint> {
     const LIST: &str = "`iodyno check --explain` lists all";
     findings::row(id).ok_or_else(|| {
         let ids: Vec<&str> = FINDINGS.iter().map(|row| row.id.0).collect();
-        let mut near = config::nearest(id, &ids);
-        // A name of which less than half is the same is no slip of the fingers.
-        near.retain(|name| name.contains(id) || strsim::levenshtein(id, name) * 2 <= name.len());
+        let near = alike(id, &ids);
         let fix = if near.is_empty() {
             LIST.to_owned()
         } else {

@@ -13,7 +13,7 @@ use crate::{
         EngineKind, Workload,
         options::{OPTIONS, WorkloadOption},
     },
-    text::is_harmless,
+    text::{alike, is_harmless},
     ui::{
         Key,
         glyphs::GlyphSet,
@@ -44,7 +44,7 @@ pub const KEYS: &[ConfigKey] = &[
     ConfigKey { name: "sort", help: "Order of the rows of Machine: the tree, or one list of drives and devices.", values: "bus, load, name, a column's name (largest first), or - and the name (smallest first)", read: sort, print: |config| plain("sort", config.sort.as_deref().unwrap_or("bus")) },
     ConfigKey { name: "interval", help: "Seconds between two looks at the counters.", values: "0.2 to 3", read: interval, print: |config| format!("interval = {}\n", config.interval.as_secs_f64()) },
     ConfigKey { name: "[workload]", help: "The workload in the form of the Dyno screen at the start.", values: "options of `iodyno bench`, such as bs, iodepth, numjobs, rw, runtime", read: workload, print: |config| format!("[workload]\n{}", options(&config.workload)) },
-    ConfigKey { name: "[profiles.NAME]", help: "Workloads with names, which P on the Dyno screen puts into the form.", values: "the same options", read: profiles, print: |config| tables("profiles", config.profiles.iter().map(|(name, work)| (name, options(work)))) },
+    ConfigKey { name: "[profiles.NAME]", help: "Workloads with names: P on the Dyno screen, or the name after :, puts one into the form.", values: "the same options", read: profiles, print: |config| tables("profiles", config.profiles.iter().map(|(name, work)| (name, options(work)))) },
     ConfigKey { name: "[keys]", help: "Keys of commands, instead of their usual ones.", values: "COMMAND = \"KEY\" or [\"KEY\", ..], [] leaves it to the palette (not for quit, back and palette); `iodyno config --defaults` lists all commands, keys as in `iodyno render --keys`; a key that is another command's only one needs that command here too", read: keys, print: print_keys },
     ConfigKey { name: "[themes.NAME]", help: "Themes of your own: base is a built-in theme, each colour replaces one of it.", values: "a name (red, light-red, dark-gray), \"#rrggbb\" or a number of 256; curves is a list", read: themes, print: |config| tables("themes", config.themes.iter().map(|(name, theme)| (name, painted(theme)))) },
 ];
@@ -326,7 +326,7 @@ const KEYED: [&str; 3] = ["quit", "back", "palette"];
 fn keys_of(config: &Config, value: &Item<'_>, names: &Names) -> Result<Vec<Key>, Wrong> {
     let name = value.own_name();
     if !names.commands.contains(&name) {
-        let near = nearest(name, &names.commands).join(", ");
+        let near = alike::nearest(name, &names.commands).join(", ");
         let fix = format!("{near} or another one that `iodyno config --defaults` lists");
         return Err(value.wrong("no such command", fix));
     }
@@ -406,14 +406,6 @@ fn robbed(config: &Config, names: &Names, command: &str) -> Option<(Key, &'stati
         let is_last = other.keys.iter().all(|key| keys.contains(key));
         (hides || is_last).then_some((*taken, other.command))
     })
-}
-
-/// The three names that are most like a word.
-pub(crate) fn nearest<'a>(word: &str, names: &[&'a str]) -> Vec<&'a str> {
-    let mut names = names.to_vec();
-    names.sort_by_key(|name| (!name.contains(word), strsim::levenshtein(word, name)));
-    names.truncate(3);
-    names
 }
 
 fn themes(config: &mut Config, item: &Item<'_>, reader: &mut Reader<'_>) -> Result<(), Wrong> {

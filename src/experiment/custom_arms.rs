@@ -6,7 +6,7 @@ use crate::{
         Workload,
         options::{self, OPTIONS},
     },
-    text::Label,
+    text::{Label, alike::alike},
     tune::{
         Device,
         settings::{self, Risk, Scope, Setting},
@@ -25,11 +25,11 @@ pub struct Written {
 }
 
 /// Parses an arm that varies `work`; `index` gives the label of one without. Settings apply to every tested drive, those of
-/// CPUs to all CPUs.
+/// CPUs to all CPUs. `also` are the options that the caller has taken out of the text.
 ///
 /// # Errors
-/// The word that is no option or setting, and those there are.
-pub fn read(work: &Workload, index: usize, text: &str) -> Result<Written, Needs> {
+/// The word that is no option or setting, and what it may mean, or those there are.
+pub fn read(work: &Workload, index: usize, text: &str, also: &[&str]) -> Result<Written, Needs> {
     let quoted = |word: &str| Label::new(word).to_string();
     // A label ends in a colon and a blank; values hold colons of their own.
     let (label, words) = match text.split_once(": ") {
@@ -51,9 +51,8 @@ pub fn read(work: &Workload, index: usize, text: &str) -> Result<Written, Needs>
         } else if let Some(row) = settings::find(name).filter(|row| row.risk == Risk::Live) {
             written.settings.push((row.id.0, quoted(value)));
         } else {
-            return Err(
-                format!("a setting or option in place of {:?}: one of {}", quoted(name), known()).into()
-            );
+            let meant = meant(name, also);
+            return Err(format!("a setting or option in place of {:?}: {meant}", quoted(name)).into());
         }
     }
     let rank = |name: &str| settings::SETTINGS.iter().position(|row| row.id.0 == name);
@@ -62,15 +61,30 @@ pub fn read(work: &Workload, index: usize, text: &str) -> Result<Written, Needs>
 }
 
 /// All words an arm may use.
-fn known() -> String {
+fn known() -> Vec<&'static str> {
     let options = OPTIONS.iter().filter(|option| option.arm != options::Arm::No).map(|option| option.name);
     let settings = settings::SETTINGS.iter().filter(|row| row.risk == Risk::Live).map(|row| row.id.0);
-    options.chain(settings).collect::<Vec<_>>().join(" ")
+    options.chain(settings).collect()
+}
+
+/// The words that `name` may stand for. Where it is like none, all of them; a form, which takes words of its own, has room for
+/// some.
+fn meant(name: &str, also: &[&str]) -> String {
+    let known = known();
+    let near = alike(name, &[also, &known].concat());
+    match (&near[..], also) {
+        ([], []) => format!("one of {}", known.join(" ")),
+        ([], also) => {
+            let some = [also, &["rw", "bs", "iodepth", "numjobs", "ioengine", "scheduler"]].concat();
+            format!("such as {}; Dyno and Tune show the others", some.join(" "))
+        }
+        (near, _) => format!("did you mean {}?", near.join(" or ")),
+    }
 }
 
 /// The arm on a machine.
 pub(super) fn arm(scene: &Scene<'_>, work: &Workload, index: usize, text: &str) -> Result<Arm, Needs> {
-    let written = read(work, index, text)?;
+    let written = read(work, index, text, &[])?;
     let mut arm = Arm::new(written.label, written.workload);
     if !written.settings.is_empty() {
         scene.may_write()?;
@@ -109,7 +123,7 @@ mod tests {
     use crate::{model::EngineKind, units::Bytes};
 
     fn reads(text: &str) -> Result<Written, Needs> {
-        read(&Workload::default(), 1, text)
+        read(&Workload::default(), 1, text, &[])
     }
 
     #[test]
@@ -146,7 +160,21 @@ mod tests {
             let wrong = reads(text).unwrap_err().0;
             assert!(wrong.contains(words), "{text}: {wrong}");
         }
-        assert!(reads("x=1").unwrap_err().0.contains("rw bs iodepth") && known().contains("governor"));
+        assert!(reads("x=1").unwrap_err().0.contains("rw bs iodepth") && known().contains(&"governor"));
+    }
+
+    #[test]
+    fn a_mistyped_word_is_answered_with_the_one_that_is_meant() {
+        let wrong = |text: &str| read(&Workload::default(), 0, text, &["filename"]).unwrap_err().0;
+        assert!(wrong("filname=/x").ends_with("in place of \"filname\": did you mean filename?"));
+        assert!(wrong("schedler=none").ends_with("did you mean scheduler?"));
+        let other = wrong("colour=red");
+        assert!(other.contains("such as filename rw bs") && other.len() < 160, "{other}");
+        for word in other.rsplit_once("such as ").unwrap().1.split_once(';').unwrap().0.split(' ').skip(1) {
+            assert!(known().contains(&word), "{word}");
+        }
+        let line = reads("filname=/x").unwrap_err().0;
+        assert!(!line.contains("filename"), "the command line has an option for it: {line}");
     }
 
     proptest! {

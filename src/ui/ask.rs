@@ -88,6 +88,8 @@ pub enum Subject {
     LeftBehind,
     /// A pull, to be begun.
     Pull,
+    /// A named workload, for the form.
+    Profile(String),
     /// The runs of the pull with this number.
     Runs(u32),
     /// The path of a file, to be asked for: a first suggestion, and the screen to go back to.

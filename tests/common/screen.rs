@@ -34,6 +34,12 @@ pub fn after(demo: &str, size: (u16, u16), keys: &str, seconds: u64) -> Headless
     headless
 }
 
+/// Its words, wherever lines break.
+#[allow(dead_code, reason = "not every test needs it")]
+pub fn words(headless: &Headless) -> String {
+    shown(headless).replace('│', " ").split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 /// The last row.
 #[allow(dead_code, reason = "not every test needs it")]
 pub fn footer(headless: &Headless) -> String {

@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
-use crate::screen::{open, press, shown};
-use iodyno::{app::ScreenId, runtime::headless::Headless, source::origin::Origin};
+use crate::screen::{after, footer, open, press, shown, words};
+use iodyno::{
+    app::ScreenId, model::Workload, runtime::headless::Headless, source::origin::Origin, units::Bytes,
+};
 
 #[test]
 fn quitting_asks_about_staged_values() {
@@ -16,6 +18,71 @@ fn quitting_asks_about_staged_values() {
     assert!(shown(&headless).contains("1 write to make"), "{}", shown(&headless));
     press(&mut headless, "<Esc>qd");
     assert!(headless.has_left());
+}
+
+#[test]
+fn descriptions_in_the_palette_are_whole_where_rows_are_free() {
+    for (size, text) in [((80, 24), "workload"), ((60, 20), "workload"), ((80, 24), "sort")] {
+        let picture = shown(&after("threadripper-before", size, &format!(":{text}"), 0));
+        assert!(!picture.contains('…'), "{size:?} {text}: {picture}");
+    }
+    // Where few are free, the first entries have them.
+    let picture = shown(&after("threadripper-before", (60, 20), ":sort", 0));
+    let end = picture.lines().rev().nth(2).unwrap_or_default();
+    assert!(end.contains("reverse order"), "{picture}");
+    assert!(picture.contains("click on a heading sorts by it"), "{picture}");
+}
+
+#[test]
+fn the_palette_begins_with_the_screens() {
+    let picture = shown(&after("threadripper-before", (120, 40), ":", 0));
+    let first = picture.lines().skip_while(|line| !line.contains(": ▏")).nth(1).unwrap_or_default();
+    assert!(first.contains(" machine ") && first.contains(" 1 "), "{picture}");
+}
+
+#[test]
+fn the_palette_finds_profiles_by_their_names() {
+    let mut headless = open("threadripper-before", (80, 24));
+    let work = Workload { depth: 7, block_size: Bytes(16384), ..Workload::default() };
+    headless.app.screens.dyno.form.profiles = vec![("nightly".to_owned(), work.clone())];
+    press(&mut headless, ":nightly");
+    let found = words(&headless);
+    assert!(found.contains("Dyno: Put this profile into the form: 16k randread, depth 7"), "{found}");
+    press(&mut headless, "<Enter>");
+    assert_eq!((headless.app.screen, &headless.app.screens.dyno.form.workload), (ScreenId("dyno"), &work));
+    assert_eq!(headless.app.screens.dyno.form.profile(), Some("nightly"));
+    assert!(words(&headless).contains("Profile nightly is in the form"), "{}", shown(&headless));
+    press(&mut headless, ":seq1m<Enter>");
+    assert_eq!(headless.app.screens.dyno.form.profile(), Some("SEQ1M Q8T1"));
+    press(&mut headless, ":profile");
+    let picture = shown(&headless);
+    assert!(picture.contains("nightly") && picture.contains("RND4K Q1T1"), "{picture}");
+}
+
+#[test]
+fn the_key_that_opens_the_review_neither_closes_it_nor_writes() {
+    for size in [(60, 20), (120, 40)] {
+        let mut headless = open("threadripper-before", size);
+        press(&mut headless, "3+aa");
+        let picture = shown(&headless);
+        assert!(picture.contains("1 write to make") && picture.contains("Enter write"), "{picture}");
+        assert_eq!(headless.app.shared.standing(), 0);
+        press(&mut headless, "<Enter>");
+        assert!(headless.app.shared.standing() > 0, "{}", shown(&headless));
+    }
+}
+
+#[test]
+fn the_line_of_a_find_drops_whole_hints_and_keeps_the_count_and_the_way_out() {
+    for size in [(60, 20), (80, 24)] {
+        for keys in ["/nvme", "2/drive", "8/nvme", "?/drive", "/nvme0n1nvme0n1nvme0n1nvme0n1nvme0n1nvme0n1"] {
+            let line = footer(&after("threadripper-before", size, keys, 0));
+            assert!(line.ends_with("Esc cancel"), "{size:?} {keys}: {line}");
+            assert!(line.contains(" of ") || line.contains("no match (0)"), "{size:?} {keys}: {line}");
+        }
+    }
+    let line = footer(&after("threadripper-before", (60, 20), "/nvme", 0));
+    assert_eq!(line, " find nvme▏   1 of 10   Enter keep  Esc cancel");
 }
 
 #[test]
@@ -49,7 +116,7 @@ fn quitting_with_staged_and_changed_settings_asks_about_both() {
         press(&mut headless, "3l+a<Enter>j+q");
         let picture = shown(&headless);
         // Lines break by the dialog's width.
-        let text = picture.replace('│', " ").split_whitespace().collect::<Vec<_>>().join(" ");
+        let text = words(&headless);
         for words in [
             "1 write staged, 1 setting changed",
             "drop the staged writes, undo the changed",
@@ -238,13 +305,23 @@ fn errors_lead_to_a_finding_about_them_or_to_where_none_are() {
 }
 
 #[test]
-fn help_begins_with_the_finding_and_the_marks() {
+fn help_begins_with_the_marks_on_every_screen_and_explains_the_finding_behind_them() {
+    let first_marks = ["▲", "▲", "*", "──", "▁▄█", "u n s", "[x] [ ]", "▸ ●"];
+    for (screen, mark) in ('1'..='8').zip(first_marks) {
+        let mut headless = open("threadripper-before", (80, 24));
+        press(&mut headless, &format!("{screen}?"));
+        let picture = shown(&headless);
+        // Behind the title, the tabs, the edge, the screen's purpose and a blank.
+        let legend =
+            picture.lines().take(8).any(|line| line.trim_start_matches(['│', ' ']).starts_with(mark));
+        assert!(legend, "{screen}: {picture}");
+    }
     let mut headless = open("threadripper-before", (120, 40));
     press(&mut headless, "2?");
     let picture = shown(&headless);
     let at = |text: &str| picture.find(text).unwrap_or_else(|| panic!("{text}: {picture}"));
-    assert!(at("check --explain shared-root-complex") < at("high: costs at least 15 %"));
-    assert!(at("high: costs at least 15 %") < at("Go to the finding's row"));
+    assert!(at("high: costs at least 15 %") < at("check --explain shared-root-complex"));
+    assert!(at("check --explain shared-root-complex") < at("Go to the finding's row"));
     press(&mut headless, "?");
     assert!(shown(&headless).contains("Gigatransfers per second"), "{}", shown(&headless));
 }

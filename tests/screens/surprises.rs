@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::screen::{footer, open, press, shown};
+use crate::screen::{after, footer, open, press, shown, words};
 use iodyno::{
     app::{Message, ScreenId},
     runtime::headless::Headless,
@@ -172,6 +172,45 @@ fn esc_leads_to_the_screen_before_and_pages_say_so() {
             press(&mut headless, keys);
             assert!(footer(&headless).contains("Esc back"), "{keys}: {}", footer(&headless));
         }
+    }
+}
+
+#[test]
+fn esc_on_tune_takes_back_one_step_before_it_leaves() {
+    let staged = |headless: &Headless| headless.app.shared.settings.staged.len();
+    for size in [(60, 20), (80, 24), (120, 40)] {
+        let mut headless = open("threadripper-before", size);
+        // Two drives are marked for the second value.
+        press(&mut headless, "3+l<Space><Space>+");
+        assert_eq!((staged(&headless), headless.app.shared.marks.len()), (3, 2));
+        for (keys, words, values, marks) in
+            [("<Esc>", "Esc drop value", 3, 0), ("<Esc>", "Esc drop value", 1, 0), ("<Esc>", "", 0, 0)]
+        {
+            press(&mut headless, keys);
+            assert_eq!((staged(&headless), headless.app.shared.marks.len()), (values, marks));
+            assert_eq!(headless.app.screen.0, "tune");
+            assert!(footer(&headless).contains(words), "{size:?}: {}", footer(&headless));
+        }
+        assert!(
+            notice(&headless).contains("Dropped the staged scheduler of nvme8n1"),
+            "{}",
+            notice(&headless)
+        );
+        press(&mut headless, "<Esc>");
+        assert_eq!(headless.app.screen.0, "machine");
+        // What was taken back by its own key is no step.
+        press(&mut headless, "3+<Backspace><Esc>");
+        assert_eq!((headless.app.screen.0, staged(&headless)), ("machine", 0));
+    }
+}
+
+#[test]
+fn a_mistyped_option_of_an_arm_is_answered_in_whole_words() {
+    for size in [(60, 20), (80, 24)] {
+        let text = words(&after("threadripper-before", size, "5e filname=/x<Enter>", 0));
+        assert!(text.contains("did you mean filename?"), "{size:?}: {text}");
+        let text = words(&after("threadripper-before", size, "5e colour=red<Enter>", 0));
+        assert!(text.contains("such as filename rw bs") && text.contains("show the others"), "{text}");
     }
 }
 

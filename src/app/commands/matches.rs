@@ -2,8 +2,9 @@
 
 use super::{ALL, argument_of_open, needs_machine, of, run};
 use crate::{
-    app::{App, Effect, FINDINGS},
-    model::FindingId,
+    app::{App, DYNO, Effect, FINDINGS, tabs::about},
+    model::{FindingId, Workload},
+    screens::dyno::form::Form,
     tune::SETTINGS,
     ui::{ScreenId, Subject, command::Row},
 };
@@ -25,20 +26,72 @@ enum Match {
     Holds,
 }
 
-/// How `text`, in small letters and trimmed, matches a command; `None` if a word of it is nowhere.
-fn grade(row: &Row, text: &str) -> Option<Match> {
-    let called = found_by(row.name);
-    let all = format!("{} {} {called}", row.name, row.help).to_lowercase();
+/// What the palette finds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::app) enum Found {
+    /// A command, with the screen that it belongs to where that is another one.
+    Command(Option<ScreenId>, Row),
+    /// A profile of Dyno's form by its name, with its workload in words, and Dyno where that is another screen.
+    Profile(Option<ScreenId>, String, String),
+}
+
+impl Found {
+    /// Its name in the list.
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Command(_, row) => row.name,
+            Self::Profile(_, name, _) => name,
+        }
+    }
+
+    /// The key that does the same.
+    pub fn key(&self) -> String {
+        match self {
+            Self::Command(_, row) => row.keys.first().map(ToString::to_string).unwrap_or_default(),
+            Self::Profile(..) => String::new(),
+        }
+    }
+
+    /// What it does, behind the screen it belongs to where that is another one.
+    pub fn description(&self) -> String {
+        let (other, help) = match self {
+            Self::Command(other, row) => (other, row.help.to_owned()),
+            Self::Profile(other, _, work) => (other, format!("Put this profile into the form: {work}")),
+        };
+        other.map_or_else(String::new, |screen| format!("{}: ", about(screen).name)) + &help
+    }
+
+    fn grade(&self, text: &str) -> Option<Match> {
+        match self {
+            Self::Command(_, row) => grade(row.name, row.help, &found_by(row.name), text),
+            Self::Profile(_, name, work) => grade(&name.to_lowercase(), work, "profile profiles", text),
+        }
+    }
+
+    /// Its place among those that match as well: what is of this screen, of others, then profiles.
+    const fn place(&self) -> u8 {
+        match self {
+            Self::Command(None, _) => 0,
+            Self::Command(Some(_), _) => 1,
+            Self::Profile(..) => 2,
+        }
+    }
+}
+
+/// How `text`, in small letters and trimmed, matches a name with a description and what users call it; `None` if a word of it is
+/// nowhere.
+fn grade(name: &str, help: &str, called: &str, text: &str) -> Option<Match> {
+    let all = format!("{name} {help} {called}").to_lowercase();
     let begin = |words: &str| {
         let words: Vec<&str> = words.split(|c: char| !c.is_alphanumeric() && c != '_' && c != '-').collect();
         text.split_whitespace().all(|part| words.iter().any(|word| word.starts_with(part)))
     };
     let is_called = || called.split([' ', ';']).any(|word| word == text);
     Some(match () {
-        () if row.name == text => Match::Name,
-        () if !text.is_empty() && row.name.starts_with(text) => Match::BeginsName,
-        () if !text.is_empty() && begin(row.name) => Match::NameWords,
-        () if is_called() => Match::Called,
+        () if name == text => Match::Name,
+        () if !text.is_empty() && name.starts_with(text) => Match::BeginsName,
+        () if !text.is_empty() && begin(name) => Match::NameWords,
+        () if !text.is_empty() && is_called() => Match::Called,
         () if begin(&all) => Match::Words,
         () if text.split_whitespace().all(|word| all.contains(word)) => Match::Holds,
         () => return None,
@@ -56,9 +109,19 @@ fn stems(text: &str) -> String {
     text.split_whitespace().map(stem).collect::<Vec<_>>().join(" ")
 }
 
-/// The commands that match `text`, the best first, then those of `screen` before those of others, each with the screen that it
-/// belongs to where that is another one.
-pub(in crate::app) fn matching(screen: ScreenId, can_test: bool, text: &str) -> Vec<(Option<ScreenId>, Row)> {
+/// The commands that match `text`, in the order of [`found`].
+#[cfg(test)]
+pub(super) fn matching(screen: ScreenId, can_test: bool, text: &str) -> Vec<(Option<ScreenId>, Row)> {
+    let command = |found| match found {
+        Found::Command(other, row) => Some((other, row)),
+        Found::Profile(..) => None,
+    };
+    found((screen, can_test), &Form::default(), text).into_iter().filter_map(command).collect()
+}
+
+/// The commands and the form's profiles that match `text`, the best first, then commands of the screen before those of others, each
+/// with the screen that it belongs to where that is another one.
+pub(in crate::app) fn found((screen, can_test): (ScreenId, bool), form: &Form, text: &str) -> Vec<Found> {
     // What follows `open` is a path.
     let text = if argument_of_open(text).is_some() { "open".to_owned() } else { text.to_lowercase() };
     let here: Vec<Row> = of(screen).collect();
@@ -68,17 +131,20 @@ pub(in crate::app) fn matching(screen: ScreenId, can_test: bool, text: &str) -> 
     let is_here = |name: &str| here.iter().any(|row| row.name == name);
     let lost = ALL.iter().filter(|(on, row)| on.is_none() && !is_here(row.name));
     let lost: Vec<Row> = lost.map(|(_, row)| Row { keys: &[], ..*row }).collect();
-    let all = here.into_iter().chain(lost).map(|row| (None, row)).chain(others);
-    let all = all.filter(|(_, row)| can_test || !needs_machine(row.name));
-    let all: Vec<_> = all.collect();
+    let commands = here.into_iter().chain(lost).map(|row| (None, row)).chain(others);
+    let commands = commands.filter(|(_, row)| can_test || !needs_machine(row.name));
+    let dyno = Some(DYNO).filter(|dyno| *dyno != screen);
+    let profile = |(name, work): (&str, Workload)| Found::Profile(dyno, name.to_owned(), work.title());
+    let profiles = form.named().filter(|_| can_test).map(profile);
+    let all: Vec<_> = commands.map(|(other, row)| Found::Command(other, row)).chain(profiles).collect();
     let grades = |text: &str| -> Vec<_> {
-        all.iter().filter_map(|found| Some((grade(&found.1, text)?, *found))).collect()
+        all.iter().filter_map(|found| Some((found.grade(text)?, found.clone()))).collect()
     };
     let mut graded = grades(text.trim());
     if graded.is_empty() {
         graded = grades(&stems(&text));
     }
-    graded.sort_by_key(|(grade, (on, _))| (*grade, on.is_some()));
+    graded.sort_by_key(|(grade, found)| (*grade, found.place()));
     graded.into_iter().map(|(_, found)| found).collect()
 }
 
@@ -144,12 +210,12 @@ fn found_by(name: &str) -> String {
     words.to_owned() + &settings.chain(topics).collect::<String>()
 }
 
-/// Carries out a command that `text` found in the palette, on the screen that it belongs to.
-pub(in crate::app) fn run_found(
-    app: &mut App,
-    (on, row): (Option<ScreenId>, Row),
-    text: &str,
-) -> Vec<Effect> {
+/// Carries out what `text` found in the palette: a command on the screen that it belongs to, or a profile for the form.
+pub(in crate::app) fn run_found(app: &mut App, found: Found, text: &str) -> Vec<Effect> {
+    let (on, row) = match found {
+        Found::Command(on, row) => (on, row),
+        Found::Profile(_, name, _) => return app.show(DYNO, Some(Subject::Profile(name))),
+    };
     let mut effects = on.map_or_else(Vec::new, |screen| app.show(screen, None));
     // Rows follow a look at the screen.
     effects.extend(app.refresh());

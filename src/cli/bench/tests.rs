@@ -136,7 +136,7 @@ fn job_files_take_every_option_and_give_back_what_fio_has() {
 #[test]
 fn arms_take_the_options_of_arms() {
     each(|option, text, work| {
-        let written = custom_arms::read(&default(), 0, &format!("{}={text}", option.name));
+        let written = custom_arms::read(&default(), 0, &format!("{}={text}", option.name), &[]);
         match written {
             Ok(written) => assert_eq!(written.workload, *work, "{}={text}", option.name),
             Err(why) => assert!(option.arm == Arm::No, "{why}"),
@@ -199,7 +199,7 @@ fn nonsense_and_values_out_of_bounds_are_refused_everywhere() {
         assert!(option.take(&mut work, text).is_err() && work == default(), "{name}={text}");
         let asked = bench(&[&format!("--{name}={text}")]).unwrap();
         assert_eq!(asked.validate().unwrap_err().option, name);
-        assert!(custom_arms::read(&work, 0, &format!("{name}={text}")).is_err(), "{name}={text}");
+        assert!(custom_arms::read(&work, 0, &format!("{name}={text}"), &[]).is_err(), "{name}={text}");
         if let Some(field) = FIELDS.iter().find(|field| field.name == name) {
             assert!(field.set(&mut Form::default(), text).is_err(), "{name}={text}");
         }

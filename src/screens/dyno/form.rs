@@ -8,7 +8,7 @@ use crate::{
         fio::{ValueError, names},
         options::{FormField, OPTIONS, WorkloadOption, find},
     },
-    pull::{CDM, joined},
+    pull::{CDM, ProfileRow, joined},
     ui::TextField,
     units::Bytes,
 };
@@ -123,6 +123,13 @@ impl Field {
     }
 }
 
+/// Sets what a row of CrystalDiskMark's profile names; the rest of the workload stays.
+fn set_row(work: &mut Workload, (_, pattern, block, depth, jobs): &ProfileRow) {
+    (work.pattern, work.depth, work.jobs) = (*pattern, *depth, *jobs);
+    work.block_size = Bytes(*block);
+    work.block_split.clear();
+}
+
 /// The options behind the field of batches.
 const BATCH: [&str; 2] = ["iodepth_batch_submit", "iodepth_batch_complete_min"];
 
@@ -171,12 +178,32 @@ impl Form {
             return name;
         }
         let next = if own.is_some() { 0 } else { self.row_of_cdm().map_or(0, |at| (at + 1) % CDM.len()) };
-        let (name, pattern, block, depth, jobs) = CDM[next];
-        let work = &mut self.workload;
-        (work.pattern, work.depth, work.jobs) = (pattern, depth, jobs);
-        work.block_size = Bytes(block);
-        work.block_split.clear();
-        name.to_owned()
+        set_row(&mut self.workload, &CDM[next]);
+        CDM[next].0.to_owned()
+    }
+
+    /// All profiles by name, each with its workload.
+    pub fn named(&self) -> impl Iterator<Item = (&str, Workload)> {
+        let rows = CDM.iter().map(|row| {
+            let mut work = Workload::default();
+            set_row(&mut work, row);
+            (row.0, work)
+        });
+        self.profiles.iter().map(|(name, work)| (name.as_str(), work.clone())).chain(rows)
+    }
+
+    /// Takes the profile of that name; whether there is one.
+    pub fn fill_from(&mut self, name: &str) -> bool {
+        let own = self.profiles.iter().find(|(known, _)| known == name);
+        if let Some((_, work)) = own {
+            self.workload = work.clone();
+        } else if let Some(row) = CDM.iter().find(|row| row.0 == name) {
+            set_row(&mut self.workload, row);
+        } else {
+            return false;
+        }
+        self.filled_from = Some(name.to_owned());
+        true
     }
 
     /// The name of the profile that the form was filled from, while it has the profile's values.

@@ -126,6 +126,10 @@ impl Screen for Dyno {
             self.form.files.clone_from(files);
             return self.share_files(shared);
         }
+        if let Subject::Profile(name) = subject {
+            self.form.edit = None;
+            return if self.form.fill_from(name) { self.tell_profile(name) } else { Asks::new() };
+        }
         if let Subject::Runs(pull) = subject {
             let newest = shared.tests.all.iter().rev().position(|test| test.pull == Some(*pull));
             self.show_run(newest.unwrap_or(0));
@@ -296,6 +300,10 @@ impl Dyno {
     /// Fills the form with the next row of CrystalDiskMark's profile.
     pub(super) fn next_profile(&mut self) -> Asks {
         let name = self.form.next_profile();
+        self.tell_profile(&name)
+    }
+
+    fn tell_profile(&self, name: &str) -> Asks {
         let jobs = counted(self.form.workload.jobs, "job");
         vec![tell(format!("Profile {name} is in the form, with {jobs} on each drive. {{run}} runs it"))]
     }

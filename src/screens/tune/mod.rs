@@ -90,6 +90,8 @@ pub struct Tune {
     pub edit: Option<TextField>,
     /// The device and the setting under the cursor.
     under: (Option<Device>, Option<SettingId>),
+    /// Where values were staged here, in their order.
+    steps: Vec<(SettingId, Vec<Device>)>,
     /// The text of its overlay.
     laid: Laid,
 }

@@ -4,6 +4,7 @@ use ratatui::layout::{Position, Rect};
 
 use super::{Areas, Laid, Tune, draw, over, rules};
 use crate::{
+    model::SettingId,
     screens::{
         News, Over, Screen, Step,
         widgets::{
@@ -20,6 +21,7 @@ use crate::{
         ask::{tell, warn},
         settings::{Done, staged},
     },
+    units::counted,
 };
 
 const TUNE: ScreenId = super::ABOUT.id;
@@ -124,13 +126,28 @@ impl Screen for Tune {
         true
     }
 
-    /// Unmarks all drives.
+    /// Unmarks all drives, else drops the values that were staged last; with none left the screen is left.
     fn back(&mut self, shared: &Shared) -> Option<Asks> {
-        shared.clear_marks()
+        if let Some(asks) = shared.clear_marks() {
+            return Some(asks);
+        }
+        self.steps.retain(|step| is_waiting(step, shared));
+        let (setting, devices) = self.steps.pop()?;
+        let dropped = Ask::Change(Unstage(setting, devices.clone()));
+        let is_one = devices.len() == 1;
+        let of = devices
+            .first()
+            .filter(|_| is_one)
+            .map_or_else(|| counted(devices.len(), "drive"), ToString::to_string);
+        Some(vec![dropped, tell(format!("Dropped the staged {} of {of}", setting.0))])
     }
 
     fn hint(&self, command: &str, shared: &Shared) -> Option<&'static str> {
-        (command == "back" && !shared.marks.is_empty()).then_some("unmark")
+        match command {
+            "back" if !shared.marks.is_empty() => Some("unmark"),
+            "back" if self.steps.iter().any(|step| is_waiting(step, shared)) => Some("drop value"),
+            _ => None,
+        }
     }
 
     fn offers(&self, command: &str, shared: &Shared) -> bool {
@@ -211,7 +228,7 @@ impl Screen for Tune {
                 (Key::Char('y'), _) if !shared.can_tune() => {
                     Some(vec![Ask::Close, Ask::Effect(Effect::Copy(commands(shared), "commands"))])
                 }
-                (Key::Enter, _) | (_, Some("back" | "quit" | "apply")) => Some(vec![Ask::Close]),
+                (Key::Enter, _) | (_, Some("back" | "quit")) => Some(vec![Ask::Close]),
                 _ => None,
             },
             // The key that raised the question does not answer it: pressed twice it loses nothing.
@@ -339,10 +356,13 @@ impl Tune {
     }
 
     /// Stages a value where a change at the cursor goes.
-    fn staging(&self, value: &str, shared: &Shared) -> Result<Asks, String> {
+    fn staging(&mut self, value: &str, shared: &Shared) -> Result<Asks, String> {
         let targets = self.targets(shared);
         let Some(setting) = self.setting(&shared.settings) else { return Ok(Asks::new()) };
         let new = staged(&shared.machine, setting, &targets, value).map_err(|error| error.to_string())?;
+        let step = (setting.id, targets.clone());
+        self.steps.retain(|before| *before != step);
+        self.steps.push(step);
         Ok(vec![Ask::Change(Stage(setting.id, targets, new))])
     }
 
@@ -382,9 +402,8 @@ impl Tune {
 
     /// Whether a value is staged in the cell.
     fn is_staged(&self, shared: &Shared) -> bool {
-        let (settings, targets) = (&shared.settings, self.targets(shared));
-        let is_staged = |id| targets.iter().any(|device| settings.staged_for(device, id).is_some());
-        self.setting(settings).is_some_and(|setting| is_staged(setting.id))
+        let setting = self.setting(&shared.settings);
+        setting.is_some_and(|setting| is_waiting(&(setting.id, self.targets(shared)), shared))
     }
 
     /// Whether the next or previous choice of the cell is another value than the one shown.
@@ -405,7 +424,7 @@ impl Tune {
     fn take_back(&mut self, shared: &Shared) -> Asks {
         let targets = self.targets(shared);
         let Some(setting) = self.setting(&shared.settings) else { return Asks::new() };
-        if targets.iter().any(|device| shared.settings.staged_for(device, setting.id).is_some()) {
+        if self.is_staged(shared) {
             return vec![Ask::Change(Unstage(setting.id, targets))];
         }
         let files = self.changed_files(shared);
@@ -436,6 +455,11 @@ impl Tune {
         }
         self.lay(Laid::Review)
     }
+}
+
+/// Whether a value of a step is staged still.
+fn is_waiting((setting, devices): &(SettingId, Vec<Device>), shared: &Shared) -> bool {
+    devices.iter().any(|device| shared.settings.staged_for(device, *setting).is_some())
 }
 
 /// A key while the question about standing changes is open.

@@ -213,7 +213,7 @@ impl Screen for WhatIf {
         if let Some(why) = files.as_ref().and_then(|files| shared.unreadable(files)) {
             return vec![warn(why)];
         }
-        if let Err(needs) = custom_arms::read(&Workload::default(), arm, &words) {
+        if let Err(needs) = custom_arms::read(&Workload::default(), arm, &words, &["filename"]) {
             return vec![warn(format!("{} {needs}", ["A", "B"][arm.min(1)]))];
         }
         self.written = files.is_some().then(|| (arm, input.clone(), self.own[arm].clone()));

@@ -190,6 +190,32 @@ pub fn hints(keys: &[(&str, &str)]) -> Vec<Piece> {
     keys.iter().flat_map(hint).collect()
 }
 
+/// Hints in a room: without those before the last one, which leaves, as far as there is none; then an open field shows the end
+/// of its text.
+pub fn fit_hints(mut pieces: Vec<Piece>, room: u16) -> Vec<Piece> {
+    if let Some((last, _)) = pieces.last_mut() {
+        last.truncate(last.trim_end().len());
+    }
+    let mut hints: Vec<usize> = pieces
+        .iter()
+        .enumerate()
+        .filter(|(_, (_, meaning))| *meaning == Meaning::Key)
+        .map(|(at, _)| at)
+        .collect();
+    while width(&pieces) > room && hints.len() > 1 {
+        let [.., from, to] = hints[..] else { break };
+        pieces.drain(from..to);
+        hints.pop();
+    }
+    let over = width(&pieces).saturating_sub(room);
+    if let Some((text, _)) =
+        pieces.iter_mut().find(|(_, meaning)| *meaning == Meaning::Field).filter(|_| over > 0)
+    {
+        *text = fit_end(text, cells(text).saturating_sub(over));
+    }
+    pieces
+}
+
 /// Hints of commands, with their keys of now.
 pub fn key_hints(keys: &KeyNames, commands: &[(&str, &str)]) -> Vec<Piece> {
     commands.iter().flat_map(|(command, word)| hints(&[(&keys.of(command), word)])).collect()
@@ -371,6 +397,30 @@ mod tests {
             [5, 7, 19, 20, 25, 26].map(|room| whole_parts(list, room)),
             ["", "nvme0n1", "nvme0n1", "nvme0n1, 4k randread", "nvme0n1, 4k randread", list]
         );
+    }
+
+    #[test]
+    fn hints_that_have_no_room_go_whole_and_the_way_out_stays() {
+        let field = |text: &str| {
+            let keys = hints(&[("Enter", "keep"), ("↑↓", "other matches"), ("Esc", "cancel")]);
+            [
+                vec![
+                    piece("find ", Meaning::Quiet),
+                    piece(text, Meaning::Field),
+                    piece("  1 of 10  ", Meaning::Figure),
+                ],
+                keys,
+            ]
+            .concat()
+        };
+        let fitted = |text: &str, room| -> String {
+            fit_hints(field(text), room).into_iter().map(|(text, _)| text).collect()
+        };
+        assert_eq!(fitted("nvme▏", 80), "find nvme▏  1 of 10  Enter keep  ↑↓ other matches  Esc cancel");
+        assert_eq!(fitted("nvme▏", 58), "find nvme▏  1 of 10  Enter keep  Esc cancel");
+        assert_eq!(fitted("nvme▏", 40), "find nvme▏  1 of 10  Esc cancel");
+        assert_eq!(fitted("a longer word▏", 38), "find …onger word▏  1 of 10  Esc cancel");
+        assert_eq!(fit_hints(Vec::new(), 10), Vec::new());
     }
 
     #[test]
