@@ -33,6 +33,8 @@ pub struct Thread {
     pub stack: Option<Label>,
     /// Whether its system call could not be read.
     pub is_refused: bool,
+    /// Whether its process read from storage or wrote to it between the last two samples of processes.
+    pub has_io: bool,
 }
 
 /// One pass over the threads. A pass has a time budget: active threads come first, the others go on where the last pass stopped.
@@ -70,6 +72,8 @@ pub struct ThreadActivity {
     /// Mean number of threads of each kind over the samples, of those that were seen; the most active first. Sleeping threads are
     /// in here too: `is_active` tells them apart.
     pub kinds: Vec<(ThreadKind, f64)>,
+    /// The same of processes that read from storage or wrote to it: others of their name, such as the parent of a job, only wait for them.
+    pub with_io: Vec<(ThreadKind, f64)>,
     /// Samples behind the means.
     pub samples: usize,
     /// Threads seen, in these samples or before, and how many there are.

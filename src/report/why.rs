@@ -284,12 +284,14 @@ impl<'a> Facts<'a> {
         let is_test = self.inputs.test.is_some();
         let unnamed = self.mover().filter(|mover| !is_test && mover.is_in_others(threads));
         let is_unnamed = |command: &str| {
-            unnamed.is_some() && self.programs.iter().all(|program| program.command != command)
+            unnamed.is_some()
+                && waits::may_have_io(threads, command)
+                && self.programs.iter().all(|program| program.command != command)
         };
         let counts = |command: &str| match (self.inputs.test, &self.mover) {
             (None, Some(mover)) => command == mover || is_unnamed(command),
             (Some(_), _) if command == waits::WORKERS => true,
-            _ => self.is_large(command),
+            _ => waits::may_have_io(threads, command) && self.is_large(command),
         };
         let found = Waiters::most(threads, wait, self.mover.as_deref(), counts);
         let found = found.map(|waiters| match unnamed {

@@ -97,7 +97,9 @@ pub(super) fn own_waits(facts: &Facts<'_>) -> Option<String> {
     let active = sampled.max(program.cpus + program.delayed()?);
     let least = facts.most(0.5, 0.65);
     let is_busy = |(_, disk): (_, &crate::counters::DiskRates)| disk.queue_depth >= facts.most(0.35, 0.5);
-    let is_most = active < least && !facts.deepest.is_some_and(is_busy);
+    // In means of looks before it began there is a part of it only.
+    let seen = waits::all(threads, &program.command).min(1.0);
+    let is_most = active < least * seen && !facts.deepest.is_some_and(is_busy);
     let part = if is_most { "most".to_owned() } else { slept_longer(facts)? };
     let call = waits::sleeping(threads, &program.command)?;
     let itself = if call.ends_with("nanosleep") { " by itself" } else { "" };

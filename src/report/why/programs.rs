@@ -51,8 +51,13 @@ impl Program {
 
     /// Mean number of its threads that wait for a CPU: of many processes those that move most are known.
     pub(super) fn delayed(&self) -> Option<f64> {
+        /// Times the bytes of the processes of which it is known: beyond, these stand for no others.
+        const MOST: f64 = 10.0;
         let (delayed, moved) = self.delayed?;
-        Some(if moved > 0.0 { delayed * (self.moved() / moved).max(1.0) } else { delayed })
+        if self.moved() <= moved {
+            return Some(delayed);
+        }
+        (self.moved() <= MOST * moved).then(|| delayed * self.moved() / moved)
     }
 }
 

@@ -98,9 +98,17 @@ fn is_in(kind: &ThreadKind, calls: &[&str]) -> bool {
     kind.syscall.as_ref().is_some_and(|name| calls.contains(&name.as_str()))
 }
 
-/// Threads of a command, without the kernel's.
+/// Threads of a command, without the kernel's: those of processes that do I/O, where some are known to do. Others of its name, such as
+/// the parent of a job, do not wait for any.
 fn of_command<'a>(threads: &'a ThreadActivity, command: &str) -> impl Iterator<Item = &'a (ThreadKind, f64)> {
-    threads.kinds.iter().filter(move |(kind, _)| kind.command.as_str() == command && !kind.is_kernel)
+    let do_io = threads.with_io.iter().any(|(kind, _)| kind.command.as_str() == command);
+    let kinds = if do_io { &threads.with_io } else { &threads.kinds };
+    kinds.iter().filter(move |(kind, _)| kind.command.as_str() == command && !kind.is_kernel)
+}
+
+/// Whether a command's threads are of a process that does I/O, or that is not known of any.
+pub(super) fn may_have_io(threads: &ThreadActivity, command: &str) -> bool {
+    threads.with_io.is_empty() || threads.with_io.iter().any(|(kind, _)| kind.command.as_str() == command)
 }
 
 /// Mean number of so many `working` threads of a command that sleep for a time which they chose. Other threads of it, such as the parent
@@ -244,7 +252,7 @@ impl<'a> Waiters<'a> {
         counts: impl Fn(&str) -> bool,
     ) -> Option<Self> {
         let waiting = |command: &Label| -> f64 {
-            let of = threads.kinds.iter().filter(|(kind, _)| kind.command == *command);
+            let of = of_command(threads, command.as_str());
             of.filter(|(kind, _)| wait_of(kind) == Some(wait)).map(|(_, mean)| mean).sum()
         };
         let is_alike = |kind: &ThreadKind| wait_of(kind) == Some(wait) && counts(kind.command.as_str());

@@ -27,6 +27,9 @@ const SAME_DRIVES: u64 = 5;
 /// Processes and threads whose waits for a CPU one sample reads: a file each.
 const DELAYED: (usize, u64) = (16, 64);
 
+/// Bytes to and from storage between two samples of a process that does I/O: less is a log, or pages of its program.
+const WORKS: u64 = 100_000;
+
 /// Bytes of its calls from which a child may be what its parent's counters come from.
 const MOVES: u64 = 1 << 20;
 
@@ -264,6 +267,11 @@ impl Processes {
     /// Those of the last sample, in ascending order; none in the first one.
     pub(super) fn moved(&self) -> &[(u32, u64)] {
         &self.moved
+    }
+
+    /// Those that read from storage or wrote to it since the last sample.
+    pub(super) fn with_io(&self) -> impl Iterator<Item = u32> {
+        self.movers.iter().filter(|(bytes, ..)| *bytes >= WORKS).map(|(_, pid, _)| *pid)
     }
 
     /// The drives of a process: none if it moved no bytes since the last sample, `None` if they cannot be known.

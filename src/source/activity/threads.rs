@@ -64,6 +64,8 @@ pub(super) struct Threads {
     stacks: Refusal,
     with_stacks: bool,
     numbering: Option<Numbering>,
+    /// Processes that read from storage or wrote to it between the last two samples.
+    with_io: HashSet<u32>,
     /// Processes of this pass that run or wait for a device, by their parents.
     working: Vec<(u32, Label)>,
     path: String,
@@ -83,6 +85,7 @@ impl Default for Threads {
             stacks: Refusal::default(),
             with_stacks: false,
             numbering: None,
+            with_io: HashSet::new(),
             working: Vec::new(),
             path: String::new(),
         }
@@ -119,6 +122,12 @@ impl Threads {
             pids.extend(of.map(|(pid, _)| *pid));
             self.rounds[way].follow(pids);
         }
+    }
+
+    /// Takes the processes with I/O of their own.
+    pub(super) fn mark(&mut self, with_io: impl Iterator<Item = u32>) {
+        self.with_io.clear();
+        self.with_io.extend(with_io);
     }
 
     pub(super) fn pass(
@@ -282,8 +291,9 @@ impl Threads {
         } else {
             None
         };
-        let (tid, is_refused) = (tid.unwrap_or(pid), denied);
-        let thread = Thread { pid, tid, state, command, is_kernel, syscall, wchan, stack, is_refused };
+        let (tid, is_refused, has_io) = (tid.unwrap_or(pid), denied, self.with_io.contains(&pid));
+        let thread =
+            Thread { pid, tid, state, command, is_kernel, syscall, wchan, stack, is_refused, has_io };
         Found::Thread(thread, is_single)
     }
 

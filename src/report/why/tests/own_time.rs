@@ -311,3 +311,75 @@ fn short_runs_of_a_program_are_named_with_their_flushes() {
     let text = scene.sentence().text;
     assert!(!text.contains("short runs"), "it lives: {text}");
 }
+
+/// As in the first looks at a job of fio with 8 I/Os in flight: its parent and a helper sleep, the job was seen in half of the passes.
+#[test]
+fn a_parent_that_waits_for_its_job_has_no_vote() {
+    let threads = [
+        ('S', "fio", "pselect6", "poll_schedule_timeout", 1.0),
+        ('S', "fio", "clock_nanosleep", "hrtimer_nanosleep", 0.88),
+        ('S', "fio", "io_getevents", "read_events", 0.5),
+        ('R', "fio", "", "", 0.12),
+    ];
+    let scene = |with_io: usize, job: f64, parent: Option<f64>| {
+        let mut scene = Scene::reading().threads(&threads).process("fio", 18.3e6, 0.0, 0.005);
+        let mut scene = {
+            scene.activity.processes.as_mut().unwrap()[0].delayed = Some(job);
+            scene.process("fio", 0.0, 0.0, 0.065)
+        };
+        scene.activity.processes.as_mut().unwrap()[1].delayed = parent;
+        let disk = scene.rates.disks.values_mut().next().unwrap();
+        *disk = DiskRates { reads: 274.0, read_bytes: 18e6, queue_depth: 0.3, ..DiskRates::default() };
+        let seen = scene.activity.threads.as_mut().unwrap();
+        seen.with_io = seen.kinds[2..2 + with_io].to_vec();
+        scene
+    };
+    assert_eq!(
+        scene(0, 0.0, Some(0.03)).sentence().rule,
+        "own-waits",
+        "it is not known which of them do I/O"
+    );
+    for with_io in [1, 2] {
+        let sentence = scene(with_io, 0.0, Some(0.03)).sentence();
+        assert_eq!(sentence.rule, "latency", "{sentence:?}");
+    }
+}
+
+/// As in the first look at it: the waits of its parent for a CPU are known, and it moved hardly anything.
+#[test]
+fn waits_for_a_cpu_of_a_parent_are_not_those_of_its_job() {
+    let threads = [
+        ('S', "fio", "pselect6", "poll_schedule_timeout", 1.0),
+        ('S', "fio", "clock_nanosleep", "hrtimer_nanosleep", 0.75),
+        ('R', "fio", "", "", 0.25),
+    ];
+    let mut scene = Scene::reading().threads(&threads).process("fio", 16.65e6, 0.0, 0.0);
+    scene = scene.process("fio", 4e3, 4e3, 0.12);
+    scene.activity.processes.as_mut().unwrap()[1].delayed = Some(0.028);
+    assert_ne!(scene.sentence().rule, "cpu-waits", "{:?}", scene.sentence());
+    // Of many alike some are known.
+    let mut many = Scene::reading().threads(&[('R', "fio", "", "", 8.0)]);
+    for known in [Some(0.9), None, None, None] {
+        many = many.process("fio", 5e6, 5e6, 0.1);
+        many.activity.processes.as_mut().unwrap().last_mut().unwrap().delayed = known;
+    }
+    many.rates.disks.values_mut().for_each(|disk| disk.read_bytes = 20e6);
+    let text = many.sentence().text;
+    assert!(text.starts_with("8 threads of fio wait for a CPU 45 % "), "{text}");
+}
+
+/// As beside fio with fdatasync: this program saves its results, which is no load.
+#[test]
+fn a_thread_that_waits_for_its_log_is_no_load() {
+    let threads = [
+        ('D', "iodyno", "fsync", "jbd2_log_wait_commit", 0.9),
+        ('R', "tar", "", "", 0.3),
+        ('R', "cat", "", "", 0.3),
+    ];
+    let mut scene = Scene::reading().threads(&threads).process("tar", 0.6e9, 0.6e9, 0.3);
+    scene = scene.process("cat", 0.6e9, 0.6e9, 0.3);
+    assert_eq!(scene.sentence().rule, "writeback");
+    let seen = scene.activity.threads.as_mut().unwrap();
+    seen.with_io = seen.kinds[1..].to_vec();
+    assert_ne!(scene.sentence().rule, "writeback", "{:?}", scene.sentence());
+}
