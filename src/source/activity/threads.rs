@@ -57,6 +57,8 @@ pub(super) struct Threads {
     looks: HashMap<u32, Look>,
     /// Threads that `/proc/loadavg` counts and a whole round did not find: of other PID namespaces, or under hidepid.
     hidden: usize,
+    /// Threads that there were when the round over all began.
+    at_begin: Option<usize>,
     /// Rounds over all threads.
     ended_rounds: u64,
     syscalls: Refusal,
@@ -79,6 +81,7 @@ impl Default for Threads {
             rounds: [Round::default(), Round::default(), Round::of_all()],
             looks: HashMap::new(),
             hidden: 0,
+            at_begin: None,
             ended_rounds: 0,
             syscalls: Refusal::default(),
             wchans: Refusal::default(),
@@ -144,6 +147,7 @@ impl Threads {
         self.looks.clear();
         self.working.clear();
         self.rounds.iter_mut().for_each(Round::begin);
+        self.at_begin.get_or_insert_with(|| self::total(root));
         let mut queued = self.active.len();
         let (mut way, mut without) = (0, 0);
         while without < WAYS {
@@ -236,8 +240,11 @@ impl Threads {
     }
 
     fn end_round(&mut self, root: &dyn SysRoot, counted: usize) {
+        let now = total(root);
+        // Threads that began meanwhile are not hidden, but come with the next round.
+        let before = self.at_begin.replace(now).unwrap_or(now);
         if counted > 0 {
-            self.hidden = total(root).saturating_sub(counted);
+            self.hidden = now.min(before).saturating_sub(counted);
         }
         self.ended_rounds += 1;
         self.syscalls.end_round();
