@@ -8,7 +8,7 @@ use std::{
 
 use super::profile::{Hardware, Profile};
 use crate::{
-    model::{DriveName, Problem},
+    model::{DriveName, IoLimit, Problem},
     text::Label,
 };
 
@@ -128,6 +128,8 @@ pub struct ProcessCounters {
 pub struct ProcessSample {
     /// By process number.
     pub processes: BTreeMap<u32, ProcessCounters>,
+    /// I/O limits of the control groups of those that moved most since the last sample.
+    pub limits: BTreeMap<u32, Vec<IoLimit>>,
     /// What could not be read, once for each kind of file.
     pub problems: Vec<Problem>,
 }
@@ -188,6 +190,8 @@ pub struct Activity {
     pub threads: Option<ThreadActivity>,
     /// Processes that read, wrote or used a CPU, most bytes first.
     pub processes: Option<Vec<ProcessRates>>,
+    /// I/O limits of the control groups of those that move most, by process.
+    pub limits: BTreeMap<u32, Vec<IoLimit>>,
     /// Processes whose counters could not be read.
     pub hidden: usize,
     /// Processes that there are.
@@ -292,6 +296,7 @@ impl Activity {
         Self {
             threads,
             processes: processes.map(|(before, after)| process_rates(before, after, elapsed, ticks)),
+            limits: after.map(|sample| sample.limits.clone()).unwrap_or_default(),
             hidden: after.map_or(0, ProcessSample::hidden),
             listed: after.map_or(0, |sample| sample.processes.len()),
             problems: after.map(|sample| sample.problems.clone()).unwrap_or_default(),

@@ -1,5 +1,6 @@
 //! Samples threads and processes: `/proc/PID/task/TID/{stat,syscall,wchan}`, `/proc/PID/{stat,io}`.
 
+mod group_limits;
 mod names;
 mod processes;
 mod refusal;

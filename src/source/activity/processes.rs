@@ -6,6 +6,7 @@ use std::{
 };
 
 use super::{
+    group_limits::GroupLimits,
     names::Names,
     refusal::{self, Refusal},
     stat::Stat,
@@ -38,6 +39,7 @@ const MOVES: u64 = 1 << 20;
 pub(super) struct Processes {
     known: HashMap<u32, Known>,
     used: UsedDrives,
+    limits: GroupLimits,
     /// Commands that were seen running or moving bytes since the last sample, behind their parents: one each time.
     children: Vec<(u32, Label)>,
     sample: u64,
@@ -108,7 +110,7 @@ impl Processes {
         self.sample += 1;
         self.moved.clear();
         self.movers.clear();
-        let ProcessSample { processes, problems } = into;
+        let ProcessSample { processes, limits, problems } = into;
         let mut pids = std::mem::take(&mut self.pids);
         pids.clear();
         // Without /proc there are no processes to show.
@@ -176,6 +178,9 @@ impl Processes {
         self.pids = pids;
         self.name_children(processes);
         self.delays(root, processes);
+        let movers = self.movers.iter().take(DELAYED.0).filter(|(bytes, ..)| *bytes >= WORKS);
+        let with_io = movers.filter_map(|(_, pid, _)| Some((*pid, processes.get(pid)?.started)));
+        self.limits.sample(root, with_io, limits);
         let sample = self.sample;
         self.known.retain(|_, known| known.seen == sample);
         self.used.end_sample(&self.known);
