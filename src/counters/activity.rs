@@ -73,7 +73,8 @@ pub struct ThreadActivity {
     /// in here too: `is_active` tells them apart.
     pub kinds: Vec<(ThreadKind, f64)>,
     /// The same of processes that read from storage or wrote to it: others of their name, such as the parent of a job, only wait for them.
-    pub with_io: Vec<(ThreadKind, f64)>,
+    /// `None` where processes are not sampled.
+    pub with_io: Option<Vec<(ThreadKind, f64)>>,
     /// Samples behind the means.
     pub samples: usize,
     /// Threads seen, in these samples or before, and how many there are.

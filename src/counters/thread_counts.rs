@@ -185,6 +185,8 @@ impl ThreadCounts {
         // A round that had begun before the first pass is not a whole one.
         let is_over = |first: u64| self.rounds > first + u64::from(first > 0);
         let is_whole = self.is_whole || self.first_round.is_some_and(is_over);
+        // Without a pass nothing is known.
+        let with_io = (samples > 0).then_some(with_io);
         ThreadActivity {
             kinds,
             with_io,
@@ -269,9 +271,9 @@ mod tests {
         let of = |kinds: Vec<(ThreadKind, f64)>| {
             kinds.into_iter().map(|(kind, mean)| (kind.state, mean)).collect::<Vec<_>>()
         };
-        assert_eq!((of(kinds), of(with_io)), (vec![('D', 1.0), ('S', 1.0)], vec![('D', 0.75)]));
+        assert_eq!((of(kinds), of(with_io.unwrap())), (vec![('D', 1.0), ('S', 1.0)], vec![('D', 0.75)]));
         counts.add(&pass(vec![thread(1, 'S', "fio")], 1, 2));
-        assert_eq!(counts.take().with_io, [], "it has ended");
+        assert_eq!(counts.take().with_io, Some(Vec::new()), "it has ended");
     }
 
     #[test]

@@ -78,7 +78,7 @@ struct Threads {
     /// Threads of a kind, summed over samples.
     sums: BTreeMap<ThreadKind, f64>,
     /// The same of processes with I/O.
-    with_io: BTreeMap<ThreadKind, f64>,
+    with_io: Option<BTreeMap<ThreadKind, f64>>,
     samples: usize,
     /// They are of intervals before which each thread had its turn.
     is_whole: bool,
@@ -109,10 +109,15 @@ impl Averages {
                 *sum = Threads { is_whole: true, ..Threads::default() };
             }
             sum.samples += threads.samples;
-            for (kinds, sums) in [(&threads.kinds, &mut sum.sums), (&threads.with_io, &mut sum.with_io)] {
+            let samples = threads.samples as f64;
+            let add = |kinds: &[(ThreadKind, f64)], sums: &mut BTreeMap<ThreadKind, f64>| {
                 for (kind, mean) in kinds {
-                    *sums.entry(kind.clone()).or_default() += mean * threads.samples as f64;
+                    *sums.entry(kind.clone()).or_default() += mean * samples;
                 }
+            };
+            add(&threads.kinds, &mut sum.sums);
+            if let Some(with_io) = &threads.with_io {
+                add(with_io, sum.with_io.get_or_insert_default());
             }
         }
         if let Some(processes) = &activity.processes {
@@ -137,8 +142,7 @@ impl Averages {
         }
         self.last = Activity { threads: None, processes: None, ..activity.clone() };
         if let Some(threads) = &activity.threads {
-            self.last.threads =
-                Some(ThreadActivity { kinds: Vec::new(), with_io: Vec::new(), ..threads.clone() });
+            self.last.threads = Some(ThreadActivity { kinds: Vec::new(), with_io: None, ..threads.clone() });
         }
     }
 
@@ -153,10 +157,13 @@ impl Averages {
             (&mut activity.threads, self.threads)
         {
             threads.samples = samples;
-            for (kinds, sums) in [(&mut threads.kinds, sums), (&mut threads.with_io, with_io)] {
-                *kinds = sums.into_iter().map(|(kind, sum)| (kind, sum / samples.max(1) as f64)).collect();
-                ThreadActivity::sort(kinds);
-            }
+            let means = |sums: BTreeMap<ThreadKind, f64>| {
+                let mean = |(kind, sum)| (kind, sum / samples.max(1) as f64);
+                let mut kinds: Vec<(ThreadKind, f64)> = sums.into_iter().map(mean).collect();
+                ThreadActivity::sort(&mut kinds);
+                kinds
+            };
+            (threads.kinds, threads.with_io) = (means(sums), with_io.map(means));
         }
         activity.processes = self.processes.map(|all| {
             let mut means: Vec<ProcessRates> = all.into_values().map(|sum| sum.mean(seconds)).collect();

@@ -89,7 +89,8 @@ pub(super) fn own_waits(facts: &Facts<'_>) -> Option<String> {
     let program = facts.mover().filter(|_| facts.inputs.test.is_none() && facts.is_moving())?;
     let is_much = 2.0 * program.moved() >= facts.read + facts.written;
     let threads = facts.inputs.activity.threads.as_ref().filter(|_| is_much && !facts.is_cached())?;
-    if program.is_in_others(threads) {
+    // In the first look at a job only its parent is known.
+    if program.is_in_others(threads) || !waits::may_have_io(threads, &program.command) {
         return None;
     }
     let (_, sampled) = waits::running(threads, &program.command);

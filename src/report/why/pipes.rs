@@ -20,8 +20,12 @@ impl Pipe {
     fn is_end(&self, program: &Program) -> bool {
         /// Counters of two programs are not read at one time.
         const ALIKE: f64 = 0.2;
+        self.distance(program) <= ALIKE * self.bytes
+    }
+
+    fn distance(&self, program: &Program) -> f64 {
         let calls = if self.is_read { program.called_read } else { program.called_write };
-        (calls - self.bytes).abs() <= ALIKE * self.bytes
+        (calls - self.bytes).abs()
     }
 
     fn words(&self) -> [&'static str; 2] {
@@ -61,7 +65,7 @@ pub(super) fn pipe(facts: &Facts<'_>) -> Option<String> {
     let (wchan, share) = waits::in_pipe(threads, &mover.command, pipe.is_read)?;
     let is_long = share >= facts.least(0.5, 0.35) && waits::all(threads, &mover.command) < 1.5;
     is_long.then(|| {
-        let end = ends().max_by(|a, b| a.cpus.total_cmp(&b.cpus));
+        let end = ends().min_by(|a, b| pipe.distance(a).total_cmp(&pipe.distance(b)));
         let limit = match end {
             Some(end) => format!("{}, which {takes} what it {gives}, is the limit", end.name),
             None => format!("the program that {takes} what it {gives} is the limit"),

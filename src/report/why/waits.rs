@@ -104,14 +104,20 @@ fn is_in(kind: &ThreadKind, calls: &[&str]) -> bool {
 /// Threads of a command, without the kernel's: those of processes that do I/O, where some are known to do. Others of its name, such as
 /// the parent of a job, do not wait for any.
 fn of_command<'a>(threads: &'a ThreadActivity, command: &str) -> impl Iterator<Item = &'a (ThreadKind, f64)> {
-    let do_io = threads.with_io.iter().any(|(kind, _)| kind.command.as_str() == command);
-    let kinds = if do_io { &threads.with_io } else { &threads.kinds };
-    kinds.iter().filter(move |(kind, _)| kind.command.as_str() == command && !kind.is_kernel)
+    let with_io = threads.with_io.as_ref().filter(|kinds| is_among(kinds, command));
+    with_io
+        .unwrap_or(&threads.kinds)
+        .iter()
+        .filter(move |(kind, _)| kind.command.as_str() == command && !kind.is_kernel)
+}
+
+fn is_among(kinds: &[(ThreadKind, f64)], command: &str) -> bool {
+    kinds.iter().any(|(kind, _)| kind.command.as_str() == command)
 }
 
 /// Whether a command's threads are of a process that does I/O, or that is not known of any.
 pub(super) fn may_have_io(threads: &ThreadActivity, command: &str) -> bool {
-    threads.with_io.is_empty() || threads.with_io.iter().any(|(kind, _)| kind.command.as_str() == command)
+    threads.with_io.as_ref().is_none_or(|kinds| is_among(kinds, command))
 }
 
 /// Mean number of so many `working` threads of a command that sleep for a time which they chose. Other threads of it, such as the parent
