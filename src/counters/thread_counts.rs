@@ -150,7 +150,9 @@ impl ThreadCounts {
                 with_io.subtract(&one.kind, *samples);
             }
         }
-        [all, with_io].into_iter().for_each(|tally| tally.sums.retain(|_, sum| *sum > 0));
+        for tally in [all, with_io] {
+            tally.sums.retain(|_, sum| *sum > 0);
+        }
         self.keep(|seen| is_alive(seen.pid));
     }
 
