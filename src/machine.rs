@@ -16,7 +16,7 @@ pub(crate) mod driver_message;
 pub use drive::{Drive, DriveKind, LbaFormat, Nvme, Partition, Smart, Temperature};
 pub use driver_message::{DriverMessage, MessageKind};
 pub(crate) use hop::HopLink;
-pub use host::{BoardSlot, Host, IoLimit, IoUring, LimitKind, MemoryModule};
+pub use host::{BoardSlot, Host, IoUring, MemoryModule};
 pub use in_use::{Process, Use, User};
 pub use layers::{Layer, LayerKind, Layers};
 pub use measured::{Alone, Exceeded, ExceededAt, Measured, MeasuredLimit, ReadCost, ReadSize};

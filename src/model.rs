@@ -5,6 +5,7 @@ pub mod errno;
 pub mod failed;
 pub mod locked_memory;
 pub mod ids;
+pub mod io_limit;
 pub mod reading;
 pub mod limit;
 pub mod target;
@@ -22,6 +23,7 @@ pub use errno::{errno_name, errno_number, errno_words, error_words};
 pub use experiment::{ArmRecord, EffectRecord, ExperimentRecord, KneeRecord, SettingRecord};
 pub use failed::Failed;
 pub use ids::{DriveName, ExperimentId, FindingId, NodeIndex, PciAddress, SettingId, Severity};
+pub use io_limit::{IoLimit, LimitKind};
 pub use limit::{
     Basis, CostFactor, Limit, Limits, MeasuredPoint, PageCache, PageCacheCost, ProcessorLimit, ReadPath,
 };

@@ -9,6 +9,7 @@ pub mod import;
 mod ids;
 pub mod config_space;
 pub mod pci;
+mod cgroups;
 pub(crate) mod host;
 pub mod smbios;
 pub(crate) mod processor;

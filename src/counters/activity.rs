@@ -8,7 +8,7 @@ use std::{
 
 use super::profile::{Hardware, Profile};
 use crate::{
-    model::{DriveName, Problem},
+    model::{DriveName, IoLimit, Problem},
     text::Label,
 };
 
@@ -33,6 +33,8 @@ pub struct Thread {
     pub stack: Option<Label>,
     /// Whether its system call could not be read.
     pub is_refused: bool,
+    /// Whether its process read from storage or wrote to it between the last two samples of processes.
+    pub has_io: bool,
 }
 
 /// One pass over the threads. A pass has a time budget: active threads come first, the others go on where the last pass stopped.
@@ -70,6 +72,9 @@ pub struct ThreadActivity {
     /// Mean number of threads of each kind over the samples, of those that were seen; the most active first. Sleeping threads are
     /// in here too: `is_active` tells them apart.
     pub kinds: Vec<(ThreadKind, f64)>,
+    /// The same of processes that read from storage or wrote to it: others of their name, such as the parent of a job, only wait for them.
+    /// `None` where processes are not sampled.
+    pub with_io: Option<Vec<(ThreadKind, f64)>>,
     /// Samples behind the means.
     pub samples: usize,
     /// Threads seen, in these samples or before, and how many there are.
@@ -124,6 +129,8 @@ pub struct ProcessCounters {
 pub struct ProcessSample {
     /// By process number.
     pub processes: BTreeMap<u32, ProcessCounters>,
+    /// I/O limits of the control groups of those that moved most since the last sample.
+    pub limits: BTreeMap<u32, Vec<IoLimit>>,
     /// What could not be read, once for each kind of file.
     pub problems: Vec<Problem>,
 }
@@ -184,6 +191,8 @@ pub struct Activity {
     pub threads: Option<ThreadActivity>,
     /// Processes that read, wrote or used a CPU, most bytes first.
     pub processes: Option<Vec<ProcessRates>>,
+    /// I/O limits of the control groups of those that move most, by process.
+    pub limits: BTreeMap<u32, Vec<IoLimit>>,
     /// Processes whose counters could not be read.
     pub hidden: usize,
     /// Processes that there are.
@@ -288,6 +297,7 @@ impl Activity {
         Self {
             threads,
             processes: processes.map(|(before, after)| process_rates(before, after, elapsed, ticks)),
+            limits: after.map(|sample| sample.limits.clone()).unwrap_or_default(),
             hidden: after.map_or(0, ProcessSample::hidden),
             listed: after.map_or(0, |sample| sample.processes.len()),
             problems: after.map(|sample| sample.problems.clone()).unwrap_or_default(),

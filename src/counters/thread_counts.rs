@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::activity::{ThreadActivity, ThreadKind, ThreadSample};
+use super::activity::{Thread, ThreadActivity, ThreadKind, ThreadSample};
 use crate::model::Problem;
 
 /// What was last seen of every thread, and sums since they were taken.
@@ -10,11 +10,10 @@ use crate::model::Problem;
 pub struct ThreadCounts {
     /// By number.
     seen: HashMap<u32, Seen>,
-    /// How many of `seen` are of each kind.
-    now: HashMap<ThreadKind, usize>,
-    /// `now` of the passes since the last take.
-    sums: HashMap<ThreadKind, usize>,
-    /// These passes.
+    /// All of `seen`, and those of processes with I/O.
+    all: Tally,
+    with_io: Tally,
+    /// Passes since the last take.
     samples: usize,
     /// Passes ever, and those before the last take.
     passes: u64,
@@ -28,6 +27,15 @@ pub struct ThreadCounts {
     problems: Vec<Problem>,
 }
 
+/// Threads by kind.
+#[derive(Debug, Default)]
+struct Tally {
+    /// How many there are.
+    now: HashMap<ThreadKind, usize>,
+    /// `now` of the passes since the last take.
+    sums: HashMap<ThreadKind, usize>,
+}
+
 #[derive(Debug)]
 struct Seen {
     pid: u32,
@@ -36,6 +44,51 @@ struct Seen {
     pass: u64,
     round: u64,
     is_refused: bool,
+    has_io: bool,
+}
+
+impl Tally {
+    fn more(&mut self, kind: &ThreadKind) {
+        *self.now.entry(kind.clone()).or_default() += 1;
+    }
+
+    fn less(&mut self, kind: &ThreadKind) {
+        if let Some(count) = self.now.get_mut(kind) {
+            *count -= 1;
+            if *count == 0 {
+                self.now.remove(kind);
+            }
+        }
+    }
+
+    /// A thread that was there in so many passes before.
+    fn add_earlier(&mut self, kind: &ThreadKind, passes: usize) {
+        *self.sums.entry(kind.clone()).or_default() += passes;
+    }
+
+    /// A thread that was in none of so many passes.
+    fn subtract(&mut self, kind: &ThreadKind, passes: usize) {
+        if let Some(sum) = self.sums.get_mut(kind) {
+            *sum = sum.saturating_sub(passes);
+        }
+    }
+
+    fn end_pass(&mut self) {
+        for (kind, count) in &self.now {
+            if let Some(sum) = self.sums.get_mut(kind) {
+                *sum += count;
+            } else {
+                self.sums.insert(kind.clone(), *count);
+            }
+        }
+    }
+
+    fn take_means(&mut self, passes: usize) -> Vec<(ThreadKind, f64)> {
+        let means = self.sums.drain().map(|(kind, sum)| (kind, sum as f64 / passes.max(1) as f64));
+        let mut kinds: Vec<(ThreadKind, f64)> = means.collect();
+        ThreadActivity::sort(&mut kinds);
+        kinds
+    }
 }
 
 impl ThreadCounts {
@@ -46,19 +99,20 @@ impl ThreadCounts {
         self.passes += 1;
         for tid in &sample.ended {
             if let Some(before) = self.seen.remove(tid) {
-                less(&mut self.now, &before.kind);
+                self.change(before.has_io, |tally| tally.less(&before.kind));
             }
         }
         for thread in &sample.threads {
             let kind = ThreadKind::of(thread);
-            *self.now.entry(kind.clone()).or_default() += 1;
-            let seen =
-                Seen { pid: thread.pid, kind: kind.clone(), pass, round, is_refused: thread.is_refused };
+            let Thread { pid, is_refused, has_io, .. } = *thread;
+            self.change(has_io, |tally| tally.more(&kind));
+            let seen = Seen { pid, kind: kind.clone(), pass, round, is_refused, has_io };
             match self.seen.insert(thread.tid, seen) {
-                Some(before) => less(&mut self.now, &before.kind),
+                Some(before) => self.change(before.has_io, |tally| tally.less(&before.kind)),
                 // It was there in the passes before, which had no time for it.
                 None if !self.is_whole && self.samples > 0 => {
-                    *self.sums.entry(kind).or_default() += self.samples;
+                    let passes = self.samples;
+                    self.change(has_io, |tally| tally.add_earlier(&kind, passes));
                 }
                 None => {}
             }
@@ -74,34 +128,43 @@ impl ThreadCounts {
         self.samples += 1;
         self.total = sample.total;
         self.problems.clone_from(&sample.problems);
-        for (kind, count) in &self.now {
-            if let Some(sum) = self.sums.get_mut(kind) {
-                *sum += count;
-            } else {
-                self.sums.insert(kind.clone(), *count);
-            }
+        self.all.end_pass();
+        self.with_io.end_pass();
+    }
+
+    /// Changes the counts that a thread is in.
+    fn change(&mut self, has_io: bool, change: impl Fn(&mut Tally)) {
+        change(&mut self.all);
+        if has_io {
+            change(&mut self.with_io);
         }
     }
 
     /// Drops the threads of processes that have ended: on a busy machine a round takes seconds to miss them. One that no pass has seen
     /// since the last take ended before it, and counts for none of these passes.
     pub fn keep_of(&mut self, is_alive: impl Fn(u32) -> bool) {
-        let ended = self.seen.values().filter(|seen| seen.pass < self.taken && !is_alive(seen.pid));
-        for seen in ended {
-            if let Some(sum) = self.sums.get_mut(&seen.kind) {
-                *sum = sum.saturating_sub(self.samples);
+        let Self { seen, all, with_io, samples, taken, .. } = self;
+        for one in seen.values().filter(|one| one.pass < *taken && !is_alive(one.pid)) {
+            all.subtract(&one.kind, *samples);
+            if one.has_io {
+                with_io.subtract(&one.kind, *samples);
             }
         }
-        self.sums.retain(|_, sum| *sum > 0);
+        for tally in [all, with_io] {
+            tally.sums.retain(|_, sum| *sum > 0);
+        }
         self.keep(|seen| is_alive(seen.pid));
     }
 
     fn keep(&mut self, lives: impl Fn(&Seen) -> bool) {
-        let now = &mut self.now;
-        self.seen.retain(|_, seen| {
+        let Self { seen, all, with_io, .. } = self;
+        seen.retain(|_, seen| {
             let lives = lives(seen);
             if !lives {
-                less(now, &seen.kind);
+                all.less(&seen.kind);
+                if seen.has_io {
+                    with_io.less(&seen.kind);
+                }
             }
             lives
         });
@@ -117,24 +180,24 @@ impl ThreadCounts {
     pub fn take(&mut self) -> ThreadActivity {
         let samples = std::mem::take(&mut self.samples);
         self.taken = self.passes;
-        let means = self.sums.drain().map(|(kind, sum)| (kind, sum as f64 / samples.max(1) as f64));
-        let mut kinds: Vec<(ThreadKind, f64)> = means.collect();
-        ThreadActivity::sort(&mut kinds);
+        let (kinds, with_io) = (self.all.take_means(samples), self.with_io.take_means(samples));
         let problems = std::mem::take(&mut self.problems);
         let seen = self.seen.len();
         let refused = self.seen.values().filter(|seen| seen.is_refused).count();
         // A round that had begun before the first pass is not a whole one.
         let is_over = |first: u64| self.rounds > first + u64::from(first > 0);
         let is_whole = self.is_whole || self.first_round.is_some_and(is_over);
-        ThreadActivity { kinds, samples, seen, total: self.total.max(seen), is_whole, refused, problems }
-    }
-}
-
-fn less(now: &mut HashMap<ThreadKind, usize>, kind: &ThreadKind) {
-    if let Some(count) = now.get_mut(kind) {
-        *count -= 1;
-        if *count == 0 {
-            now.remove(kind);
+        // Without a pass nothing is known.
+        let with_io = (samples > 0).then_some(with_io);
+        ThreadActivity {
+            kinds,
+            with_io,
+            samples,
+            seen,
+            total: self.total.max(seen),
+            is_whole,
+            refused,
+            problems,
         }
     }
 }
@@ -144,7 +207,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::{counters::activity::Thread, text::Label};
+    use crate::text::Label;
 
     fn thread(tid: u32, state: char, command: &str) -> Thread {
         Thread {
@@ -157,6 +220,7 @@ mod tests {
             wchan: None,
             stack: None,
             is_refused: false,
+            has_io: false,
         }
     }
 
@@ -196,6 +260,22 @@ mod tests {
                 assert_eq!(taken(&mut counts), [of(1.0, "R dd"), of(1.0, "S sh"), of(1.0, "S top")]);
             }
         }
+    }
+
+    #[test]
+    fn threads_of_processes_with_io_are_counted_apart() {
+        let mut counts = ThreadCounts::default();
+        let all = |has_io| vec![thread(1, 'S', "fio"), Thread { has_io, ..thread(2, 'D', "fio") }];
+        for has_io in [false, true, true, true] {
+            counts.add(&pass(all(has_io), 2, 1));
+        }
+        let ThreadActivity { kinds, with_io, .. } = counts.take();
+        let of = |kinds: Vec<(ThreadKind, f64)>| {
+            kinds.into_iter().map(|(kind, mean)| (kind.state, mean)).collect::<Vec<_>>()
+        };
+        assert_eq!((of(kinds), of(with_io.unwrap())), (vec![('D', 1.0), ('S', 1.0)], vec![('D', 0.75)]));
+        counts.add(&pass(vec![thread(1, 'S', "fio")], 1, 2));
+        assert_eq!(counts.take().with_io, Some(Vec::new()), "it has ended");
     }
 
     #[test]

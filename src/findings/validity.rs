@@ -9,8 +9,10 @@ use super::{Finding, Gain, Inputs, Subject, SubjectKind};
 use crate::{
     capacity::{self, SystemActivity},
     counters::{DiskRates, Rates},
-    machine::{Alone, Drive, IoLimit, LimitKind, Machine, Measured, Smart},
-    model::{DriveName, Limits, RunSample, RunSummary, Severity, TargetSummary, Workload},
+    machine::{Alone, Drive, Machine, Measured, Smart},
+    model::{
+        DriveName, IoLimit, LimitKind, Limits, RunSample, RunSummary, Severity, TargetSummary, Workload,
+    },
     text::Label,
     units,
 };
@@ -294,6 +296,8 @@ fn limited(machine: &Machine, run: &RunSummary) -> (Vec<Vec<String>>, Vec<String
                 let ios = on(run, target, TargetSummary::iops);
                 (format!("{} IOPS", units::count(value as f64)), ios * requests)
             }
+            // A test writes nothing.
+            LimitKind::WrittenBytes | LimitKind::WriteIops => return None,
             LimitKind::Latency => {
                 notes.push(format!(
                     "a cgroup has a latency target of {value} us for {name}, for which the kernel may delay reads ({path})"

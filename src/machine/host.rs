@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use crate::{
-    model::{PciAddress, Reading},
+    model::{IoLimit, PciAddress, Reading},
     text::Label,
     units::{Bytes, Lanes},
 };
@@ -45,30 +45,6 @@ pub struct Host {
     pub io_limits: Vec<IoLimit>,
     /// Whether /sys is mounted read-only, so that no setting can be written.
     pub sys_read_only: Reading<bool>,
-}
-
-/// A limit on one device that a control group sets, or one above it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct IoLimit {
-    /// The file that sets it: `/sys/fs/cgroup/a/io.max`.
-    pub path: Arc<str>,
-    /// `major:minor` of the whole device.
-    pub device: Label,
-    /// The limited quantity.
-    pub kind: LimitKind,
-    /// In the kind's unit.
-    pub value: u64,
-}
-
-/// A quantity that a control group limits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LimitKind {
-    /// Bytes read per second (`rbps` of `io.max`, `blkio.throttle.read_bps_device`).
-    ReadBytes,
-    /// Requests read per second (`riops` of `io.max`, `blkio.throttle.read_iops_device`).
-    ReadIops,
-    /// Latency for which the kernel delays others' I/O, microseconds (`target` of `io.latency`).
-    Latency,
 }
 
 /// One memory module (SMBIOS Reference Specification, type 17).

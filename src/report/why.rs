@@ -1,11 +1,13 @@
 //! Why it is not faster: one sentence from rates and activity, the first of [`RULES`] that fires.
 
+mod between;
 mod busy;
 mod by_threads;
 pub(crate) mod evidence;
 pub(crate) mod grid;
 pub(crate) mod lines;
 mod own_time;
+mod pipes;
 pub(crate) mod profile;
 mod programs;
 mod rules;
@@ -154,8 +156,9 @@ struct Facts<'a> {
     /// Bytes per second that drives read and write.
     read: f64,
     written: f64,
-    /// I/Os per second.
+    /// I/Os per second, and in flight on average: on drives, or above them.
     ios: f64,
+    in_flight: f64,
     /// Processes by command, a command's ended processes among them.
     programs: Vec<Program>,
     /// The command that moves more than half of what all processes move, as threads have it.
@@ -178,6 +181,7 @@ impl<'a> Facts<'a> {
         let below = of(false).fold(0.0, |sum, (_, disk)| sum + moved(disk));
         let above = of(true).map(|(_, disk)| moved(disk)).fold(0.0, f64::max);
         let disks = || of(above > SERVED_FROM_MEMORY * below);
+        let depth = |on_drives| of(on_drives).fold(0.0, |sum, (_, disk)| sum + disk.queue_depth);
         // A sum of nothing is -0.0.
         let sum = |value: fn(&DiskRates) -> f64| disks().fold(0.0, |sum, (_, disk)| sum + value(disk));
         let programs = programs(inputs.activity, inputs.own);
@@ -203,6 +207,7 @@ impl<'a> Facts<'a> {
             read,
             written,
             ios: sum(|disk| disk.reads + disk.writes),
+            in_flight: [false, true].map(depth).into_iter().fold(0.0, f64::max),
             programs,
             mover,
             deepest: disks().max_by(|(_, a), (_, b)| a.queue_depth.total_cmp(&b.queue_depth)),
@@ -274,7 +279,10 @@ impl<'a> Facts<'a> {
         let part = if full(self).is_some() { few } else { self.least(0.5, 0.35) };
         // A thread that waits although several of its I/Os are in flight has time left: it is not what they wait for.
         let of_several = || self.waiters_of(wait, few).filter(|waiters| !waiters.is_one_each());
-        self.waiters_of(wait, part).or_else(of_several)
+        let waiters = self.waiters_of(wait, part).or_else(of_several)?;
+        let is_for_drives = matches!(wait, Wait::Completion | Wait::PageCache);
+        let is_there = !is_for_drives || self.are_in_drives(&waiters, self.least(0.25, 0.15));
+        is_there.then_some(waiters)
     }
 
     /// Threads of a command of which at least this part waits so.
@@ -284,12 +292,14 @@ impl<'a> Facts<'a> {
         let is_test = self.inputs.test.is_some();
         let unnamed = self.mover().filter(|mover| !is_test && mover.is_in_others(threads));
         let is_unnamed = |command: &str| {
-            unnamed.is_some() && self.programs.iter().all(|program| program.command != command)
+            unnamed.is_some()
+                && waits::may_have_io(threads, command)
+                && self.programs.iter().all(|program| program.command != command)
         };
         let counts = |command: &str| match (self.inputs.test, &self.mover) {
             (None, Some(mover)) => command == mover || is_unnamed(command),
             (Some(_), _) if command == waits::WORKERS => true,
-            _ => self.is_large(command),
+            _ => waits::may_have_io(threads, command) && self.is_large(command),
         };
         let found = Waiters::most(threads, wait, self.mover.as_deref(), counts);
         let found = found.map(|waiters| match unnamed {
@@ -423,7 +433,7 @@ fn queue(facts: &Facts<'_>) -> Option<String> {
 fn moving(facts: &Facts<'_>) -> Option<String> {
     facts.is_moving().then(|| {
         let all = facts.all().filter(|all| all.idle + all.iowait < tables::LEFT);
-        let cpus = all.map(|all| busy_with(facts, all)).or_else(|| {
+        let cpus = all.map(|all| busy_with(facts, all)).or_else(|| one_busy_cpu_of(facts)).or_else(|| {
             let (cpu, split) = nearest_limit(facts.inputs.rates)?;
             Some(format!("CPU {cpu} is the busiest with {:.0} %", split.busy()))
         });

@@ -1,5 +1,6 @@
 //! Samples threads and processes: `/proc/PID/task/TID/{stat,syscall,wchan}`, `/proc/PID/{stat,io}`.
 
+mod group_limits;
 mod names;
 mod processes;
 mod refusal;
@@ -46,6 +47,7 @@ impl ActivityReader {
     pub fn processes(&mut self, root: &dyn SysRoot, sample: &mut ProcessSample) {
         self.processes.sample(root, &mut self.names, sample);
         self.threads.guide(self.processes.moved(), &mut self.guided);
+        self.threads.mark(self.processes.with_io());
     }
 
     /// What the threads of this process that read for a test used since the last look; `None` without them.

@@ -1,12 +1,11 @@
 //! The host: name, board, memory and kernel.
 
-mod cgroups;
-
 use std::{path::Path, sync::Arc};
 
 use procfs::process::MountInfo;
 
 use super::{
+    cgroups,
     root::{self, SysRoot, errno_number, errno_words, quoted},
     smbios,
 };

@@ -40,6 +40,29 @@ fn why_keeps_the_figures_of_a_demos_test_and_has_none_of_an_experiment() {
     assert!(!picture.contains("Counting"), "{picture}");
 }
 
+/// The drive that a pull reads alone and the one whose interrupts Why shows.
+fn read_and_shown(picture: &str) -> Option<[&str; 2]> {
+    let (_, read) = picture.split_once("each drive alone, ")?;
+    let (_, table) = picture.split_once("intr/s")?;
+    let shown = table.split_whitespace().find(|word| word.starts_with("nvme"))?;
+    Some([read.split_whitespace().next()?, shown])
+}
+
+#[test]
+fn why_says_when_a_demos_figures_are_of_the_drive_before() {
+    let mut headless = after(DEMO, (200, 60), "r6", 2);
+    let mut was_said = false;
+    for _ in 0..40 {
+        headless.wait(Duration::from_millis(250));
+        let picture = shown(&headless);
+        let Some([read, shown]) = read_and_shown(&picture) else { continue };
+        let says = picture.contains("figures: until the load changed");
+        was_said |= says;
+        assert!(says || read == shown, "{picture}");
+    }
+    assert!(was_said, "a new drive has no figures at once");
+}
+
 #[test]
 fn words_beside_a_short_tree_of_slots_are_whole() {
     for demo in [DEMO, "laptop", "x570"] {

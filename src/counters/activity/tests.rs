@@ -23,7 +23,7 @@ fn process(command: &str) -> ProcessCounters {
 }
 
 fn sample(all: &[(u32, ProcessCounters)]) -> ProcessSample {
-    ProcessSample { processes: all.iter().cloned().collect(), problems: Vec::new() }
+    ProcessSample { processes: all.iter().cloned().collect(), ..ProcessSample::default() }
 }
 
 #[test]

@@ -50,6 +50,7 @@ pub fn rates(
                 read_bytes: bytes as f64 / seconds,
                 read_await_ms: (ios > 0).then_some(target.latency.mean / 1e6),
                 queue_depth: if ios > 0 { depth } else { 0.0 },
+                utilisation: if ios > 0 { 100.0 * depth.min(1.0) } else { 0.0 },
                 ..DiskRates::default()
             };
             rates.disks.insert(drive.name.clone(), disk);

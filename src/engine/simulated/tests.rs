@@ -206,6 +206,10 @@ fn cpus_interrupts_and_threads_of_a_run_agree_with_its_reads() {
     let (machine, limits) = open("threadripper-before");
     let (workload, samples) = small_reads(&machine, &limits, 3);
     let rates = rates(&machine, &limits, &workload, None, &samples[0], &samples[1]);
+    assert!(
+        rates.disks.values().all(|disk| disk.queue_depth >= 1.0 && disk.utilisation >= 100.0),
+        "in flight all the time"
+    );
     let all = rates.cpu.unwrap();
     let mean = |of: fn(&crate::counters::CpuShares) -> f64| {
         rates.cpus.values().map(of).sum::<f64>() / rates.cpus.len() as f64

@@ -77,6 +77,8 @@ impl Levels {
 struct Threads {
     /// Threads of a kind, summed over samples.
     sums: BTreeMap<ThreadKind, f64>,
+    /// The same of processes with I/O.
+    with_io: Option<BTreeMap<ThreadKind, f64>>,
     samples: usize,
     /// They are of intervals before which each thread had its turn.
     is_whole: bool,
@@ -104,11 +106,18 @@ impl Averages {
             let sum = self.threads.get_or_insert_default();
             // Means of a part of all threads say nothing beside those of all.
             if threads.is_whole && !std::mem::replace(&mut sum.is_whole, threads.is_whole) {
-                (sum.samples, sum.sums) = (0, BTreeMap::new());
+                *sum = Threads { is_whole: true, ..Threads::default() };
             }
             sum.samples += threads.samples;
-            for (kind, mean) in &threads.kinds {
-                *sum.sums.entry(kind.clone()).or_default() += mean * threads.samples as f64;
+            let samples = threads.samples as f64;
+            let add = |kinds: &[(ThreadKind, f64)], sums: &mut BTreeMap<ThreadKind, f64>| {
+                for (kind, mean) in kinds {
+                    *sums.entry(kind.clone()).or_default() += mean * samples;
+                }
+            };
+            add(&threads.kinds, &mut sum.sums);
+            if let Some(with_io) = &threads.with_io {
+                add(with_io, sum.with_io.get_or_insert_default());
             }
         }
         if let Some(processes) = &activity.processes {
@@ -133,7 +142,7 @@ impl Averages {
         }
         self.last = Activity { threads: None, processes: None, ..activity.clone() };
         if let Some(threads) = &activity.threads {
-            self.last.threads = Some(ThreadActivity { kinds: Vec::new(), ..threads.clone() });
+            self.last.threads = Some(ThreadActivity { kinds: Vec::new(), with_io: None, ..threads.clone() });
         }
     }
 
@@ -144,10 +153,17 @@ impl Averages {
             return None;
         }
         let mut activity = self.last;
-        if let (Some(threads), Some(Threads { sums, samples, .. })) = (&mut activity.threads, self.threads) {
+        if let (Some(threads), Some(Threads { sums, with_io, samples, .. })) =
+            (&mut activity.threads, self.threads)
+        {
             threads.samples = samples;
-            threads.kinds = sums.into_iter().map(|(kind, sum)| (kind, sum / samples.max(1) as f64)).collect();
-            ThreadActivity::sort(&mut threads.kinds);
+            let means = |sums: BTreeMap<ThreadKind, f64>| {
+                let mean = |(kind, sum)| (kind, sum / samples.max(1) as f64);
+                let mut kinds: Vec<(ThreadKind, f64)> = sums.into_iter().map(mean).collect();
+                ThreadActivity::sort(&mut kinds);
+                kinds
+            };
+            (threads.kinds, threads.with_io) = (means(sums), with_io.map(means));
         }
         activity.processes = self.processes.map(|all| {
             let mut means: Vec<ProcessRates> = all.into_values().map(|sum| sum.mean(seconds)).collect();

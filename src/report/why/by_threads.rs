@@ -3,6 +3,8 @@
 use super::{
     Facts, Inputs,
     busy::{beside, full},
+    own_time::busy_cpus,
+    programs::OwnTime,
     tables::{self, Split},
     waits::{self, Wait},
 };
@@ -16,8 +18,25 @@ pub(super) fn page_cache(facts: &Facts<'_>) -> Option<String> {
 }
 
 pub(super) fn writeback(facts: &Facts<'_>) -> Option<String> {
-    let waiters = facts.waiters(Wait::Writeback)?;
+    let Some(waiters) = facts.waiters(Wait::Writeback) else { return at_the_end(facts) };
     Some(beside(facts, format!("{}: buffered writes wait for writeback to the drives", waiters.words(None))))
+}
+
+/// A program whose files are written back when they are closed or synced, each time: it and `sync` take turns.
+fn at_the_end(facts: &Facts<'_>) -> Option<String> {
+    let mover = facts.mover().filter(|_| facts.inputs.test.is_none() && facts.is_moving())?;
+    if mover.written <= mover.read || 2.0 * mover.written < facts.written {
+        return None;
+    }
+    let waits = waits::at_the_end(facts.inputs.activity.threads.as_ref()?, &mover.command);
+    let waiting: f64 = waits.iter().map(|(_, mean)| mean).sum();
+    let names: Vec<&str> = waits.iter().map(|(name, _)| *name).collect();
+    let verb = if names.len() > 1 { "wait" } else { "waits" };
+    (waiting >= facts.least(0.3, 0.2)).then(|| {
+        let who = names.join(" and ");
+        let words = format!("{who} {verb} in close or fsync {:.0} % of the time", 100.0 * waiting.min(1.0));
+        beside(facts, format!("{words}: writeback of the page cache to the drives is the limit"))
+    })
 }
 
 pub(super) fn throttling(facts: &Facts<'_>) -> Option<String> {
@@ -122,6 +141,20 @@ pub(super) fn turns(facts: &Facts<'_>) -> Option<String> {
     if full(facts).is_some() {
         return Some(format!(
             "{command} waits for {io} {part:.0} % of the time and runs or waits for a CPU the rest; CPUs are busy too"
+        ));
+    }
+    // CPUs that it may use are busy, others are not.
+    let delayed = OwnTime::of(facts).map_or(0.0, |own| own.delayed);
+    if delayed >= facts.least(0.1, 0.07) * active {
+        let cpu = 100.0 * delayed / active;
+        let (verb, who) = if active < 1.5 {
+            ("waits", command.to_owned())
+        } else {
+            ("wait", format!("{active:.0} threads of {command}"))
+        };
+        let (cpus, are) = busy_cpus(facts);
+        return Some(format!(
+            "{who} {verb} for {io} {part:.0} % and for a CPU {cpu:.0} % of the time; {cpus} {are} busy"
         ));
     }
     Some(if active < 1.5 {

@@ -66,7 +66,7 @@ pub(super) fn cpu_waits(facts: &Facts<'_>) -> Option<String> {
 }
 
 /// `both CPUs` and `are`, `CPU 3` and `is`.
-fn busy_cpus(facts: &Facts<'_>) -> (String, &'static str) {
+pub(super) fn busy_cpus(facts: &Facts<'_>) -> (String, &'static str) {
     let cpus = &facts.inputs.rates.cpus;
     let full: Vec<u32> = cpus
         .iter()
@@ -89,7 +89,8 @@ pub(super) fn own_waits(facts: &Facts<'_>) -> Option<String> {
     let program = facts.mover().filter(|_| facts.inputs.test.is_none() && facts.is_moving())?;
     let is_much = 2.0 * program.moved() >= facts.read + facts.written;
     let threads = facts.inputs.activity.threads.as_ref().filter(|_| is_much && !facts.is_cached())?;
-    if program.is_in_others(threads) {
+    // In the first look at a job only its parent is known.
+    if program.is_in_others(threads) || !waits::may_have_io(threads, &program.command) {
         return None;
     }
     let (_, sampled) = waits::running(threads, &program.command);
@@ -97,7 +98,9 @@ pub(super) fn own_waits(facts: &Facts<'_>) -> Option<String> {
     let active = sampled.max(program.cpus + program.delayed()?);
     let least = facts.most(0.5, 0.65);
     let is_busy = |(_, disk): (_, &crate::counters::DiskRates)| disk.queue_depth >= facts.most(0.35, 0.5);
-    let is_most = active < least && !facts.deepest.is_some_and(is_busy);
+    // In means of looks before it began there is a part of it only.
+    let seen = waits::all(threads, &program.command).min(1.0);
+    let is_most = active < least * seen && !facts.deepest.is_some_and(is_busy);
     let part = if is_most { "most".to_owned() } else { slept_longer(facts)? };
     let call = waits::sleeping(threads, &program.command)?;
     let itself = if call.ends_with("nanosleep") { " by itself" } else { "" };
@@ -137,8 +140,13 @@ pub(super) fn flushes(facts: &Facts<'_>) -> Option<String> {
         return None;
     }
     let flushing = facts.flushing();
-    let syncs = waits::syncing(threads, &program.command, flushing.is_some())?;
-    if syncs.waiting < 0.5 * (active - running) {
+    let syncs = waits::syncing(threads, &program.command, flushing.is_some());
+    // Samples seldom find a thread in waits of some microseconds. One that writes with a flush for every few writes waits for these.
+    let writes = facts.deepest.map_or(0.0, |(_, disk)| disk.writes);
+    let often = flushing.is_some_and(|flushes| flushes.ios >= facts.least(0.2, 0.15) * writes);
+    let is_writer = program.written > program.read && 4.0 * program.written >= facts.written;
+    let is_by_flushes = often && is_writer && syncs.others < 0.2 * waiting;
+    if syncs.waiting < syncs.others || (syncs.waiting == 0.0 && !is_by_flushes) {
         return None;
     }
     let flushes = flushing.map_or_else(String::new, |flushes| {
@@ -146,9 +154,9 @@ pub(super) fn flushes(facts: &Facts<'_>) -> Option<String> {
         let each = each.map_or_else(String::new, |ms| format!(", {} each", Micros(1e3 * ms)));
         format!(" with {:.0} flushes/s{each}", flushes.ios)
     });
-    let words = format!(
-        "{} waits in {}{flushes}: syncs are the limit (fsync, O_SYNC or O_DSYNC)",
-        program.name, syncs.wchan
-    );
+    let part = format!("{:.0} % of the time", 100.0 * waiting / active);
+    let waits = syncs.wchan.map_or(part, |wchan| format!("in {wchan}"));
+    let words =
+        format!("{} waits {waits}{flushes}: syncs are the limit (fsync, O_SYNC or O_DSYNC)", program.name);
     Some(busy::beside(facts, words))
 }

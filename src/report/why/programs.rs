@@ -12,8 +12,9 @@ pub(super) struct Program {
     pub(super) command: String,
     /// The name of the one process, or the command of several.
     pub(super) name: String,
-    /// Processes that live.
+    /// Processes that live, and their numbers.
     living: usize,
+    pub(super) pids: Vec<u32>,
     /// Those that move more than a log.
     pub(super) movers: usize,
     pub(super) read: f64,
@@ -51,8 +52,13 @@ impl Program {
 
     /// Mean number of its threads that wait for a CPU: of many processes those that move most are known.
     pub(super) fn delayed(&self) -> Option<f64> {
+        /// Times the bytes of the processes of which it is known: beyond, these stand for no others.
+        const MOST: f64 = 10.0;
         let (delayed, moved) = self.delayed?;
-        Some(if moved > 0.0 { delayed * (self.moved() / moved).max(1.0) } else { delayed })
+        if self.moved() <= moved {
+            return Some(delayed);
+        }
+        (self.moved() <= MOST * moved).then(|| delayed * self.moved() / moved)
     }
 }
 
@@ -89,6 +95,7 @@ pub(super) fn programs(activity: &Activity, own: u32) -> Vec<Program> {
             sum.name = command;
         }
         sum.living += usize::from(!process.has_ended);
+        sum.pids.extend((!process.has_ended).then_some(process.pid));
         sum.movers += usize::from(!process.has_ended && process.moved() >= LEAST);
         sum.read += process.read_bytes.unwrap_or(0.0);
         sum.written += process.written_bytes.unwrap_or(0.0);
@@ -225,7 +232,7 @@ impl Facts<'_> {
     }
 
     /// The CPU time of a program that has one thread to run, in CPUs: one at most.
-    fn one_thread(&self, program: &Program) -> Option<f64> {
+    pub(super) fn one_thread(&self, program: &Program) -> Option<f64> {
         const ONE: f64 = 1.5;
         // Short processes follow each other: their threads tell how many there are at a time.
         let active = self.inputs.activity.threads.as_ref().map_or(0.0, |threads| {

@@ -4,10 +4,12 @@ use std::fmt::Write as _;
 
 use super::{
     Facts, Panel,
+    between::{between, group_limit},
     busy::{all_cpus, interrupts, little_io, other_programs, steal},
     by_threads::{drives, latency, page_cache, threads, throttling, turns, writeback},
     cached, cached_writes, expected, idle, moving,
     own_time::{cpu_waits, flushes, own_waits},
+    pipes::pipe,
     polling, queue, reclaim,
 };
 
@@ -58,6 +60,20 @@ pub(super) const RULES: &[Rule] = &[
         says: reclaim,
     },
     Rule {
+        id: "pipe",
+        fires: "the process that moves most passes at least half of that on, or has it from another one, whose calls have as many bytes, give or take a fifth, and whose one thread fills 85 % of a CPU; or its one thread waits half of the time for the other end of its pipe",
+        panels: [Panel::Processes, Panel::Threads],
+        is_fallback: false,
+        says: pipe,
+    },
+    Rule {
+        id: "cgroup",
+        fires: "threads of the process that moves most wait for I/O 30 % of the time and it moves 85 % of what a limit of its control group allows (`io.max`, `blkio.throttle.*`), or 30 % where `between` would fire",
+        panels: [Panel::Threads, Panel::Processes],
+        is_fallback: false,
+        says: group_limit,
+    },
+    Rule {
         id: "own-waits",
         fires: "the process that moves most sleeps more than half of the time (`clock_nanosleep`, `poll`, `futex` and their kin) since the sample before, and no drive has a mean queue depth of 0.35; or its threads that do I/O sleep a fifth of the time or more for times that they chose (`clock_nanosleep`, `poll` and `select` with their kin), at least as long as they wait for I/O and for a CPU",
         panels: [Panel::Threads, Panel::Processes],
@@ -94,10 +110,17 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         id: "flushes",
-        fires: "threads of the process that moves most wait half of the time in `fsync` and its kin, for a commit of the journal, or in write calls while drives complete at least 20 flushes/s, one for 20 writes",
+        fires: "threads of the process that moves most wait half of the time in `fsync` and its kin, for a commit of the journal, or in write calls while drives complete at least 20 flushes/s, one for 20 writes; or it writes and waits half of the time while drives complete a flush for every 5 writes",
         panels: [Panel::Threads, Panel::Pressure],
         is_fallback: false,
         says: flushes,
+    },
+    Rule {
+        id: "between",
+        fires: "samples find at least half of a command's active threads waiting for completions or pages, and drives have less than a quarter as many I/Os in flight",
+        panels: [Panel::Threads, Panel::Processes],
+        is_fallback: false,
+        says: between,
     },
     Rule {
         id: "page-cache",
@@ -108,7 +131,7 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         id: "writeback",
-        fires: "at least half of a command's active threads wait for writeback",
+        fires: "at least half of a command's active threads wait for writeback, or the process that writes most and `sync` wait 30 % of the time in `close` and `fsync`",
         panels: [Panel::Threads, Panel::Pressure],
         is_fallback: false,
         says: writeback,

@@ -1,9 +1,11 @@
 //! Every rule fires for what it names, and not before.
 
+mod between;
 mod limits;
 mod panel_lines;
 mod other_programs;
 mod own_time;
+mod pipes;
 
 use std::time::Duration;
 
@@ -480,12 +482,15 @@ fn every_rule_can_be_reached_and_is_in_the_document() {
         "steal",
         "polling",
         "reclaim",
+        "pipe",
+        "cgroup",
         "own-waits",
         "cpu-waits",
         "little-io",
         "other-programs",
         "cpus",
         "flushes",
+        "between",
         "page-cache",
         "writeback",
         "throttling",

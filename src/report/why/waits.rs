@@ -49,6 +49,8 @@ const WAITS: &[(&str, Wait)] = &[
     ("blkdev_issue_flush", Wait::Writeback),
     ("wb_wait_for_completion", Wait::Writeback),
     ("jbd2_log_wait_commit", Wait::Writeback),
+    ("__sync_dirty_buffer", Wait::Writeback),
+    ("__wait_on_buffer", Wait::Writeback),
     ("xlog_", Wait::Writeback),
 ];
 
@@ -56,7 +58,8 @@ const WAITS: &[(&str, Wait)] = &[
 const OF_SEVERAL: &[&str] = &["io_cqring_wait", "read_events", "do_io_getevents"];
 
 /// Beginnings of wait channels of threads that wait for a journal's commit or a flush.
-const COMMITS: &[&str] = &["jbd2_log_wait_commit", "xlog_", "fsync_buffers_list", "blkdev_issue_flush"];
+const COMMITS: &[&str] =
+    &["jbd2_log_wait_commit", "xlog_", "fsync_buffers_list", "blkdev_issue_flush", "__sync_dirty_buffer"];
 
 /// System calls that end when data is on the drive.
 const SYNCS: &[&str] = &["fsync", "fdatasync", "sync", "syncfs", "sync_file_range", "msync"];
@@ -98,9 +101,23 @@ fn is_in(kind: &ThreadKind, calls: &[&str]) -> bool {
     kind.syscall.as_ref().is_some_and(|name| calls.contains(&name.as_str()))
 }
 
-/// Threads of a command, without the kernel's.
+/// Threads of a command, without the kernel's: those of processes that do I/O, where some are known to do. Others of its name, such as
+/// the parent of a job, do not wait for any.
 fn of_command<'a>(threads: &'a ThreadActivity, command: &str) -> impl Iterator<Item = &'a (ThreadKind, f64)> {
-    threads.kinds.iter().filter(move |(kind, _)| kind.command.as_str() == command && !kind.is_kernel)
+    let with_io = threads.with_io.as_ref().filter(|kinds| is_among(kinds, command));
+    with_io
+        .unwrap_or(&threads.kinds)
+        .iter()
+        .filter(move |(kind, _)| kind.command.as_str() == command && !kind.is_kernel)
+}
+
+fn is_among(kinds: &[(ThreadKind, f64)], command: &str) -> bool {
+    kinds.iter().any(|(kind, _)| kind.command.as_str() == command)
+}
+
+/// Whether a command's threads are of a process that does I/O, or that is not known of any.
+pub(super) fn may_have_io(threads: &ThreadActivity, command: &str) -> bool {
+    threads.with_io.as_ref().is_none_or(|kinds| is_among(kinds, command))
 }
 
 /// Mean number of so many `working` threads of a command that sleep for a time which they chose. Other threads of it, such as the parent
@@ -131,6 +148,21 @@ pub(super) fn sleeping<'a>(threads: &'a ThreadActivity, command: &str) -> Option
     Some(most.1)
 }
 
+/// The wait channel in which a command's threads wait for the other end of a pipe that they write or read, and the share of their time.
+pub(super) fn in_pipe<'a>(
+    threads: &'a ThreadActivity,
+    command: &str,
+    writes: bool,
+) -> Option<(&'a str, f64)> {
+    let end = if writes { "pipe_write" } else { "pipe_read" };
+    let waits = of_command(threads, command).filter_map(|(kind, mean)| {
+        let wchan = kind.wchan.as_ref().filter(|wchan| kind.state == 'S' && wchan.as_str().contains(end))?;
+        Some((wchan.as_str(), *mean))
+    });
+    let (wchan, waiting) = waits.reduce(|(wchan, sum), (_, mean)| (wchan, sum + mean))?;
+    Some((wchan, waiting / all(threads, command).max(f64::EPSILON)))
+}
+
 /// Whether most waits of a command's threads for I/O are for pages of the page cache.
 pub(super) fn is_for_pages(threads: &ThreadActivity, command: &str) -> bool {
     let waits = of_command(threads, command).filter_map(|(kind, mean)| Some((wait_of(kind)?, *mean)));
@@ -140,38 +172,53 @@ pub(super) fn is_for_pages(threads: &ThreadActivity, command: &str) -> bool {
     2.0 * pages > all
 }
 
-/// Threads that wait for the end of a sync.
+/// Threads that wait for the end of a sync, and those that wait for something else.
+#[derive(Debug, Default)]
 pub(super) struct Syncs<'a> {
     /// Their mean number.
     pub(super) waiting: f64,
-    /// The wait channel of most of them.
-    pub(super) wchan: &'a str,
+    /// The wait channel of most of them, or else the system call.
+    pub(super) wchan: Option<&'a str>,
+    /// Mean number of the others. One that was found on its way into a wait or out of it is in neither.
+    pub(super) others: f64,
 }
 
 /// Threads of a command in syncs; those in write calls wait for one where drives flush (`O_SYNC`, `O_DSYNC`).
-pub(super) fn syncing<'a>(
-    threads: &'a ThreadActivity,
-    command: &str,
-    are_flushed: bool,
-) -> Option<Syncs<'a>> {
+pub(super) fn syncing<'a>(threads: &'a ThreadActivity, command: &str, are_flushed: bool) -> Syncs<'a> {
     let is_commit = |wchan: &str| COMMITS.iter().any(|beginning| wchan.starts_with(beginning));
-    let syncs = of_command(threads, command).filter_map(|(kind, mean)| {
-        let wchan = kind.wchan.as_ref().filter(|_| wait_of(kind).is_some())?.as_str();
-        // A direct write ends before the flush, a buffered one is throttled without any.
-        let ends_first =
-            ["dio_", "direct", "balance_dirty", "rq_qos"].iter().any(|part| wchan.contains(part));
-        let is_flushed = are_flushed && is_in(kind, WRITES) && !ends_first;
-        let is_sync = is_in(kind, SYNCS) || is_commit(wchan) || is_flushed;
-        is_sync.then_some((wchan, *mean))
-    });
-    let (mut waiting, mut most) = (0.0, None);
-    for (wchan, mean) in syncs {
-        waiting += mean;
-        if most.is_none_or(|(_, least)| mean > least) {
-            most = Some((wchan, mean));
+    // A direct write ends before the flush, a buffered one is throttled without any.
+    let ends_first =
+        |wchan: &str| ["dio_", "direct", "balance_dirty", "rq_qos"].iter().any(|part| wchan.contains(part));
+    let (mut syncs, mut most) = (Syncs::default(), 0.0);
+    for (kind, mean) in of_command(threads, command).filter(|(kind, _)| kind.state != 'R') {
+        let wait = wait_of(kind);
+        let wchan = kind.wchan.as_ref().map_or("", Label::as_str);
+        let is_known = wait.is_some();
+        let is_flushed = are_flushed && is_known && is_in(kind, WRITES) && !ends_first(wchan);
+        if is_in(kind, SYNCS) && (is_known || kind.state == 'D') || is_commit(wchan) || is_flushed {
+            syncs.waiting += mean;
+            if *mean > most && is_known {
+                (most, syncs.wchan) = (*mean, Some(wchan));
+            }
+            if most == 0.0 {
+                syncs.wchan = kind.syscall.as_ref().map(Label::as_str);
+            }
+        } else if is_known && !(are_flushed && kind.syscall.is_none() && !ends_first(wchan)) {
+            syncs.others += mean;
         }
     }
-    most.map(|(wchan, _)| Syncs { waiting, wchan })
+    syncs
+}
+
+/// Commands whose threads wait until what was written is on the drive, in the calls with which a file ends: this one and `sync`.
+pub(super) fn at_the_end<'a>(threads: &'a ThreadActivity, command: &'a str) -> Vec<(&'a str, f64)> {
+    let ends = |(kind, _): &&(ThreadKind, f64)| {
+        let is_waiting = kind.state == 'D' || wait_of(kind).is_some();
+        is_waiting && (is_in(kind, SYNCS) || is_in(kind, &["close"]))
+    };
+    let of = |command| (command, of_command(threads, command).filter(ends).map(|(_, mean)| mean).sum());
+    let all = [of(command), of("sync")];
+    all.into_iter().filter(|(_, mean)| *mean > 0.0).collect()
 }
 
 /// The workers of a test are named `read 3`.
@@ -229,8 +276,11 @@ pub(super) struct Waiters<'a> {
     /// The program, where its threads have other names.
     program: Option<String>,
     wchan: &'a Label,
+    wait: Wait,
     /// Mean number of those that wait.
-    waiting: f64,
+    pub(super) waiting: f64,
+    /// That of those which samples found waiting.
+    found: f64,
     /// Mean number of those that wait for I/O or run.
     active: f64,
 }
@@ -244,7 +294,7 @@ impl<'a> Waiters<'a> {
         counts: impl Fn(&str) -> bool,
     ) -> Option<Self> {
         let waiting = |command: &Label| -> f64 {
-            let of = threads.kinds.iter().filter(|(kind, _)| kind.command == *command);
+            let of = of_command(threads, command.as_str());
             of.filter(|(kind, _)| wait_of(kind) == Some(wait)).map(|(_, mean)| mean).sum()
         };
         let is_alike = |kind: &ThreadKind| wait_of(kind) == Some(wait) && counts(kind.command.as_str());
@@ -260,7 +310,9 @@ impl<'a> Waiters<'a> {
             command: &kind.command,
             program: None,
             wchan: kind.wchan.as_ref()?,
+            wait,
             waiting: waiting(&kind.command),
+            found: waiting(&kind.command),
             active,
         })
     }
@@ -284,6 +336,16 @@ impl<'a> Waiters<'a> {
     /// Whether they are threads of that command.
     pub(super) fn is_of(&self, command: &str) -> bool {
         self.command.as_str() == command
+    }
+
+    /// Whether this is what they wait for.
+    pub(super) fn is_for(&self, wait: Wait) -> bool {
+        self.wait == wait
+    }
+
+    /// Whether samples found most of the waits that there are by CPU time.
+    pub(super) fn are_seen(&self) -> bool {
+        2.0 * self.found >= self.waiting
     }
 
     /// Whether they are at least half of a test's workers.

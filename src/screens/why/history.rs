@@ -103,7 +103,12 @@ fn last(shared: &Shared, is_over: bool) -> String {
 
 /// A curve's last value in its caption; of bytes the unit stands at the end.
 fn latest(panel: Panel, units: UnitSystem, value: f64, label: &dyn Fn(f64) -> String) -> String {
-    if panel == Panel::Processes { giga_before_unit(units, value) } else { label(value) }
+    match panel {
+        Panel::Processes => giga_before_unit(units, value),
+        // Means over samples, often of one thread.
+        Panel::Threads if value > 0.0 && value < 9.95 => format!("{value:.1}"),
+        _ => label(value),
+    }
 }
 
 impl History {
@@ -230,5 +235,13 @@ mod tests {
         let axis = |value: f64| giga(UnitSystem::Decimal, value);
         let words = |panel| latest(panel, UnitSystem::Decimal, 4.2e6, &axis);
         assert_eq!([words(Panel::Processes), words(Panel::Cpus)], ["0.0042", "4.2M"], "GB/s follows");
+    }
+
+    #[test]
+    fn less_than_one_thread_is_not_none() {
+        let rate = |value: f64| count(value);
+        let words =
+            [0.0, 0.44, 1.0, 9.97].map(|value| latest(Panel::Threads, UnitSystem::Decimal, value, &rate));
+        assert_eq!(words, ["0", "0.4", "1.0", "10"]);
     }
 }

@@ -134,7 +134,8 @@ impl Why {
     /// The sentence that looks agree on, above figures of now, or of the end of a demo's test.
     fn source_of(&self, shared: &Shared) -> Source {
         if self.is_between_loads(shared) {
-            return match self.steady.last().filter(|_| self.evidence.means().is_some()) {
+            let has_figures = self.evidence.means().is_some() || self.of_test.is_some();
+            return match self.steady.last().filter(|_| has_figures) {
                 Some(last) => Source::Now(last.clone()),
                 None => Source::Nothing("Counting; first figures of this load after a whole second."),
             };
@@ -154,7 +155,12 @@ impl Why {
     /// Whether a test began, ended or was replaced since the last look that is evidence: that look is of the load before.
     fn is_between_loads(&self, shared: &Shared) -> bool {
         let load = shared.tests.running().map(|test| &test.workload);
-        shared.mode == Mode::Live && (self.evidence.is_of_before() || load != self.load.as_ref())
+        match shared.mode {
+            Mode::Live => self.evidence.is_of_before() || load != self.load.as_ref(),
+            // At rest a demo has no load.
+            Mode::Demo(_) => load.is_some() && load != self.load.as_ref() && self.of_test.is_some(),
+            Mode::Capture | Mode::Folder => false,
+        }
     }
 
     /// What `of` finds in this state.

@@ -6,6 +6,7 @@ use std::{
 };
 
 use super::{
+    group_limits::GroupLimits,
     names::Names,
     refusal::{self, Refusal},
     stat::Stat,
@@ -27,6 +28,9 @@ const SAME_DRIVES: u64 = 5;
 /// Processes and threads whose waits for a CPU one sample reads: a file each.
 const DELAYED: (usize, u64) = (16, 64);
 
+/// Bytes to and from storage between two samples of a process that does I/O: less is a log, or pages of its program.
+const WORKS: u64 = 100_000;
+
 /// Bytes of its calls from which a child may be what its parent's counters come from.
 const MOVES: u64 = 1 << 20;
 
@@ -35,6 +39,7 @@ const MOVES: u64 = 1 << 20;
 pub(super) struct Processes {
     known: HashMap<u32, Known>,
     used: UsedDrives,
+    limits: GroupLimits,
     /// Commands that were seen running or moving bytes since the last sample, behind their parents: one each time.
     children: Vec<(u32, Label)>,
     sample: u64,
@@ -105,7 +110,7 @@ impl Processes {
         self.sample += 1;
         self.moved.clear();
         self.movers.clear();
-        let ProcessSample { processes, problems } = into;
+        let ProcessSample { processes, limits, problems } = into;
         let mut pids = std::mem::take(&mut self.pids);
         pids.clear();
         // Without /proc there are no processes to show.
@@ -173,6 +178,9 @@ impl Processes {
         self.pids = pids;
         self.name_children(processes);
         self.delays(root, processes);
+        let movers = self.movers.iter().take(DELAYED.0).filter(|(bytes, ..)| *bytes >= WORKS);
+        let with_io = movers.filter_map(|(_, pid, _)| Some((*pid, processes.get(pid)?.started)));
+        self.limits.sample(root, with_io, limits);
         let sample = self.sample;
         self.known.retain(|_, known| known.seen == sample);
         self.used.end_sample(&self.known);
@@ -264,6 +272,11 @@ impl Processes {
     /// Those of the last sample, in ascending order; none in the first one.
     pub(super) fn moved(&self) -> &[(u32, u64)] {
         &self.moved
+    }
+
+    /// Those that read from storage or wrote to it since the last sample.
+    pub(super) fn with_io(&self) -> impl Iterator<Item = u32> {
+        self.movers.iter().filter(|(bytes, ..)| *bytes >= WORKS).map(|(_, pid, _)| *pid)
     }
 
     /// The drives of a process: none if it moved no bytes since the last sample, `None` if they cannot be known.

@@ -138,6 +138,11 @@ fn threads_that_a_round_does_not_find_are_not_counted() {
     assert_eq!(threads(&mut reader, &machine, &mut time_for(9)).total, 2);
     machine.put("proc/loadavg", "0.30 1.09 1.12 2/905 26483\n");
     assert_eq!(threads(&mut reader, &machine, &mut time_for(1)).total, 7, "five have come");
+    // Many begin in the midst of a round, whose processes are listed.
+    let _ = threads(&mut reader, &machine, &mut time_for(1));
+    machine.put("proc/loadavg", "0.30 1.09 1.12 2/9905 26483\n");
+    let _ = threads(&mut reader, &machine, &mut time_for(9));
+    assert_eq!(threads(&mut reader, &machine, &mut time_for(1)).total, 9002);
     machine.put("proc/loadavg", "0.30 1.09 1.12 2/18446744073709551615 26483\n");
     let total = threads(&mut ActivityReader::default(), &machine, &mut time_for(1)).total;
     assert_eq!(total, 1 << 22, "Linux has no more numbers for threads");

@@ -57,6 +57,8 @@ pub(super) struct Threads {
     looks: HashMap<u32, Look>,
     /// Threads that `/proc/loadavg` counts and a whole round did not find: of other PID namespaces, or under hidepid.
     hidden: usize,
+    /// Threads that there were when the round over all began.
+    at_begin: Option<usize>,
     /// Rounds over all threads.
     ended_rounds: u64,
     syscalls: Refusal,
@@ -64,6 +66,8 @@ pub(super) struct Threads {
     stacks: Refusal,
     with_stacks: bool,
     numbering: Option<Numbering>,
+    /// Processes that read from storage or wrote to it between the last two samples.
+    with_io: HashSet<u32>,
     /// Processes of this pass that run or wait for a device, by their parents.
     working: Vec<(u32, Label)>,
     path: String,
@@ -77,12 +81,14 @@ impl Default for Threads {
             rounds: [Round::default(), Round::default(), Round::of_all()],
             looks: HashMap::new(),
             hidden: 0,
+            at_begin: None,
             ended_rounds: 0,
             syscalls: Refusal::default(),
             wchans: Refusal::default(),
             stacks: Refusal::default(),
             with_stacks: false,
             numbering: None,
+            with_io: HashSet::new(),
             working: Vec::new(),
             path: String::new(),
         }
@@ -121,6 +127,12 @@ impl Threads {
         }
     }
 
+    /// Takes the processes with I/O of their own.
+    pub(super) fn mark(&mut self, with_io: impl Iterator<Item = u32>) {
+        self.with_io.clear();
+        self.with_io.extend(with_io);
+    }
+
     pub(super) fn pass(
         &mut self,
         root: &dyn SysRoot,
@@ -135,6 +147,7 @@ impl Threads {
         self.looks.clear();
         self.working.clear();
         self.rounds.iter_mut().for_each(Round::begin);
+        self.at_begin.get_or_insert_with(|| self::total(root));
         let mut queued = self.active.len();
         let (mut way, mut without) = (0, 0);
         while without < WAYS {
@@ -227,8 +240,11 @@ impl Threads {
     }
 
     fn end_round(&mut self, root: &dyn SysRoot, counted: usize) {
+        let now = total(root);
+        // Threads that began meanwhile are not hidden, but come with the next round.
+        let before = self.at_begin.replace(now).unwrap_or(now);
         if counted > 0 {
-            self.hidden = total(root).saturating_sub(counted);
+            self.hidden = now.min(before).saturating_sub(counted);
         }
         self.ended_rounds += 1;
         self.syscalls.end_round();
@@ -282,8 +298,9 @@ impl Threads {
         } else {
             None
         };
-        let (tid, is_refused) = (tid.unwrap_or(pid), denied);
-        let thread = Thread { pid, tid, state, command, is_kernel, syscall, wchan, stack, is_refused };
+        let (tid, is_refused, has_io) = (tid.unwrap_or(pid), denied, self.with_io.contains(&pid));
+        let thread =
+            Thread { pid, tid, state, command, is_kernel, syscall, wchan, stack, is_refused, has_io };
         Found::Thread(thread, is_single)
     }
 

@@ -311,3 +311,142 @@ fn short_runs_of_a_program_are_named_with_their_flushes() {
     let text = scene.sentence().text;
     assert!(!text.contains("short runs"), "it lives: {text}");
 }
+
+/// As in the first looks at a job of fio with 8 I/Os in flight: its parent and a helper sleep, the job was seen in half of the passes.
+#[test]
+fn a_parent_that_waits_for_its_job_has_no_vote() {
+    let threads = [
+        ('S', "fio", "pselect6", "poll_schedule_timeout", 1.0),
+        ('S', "fio", "clock_nanosleep", "hrtimer_nanosleep", 0.88),
+        ('S', "fio", "io_getevents", "read_events", 0.5),
+        ('R', "fio", "", "", 0.12),
+    ];
+    let scene = |with_io: Option<usize>| {
+        let mut scene = Scene::reading().threads(&threads).process("fio", 18.3e6, 0.0, 0.005);
+        let mut scene = {
+            scene.activity.processes.as_mut().unwrap()[0].delayed = Some(0.0);
+            scene.process("fio", 0.0, 0.0, 0.065)
+        };
+        scene.activity.processes.as_mut().unwrap()[1].delayed = Some(0.03);
+        let disk = scene.rates.disks.values_mut().next().unwrap();
+        *disk = DiskRates { reads: 274.0, read_bytes: 18e6, queue_depth: 0.3, ..DiskRates::default() };
+        let seen = scene.activity.threads.as_mut().unwrap();
+        seen.with_io = with_io.map(|with_io| seen.kinds[2..2 + with_io].to_vec());
+        scene
+    };
+    assert_eq!(scene(None).sentence().rule, "own-waits", "it is not known which of them do I/O");
+    assert_ne!(scene(Some(0)).sentence().rule, "own-waits", "the job was not seen yet");
+    for with_io in [1, 2] {
+        let sentence = scene(Some(with_io)).sentence();
+        assert_eq!(sentence.rule, "latency", "{sentence:?}");
+    }
+}
+
+/// As in the first look at it: the waits of its parent for a CPU are known, and it moved hardly anything.
+#[test]
+fn waits_for_a_cpu_of_a_parent_are_not_those_of_its_job() {
+    let threads = [
+        ('S', "fio", "pselect6", "poll_schedule_timeout", 1.0),
+        ('S', "fio", "clock_nanosleep", "hrtimer_nanosleep", 0.75),
+        ('R', "fio", "", "", 0.25),
+    ];
+    let mut scene = Scene::reading().threads(&threads).process("fio", 16.65e6, 0.0, 0.0);
+    scene = scene.process("fio", 4e3, 4e3, 0.12);
+    scene.activity.processes.as_mut().unwrap()[1].delayed = Some(0.028);
+    assert_ne!(scene.sentence().rule, "cpu-waits", "{:?}", scene.sentence());
+    // Of many alike some are known.
+    let mut many = Scene::reading().threads(&[('R', "fio", "", "", 8.0)]);
+    for known in [Some(0.9), None, None, None] {
+        many = many.process("fio", 5e6, 5e6, 0.1);
+        many.activity.processes.as_mut().unwrap().last_mut().unwrap().delayed = known;
+    }
+    many.rates.disks.values_mut().for_each(|disk| disk.read_bytes = 20e6);
+    let text = many.sentence().text;
+    assert!(text.starts_with("8 threads of fio wait for a CPU 45 % "), "{text}");
+}
+
+/// As beside fio with fdatasync: this program saves its results, which is no load.
+#[test]
+fn a_thread_that_waits_for_its_log_is_no_load() {
+    let threads = [
+        ('D', "iodyno", "fsync", "jbd2_log_wait_commit", 0.9),
+        ('R', "tar", "", "", 0.3),
+        ('R', "cat", "", "", 0.3),
+    ];
+    let mut scene = Scene::reading().threads(&threads).process("tar", 0.6e9, 0.6e9, 0.3);
+    scene = scene.process("cat", 0.6e9, 0.6e9, 0.3);
+    assert_eq!(scene.sentence().rule, "writeback");
+    let seen = scene.activity.threads.as_mut().unwrap();
+    seen.with_io = Some(seen.kinds[1..].to_vec());
+    assert_ne!(scene.sentence().rule, "writeback", "{:?}", scene.sentence());
+}
+
+/// As fio with `sync=1`, and with `fdatasync=1`: samples hardly find its waits, which take some microseconds each.
+#[test]
+fn a_writer_with_a_flush_for_every_few_writes_waits_for_syncs() {
+    let scene = |kinds: &[(char, &str, &str, &str, f64)], cpus: f64, written: [f64; 2], flushes: f64| {
+        let mut scene = Scene::reading().threads(kinds).process("fio", 0.0, 0.0, cpus);
+        let process = &mut scene.activity.processes.as_mut().unwrap()[0];
+        (process.written_bytes, process.delayed) = (Some(written[0]), Some(0.035));
+        let disk = scene.rates.disks.values_mut().next().unwrap();
+        *disk = DiskRates { writes: 17_500.0, written_bytes: written[1], ..DiskRates::default() };
+        (disk.queue_depth, disk.utilisation) = (0.84, 60.0);
+        disk.flushes = SideRates { ios: flushes, await_ms: Some(0.0346), ..SideRates::default() };
+        scene
+    };
+    let limit = "with 4375 flushes/s, 34.6 us each: syncs are the limit (fsync, O_SYNC or O_DSYNC)";
+    let runs = [('R', "fio", "", "", 1.08)];
+    let rates = [362e6, 362e6];
+    scene(&runs, 0.31, rates, 4375.0).says("flushes", &format!("fio waits 68 % of the time {limit}"));
+    let journal = [18e6, 54e6];
+    let found = [
+        ('R', "fio", "", "", 0.44),
+        ('D', "fio", "fdatasync", "", 0.19),
+        ('D', "fio", "", "folio_wait_bit", 0.12),
+        ('D', "fio", "", "", 0.06),
+        ('D', "fio", "", "__sync_dirty_buffer", 0.06),
+        ('D', "fio", "fdatasync", "__sync_dirty_buffer", 0.06),
+        ('D', "fio", "fdatasync", "folio_wait_bit", 0.06),
+        ('R', "fio", "fdatasync", "", 0.06),
+    ];
+    let text = scene(&found, 0.4, journal, 4375.0).sentence().text;
+    assert!(text.starts_with("fio waits in ") && text.contains(limit), "{text}");
+    assert_ne!(scene(&runs, 0.31, rates, 60.0).sentence().rule, "flushes", "one for 290 writes");
+    assert_ne!(scene(&runs, 0.31, [20e6, 362e6], 4375.0).sentence().rule, "flushes", "another one writes");
+    let direct = [('R', "fio", "", "", 0.4), ('D', "fio", "pwrite64", "__iomap_dio_rw", 0.6)];
+    assert_ne!(scene(&direct, 0.31, rates, 4375.0).sentence().rule, "flushes", "it ends before them");
+}
+
+#[test]
+fn what_waits_for_a_cpu_too_does_not_run_the_rest() {
+    let turns = [('D', "cp", "read", "folio_wait_bit_common", 0.4), ('R', "cp", "", "", 0.6)];
+    let mut scene = Scene::reading().threads(&turns).process("cp", 1.2e9, 1.2e9, 0.35);
+    let busy = CpuShares { usr: 99.0, idl: 1.0, ..CpuShares::default() };
+    scene.activity.processes.as_mut().unwrap()[0].delayed = Some(0.25);
+    let words = "cp waits for pages of the page cache 40 % and for a CPU 25 % of the time";
+    scene.cpu(2, busy).says("turns", &format!("{words}; CPU 2 is busy"));
+}
+
+/// As a loop of `cp` over an old file and `sync`: ext4 writes it back when it is closed.
+#[test]
+fn files_that_are_written_back_at_their_end_are_named() {
+    let scene = |closing: f64| {
+        let threads = [
+            ('R', "cp", "", "", 0.4),
+            ('D', "cp", "close", "ext4_wait_block_bitmap", closing),
+            ('D', "cp", "close", "rq_qos_wait", 0.06),
+            ('D', "sync", "fsync", "folio_wait_bit", 0.12),
+        ];
+        let mut scene = Scene::reading().threads(&threads).process("cp", 0.0, 800e6, 0.3);
+        let process = &mut scene.activity.processes.as_mut().unwrap()[0];
+        (process.written_bytes, process.has_ended) = (Some(790e6), true);
+        let disk = scene.rates.disks.values_mut().next().unwrap();
+        *disk = DiskRates { writes: 198.0, written_bytes: 822e6, queue_depth: 5.7, ..DiskRates::default() };
+        scene
+    };
+    scene(0.3).says(
+        "writeback",
+        "cp and sync wait in close or fsync 48 % of the time: writeback of the page cache to the drives is the limit",
+    );
+    assert_ne!(scene(0.05).sentence().rule, "writeback", "it copies most of the time");
+}

@@ -1,8 +1,8 @@
-//! I/O limits of the control groups that iodyno runs in: `io.max` and `io.latency` of cgroup v2, `blkio.throttle.*` of
+//! I/O limits of the control groups that a process runs in: `io.max` and `io.latency` of cgroup v2, `blkio.throttle.*` of
 //! v1 (Documentation/admin-guide/cgroup-v2.rst, cgroup-v1/blkio-controller.rst).
 
 use crate::{
-    machine::{IoLimit, LimitKind},
+    model::{IoLimit, LimitKind},
     source::root::{self, SysRoot},
     text::Label,
 };
@@ -11,24 +11,37 @@ use crate::{
 const UNIFIED: [&str; 2] = ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"];
 const BLKIO: &str = "/sys/fs/cgroup/blkio";
 
-/// Files of cgroup v2, with the key of a limit on reads.
-const KEYS: [(&str, &str, LimitKind); 3] = [
+/// Files of cgroup v2, with the key of a limit.
+const KEYS: [(&str, &str, LimitKind); 5] = [
     ("io.max", "rbps", LimitKind::ReadBytes),
     ("io.max", "riops", LimitKind::ReadIops),
+    ("io.max", "wbps", LimitKind::WrittenBytes),
+    ("io.max", "wiops", LimitKind::WriteIops),
     ("io.latency", "target", LimitKind::Latency),
 ];
 
 /// Files of cgroup v1, each with one number a device.
-const THROTTLES: [(&str, LimitKind); 2] = [
+const THROTTLES: [(&str, LimitKind); 4] = [
     ("blkio.throttle.read_bps_device", LimitKind::ReadBytes),
     ("blkio.throttle.read_iops_device", LimitKind::ReadIops),
+    ("blkio.throttle.write_bps_device", LimitKind::WrittenBytes),
+    ("blkio.throttle.write_iops_device", LimitKind::WriteIops),
 ];
 
 /// All read limits of this process' cgroups and their ancestors.
 pub(super) fn io_limits(root: &dyn SysRoot) -> Vec<IoLimit> {
     let groups = root::text(root, "/proc/self/cgroup");
+    limits_of(root, groups.value().map(String::as_str).unwrap_or_default(), |kind| !kind.is_of_writes())
+}
+
+/// Limits of these kinds of the cgroups in `groups`, the text of `/proc/PID/cgroup`, and of their ancestors.
+pub(super) fn limits_of(
+    root: &dyn SysRoot,
+    groups: &str,
+    counts: impl Fn(LimitKind) -> bool,
+) -> Vec<IoLimit> {
     let mut limits = Vec::new();
-    for line in groups.value().map(String::as_str).unwrap_or_default().lines() {
+    for line in groups.lines() {
         let mut fields = line.splitn(3, ':');
         let (Some(number), Some(controllers), Some(path)) = (fields.next(), fields.next(), fields.next())
         else {
@@ -42,12 +55,13 @@ pub(super) fn io_limits(root: &dyn SysRoot) -> Vec<IoLimit> {
             for folder in UNIFIED.iter().flat_map(|mount| folders(mount, path)) {
                 for name in ["io.max", "io.latency"] {
                     let lines = lines(format!("{folder}/{name}"));
-                    limits.extend(lines.iter().flat_map(|(file, line)| unified(name, file, line)));
+                    let all = lines.iter().flat_map(|(file, line)| unified(name, file, line));
+                    limits.extend(all.filter(|limit| counts(limit.kind)));
                 }
             }
         } else if controllers.split(',').any(|controller| controller == "blkio") {
             for folder in folders(BLKIO, path) {
-                for (name, kind) in THROTTLES {
+                for (name, kind) in THROTTLES.into_iter().filter(|(_, kind)| counts(*kind)) {
                     let lines = lines(format!("{folder}/{name}"));
                     limits.extend(lines.iter().filter_map(|(file, line)| throttle(kind, file, line)));
                 }

@@ -1,0 +1,40 @@
+//! [`IoLimit`]: what a control group allows of one device.
+
+use std::sync::Arc;
+
+use crate::text::Label;
+
+/// A limit on one device that a control group sets, or one above it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IoLimit {
+    /// The file that sets it: `/sys/fs/cgroup/a/io.max`.
+    pub path: Arc<str>,
+    /// `major:minor` of the whole device.
+    pub device: Label,
+    /// The limited quantity.
+    pub kind: LimitKind,
+    /// In the kind's unit.
+    pub value: u64,
+}
+
+/// A quantity that a control group limits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LimitKind {
+    /// Bytes read per second (`rbps` of `io.max`, `blkio.throttle.read_bps_device`).
+    ReadBytes,
+    /// Requests read per second (`riops` of `io.max`, `blkio.throttle.read_iops_device`).
+    ReadIops,
+    /// Bytes written per second (`wbps` of `io.max`, `blkio.throttle.write_bps_device`).
+    WrittenBytes,
+    /// Requests written per second (`wiops` of `io.max`, `blkio.throttle.write_iops_device`).
+    WriteIops,
+    /// Latency for which the kernel delays others' I/O, microseconds (`target` of `io.latency`).
+    Latency,
+}
+
+impl LimitKind {
+    /// Whether it is one of writes alone.
+    pub const fn is_of_writes(self) -> bool {
+        matches!(self, Self::WrittenBytes | Self::WriteIops)
+    }
+}

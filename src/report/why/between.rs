@@ -1,0 +1,94 @@
+//! Waits for I/O that no drive has in flight: the limits of a control group, and time between a thread and its drive.
+
+use super::{
+    Facts, Inputs,
+    programs::Program,
+    waits::{Wait, Waiters},
+};
+use crate::{
+    machine::Drive,
+    model::{IoLimit, LimitKind},
+    units::count,
+};
+
+impl<'a> Facts<'a> {
+    /// Whether drives have I/Os in flight for those that wait (Little's law), at least this part of one each.
+    pub(super) fn are_in_drives(&self, waiters: &Waiters<'_>, part: f64) -> bool {
+        // Several threads may wait for one page.
+        let waiting =
+            if waiters.is_for(Wait::PageCache) { waiters.waiting.min(1.0) } else { waiters.waiting };
+        self.in_flight >= part * waiting
+    }
+
+    /// The limit of a program's control groups that it comes nearest to, and how near.
+    fn group_limit(&self, program: &Program) -> Option<(&'a IoLimit, &'a Drive, f64)> {
+        let Inputs { machine, rates, activity, .. } = *self.inputs;
+        let limits = program.pids.iter().filter_map(|pid| activity.limits.get(pid)).flatten();
+        let reached = limits.filter_map(|limit| {
+            let is_its = |drive: &&Drive| drive.device_number.value() == Some(&limit.device);
+            let drive = machine.drives.iter().find(is_its)?;
+            let disk = rates.disks.get(&drive.name)?;
+            let rate = match limit.kind {
+                LimitKind::ReadBytes => program.read.min(disk.read_bytes),
+                LimitKind::WrittenBytes => program.written.min(disk.written_bytes),
+                LimitKind::ReadIops => disk.reads,
+                LimitKind::WriteIops => disk.writes,
+                LimitKind::Latency => return None,
+            };
+            Some((limit, drive, rate / limit.value as f64))
+        });
+        reached.max_by(|(_, _, a), (_, _, b)| a.total_cmp(b))
+    }
+}
+
+/// The program that most threads wait for I/O of, where it moves at least half of what drives move.
+fn waiting<'a>(facts: &'a Facts<'_>, part: f64) -> Option<(Waiters<'a>, &'a Program)> {
+    let waits = [Wait::Completion, Wait::PageCache].map(|wait| facts.waiters_of(wait, part));
+    let most = waits.into_iter().flatten().max_by(|a, b| a.waiting.total_cmp(&b.waiting));
+    let waiters = most.filter(|_| facts.is_moving())?;
+    let program = facts.programs.iter().find(|program| waiters.is_of(&program.command));
+    // Threads may have names that no program has.
+    let program = program.or_else(|| facts.mover())?;
+    (2.0 * program.moved() >= facts.read + facts.written).then_some((waiters, program))
+}
+
+/// The part of an I/O in flight for each waiting thread below which drives are not what threads wait for.
+fn few(facts: &Facts<'_>) -> f64 {
+    facts.most(0.25, 0.4)
+}
+
+/// Threads that wait for I/O, as a limit of their control group lets through no more.
+pub(super) fn group_limit(facts: &Facts<'_>) -> Option<String> {
+    let (waiters, program) = waiting(facts, facts.least(0.3, 0.2))?;
+    // Others of the group may use the rest.
+    let part = if facts.are_in_drives(&waiters, few(facts)) { facts.least(0.85, 0.7) } else { 0.3 };
+    let (limit, drive, _) = facts.group_limit(program).filter(|(_, _, reached)| *reached >= part)?;
+    let value = limit.value as f64;
+    let (what, value) = match limit.kind {
+        LimitKind::ReadBytes => ("reads", facts.rate(value)),
+        LimitKind::WrittenBytes => ("writes", facts.rate(value)),
+        LimitKind::ReadIops => ("reads", format!("{} IOPS", count(value))),
+        LimitKind::WriteIops => ("writes", format!("{} IOPS", count(value))),
+        LimitKind::Latency => return None,
+    };
+    let words = waiters.words(facts.inputs.test);
+    Some(format!("{words}: a cgroup limits {what} of {} to {value} ({})", drive.name.as_str(), limit.path))
+}
+
+/// Threads that wait for I/O although hardly any is in flight.
+pub(super) fn between(facts: &Facts<'_>) -> Option<String> {
+    let (waiters, program) = waiting(facts, facts.least(0.5, 0.35))?;
+    // What reads from elsewhere, such as a network, waits for no drive.
+    let is_elsewhere = program.moved() > 2.0 * (facts.read + facts.written);
+    if !waiters.are_seen() || is_elsewhere || facts.are_in_drives(&waiters, few(facts)) {
+        return None;
+    }
+    let name = facts.deepest.map_or("the drives", |(name, _)| name.as_str());
+    let have = if facts.deepest.is_some() { "has" } else { "have" };
+    Some(format!(
+        "{} while {name} {have} {:.2} I/Os in flight: the time is spent between thread and drive (throttling, locks, \
+         file system)",
+        waiters.words(facts.inputs.test),
+        facts.in_flight
+    ))
+}

@@ -1,0 +1,76 @@
+//! Rules about pipes: what a program that reads or writes a drive passes its data to, or has it from.
+
+use super::{Facts, busy::full, programs::Program, waits};
+
+/// What the program that moves most does with its data.
+struct Pipe {
+    /// Whether it passes on what it reads; otherwise it writes what it is given.
+    is_read: bool,
+    /// Bytes per second of its calls on that side.
+    bytes: f64,
+}
+
+impl Pipe {
+    fn of(mover: &Program) -> Self {
+        let is_read = mover.read >= mover.written;
+        Self { is_read, bytes: if is_read { mover.called_write } else { mover.called_read } }
+    }
+
+    /// Whether the calls of this program take what the other passes on, or give what it writes.
+    fn is_end(&self, program: &Program) -> bool {
+        /// Counters of two programs are not read at one time.
+        const ALIKE: f64 = 0.2;
+        self.distance(program) <= ALIKE * self.bytes
+    }
+
+    fn distance(&self, program: &Program) -> f64 {
+        let calls = if self.is_read { program.called_read } else { program.called_write };
+        (calls - self.bytes).abs()
+    }
+
+    fn words(&self) -> [&'static str; 2] {
+        if self.is_read { ["reads", "writes"] } else { ["writes", "reads"] }
+    }
+}
+
+/// One thread at the other end of a pipe that fills a CPU, or a pipe that is waited for.
+pub(super) fn pipe(facts: &Facts<'_>) -> Option<String> {
+    let mover = facts.mover().filter(|_| facts.inputs.test.is_none() && facts.is_moving())?;
+    let threads = facts.inputs.activity.threads.as_ref()?;
+    let pipe = Pipe::of(mover);
+    let is_most = 2.0 * mover.moved() >= facts.read + facts.written;
+    // It passes on most of what it moves.
+    if !is_most || pipe.bytes < 0.5 * mover.moved() {
+        return None;
+    }
+    let is_other = |program: &&Program| {
+        program.command != mover.command && !waits::is_kernel(Some(threads), &program.command)
+    };
+    let ends = || facts.programs.iter().filter(is_other).filter(|program| pipe.is_end(program));
+    let [takes, gives] = pipe.words();
+    let busy = ends().filter_map(|end| Some((end, facts.one_thread(end)?)));
+    if let Some((end, cpus)) = busy.max_by(|(_, a), (_, b)| a.total_cmp(b))
+        && cpus >= facts.least(0.85, 0.7)
+        && cpus > mover.cpus
+        && end.moved() < 0.2 * mover.moved()
+    {
+        return Some(format!(
+            "{}'s one thread is the limit ({:.0} % of a CPU): it {takes} what {} {gives}, {}",
+            end.name,
+            100.0 * cpus.min(1.0),
+            mover.name,
+            facts.rate(pipe.bytes)
+        ));
+    }
+    let (wchan, share) = waits::in_pipe(threads, &mover.command, pipe.is_read)?;
+    let is_long = share >= facts.least(0.5, 0.35) && waits::all(threads, &mover.command) < 1.5;
+    is_long.then(|| {
+        let end = ends().min_by(|a, b| pipe.distance(a).total_cmp(&pipe.distance(b)));
+        let limit = match end {
+            Some(end) => format!("{}, which {takes} what it {gives}, is the limit", end.name),
+            None => format!("the program that {takes} what it {gives} is the limit"),
+        };
+        let busy = if full(facts).is_some() { "; CPUs are busy too" } else { "" };
+        format!("{} waits in {wchan} {:.0} % of the time: {limit}{busy}", mover.name, 100.0 * share)
+    })
+}

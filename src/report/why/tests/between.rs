@@ -1,0 +1,69 @@
+//! Waits that no drive has in flight.
+
+use super::*;
+use crate::model::{IoLimit, LimitKind};
+
+/// As `dd iflag=direct bs=128k` under a limit of 20 MB/s.
+fn throttled(wchan: &str, depth: f64) -> Scene {
+    let kinds = [('D', "dd", "read", wchan, 0.88), ('R', "dd", "", "", 0.12)];
+    let mut scene = Scene::reading().threads(&kinds).process("dd", 19.98e6, 19.98e6, 0.007);
+    let process = scene.activity.processes.as_mut().unwrap();
+    process[0].delayed = Some(0.0014);
+    let disk = scene.rates.disks.values_mut().next().unwrap();
+    *disk = DiskRates { reads: 152.0, read_bytes: 20.0e6, queue_depth: depth, utilisation: 1.0, ..*disk };
+    disk.read_await_ms = Some(0.195);
+    scene
+}
+
+fn limited(mut scene: Scene, kind: LimitKind, value: u64) -> Scene {
+    let drive = scene.machine.hardware_drives().next().unwrap();
+    let device = drive.device_number.value().unwrap().clone();
+    let path = "/sys/fs/cgroup/slow/io.max".into();
+    scene.activity.limits.insert(7, vec![IoLimit { path, device, kind, value }]);
+    scene
+}
+
+fn name(scene: &Scene) -> String {
+    scene.rates.disks.keys().next().unwrap().as_str().to_owned()
+}
+
+#[test]
+fn a_drive_that_has_hardly_an_io_in_flight_is_no_limit_of_what_waits_for_io() {
+    for wchan in ["__iomap_dio_rw", "folio_wait_bit_common", "read_events"] {
+        let scene = throttled(wchan, 0.03);
+        let words = format!("dd waits in {wchan} while {} has 0.03 I/Os in flight", name(&scene));
+        let spent = "the time is spent between thread and drive (throttling, locks, file system)";
+        scene.says("between", &format!("{words}: {spent}"));
+        assert_ne!(throttled(wchan, 0.9).sentence().rule, "between");
+    }
+    assert_eq!(held(&throttled("__iomap_dio_rw", 0.3), "between"), Some("between"));
+    assert_eq!(held(&throttled("__iomap_dio_rw", 0.2), "latency"), Some("latency"));
+    assert_eq!(held(&throttled("__iomap_dio_rw", 0.03), "latency"), None);
+    // What reads from a network as well.
+    let mut network = throttled("folio_wait_bit_common", 0.03);
+    network.activity.processes.as_mut().unwrap()[0].read_bytes = Some(90e6);
+    assert_ne!(network.sentence().rule, "between", "{:?}", network.sentence());
+}
+
+#[test]
+fn a_limit_of_the_control_group_is_named_where_it_is_reached() {
+    let scene = throttled("__iomap_dio_rw", 0.03);
+    let drive = name(&scene);
+    limited(scene, LimitKind::ReadBytes, 20_000_000).says(
+        "cgroup",
+        &format!(
+            "dd waits in __iomap_dio_rw: a cgroup limits reads of {drive} to 20.0 MB/s (/sys/fs/cgroup/slow/io.max)"
+        ),
+    );
+    let words = format!("a cgroup limits reads of {drive} to 155 IOPS");
+    let deep = limited(throttled("read_events", 0.9), LimitKind::ReadIops, 155).sentence();
+    assert!(deep.text.contains(&words), "reached, whatever is in flight: {deep:?}");
+    let far = limited(throttled("__iomap_dio_rw", 0.9), LimitKind::ReadBytes, 90_000_000);
+    assert_eq!(far.sentence().rule, "latency");
+    // Programs without I/O fill the CPUs.
+    let busy = CpuShares { usr: 99.0, idl: 1.0, ..CpuShares::default() };
+    let busy = throttled("__iomap_dio_rw", 0.03).all(busy).process("hog", 0.0, 0.0, 3.8);
+    assert_eq!(limited(busy, LimitKind::ReadBytes, 20_000_000).sentence().rule, "cgroup");
+    let writes = limited(throttled("__iomap_dio_rw", 0.9), LimitKind::WrittenBytes, 20_000_000);
+    assert_eq!(writes.sentence().rule, "latency", "it reads");
+}

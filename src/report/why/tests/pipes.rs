@@ -1,0 +1,73 @@
+//! A program at the other end of a pipe.
+
+use super::*;
+
+/// As `dd iflag=direct | gzip`: samples find dd running when gzip has just taken what it wrote.
+fn compressed(kinds: &[(char, &str, &str, &str, f64)]) -> Scene {
+    let full = CpuShares { usr: 51.0, sys: 3.0, idl: 46.0, ..CpuShares::default() };
+    let mut scene = Scene::reading().all(full).threads(kinds);
+    scene.rates.cpus.retain(|cpu, _| *cpu < 2);
+    let disk = scene.rates.disks.values_mut().next().unwrap();
+    *disk = DiskRates { reads: 83.0, read_bytes: 43.3e6, queue_depth: 0.1, utilisation: 5.0, ..*disk };
+    disk.read_await_ms = Some(1.22);
+    let mut scene = scene.process("dd", 43.2e6, 43.2e6, 0.032).process("gzip", 0.0, 43.1e6, 0.992);
+    let processes = scene.activity.processes.as_mut().unwrap();
+    (processes[0].called_write, processes[0].delayed) = (Some(43.2e6), Some(0.015));
+    processes[1].called_write = Some(43.1e6);
+    scene
+}
+
+const FOUND: [(char, &str, &str, &str, f64); 4] = [
+    ('R', "gzip", "", "", 1.0),
+    ('R', "dd", "", "", 0.56),
+    ('S', "dd", "write", "anon_pipe_write", 0.31),
+    ('D', "dd", "read", "__iomap_dio_rw", 0.12),
+];
+
+#[test]
+fn what_takes_the_data_of_a_reader_and_fills_a_cpu_is_the_limit() {
+    let words = "gzip's one thread is the limit (99 % of a CPU): it reads what dd writes, 43.2 MB/s";
+    compressed(&FOUND).says("pipe", words);
+    let mut idle = compressed(&FOUND);
+    idle.activity.processes.as_mut().unwrap()[1].cpus = 0.4;
+    assert_ne!(idle.sentence().rule, "pipe", "{:?}", idle.sentence());
+    // Its calls are about other data.
+    let mut other = compressed(&FOUND);
+    other.activity.processes.as_mut().unwrap()[1].called_read = Some(20e6);
+    other.says(
+        "moving",
+        "Drives read 43.3 MB/s; gzip keeps one CPU busy for 63.1 MB/s of read and write calls",
+    );
+    assert_eq!(held(&compressed(&FOUND), "pipe"), Some("pipe"));
+}
+
+#[test]
+fn what_gives_the_data_of_a_writer_and_fills_a_cpu_is_the_limit() {
+    let mut scene = compressed(&[('R', "xz", "", "", 1.0), ('S', "dd", "read", "anon_pipe_read", 0.9)]);
+    let processes = scene.activity.processes.as_mut().unwrap();
+    (processes[0].read_bytes, processes[0].written_bytes) = (Some(0.0), Some(43.2e6));
+    (processes[1].command, processes[1].called_read) = (Label::new("xz"), Some(8e6));
+    scene.says("pipe", "xz's one thread is the limit (99 % of a CPU): it writes what dd reads, 43.2 MB/s");
+}
+
+/// As in a loop of `dd | gzip`: of short processes neither CPU time nor bytes are known apart.
+#[test]
+fn a_reader_that_waits_for_its_pipe_names_what_empties_it() {
+    let short = [
+        ('R', "gzip", "", "", 0.25),
+        ('D', "dd", "read", "__iomap_dio_rw", 0.06),
+        ('R', "dd", "", "", 0.06),
+        ('S', "dd", "write", "anon_pipe_write", 0.5),
+    ];
+    let mut scene = compressed(&short);
+    let processes = scene.activity.processes.as_mut().unwrap();
+    (processes[0].read_bytes, processes[0].cpus, processes[0].delayed) = (Some(28e6), 0.36, None);
+    (processes[1].read_bytes, processes[1].cpus) = (Some(15e6), 0.66);
+    let words = "dd waits in anon_pipe_write 81 % of the time";
+    scene.says("pipe", &format!("{words}: gzip, which reads what it writes, is the limit"));
+    scene.activity.processes.as_mut().unwrap()[1].called_read = Some(1e6);
+    scene.says("pipe", &format!("{words}: the program that reads what it writes is the limit"));
+    // Other threads of a program wait for commands.
+    scene.activity.threads.as_mut().unwrap().kinds[3].1 = 4.0;
+    assert_ne!(scene.sentence().rule, "pipe", "{:?}", scene.sentence());
+}
