@@ -184,7 +184,7 @@ fn esc_on_tune_takes_back_one_step_before_it_leaves() {
         press(&mut headless, "3+l<Space><Space>+");
         assert_eq!((staged(&headless), headless.app.shared.marks.len()), (3, 2));
         for (keys, words, values, marks) in
-            [("<Esc>", "Esc drop value", 3, 0), ("<Esc>", "Esc drop value", 1, 0), ("<Esc>", "", 0, 0)]
+            [("<Esc>", "Esc drop", 3, 0), ("<Esc>", "Esc drop", 1, 0), ("<Esc>", "", 0, 0)]
         {
             press(&mut headless, keys);
             assert_eq!((staged(&headless), headless.app.shared.marks.len()), (values, marks));
