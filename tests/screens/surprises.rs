@@ -205,6 +205,16 @@ fn esc_on_tune_takes_back_one_step_before_it_leaves() {
 }
 
 #[test]
+fn the_scheduler_none_is_explained_among_the_arms() {
+    for size in [(60, 20), (80, 24), (120, 40)] {
+        let picture = shown(&after("threadripper-before", size, "5", 0));
+        assert!(picture.contains("arms     none (no scheduler) · mq-deadline"), "{size:?}: {picture}");
+        let running = after("threadripper-before", size, "5<Enter>", 14);
+        assert!(words(&running).contains(": arm "), "{size:?}: {}", shown(&running));
+    }
+}
+
+#[test]
 fn a_mistyped_option_of_an_arm_is_answered_in_whole_words() {
     for size in [(60, 20), (80, 24)] {
         let text = words(&after("threadripper-before", size, "5e filname=/x<Enter>", 0));
