@@ -63,7 +63,7 @@ fn a_notice_of_success_leaves_the_footer_and_a_problem_stays() {
     assert!(shown(&headless).contains("1 of 1 applied"), "{}", shown(&headless));
     headless.wait(seconds(6));
     let footer = shown(&headless).lines().last().expect("a row").to_owned();
-    for hint in ["Backspace undo", "E keep at boot", "q quit"] {
+    for hint in ["Backspace undo", "E udev rules", "q quit"] {
         assert!(footer.contains(hint), "{hint}: {footer}");
     }
     press(&mut headless, "8g<Space>");

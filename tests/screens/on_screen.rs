@@ -568,10 +568,10 @@ fn two_curves_say_in_their_title_which_is_read_and_which_is_written() {
 #[test]
 fn the_sum_of_all_targets_is_named_among_the_curves_of_a_test() {
     for (size, title) in [
-        ((60, 20), "throughput  5.69 GB/s (upper) "),
-        ((80, 24), "throughput  5.69 GB/s (upper)  max 5.69 "),
+        ((60, 20), "throughput  5.69 GB/s (total) "),
+        ((80, 24), "throughput  5.69 GB/s (total)  max 5.69 "),
         ((100, 30), "throughput  5.69 GB/s (upper line)  max 5.69 "),
-        ((120, 40), "throughput  5.69 GB/s (upper) ──── SIMULATED "),
+        ((120, 40), "throughput  5.69 GB/s (total) ──── SIMULATED "),
         ((200, 60), "throughput  5.69 GB/s  max 5.69  upper line: all together "),
     ] {
         let mut headless = open("x570", size);
@@ -583,7 +583,8 @@ fn the_sum_of_all_targets_is_named_among_the_curves_of_a_test() {
         let mut one = open("x570", size);
         press(&mut one, "<Space>4r");
         one.wait(Duration::from_secs(9));
-        let is_named = ["GB/s (upper", "upper line:"].iter().any(|words| shown(&one).contains(words));
+        let is_named =
+            ["(total)", "GB/s (upper", "upper line:"].iter().any(|words| shown(&one).contains(words));
         assert!(!is_named, "{size:?}: {}", shown(&one));
     }
 }

@@ -184,7 +184,7 @@ fn esc_on_tune_takes_back_one_step_before_it_leaves() {
         press(&mut headless, "3+l<Space><Space>+");
         assert_eq!((staged(&headless), headless.app.shared.marks.len()), (3, 2));
         for (keys, words, values, marks) in
-            [("<Esc>", "Esc drop value", 3, 0), ("<Esc>", "Esc drop value", 1, 0), ("<Esc>", "", 0, 0)]
+            [("<Esc>", "Esc drop", 3, 0), ("<Esc>", "Esc drop", 1, 0), ("<Esc>", "", 0, 0)]
         {
             press(&mut headless, keys);
             assert_eq!((staged(&headless), headless.app.shared.marks.len()), (values, marks));
@@ -201,6 +201,16 @@ fn esc_on_tune_takes_back_one_step_before_it_leaves() {
         // What was taken back by its own key is no step.
         press(&mut headless, "3+<Backspace><Esc>");
         assert_eq!((headless.app.screen.0, staged(&headless)), ("machine", 0));
+    }
+}
+
+#[test]
+fn the_scheduler_none_is_explained_among_the_arms() {
+    for size in [(60, 20), (80, 24), (120, 40)] {
+        let picture = shown(&after("threadripper-before", size, "5", 0));
+        assert!(picture.contains("arms     none (no scheduler) · mq-deadline"), "{size:?}: {picture}");
+        let running = after("threadripper-before", size, "5<Enter>", 14);
+        assert!(words(&running).contains(": arm "), "{size:?}: {}", shown(&running));
     }
 }
 

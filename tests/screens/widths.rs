@@ -255,9 +255,9 @@ fn keys_scroll_the_text_of_the_bottleneck() {
         let picture = shown(headless);
         picture.lines().find(|line| line.contains("Bottleneck")).unwrap_or_default().to_owned()
     };
-    assert!(title(&headless).contains(" J: 1 more "), "{}", title(&headless));
+    assert!(title(&headless).contains(" J ↓ 1 more "), "{}", title(&headless));
     for (keys, mark) in
-        [("J", " K: 1 more "), ("J", " K: 1 more "), ("K", " J: 1 more "), ("K", " J: 1 more ")]
+        [("J", " K ↑ 1 more "), ("J", " K ↑ 1 more "), ("K", " J ↓ 1 more "), ("K", " J ↓ 1 more ")]
     {
         headless.press(keymap::parse(keys).expect("a key"));
         assert!(title(&headless).contains(mark), "{keys}: {}", shown(&headless));

@@ -106,9 +106,11 @@ fn curve_title(shared: &Shared, curve: Curve, test: &Test, room: u16) -> Vec<Pie
         (" (upper line, lower: each target)", ""),
         ("", "upper line: all together"),
         (" (upper line)", ""),
-        (" (upper)", ""),
+        (" (total)", ""),
     ];
     let mut titles = forms.map(|form| titled(shared, curve, test, form)).to_vec();
+    // Of two latencies the larger one is the upper line.
+    titles.extend((curve == Curve::Latency).then(|| titled(shared, curve, test, ("", ""))));
     // The highest value is on the axis, too.
     let without_most = titles.last().filter(|_| curve != Curve::Latency);
     titles.extend(without_most.map(|title| title[..title.len() - 1].to_vec()));
@@ -116,7 +118,7 @@ fn curve_title(shared: &Shared, curve: Curve, test: &Test, room: u16) -> Vec<Pie
     titles.swap_remove(at)
 }
 
-fn titled(shared: &Shared, curve: Curve, test: &Test, (line, which): (&str, &str)) -> Vec<Piece> {
+fn titled(shared: &Shared, curve: Curve, test: &Test, (line_words, which): (&str, &str)) -> Vec<Piece> {
     let figure = |text: String| piece(format!("  {text}"), Meaning::Figure);
     let quiet = |text: String| piece(format!("  {text}"), Meaning::Quiet);
     let mut pieces = vec![piece(span::curve_name(curve), Meaning::Heading)];
@@ -125,7 +127,7 @@ fn titled(shared: &Shared, curve: Curve, test: &Test, (line, which): (&str, &str
         pieces.push(piece("  paused", Meaning::Warning));
     }
     let has_more = test.targets.len() > 1;
-    let line = has_more.then(|| piece(line, Meaning::Quiet));
+    let line = has_more.then(|| piece(line_words, Meaning::Quiet));
     let upper = (has_more && !which.is_empty()).then(|| quiet(which.to_owned()));
     match curve {
         Curve::Throughput => {
@@ -144,8 +146,10 @@ fn titled(shared: &Shared, curve: Curve, test: &Test, (line, which): (&str, &str
         Curve::Latency => {
             let newest = (test.newest(&test.total.p50), test.newest(&test.total.p99));
             if let (Some(p50), Some(p99)) = newest {
-                pieces.push(figure(format!("{} median (lower line)", nanoseconds(p50))));
-                pieces.push(quiet(format!("{} p99 (upper)", nanoseconds(p99))));
+                let are_named = !line_words.is_empty() || !which.is_empty();
+                let [lower, upper] = if are_named { [" (lower line)", " (upper line)"] } else { [""; 2] };
+                pieces.push(figure(format!("{} median{lower}", nanoseconds(p50))));
+                pieces.push(quiet(format!("{} p99{upper}", nanoseconds(p99))));
             }
         }
     }

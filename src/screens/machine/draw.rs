@@ -25,7 +25,7 @@ pub(super) fn draw(state: &Tree, shared: &Shared, area: Rect, brush: &mut Brush<
 }
 
 /// Keys that scroll the text about full links: those of pages move the rows.
-const FULL: scroll::Ways<'_> = ("{text up}: ", "{text down}: ");
+const FULL: scroll::Ways<'_> = ("{text up} ↑ ", "{text down} ↓ ");
 
 /// From this width on, findings stand beside full links.
 const BOTH: u16 = 160;

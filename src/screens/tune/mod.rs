@@ -67,7 +67,7 @@ pub(super) const COMMANDS: &[Command<Run<Tune>>] = &[
     command(200, &[Char(' ')], "mark", "mark row", "Mark the drive: a change applies to all marked drives", Tune::mark_row),
     command(210, &[Char('a')], "apply", "apply", "Review the staged writes, then apply them", |tune, shared| tune.unless_held(shared, Tune::review)),
     command(220, &[Key::Backspace, Key::Delete], "undo", "undo one", "Drop the staged value, or restore the value before iodyno", Tune::undo_one),
-    command(225, &[Char('E')], "keep at boot", "export", "Show udev rules that set the changed settings at every boot; w saves them", Tune::show_export),
+    command(225, &[Char('E')], "udev rules", "export", "Show udev rules that set the changed settings at every boot; w saves them", Tune::show_export),
     command(230, &[Char('U')], "undo all", "undo all", "Undo all changes of this run, the scheduler first, and verify each", |tune, shared| tune.unless_held(shared, |_, shared| update::undo_all(shared))),
 ];
 

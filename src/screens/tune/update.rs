@@ -145,7 +145,7 @@ impl Screen for Tune {
     fn hint(&self, command: &str, shared: &Shared) -> Option<&'static str> {
         match command {
             "back" if !shared.marks.is_empty() => Some("unmark"),
-            "back" if self.steps.iter().any(|step| is_waiting(step, shared)) => Some("drop value"),
+            "back" if self.steps.iter().any(|step| is_waiting(step, shared)) => Some("drop"),
             _ => None,
         }
     }

@@ -25,6 +25,11 @@ use crate::{
     ui::{Shared, theme::Meaning},
 };
 
+/// The label of an arm; `none` alone would read as no arm.
+fn explained(label: &str) -> &str {
+    if label == "none" { "none (no scheduler)" } else { label }
+}
+
 pub(super) fn draw(state: &WhatIf, shared: &Shared, area: Rect, brush: &mut Brush<'_>) {
     if let Some(shown) = shared.experiments.on_screen() {
         let [upper, axis, below] = account_areas(state, &shown.account, shared, area);
@@ -162,7 +167,7 @@ pub(super) fn lines(state: &WhatIf, shared: &Shared, entry: &Entry, width: u16) 
             if plan.is_custom() {
                 written(&mut lines, state, width);
             } else {
-                let labels: Vec<&str> = plan.arms.iter().map(|arm| arm.label.as_str()).collect();
+                let labels: Vec<&str> = plan.arms.iter().map(|arm| explained(&arm.label)).collect();
                 listed(&mut lines, "arms", &labels, Meaning::Marked, width);
             }
             field(&mut lines, "reads", &plan.subject(), Meaning::Text, width);

@@ -79,10 +79,11 @@ fn lines(shared: &Shared, shown: &Progress, width: u16) -> Vec<Vec<Piece>> {
     lines
 }
 
-/// `Round 3: none runs. 12 s of about 10 min at most; verdicts after round 8, or when the time is up.`
+/// `Round 3: arm none runs. 12 s of about 10 min at most; verdicts after round 8, or when the time is up.`
 fn going_on(shared: &Shared, shown: &Progress) -> String {
     let account = &shown.account;
-    let label = |arm: usize| account.plan.arms[arm].label.as_str();
+    // Of the scheduler, `none` is an arm too.
+    let label = |arm: usize| format!("arm {}", account.plan.arms[arm].label);
     let what = match account.phase {
         _ if shared.experiments.stopping => "stopping; settings are restored".to_owned(),
         Phase::SettingUp(arm) => format!("{} is set up", label(arm)),

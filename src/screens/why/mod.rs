@@ -45,7 +45,7 @@ pub(super) const ABOUT: About = About {
             Meaning::Quiet,
             "taken by the hypervisor (steal), by guests; idle with I/O in flight (iowait)",
         ),
-        ("0-9", Meaning::Figure, "heat map: tenths of busy time; one digit is a CPU"),
+        ("0-9", Meaning::Figure, "heat map: a digit for each CPU; 5 is 50 to 59 % busy"),
         ("·", Meaning::Lines, "idle; of more than 8 CPUs those with 99 % idle time are counted in one row"),
         (
             "R D S",

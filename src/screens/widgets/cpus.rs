@@ -105,7 +105,7 @@ impl Cpus {
     /// The sign of each kind of time that a bar has, as many as fit; of a heat map its figures.
     pub(crate) fn legend(&self, area: Rect, room: u16) -> Vec<Piece> {
         if let Shape::Heat(cells) = self.shape(area) {
-            let text = if cells == 1 { "  0-9: tenths busy" } else { "  % busy" };
+            let text = if cells == 1 { "  5 = 50 % busy" } else { "  % busy" };
             return vec![piece(text, Meaning::Quiet)];
         }
         let most = self.most();
@@ -417,7 +417,7 @@ mod tests {
         assert_eq!(text, "  s sys  t steal  n nice", "what the bars have");
         let many =
             Cpus::new((0..512).map(|cpu| (cpu, Split { usr: 50.0, ..Split::default() })), &BTreeMap::new());
-        assert_eq!(many.legend(area, 90)[0].0, "  0-9: tenths busy");
+        assert_eq!(many.legend(area, 90)[0].0, "  5 = 50 % busy");
     }
 
     #[test]
