@@ -42,6 +42,21 @@ fn tall_terminals_have_no_large_blank_area_at_rest() {
 }
 
 #[test]
+fn other_findings_stand_beside_the_selected_one_on_a_wide_terminal() {
+    let picture = shown(&at("threadripper-before", (300, 100), "2jj"));
+    let detail = picture.find("┌ ring-features").unwrap_or_else(|| panic!("{picture}"));
+    let row = |words: &str| {
+        let found = picture[detail..].lines().position(|line| line.contains(words));
+        found.unwrap_or_else(|| panic!("{words}\n{picture}"))
+    };
+    assert_eq!(row("│ · io_uring features missing"), row("· 8 settings at default"), "the next one first");
+    assert!(row("· 8 settings at default") < row("▲ 8 drives share root complex"), "{picture}");
+    assert!(row("▲ 8 drives share root complex") < row("Other I/O disturbs a test"), "{picture}");
+    let narrow = shown(&at("threadripper-before", (200, 60), "2jj"));
+    assert!(!narrow.contains("Other I/O disturbs a test"), "{narrow}");
+}
+
+#[test]
 fn a_page_of_the_text_about_slots_has_none_of_the_lines_before() {
     let mut headless = at("threadripper-before", (80, 24), "8-");
     let text = |headless: &Headless| {

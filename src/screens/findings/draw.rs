@@ -1,6 +1,6 @@
 //! The list of findings, and all about the selected one.
 
-use ratatui::layout::Rect;
+use ratatui::layout::{Constraint::Fill, Layout, Rect};
 
 use super::{Areas, Findings};
 use crate::{
@@ -9,6 +9,7 @@ use crate::{
         findings::{mark, short_gain, title, with_gain},
         paint::{Brush, Piece, hanging, label, paragraph, piece},
         scroll::{self, out_of_sight},
+        sections::{self, Section},
         shell::{self, Reader},
     },
     ui::{Shared, theme::Meaning},
@@ -67,29 +68,33 @@ fn detail(state: &Findings, shared: &Shared, panel: Rect, brush: &mut Brush<'_>)
         return;
     };
     let inner = brush.panel(panel, &[piece(finding.id.0, Meaning::Heading)], &[]);
-    let lines = detail_lines(shared, finding, inner.width);
-    let hidden = brush.lines(inner, &lines, state.detail_top);
+    let (own, beside) = halves(inner);
+    let lines = detail_lines(shared, finding, own.width);
+    let hidden = brush.lines(own, &lines, state.detail_top);
     scroll::mark(brush, panel, scroll::PAGES, hidden);
+    // The next ones first.
+    let (before, after) = shared.findings.list.split_at(state.selected.min(shared.findings.list.len()));
+    let others = || after.iter().skip(1).chain(before);
+    sections::fill(brush, beside, |width| others().map(|other| about(shared, other, width)).collect());
+}
+
+/// From this width on other findings stand beside the selected one.
+const WIDE: u16 = 240;
+
+/// The place of the selected finding in its panel, and that of the others beside it.
+pub(super) fn halves(inner: Rect) -> (Rect, Rect) {
+    if inner.width < WIDE {
+        return (inner, Rect::default());
+    }
+    let [own, beside] = Layout::horizontal([Fill(1), Fill(1)]).spacing(3).areas(inner);
+    (own, beside)
 }
 
 const LABEL: usize = 10;
 
 /// All about a finding, in lines of at most `width` cells.
 pub(super) fn detail_lines(shared: &Shared, finding: &Finding, width: u16) -> Vec<Vec<Piece>> {
-    let mut lines = Vec::new();
-    let (symbol, meaning) = mark(finding.severity);
-    lines.extend(hanging(piece(format!("{symbol} "), meaning), &finding.title, Meaning::Figure, width));
-    lines.push(Vec::new());
-    field(&mut lines, "gain", &gain_words(shared.units, &finding.gain), Meaning::Text, width);
-    field(&mut lines, "remedy", &finding.remedy.text, Meaning::Text, width);
-    if let Some(command) = &finding.remedy.command {
-        lines.extend(shell::command(command, Reader::Shell, LABEL, width, Meaning::Key));
-    }
-    let risk = finding.remedy.risk;
-    let danger = if risk == Risk::DestroysData { Meaning::Problem } else { Meaning::Text };
-    field(&mut lines, "risk", &format!("{}: {}", risk.name(), risk.meaning()), danger, width);
-    field(&mut lines, "why", &finding.why, Meaning::Text, width);
-    field(&mut lines, "wrong if", &finding.wrong_if, Meaning::Quiet, width);
+    let mut lines = about(shared, finding, width);
     lines.push(Vec::new());
     let mut seen: Vec<(&str, &str)> = Vec::new();
     for proof in &finding.evidence {
@@ -121,6 +126,25 @@ pub(super) fn detail_lines(shared: &Shared, finding: &Finding, width: u16) -> Ve
         let text = format!("{when}: {}.", ids.join(", "));
         lines.extend(paragraph(&text, Meaning::Quiet, width));
     }
+    lines
+}
+
+/// The finding without its evidence.
+fn about(shared: &Shared, finding: &Finding, width: u16) -> Section {
+    let mut lines = Vec::new();
+    let (symbol, meaning) = mark(finding.severity);
+    lines.extend(hanging(piece(format!("{symbol} "), meaning), &finding.title, Meaning::Figure, width));
+    lines.push(Vec::new());
+    field(&mut lines, "gain", &gain_words(shared.units, &finding.gain), Meaning::Text, width);
+    field(&mut lines, "remedy", &finding.remedy.text, Meaning::Text, width);
+    if let Some(command) = &finding.remedy.command {
+        lines.extend(shell::command(command, Reader::Shell, LABEL, width, Meaning::Key));
+    }
+    let risk = finding.remedy.risk;
+    let danger = if risk == Risk::DestroysData { Meaning::Problem } else { Meaning::Text };
+    field(&mut lines, "risk", &format!("{}: {}", risk.name(), risk.meaning()), danger, width);
+    field(&mut lines, "why", &finding.why, Meaning::Text, width);
+    field(&mut lines, "wrong if", &finding.wrong_if, Meaning::Quiet, width);
     lines
 }
 

@@ -145,7 +145,7 @@ impl Findings {
     /// Lines of that text and the rows for them.
     fn detail_in(&self, shared: &Shared, area: Rect) -> Option<(usize, usize)> {
         let finding = self.finding(shared)?;
-        let inside = inner(Areas::new(shared, area).detail, shared.is_boxed());
+        let (inside, _) = draw::halves(inner(Areas::new(shared, area).detail, shared.is_boxed()));
         Some((draw::detail_lines(shared, finding, inside.width).len(), inside.height.into()))
     }
 
