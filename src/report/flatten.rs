@@ -8,7 +8,7 @@ use std::{
     collections::{BTreeMap, BTreeSet},
 };
 
-use class::{class_word, takes_lanes};
+use class::{class_word, is_nvme, takes_lanes};
 
 use crate::{
     machine::{Drive, DriveKind, HopLink, Machine, PciNode, hop::Pair, pci::NodeKind},
@@ -407,12 +407,12 @@ impl<'a> Flattener<'a> {
         self.machine.pci.node(index)
     }
 
-    /// Nodes at or above drives, devices that take lanes a drive could use, or `further` ones.
+    /// Nodes at or above drives, NVMe controllers, devices that take lanes a drive could use, or `further` ones.
     fn mattering(&self, further: &BTreeSet<NodeIndex>) -> Vec<bool> {
         let tree = &self.machine.pci;
         let is_named = |index: NodeIndex| self.drives.contains_key(&index) || further.contains(&index);
         let mut matters: Vec<bool> =
-            tree.iter().map(|(index, node)| is_named(index) || takes_lanes(node)).collect();
+            tree.iter().map(|(index, node)| is_named(index) || is_nvme(node) || takes_lanes(node)).collect();
         // Parents precede their children, so one pass from the end reaches the roots.
         for (index, node) in tree.nodes.iter().enumerate().rev() {
             if let Some(parent) = node.parent

@@ -7,8 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{
     device::{DRIVER, Identity},
     journal::{Event, Gain, Journal, Purpose, Record},
-    settings::{NR_REQUESTS, SCHEDULER, Scope, find},
-    tags::NO_SCHEDULER,
+    settings::{NO_SCHEDULER, NR_REQUESTS, SCHEDULER, Scope, find},
 };
 pub use entry::{Entry, is_expected};
 

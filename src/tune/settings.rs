@@ -120,6 +120,8 @@ pub struct Setting {
 
 /// Ids, for rows that name each other.
 pub const SCHEDULER: SettingId = SettingId("scheduler");
+/// The scheduler of a queue without one.
+pub const NO_SCHEDULER: &str = "none";
 /// See [`SCHEDULER`].
 pub const READ_AHEAD: SettingId = SettingId("read_ahead_kb");
 /// See [`SCHEDULER`].

@@ -8,12 +8,9 @@
 
 use super::{
     actuator::Actuator,
-    settings::{NR_REQUESTS, SCHEDULER},
+    settings::{NO_SCHEDULER, NR_REQUESTS, SCHEDULER},
     undo::Step,
 };
-
-/// The scheduler of a queue without one.
-pub const NO_SCHEDULER: &str = "none";
 
 /// The least number of requests: `BLKDEV_MIN_RQ`.
 const LEAST: u64 = 4;

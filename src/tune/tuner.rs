@@ -15,8 +15,8 @@ use super::{
     change_log::ChangeLog,
     device::{Device, Identity},
     journal::{Affected, Event, Gain, Journal, JournalError, Purpose, Record, Session},
-    settings::{NR_REQUESTS, SCHEDULER, SETTINGS, Setting, Value, find, validate},
-    tags::{self, NO_SCHEDULER},
+    settings::{NO_SCHEDULER, NR_REQUESTS, SCHEDULER, SETTINGS, Setting, Value, find, validate},
+    tags,
     undo::{Step, Which},
 };
 pub use super::{tune_error::TuneError, undo::Restored};

@@ -10,6 +10,11 @@ pub(super) fn takes_lanes(node: &PciNode) -> bool {
     node.kind == NodeKind::Endpoint && is_card
 }
 
+/// Whether it is an NVMe controller, also one without a drive: unbound, another driver's, or failed.
+pub(super) fn is_nvme(node: &PciNode) -> bool {
+    node.class.get().is_some_and(|class| class >> 8 == 0x01_08)
+}
+
 /// A short word for a device's class (PCI Code and ID Assignment Specification); `None` for others.
 pub(super) fn class_word(node: &PciNode) -> Option<&'static str> {
     let class = node.class.get()?;

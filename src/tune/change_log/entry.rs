@@ -3,8 +3,7 @@
 use crate::tune::{
     change::Outcome,
     device::Identity,
-    settings::{SCHEDULER, find},
-    tags::NO_SCHEDULER,
+    settings::{NO_SCHEDULER, SCHEDULER, find},
 };
 
 /// A changed file.

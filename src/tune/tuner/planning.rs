@@ -11,7 +11,8 @@ use crate::{
         device::{Device, Identity},
         dry_run::DryRun,
         journal::{Journal, Purpose},
-        tags::{self, NO_SCHEDULER},
+        settings::NO_SCHEDULER,
+        tags,
         undo::{Restored, Step, Which, plan},
     },
 };
