@@ -428,24 +428,26 @@ impl Redactor {
     /// `eui.0025385b71b01e26`, `uuid.6b1d...`, `naa.5002...`, `nvme.144d-<serial in hex>-<model in hex>-00000001`,
     /// `t10.ATA     Model      Serial`.
     fn worldwide_id(&mut self, text: &str) -> String {
+        let is_hex = |part: &str| part.bytes().all(|digit| digit.is_ascii_hexdigit());
         let trimmed = text.trim_end();
         let end = &text[trimmed.len()..];
         let replaced = match trimmed.split_once('.') {
-            Some(("nvme", rest)) => {
-                let mut parts: Vec<String> = rest.split('-').map(str::to_owned).collect();
-                if let Some(serial) = parts.get_mut(1) {
-                    *serial = self.serial_in_hex(serial);
+            Some(("nvme", rest)) => match rest.split('-').collect::<Vec<_>>()[..] {
+                [vendor, serial, model, namespace]
+                    if [vendor, model, namespace].iter().all(|part| is_hex(part)) =>
+                {
+                    format!("nvme.{vendor}-{}-{model}-{namespace}", self.serial_in_hex(serial))
                 }
-                format!("nvme.{}", parts.join("-"))
-            }
+                _ => format!("nvme.{}", self.whole(rest, Shape::Text)),
+            },
             Some(("t10", rest)) => {
                 let (model, serial) = rest.rsplit_once(' ').unwrap_or(("", rest));
                 let gap = if model.is_empty() { "" } else { " " };
                 let model = self.sweep(model);
                 format!("t10.{model}{gap}{}", self.whole(serial, Shape::Text))
             }
-            Some((kind, id)) => format!("{kind}.{}", self.whole(id, Shape::Hex)),
-            None => self.whole(trimmed, Shape::Hex),
+            Some((kind @ ("eui" | "uuid" | "naa"), id)) => format!("{kind}.{}", self.whole(id, Shape::Hex)),
+            _ => self.whole(trimmed, Shape::Text),
         };
         replaced + end
     }

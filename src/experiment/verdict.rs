@@ -210,12 +210,15 @@ pub(crate) fn closing(account: &Account) -> String {
         // An error has no full stop.
         if words.ends_with('.') { words } else { format!("{words}.") }
     });
-    let parts = [ending.unwrap_or_default(), restoration(account).to_owned()];
+    // An ending may have the advice for each setting.
+    let is_advised = ending.as_ref().is_some_and(|words| words.contains("`iodyno tune undo"));
+    let parts = [ending.unwrap_or_default(), restoration(account.restored, is_advised).to_owned()];
     parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
-const fn restoration(account: &Account) -> &'static str {
-    match account.restored {
+const fn restoration(restored: Option<bool>, is_advised: bool) -> &'static str {
+    match restored {
+        Some(false) if is_advised => "NOT every setting is restored.",
         Some(true) => "Every setting is restored.",
         Some(false) => "NOT every setting is restored: `iodyno tune undo --all` restores them.",
         None => "",
@@ -285,5 +288,11 @@ mod tests {
         assert_eq!(said(0.84, 0.34, 2.04), "16 % fewer IOPS than none (95 %: 66.0 % fewer to 104.0 % more)");
         assert_eq!(said(1.01, 0.99, 1.03), "1.0 % more IOPS than none (95 %: 1.0 % fewer to 3.0 % more)");
         assert_eq!(said(3.88, 3.87, 3.9), "3.88 times the IOPS of none (95 %: 3.87 to 3.90)");
+    }
+
+    #[test]
+    fn one_advice_is_given() {
+        assert!(restoration(Some(false), false).contains("`iodyno tune undo --all`"));
+        assert_eq!(restoration(Some(false), true), "NOT every setting is restored.");
     }
 }

@@ -105,6 +105,14 @@ fn a_serial_goes_wherever_it_stands() {
 }
 
 #[test]
+fn a_world_wide_id_of_no_known_form_is_a_pseudonym_as_a_whole() {
+    for id in ["nvme.LinuxA1B2C3D4", "nvme.marlin-quokka-34", "nvme.144d-41-quokka-1", "quokka", "x.quokka"] {
+        let shown = text("/sys/block/nvme0n1/wwid", &format!("{id}\n"));
+        assert!(!shown.contains("Linux") && !shown.contains("quokka"), "{id}: {shown}");
+    }
+}
+
+#[test]
 fn of_the_kernel_log_only_known_words_remain() {
     let log = format!(
         "nvme nvme0: I/O 1 QID 1 timeout {SERIAL}\nsshd: {SERIAL}\n[    1.000000] nvme nvme0: 8/0/0 x\n"

@@ -67,13 +67,18 @@ impl ChangeLog {
                 // An undo that is killed leaves the changes of the sessions before it, and none of its own.
                 let by = (!undo).then_some(record.session.as_str());
                 let had_none = setting == SCHEDULER.0 && old == NO_SCHEDULER;
+                let begins = self.entry(file).is_none_or(|entry| entry.is_closed());
                 for a in affected {
                     let is_of_tags = had_none && a.setting == NR_REQUESTS.0;
                     let entry = self.touch(device, (&a.setting, &a.file), (&a.value, is_of_tags), by);
-                    // Another program has set it since; the tags that iodyno has changed are still to be restored.
+                    // Another program may have set it since; what was found first is still to be restored, unless that one set
+                    // the scheduler too, which then is found with its own number.
                     if !entry.is_unsure && !entry.may_have(&a.value) {
-                        entry.begin_with((&a.value, is_of_tags));
-                        entry.open.extend(by.map(|by| (by.to_owned(), a.value.clone())));
+                        if begins && entry.has_found_tags != is_of_tags {
+                            entry.begin_with((&a.value, is_of_tags));
+                            entry.open.extend(by.map(|by| (by.to_owned(), a.value.clone())));
+                        }
+                        entry.last = vec![a.value.clone()];
                     }
                     entry.is_unsure = true;
                 }

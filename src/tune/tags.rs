@@ -6,6 +6,8 @@
 //! kernel. So 4 requests, then a scheduler, then none leave a drive with 4 tags that shows 1023: seen on Linux 6.18, whose
 //! debugfs shows the tags (`block/NAME/hctx0/tags`).
 
+use std::io;
+
 use super::{
     actuator::Actuator,
     settings::{NO_SCHEDULER, NR_REQUESTS, SCHEDULER},
@@ -15,17 +17,15 @@ use super::{
 /// The least number of requests: `BLKDEV_MIN_RQ`.
 const LEAST: u64 = 4;
 
-/// Gives a queue without a scheduler as many tags as its `nr_requests` shows, by another number in between. Whether that was
-/// written.
-pub fn resize(actuator: &dyn Actuator, requests: &str) -> bool {
-    let Ok(shown) = actuator.read(requests) else { return false };
-    let fewer = shown.parse::<u64>().ok().filter(|shown| *shown > LEAST).map(|shown| shown - 1);
-    let is_other = fewer.is_some_and(|fewer| actuator.write(requests, &fewer.to_string()).is_ok());
-    if is_other {
-        // Where this fails, the file shows it, and the undo that reads it says so.
-        let _ = actuator.write(requests, &shown);
-    }
-    is_other
+/// The numbers to write for as many tags as `nr_requests` shows without a scheduler: another one in between, and that one.
+pub fn resizing(actuator: &dyn Actuator, requests: &str) -> Option<[String; 2]> {
+    let shown = actuator.read(requests).ok()?.parse::<u64>().ok().filter(|shown| *shown > LEAST)?;
+    Some([shown - 1, shown].map(|number| number.to_string()))
+}
+
+/// Writes these numbers.
+pub fn resize(actuator: &dyn Actuator, requests: &str, numbers: &[String; 2]) -> io::Result<()> {
+    numbers.iter().try_for_each(|number| actuator.write(requests, number))
 }
 
 /// The values to write for a step's target, in order; none where the file has it. A scheduler hides tags that iodyno has
@@ -35,11 +35,8 @@ pub fn way(step: &Step, steps: &[Step], now: &str) -> Vec<String> {
     let by_none = || NO_SCHEDULER.to_owned();
     let requests = changed(step, steps);
     let is_direct = step.setting != SCHEDULER.0 || step.target == NO_SCHEDULER || requests.is_none();
-    // After a kill on the way, and where it was set again, the tags are still to be resized.
-    let is_hiding = step.expected != [now] || requests.is_some_and(|requests| requests.is_of_tags);
-    let is_there = now == step.target && (is_direct || !is_hiding);
     match now {
-        _ if is_there => Vec::new(),
+        _ if is_direct && now == step.target => Vec::new(),
         _ if is_direct => vec![target()],
         // Only on its return does the file show the driver's number.
         NO_SCHEDULER => vec![target(), by_none(), target()],
@@ -47,10 +44,10 @@ pub fn way(step: &Step, steps: &[Step], now: &str) -> Vec<String> {
     }
 }
 
-/// The step of `nr_requests` beside a step of the same device, where iodyno has changed that itself.
+/// The step of `nr_requests` beside a step of the same device, where iodyno has changed the tags.
 pub fn changed<'a>(step: &Step, steps: &'a [Step]) -> Option<&'a Step> {
     steps.iter().find(|other| {
-        other.setting == NR_REQUESTS.0 && other.is_asked && other.device.name == step.device.name
+        other.setting == NR_REQUESTS.0 && other.is_of_tags && other.device.name == step.device.name
     })
 }
 

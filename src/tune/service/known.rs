@@ -86,7 +86,9 @@ impl SettingsService {
         let foreseen = foreseen(&self.actuator, change_log, &Which::All, machine, None, false).report;
         let anothers = |entry: &Entry| {
             foreseen.iter().find_map(|(step, what)| match what {
-                Restored::ModifiedExternally(now) if step.recorded == entry.file => Some(now.clone()),
+                Restored::ModifiedExternally(now) if step.recorded == entry.file && !entry.may_have(now) => {
+                    Some(now.clone())
+                }
                 _ => None,
             })
         };

@@ -184,9 +184,14 @@ impl Tuner<'_> {
         }
         let way = tags::way(step, steps, &now);
         if way.is_empty() {
-            let has_tags = step.is_asked && tags::are_changed(&self.actuator, &step.setting, &step.file);
-            let is_resized = has_tags && tags::resize(&self.actuator, &step.file);
-            return if is_resized && step.is_of_tags { Restored::Resized } else { Restored::AlreadyThere };
+            if !(step.is_of_tags && tags::are_changed(&self.actuator, &step.setting, &step.file)) {
+                return Restored::AlreadyThere;
+            }
+            return match self.resize(step) {
+                Ok(true) => Restored::Resized,
+                Ok(false) => Restored::AlreadyThere,
+                Err(words) => Restored::Failed(words),
+            };
         }
         if !force && !step.is_known(&now) {
             return Restored::ModifiedExternally(now);
@@ -236,8 +241,31 @@ impl Tuner<'_> {
         if to != step.target
             && let Some(requests) = tags::changed(step, steps)
         {
-            tags::resize(&self.actuator, &requests.file);
+            self.resize(requests)?;
         }
         Ok(())
+    }
+
+    /// Gives a queue without a scheduler as many tags as the file of these requests shows. Whether that was written; the error
+    /// in words.
+    fn resize(&self, requests: &Step) -> Result<bool, String> {
+        let Some(numbers) = tags::resizing(&self.actuator, &requests.file) else { return Ok(false) };
+        if !requests.stays {
+            // After a kill, or an error, the file may have either.
+            let [old, new] = numbers.clone();
+            self.record_undo(Event::Change {
+                device: requests.device.clone(),
+                setting: requests.setting.clone(),
+                file: requests.recorded.clone(),
+                old,
+                new,
+                affected: Vec::new(),
+                tags: true,
+                undo: true,
+            });
+        }
+        let resized = tags::resize(&self.actuator, &requests.file, &numbers);
+        let refused = |error| format!("the queue's tags were not resized ({})", error_words(&error));
+        resized.map(|()| true).map_err(refused)
     }
 }

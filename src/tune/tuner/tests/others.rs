@@ -79,6 +79,95 @@ fn another_program_s_requests_are_found_by_the_change_that_resets_them() {
 }
 
 #[test]
+fn a_first_value_is_restored_also_where_another_program_wrote_before_the_scheduler_changed() {
+    let kernel = with_tags("mq-deadline", 128);
+    kernel.write("/sys/q/nr_requests", "200").unwrap();
+    let before = kernel.files();
+    with_tuner(&kernel, |journal, tuner| {
+        set(&kernel, &tuner, "nr_requests", "100");
+        kernel.write("/sys/q/nr_requests", "60").unwrap();
+        set(&kernel, &tuner, "scheduler", "kyber");
+        assert!(is_whole(&undone(&kernel, journal, &tuner, &Which::All)));
+        assert_eq!(kernel.files(), before);
+    });
+    let kernel = with_tags("none", 128);
+    let before = kernel.files();
+    with_tuner(&kernel, |journal, tuner| {
+        set(&kernel, &tuner, "scheduler", "kyber");
+        kernel.write("/sys/q/nr_requests", "60").unwrap();
+        set(&kernel, &tuner, "scheduler", "mq-deadline");
+        assert!(is_whole(&undone(&kernel, journal, &tuner, &Which::All)));
+        assert_eq!((kernel.files(), kernel.tags.get()), (before, 128));
+    });
+}
+
+#[test]
+fn tags_that_were_hidden_before_stay_as_they_were() {
+    let kernel = with_tags("none", 128);
+    kernel.write("/sys/q/nr_requests", "64").unwrap();
+    kernel.write("/sys/q/scheduler", "mq-deadline").unwrap();
+    let before = (kernel.files(), kernel.tags.get());
+    with_tuner(&kernel, |journal, tuner| {
+        set(&kernel, &tuner, "scheduler", "kyber");
+        set(&kernel, &tuner, "nr_requests", "90");
+        assert!(is_whole(&undone(&kernel, journal, &tuner, &Which::All)));
+        assert_eq!((kernel.files(), kernel.tags.get()), before);
+    });
+}
+
+/// A kernel that refuses some writes to a queue's files, counted from 0.
+struct Refusing<'a> {
+    kernel: &'a Kernel,
+    writes: Cell<u32>,
+    refused: u32,
+}
+
+impl Actuator for Refusing<'_> {
+    fn read(&self, file: &str) -> io::Result<String> {
+        self.kernel.read(file)
+    }
+
+    fn write(&self, file: &str, value: &str) -> io::Result<()> {
+        let number = self.writes.replace(self.writes.get() + 1);
+        if number == self.refused {
+            return Err(io::Error::from_raw_os_error(libc::ENOMEM));
+        }
+        self.kernel.write(file, value)
+    }
+}
+
+#[test]
+fn tags_that_were_not_resized_are_named_and_restored_by_the_next_undo() {
+    let cases: [(&str, &[(&str, &str)]); 2] = [
+        ("none", &[("nr_requests", "50"), ("scheduler", "mq-deadline")]),
+        ("bfq", &[("scheduler", "none"), ("nr_requests", "4"), ("scheduler", "kyber")]),
+    ];
+    for (found, changes) in cases {
+        for refused in 0..5 {
+            let kernel = with_tags(found, 128);
+            let before = (kernel.files(), kernel.tags.get());
+            with_tuner(&kernel, |journal, tuner| {
+                for (id, value) in changes {
+                    set(&kernel, &tuner, id, value);
+                }
+                tuner.keep().unwrap();
+                let refusing = Refusing { kernel: &kernel, writes: Cell::new(0), refused };
+                let undo = |actuator: &dyn Actuator| {
+                    let tuner = Tuner::open(journal, actuator, Purpose::Command, "boot", || 9).unwrap();
+                    let change_log = ChangeLog::of(&journal.contents().unwrap().records, "boot");
+                    is_whole(&tuner.undo(&machine(&kernel), &change_log, &Which::All, false).unwrap())
+                };
+                let is_restored = undo(&refusing);
+                let now = (kernel.files(), kernel.tags.get());
+                assert_eq!(is_restored, now == before, "{found} {refused}: {now:?}");
+                assert!(undo(&&kernel), "{found} {refused}");
+                assert_eq!((kernel.files(), kernel.tags.get()), before, "{found} {refused}");
+            });
+        }
+    }
+}
+
+#[test]
 fn what_changed_with_a_setting_of_another_program_is_left_with_it() {
     let kernel = with_all_tags("none");
     with_tuner(&kernel, |journal, tuner| {
