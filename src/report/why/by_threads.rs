@@ -3,7 +3,7 @@
 use super::{
     Facts, Inputs,
     busy::{beside, full},
-    own_time::busy_cpus,
+    own_time::{busy_cpus, full_cpus},
     programs::OwnTime,
     tables::{self, Split},
     waits::{self, Wait},
@@ -66,6 +66,9 @@ pub(super) fn latency(facts: &Facts<'_>) -> Option<String> {
     if facts.inputs.test.is_some_and(|test| test.reached.is_some()) {
         return None;
     }
+    if let Some(words) = one_each(facts) {
+        return Some(beside(facts, words));
+    }
     let most = facts.most(1.5, 2.5);
     let (name, disk) = facts.deepest.filter(|(_, disk)| disk.queue_depth < most && disk.queue_depth > 0.0)?;
     let waiters = facts.one_at_a_time().or_else(|| facts.waiters(Wait::Completion));
@@ -74,14 +77,12 @@ pub(super) fn latency(facts: &Facts<'_>) -> Option<String> {
     let time = await_ms.map_or_else(String::new, |ms| format!(", {},", Micros(1e3 * ms)));
     let Some(waiters) = waiters.filter(|_| facts.is_moving()) else {
         let reader = facts.one_in_flight().filter(|_| facts.is_moving())?;
-        return Some(beside(
-            facts,
-            format!(
-                "{} has one I/O in flight at a time (queue depth {depth:.1}): the latency of {}{time} is the limit",
-                reader.name,
-                name.as_str()
-            ),
-        ));
+        let threads = facts.inputs.activity.threads.as_ref();
+        let is_for_pages = threads.is_some_and(|threads| waits::is_for_pages(threads, &reader.command));
+        let cache = if is_for_pages { ", for pages of the page cache" } else { "" };
+        let words =
+            format!("{} has one I/O in flight at a time{cache} (queue depth {depth:.1})", reader.name);
+        return Some(beside(facts, format!("{words}: the latency of {}{time} is the limit", name.as_str())));
     };
     let words = waiters.words(facts.inputs.test);
     // All alike: none of them is the slow one.
@@ -99,6 +100,24 @@ pub(super) fn latency(facts: &Facts<'_>) -> Option<String> {
             "{words}, {each}one {what} at a time (queue depth {depth:.1}): the latency of {of}{time} is the limit"
         ),
     ))
+}
+
+/// Processes of one program that have one I/O in flight each: samples often find them running.
+fn one_each(facts: &Facts<'_>) -> Option<String> {
+    let (name, disk) = facts.deepest.filter(|(_, disk)| disk.utilisation >= facts.least(65.0, 50.0))?;
+    let own = OwnTime::of(facts).filter(|_| facts.is_moving() && disk.reads > disk.writes)?;
+    let (program, processes) = (own.program, own.program.movers as f64);
+    let depths = facts.least(0.5, 0.35) * processes..facts.most(1.1, 1.3) * processes;
+    let waits = processes - program.cpus - own.delayed;
+    let is_most = 2.0 * program.moved() >= facts.read + facts.written && waits >= 0.5 * processes;
+    let is_for_pages = waits::is_for_pages(facts.inputs.activity.threads.as_ref()?, &program.command);
+    if program.movers < 2 || !depths.contains(&disk.queue_depth) || !is_most || is_for_pages {
+        return None;
+    }
+    let time = disk.read_await_ms.map_or_else(String::new, |ms| format!(", {},", Micros(1e3 * ms)));
+    let who = format!("{} processes of {} have one I/O in flight each", program.movers, program.command);
+    let name = name.as_str();
+    Some(format!("{who} (queue depth {:.1}): the latency of {name}{time} is the limit", disk.queue_depth))
 }
 
 pub(super) fn drives(facts: &Facts<'_>) -> Option<String> {
@@ -143,19 +162,23 @@ pub(super) fn turns(facts: &Facts<'_>) -> Option<String> {
             "{command} waits for {io} {part:.0} % of the time and runs or waits for a CPU the rest; CPUs are busy too"
         ));
     }
-    // CPUs that it may use are busy, others are not.
+    // Some CPUs may be busy, others are not.
     let delayed = OwnTime::of(facts).map_or(0.0, |own| own.delayed);
     if delayed >= facts.least(0.1, 0.07) * active {
         let cpu = 100.0 * delayed / active;
-        let (verb, who) = if active < 1.5 {
-            ("waits", command.to_owned())
+        let (verb, who, number) = if active < 1.5 {
+            ("waits", command.to_owned(), "its one thread is")
         } else {
-            ("wait", format!("{active:.0} threads of {command}"))
+            ("wait", format!("{active:.0} threads of {command}"), "their number is")
         };
-        let (cpus, are) = busy_cpus(facts);
-        return Some(format!(
-            "{who} {verb} for {io} {part:.0} % and for a CPU {cpu:.0} % of the time; {cpus} {are} busy"
-        ));
+        let words = format!("{who} {verb} for {io} {part:.0} % and for a CPU {cpu:.0} % of the time");
+        return Some(match full_cpus(facts) {
+            0 => format!("{words}: {number} the limit"),
+            _ => {
+                let (cpus, are) = busy_cpus(facts);
+                format!("{words}; {cpus} {are} busy")
+            }
+        });
     }
     Some(if active < 1.5 {
         format!(

@@ -8,7 +8,10 @@ use super::{
     tables::{self, Split},
     waits,
 };
-use crate::{counters::SideRates, units::Micros};
+use crate::{
+    counters::{CpuShares, SideRates},
+    units::Micros,
+};
 
 impl Facts<'_> {
     /// Flushes of the drive that completes most of them, where they come with writes.
@@ -63,6 +66,12 @@ pub(super) fn cpu_waits(facts: &Facts<'_>) -> Option<String> {
     }
     let with = with.map_or_else(String::new, |with| format!(", most of the time busy with {with}"));
     Some(format!("{who} for a CPU {delayed_part:.0} % of the time: {cpus} {are} the limit{with}"))
+}
+
+/// How many CPUs are busy.
+pub(super) fn full_cpus(facts: &Facts<'_>) -> usize {
+    let busy = |shares: &&CpuShares| Split::from(**shares).busy() >= tables::BUSY;
+    facts.inputs.rates.cpus.values().filter(busy).count()
 }
 
 /// `both CPUs` and `are`, `CPU 3` and `is`.

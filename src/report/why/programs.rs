@@ -180,8 +180,10 @@ impl Facts<'_> {
         let first = self.mover.as_ref().filter(|_| self.inputs.test.is_none())?;
         // The kernel's workers move what programs ask for: it is no load of its own.
         let threads = self.inputs.activity.threads.as_ref();
-        let is_other =
-            |program: &&Program| program.command != *first && !waits::is_kernel(threads, &program.command);
+        // What has ended may have its last bytes under the name of its parent.
+        let is_other = |program: &&Program| {
+            program.command != *first && !program.is_gone() && !waits::is_kernel(threads, &program.command)
+        };
         let others = || self.programs.iter().filter(is_other);
         let most = others().max_by(|a, b| a.larger().1.total_cmp(&b.larger().1))?;
         let named = others().find(|program| self.inputs.named.contains(&program.name));

@@ -110,6 +110,55 @@ fn one_read_at_a_time_is_limited_by_latency_although_no_sample_finds_it_waiting(
 }
 
 #[test]
+fn several_processes_with_one_read_each_are_limited_by_latency_although_samples_find_them_running() {
+    let four = |depth: f64, wchan: &str| {
+        let threads = [('R', "fio", "", "", 2.7), ('D', "fio", "pread64", wchan, 0.5)];
+        let mut scene = Scene::reading().threads(&threads);
+        for _ in 0..4 {
+            scene = scene.process("fio", 45e6, 45e6, 0.12);
+        }
+        scene.activity.processes.as_mut().unwrap().iter_mut().for_each(|one| one.delayed = Some(0.12));
+        let disk = scene.rates.disks.values_mut().next().unwrap();
+        (disk.read_bytes, disk.reads, disk.queue_depth) = (182e6, 44e3, depth);
+        (disk.utilisation, disk.read_await_ms) = (75.0, Some(0.064));
+        scene
+    };
+    let name = four(2.8, "").rates.disks.keys().next().unwrap().clone();
+    let limit = format!("the latency of {}, 64.0 us, is the limit", name.as_str());
+    let words = format!("4 processes of fio have one I/O in flight each (queue depth 2.8): {limit}");
+    four(2.8, "__iomap_dio_rw").says("latency", &words);
+    assert_ne!(four(32.0, "__iomap_dio_rw").sentence().text, words, "eight each");
+    assert!(!four(2.8, "folio_wait_bit_common").sentence().text.contains("one I/O in flight each"));
+}
+
+#[test]
+fn one_buffered_read_at_a_time_names_the_page_cache() {
+    let threads = [('R', "fio", "", "", 0.9), ('D', "fio", "pread64", "folio_wait_bit_common", 0.1)];
+    let mut scene = beside_hogs(&threads);
+    let disk = scene.rates.disks.values_mut().next().unwrap();
+    (disk.queue_depth, disk.utilisation, disk.read_await_ms) = (0.85, 86.0, Some(0.09));
+    scene.activity.processes.as_mut().unwrap()[1].called_write = Some(9e9);
+    let text = scene.sentence().text;
+    assert!(text.contains("at a time, for pages of the page cache (queue depth 0.8)"), "{text}");
+}
+
+#[test]
+fn a_second_load_that_has_ended_is_not_named() {
+    let direct = [('D', "dd", "read", "__iomap_dio_rw", 1.0)];
+    let mut scene = Scene::reading().threads(&direct).process("dd", 1.1e9, 1.1e9, 0.05);
+    let mut scene_of = |has_ended| {
+        let mut ended =
+            Scene::reading().process("bash", 91e6, 91e6, 0.0).activity.processes.unwrap().remove(0);
+        ended.has_ended = has_ended;
+        scene.activity.processes.as_mut().unwrap().truncate(1);
+        scene.activity.processes.as_mut().unwrap().push(ended);
+        scene.sentence().text
+    };
+    assert!(scene_of(false).contains("bash reads 91.0 MB/s beside it"), "{}", scene_of(false));
+    assert!(!scene_of(true).contains("bash"));
+}
+
+#[test]
 fn nice_programs_leave_the_cpus_to_others() {
     let nice = |fio_is_nice: bool| {
         let mut scene =

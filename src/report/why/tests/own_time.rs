@@ -424,6 +424,8 @@ fn what_waits_for_a_cpu_too_does_not_run_the_rest() {
     let busy = CpuShares { usr: 99.0, idl: 1.0, ..CpuShares::default() };
     scene.activity.processes.as_mut().unwrap()[0].delayed = Some(0.25);
     let words = "cp waits for pages of the page cache 40 % and for a CPU 25 % of the time";
+    let quiet = scene.sentence();
+    assert_eq!((quiet.rule, quiet.text), ("turns", format!("{words}: its one thread is the limit")));
     scene.cpu(2, busy).says("turns", &format!("{words}; CPU 2 is busy"));
 }
 
