@@ -172,13 +172,11 @@ pub(super) fn turns(facts: &Facts<'_>) -> Option<String> {
             ("wait", format!("{active:.0} threads of {command}"), "their number is")
         };
         let words = format!("{who} {verb} for {io} {part:.0} % and for a CPU {cpu:.0} % of the time");
-        return Some(match full_cpus(facts) {
-            0 => format!("{words}: {number} the limit"),
-            _ => {
-                let (cpus, are) = busy_cpus(facts);
-                format!("{words}; {cpus} {are} busy")
-            }
-        });
+        if full_cpus(facts) == 0 {
+            return Some(format!("{words}: {number} the limit"));
+        }
+        let (cpus, are) = busy_cpus(facts);
+        return Some(format!("{words}; {cpus} {are} busy"));
     }
     Some(if active < 1.5 {
         format!(
