@@ -63,7 +63,7 @@ fn an_undo_whose_records_have_no_room_is_not_repeated_the_other_way_round() {
     assert!(iodyno(state.path(), &["tune", "undo", "--all"]).status.success());
     let lengths: Vec<usize> = journal()[begin..].split_inclusive('\n').map(str::len).collect();
     assert!(lengths.len() >= 8, "its beginning and end, and two of each setting");
-    for records in (0..lengths.len()).step_by(2) {
+    for records in (0..lengths.len()).step_by(3) {
         assert!(iodyno(state.path(), &set).status.success());
         let room = journal().len() + lengths[..=records].iter().sum::<usize>() - 9;
         let undone = with_room(state.path(), room, &["tune", "undo", "--all"]);
@@ -89,7 +89,7 @@ fn an_undo_that_is_killed_is_finished_and_never_turned_round() {
     device.write("nr_requests", "100");
     let before = device.read_settings();
     let set = ["tune", "set", &device.name, "scheduler=none", "nr_requests=64", "nomerges=2"];
-    for at in (2..).step_by(3) {
+    for at in (2..).step_by(5) {
         assert!(iodyno(state.path(), &set).status.success());
         let output = killed(state.path(), at, &["tune", "undo", "--all"]);
         let now = device.read_settings();
