@@ -5,7 +5,6 @@ use super::{
     busy::{beside, full},
     own_time::{busy_cpus, full_cpus},
     programs::OwnTime,
-    tables::{self, Split},
     waits::{self, Wait},
 };
 use crate::{machine::Drive, units::Micros};
@@ -172,7 +171,7 @@ pub(super) fn turns(facts: &Facts<'_>) -> Option<String> {
             ("wait", format!("{active:.0} threads of {command}"), "their number is")
         };
         let words = format!("{who} {verb} for {io} {part:.0} % and for a CPU {cpu:.0} % of the time");
-        if full_cpus(facts) == 0 {
+        if full_cpus(facts).is_empty() {
             return Some(format!("{words}: {number} the limit"));
         }
         let (cpus, are) = busy_cpus(facts);
@@ -206,8 +205,7 @@ pub(super) fn threads(facts: &Facts<'_>) -> Option<String> {
             .then(|| (format!("Threads of {}", first.name), first.command.as_str(), first.cpus))?
     };
     let (running, active) = waits::running(threads, command);
-    let full =
-        rates.cpus.values().filter(|shares| Split::from(**shares).busy() >= tables::BUSY).count() as f64;
+    let full = full_cpus(facts).len() as f64;
     let least = facts.least(0.9, 0.75);
     // Between short processes there is none for moments.
     let is_busy = running >= least - 0.15

@@ -68,21 +68,15 @@ pub(super) fn cpu_waits(facts: &Facts<'_>) -> Option<String> {
     Some(format!("{who} for a CPU {delayed_part:.0} % of the time: {cpus} {are} the limit{with}"))
 }
 
-/// How many CPUs are busy.
-pub(super) fn full_cpus(facts: &Facts<'_>) -> usize {
-    let busy = |shares: &&CpuShares| Split::from(**shares).busy() >= tables::BUSY;
-    facts.inputs.rates.cpus.values().filter(busy).count()
+/// The CPUs that are busy.
+pub(super) fn full_cpus(facts: &Facts<'_>) -> Vec<u32> {
+    let is_busy = |(_, shares): &(&u32, &CpuShares)| Split::from(**shares).busy() >= tables::BUSY;
+    facts.inputs.rates.cpus.iter().filter(is_busy).map(|(cpu, _)| *cpu).collect()
 }
 
 /// `both CPUs` and `are`, `CPU 3` and `is`.
 pub(super) fn busy_cpus(facts: &Facts<'_>) -> (String, &'static str) {
-    let cpus = &facts.inputs.rates.cpus;
-    let full: Vec<u32> = cpus
-        .iter()
-        .filter(|(_, shares)| Split::from(**shares).busy() >= tables::BUSY)
-        .map(|(cpu, _)| *cpu)
-        .collect();
-    match (&full[..], cpus.len()) {
+    match (&full_cpus(facts)[..], facts.inputs.rates.cpus.len()) {
         (_, 1) => ("the only CPU".to_owned(), "is"),
         (all, 2) if all.len() == 2 => ("both CPUs".to_owned(), "are"),
         (all, cpus) if all.len() == cpus => (format!("all {cpus} CPUs"), "are"),

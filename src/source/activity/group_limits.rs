@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use crate::{
-    model::IoLimit,
+    model::{IoLimit, LimitKind},
     source::{SysRoot, cgroups, root},
 };
 
@@ -45,9 +45,7 @@ impl GroupLimits {
                 let group = group.value().cloned().unwrap_or_default();
                 let limits = groups.entry(group).or_insert_with_key(|group| {
                     // A target of latency delays others.
-                    let mut limits = cgroups::limits_of(root, group, |_| true);
-                    limits.retain(|limit| limit.kind != crate::model::LimitKind::Latency);
-                    limits
+                    cgroups::limits_of(root, group, |kind| kind != LimitKind::Latency)
                 });
                 self.known.insert(pid, Known { started, looked: sample, limits: limits.clone() });
             }
@@ -62,10 +60,7 @@ impl GroupLimits {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        model::LimitKind,
-        source::capture::{Capture, TextRoot},
-    };
+    use crate::source::capture::{Capture, TextRoot};
 
     #[test]
     fn a_process_has_the_limits_of_its_group() {

@@ -110,14 +110,20 @@ impl Tuner<'_> {
 
     /// Records a change to the target that needs no write.
     fn record_as_it_is(&self, step: &Step) {
+        let target = || step.target.clone();
+        self.record_step(step, [target(), target()], Vec::new(), step.is_of_tags);
+    }
+
+    /// Records a write from the old value to the new one.
+    fn record_step(&self, step: &Step, [old, new]: [String; 2], affected: Vec<Affected>, tags: bool) {
         self.record_undo(Event::Change {
             device: step.device.clone(),
             setting: step.setting.clone(),
             file: step.recorded.clone(),
-            old: step.target.clone(),
-            new: step.target.clone(),
-            affected: Vec::new(),
-            tags: step.is_of_tags,
+            old,
+            new,
+            affected,
+            tags,
             undo: true,
         });
     }
@@ -218,16 +224,8 @@ impl Tuner<'_> {
                 other.expected.contains(&value).then_some(())?;
                 Some(Affected { setting, file, value })
             });
-            self.record_undo(Event::Change {
-                device: step.device.clone(),
-                setting: step.setting.clone(),
-                file: step.recorded.clone(),
-                old: from.to_owned(),
-                new: to.to_owned(),
-                affected: affected.collect(),
-                tags: tags::are_changed(&self.actuator, &step.setting, &step.file),
-                undo: true,
-            });
+            let tags = tags::are_changed(&self.actuator, &step.setting, &step.file);
+            self.record_step(step, [from, to].map(str::to_owned), affected.collect(), tags);
         }
         let outcome = self.write(&step.setting, &step.file, from, to);
         if outcome != Outcome::Accepted {
@@ -252,17 +250,7 @@ impl Tuner<'_> {
         let Some(numbers) = tags::resizing(&self.actuator, &requests.file) else { return Ok(false) };
         if !requests.stays {
             // After a kill, or an error, the file may have either.
-            let [old, new] = numbers.clone();
-            self.record_undo(Event::Change {
-                device: requests.device.clone(),
-                setting: requests.setting.clone(),
-                file: requests.recorded.clone(),
-                old,
-                new,
-                affected: Vec::new(),
-                tags: true,
-                undo: true,
-            });
+            self.record_step(requests, numbers.clone(), Vec::new(), true);
         }
         let resized = tags::resize(&self.actuator, &requests.file, &numbers);
         let refused = |error| format!("the queue's tags were not resized ({})", error_words(&error));
