@@ -279,6 +279,10 @@ fn goes_on(before: &str, after: &str) -> bool {
     /// Groups of a number: longer ones are lists of small numbers.
     const GROUPS: usize = 3;
     let last = before.rsplit(' ').next().unwrap_or_default();
+    let is_number = |word: &str| word.ends_with(|end: char| end.is_ascii_digit());
+    if !is_number(last) && !COUNTS.contains(&last) {
+        return false;
+    }
     let next = after.split(' ').next().unwrap_or_default();
     let digits = last.trim_start_matches(['(', '+', '-', '±', '~']);
     let is_group = digits.len() <= 3
@@ -286,7 +290,6 @@ fn goes_on(before: &str, after: &str) -> bool {
         && next.bytes().take_while(u8::is_ascii_digit).count() == 3
         && before.matches(' ').count() < GROUPS;
     let unit = next.trim_end_matches(['.', ',', ';', ':', ')']);
-    let is_number = |word: &str| word.ends_with(|end: char| end.is_ascii_digit());
     let is_scaled = || {
         let number = before.rsplit(' ').nth(1).unwrap_or_default();
         COUNTS.contains(&last) && is_number(number)

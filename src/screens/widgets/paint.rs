@@ -50,7 +50,9 @@ pub fn width(pieces: &[Piece]) -> u16 {
 
 /// How many cells a text takes.
 pub fn cells(text: &str) -> u16 {
-    u16::try_from(text.width()).unwrap_or(u16::MAX)
+    // Most texts are ASCII, and a frame measures thousands.
+    let cells = if text.is_ascii() { text.len() } else { text.width() };
+    u16::try_from(cells).unwrap_or(u16::MAX)
 }
 
 /// `text`, cut to `most` cells with an ellipsis where something is missing.
@@ -89,25 +91,28 @@ pub fn fit_name(name: &str, most: u16) -> String {
 pub fn wrap(text: &str, most: u16) -> Vec<String> {
     let most = most.max(4);
     let mut lines = vec![String::new()];
-    for word in unbroken(text) {
-        let mut word = word.to_owned();
+    let mut used = 0;
+    for mut word in unbroken(text) {
         while let Some(line) = lines.last_mut() {
             let gap = u16::from(!line.is_empty());
-            if cells(line) + gap + cells(&word) <= most {
+            let wide = cells(word);
+            if wide.saturating_add(used + gap) <= most {
                 if gap == 1 {
                     line.push(' ');
                 }
-                line.push_str(&word);
+                line.push_str(word);
+                used += gap + wide;
                 break;
             }
             if line.is_empty() {
-                let head = fit_chars(&word, most);
+                let head = fit_chars(word, most);
                 // A path goes on after a slash.
                 let end = head.rfind('/').map_or(head.len(), |slash| slash + 1);
                 line.push_str(&word[..end]);
-                word = word[end..].to_owned();
+                word = &word[end..];
             }
             lines.push(String::new());
+            used = 0;
         }
     }
     lines
