@@ -199,3 +199,44 @@ fn the_title_offers_the_help_where_its_key_opens_it() {
         }
     }
 }
+
+/// A curve of the pull does not join what was read before a pause to what was read after it.
+#[test]
+fn a_pause_of_a_pull_is_a_gap_in_its_curve() {
+    let is_dot = |c: char| ('\u{2801}'..='\u{28ff}').contains(&c);
+    let is_gap = |line: &str| {
+        let blank = |c: char| matches!(c, ' ' | '\u{2800}');
+        let Some((_, dots)) = line.rsplit_once(['┤', '│']).filter(|(_, dots)| dots.contains(is_dot))
+        else {
+            return false;
+        };
+        dots.trim_matches(blank).chars().any(blank)
+    };
+    let curve = |headless: &Headless| {
+        let shown = shown(headless);
+        let lines = shown.lines().skip_while(|line| !line.contains("Rate over time"));
+        lines.map(|line| line.trim_end_matches('│').to_owned()).collect::<Vec<_>>()
+    };
+    let mut headless = after("laptop", (120, 40), "r", 1);
+    press(&mut headless, "<Space>");
+    headless.wait(Duration::from_secs(4));
+    press(&mut headless, "<Space>");
+    headless.wait(Duration::from_secs(1));
+    assert!(curve(&headless).iter().any(|line| is_gap(line)), "{}", shown(&headless));
+}
+
+/// The name of a run takes all cells that the title of its curve has.
+#[test]
+fn the_title_of_a_pull_curve_uses_its_room() {
+    let mut headless = after("laptop", (100, 30), "r", 12);
+    for _ in 0..30 {
+        let picture = shown(&headless);
+        let title = picture.lines().find(|line| line.contains("Rate over time")).unwrap();
+        assert!(!title.contains("… ──"), "{picture}");
+        if title.contains("2 jobs") {
+            return;
+        }
+        headless.wait(Duration::from_secs(1));
+    }
+    panic!("no run of two jobs: {}", shown(&headless));
+}
