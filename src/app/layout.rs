@@ -314,7 +314,9 @@ fn dstat_width(width: u16) -> u16 {
     match width {
         ..80 => width,
         80..100 => 48,
-        100..160 => 75,
+        // The curve beside it has room for its figures and their unit.
+        100..106 => 71,
+        106..160 => 75,
         160..240 => 88,
         _ => 104,
     }

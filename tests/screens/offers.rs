@@ -240,3 +240,16 @@ fn the_title_of_a_pull_curve_uses_its_room() {
     }
     panic!("no run of two jobs: {}", shown(&headless));
 }
+
+/// Figures of the curve at the foot keep their unit, with one curve and with two.
+#[test]
+fn figures_beside_the_curve_of_all_drives_have_their_unit() {
+    for demo in ["laptop", "x570"] {
+        for width in [80, 90, 100, 103, 106, 120] {
+            let headless = after(demo, (width, 30), "ur", 2);
+            let picture = shown(&headless);
+            let title = picture.lines().find(|line| line.contains(" dstat ")).unwrap();
+            assert!(title.contains("GiB/s"), "{width} {picture}");
+        }
+    }
+}
