@@ -295,6 +295,11 @@ fn help_lines(app: &App, width: u16) -> Vec<Vec<Piece>> {
     lines.push(Vec::new());
     lines.extend(finding);
     lines.extend(keys(Some(about.id)));
+    if let Some((heading, terms)) = app.screens.get(app.screen).and_then(Screen::terms) {
+        lines.push(Vec::new());
+        lines.push(vec![piece(heading, Meaning::Heading)]);
+        lines.extend(terms.into_iter().flat_map(|[term, text]| explained(term, Meaning::Text, text)));
+    }
     lines.push(Vec::new());
     lines.push(vec![piece("Everywhere", Meaning::Heading)]);
     lines.extend(keys(None));

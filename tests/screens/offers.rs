@@ -253,3 +253,24 @@ fn figures_beside_the_curve_of_all_drives_have_their_unit() {
         }
     }
 }
+
+/// What a field takes is shown as a whole in a small window, or as far as there is room with the key that shows all of it.
+#[test]
+fn what_a_field_takes_is_not_cut_in_mid_sentence() {
+    use iodyno::screens::dyno::form::FIELDS;
+    let mut headless = after("x570", (60, 20), "4", 0);
+    for field in FIELDS.iter() {
+        let picture = shown(&headless);
+        let right = picture.lines().map(|line| line.chars().skip(28).collect::<String>());
+        let panel = right.skip_while(|line| !line.starts_with("targets")).skip(1);
+        let panel: Vec<String> = panel.take_while(|line| !line.starts_with("Bottleneck")).collect();
+        let words = panel.join(" ").split_whitespace().collect::<Vec<_>>().join(" ");
+        let is_whole = words.ends_with(field.help) || words.ends_with("… ? shows all");
+        assert!(is_whole && words.starts_with(field.name), "{} {words} {picture}", field.name);
+        press(&mut headless, "<Down>");
+    }
+    let help = crate::screen::words(&after("x570", (120, 140), "4?", 0));
+    for field in FIELDS.iter() {
+        assert!(help.contains(&format!("{} {}", field.name, field.help)), "{}: {help}", field.name);
+    }
+}
