@@ -208,45 +208,55 @@ pub(super) fn words(tune: &Tune, shared: &Shared, panel: Rect) -> Vec<Vec<Piece>
     if targets > 1 {
         field(&mut lines, "marked", &format!("a change applies to {targets} drives"), Meaning::Marked, width);
     }
+    about(&mut lines, shared, (device, row, cell), width);
+    lines
+}
+
+/// Adds what there is to know of a cell: its last write, values, effect, file, risk.
+pub(super) fn about(
+    lines: &mut Vec<Vec<Piece>>,
+    shared: &Shared,
+    (device, row, cell): (&Device, &Setting, &Cell),
+    width: u16,
+) {
     if let Some(done) = shared.settings.last_of(device, row.id) {
         let meaning = if done.is_good() { Meaning::Good } else { Meaning::Warning };
-        field(&mut lines, "last", &format!("{}: {}", done.step(), done.came_to()), meaning, width);
+        field(lines, "last", &format!("{}: {}", done.step(), done.came_to()), meaning, width);
     }
     if let Some(problem) = &cell.problem {
         // An opened text has no files.
         let is_text = shared.machine.pasted.is_some();
         let path = if is_text { String::new() } else { format!("{}: ", problem.path) };
-        field(&mut lines, "missing", &format!("{path}{}", problem.reason), Meaning::Quiet, width);
+        field(lines, "missing", &format!("{path}{}", problem.reason), Meaning::Quiet, width);
     }
     if differ(cell) {
-        field(&mut lines, "", "its files differ; a change sets all of them", Meaning::Warning, width);
+        field(lines, "", "its files differ; a change sets all of them", Meaning::Warning, width);
     }
     if shared.machine.pasted.is_none() {
         lines.push(takes(row, cell, width));
     }
-    field(&mut lines, "does", row.help, Meaning::Text, width);
+    field(lines, "does", row.help, Meaning::Text, width);
     if let Some(text) = resets(row) {
-        field(&mut lines, "", &text, Meaning::Warning, width);
+        field(lines, "", &text, Meaning::Warning, width);
     }
     if let Some(rule) = &cell.set_by {
-        field(&mut lines, "at boot", rule, Meaning::Warning, width);
+        field(lines, "at boot", rule, Meaning::Warning, width);
     } else {
         let text = match persist::why_no_rule(&shared.machine, device, row) {
             _ if row.risk == Risk::Shown => "no rule found".to_owned(),
             Some(why) => format!("no rule found, and none can be written: {why}"),
             None => shared.keys.fill("no rule found; {export} writes one for changed settings"),
         };
-        field(&mut lines, "at boot", &text, Meaning::Quiet, width);
+        field(lines, "at boot", &text, Meaning::Quiet, width);
     }
     if let Some(file) = cell.files.first() {
         let more =
             if cell.files.len() > 1 { format!(" and {} more", cell.files.len() - 1) } else { String::new() };
         let label = if shared.machine.pasted.is_some() { "text" } else { "file" };
-        field(&mut lines, label, &format!("{file}{more}"), Meaning::Quiet, width);
+        field(lines, label, &format!("{file}{more}"), Meaning::Quiet, width);
     }
-    field(&mut lines, "risk", risk(row.risk), Meaning::Quiet, width);
-    field(&mut lines, "tested", &row.proved_on(), Meaning::Quiet, width);
-    lines
+    field(lines, "risk", risk(row.risk), Meaning::Quiet, width);
+    field(lines, "tested", &row.proved_on(), Meaning::Quiet, width);
 }
 
 /// The settings that the kernel resets along with one, in words; `None` where it resets none.
