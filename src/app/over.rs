@@ -43,7 +43,7 @@ const MARKS: &[(&str, Meaning, &str)] = &[
 const MOUSE: &[(&str, &str)] = &[
     ("click", "Show a tab, select a row, sort by a heading, run what the footer names"),
     ("wheel", "Scroll the list or the text under the pointer"),
-    ("drag", "On a curve, except on Why: the figures of that span of time; a click or {back} clears it"),
+    ("drag", "On a curve: the figures of that span of time; a click or {back} clears it"),
     ("Shift", "With it most terminals select text, as in other programs"),
 ];
 

@@ -12,7 +12,7 @@ use ratatui::layout::{Constraint, Layout, Rect};
 
 use super::{
     Run,
-    widgets::{bottleneck_panel, find::Find, paint::wrap},
+    widgets::{bottleneck_panel, find::Find, paint::wrap, span::Selection},
 };
 use crate::{
     model::Workload,
@@ -104,6 +104,8 @@ pub struct Why {
     sorts: BTreeMap<Panel, (usize, bool)>,
     /// Curves of the last minute.
     history: history::History,
+    /// The span of time that is selected on them.
+    selection: Selection,
     /// What the test of the last look reads; `None` without a test.
     load: Option<Workload>,
     /// Means of the last looks.
