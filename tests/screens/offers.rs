@@ -274,3 +274,41 @@ fn what_a_field_takes_is_not_cut_in_mid_sentence() {
         assert!(help.contains(&format!("{} {}", field.name, field.help)), "{}: {help}", field.name);
     }
 }
+
+/// Without colours the bars that a help explains differ too.
+#[test]
+fn marks_of_bars_differ_without_colours() {
+    for (keys, count) in [("1?", 4), ("4?", 4), ("8?", 2), ("y?", 0)] {
+        let picture = shown(&after("x570", (100, 140), keys, 0));
+        let marks = picture.lines().filter_map(|line| {
+            let mark: String = line.trim_start_matches(['│', ' ']).chars().take(12).collect();
+            mark.contains('▆').then(|| mark.trim().to_owned())
+        });
+        let mut marks: Vec<String> = marks.collect();
+        let all = marks.len();
+        marks.sort();
+        marks.dedup();
+        assert!(marks.len() == all && all >= count, "{keys} {marks:?} {picture}");
+    }
+}
+
+/// After a find the footer names the key of its next match, also where few hints have room.
+#[test]
+fn a_find_that_is_kept_offers_its_next_match() {
+    // On Slots moves come first where few hints have room.
+    for (size, screens) in [((60, 20), 2), ((80, 24), 3)] {
+        for keys in &["1/nvme<Enter>", "2/e<Enter>", "8/nvme<Enter>"][..screens] {
+            let footer = footer(&after(DEMO, size, keys, 0));
+            assert!(footer.contains("n next") && footer.contains("Esc end find"), "{size:?} {keys} {footer}");
+        }
+    }
+}
+
+/// The number of a run is not glued to its block size.
+#[test]
+fn a_run_of_the_sheet_has_its_number_apart() {
+    let mut headless = after("x570", SMALL, "4r", 12);
+    press(&mut headless, "7");
+    let picture = shown(&headless);
+    assert!(picture.contains("] 1: 4k rand 5.69GB/s"), "{picture}");
+}
