@@ -56,12 +56,8 @@ pub(super) const ABOUT: About = About {
         ("▽", Meaning::Quiet, "the slot is slower than the drive"),
         ("●", Meaning::Marked, "marked for the test; ○ some of the drives below are"),
         ("▾ ▸", Meaning::Lines, "unfolded and folded row"),
-        (
-            "rd ▆▆··",
-            Meaning::Load,
-            "reads against the limit; every PCIe link carries as much in each direction",
-        ),
-        ("wr ▆▆··", Meaning::Writes, "writes against the limit"),
+        ("rd ▆", Meaning::Load, "reads against the limit; every PCIe link carries as much in each direction"),
+        ("wr ▆", Meaning::Writes, "writes against the limit"),
         ("▆▆▆▆", Meaning::Good, "a drive that fills its own link: the best possible"),
         ("▲ ▆▆▆▆", Meaning::Warning, "a full shared link or root complex: the bottleneck"),
         (

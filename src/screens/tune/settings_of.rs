@@ -2,7 +2,7 @@
 
 use ratatui::layout::Rect;
 
-use super::{Tune, draw};
+use super::{Tune, about::about};
 use crate::{
     screens::widgets::{
         paint::{Brush, cells, fit, piece},
@@ -69,6 +69,6 @@ fn in_full(tune: &Tune, shared: &Shared, column: usize, width: u16) -> Option<Se
     let device = tune.device(settings)?;
     let (setting, cell) = (settings.matrix.columns.get(column)?, settings.cell_at(tune.row, column)?);
     let mut lines = vec![heading(setting.id.0, &settings.text(tune.row, column))];
-    draw::about(&mut lines, shared, (device, setting, cell), width);
+    about(&mut lines, shared, (device, setting, cell), width);
     Some(lines)
 }
