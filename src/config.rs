@@ -209,7 +209,13 @@ curves = ["red", 3]
         assert_eq!(config.profiles[0].1.depth, 1);
         assert_eq!(config.keys[1].1, [Key::Char('U'), Key::Ctrl('u')]);
         assert!(config.theme_named("mine").is_some_and(|theme| theme.palette == Palette::Dark));
-        let again = right(&config.text(&Place::Nowhere));
+        let text = config.text(&Place::Nowhere);
+        let profile = text.split("[profiles.latency]").nth(1).unwrap();
+        assert!(
+            profile.contains("rw = \"randread\"") && profile.contains("bs = \"4k\""),
+            "defaults too: {text}"
+        );
+        let again = right(&text);
         assert_eq!(again, config, "{}", config.text(&Place::Nowhere));
     }
 

@@ -177,6 +177,11 @@ pub(crate) trait Screen {
         None
     }
 
+    /// A heading and terms that help explains besides marks and keys.
+    fn terms(&self) -> Option<(&'static str, Vec<[&'static str; 2]>)> {
+        None
+    }
+
     /// The mark behind its name in the tabs.
     fn mark(&self, _shared: &Shared) -> Option<String> {
         None

@@ -13,7 +13,7 @@ use std::{
 use self::matches::matching;
 pub(super) use self::matches::{Found, found, run_found};
 use super::{
-    App, Effect, TUNE, act,
+    App, Effect, act,
     overlay::{Overlay, Palette},
     tabs::{about, neighbour, tabs},
 };
@@ -21,7 +21,7 @@ use crate::{
     config::UsualKeys,
     screens::{self, Step},
     ui::{
-        Command,
+        About, Command,
         Key::{self, Char, Ctrl},
         Opening, ScreenId,
         command::{Row, command, pair},
@@ -222,11 +222,20 @@ pub(super) fn run(app: &mut App, name: &str) -> Vec<Effect> {
     app.grant(asks.unwrap_or_default())
 }
 
-/// Where a letter has a meaning, when it is one of settings and the screen shown has none for it.
+/// Where a letter has a meaning, when the screen shown has none for it.
 pub(super) fn elsewhere(key: Key) -> Option<String> {
-    let is_meant = |(on, row): &&(Option<ScreenId>, Row)| *on == Some(TUNE) && row.keys.contains(&key);
-    let (_, row) = ALL.iter().find(is_meant).filter(|(_, row)| ["export", "undo all"].contains(&row.name))?;
-    Some(format!("{key} is a key of Tune ({}): {{tune}} shows it", row.name))
+    if !matches!(key, Char(letter) if letter != ' ') {
+        return None;
+    }
+    let row = |on| ALL.iter().find(|(screen, row)| *screen == Some(on) && row.keys.contains(&key));
+    let found: Vec<(&About, &Row)> = tabs().filter_map(|about| Some((about, &row(about.id)?.1))).collect();
+    if let [(about, row)] = found[..] {
+        return Some(format!("{key} is a key of {} ({}): {{{}}} shows it", about.name, row.name, about.id.0));
+    }
+    let names: Vec<&str> = found.iter().map(|(about, _)| about.name).collect();
+    let keys: Vec<String> = found.iter().map(|(about, _)| format!("{{{}}}", about.id.0)).collect();
+    let (last, names) = names.split_last()?;
+    Some(format!("{key} is a key of {} and {last}: {} show them", names.join(", "), keys.join(", ")))
 }
 
 /// The table for `docs/keys.md`.

@@ -239,8 +239,10 @@ const KEPT: [&str; 13] = [
 const BEGINNING: [&str; 6] = ["pull", "run", "start", "start again", "move card", "best move"];
 
 /// The next ones, from [`LEADING_FROM`] columns on: they lead to the other matches of a find and to all other commands.
-const LEADING: [&str; 3] = ["next match", "palette", "sort"];
+const LEADING: [&str; 4] = ["next match", "next drive", "palette", "sort"];
 const LEADING_FROM: u16 = 80;
+/// The hint that a find is kept by.
+const END_FIND: &str = "end find";
 
 /// The first hint to go below [`PLENTY`] columns: arrows move the cursor in every program.
 const OBVIOUS: &str = "move";
@@ -259,8 +261,10 @@ pub(super) fn hints(
         commands::of(screen).filter_map(offered).filter(|row| !row.hint.is_empty()).collect();
     rows.sort_by_key(|row| (row.name == "quit", row.place));
     let mut room = area.width;
+    // The other matches of a find that is kept have a place on narrow terminals too.
+    let matches = if rows.iter().any(|row| row.hint == END_FIND) { 2 } else { 0 };
     let rank = |row: &&Row| {
-        let leading = LEADING.iter().filter(|_| area.width >= LEADING_FROM);
+        let leading = LEADING.iter().take(if area.width >= LEADING_FROM { LEADING.len() } else { matches });
         let kept = KEPT.iter().chain(&BEGINNING).chain(leading).position(|kept| *kept == row.name);
         let is_obvious = row.hint == OBVIOUS && area.width < PLENTY;
         kept.unwrap_or(KEPT.len() + BEGINNING.len() + LEADING.len() + usize::from(is_obvious))
@@ -314,7 +318,9 @@ fn dstat_width(width: u16) -> u16 {
     match width {
         ..80 => width,
         80..100 => 48,
-        100..160 => 75,
+        // The curve beside it has room for its figures and their unit.
+        100..106 => 71,
+        106..160 => 75,
         160..240 => 88,
         _ => 104,
     }

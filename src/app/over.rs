@@ -43,7 +43,7 @@ const MARKS: &[(&str, Meaning, &str)] = &[
 const MOUSE: &[(&str, &str)] = &[
     ("click", "Show a tab, select a row, sort by a heading, run what the footer names"),
     ("wheel", "Scroll the list or the text under the pointer"),
-    ("drag", "On a curve, except on Why: the figures of that span of time; a click or {back} clears it"),
+    ("drag", "On a curve: the figures of that span of time; a click or {back} clears it"),
     ("Shift", "With it most terminals select text, as in other programs"),
 ];
 
@@ -295,6 +295,11 @@ fn help_lines(app: &App, width: u16) -> Vec<Vec<Piece>> {
     lines.push(Vec::new());
     lines.extend(finding);
     lines.extend(keys(Some(about.id)));
+    if let Some((heading, terms)) = app.screens.get(app.screen).and_then(Screen::terms) {
+        lines.push(Vec::new());
+        lines.push(vec![piece(heading, Meaning::Heading)]);
+        lines.extend(terms.into_iter().flat_map(|[term, text]| explained(term, Meaning::Text, text)));
+    }
     lines.push(Vec::new());
     lines.push(vec![piece("Everywhere", Meaning::Heading)]);
     lines.extend(keys(None));

@@ -146,7 +146,7 @@ const GROUPS: &[Group] = &[
         width: 3,
     },
     Group {
-        from: 70,
+        from: 67,
         heading: " used  free  buff  cach",
         cells: |row| {
             let bytes = |of: fn(&Memory) -> u64| row.memory.as_ref().map(|m| of(m) as f64);
@@ -290,7 +290,7 @@ fn curve(app: &App, brush: &mut Brush<'_>, area: Rect) {
     let words = [(["reads", "  ", "writes"], &*unit), (brief, &unit)];
     let leads = leads.iter().filter(|lead| is_beside_means || lead.is_empty());
     let titles = leads.flat_map(|lead| words.map(|(words, unit)| (&**lead, words, unit)));
-    let titles = titles.chain([("", brief, "")]);
+    let titles = titles.chain([("", ["r", " ", "w"], &*unit), ("", brief, "")]);
     let titles =
         titles.map(|(lead, words, unit)| [vec![piece(lead, Meaning::Quiet)], in_words(words, unit)].concat());
     let titles: Vec<Vec<Piece>> = titles.collect();

@@ -44,7 +44,7 @@ pub const KEYS: &[ConfigKey] = &[
     ConfigKey { name: "sort", help: "Order of the rows of Machine: the tree, or one list of drives and devices.", values: "bus, load, name, a column's name (largest first), or - and the name (smallest first)", read: sort, print: |config| plain("sort", config.sort.as_deref().unwrap_or("bus")) },
     ConfigKey { name: "interval", help: "Seconds between two looks at the counters.", values: "0.2 to 3", read: interval, print: |config| format!("interval = {}\n", config.interval.as_secs_f64()) },
     ConfigKey { name: "[workload]", help: "The workload in the form of the Dyno screen at the start.", values: "options of `iodyno bench`, such as bs, iodepth, numjobs, rw, runtime", read: workload, print: |config| format!("[workload]\n{}", options(&config.workload)) },
-    ConfigKey { name: "[profiles.NAME]", help: "Workloads with names: P on the Dyno screen, or the name after :, puts one into the form.", values: "the same options", read: profiles, print: |config| tables("profiles", config.profiles.iter().map(|(name, work)| (name, options(work)))) },
+    ConfigKey { name: "[profiles.NAME]", help: "Workloads with names: P on the Dyno screen, or the name after :, puts one into the form.", values: "the same options", read: profiles, print: |config| tables("profiles", config.profiles.iter().map(|(name, work)| (name, profile(work)))) },
     ConfigKey { name: "[keys]", help: "Keys of commands, instead of their usual ones.", values: "COMMAND = \"KEY\" or [\"KEY\", ..], [] leaves it to the palette (not for quit, back and palette); `iodyno config --defaults` lists all commands, keys as in `iodyno render --keys`; a key that is another command's only one needs that command here too", read: keys, print: print_keys },
     ConfigKey { name: "[themes.NAME]", help: "Themes of your own: base is a built-in theme, each colour replaces one of it.", values: "a name (red, light-red, dark-gray), \"#rrggbb\" or a number of 256; curves is a list", read: themes, print: |config| tables("themes", config.themes.iter().map(|(name, theme)| (name, painted(theme)))) },
 ];
@@ -94,6 +94,16 @@ fn options(work: &Workload) -> String {
     let usual = Workload::default();
     let changed = OPTIONS.iter().filter(|option| option.text(work) != option.text(&usual));
     changed.map(|option| plain(option.name, &option.text(work))).collect()
+}
+
+/// The options of a profile: it is known by its pattern, block size, depth and jobs, which are named as defaults too.
+fn profile(work: &Workload) -> String {
+    const NAMED: [&str; 4] = ["rw", "bs", "iodepth", "numjobs"];
+    let usual = Workload::default();
+    let named = OPTIONS
+        .iter()
+        .filter(|option| NAMED.contains(&option.name) || option.text(work) != option.text(&usual));
+    named.map(|option| plain(option.name, &option.text(work))).collect()
 }
 
 fn print_keys(config: &Config) -> String {

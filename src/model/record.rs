@@ -59,6 +59,11 @@ pub struct Seconds {
     pub step: u32,
     /// Bytes per second, oldest first.
     pub rates: Vec<f64>,
+    /// Counted time at which pauses began.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pauses: Vec<Duration>,
+    #[serde(skip)]
+    is_paused: bool,
     /// Start of the next value: counted time and bytes.
     #[serde(skip)]
     from: (Duration, u64),
@@ -80,6 +85,10 @@ impl Seconds {
             return;
         }
         self.step = self.step.max(1);
+        let was_paused = std::mem::replace(&mut self.is_paused, state == RunState::Paused);
+        if self.is_paused && !was_paused {
+            self.pauses.push(at);
+        }
         let (then, before) = self.from;
         let span = at.saturating_sub(then);
         if span < Duration::from_secs(self.step.into()) {
@@ -129,6 +138,22 @@ mod tests {
     }
 
     #[test]
+    fn a_pause_is_kept_once_with_its_counted_time() {
+        let mut seconds = Seconds::default();
+        for (at, state) in [
+            (1000, RunState::Running),
+            (1500, RunState::Paused),
+            (1500, RunState::Paused),
+            (2500, RunState::Running),
+            (2600, RunState::Paused),
+        ] {
+            seconds.take(&sample(at, at, state));
+        }
+        assert_eq!(seconds.pauses, [1500, 2600].map(Duration::from_millis));
+        assert_eq!(seconds.rates.len(), 2);
+    }
+
+    #[test]
     fn a_long_run_keeps_its_mean_in_fewer_values() {
         let mut seconds = Seconds::default();
         for at in 1..=2000 {
@@ -148,7 +173,12 @@ mod tests {
                 basis: Basis::Link,
                 because: "16 GT/s x4".to_owned(),
             })],
-            seconds: Seconds { step: 1, rates: vec![1.0, 2.0], ..Seconds::default() },
+            seconds: Seconds {
+                step: 1,
+                rates: vec![1.0, 2.0],
+                pauses: vec![Duration::from_secs(1)],
+                ..Seconds::default()
+            },
         };
         let line = serde_json::to_string(&record).unwrap();
         assert!(!line.contains('\n'));

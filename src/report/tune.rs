@@ -79,7 +79,7 @@ fn why_not(machine: &Machine, row: &Setting, readings: &[Reading<Value>], live: 
         return Some("not tunable".to_owned());
     }
     if !live {
-        return Some("not this machine".to_owned());
+        return Some("not writable: another machine".to_owned());
     }
     if let Some(problem) = readings.iter().find_map(Reading::problem) {
         return Some(problem.reason.to_string());

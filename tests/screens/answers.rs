@@ -104,6 +104,30 @@ fn keys_of_changed_settings_say_on_other_screens_where_they_act() {
     }
 }
 
+/// A letter that other screens take names them; one that no screen takes, and a key without a letter, say nothing.
+#[test]
+fn letters_of_other_screens_say_which_take_them() {
+    for (key, says) in [
+        ("P", "P is a key of Dyno (profile): 4 shows it"),
+        ("a", "a is a key of Tune (apply): 3 shows it"),
+        ("m", "m is a key of What-if (more rounds): 5 shows it"),
+        ("b", "b is a key of What-if and Slots: 5, 8 show them"),
+        ("s", "s is a key of Machine, What-if and Why: 1, 5, 6 show them"),
+        ("%", ""),
+        ("<Backspace>", ""),
+    ] {
+        let mut headless = open("laptop", (80, 24));
+        press(&mut headless, &format!("2{key}"));
+        assert_eq!(notice(&headless), says, "{key}");
+        assert_eq!(headless.app.screen, ScreenId("findings"), "{key}");
+    }
+    for key in "PambKdtef".chars() {
+        let mut headless = open("laptop", (80, 24));
+        press(&mut headless, &format!("2{key}"));
+        assert!(notice(&headless).starts_with(&format!("{key} is a key of ")), "{key} {}", notice(&headless));
+    }
+}
+
 #[test]
 fn reading_says_so_until_it_ends_and_its_refusal_stays_until_a_key() {
     let mut headless = open("laptop", (80, 24));

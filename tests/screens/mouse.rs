@@ -284,3 +284,40 @@ fn a_click_below_the_selected_command_runs_the_one_it_is_on() {
     mouse(&mut headless, at, MouseAction::Press);
     assert_eq!(headless.app.screen.0, "tune");
 }
+
+/// Each panel of Why with curves selects a span, and all show the figures of the same one.
+#[test]
+fn a_drag_on_the_curves_of_why_shows_the_figures_of_its_span() {
+    for (size, curve) in
+        [((80, 24), ""), ((120, 40), ""), ((200, 60), "all drives read"), ((300, 100), "⣿ busy ")]
+    {
+        let mut headless = open_with("x570", size, "4r");
+        headless.wait(Duration::from_secs(25));
+        press(&mut headless, "r");
+        headless.wait(Duration::from_secs(5));
+        press(&mut headless, "6");
+        if curve.is_empty() {
+            // One panel has the whole screen, and so room for curves.
+            press(&mut headless, "<Enter>");
+        }
+        let before = shown(&headless);
+        let word = if curve.is_empty() { "last 1 s: " } else { curve };
+        let (x, y) = place(&headless, word);
+        let right = before.lines().skip(usize::from(y)).find_map(|line| {
+            let start = line.match_indices(" now ").map(|(at, _)| line[..at].chars().count());
+            start.filter(|start| *start > usize::from(x)).min()
+        });
+        let right = u16::try_from(right.unwrap_or_else(|| panic!("{before}"))).unwrap();
+        mouse(&mut headless, (right - 4, y + 3), MouseAction::Press);
+        mouse(&mut headless, (right, y + 3), MouseAction::Drag);
+        mouse(&mut headless, (right, y + 4), MouseAction::Release);
+        let picture = shown(&headless);
+        let figures =
+            picture.lines().filter(|line| line.contains(" s mean: ") || line.contains(" s: ")).count();
+        assert!(figures > 0 && picture.contains(" s mean: "), "{size:?}\n{picture}");
+        assert!(picture.contains('━') && picture.contains("Esc clear span"), "{picture}");
+        press(&mut headless, "<Esc>");
+        assert!(!shown(&headless).contains(" s mean: "), "Esc clears it");
+        assert_eq!(place(&headless, word), (x, y), "and stays on the screen");
+    }
+}

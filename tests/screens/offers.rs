@@ -199,3 +199,116 @@ fn the_title_offers_the_help_where_its_key_opens_it() {
         }
     }
 }
+
+/// A curve of the pull does not join what was read before a pause to what was read after it.
+#[test]
+fn a_pause_of_a_pull_is_a_gap_in_its_curve() {
+    let is_dot = |c: char| ('\u{2801}'..='\u{28ff}').contains(&c);
+    let is_gap = |line: &str| {
+        let blank = |c: char| matches!(c, ' ' | '\u{2800}');
+        let Some((_, dots)) = line.rsplit_once(['┤', '│']).filter(|(_, dots)| dots.contains(is_dot))
+        else {
+            return false;
+        };
+        dots.trim_matches(blank).chars().any(blank)
+    };
+    let curve = |headless: &Headless| {
+        let shown = shown(headless);
+        let lines = shown.lines().skip_while(|line| !line.contains("Rate over time"));
+        lines.map(|line| line.trim_end_matches('│').to_owned()).collect::<Vec<_>>()
+    };
+    let mut headless = after("laptop", (120, 40), "r", 1);
+    press(&mut headless, "<Space>");
+    headless.wait(Duration::from_secs(4));
+    press(&mut headless, "<Space>");
+    headless.wait(Duration::from_secs(1));
+    assert!(curve(&headless).iter().any(|line| is_gap(line)), "{}", shown(&headless));
+}
+
+/// The name of a run takes all cells that the title of its curve has.
+#[test]
+fn the_title_of_a_pull_curve_uses_its_room() {
+    let mut headless = after("laptop", (100, 30), "r", 12);
+    for _ in 0..30 {
+        let picture = shown(&headless);
+        let title = picture.lines().find(|line| line.contains("Rate over time")).unwrap();
+        assert!(!title.contains("… ──"), "{picture}");
+        if title.contains("2 jobs") {
+            return;
+        }
+        headless.wait(Duration::from_secs(1));
+    }
+    panic!("no run of two jobs: {}", shown(&headless));
+}
+
+/// Figures of the curve at the foot keep their unit, with one curve and with two.
+#[test]
+fn figures_beside_the_curve_of_all_drives_have_their_unit() {
+    for demo in ["laptop", "x570"] {
+        for width in [80, 90, 100, 103, 106, 120] {
+            let headless = after(demo, (width, 30), "ur", 2);
+            let picture = shown(&headless);
+            let title = picture.lines().find(|line| line.contains(" dstat ")).unwrap();
+            assert!(title.contains("GiB/s"), "{width} {picture}");
+        }
+    }
+}
+
+/// What a field takes is shown as a whole in a small window, or as far as there is room with the key that shows all of it.
+#[test]
+fn what_a_field_takes_is_not_cut_in_mid_sentence() {
+    use iodyno::screens::dyno::form::FIELDS;
+    let mut headless = after("x570", (60, 20), "4", 0);
+    for field in FIELDS.iter() {
+        let picture = shown(&headless);
+        let right = picture.lines().map(|line| line.chars().skip(28).collect::<String>());
+        let panel = right.skip_while(|line| !line.starts_with("targets")).skip(1);
+        let panel: Vec<String> = panel.take_while(|line| !line.starts_with("Bottleneck")).collect();
+        let words = panel.join(" ").split_whitespace().collect::<Vec<_>>().join(" ");
+        let is_whole = words.ends_with(field.help) || words.ends_with("… ? shows all");
+        assert!(is_whole && words.starts_with(field.name), "{} {words} {picture}", field.name);
+        press(&mut headless, "<Down>");
+    }
+    let help = crate::screen::words(&after("x570", (120, 140), "4?", 0));
+    for field in FIELDS.iter() {
+        assert!(help.contains(&format!("{} {}", field.name, field.help)), "{}: {help}", field.name);
+    }
+}
+
+/// Without colours the bars that a help explains differ too.
+#[test]
+fn marks_of_bars_differ_without_colours() {
+    for (keys, count) in [("1?", 4), ("4?", 4), ("8?", 2), ("y?", 0)] {
+        let picture = shown(&after("x570", (100, 140), keys, 0));
+        let marks = picture.lines().filter_map(|line| {
+            let mark: String = line.trim_start_matches(['│', ' ']).chars().take(12).collect();
+            mark.contains('▆').then(|| mark.trim().to_owned())
+        });
+        let mut marks: Vec<String> = marks.collect();
+        let all = marks.len();
+        marks.sort();
+        marks.dedup();
+        assert!(marks.len() == all && all >= count, "{keys} {marks:?} {picture}");
+    }
+}
+
+/// After a find the footer names the key of its next match, also where few hints have room.
+#[test]
+fn a_find_that_is_kept_offers_its_next_match() {
+    // On Slots moves come first where few hints have room.
+    for (size, screens) in [((60, 20), 2), ((80, 24), 3)] {
+        for keys in &["1/nvme<Enter>", "2/e<Enter>", "8/nvme<Enter>"][..screens] {
+            let footer = footer(&after(DEMO, size, keys, 0));
+            assert!(footer.contains("n next") && footer.contains("Esc end find"), "{size:?} {keys} {footer}");
+        }
+    }
+}
+
+/// The number of a run is not glued to its block size.
+#[test]
+fn a_run_of_the_sheet_has_its_number_apart() {
+    let mut headless = after("x570", SMALL, "4r", 12);
+    press(&mut headless, "7");
+    let picture = shown(&headless);
+    assert!(picture.contains("] 1: 4k rand 5.69GB/s"), "{picture}");
+}

@@ -181,3 +181,33 @@ fn the_mark_of_a_link_stands_at_its_figure() {
     let picture = shown(&at("threadripper-before", (200, 60), SLOTS));
     assert!(picture.contains("3.94●"), "{picture}");
 }
+
+#[test]
+fn tall_terminals_explain_settings_and_experiments_in_their_free_rows() {
+    for demo in ["threadripper-before", "x570", "laptop"] {
+        for (size, most) in [((200, 60), 12), ((300, 100), 30)] {
+            for keys in ["3", "5"] {
+                let picture = shown(&at(demo, size, keys));
+                let blank = blank_rows(&picture, usize::from(size.0 / 4));
+                assert!(blank <= most, "{demo} {size:?} {keys}: {blank} blank rows\n{picture}");
+            }
+        }
+    }
+}
+
+/// Below a verdict stand every round and what the experiment compares.
+#[test]
+fn a_verdict_leaves_no_large_blank_area_on_tall_terminals() {
+    for (size, most) in [((200, 60), 8), ((300, 100), 16)] {
+        let mut headless = at("x570", size, "5<Enter>");
+        headless.wait(std::time::Duration::from_secs(400));
+        let picture = shown(&headless);
+        assert!(picture.contains("┌ Verdict") && picture.contains("┌ Runs, the latest first"), "{picture}");
+        let blank = blank_rows(&picture, usize::from(size.0 / 2));
+        assert!(blank <= most, "{size:?}: {blank} blank rows\n{picture}");
+    }
+    // A lower terminal has the verdict alone.
+    let mut headless = at("x570", (100, 30), "5<Enter>");
+    headless.wait(std::time::Duration::from_secs(400));
+    assert!(!shown(&headless).contains("Runs, the latest first"), "{}", shown(&headless));
+}

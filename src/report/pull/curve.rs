@@ -19,15 +19,25 @@ const STEPS: [u32; 17] =
     [1, 2, 5, 10, 20, 50, 100, 150, 200, 300, 600, 1200, 3000, 6000, 12_000, 36_000, 144_000];
 const MOST_STEPS: u32 = 5;
 
-/// A line of Braille dots, two by four to a character: `values` from left to right, zero at the bottom, `top` at the top.
-pub(crate) fn plot(values: &[f64], top: f64, columns: usize, rows: usize) -> Vec<String> {
+/// Columns that a pause leaves blank: it takes no counted time, but the line is not joined across it.
+const GAP: usize = 2;
+
+/// A line of Braille dots, two by four to a character: `values` from left to right, zero at the bottom, `top` at the top, with a
+/// gap at each of `pauses`, shares (0 to 1) of the width.
+pub(crate) fn plot(values: &[f64], top: f64, columns: usize, rows: usize, pauses: &[f64]) -> Vec<String> {
     // The dots of a character, from left to right and top to bottom (Unicode, 2800 to 28ff).
     const DOTS: [[u32; 4]; 2] = [[0x01, 0x02, 0x04, 0x40], [0x08, 0x10, 0x20, 0x80]];
     let (wide, high) = (2 * columns, 4 * rows);
     let mut cells = vec![vec![0_u32; columns]; rows];
     let mut before: Option<usize> = None;
+    let gaps: Vec<usize> = pauses.iter().map(|share| height(*share, columns)).collect();
+    let is_gap = |column: usize| gaps.iter().any(|gap| (*gap..gap + GAP).contains(&column));
     let drawn = if values.is_empty() || top <= 0.0 { 0 } else { wide };
     for x in 0..drawn {
+        if is_gap(x / 2) {
+            before = None;
+            continue;
+        }
         let value = values[x * values.len() / wide];
         let y = height(value / top, high - 1);
         let (from, to) = before.map_or((y, y), |before| (before.min(y), before.max(y)));
@@ -48,6 +58,11 @@ fn height(share: f64, most: usize) -> usize {
     height.min(most)
 }
 
+/// Moments as shares of `whole`.
+pub(crate) fn shares(moments: &[Duration], whole: Duration) -> Vec<f64> {
+    moments.iter().map(|at| at.as_secs_f64() / whole.as_secs_f64().max(1e-9)).collect()
+}
+
 /// The rate of all targets over a run, at most `width` columns wide; empty where it is too short to show.
 pub(super) fn text(
     done: &Done,
@@ -63,7 +78,8 @@ pub(super) fn text(
     }
     let most = rates.iter().copied().fold(0.0, f64::max);
     let mut text = "Rate of all drives together over time:\n".to_owned();
-    for (row, line) in plot(rates, most, columns, ROWS).into_iter().enumerate() {
+    let pauses = shares(&done.seconds.pauses, done.step.time());
+    for (row, line) in plot(rates, most, columns, ROWS, &pauses).into_iter().enumerate() {
         let share = 1.0 - row as f64 / ROWS as f64;
         let is_labelled = row % (ROWS / 2) == 0;
         let label = if is_labelled { number(units, share * most) } else { String::new() };
@@ -149,8 +165,23 @@ mod tests {
 
     #[test]
     fn a_fall_is_a_step_down_in_the_plot() {
-        let lines = plot(&[8.0, 8.0, 2.0, 2.0], 8.0, 4, 2);
+        let lines = plot(&[8.0, 8.0, 2.0, 2.0], 8.0, 4, 2, &[]);
         assert_eq!(lines, ["⠉⠉⡇⠀", "⠀⠀⠓⠒"].map(str::to_owned).as_slice(), "{lines:?}");
+    }
+
+    #[test]
+    fn a_pause_is_a_gap_in_the_line() {
+        let blank = '\u{2800}';
+        for (pauses, wanted) in [
+            (&[][..], "----------"),
+            (&[0.5], "-----  ---"),
+            (&[0.2, 0.7], "--  ---  -"),
+            (&[1.0], "----------"),
+        ] {
+            let lines = plot(&[4.0, 2.0, 4.0, 2.0], 4.0, 10, 1, pauses);
+            let drawn: String = lines[0].chars().map(|c| if c == blank { ' ' } else { '-' }).collect();
+            assert_eq!(drawn, wanted, "{pauses:?}: {lines:?}");
+        }
     }
 
     #[test]
@@ -176,7 +207,7 @@ mod tests {
         #[test]
         fn any_values_fill_the_plot(values in prop::collection::vec(0.0..1e10f64, 1..300), columns in 1usize..90) {
             let top = values.iter().copied().fold(1.0, f64::max);
-            let lines = plot(&values, top, columns, ROWS);
+            let lines = plot(&values, top, columns, ROWS, &[]);
             prop_assert_eq!(lines.len(), ROWS);
             for column in 0..columns {
                 let is_drawn = |line: &String| line.chars().nth(column).is_some_and(|c| c != '\u{2800}');

@@ -42,18 +42,29 @@ pub(super) fn draw(state: &Dyno, shared: &Shared, area: Rect, brush: &mut Brush<
     targets_panel::draw(test, shared.units, areas.targets, state.targets_top, brush);
     if test.is_none() && shared.can_test() {
         let inside = inner(areas.targets, brush.boxed);
-        brush.lines(inside, &before_tests(state, brush.boxed, inside.width), 0);
+        brush.lines(inside, &before_tests(state, shared, inside, brush.boxed), 0);
     }
     outcome(state, shared, areas.outcome, brush);
 }
 
 /// In the place of targets before the first test: what will be there, or of the field what has no place below a low form.
-fn before_tests(state: &Dyno, boxed: bool, width: u16) -> Vec<Vec<Piece>> {
+fn before_tests(state: &Dyno, shared: &Shared, area: Rect, boxed: bool) -> Vec<Vec<Piece>> {
     if boxed {
-        return paragraph("Rate, IOPS and latency of each target, once a test runs.", Meaning::Quiet, width);
+        let text = "Rate, IOPS and latency of each target, once a test runs.";
+        return paragraph(text, Meaning::Quiet, area.width);
     }
     let field = state.form.field();
-    hanging(piece(format!("{}  ", field.name), Meaning::Text), field.help, Meaning::Quiet, width)
+    let beside =
+        hanging(piece(format!("{}  ", field.name), Meaning::Text), field.help, Meaning::Quiet, area.width);
+    if beside.len() <= usize::from(area.height) {
+        return beside;
+    }
+    // Below its name its help has more room.
+    let mut lines = form_panel::help_in(&format!("{}: {}", field.name, field.help), shared, area);
+    if let Some((name, _)) = lines.first_mut().and_then(|line| line.first_mut()) {
+        *name = name.replacen(':', " ", 1);
+    }
+    lines
 }
 
 fn draw_plot(

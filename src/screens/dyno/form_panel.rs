@@ -84,7 +84,7 @@ pub(super) fn draw(state: &Dyno, shared: &Shared, areas: &Areas, brush: &mut Bru
             brush.shade(area, Meaning::Selected);
         }
     }
-    help(state, rows, brush);
+    help(state, shared, rows, brush);
     scroll::mark(brush, areas.form, scroll::ROWS, hidden);
 }
 
@@ -126,14 +126,23 @@ pub(super) fn form_top(state: &Dyno, rows: Rect) -> usize {
     kept_in_sight(0, state.form.at, FIELDS.len(), rows.height)
 }
 
-/// Help of the field, below the fields, where there is room for all of it.
-fn help(state: &Dyno, rows: Rect, brush: &mut Brush<'_>) {
+/// Help of the field, below the fields.
+fn help(state: &Dyno, shared: &Shared, rows: Rect, brush: &mut Brush<'_>) {
     let fields = u16::try_from(FIELDS.len()).unwrap_or(0);
     let below = Rect { y: rows.y + fields, height: rows.height.saturating_sub(fields), ..rows };
-    let lines = paragraph(state.form.field().help, Meaning::Quiet, rows.width);
-    if lines.len() <= usize::from(below.height) {
-        brush.lines(below, &lines, 0);
+    if below.height > 0 {
+        brush.lines(below, &help_in(state.form.field().help, shared, below), 0);
     }
+}
+
+/// Help of a field in the rows of `area`: where they are too few, its first phrases and the key that shows all of it.
+pub(super) fn help_in(text: &str, shared: &Shared, area: Rect) -> Vec<Vec<Piece>> {
+    let more = shared.keys.fill("… {help} shows all");
+    let ends = text.match_indices([',', ';']).filter(|(at, _)| text[at + 1..].starts_with(' '));
+    let parts: Vec<String> = ends.map(|(end, _)| format!("{} {more}", &text[..end])).collect();
+    let forms = std::iter::once(text.to_owned()).chain(parts.into_iter().rev()).chain([more.clone()]);
+    let mut lines = forms.map(|form| paragraph(&form, Meaning::Quiet, area.width));
+    lines.find(|lines| lines.len() <= usize::from(area.height)).unwrap_or_default()
 }
 
 /// From this width on the figures of tests have their words.

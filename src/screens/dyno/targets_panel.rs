@@ -337,21 +337,44 @@ impl Row<'_> {
         if width == 0 || series.most() <= 0.0 {
             return;
         }
-        let points: Vec<f64> = series.points().map(|(_, value)| value).collect();
-        let first = points.len().saturating_sub(width * 5);
-        let chunks: Vec<&[f64]> = points[first..].chunks(5).collect();
         let start = self.inner.x + self.places.name + 1;
-        for (x, chunk) in (start..).zip(chunks.iter().take(width)) {
-            let mean = chunk.iter().sum::<f64>() / chunk.len() as f64;
+        for (x, mean) in (start..).zip(means(series, width)) {
+            let Some(mean) = mean else { continue };
             let level = share_of(3, mean / series.most());
             brush.cell(x, self.y, LEVELS[usize::from(level)], brush.theme.style(meaning));
         }
     }
 }
 
+/// The newest means of five points each, at most `most` of them, oldest first; `None` where a gap was left.
+fn means(series: &Series, most: usize) -> Vec<Option<f64>> {
+    let points: Vec<(Duration, f64)> = series.points().collect();
+    let stretches = points.chunk_by(|_, (at, _)| !series.is_split_before(*at));
+    let mean = |chunk: &[(Duration, f64)]| chunk.iter().map(|(_, v)| v).sum::<f64>() / chunk.len() as f64;
+    let mut means: Vec<Option<f64>> = Vec::new();
+    for stretch in stretches {
+        means.extend((!means.is_empty()).then_some(None));
+        means.extend(stretch.chunks(5).map(|chunk| Some(mean(chunk))));
+    }
+    means.split_off(means.len().saturating_sub(most))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_pause_leaves_a_blank_in_the_curve_of_a_target() {
+        let mut series = Series::default();
+        for second in 0..12 {
+            if second == 7 {
+                series.split();
+            }
+            series.push(Duration::from_secs(second), if second < 5 { 1.0 } else { 3.0 });
+        }
+        assert_eq!(means(&series, 9), [Some(1.0), Some(3.0), None, Some(3.0)]);
+        assert_eq!(means(&series, 2), [None, Some(3.0)]);
+    }
 
     #[test]
     fn what_reads_cost_and_how_they_are_batched_fits_whatever_the_room() {

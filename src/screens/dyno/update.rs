@@ -29,6 +29,10 @@ impl Screen for Dyno {
         draw::draw(self, shared, area, brush);
     }
 
+    fn terms(&self) -> Option<(&'static str, Vec<[&'static str; 2]>)> {
+        Some(("Fields", FIELDS.iter().map(|field| [field.name, field.help]).collect()))
+    }
+
     fn step(&mut self, step: Step, shared: &Shared, area: Rect) -> Asks {
         if let Step::Pages(_) = step {
             let areas = Areas::new(self, shared, area);

@@ -56,10 +56,10 @@ pub(super) const ABOUT: About = About {
         ("▽", Meaning::Quiet, "the slot is slower than the drive"),
         ("●", Meaning::Marked, "marked for the test; ○ some of the drives below are"),
         ("▾ ▸", Meaning::Lines, "unfolded and folded row"),
-        ("▆▆▆▆", Meaning::Load, "reads against the limit; every PCIe link carries as much in each direction"),
-        ("▆▆▆▆", Meaning::Writes, "writes against the limit"),
+        ("rd ▆", Meaning::Load, "reads against the limit; every PCIe link carries as much in each direction"),
+        ("wr ▆", Meaning::Writes, "writes against the limit"),
         ("▆▆▆▆", Meaning::Good, "a drive that fills its own link: the best possible"),
-        ("▆▆▆▆", Meaning::Warning, "a full shared link or root complex: the bottleneck"),
+        ("▲ ▆▆▆▆", Meaning::Warning, "a full shared link or root complex: the bottleneck"),
         (
             "(3.32 GB/s)",
             Meaning::Figure,

@@ -149,12 +149,15 @@ fn what(state: &Tree, order: Sort, room: u16) -> Piece {
     piece(what, Meaning::Heading)
 }
 
+/// The keys of a find that is kept.
+const WAYS: &str = "  {next drive} next, {previous drive} previous, {back} ends it";
+
 /// The find that is kept with the count of its matches, and its keys.
 fn found(state: &Tree, shared: &Shared) -> Vec<Piece> {
     let (place, keys) = match state.matches {
-        (_, 0) => ("no match (0)".to_owned(), "  {back}"),
-        (0, all) => (format!("{all} found"), "  {next drive} {previous drive} {back}"),
-        (at, all) => (format!("{at} of {all}"), "  {next drive} {previous drive} {back}"),
+        (_, 0) => ("no match (0)".to_owned(), "  {back} ends it"),
+        (0, all) => (format!("{all} found"), WAYS),
+        (at, all) => (format!("{at} of {all}"), WAYS),
     };
     let find = piece(format!("  find {}: {place}", fit(&state.found, 16)), Meaning::Figure);
     vec![find, piece(shared.keys.fill(keys), Meaning::Key)]

@@ -159,7 +159,8 @@ impl Screen for Tree {
     fn offers(&self, command: &str, _shared: &Shared) -> bool {
         match command {
             // A list has drives alone at its top, and nothing to fold.
-            "next drive" => !self.is_kept && self.order() == Sort::Bus && self.has_other_drive(),
+            "next drive" if self.is_kept => self.matches.1 > 1,
+            "next drive" => self.order() == Sort::Bus && self.has_other_drive(),
             "fold" => self.order() == Sort::Bus,
             "mark" => self.row().is_some_and(|row| !row.drives.is_empty()),
             _ => true,

@@ -7,9 +7,9 @@ use ratatui::layout::Rect;
 use super::{Pull as Page, has_runs};
 use crate::{
     pull::{Done, Phase, Pull, is_small},
-    report::pull::curve::{AXIS, below, plot},
+    report::pull::curve::{AXIS, below, plot, shares},
     screens::widgets::{
-        paint::{Brush, Piece, cells, fit, fit_name, piece},
+        paint::{Brush, Piece, cells, fit, fit_name, piece, width},
         scroll,
         words::{giga, iops, nanoseconds, rate},
     },
@@ -97,10 +97,10 @@ pub(super) fn small_curve(shared: &Shared, area: Rect, brush: &mut Brush<'_>) {
 
 fn draw_curve(shared: &Shared, pull: &Pull, curve: &Curve, area: Rect, brush: &mut Brush<'_>) {
     let unit = if curve.is_small { "IOPS" } else { shared.units.giga_per_second() };
-    let title = [
-        piece("Rate over time", Meaning::Heading),
-        piece(format!("  {unit}  {}", fit(&curve.name, area.width.saturating_sub(30))), Meaning::Quiet),
-    ];
+    let (heading, unit) =
+        (piece("Rate over time", Meaning::Heading), piece(format!("  {unit}"), Meaning::Quiet));
+    let room = brush.title_room(area.width).saturating_sub(width(&[heading.clone(), unit.clone()]) + 2);
+    let title = [heading, unit, piece(format!("  {}", fit(&curve.name, room)), Meaning::Quiet)];
     let inner = brush.panel(area, &title, &[]);
     let axis = u16::try_from(AXIS).unwrap_or(0);
     let columns = usize::from(inner.width.saturating_sub(axis));
@@ -116,7 +116,8 @@ fn draw_curve(shared: &Shared, pull: &Pull, curve: &Curve, area: Rect, brush: &m
     let share = (curve.read.as_secs_f64() / curve.whole.as_secs_f64().max(1e-9)).min(1.0);
     let drawn = usize::from(crate::screens::widgets::graph::share_of(inner.width - axis, share)).max(1);
     let label = |value: f64| if curve.is_small { count(value) } else { giga(shared.units, value) };
-    let lines = plot(&curve.values, top, drawn, usize::from(high));
+    let pauses = shares(&curve.pauses, curve.read);
+    let lines = plot(&curve.values, top, drawn, usize::from(high), &pauses);
     for (row, (y, dots)) in (inner.y..inner.y + high).zip(&lines).enumerate() {
         let (row, middle) = (u16::try_from(row).unwrap_or(0), high / 2);
         let is_labelled = row == 0 || row == middle;
@@ -142,6 +143,8 @@ struct Curve {
     /// Time read so far, and of the whole run.
     read: Duration,
     whole: Duration,
+    /// Counted time at which pauses began.
+    pauses: Vec<Duration>,
     /// Its place in the series.
     step: usize,
     /// Whether values are reads per second.
@@ -154,7 +157,9 @@ impl Curve {
             let is_small = is_small(&step.workload);
             let (name, whole) = (pull.short_name(&step), step.time());
             let values = values(test, is_small, whole);
-            return Some(Self { name, values, read: test.elapsed, whole, step: pull.done().len(), is_small });
+            let pauses = test.each.first().map(|each| each.pauses.clone()).unwrap_or_default();
+            let (read, step) = (test.elapsed, pull.done().len());
+            return Some(Self { name, values, read, whole, pauses, step, is_small });
         }
         Self::of_done(pull, |phase| matches!(phase, Phase::Together | Phase::Row("SEQ1M Q8T1")))
     }
@@ -167,7 +172,8 @@ impl Curve {
         let read = Duration::from_secs(u64::from(done.seconds.step) * values.len() as u64).min(whole);
         // The last second of a run is not a whole one.
         let read = if done.result.as_ref().is_ok_and(|run| run.interrupted) { read } else { whole };
-        Some(Self { name: pull.short_name(&done.step), values, read, whole, step, is_small: false })
+        let (name, pauses) = (pull.short_name(&done.step), done.seconds.pauses.clone());
+        Some(Self { name, values, read, whole, pauses, step, is_small: false })
     }
 }
 

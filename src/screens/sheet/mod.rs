@@ -137,8 +137,16 @@ impl Sheet {
                 let work = &run.run.workload;
                 if room < NARROW {
                     let pattern = if work.pattern == Pattern::Random { "rand" } else { "read" };
-                    let rate = if run.run.interrupted { rate.replace(' ', "") + "!" } else { rate };
-                    return format!("{} {} {pattern} {rate}", at + 1, block_size(work.block_size));
+                    let (number, block) = (at + 1, block_size(work.block_size));
+                    let mark = if run.run.interrupted { "!" } else { "" };
+                    let short = rate.replace(' ', "");
+                    let forms = [
+                        format!("{number}: {block} {pattern} {rate}{mark}"),
+                        format!("{number}: {block} {pattern} {short}{mark}"),
+                        format!("{number}: {block} {short}{mark}"),
+                    ];
+                    let fitting = forms.iter().find(|form| cells(form) <= room);
+                    return fitting.unwrap_or(&forms[2]).clone();
                 }
                 format!("run {}{time}: {}, {rate}{stopped}", at + 1, work.title())
             }

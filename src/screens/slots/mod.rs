@@ -45,11 +45,11 @@ pub(super) const ABOUT: About = About {
         ),
         ("7.14", Meaning::Good, "more than before; in the colour of problems, less"),
         (
-            "▆▆",
+            "▆▆··",
             Meaning::Load,
             "rate with all drives busy, of the drive's potential or the root complex's limit",
         ),
-        ("▆▆", Meaning::Warning, "a full root complex"),
+        ("▆▆▆▆", Meaning::Warning, "a full root complex"),
         ("✓ ▲ !", Meaning::Text, "a finding that the move fixes; a new one by its severity"),
     ],
 };

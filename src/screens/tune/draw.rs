@@ -2,7 +2,11 @@
 
 use ratatui::layout::Rect;
 
-use super::{Areas, Tune, differ, heading_lines, over, settings_of};
+use super::{
+    Areas, Tune,
+    about::{LABEL, about, field},
+    heading_lines, over, settings_of,
+};
 use crate::{
     screens::widgets::{
         paint::{
@@ -11,12 +15,7 @@ use crate::{
         },
         scroll::{self, out_of_sight},
     },
-    tune::{
-        Device, Outcome, SETTINGS, Setting,
-        cell::Cell,
-        persist,
-        settings::{READ_AHEAD, Range, Risk},
-    },
+    tune::{Device, Outcome, Setting, cell::Cell, settings::Risk},
     ui::{Shared, settings::Done, theme::Meaning},
     units::counted,
 };
@@ -177,7 +176,6 @@ fn cell(tune: &Tune, shared: &Shared, brush: &mut Brush<'_>, area: Rect, row: us
     }
 }
 
-const LABEL: usize = 9;
 /// Cells around a note and between it and the title.
 const NOTE: u16 = 4;
 /// Cells of the mark of rows out of sight.
@@ -208,55 +206,8 @@ pub(super) fn words(tune: &Tune, shared: &Shared, panel: Rect) -> Vec<Vec<Piece>
     if targets > 1 {
         field(&mut lines, "marked", &format!("a change applies to {targets} drives"), Meaning::Marked, width);
     }
-    if let Some(done) = shared.settings.last_of(device, row.id) {
-        let meaning = if done.is_good() { Meaning::Good } else { Meaning::Warning };
-        field(&mut lines, "last", &format!("{}: {}", done.step(), done.came_to()), meaning, width);
-    }
-    if let Some(problem) = &cell.problem {
-        // An opened text has no files.
-        let is_text = shared.machine.pasted.is_some();
-        let path = if is_text { String::new() } else { format!("{}: ", problem.path) };
-        field(&mut lines, "missing", &format!("{path}{}", problem.reason), Meaning::Quiet, width);
-    }
-    if differ(cell) {
-        field(&mut lines, "", "its files differ; a change sets all of them", Meaning::Warning, width);
-    }
-    if shared.machine.pasted.is_none() {
-        lines.push(takes(row, cell, width));
-    }
-    field(&mut lines, "does", row.help, Meaning::Text, width);
-    if let Some(text) = resets(row) {
-        field(&mut lines, "", &text, Meaning::Warning, width);
-    }
-    if let Some(rule) = &cell.set_by {
-        field(&mut lines, "at boot", rule, Meaning::Warning, width);
-    } else {
-        let text = match persist::why_no_rule(&shared.machine, device, row) {
-            _ if row.risk == Risk::Shown => "no rule found".to_owned(),
-            Some(why) => format!("no rule found, and none can be written: {why}"),
-            None => shared.keys.fill("no rule found; {export} writes one for changed settings"),
-        };
-        field(&mut lines, "at boot", &text, Meaning::Quiet, width);
-    }
-    if let Some(file) = cell.files.first() {
-        let more =
-            if cell.files.len() > 1 { format!(" and {} more", cell.files.len() - 1) } else { String::new() };
-        let label = if shared.machine.pasted.is_some() { "text" } else { "file" };
-        field(&mut lines, label, &format!("{file}{more}"), Meaning::Quiet, width);
-    }
-    field(&mut lines, "risk", risk(row.risk), Meaning::Quiet, width);
-    field(&mut lines, "tested", &row.proved_on(), Meaning::Quiet, width);
+    about(&mut lines, shared, (device, row, cell), width);
     lines
-}
-
-/// The settings that the kernel resets along with one, in words; `None` where it resets none.
-fn resets(row: &Setting) -> Option<String> {
-    let labels = SETTINGS.iter().filter(|other| row.also.contains(&other.id)).map(|other| other.label);
-    let labels = labels.collect::<Vec<_>>().join(" and ");
-    // A queue's new limits (`blk_apply_bdi_limits`); demos behave as Linux 6.12, which leaves it.
-    let is_new = row.also == [READ_AHEAD];
-    let (when, them) = if is_new { (" on some kernels (6.18)", "it") } else { ("", "them") };
-    (!row.also.is_empty()).then(|| format!("also resets {labels}{when}; an undo restores {them}"))
 }
 
 /// `now none → mq-deadline staged   before none   default 128`.
@@ -277,38 +228,6 @@ fn values(shared: &Shared, device: &Device, row: &Setting, cell: &Cell) -> Vec<P
         line.push(piece(default.clone(), Meaning::Text));
     }
     line
-}
-
-fn takes(row: &Setting, cell: &Cell, width: u16) -> Vec<Piece> {
-    let mut line = vec![label("values", LABEL)];
-    let now = cell.value.as_ref().map_or("", |value| value.as_str());
-    for choice in &cell.choices {
-        let meaning = if choice == now { Meaning::Figure } else { Meaning::Text };
-        line.push(piece(choice.clone(), meaning));
-        line.push(piece(" ", Meaning::Text));
-    }
-    if row.risk == Risk::Shown {
-        line.push(piece("not tunable", Meaning::Quiet));
-    } else if let (Range::Number(least, most), false) = (row.range, row.usual.is_empty()) {
-        let most = if most == i64::MAX { "up".to_owned() } else { format!("to {most}") };
-        line.push(piece(format!(" or any from {least} {most}"), Meaning::Quiet));
-    }
-    if self::width(&line) > width {
-        line.pop();
-    }
-    line
-}
-
-const fn risk(risk: Risk) -> &'static str {
-    match risk {
-        Risk::Live => "live: takes effect at once, undone at once",
-        Risk::Rebind => "rebind: unbinds the driver and binds it again; only for an unused drive",
-        Risk::Shown => "none: never changed",
-    }
-}
-
-fn field(lines: &mut Vec<Vec<Piece>>, name: &str, value: &str, meaning: Meaning, width: u16) {
-    lines.extend(hanging(label(name, LABEL), value, meaning, width));
 }
 
 /// Staged values, and below them the results of the last writes.

@@ -1,5 +1,6 @@
 //! The tune screen: the matrix of devices by settings, the cursor in it, what is staged, what was done.
 
+mod about;
 mod draw;
 mod over;
 mod rules;

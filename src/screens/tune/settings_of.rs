@@ -1,12 +1,13 @@
-//! All settings of the device under the cursor, where a tall terminal leaves room.
+//! All settings of the device under the cursor, where a tall terminal leaves room; below them as many in full as fit.
 
 use ratatui::layout::Rect;
 
-use super::Tune;
+use super::{Tune, about::about};
 use crate::{
     screens::widgets::{
         paint::{Brush, cells, fit, piece},
         scroll::{self, kept_in_sight, out_of_sight},
+        sections::{self, Section, heading},
     },
     ui::{Shared, theme::Meaning},
 };
@@ -54,4 +55,20 @@ pub(super) fn draw(tune: &Tune, shared: &Shared, panel: Rect, brush: &mut Brush<
         brush.text(x, y, room, &fit(help, room), Meaning::Quiet);
     }
     scroll::mark(brush, panel, scroll::COLUMNS, out_of_sight(top, there.len(), inner.height));
+    // The next ones first.
+    let others: Vec<usize> =
+        there.iter().cycle().skip(selected + 1).take(there.len().saturating_sub(1)).copied().collect();
+    sections::fill(brush, sections::after(inner, there.len()), |width| {
+        others.iter().filter_map(|column| in_full(tune, shared, *column, width)).collect()
+    });
+}
+
+/// A setting of the device with all there is to know of it.
+fn in_full(tune: &Tune, shared: &Shared, column: usize, width: u16) -> Option<Section> {
+    let settings = &shared.settings;
+    let device = tune.device(settings)?;
+    let (setting, cell) = (settings.matrix.columns.get(column)?, settings.cell_at(tune.row, column)?);
+    let mut lines = vec![heading(setting.id.0, &settings.text(tune.row, column))];
+    about(&mut lines, shared, (device, setting, cell), width);
+    Some(lines)
 }

@@ -1,11 +1,14 @@
 //! Details of the selected experiment: the files it writes, its arms, the meaning of a verdict, and rounds.
 
-use super::Entry;
+use super::{Entry, WhatIf};
 use crate::{
-    experiment::Plan,
+    experiment::{Experiment, Plan},
     findings,
     model::{Metric, SettingId},
-    screens::widgets::paint::{Piece, cells, hanging, label},
+    screens::widgets::{
+        paint::{Piece, cells, hanging, label},
+        sections::{Section, heading},
+    },
     tune::Device,
     ui::{Shared, theme::Meaning},
 };
@@ -15,13 +18,63 @@ const LABEL: usize = 9;
 
 type Lines = Vec<Vec<Piece>>;
 
+/// The label of an arm; `none` alone would read as no arm.
+pub(super) fn explained(label: &str) -> &str {
+    if label == "none" { "none (no scheduler)" } else { label }
+}
+
+/// The other experiments, those that can run here first: arms, settings and published results.
+pub(super) fn others(state: &WhatIf, width: u16) -> Vec<Section> {
+    let others =
+        state.list.iter().enumerate().filter(|(at, _)| *at != state.selected).map(|(_, entry)| entry);
+    let (here, missing): (Vec<&Entry>, Vec<&Entry>) = others.partition(|entry| entry.plan.is_ok());
+    here.into_iter().chain(missing).map(|entry| other(entry, width)).collect()
+}
+
+fn other(entry: &Entry, width: u16) -> Section {
+    let row = entry.row;
+    let mut lines = vec![heading(row.question, row.id.0)];
+    match &entry.plan {
+        Ok(plan) => {
+            let labels: Vec<&str> = plan.arms.iter().map(|arm| explained(&arm.label)).collect();
+            listed(&mut lines, "arms", &labels, Meaning::Text, width);
+        }
+        Err(needs) => {
+            field(&mut lines, "arms", row.arms, Meaning::Text, width);
+            field(&mut lines, "not here", &format!("it {needs}"), Meaning::Quiet, width);
+        }
+    }
+    let texts = [("changes", row.changes), ("needs", row.needs), ("known", row.found)];
+    for (name, text) in texts.into_iter().filter(|(_, text)| !text.is_empty()) {
+        field(&mut lines, name, text, Meaning::Quiet, width);
+    }
+    lines
+}
+
+/// An experiment that was begun: what it reads and changes, its arms; the meaning of a verdict, and rounds.
+pub(super) fn begun(plan: &Plan, width: u16) -> Vec<Section> {
+    let row = plan.experiment;
+    let mut what = vec![heading("Experiment", row.id.0)];
+    field(&mut what, "reads", &plan.subject(), Meaning::Text, width);
+    let changes = if row.changes.is_empty() { "only the workload" } else { row.changes };
+    for (name, text) in [("changes", changes), ("known", row.found)] {
+        if !text.is_empty() {
+            field(&mut what, name, text, Meaning::Text, width);
+        }
+    }
+    arms(&mut what, plan, width);
+    let mut how = vec![heading("Verdict", "what it means and when it falls")];
+    verdicts(&mut how, row, Some(plan), width);
+    rounds(&mut how, plan, width);
+    vec![what, how]
+}
+
 /// Adds every arm in full, the meaning of a verdict, and rounds.
-pub(super) fn more(lines: &mut Lines, entry: &Entry, width: u16) {
-    let plan = entry.plan.as_ref().ok();
+pub(super) fn more(lines: &mut Lines, row: &Experiment, plan: Option<&Plan>, width: u16) {
     if let Some(plan) = plan {
         arms(lines, plan, width);
     }
-    verdicts(lines, entry, plan, width);
+    verdicts(lines, row, plan, width);
     if let Some(plan) = plan {
         rounds(lines, plan, width);
     }
@@ -136,8 +189,7 @@ fn rounds(lines: &mut Lines, plan: &Plan, width: u16) {
     field(lines, "compares", &margin, Meaning::Quiet, width);
 }
 
-fn verdicts(lines: &mut Lines, entry: &Entry, plan: Option<&Plan>, width: u16) {
-    let row = entry.row;
+fn verdicts(lines: &mut Lines, row: &Experiment, plan: Option<&Plan>, width: u16) {
     let arms = plan.map_or(&[][..], |plan| &plan.arms);
     // Of several arms any may be better.
     let arm = match arms {

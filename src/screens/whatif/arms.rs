@@ -224,8 +224,9 @@ fn bars(brush: &mut Brush<'_>, area: Rect, runs: &[Run], now: Option<f64>, most:
     }
     let values: Vec<f64> = runs.iter().map(|run| run.value).chain(now).collect();
     let room = usize::from(area.width);
-    // Few rounds are drawn wide.
-    let wide = (room / values.len().max(8)).clamp(1, 6);
+    // Few rounds are drawn wide, high ones wider.
+    let widest = (2 * usize::from(area.height)).max(6);
+    let wide = (room / values.len().max(8)).clamp(1, widest);
     let shown = &values[values.len().saturating_sub(room / wide)..];
     // The highest bar leaves an eighth of air below the arm above it.
     let levels = f64::from(area.height) * 8.0 - 1.0;

@@ -4,7 +4,7 @@ use ratatui::layout::Rect;
 
 use super::{
     Entry, WhatIf,
-    about::{field, listed, more, writes},
+    about::{self, explained, field, listed, more, writes},
     account_areas, arms, intervals, list_areas, past, words,
 };
 use crate::{
@@ -19,16 +19,12 @@ use crate::{
                 simulated,
             },
             scroll::{self, out_of_sight},
+            sections,
         },
     },
     text::Label,
     ui::{Shared, theme::Meaning},
 };
-
-/// The label of an arm; `none` alone would read as no arm.
-fn explained(label: &str) -> &str {
-    if label == "none" { "none (no scheduler)" } else { label }
-}
 
 pub(super) fn draw(state: &WhatIf, shared: &Shared, area: Rect, brush: &mut Brush<'_>) {
     if let Some(shown) = shared.experiments.on_screen() {
@@ -38,13 +34,16 @@ pub(super) fn draw(state: &WhatIf, shared: &Shared, area: Rect, brush: &mut Brus
         words::draw(state, shared, shown, below, brush);
     } else {
         let [panel, about] = list_areas(area);
-        let (panel, [missing, verdicts]) = past::areas(state, panel, brush.boxed);
+        let (panel, [missing, verdicts, tested]) = past::areas(state, shared, panel, brush.boxed);
         list(state, shared, panel, brush);
         if let Some(missing) = missing {
             past::missing(state, missing, brush);
         }
         if let Some(verdicts) = verdicts {
             past::draw(shared, verdicts, brush);
+        }
+        if let Some(tested) = tested {
+            past::tested(shared, tested, brush);
         }
         detail(state, shared, about, brush);
     }
@@ -104,8 +103,13 @@ fn detail(state: &WhatIf, shared: &Shared, panel: Rect, brush: &mut Brush<'_>) {
     let Some(entry) = state.entry() else { return };
     let title = [piece(entry.row.id.0, Meaning::Heading)];
     let inner = brush.panel(panel, &title, simulated(shared.is_simulated()));
-    let hidden = brush.lines(inner, &lines(state, shared, entry, inner.width), state.words_top);
+    let lines = lines(state, shared, entry, inner.width);
+    let hidden = brush.lines(inner, &lines, state.words_top);
     scroll::mark(brush, panel, scroll::PAGES, hidden);
+    if state.edit.is_none() {
+        let free = sections::after(inner, lines.len());
+        sections::fill(brush, free, |width| about::others(state, width));
+    }
     open_arm(state, brush, inner);
 }
 
@@ -210,6 +214,6 @@ pub(super) fn lines(state: &WhatIf, shared: &Shared, entry: &Entry, width: u16) 
         lines.extend(offers(state, shared, &starts).filter(|_| entry.plan.is_ok()));
     }
     lines.push(Vec::new());
-    more(&mut lines, entry, width);
+    more(&mut lines, row, entry.plan.as_ref().ok(), width);
     lines
 }

@@ -216,6 +216,9 @@ fn list_areas(area: Rect) -> [Rect; 2] {
     halves.areas(area)
 }
 
+/// From so many rows on curves are higher: words and runs have room below them.
+const TALL: u16 = 70;
+
 /// The arms of an experiment, their intervals (nothing on low terminals) and the words about it.
 fn account_areas(state: &WhatIf, account: &Account, shared: &Shared, area: Rect) -> [Rect; 3] {
     let boxed = shared.is_boxed();
@@ -225,7 +228,11 @@ fn account_areas(state: &WhatIf, account: &Account, shared: &Shared, area: Rect)
     let room = area.height.saturating_sub(words);
     let axis = if boxed { compared.saturating_add(frame + 2) } else { 0 };
     // Curves as high as there is room for: a verdict needs few rows, a list of runs takes all.
-    let most = if state.shows_runs { 4 } else { (area.height / 5).clamp(4, 8) };
+    let most = match area.height {
+        _ if state.shows_runs => 4,
+        TALL.. => area.height / 4,
+        height => (height / 5).clamp(4, 8),
+    };
     let free = room.saturating_sub(frame + 1);
     let each = (free.saturating_sub(axis) / arms.max(1)).clamp(1, most);
     let upper = arms.saturating_mul(each).saturating_add(frame + 1).min(room);

@@ -1,15 +1,17 @@
-//! Verdicts of this boot, the latest first, below a list that leaves room.
+//! Verdicts of this boot, the latest first, below a list that leaves room, and the findings that experiments test.
 
 use ratatui::layout::{Constraint, Layout, Rect};
 
 use super::{WhatIf, arms::word};
 use crate::{
-    experiment::verdict::change,
+    experiment::{EXPERIMENTS, verdict::change},
+    findings::Finding,
     model::{EffectRecord, ExperimentRecord},
     report::sheet::repeated,
     screens::widgets::{
+        findings,
         paint::{self, Brush, Piece, hanging, paragraph, piece},
-        scroll,
+        scroll, sections,
     },
     ui::{Shared, theme::Meaning},
     units::counted,
@@ -18,22 +20,29 @@ use crate::{
 /// The least rows of a panel.
 const LEAST: u16 = 6;
 
-/// The place of the list and, where it leaves room, those of experiments that cannot run here and of verdicts.
-pub(super) fn areas(state: &WhatIf, list: Rect, boxed: bool) -> (Rect, [Option<Rect>; 2]) {
+/// The place of the list and, where it leaves room, those of experiments that cannot run here, of verdicts and of findings.
+pub(super) fn areas(state: &WhatIf, shared: &Shared, list: Rect, boxed: bool) -> (Rect, [Option<Rect>; 3]) {
     let frame = if boxed { 2 } else { 1 };
     let rows = |lines: usize| u16::try_from(lines).unwrap_or(u16::MAX).saturating_add(frame);
     let high = rows(state.list.len());
     if list.height < high.saturating_add(LEAST) {
-        return (list, [None, None]);
+        return (list, [None; 3]);
     }
     let [list, below] = Layout::vertical([Constraint::Length(high), Constraint::Fill(1)]).areas(list);
     let lines = reasons(state, paint::inner(below, boxed).width).len();
-    if lines == 0 || below.height < 2 * LEAST {
-        return (list, [None, Some(below)]);
+    let (missing, past) = if lines == 0 || below.height < 2 * LEAST {
+        (None, below)
+    } else {
+        let high = rows(lines).min(below.height - LEAST);
+        let [missing, past] = Layout::vertical([Constraint::Length(high), Constraint::Fill(1)]).areas(below);
+        (Some(missing), past)
+    };
+    let high = rows(self::lines(shared, paint::inner(past, boxed).width).len()).max(LEAST);
+    if past.height < high + LEAST || findings_tested(shared).next().is_none() {
+        return (list, [missing, Some(past), None]);
     }
-    let high = rows(lines).min(below.height - LEAST);
-    let [missing, past] = Layout::vertical([Constraint::Length(high), Constraint::Fill(1)]).areas(below);
-    (list, [Some(missing), Some(past)])
+    let [past, tested] = Layout::vertical([Constraint::Length(high), Constraint::Fill(1)]).areas(past);
+    (list, [missing, Some(past), Some(tested)])
 }
 
 /// Draws what the experiments need that cannot run here.
@@ -56,6 +65,27 @@ fn reasons(state: &WhatIf, width: u16) -> Vec<Vec<Piece>> {
             )
         })
         .collect()
+}
+
+/// Findings of this machine that an experiment confirms or refutes, with its name.
+fn findings_tested(shared: &Shared) -> impl Iterator<Item = (&Finding, &'static str)> {
+    findings::ordered(shared).filter_map(|finding| {
+        let row = EXPERIMENTS.iter().find(|row| row.proves.contains(&finding.id.0))?;
+        Some((finding, row.id.0))
+    })
+}
+
+/// Draws these findings, each with the experiment that tests it.
+pub(super) fn tested(shared: &Shared, panel: Rect, brush: &mut Brush<'_>) {
+    let inner = brush.panel(panel, &[piece("Findings that experiments test", Meaning::Heading)], &[]);
+    sections::fill(brush, inner, |width| {
+        let section = |(finding, experiment)| {
+            let mut lines = findings::section(finding, width);
+            lines.push(vec![piece("  Experiment: ", Meaning::Quiet), piece(experiment, Meaning::Marked)]);
+            lines
+        };
+        findings_tested(shared).map(section).collect()
+    });
 }
 
 pub(super) fn draw(shared: &Shared, panel: Rect, brush: &mut Brush<'_>) {

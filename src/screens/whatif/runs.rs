@@ -56,10 +56,12 @@ const COLUMNS: [Column; 10] = [
 ];
 
 const ARM: u16 = 13;
+/// From this width on there is room for all columns.
+pub(super) const WIDE: u16 = 116;
 
 pub(super) fn lines(shared: &Shared, account: &Account, width: u16) -> Vec<Vec<Piece>> {
     let mut lines = head(account, width);
-    let columns: Vec<&Column> = COLUMNS.iter().filter(|column| !column.is_extra || width >= 116).collect();
+    let columns: Vec<&Column> = COLUMNS.iter().filter(|column| !column.is_extra || width >= WIDE).collect();
     let heads = columns.iter().map(|column| format!("  {:>wide$}", column.head, wide = column.wide.into()));
     let arm = format!("{:<wide$}", "arm", wide = usize::from(ARM));
     lines.push(vec![piece(format!("{arm}{}", heads.collect::<String>()), Meaning::Quiet)]);

@@ -1,24 +1,28 @@
 //! The verdict in words; while it runs, what is going on.
 
-use ratatui::layout::Rect;
+use ratatui::layout::{Constraint, Layout, Rect};
 
-use super::{WhatIf, arms::word, runs};
+use super::{WhatIf, about, arms::word, runs};
 use crate::{
-    experiment::{Phase, verdict},
+    experiment::{Account, Phase, verdict},
     model::{Effect, Verdict},
     screens::widgets::{
-        paint::{Brush, Piece, hanging, piece},
-        scroll,
+        paint::{Brush, Piece, hanging, inner, piece},
+        scroll, sections,
     },
     text::Label,
     ui::{Shared, experiments::Progress, theme::Meaning},
     units::counted,
 };
 
+/// The title of the runs.
+const RUNS: &str = "Runs, the latest first";
+
 pub(super) fn draw(state: &WhatIf, shared: &Shared, shown: &Progress, panel: Rect, brush: &mut Brush<'_>) {
     let account = &shown.account;
+    let (panel, below) = parts(state, shared, shown, panel, brush.boxed);
     let title = match (state.shows_runs, account.has_ended()) {
-        (true, _) => "Runs, the latest first",
+        (true, _) => RUNS,
         (false, true) => "Verdict",
         (false, false) => "So far",
     };
@@ -26,6 +30,50 @@ pub(super) fn draw(state: &WhatIf, shared: &Shared, shown: &Progress, panel: Rec
     let lines = panel_lines(state, shared, shown, inner.width);
     let hidden = brush.lines(inner, &lines, state.words_top);
     scroll::mark(brush, panel, scroll::PAGES, hidden);
+    if let Some(below) = below {
+        readings(shared, account, below, brush);
+    }
+}
+
+/// The least rows of the panel of runs below a verdict.
+const LEAST: u16 = 10;
+
+/// Cells between the runs and what stands beside them, and the least cells of both.
+const GAP: u16 = 3;
+const BESIDE: u16 = 60;
+
+/// The place of the words and, where they leave room, that of the runs.
+fn parts(
+    state: &WhatIf,
+    shared: &Shared,
+    shown: &Progress,
+    panel: Rect,
+    boxed: bool,
+) -> (Rect, Option<Rect>) {
+    let frame = if boxed { 2 } else { 1 };
+    let lines = panel_lines(state, shared, shown, inner(panel, boxed).width).len();
+    let high = u16::try_from(lines).unwrap_or(u16::MAX).saturating_add(frame);
+    if state.shows_runs || panel.height < high.saturating_add(LEAST) {
+        return (panel, None);
+    }
+    let [words, runs] = Layout::vertical([Constraint::Length(high), Constraint::Fill(1)]).areas(panel);
+    (words, Some(runs))
+}
+
+/// The runs with their readings, as far as there is room, and the experiment itself beside or below them.
+fn readings(shared: &Shared, account: &Account, panel: Rect, brush: &mut Brush<'_>) {
+    let inner = brush.panel(panel, &[piece(RUNS, Meaning::Heading)], &[]);
+    let is_wide = inner.width >= runs::WIDE + BESIDE;
+    let table = Rect { width: if is_wide { runs::WIDE } else { inner.width }, ..inner };
+    let lines = runs::lines(shared, account, table.width);
+    let hidden = brush.lines(table, &lines, 0);
+    scroll::mark(brush, panel, ("", &shared.keys.fill("{samples} shows ")), hidden);
+    let free = if is_wide {
+        Rect { x: table.right() + GAP, width: inner.width - table.width - GAP, ..inner }
+    } else {
+        sections::after(inner, lines.len())
+    };
+    sections::fill(brush, free, |width| about::begun(&account.plan, width));
 }
 
 /// The lines of the panel: the verdict, or the runs.

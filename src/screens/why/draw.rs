@@ -1,6 +1,6 @@
 //! How the Why screen looks: the sentence, then panels with the evidence.
 
-use std::collections::BTreeMap;
+use std::{borrow::Cow, collections::BTreeMap};
 
 use ratatui::layout::{Position, Rect};
 
@@ -382,39 +382,26 @@ impl Contents {
         let area = brush.panel(place, &fitting_title(&title, place.width), &[]);
         let top_of_lines = if panel == Panel::Pressure { top } else { 0 };
         let hidden = brush.lines(area, &lines, top_of_lines);
-        let used = u16::try_from(lines.len()).unwrap_or(u16::MAX).min(area.height);
-        let body = Rect { y: area.y + used, height: area.height - used, ..area };
-        let (above, curves) = if history::has_curves(panel, shared) {
-            match self.grid(panel) {
-                Some((grid, rows)) => history::split(body, rows.max(1) + 1, grid.rows.len() > rows),
-                None => (body, Rect::default()),
-            }
-        } else {
-            (body, Rect::default())
-        };
-        let taken = match self.grid(panel) {
+        let (body, above, curves) = self.parts(panel, shared, area);
+        match self.grid(panel) {
             Some((grid, rows)) => {
                 // Its line tells that it is being sampled.
                 if panel != Panel::Profile || shared.activity.profile.is_some() {
                     let word = if is_focus { state.find.word() } else { "" };
                     table((grid, word), rows, above, (top, sort.map(|(column, _)| *column)), place, brush);
                 }
-                return state.history.draw(panel, shared, state.is_after_test(shared), curves, brush);
             }
             None if panel == Panel::Cpus => {
-                let rows = body.height.saturating_sub(history::MOST + 1);
-                match self.cpus.unfolded(body.width, rows) {
-                    Some(all) => all.draw(brush, Rect { height: rows, ..body }),
-                    None => self.cpus.draw(brush, body),
-                }
+                let (cpus, area) = self.cpus_in(body);
+                cpus.draw(brush, area);
             }
             None => {
                 scroll::mark(brush, place, scroll::PAGES, hidden);
-                self.of_drives(body, brush)
+                self.of_drives(body, brush);
             }
-        };
-        let (_, curves) = history::split(body, taken, false);
-        state.history.draw(panel, shared, state.is_after_test(shared), curves, brush);
+        }
+        let when = (state.is_after_test(shared), state.selection.span);
+        state.history.draw(panel, shared, when, curves, brush);
     }
 }
 
@@ -422,22 +409,60 @@ impl Contents {
 const CURVES: u16 = 12;
 
 impl Contents {
-    /// The rates of drives in the rows that curves leave; the rows it took.
-    fn of_drives(&self, body: Rect, brush: &mut Brush<'_>) -> usize {
+    /// Below the lines of a panel its body, in that the place of its table, and that of its curves.
+    fn parts(&self, panel: Panel, shared: &Shared, area: Rect) -> (Rect, Rect, Rect) {
+        let lines = self.lines(panel, area.width, area.height).len();
+        let used = u16::try_from(lines).unwrap_or(u16::MAX).min(area.height);
+        let body = Rect { y: area.y + used, height: area.height - used, ..area };
+        let (above, curves) = match (panel, self.grid(panel)) {
+            _ if !history::has_curves(panel, shared) => (body, Rect::default()),
+            (_, Some((grid, rows))) => history::split(body, rows.max(1) + 1, grid.rows.len() > rows),
+            (Panel::Cpus, None) => {
+                let (cpus, area) = self.cpus_in(body);
+                history::split(body, cpus.taken(area), false)
+            }
+            (_, None) => {
+                history::split(body, self.rows_of_drives(body).map_or(0, |(_, _, taken)| taken), false)
+            }
+        };
+        (body, above, curves)
+    }
+
+    /// The place of a panel's curves.
+    pub(super) fn curves(&self, panel: Panel, shared: &Shared, place: Rect) -> Rect {
+        self.parts(panel, shared, inner(place, shared.is_boxed())).2
+    }
+
+    /// The CPUs as they have room in a panel's body, and their place there.
+    fn cpus_in(&self, body: Rect) -> (Cow<'_, Cpus>, Rect) {
+        let rows = body.height.saturating_sub(history::MOST + 1);
+        match self.cpus.unfolded(body.width, rows) {
+            Some(all) => (Cow::Owned(all), Rect { height: rows, ..body }),
+            None => (Cow::Borrowed(&self.cpus), body),
+        }
+    }
+
+    /// Rows of the table of drives that curves leave room for, with its heading; drives that have none, and all rows it takes.
+    fn rows_of_drives(&self, body: Rect) -> Option<(usize, usize, usize)> {
         let free = usize::from(body.height.saturating_sub(CURVES + 2));
         if free < 3 || self.drives.rows.is_empty() {
-            return 0;
+            return None;
         }
         let all = self.drives.rows.len() + 1;
         let hidden = if all > free { all + 1 - free } else { 0 };
         let rows = all - hidden;
+        Some((rows, hidden, rows + 1 + usize::from(hidden > 0)))
+    }
+
+    /// The rates of drives in the rows that curves leave.
+    fn of_drives(&self, body: Rect, brush: &mut Brush<'_>) {
+        let Some((rows, hidden, _)) = self.rows_of_drives(body) else { return };
         let place = Rect { y: body.y + 1, height: u16::try_from(rows).unwrap_or(u16::MAX), ..body };
         table((&self.drives, ""), 0, place, (0, None), Rect::default(), brush);
         if hidden > 0 {
             let words = format!("{} with less", counted(hidden, "drive"));
             brush.text(body.x, place.bottom(), body.width, &words, Meaning::Quiet);
         }
-        rows + 1 + usize::from(hidden > 0)
     }
 }
 

@@ -7,8 +7,9 @@ use ratatui::layout::Rect;
 use crate::{
     report::why::{Panel, tables, waits},
     screens::widgets::{
-        graph::{Curve, Graph, sample},
+        graph::{Curve, Graph, TimeAxis, sample},
         paint::{Brush, piece},
+        span::Span,
         words::{giga, giga_before_unit},
     },
     ui::{
@@ -111,6 +112,11 @@ fn latest(panel: Panel, units: UnitSystem, value: f64, label: &dyn Fn(f64) -> St
     }
 }
 
+/// The place of curves below their caption.
+const fn below_caption(area: Rect) -> Rect {
+    Rect { y: area.y + 1, height: area.height - 1, ..area }
+}
+
 impl History {
     /// Takes the rates of now; `false` if they were taken before.
     pub(super) fn take(&mut self, shared: &Shared) -> bool {
@@ -149,12 +155,23 @@ impl History {
         true
     }
 
-    /// Draws the curves of a panel; `is_over` where tables are of a test that has ended.
+    /// The time axis of curves in `area`.
+    pub(super) fn axis(&self, shared: &Shared, area: Rect) -> Option<TimeAxis> {
+        let now = self.last.unwrap_or(shared.now);
+        (area.height >= LEAST).then(|| TimeAxis::new(below_caption(area), WINDOW, now, &self.read))?
+    }
+
+    /// Whether a span has a point.
+    pub(super) fn has_points(&self, span: Span) -> bool {
+        span.figures(&self.read).is_some()
+    }
+
+    /// Draws the curves of a panel; `is_over` where tables are of a test that has ended. A selected span has its figures.
     pub(super) fn draw(
         &self,
         panel: Panel,
         shared: &Shared,
-        is_over: bool,
+        (is_over, span): (bool, Option<Span>),
         area: Rect,
         brush: &mut Brush<'_>,
     ) {
@@ -207,6 +224,7 @@ impl History {
             }
             Panel::Profile => return,
         };
+        let unit = if panel == Panel::Processes { units.giga_per_second() } else { "" };
         let mut caption = vec![piece(last(shared, is_over), Meaning::Quiet)];
         for (at, (series, name, meaning)) in curves.iter().enumerate() {
             let value =
@@ -214,15 +232,20 @@ impl History {
             caption.push(piece(sample(at == 0), *meaning));
             caption.push(piece(format!("{name} {value}  "), Meaning::Quiet));
         }
-        if panel == Panel::Processes {
-            caption.push(piece(units.giga_per_second(), Meaning::Quiet));
+        caption.push(piece(unit, Meaning::Quiet));
+        if let Some(span) = span {
+            let curves: Vec<_> = curves.iter().map(|(series, name, _)| (*name, *name, *series)).collect();
+            let write = |value| latest(panel, units, value, label);
+            caption = vec![piece(span.words(&curves, &write, unit, area.width), Meaning::Figure)];
         }
         brush.write(area.x, area.y, area.width, &caption);
-        let plot = Rect { y: area.y + 1, height: area.height - 1, ..area };
         let lines = curves.into_iter().enumerate();
         let curves = lines.map(|(at, (series, _, meaning))| Curve { series, meaning, filled: at == 0 });
         let graph = Graph { curves: curves.collect(), top, label, level: None, window: WINDOW };
-        graph.draw(brush, plot, self.last.unwrap_or(shared.now));
+        graph.draw(brush, below_caption(area), self.last.unwrap_or(shared.now));
+        if let Some((axis, span)) = self.axis(shared, area).zip(span) {
+            axis.mark(span.from, span.to, brush);
+        }
     }
 }
 

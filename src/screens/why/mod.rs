@@ -12,7 +12,7 @@ use ratatui::layout::{Constraint, Layout, Rect};
 
 use super::{
     Run,
-    widgets::{bottleneck_panel, find::Find, paint::wrap},
+    widgets::{bottleneck_panel, find::Find, paint::wrap, span::Selection},
 };
 use crate::{
     model::Workload,
@@ -76,7 +76,7 @@ const FIND: &str = "find row";
 pub(super) const COMMANDS: &[Command<Run<Why>>] = &[
     pair("←→", command(151, &[Key::Left, Char('h')], "panel", "previous panel", "Go to the panel on the left", |why, shared| why.sideways(-1, shared))),
     command(161, &[Key::Right, Char('l')], "", "next panel", "Go to the panel on the right", |why, shared| why.sideways(1, shared)),
-    command(191, &[Key::Enter], "largest", "enlarge", "Give the panel the whole screen, or all panels their places again", Why::enlarge),
+    command(191, &[Key::Enter], "enlarge", "enlarge", "Give the panel the whole screen, or all panels their places again", Why::enlarge),
     command(195, &[Char('>')], "", "sort column", "Sort the panel's table by the next column; a click on a heading sorts by it", |why, shared| why.sort_by(shared, 1)),
     command(196, &[Char('<')], "", "sort column before", "Sort the panel's table by the column before", |why, shared| why.sort_by(shared, -1)),
     command(197, &[Char('R')], "", "reverse order", "Reverse the order of the column sorted by", Why::reverse),
@@ -104,6 +104,8 @@ pub struct Why {
     sorts: BTreeMap<Panel, (usize, bool)>,
     /// Curves of the last minute.
     history: history::History,
+    /// The span of time that is selected on them.
+    selection: Selection,
     /// What the test of the last look reads; `None` without a test.
     load: Option<Workload>,
     /// Means of the last looks.

@@ -7,7 +7,13 @@ use crate::{
     report::why::{PANELS, Panel, Sentence, evidence::Evidence, look},
     screens::{
         News, Screen, Step,
-        widgets::{find::Find, paint::Brush, scroll::scrolled},
+        widgets::{
+            find::Find,
+            graph::TimeAxis,
+            paint::Brush,
+            scroll::scrolled,
+            span::{NO_SAMPLE, Selection},
+        },
     },
     ui::{Asks, Mode, Shared, ask::tell},
 };
@@ -35,8 +41,29 @@ impl Screen for Why {
         Asks::new()
     }
 
-    /// Chooses a panel; the heading of a column sorts by it, and once more in reverse.
+    fn selection(&mut self) -> Option<&mut Selection> {
+        Some(&mut self.selection)
+    }
+
+    fn axis_at(&self, at: Position, shared: &Shared, area: Rect) -> Option<TimeAxis> {
+        let (_, places, contents) = self.shown(shared, area)?;
+        let (panel, place) = places.panels.iter().find(|(_, place)| place.contains(at))?;
+        let curves = contents.curves(*panel, shared, *place);
+        curves.contains(at).then(|| self.history.axis(shared, curves))?
+    }
+
+    fn release(&mut self, _shared: &Shared) -> Asks {
+        self.selection.end();
+        if self.selection.span.is_some_and(|span| !self.history.has_points(span)) {
+            self.selection.span = None;
+            return vec![tell(NO_SAMPLE)];
+        }
+        Asks::new()
+    }
+
+    /// Chooses a panel; the heading of a column sorts by it, and once more in reverse. On curves a span begins.
     fn press(&mut self, at: Position, shared: &Shared, area: Rect) -> Asks {
+        self.begin_span(at, shared, area);
         if let Some((_, places, contents)) = self.shown(shared, area)
             && let Some((panel, place)) = places.panels.iter().find(|(_, place)| place.contains(at))
         {
@@ -106,7 +133,7 @@ impl Screen for Why {
     }
 
     fn back(&mut self, _shared: &Shared) -> Option<Asks> {
-        if self.find.end() {
+        if self.selection.span.take().is_some() || self.find.end() {
             return Some(Asks::new());
         }
         if self.is_large {
@@ -127,6 +154,7 @@ impl Screen for Why {
 
     fn hint(&self, command: &str, _shared: &Shared) -> Option<&'static str> {
         match command {
+            "back" if self.selection.span.is_some() => Some("clear span"),
             "back" if self.find.is_kept() => Some("end find"),
             "enlarge" if self.is_large => Some("all panels"),
             _ => None,

@@ -21,6 +21,7 @@ enum Entry {
 }
 
 /// CPUs to draw.
+#[derive(Clone)]
 pub(crate) struct Cpus {
     entries: Vec<Entry>,
     /// The same with idle CPUs folded, for bars.
@@ -76,6 +77,9 @@ const WITH_FIGURES: u16 = 72;
 const LABEL: u16 = 9;
 /// Width of one figure.
 const FIGURE: u16 = 6;
+
+/// Cells below which nothing is drawn.
+const LEAST_WIDTH: u16 = 8;
 
 impl Cpus {
     /// In the order of NUMA nodes, where there are several.
@@ -160,9 +164,21 @@ impl Cpus {
         Shape::Heat(if self.heat_rows(area.width, 4) <= rows { 4 } else { 1 })
     }
 
+    /// The rows that they take there.
+    pub(crate) fn taken(&self, area: Rect) -> usize {
+        if area.height == 0 || area.width < LEAST_WIDTH {
+            return 0;
+        }
+        match self.shape(area) {
+            Shape::Figures => self.folded.len() + 1,
+            Shape::Bars(columns) => self.folded.len().div_ceil(columns),
+            Shape::Heat(cells) => self.heat_rows(area.width, cells),
+        }
+    }
+
     /// Draws them; the rows it took.
     pub(crate) fn draw(&self, brush: &mut Brush<'_>, area: Rect) -> usize {
-        if area.height == 0 || area.width < 8 {
+        if area.height == 0 || area.width < LEAST_WIDTH {
             return 0;
         }
         match self.shape(area) {
@@ -170,17 +186,11 @@ impl Cpus {
                 Self::figures_heading(brush, area);
                 let below = Rect { y: area.y + 1, height: area.height - 1, ..area };
                 self.bars(brush, below, 1, true);
-                self.folded.len() + 1
             }
-            Shape::Bars(columns) => {
-                self.bars(brush, area, columns, false);
-                self.folded.len().div_ceil(columns)
-            }
-            Shape::Heat(cells) => {
-                self.heat(brush, area, cells);
-                self.heat_rows(area.width, cells)
-            }
+            Shape::Bars(columns) => self.bars(brush, area, columns, false),
+            Shape::Heat(cells) => self.heat(brush, area, cells),
         }
+        self.taken(area)
     }
 
     /// CPUs in a row of a heat map: a round number is easier to count.

@@ -45,10 +45,10 @@ const BAD: f64 = 0.70;
 
 /// What the bars of drives mean, for the help.
 pub const BARS: [(&str, Meaning, &str); 4] = [
-    ("▆▆", Meaning::Good, "at least 95 % of what the drive could read"),
-    ("▆▆", Meaning::Warning, "less, lost to a known limit"),
-    ("▆▆", Meaning::Problem, "less than 70 %, lost to a known limit"),
-    ("▆▆", Meaning::Load, "less, with no known limit: its potential is only the rate of its link"),
+    ("▆▆▆▆", Meaning::Good, "at least 95 % of what the drive could read"),
+    ("▆▆▆·", Meaning::Warning, "less, lost to a known limit"),
+    ("▆▆··", Meaning::Problem, "less than 70 %, lost to a known limit"),
+    ("▆···", Meaning::Load, "less, with no known limit: its potential is only the rate of its link"),
 ];
 
 /// The meaning of a bar that is `share` of a potential. What a known limit takes is a warning or a problem; a drive that is
