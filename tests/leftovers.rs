@@ -417,7 +417,7 @@ fn a_number_that_a_restored_scheduler_resets_is_reported_as_it_is() {
 }
 
 #[test]
-fn requests_of_another_program_that_the_restored_scheduler_refuses_are_named() {
+fn requests_of_another_program_that_go_with_their_scheduler_are_named() {
     let Some(device) = LoopDevice::new(16 << 20) else { return };
     let state = tempfile::tempdir().unwrap();
     let before = device.read_settings();
@@ -429,8 +429,8 @@ fn requests_of_another_program_that_the_restored_scheduler_refuses_are_named() {
     let undone = iodyno(state.path(), &["tune", "undo", "--all"]);
     assert_eq!(undone.status.code(), Some(1), "{}", text(&undone));
     let says = format!(
-        "{} nr_requests: is {tags} now; another program's value {theirs} could not be kept (EINVAL: Invalid \
-         argument)\n",
+        "{} nr_requests: is {tags} now; another program's value {theirs} could not be kept (it belonged to \
+         the scheduler mq-deadline)\n",
         device.name
     );
     assert!(text(&undone).contains(&says), "{}", text(&undone));

@@ -57,6 +57,12 @@ fn scheduler(actuator: &dyn Actuator, requests: &str) -> Option<String> {
     actuator.read(&format!("{queue}/{}", SCHEDULER.0)).ok()
 }
 
+/// The scheduler whose requests a step's file shows, not the queue's tags.
+pub fn scheduler_of(actuator: &dyn Actuator, step: &Step) -> Option<String> {
+    let is_requests = step.setting == NR_REQUESTS.0;
+    is_requests.then(|| scheduler(actuator, &step.file)).flatten().filter(|now| now != NO_SCHEDULER)
+}
+
 /// Whether a value of `nr_requests` is the one that a scheduler begins with, for a driver with this number of tags: the kernel
 /// set it, and no program (`blk_mq_init_sched`, block/blk-mq-sched.c).
 pub fn is_schedulers(setting: &str, value: &str, tags: &str) -> bool {
@@ -101,7 +107,7 @@ pub fn are_changed(actuator: &dyn Actuator, setting: &str, file: &str) -> bool {
 
 /// The scheduler that hides the tags which a step is to restore, unless a step restores that one.
 pub fn hidden_by(actuator: &dyn Actuator, step: &Step, steps: &[Step]) -> Option<String> {
-    let now = scheduler(actuator, &step.file).filter(|now| step.is_of_tags && now != NO_SCHEDULER)?;
+    let now = scheduler_of(actuator, step).filter(|_| step.is_of_tags)?;
     let is_restored = scheduler_step(step, steps).is_some_and(|other| other.target == now);
     (!is_restored).then_some(now)
 }

@@ -52,15 +52,16 @@ impl Tuner<'_> {
         let strangers: Vec<Option<String>> =
             steps.iter().map(|step| stranger(&self.actuator, step, &steps)).collect();
         let found: Vec<_> = steps.iter().map(|step| self.actuator.read(&step.file).ok()).collect();
+        let hosts: Vec<_> = steps.iter().map(|step| tags::scheduler_of(&self.actuator, step)).collect();
         let mut report: Vec<(Step, Restored)> = Vec::new();
-        for (step, stranger) in steps.iter().zip(strangers) {
+        for ((step, stranger), host) in steps.iter().zip(strangers).zip(hosts) {
             // What changed with a setting that another program has changed since is that one's.
             let stranger = match stranger {
                 None if is_left_with(&report, step) => self.actuator.read(&step.file).ok(),
                 stranger => stranger,
             };
             let restored = match stranger {
-                Some(value) if step.stays || !force => self.leave(step, &steps, value),
+                Some(value) if step.stays || !force => self.leave(step, &steps, value, host),
                 // An earlier step of this undo may have reset it.
                 _ => self.restore(step, &steps, force || steps.iter().any(|other| other.may_reset(step))),
             };
@@ -145,13 +146,18 @@ impl Tuner<'_> {
         }
     }
 
-    /// Keeps another program's value, also when an earlier step has reset it.
-    fn leave(&self, step: &Step, steps: &[Step], value: String) -> Restored {
+    /// Keeps another program's value, also when an earlier step has reset it. Requests of the scheduler `host` go with it: the
+    /// same number would be one of tags.
+    fn leave(&self, step: &Step, steps: &[Step], value: String, host: Option<String>) -> Restored {
         let is_reset = self.actuator.read(&step.file).is_ok_and(|now| now != value);
-        let refused = is_reset.then(|| self.actuator.write(&step.file, &value).err()).flatten();
+        let gone = host.filter(|_| tags::are_changed(&self.actuator, &step.setting, &step.file));
+        let refused = match gone {
+            _ if !is_reset => None,
+            Some(host) => Some(format!("it belonged to the scheduler {host}")),
+            None => self.actuator.write(&step.file, &value).err().map(|error| error_words(&error)),
+        };
         match (self.actuator.read(&step.file), refused) {
-            (Ok(now), Some(error)) if now != value && !tags::is_schedulers(&step.setting, &value, &now) => {
-                let why = error_words(&error);
+            (Ok(now), Some(why)) if now != value && !tags::is_schedulers(&step.setting, &value, &now) => {
                 self.displaced(step, steps, (value, now), why)
             }
             _ if step.stays => Restored::AlreadyThere,
