@@ -56,7 +56,10 @@ fn what_a_screen_changed_is_named_by_others_while_it_runs_and_after_it_was_kille
     // Its lock goes with it, and no record says that it ended.
     drop(tuner);
     let left = text(&iodyno(state.path(), &["check"]));
-    assert!(left.contains("iodyno was killed and left settings changed"), "{left}");
+    assert!(
+        left.contains("iodyno was killed, or could not record its end, and left settings changed"),
+        "{left}"
+    );
     assert_eq!(device.setting("read_ahead_kb").as_deref(), Some("64"));
     assert!(iodyno(state.path(), &["tune", "undo"]).status.success(), "as the line says");
     assert_eq!(device.setting("read_ahead_kb"), before);

@@ -305,7 +305,7 @@ fn settings_of_a_real_device_are_changed_undone_and_put_back_after_every_end() {
     terminal.child.wait().expect("it ends");
     assert_ne!(device.read_settings(), before, "nobody put it back");
     let mut terminal = Terminal::start_with(&[], state.path());
-    terminal.wait_for_text("left changed by an iodyno that was killed");
+    terminal.wait_for_text("left changed by an iodyno whose end is not recorded");
     // Enter is "later".
     terminal.press("\r");
     terminal.wait_for("no question", |screen| !screen.contents().contains("left changed"));
@@ -313,7 +313,7 @@ fn settings_of_a_real_device_are_changed_undone_and_put_back_after_every_end() {
     terminal.press("q");
     terminal.ends_with(0);
     let mut terminal = Terminal::start_with(&[], state.path());
-    terminal.wait_for_text("left changed by an iodyno that was killed");
+    terminal.wait_for_text("left changed by an iodyno whose end is not recorded");
     terminal.press("u");
     terminal.wait_for_text("restored");
     assert_eq!(device.read_settings(), before, "put back at the next start");

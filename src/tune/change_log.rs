@@ -20,7 +20,7 @@ pub struct ChangeLog {
     pub companions: Vec<Entry>,
     /// Sessions with open changes, and their purpose.
     pub sessions: BTreeMap<String, Purpose>,
-    /// Those of them that recorded their end: they were not killed.
+    /// Those of them that recorded their end.
     pub ended: BTreeSet<String>,
     /// Measured gains of this boot and before, oldest first.
     pub gains: Vec<Gain>,
@@ -160,18 +160,21 @@ impl ChangeLog {
         self
     }
 
-    /// Whether a dead session was killed; that of a command may have ended with an error.
-    pub fn was_killed(&self, session: &str) -> bool {
+    /// Whether a dead session has no record of its end: it was killed, or the journal had no room. That of a command may have
+    /// ended with an error.
+    pub fn has_no_end(&self, session: &str) -> bool {
         !self.ended.contains(session) && self.sessions.get(session) != Some(&Purpose::Command)
     }
 
     /// How a dead session left its changes, in words.
     pub fn end_of(&self, session: &str) -> &'static str {
-        match (self.sessions.get(session), self.was_killed(session)) {
+        match (self.sessions.get(session), self.has_no_end(session)) {
             (Some(Purpose::Command), _) => "`iodyno tune set` ended before its changes were kept",
-            (Some(Purpose::Experiment), true) => "an experiment was killed and left settings changed",
+            (Some(Purpose::Experiment), true) => {
+                "an experiment was killed, or could not record its end, and left settings changed"
+            }
             (Some(Purpose::Experiment), false) => "an experiment ended and left settings changed",
-            (_, true) => "iodyno was killed and left settings changed",
+            (_, true) => "iodyno was killed, or could not record its end, and left settings changed",
             (_, false) => "iodyno ended and left settings changed",
         }
     }
@@ -353,6 +356,20 @@ mod tests {
         };
         let change_log = ChangeLog::of(&records("1-a", vec![change("/f", "0", "1"), refused]), "b");
         assert_eq!(change_log.entries, [], "a refused change changed nothing");
+    }
+
+    #[test]
+    fn a_session_without_a_record_of_its_end_is_not_known_to_be_killed() {
+        for (purpose, who) in [(Purpose::Experiment, "an experiment"), (Purpose::Screen, "iodyno")] {
+            let mut events = vec![Event::Open { purpose, pid: 1 }, change("/f", "0", "1")];
+            let said = |events: &[Event]| {
+                ChangeLog::of(&records("1-a", events.to_vec()), "b").end_of("1-a").to_owned()
+            };
+            let unknown = "was killed, or could not record its end, and left settings changed";
+            assert_eq!(said(&events), format!("{who} {unknown}"));
+            events.push(Event::Close);
+            assert_eq!(said(&events), format!("{who} ended and left settings changed"));
+        }
     }
 
     #[test]
