@@ -219,9 +219,12 @@ impl ChangeLog {
         let entry = &mut self.entries[place];
         // A removed drive's queue is gone with its values, even if another drive has its name now.
         let is_queue = find(setting).is_some_and(|row| row.scope == Scope::Queue);
-        if by.is_some() && entry.is_closed() || is_queue && entry.device.has_left(device) {
-            // The current value was set by another program: this change found it.
-            entry.begin_with(old);
+        let has_left = is_queue && entry.device.has_left(device);
+        if by.is_some() && entry.is_closed() || has_left {
+            // The current value was set by another program: this change found it. The first one is that of the tags also
+            // where a scheduler shows it.
+            let is_first = !has_left && entry.has_found_tags && entry.found == old.0;
+            entry.begin_with((old.0, old.1 || is_first));
             entry.forget();
         }
         device.clone_into(&mut entry.device);

@@ -53,6 +53,10 @@ impl Tuner<'_> {
             steps.iter().map(|step| stranger(&self.actuator, step, &steps)).collect();
         let found: Vec<_> = steps.iter().map(|step| self.actuator.read(&step.file).ok()).collect();
         let hosts: Vec<_> = steps.iter().map(|step| tags::scheduler_of(&self.actuator, step)).collect();
+        // A number that was kept for a scheduler may be one of tags now.
+        let has_new_tags = |step: &Step, restored: &Restored| {
+            step.stays && *restored == Restored::Back && self.writes_tags(step)
+        };
         let mut report: Vec<(Step, Restored)> = Vec::new();
         for ((step, stranger), host) in steps.iter().zip(strangers).zip(hosts) {
             // What changed with a setting that another program has changed since is that one's.
@@ -71,7 +75,9 @@ impl Tuner<'_> {
             let is_displaced = matches!(restored, Restored::Displaced { .. });
             if is_displaced || restored.is_whole() {
                 match self.actuator.read(&step.file) {
-                    Ok(now) if now == step.target && step.is_taken_back() => {
+                    Ok(now)
+                        if now == step.target && (step.is_taken_back() || has_new_tags(step, restored)) =>
+                    {
                         self.record_taken_back(step, change_log, restored);
                     }
                     Ok(_) if step.stays => {}
@@ -150,7 +156,7 @@ impl Tuner<'_> {
     /// same number would be one of tags.
     fn leave(&self, step: &Step, steps: &[Step], value: String, host: Option<String>) -> Restored {
         let is_reset = self.actuator.read(&step.file).is_ok_and(|now| now != value);
-        let gone = host.filter(|_| tags::are_changed(&self.actuator, &step.setting, &step.file));
+        let gone = host.filter(|_| self.writes_tags(step));
         let refused = match gone {
             _ if !is_reset => None,
             Some(host) => Some(format!("it belonged to the scheduler {host}")),
@@ -196,7 +202,7 @@ impl Tuner<'_> {
         }
         let way = tags::way(step, steps, &now);
         if way.is_empty() {
-            if !(step.is_of_tags && tags::are_changed(&self.actuator, &step.setting, &step.file)) {
+            if !(step.is_of_tags && self.writes_tags(step)) {
                 return Restored::AlreadyThere;
             }
             return match self.resize(step) {
@@ -220,7 +226,8 @@ impl Tuner<'_> {
 
     /// Writes one value on the way to a step's target; the error is the outcome in words.
     pub(super) fn step(&self, step: &Step, steps: &[Step], from: &str, to: &str) -> Result<(), String> {
-        let is_recorded = !step.stays || step.is_taken_back();
+        let tags = self.writes_tags(step);
+        let is_recorded = !step.stays || step.is_taken_back() || tags;
         if is_recorded {
             let beside = steps.iter().filter(|other| step.may_reset(other));
             let affected = beside.filter_map(|other| {
@@ -230,7 +237,6 @@ impl Tuner<'_> {
                 other.expected.contains(&value).then_some(())?;
                 Some(Affected { setting, file, value })
             });
-            let tags = tags::are_changed(&self.actuator, &step.setting, &step.file);
             self.record_step(step, [from, to].map(str::to_owned), affected.collect(), tags);
         }
         let outcome = self.write(&step.setting, &step.file, from, to);
@@ -248,6 +254,11 @@ impl Tuner<'_> {
             self.resize(requests)?;
         }
         Ok(())
+    }
+
+    /// Whether a write of the step's file changes the queue's tags.
+    fn writes_tags(&self, step: &Step) -> bool {
+        tags::are_changed(&self.actuator, &step.setting, &step.file)
     }
 
     /// Gives a queue without a scheduler as many tags as the file of these requests shows. Whether that was written; the error

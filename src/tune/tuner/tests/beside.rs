@@ -68,3 +68,33 @@ fn a_value_that_was_asked_for_is_restored_with_the_setting_that_reset_it() {
         assert_eq!(kernel.files(), before);
     });
 }
+
+#[test]
+fn requests_kept_for_a_scheduler_are_known_as_tags_once_an_undo_sets_none() {
+    for (found, requests) in [("mq-deadline", "32"), ("none", "100")] {
+        let kernel = with_tags(found, 128);
+        kernel.write("/sys/q/nr_requests", requests).unwrap();
+        let before = (kernel.files(), kernel.tags.get());
+        with_tuner(&kernel, |journal, screen| {
+            let kept = |values: &[(&str, &str)]| {
+                let command = Tuner::open(journal, &kernel, Purpose::Command, "boot", || 9).unwrap();
+                for (id, value) in values {
+                    set(&kernel, &command, id, value);
+                }
+                command.keep().unwrap();
+            };
+            kept(&[("scheduler", "none")]);
+            set(&kernel, &screen, "scheduler", "kyber");
+            kept(&[("nr_requests", "100")]);
+            // The first value, which is closed and changed anew.
+            kept(&[("nr_requests", "64"), ("nr_requests", "100")]);
+            let own = screen.session().to_owned();
+            assert!(is_whole(&undone(&kernel, journal, &screen, &Which::Sessions(&[&own]))), "{found}");
+            assert_eq!(kernel.files()["/sys/q/nr_requests"], "100", "{found}");
+            assert!(is_whole(&undone(&kernel, journal, &screen, &Which::All)), "{found}");
+            assert_eq!((kernel.files(), kernel.tags.get()), before, "{found}");
+            let left = ChangeLog::of(&journal.contents().unwrap().records, "boot");
+            assert_eq!(left, ChangeLog::default(), "{found}");
+        });
+    }
+}
