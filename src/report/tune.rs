@@ -196,7 +196,7 @@ pub(crate) fn remaining(standing: &[(Entry, Option<String>)]) -> String {
     let mut text = String::new();
     for (entry, anothers) in standing {
         let (what, scope, target) = match (entry.left.first(), anothers) {
-            (Some((_, target)), _) => ("left to another program".to_owned(), "", target),
+            (Some(left), _) => ("left to another program".to_owned(), "", &left.found),
             (None, Some(now)) => {
                 let what = format!("kept, then changed to {} by another program", Label::new(now));
                 (what, " --all", &entry.found)

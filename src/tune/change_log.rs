@@ -9,7 +9,7 @@ use super::{
     journal::{Event, Gain, Journal, Purpose, Record},
     settings::{NO_SCHEDULER, NR_REQUESTS, SCHEDULER, Scope, find},
 };
-pub use entry::{Entry, is_expected};
+pub use entry::{Entry, Opened, is_expected};
 
 /// The changed files of this boot.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -76,7 +76,9 @@ impl ChangeLog {
                     if !entry.is_unsure && !entry.may_have(&a.value) {
                         if begins && entry.has_found_tags != is_of_tags {
                             entry.begin_with((&a.value, is_of_tags));
-                            entry.open.extend(by.map(|by| (by.to_owned(), a.value.clone())));
+                            if let Some(by) = by {
+                                entry.open_for(by, &a.value);
+                            }
                         }
                         entry.last = vec![a.value.clone()];
                     }
@@ -103,7 +105,9 @@ impl ChangeLog {
                         entry.last = vec![a.value.clone()];
                         if has_none && entry.tags.is_some() {
                             // The tuner resizes them to the driver's number.
-                            entry.tags = entry.has_found_tags.then(|| a.value.clone());
+                            let is_known =
+                                entry.has_found_tags || entry.open.iter().any(|opened| opened.tags.is_some());
+                            entry.tags = is_known.then(|| a.value.clone());
                         }
                     }
                 }
@@ -112,7 +116,7 @@ impl ChangeLog {
             Event::Keep { files } => {
                 let is_kept = |entry: &&mut Entry| files.is_empty() || files.contains(&entry.file);
                 for entry in self.entries.iter_mut().filter(is_kept) {
-                    let its = entry.open.iter().rposition(|(session, _)| *session == record.session);
+                    let its = entry.open.iter().rposition(|opened| opened.session == record.session);
                     let Some(at) = its else { continue };
                     // What was done to it before is over; a session that changed it since has a later place.
                     let over = entry.open.drain(..=at);
@@ -152,8 +156,8 @@ impl ChangeLog {
     pub fn with_left(mut self) -> Self {
         for entry in &mut self.entries {
             let left = std::mem::take(&mut entry.left);
-            for (session, _) in &left {
-                self.sessions.entry(session.clone()).or_insert(Purpose::Experiment);
+            for opened in &left {
+                self.sessions.entry(opened.session.clone()).or_insert(Purpose::Experiment);
             }
             entry.open.splice(0..0, left);
         }
@@ -230,9 +234,7 @@ impl ChangeLog {
         device.clone_into(&mut entry.device);
         if let Some(session) = by {
             session.clone_into(&mut entry.by);
-            if entry.open.last().is_none_or(|(last, _)| last != session) {
-                entry.open.push((session.to_owned(), old.0.to_owned()));
-            }
+            entry.open_for(session, old.0);
         }
         entry
     }
@@ -251,47 +253,58 @@ impl ChangeLog {
     fn not_made(&mut self, file: &str, session: &str) {
         let Some(entry) = self.entry(file) else { return };
         let now = entry.last.first().cloned();
-        entry.open.retain(|(id, before)| id != session || now.as_ref() != Some(before));
+        entry.open.retain(|opened| opened.session != session || now.as_ref() != Some(&opened.found));
         if !entry.is_open_in(session) && entry.by == session {
-            entry.by = entry.open.last().map(|(before, _)| before.clone()).unwrap_or_default();
+            entry.by = entry.open.last().map(|before| before.session.clone()).unwrap_or_default();
         }
     }
 
+    /// Whether a file of requests shows the queue's tags: no scheduler that iodyno has set hides them.
+    fn shows_tags(&self, file: &str) -> bool {
+        let is_its =
+            |entry: &&Entry| entry.setting == SCHEDULER.0 && entry.with.iter().any(|with| with == file);
+        self.entries.iter().find(is_its).is_none_or(|scheduler| scheduler.last == [NO_SCHEDULER])
+    }
+
     fn undone(&mut self, file: &str, value: &str, sessions: &[String], by: &str) {
-        let has_scheduler =
-            value != NO_SCHEDULER && self.entry(file).is_some_and(|entry| entry.setting == SCHEDULER.0);
+        // The undo resized the tags on its way; one that a session left to a later one made none.
+        let has_resized = value != NO_SCHEDULER
+            && self.entry(file).is_some_and(|entry| entry.setting == SCHEDULER.0 && entry.is_undoing);
+        let its: Vec<&str> = sessions.iter().map(String::as_str).collect();
         for entry in self.with(file) {
             entry.is_unsure = false;
-            if has_scheduler {
-                // They are resized on its way.
-                entry.tags = None;
+            if has_resized {
+                let tags = entry.tags_before(&its).map(str::to_owned);
+                entry.tags = tags.filter(|tags| !entry.has_found_tags || *tags != entry.found);
             }
         }
+        let shows_tags = self.shows_tags(file);
         if let Some(entry) = self.entry(file) {
             entry.is_unsure = false;
             entry.last = vec![value.to_owned()];
             value.clone_into(&mut entry.own);
             // A later session goes back to the value before those that are undone.
             let mut passed = None;
-            entry.open.retain_mut(|(id, found)| {
-                let stays = !sessions.is_empty() && id != by && !sessions.contains(id);
+            entry.open.retain_mut(|opened| {
+                let is_its = opened.session == by || sessions.contains(&opened.session);
+                let stays = !sessions.is_empty() && !is_its;
                 if stays {
-                    if let Some(before) = passed.take() {
-                        *found = before;
+                    if let Some((found, tags)) = passed.take() {
+                        (opened.found, opened.tags) = (found, tags);
                         entry.is_passed_on = true;
                     }
                 } else {
-                    passed.get_or_insert_with(|| found.clone());
+                    passed.get_or_insert_with(|| (opened.found.clone(), opened.tags.clone()));
                 }
                 stays
             });
-            entry.left.retain(|(id, _)| !sessions.is_empty() && !sessions.contains(id));
-            if let Some((before, _)) = entry.open.last() {
-                entry.by.clone_from(before);
+            entry.left.retain(|opened| !sessions.is_empty() && !sessions.contains(&opened.session));
+            if let Some(before) = entry.open.last() {
+                entry.by.clone_from(&before.session);
             }
             if sessions.is_empty() {
                 entry.forget();
-            } else if value == entry.found {
+            } else if value == entry.found && shows_tags {
                 entry.tags = None;
             }
         }

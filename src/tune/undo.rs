@@ -47,6 +47,8 @@ pub struct Step {
     pub is_asked: bool,
     /// It was changed while it was the number of the queue's tags.
     pub is_of_tags: bool,
+    /// The number of tags to restore behind a scheduler; the driver's where it is not known.
+    pub tags: Option<String>,
 }
 
 /// The result of an undo for one file.
@@ -136,6 +138,7 @@ impl Step {
             stays: false,
             is_asked: entry.asked,
             is_of_tags: entry.tags.is_some(),
+            tags: None,
         }
     }
 }
@@ -180,6 +183,10 @@ pub fn plan(
                 stays,
                 is_asked: entry.asked,
                 is_of_tags: entry.tags.is_some(),
+                tags: match which {
+                    Which::Sessions(sessions) => entry.tags_before(sessions).map(str::to_owned),
+                    _ => None,
+                },
             }),
             Err(why) if !stays => left.push((entry.clone(), why)),
             Err(_) => {}

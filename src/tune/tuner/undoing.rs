@@ -205,7 +205,7 @@ impl Tuner<'_> {
             if !(step.is_of_tags && self.writes_tags(step)) {
                 return Restored::AlreadyThere;
             }
-            return match self.resize(step) {
+            return match self.resize(step, None) {
                 Ok(true) => Restored::Resized,
                 Ok(false) => Restored::AlreadyThere,
                 Err(words) => Restored::Failed(words),
@@ -251,7 +251,7 @@ impl Tuner<'_> {
         if to != step.target
             && let Some(requests) = tags::changed(step, steps)
         {
-            self.resize(requests)?;
+            self.resize(requests, requests.tags.as_deref())?;
         }
         Ok(())
     }
@@ -261,10 +261,10 @@ impl Tuner<'_> {
         tags::are_changed(&self.actuator, &step.setting, &step.file)
     }
 
-    /// Gives a queue without a scheduler as many tags as the file of these requests shows. Whether that was written; the error
-    /// in words.
-    fn resize(&self, requests: &Step) -> Result<bool, String> {
-        let Some(numbers) = tags::resizing(&self.actuator, &requests.file) else { return Ok(false) };
+    /// Gives a queue without a scheduler this many tags, or as many as the file of these requests shows. Whether that was
+    /// written; the error in words.
+    fn resize(&self, requests: &Step, tags: Option<&str>) -> Result<bool, String> {
+        let Some(numbers) = tags::resizing(&self.actuator, &requests.file, tags) else { return Ok(false) };
         if !requests.stays {
             // After a kill, or an error, the file may have either.
             self.record_step(requests, numbers.clone(), Vec::new(), true);
