@@ -96,6 +96,11 @@ impl Restored {
         matches!(self, Self::Back | Self::AlreadyThere | Self::Resized)
     }
 
+    /// Whether its line in a report has the `iodyno tune undo` that restores the file.
+    pub fn is_advised(&self) -> bool {
+        matches!(self, Self::ModifiedExternally(_) | Self::Kept)
+    }
+
     /// Whether the undo has written to the file.
     pub fn is_undone(&self) -> bool {
         matches!(self, Self::Back | Self::Resized | Self::Displaced { .. })
