@@ -36,6 +36,38 @@ use loop_device::{LoopDevice, Queue};
 use program::{iodyno, text};
 
 #[test]
+fn a_value_of_another_program_is_an_unsuccessful_undo_once() {
+    let Some(device) = LoopDevice::new(16 << 20) else { return };
+    let state = tempfile::tempdir().unwrap();
+    let undo = |args: &[&str]| {
+        let output = iodyno(state.path(), &[&["tune", "undo"], args].concat());
+        (output.status.code(), text(&output))
+    };
+    let set = |value: &str| {
+        let set = iodyno(state.path(), &["tune", "set", &device.name, &format!("nomerges={value}")]);
+        assert!(set.status.success(), "{}", text(&set));
+    };
+    for scope in ["--all", &device.name] {
+        set("2");
+        // An undo without a record may have been before it.
+        device.write("nomerges", "1");
+        for status in [1, 0, 0] {
+            let (code, said) = undo(&[scope]);
+            assert_eq!(code, Some(status), "{said}");
+            assert!(said.contains("nomerges: changed to 1 by another program; not restored"), "{said}");
+        }
+        // A change begins anew, and its value is iodyno's.
+        set("2");
+        device.write("nomerges", "1");
+        assert_eq!(undo(&[scope]).0, Some(1));
+        device.write("nomerges", "2");
+        let (code, said) = undo(&[scope]);
+        assert!(code == Some(0) && said.contains("nomerges: restored to 0"), "{said}");
+        assert_eq!(device.setting("nomerges").as_deref(), Some("0"));
+    }
+}
+
+#[test]
 fn what_a_screen_changed_is_named_by_others_while_it_runs_and_after_it_was_killed() {
     let Some(device) = LoopDevice::new(16 << 20) else { return };
     let state = tempfile::tempdir().unwrap();

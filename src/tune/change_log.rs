@@ -117,7 +117,11 @@ impl ChangeLog {
                 let is_kept = |entry: &&mut Entry| files.is_empty() || files.contains(&entry.file);
                 for entry in self.entries.iter_mut().filter(is_kept) {
                     let its = entry.open.iter().rposition(|opened| opened.session == record.session);
-                    let Some(at) = its else { continue };
+                    let Some(at) = its else {
+                        // Of an undo, which changed none of these files.
+                        entry.is_let_go |= !files.is_empty();
+                        continue;
+                    };
                     // What was done to it before is over; a session that changed it since has a later place.
                     let over = entry.open.drain(..=at);
                     if files.is_empty() {
@@ -233,6 +237,7 @@ impl ChangeLog {
         }
         device.clone_into(&mut entry.device);
         if let Some(session) = by {
+            entry.is_let_go = false;
             session.clone_into(&mut entry.by);
             entry.open_for(session, old.0);
         }
@@ -282,6 +287,7 @@ impl ChangeLog {
         if let Some(entry) = self.entry(file) {
             entry.is_unsure = false;
             entry.last = vec![value.to_owned()];
+            entry.is_let_go = false;
             value.clone_into(&mut entry.own);
             // A later session goes back to the value before those that are undone.
             let mut passed = None;

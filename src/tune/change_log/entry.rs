@@ -54,6 +54,8 @@ pub struct Entry {
     pub open: Vec<Opened>,
     /// The sessions whose undo left its value to another program; an undo by force restores it.
     pub left: Vec<Opened>,
+    /// Whether an undo has left its value to another program, and its exit status has reported that.
+    pub is_let_go: bool,
     /// Whether a session that changed it has left its undo to a later one, which restores the value before both.
     pub is_passed_on: bool,
 }
@@ -82,6 +84,7 @@ impl Entry {
             by: String::new(),
             open: Vec::new(),
             left: Vec::new(),
+            is_let_go: false,
             is_passed_on: false,
         }
     }
