@@ -36,6 +36,38 @@ use loop_device::{LoopDevice, Queue};
 use program::{iodyno, text};
 
 #[test]
+fn a_value_of_another_program_is_an_unsuccessful_undo_once() {
+    let Some(device) = LoopDevice::new(16 << 20) else { return };
+    let state = tempfile::tempdir().unwrap();
+    let undo = |args: &[&str]| {
+        let output = iodyno(state.path(), &[&["tune", "undo"], args].concat());
+        (output.status.code(), text(&output))
+    };
+    let set = |value: &str| {
+        let set = iodyno(state.path(), &["tune", "set", &device.name, &format!("nomerges={value}")]);
+        assert!(set.status.success(), "{}", text(&set));
+    };
+    for scope in ["--all", &device.name] {
+        set("2");
+        // An undo without a record may have been before it.
+        device.write("nomerges", "1");
+        for status in [1, 0, 0] {
+            let (code, said) = undo(&[scope]);
+            assert_eq!(code, Some(status), "{said}");
+            assert!(said.contains("nomerges: changed to 1 by another program; not restored"), "{said}");
+        }
+        // A change begins anew, and its value is iodyno's.
+        set("2");
+        device.write("nomerges", "1");
+        assert_eq!(undo(&[scope]).0, Some(1));
+        device.write("nomerges", "2");
+        let (code, said) = undo(&[scope]);
+        assert!(code == Some(0) && said.contains("nomerges: restored to 0"), "{said}");
+        assert_eq!(device.setting("nomerges").as_deref(), Some("0"));
+    }
+}
+
+#[test]
 fn what_a_screen_changed_is_named_by_others_while_it_runs_and_after_it_was_killed() {
     let Some(device) = LoopDevice::new(16 << 20) else { return };
     let state = tempfile::tempdir().unwrap();
@@ -56,7 +88,10 @@ fn what_a_screen_changed_is_named_by_others_while_it_runs_and_after_it_was_kille
     // Its lock goes with it, and no record says that it ended.
     drop(tuner);
     let left = text(&iodyno(state.path(), &["check"]));
-    assert!(left.contains("iodyno was killed and left settings changed"), "{left}");
+    assert!(
+        left.contains("iodyno was killed, or could not record its end, and left settings changed"),
+        "{left}"
+    );
     assert_eq!(device.setting("read_ahead_kb").as_deref(), Some("64"));
     assert!(iodyno(state.path(), &["tune", "undo"]).status.success(), "as the line says");
     assert_eq!(device.setting("read_ahead_kb"), before);
@@ -417,7 +452,7 @@ fn a_number_that_a_restored_scheduler_resets_is_reported_as_it_is() {
 }
 
 #[test]
-fn requests_of_another_program_that_the_restored_scheduler_refuses_are_named() {
+fn requests_of_another_program_that_go_with_their_scheduler_are_named() {
     let Some(device) = LoopDevice::new(16 << 20) else { return };
     let state = tempfile::tempdir().unwrap();
     let before = device.read_settings();
@@ -429,8 +464,8 @@ fn requests_of_another_program_that_the_restored_scheduler_refuses_are_named() {
     let undone = iodyno(state.path(), &["tune", "undo", "--all"]);
     assert_eq!(undone.status.code(), Some(1), "{}", text(&undone));
     let says = format!(
-        "{} nr_requests: is {tags} now; another program's value {theirs} could not be kept (EINVAL: Invalid \
-         argument)\n",
+        "{} nr_requests: is {tags} now; another program's value {theirs} could not be kept (it belonged to \
+         the scheduler mq-deadline)\n",
         device.name
     );
     assert!(text(&undone).contains(&says), "{}", text(&undone));

@@ -58,7 +58,7 @@ enum By {
 fn the_commands_of_a_dry_run_leave_what_the_undo_leaves() {
     use By::{Iodyno, Other};
     let Some(device) = LoopDevice::new(16 << 20) else { return };
-    let cases: [(&[By], &str); 5] = [
+    let cases: [(&[By], &str); 6] = [
         (&[Iodyno(&["nr_requests=64"]), Iodyno(&["scheduler=mq-deadline"])], ""),
         (&[Iodyno(&["nr_requests=64"]), Iodyno(&["scheduler=mq-deadline"]), Iodyno(&["nr_requests=32"])], ""),
         (
@@ -75,7 +75,11 @@ fn the_commands_of_a_dry_run_leave_what_the_undo_leaves() {
         ),
         (
             &[Iodyno(&["scheduler=mq-deadline"]), Other("nr_requests", "200")],
-            "nr_requests: is 128 now; another program's value 200 could not be kept (EINVAL: Invalid argument)\n",
+            "nr_requests: is 128 now; another program's value 200 could not be kept (it belonged to the scheduler mq-deadline)\n",
+        ),
+        (
+            &[Iodyno(&["scheduler=mq-deadline"]), Other("nr_requests", "60")],
+            "nr_requests: is 128 now; another program's value 60 could not be kept (it belonged to the scheduler mq-deadline)\n",
         ),
     ];
     let (before, tags) = (device.read_settings(), device.tags());

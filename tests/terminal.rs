@@ -121,7 +121,7 @@ fn settings_are_restored_when_the_terminal_takes_no_output() {
     let before = device.read_settings();
     for (signal, status) in [(Some(Signal::TERM), 143), (None, 0)] {
         let mut terminal = on_the_scheduler_of(&device, state.path());
-        change_the_scheduler(&mut terminal, &device);
+        change_the_scheduler(&mut terminal, &device, ["none", "mq-deadline"]);
         terminal.stall();
         terminal.leave(signal);
         assert_eq!(terminal.ends_soon(), Some(status), "{signal:?}");
@@ -221,25 +221,28 @@ fn to_the_scheduler_of(device: &LoopDevice, mut terminal: Terminal) -> Terminal 
     panic!("no row of {}: {}", device.name, terminal.look(vt100::Screen::contents));
 }
 
-fn change_the_scheduler(terminal: &mut Terminal, device: &LoopDevice) {
+fn change_the_scheduler(terminal: &mut Terminal, device: &LoopDevice, [from, to]: [&str; 2]) {
     terminal.press("+");
     terminal.wait_for_text("1 staged");
     terminal.press("a");
     terminal.wait_for_text("1 write to make");
-    assert_eq!(device.setting("scheduler").as_deref(), Some("none"), "nothing is written before Enter");
+    assert_eq!(device.setting("scheduler").as_deref(), Some(from), "nothing is written before Enter");
     terminal.press("\r");
     terminal.wait_for_text("1 of 1 applied");
-    assert_eq!(device.setting("scheduler").as_deref(), Some("mq-deadline"));
+    assert_eq!(device.setting("scheduler").as_deref(), Some(to));
 }
 
 #[test]
 fn what_another_program_set_is_left_at_the_end_and_named_after_it() {
     let Some(device) = LoopDevice::new(16 << 20) else { return };
+    // Requests of a scheduler go with it where an undo sets none.
+    device.write("scheduler", "mq-deadline");
+    device.write("nr_requests", "100");
     let before = device.setting("nr_requests").expect("a number of requests");
     for signal in [None, Some(Signal::TERM)] {
         let state = tempfile::tempdir().expect("a folder");
         let mut terminal = on_the_scheduler_of(&device, state.path());
-        change_the_scheduler(&mut terminal, &device);
+        change_the_scheduler(&mut terminal, &device, ["mq-deadline", "kyber"]);
         device.write("nr_requests", "64");
         terminal.wait_for_text("1 setting changed");
         if let Some(signal) = signal {
@@ -254,7 +257,7 @@ fn what_another_program_set_is_left_at_the_end_and_named_after_it() {
             "nr_requests: changed to 64 by another program; not restored, `iodyno tune undo --force` sets {before}"
         ));
         let left = ["scheduler", "nr_requests"].map(|setting| device.setting(setting));
-        assert_eq!(left, [Some("none".to_owned()), Some("64".to_owned())], "{signal:?}");
+        assert_eq!(left, [Some("mq-deadline".to_owned()), Some("64".to_owned())], "{signal:?}");
         let said = |arguments: &[&str]| {
             let mut command = Command::new(env!("CARGO_BIN_EXE_iodyno"));
             let output =
@@ -274,11 +277,11 @@ fn settings_of_a_real_device_are_changed_undone_and_put_back_after_every_end() {
     let before = device.read_settings();
 
     let mut terminal = on_the_scheduler_of(&device, state.path());
-    change_the_scheduler(&mut terminal, &device);
+    change_the_scheduler(&mut terminal, &device, ["none", "mq-deadline"]);
     terminal.press("U");
     terminal.wait_for_text("restored");
     assert_eq!(device.read_settings(), before, "undone");
-    change_the_scheduler(&mut terminal, &device);
+    change_the_scheduler(&mut terminal, &device, ["none", "mq-deadline"]);
     terminal.press("q");
     terminal.wait_for_text("changed by this run");
     terminal.press("u");
@@ -286,7 +289,7 @@ fn settings_of_a_real_device_are_changed_undone_and_put_back_after_every_end() {
     assert_eq!(device.read_settings(), before, "undone on leaving");
 
     let mut terminal = on_the_scheduler_of(&device, state.path());
-    change_the_scheduler(&mut terminal, &device);
+    change_the_scheduler(&mut terminal, &device, ["none", "mq-deadline"]);
     let mut other = on_the_scheduler_of(&device, state.path());
     assert!(!other.look(|screen| screen.contents().contains("left changed")), "the first one lives");
     other.press("q");
@@ -296,13 +299,13 @@ fn settings_of_a_real_device_are_changed_undone_and_put_back_after_every_end() {
     assert_eq!(device.read_settings(), before, "put back when interrupted");
 
     let mut terminal = on_the_scheduler_of(&device, state.path());
-    change_the_scheduler(&mut terminal, &device);
+    change_the_scheduler(&mut terminal, &device, ["none", "mq-deadline"]);
     let pid = terminal.child.process_id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
     kill_process(pid.expect("it has a number"), Signal::KILL).expect("it is killed");
     terminal.child.wait().expect("it ends");
     assert_ne!(device.read_settings(), before, "nobody put it back");
     let mut terminal = Terminal::start_with(&[], state.path());
-    terminal.wait_for_text("left changed by an iodyno that was killed");
+    terminal.wait_for_text("left changed by an iodyno whose end is not recorded");
     // Enter is "later".
     terminal.press("\r");
     terminal.wait_for("no question", |screen| !screen.contents().contains("left changed"));
@@ -310,7 +313,7 @@ fn settings_of_a_real_device_are_changed_undone_and_put_back_after_every_end() {
     terminal.press("q");
     terminal.ends_with(0);
     let mut terminal = Terminal::start_with(&[], state.path());
-    terminal.wait_for_text("left changed by an iodyno that was killed");
+    terminal.wait_for_text("left changed by an iodyno whose end is not recorded");
     terminal.press("u");
     terminal.wait_for_text("restored");
     assert_eq!(device.read_settings(), before, "put back at the next start");
@@ -326,7 +329,7 @@ fn a_terminal_that_hangs_up_while_it_is_drawn_on_puts_settings_back() {
     let tries = std::env::var("IODYNO_HANG_UPS").ok().and_then(|tries| tries.parse().ok()).unwrap_or(8);
     for hang_up in 1..=tries {
         let mut terminal = on_the_scheduler_of(&device, state.path());
-        change_the_scheduler(&mut terminal, &device);
+        change_the_scheduler(&mut terminal, &device, ["none", "mq-deadline"]);
         // A different moment of a frame each time.
         thread::sleep(Duration::from_millis(hang_up * 7 % 33));
         let status = terminal.hang_up();
@@ -393,7 +396,7 @@ fn on_the_smallest_screen_changes_are_kept_undone_and_exported_on_leaving() {
         terminal.wait_for("the way out in the footer", |screen| {
             screen.contents_between(23, 0, 23, 79).contains("q quit")
         });
-        change_the_scheduler(&mut terminal, &device);
+        change_the_scheduler(&mut terminal, &device, ["none", "mq-deadline"]);
         terminal.press("q");
         for choice in ["undo: restore", "keep: they stay", "keep, and print why no udev rule"] {
             terminal.wait_for_text(choice);

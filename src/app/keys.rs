@@ -233,7 +233,11 @@ mod tests {
         capacity,
         model::SettingId,
         source::{self, origin::Origin},
-        tune::{Device, change_log::ChangeLog, testing::change_log_of},
+        tune::{
+            Device,
+            change_log::{ChangeLog, Opened},
+            testing::change_log_of,
+        },
         ui::command::Row,
     };
 
@@ -376,7 +380,7 @@ mod tests {
         update(&mut app, Message::Journal(Box::new(restored.clone())));
         assert_eq!(app.shared.standing(), 0);
         // Or the one from before an earlier change that was kept.
-        restored.entries[0].open[0].1 = "1".to_owned();
+        restored.entries[0].open[0].found = "1".to_owned();
         update(&mut app, Message::Journal(Box::new(restored)));
         assert_eq!(app.shared.standing(), 0);
         assert_eq!(key(&mut app, Key::Char('q')), [Effect::KeepChanges, Effect::Quit]);
@@ -457,7 +461,7 @@ mod tests {
         let mut log = app.shared.settings.change_log.clone();
         assert_eq!(app.shared.standing(), 2);
         for entry in &mut log.entries {
-            entry.open.push(("2".to_owned(), "7".to_owned()));
+            entry.open.push(Opened { session: "2".to_owned(), found: "7".to_owned(), tags: None });
             entry.by = "2".to_owned();
         }
         update(&mut app, Message::Journal(Box::new(log.clone())));

@@ -26,7 +26,7 @@ use crate::{
         service::Report,
         settings,
         tuner::{TuneError, foreseen, is_whole, plan_undo},
-        undo::{Which, file_of},
+        undo::{Restored, Step, Which, file_of},
     },
 };
 
@@ -343,6 +343,8 @@ impl Context {
         if let Some(error) = tuner.unrecorded().filter(|_| is_undone) {
             say(&format!("the undo is not recorded, so the next undo repeats it: {error}"));
         }
+        // Without this record, the next undo reports them in its exit status once more.
+        let _ = service.let_go(&tuner, &restored);
         // Nothing of an undo is left to keep, so its end needs no record.
         let _ = tuner.close();
         print_text(&report::restored(&restored, &scope))
@@ -352,7 +354,14 @@ impl Context {
         }
         // A damaged line may be a change that is not restored.
         let is_lost = change_log.lost_change;
-        let is_whole = is_whole(&restored) && is_whole(recovered) && held.is_empty() && !is_lost;
+        // What an undo has left to another program before is that one's.
+        let is_let_go = |step: &Step| {
+            change_log.entries.iter().any(|entry| entry.file == step.recorded && entry.is_let_go)
+        };
+        let is_over = |(step, what): &(Step, Restored)| {
+            what.is_whole() || matches!(what, Restored::ModifiedExternally(_)) && is_let_go(step)
+        };
+        let is_whole = restored.iter().all(is_over) && is_whole(recovered) && held.is_empty() && !is_lost;
         Ok(if is_whole { Status::Done } else { Status::No })
     }
 

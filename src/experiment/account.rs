@@ -88,6 +88,8 @@ pub struct Account {
     pub ending: Option<Ending>,
     /// Whether every setting was restored; `None` before the end.
     pub restored: Option<bool>,
+    /// Whether the ending has the commands that restore the rest.
+    pub is_advised: bool,
     /// Why its drives may not be read, with the files that can be.
     pub refused: Option<Failed>,
 }
@@ -109,6 +111,7 @@ impl Account {
             samples: Vec::new(),
             ending: None,
             restored: None,
+            is_advised: false,
             refused: None,
         }
     }

@@ -192,6 +192,7 @@ impl Driver {
 
     fn restored(&mut self, result: Result<(), Failed>, at: Duration) -> Vec<Action> {
         if let Err(why) = result {
+            self.account.is_advised = why.is_advised();
             // Without the restored setting, later runs would not be comparable.
             return self.end(Ending::Failed(why.to_string()), false);
         }

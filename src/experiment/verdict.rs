@@ -210,9 +210,8 @@ pub(crate) fn closing(account: &Account) -> String {
         // An error has no full stop.
         if words.ends_with('.') { words } else { format!("{words}.") }
     });
-    // An ending may have the advice for each setting.
-    let is_advised = ending.as_ref().is_some_and(|words| words.contains("`iodyno tune undo"));
-    let parts = [ending.unwrap_or_default(), restoration(account.restored, is_advised).to_owned()];
+    let restoration = restoration(account.restored, account.is_advised);
+    let parts = [ending.unwrap_or_default(), restoration.to_owned()];
     parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
 }
 

@@ -10,12 +10,13 @@ pub struct Failed {
     errno: Option<i32>,
     files: Vec<Target>,
     is_stop: bool,
+    is_advised: bool,
 }
 
 impl Failed {
     /// For this reason, with the errno if there is one.
     pub fn new(line: impl Into<String>, errno: Option<i32>) -> Self {
-        Self { line: line.into(), errno, files: Vec::new(), is_stop: false }
+        Self { line: line.into(), errno, files: Vec::new(), is_stop: false, is_advised: false }
     }
 
     /// Stopped by the user before the first read.
@@ -27,6 +28,17 @@ impl Failed {
     /// Whether the user stopped it: nothing is wrong.
     pub const fn is_stop(&self) -> bool {
         self.is_stop
+    }
+
+    /// Its line has the command that restores what is left.
+    #[must_use]
+    pub fn advised(self, is_advised: bool) -> Self {
+        Self { is_advised, ..self }
+    }
+
+    /// Whether its line has the command that restores what is left.
+    pub const fn is_advised(&self) -> bool {
+        self.is_advised
     }
 
     /// With files that can be read instead.

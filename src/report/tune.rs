@@ -196,7 +196,7 @@ pub(crate) fn remaining(standing: &[(Entry, Option<String>)]) -> String {
     let mut text = String::new();
     for (entry, anothers) in standing {
         let (what, scope, target) = match (entry.left.first(), anothers) {
-            (Some((_, target)), _) => ("left to another program".to_owned(), "", target),
+            (Some(left), _) => ("left to another program".to_owned(), "", &left.found),
             (None, Some(now)) => {
                 let what = format!("kept, then changed to {} by another program", Label::new(now));
                 (what, " --all", &entry.found)
@@ -315,4 +315,34 @@ pub(crate) fn journal(records: &[Record], unread: usize, boot: &str, path: &Path
 
 pub(crate) fn journal_json(records: &[Record]) -> String {
     super::json::text(&json!({ "records": records }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tune::testing::change_log_of;
+
+    #[test]
+    fn a_result_counts_as_advised_where_its_line_has_the_undo() {
+        let log = change_log_of(&[("nvme0n1", "nomerges", "0", "2")]);
+        let step = Step::untouched(log.entries[0].clone());
+        let [theirs, now, why] = ["1", "0", "EINVAL"].map(str::to_owned);
+        for what in [
+            Restored::Back,
+            Restored::AlreadyThere,
+            Restored::Resized,
+            Restored::ModifiedExternally(now.clone()),
+            Restored::Displaced { theirs, now: now.clone(), why: why.clone() },
+            Restored::Held(now),
+            Restored::Kept,
+            Restored::Failed(why.clone()),
+            Restored::Gone,
+            Restored::Empty,
+            Restored::Doubtful(Vec::new()),
+            Restored::Refused(why),
+        ] {
+            let line = restored(&[(step.clone(), what.clone())], "");
+            assert_eq!(line.contains("`iodyno tune undo"), what.is_advised(), "{line}");
+        }
+    }
 }

@@ -283,7 +283,8 @@ impl RunningExperiment {
             return Ok(());
         }
         let lines = crate::report::tune::restored(&report, "");
-        Err(Failed::new(lines.lines().collect::<Vec<_>>().join("; "), None))
+        let failed = Failed::new(lines.lines().collect::<Vec<_>>().join("; "), None);
+        Err(failed.advised(report.iter().any(|(_, what)| what.is_advised())))
     }
 
     /// Looks at the run in progress; its result when it has ended.

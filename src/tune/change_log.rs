@@ -9,7 +9,7 @@ use super::{
     journal::{Event, Gain, Journal, Purpose, Record},
     settings::{NO_SCHEDULER, NR_REQUESTS, SCHEDULER, Scope, find},
 };
-pub use entry::{Entry, is_expected};
+pub use entry::{Entry, Opened, is_expected};
 
 /// The changed files of this boot.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -20,7 +20,7 @@ pub struct ChangeLog {
     pub companions: Vec<Entry>,
     /// Sessions with open changes, and their purpose.
     pub sessions: BTreeMap<String, Purpose>,
-    /// Those of them that recorded their end: they were not killed.
+    /// Those of them that recorded their end.
     pub ended: BTreeSet<String>,
     /// Measured gains of this boot and before, oldest first.
     pub gains: Vec<Gain>,
@@ -76,7 +76,9 @@ impl ChangeLog {
                     if !entry.is_unsure && !entry.may_have(&a.value) {
                         if begins && entry.has_found_tags != is_of_tags {
                             entry.begin_with((&a.value, is_of_tags));
-                            entry.open.extend(by.map(|by| (by.to_owned(), a.value.clone())));
+                            if let Some(by) = by {
+                                entry.open_for(by, &a.value);
+                            }
                         }
                         entry.last = vec![a.value.clone()];
                     }
@@ -103,7 +105,9 @@ impl ChangeLog {
                         entry.last = vec![a.value.clone()];
                         if has_none && entry.tags.is_some() {
                             // The tuner resizes them to the driver's number.
-                            entry.tags = entry.has_found_tags.then(|| a.value.clone());
+                            let is_known =
+                                entry.has_found_tags || entry.open.iter().any(|opened| opened.tags.is_some());
+                            entry.tags = is_known.then(|| a.value.clone());
                         }
                     }
                 }
@@ -112,8 +116,12 @@ impl ChangeLog {
             Event::Keep { files } => {
                 let is_kept = |entry: &&mut Entry| files.is_empty() || files.contains(&entry.file);
                 for entry in self.entries.iter_mut().filter(is_kept) {
-                    let its = entry.open.iter().rposition(|(session, _)| *session == record.session);
-                    let Some(at) = its else { continue };
+                    let its = entry.open.iter().rposition(|opened| opened.session == record.session);
+                    let Some(at) = its else {
+                        // Of an undo, which changed none of these files.
+                        entry.is_let_go |= !files.is_empty();
+                        continue;
+                    };
                     // What was done to it before is over; a session that changed it since has a later place.
                     let over = entry.open.drain(..=at);
                     if files.is_empty() {
@@ -152,26 +160,29 @@ impl ChangeLog {
     pub fn with_left(mut self) -> Self {
         for entry in &mut self.entries {
             let left = std::mem::take(&mut entry.left);
-            for (session, _) in &left {
-                self.sessions.entry(session.clone()).or_insert(Purpose::Experiment);
+            for opened in &left {
+                self.sessions.entry(opened.session.clone()).or_insert(Purpose::Experiment);
             }
             entry.open.splice(0..0, left);
         }
         self
     }
 
-    /// Whether a dead session was killed; that of a command may have ended with an error.
-    pub fn was_killed(&self, session: &str) -> bool {
+    /// Whether a dead session has no record of its end: it was killed, or the journal had no room. That of a command may have
+    /// ended with an error.
+    pub fn has_no_end(&self, session: &str) -> bool {
         !self.ended.contains(session) && self.sessions.get(session) != Some(&Purpose::Command)
     }
 
     /// How a dead session left its changes, in words.
     pub fn end_of(&self, session: &str) -> &'static str {
-        match (self.sessions.get(session), self.was_killed(session)) {
+        match (self.sessions.get(session), self.has_no_end(session)) {
             (Some(Purpose::Command), _) => "`iodyno tune set` ended before its changes were kept",
-            (Some(Purpose::Experiment), true) => "an experiment was killed and left settings changed",
+            (Some(Purpose::Experiment), true) => {
+                "an experiment was killed, or could not record its end, and left settings changed"
+            }
             (Some(Purpose::Experiment), false) => "an experiment ended and left settings changed",
-            (_, true) => "iodyno was killed and left settings changed",
+            (_, true) => "iodyno was killed, or could not record its end, and left settings changed",
             (_, false) => "iodyno ended and left settings changed",
         }
     }
@@ -216,17 +227,19 @@ impl ChangeLog {
         let entry = &mut self.entries[place];
         // A removed drive's queue is gone with its values, even if another drive has its name now.
         let is_queue = find(setting).is_some_and(|row| row.scope == Scope::Queue);
-        if by.is_some() && entry.is_closed() || is_queue && entry.device.has_left(device) {
-            // The current value was set by another program: this change found it.
-            entry.begin_with(old);
+        let has_left = is_queue && entry.device.has_left(device);
+        if by.is_some() && entry.is_closed() || has_left {
+            // The current value was set by another program: this change found it. The first one is that of the tags also
+            // where a scheduler shows it.
+            let is_first = !has_left && entry.has_found_tags && entry.found == old.0;
+            entry.begin_with((old.0, old.1 || is_first));
             entry.forget();
         }
         device.clone_into(&mut entry.device);
         if let Some(session) = by {
+            entry.is_let_go = false;
             session.clone_into(&mut entry.by);
-            if entry.open.last().is_none_or(|(last, _)| last != session) {
-                entry.open.push((session.to_owned(), old.0.to_owned()));
-            }
+            entry.open_for(session, old.0);
         }
         entry
     }
@@ -245,47 +258,59 @@ impl ChangeLog {
     fn not_made(&mut self, file: &str, session: &str) {
         let Some(entry) = self.entry(file) else { return };
         let now = entry.last.first().cloned();
-        entry.open.retain(|(id, before)| id != session || now.as_ref() != Some(before));
+        entry.open.retain(|opened| opened.session != session || now.as_ref() != Some(&opened.found));
         if !entry.is_open_in(session) && entry.by == session {
-            entry.by = entry.open.last().map(|(before, _)| before.clone()).unwrap_or_default();
+            entry.by = entry.open.last().map(|before| before.session.clone()).unwrap_or_default();
         }
     }
 
+    /// Whether a file of requests shows the queue's tags: no scheduler that iodyno has set hides them.
+    fn shows_tags(&self, file: &str) -> bool {
+        let is_its =
+            |entry: &&Entry| entry.setting == SCHEDULER.0 && entry.with.iter().any(|with| with == file);
+        self.entries.iter().find(is_its).is_none_or(|scheduler| scheduler.last == [NO_SCHEDULER])
+    }
+
     fn undone(&mut self, file: &str, value: &str, sessions: &[String], by: &str) {
-        let has_scheduler =
-            value != NO_SCHEDULER && self.entry(file).is_some_and(|entry| entry.setting == SCHEDULER.0);
+        // The undo resized the tags on its way; one that a session left to a later one made none.
+        let has_resized = value != NO_SCHEDULER
+            && self.entry(file).is_some_and(|entry| entry.setting == SCHEDULER.0 && entry.is_undoing);
+        let its: Vec<&str> = sessions.iter().map(String::as_str).collect();
         for entry in self.with(file) {
             entry.is_unsure = false;
-            if has_scheduler {
-                // They are resized on its way.
-                entry.tags = None;
+            if has_resized {
+                let tags = entry.tags_before(&its).map(str::to_owned);
+                entry.tags = tags.filter(|tags| !entry.has_found_tags || *tags != entry.found);
             }
         }
+        let shows_tags = self.shows_tags(file);
         if let Some(entry) = self.entry(file) {
             entry.is_unsure = false;
             entry.last = vec![value.to_owned()];
+            entry.is_let_go = false;
             value.clone_into(&mut entry.own);
             // A later session goes back to the value before those that are undone.
             let mut passed = None;
-            entry.open.retain_mut(|(id, found)| {
-                let stays = !sessions.is_empty() && id != by && !sessions.contains(id);
+            entry.open.retain_mut(|opened| {
+                let is_its = opened.session == by || sessions.contains(&opened.session);
+                let stays = !sessions.is_empty() && !is_its;
                 if stays {
-                    if let Some(before) = passed.take() {
-                        *found = before;
+                    if let Some((found, tags)) = passed.take() {
+                        (opened.found, opened.tags) = (found, tags);
                         entry.is_passed_on = true;
                     }
                 } else {
-                    passed.get_or_insert_with(|| found.clone());
+                    passed.get_or_insert_with(|| (opened.found.clone(), opened.tags.clone()));
                 }
                 stays
             });
-            entry.left.retain(|(id, _)| !sessions.is_empty() && !sessions.contains(id));
-            if let Some((before, _)) = entry.open.last() {
-                entry.by.clone_from(before);
+            entry.left.retain(|opened| !sessions.is_empty() && !sessions.contains(&opened.session));
+            if let Some(before) = entry.open.last() {
+                entry.by.clone_from(&before.session);
             }
             if sessions.is_empty() {
                 entry.forget();
-            } else if value == entry.found {
+            } else if value == entry.found && shows_tags {
                 entry.tags = None;
             }
         }
@@ -353,6 +378,20 @@ mod tests {
         };
         let change_log = ChangeLog::of(&records("1-a", vec![change("/f", "0", "1"), refused]), "b");
         assert_eq!(change_log.entries, [], "a refused change changed nothing");
+    }
+
+    #[test]
+    fn a_session_without_a_record_of_its_end_is_not_known_to_be_killed() {
+        for (purpose, who) in [(Purpose::Experiment, "an experiment"), (Purpose::Screen, "iodyno")] {
+            let mut events = vec![Event::Open { purpose, pid: 1 }, change("/f", "0", "1")];
+            let said = |events: &[Event]| {
+                ChangeLog::of(&records("1-a", events.to_vec()), "b").end_of("1-a").to_owned()
+            };
+            let unknown = "was killed, or could not record its end, and left settings changed";
+            assert_eq!(said(&events), format!("{who} {unknown}"));
+            events.push(Event::Close);
+            assert_eq!(said(&events), format!("{who} ended and left settings changed"));
+        }
     }
 
     #[test]

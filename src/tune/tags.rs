@@ -17,15 +17,18 @@ use super::{
 /// The least number of requests: `BLKDEV_MIN_RQ`.
 const LEAST: u64 = 4;
 
-/// The numbers to write for as many tags as `nr_requests` shows without a scheduler: another one in between, and that one.
-pub fn resizing(actuator: &dyn Actuator, requests: &str) -> Option<[String; 2]> {
+/// The numbers for this many tags without a scheduler, or for as many as `nr_requests` shows: another one, and that one.
+pub fn resizing(actuator: &dyn Actuator, requests: &str, tags: Option<&str>) -> Option<[String; 2]> {
     let shown = actuator.read(requests).ok()?.parse::<u64>().ok().filter(|shown| *shown > LEAST)?;
-    Some([shown - 1, shown].map(|number| number.to_string()))
+    let tags = tags.and_then(|tags| tags.parse().ok()).unwrap_or(shown);
+    let other = if tags == shown { shown - 1 } else { shown };
+    Some([other, tags].map(|number| number.to_string()))
 }
 
-/// Writes these numbers.
+/// Writes these numbers, but none that the file shows: that is no change to the kernel.
 pub fn resize(actuator: &dyn Actuator, requests: &str, numbers: &[String; 2]) -> io::Result<()> {
-    numbers.iter().try_for_each(|number| actuator.write(requests, number))
+    let is_shown = |number: &&String| actuator.read(requests).is_ok_and(|now| now == **number);
+    numbers.iter().filter(|number| !is_shown(number)).try_for_each(|number| actuator.write(requests, number))
 }
 
 /// The values to write for a step's target, in order; none where the file has it. A scheduler hides tags that iodyno has
@@ -55,6 +58,12 @@ pub fn changed<'a>(step: &Step, steps: &'a [Step]) -> Option<&'a Step> {
 fn scheduler(actuator: &dyn Actuator, requests: &str) -> Option<String> {
     let (queue, _) = requests.rsplit_once('/')?;
     actuator.read(&format!("{queue}/{}", SCHEDULER.0)).ok()
+}
+
+/// The scheduler whose requests a step's file shows, not the queue's tags.
+pub fn scheduler_of(actuator: &dyn Actuator, step: &Step) -> Option<String> {
+    let is_requests = step.setting == NR_REQUESTS.0;
+    is_requests.then(|| scheduler(actuator, &step.file)).flatten().filter(|now| now != NO_SCHEDULER)
 }
 
 /// Whether a value of `nr_requests` is the one that a scheduler begins with, for a driver with this number of tags: the kernel
@@ -101,7 +110,7 @@ pub fn are_changed(actuator: &dyn Actuator, setting: &str, file: &str) -> bool {
 
 /// The scheduler that hides the tags which a step is to restore, unless a step restores that one.
 pub fn hidden_by(actuator: &dyn Actuator, step: &Step, steps: &[Step]) -> Option<String> {
-    let now = scheduler(actuator, &step.file).filter(|now| step.is_of_tags && now != NO_SCHEDULER)?;
+    let now = scheduler_of(actuator, step).filter(|_| step.is_of_tags)?;
     let is_restored = scheduler_step(step, steps).is_some_and(|other| other.target == now);
     (!is_restored).then_some(now)
 }

@@ -312,7 +312,7 @@ impl<'a> Tuner<'a> {
             let change_log = ChangeLog::of(&contents.records, &self.boot);
             let mut entries = change_log.entries.iter().chain(&change_log.companions);
             let is_changed = entries.any(|entry| entry.tags.is_some() && entry.file == requests.file);
-            let numbers = tags::resizing(&self.actuator, &requests.file).filter(|_| is_changed);
+            let numbers = tags::resizing(&self.actuator, &requests.file, None).filter(|_| is_changed);
             // Tags that stay are those that were set before.
             let _ = numbers.map(|numbers| tags::resize(&self.actuator, &requests.file, &numbers));
         }

@@ -47,6 +47,8 @@ pub struct Step {
     pub is_asked: bool,
     /// It was changed while it was the number of the queue's tags.
     pub is_of_tags: bool,
+    /// The number of tags to restore behind a scheduler; the driver's where it is not known.
+    pub tags: Option<String>,
 }
 
 /// The result of an undo for one file.
@@ -94,6 +96,11 @@ impl Restored {
         matches!(self, Self::Back | Self::AlreadyThere | Self::Resized)
     }
 
+    /// Whether its line in a report has the `iodyno tune undo` that restores the file.
+    pub fn is_advised(&self) -> bool {
+        matches!(self, Self::ModifiedExternally(_) | Self::Kept)
+    }
+
     /// Whether the undo has written to the file.
     pub fn is_undone(&self) -> bool {
         matches!(self, Self::Back | Self::Resized | Self::Displaced { .. })
@@ -136,6 +143,7 @@ impl Step {
             stays: false,
             is_asked: entry.asked,
             is_of_tags: entry.tags.is_some(),
+            tags: None,
         }
     }
 }
@@ -180,6 +188,10 @@ pub fn plan(
                 stays,
                 is_asked: entry.asked,
                 is_of_tags: entry.tags.is_some(),
+                tags: match which {
+                    Which::Sessions(sessions) => entry.tags_before(sessions).map(str::to_owned),
+                    _ => None,
+                },
             }),
             Err(why) if !stays => left.push((entry.clone(), why)),
             Err(_) => {}

@@ -402,6 +402,7 @@ mod tests {
                 stays: false,
                 is_asked: true,
                 is_of_tags: false,
+                tags: None,
             };
             Done::Restored(step, what)
         };

@@ -315,6 +315,25 @@ fn a_setting_that_does_not_come_back_ends_it_and_is_said() {
     assert_eq!(lab.log.last().unwrap(), "end");
 }
 
+#[test]
+fn an_ending_with_the_advice_for_its_settings_has_no_other() {
+    for (is_advised, end) in [
+        (true, "NOT every setting is restored."),
+        (false, "NOT every setting is restored: `iodyno tune undo --all` restores them."),
+    ] {
+        let mut lab = Lab::new(&[1.0, 0.5], 0.001, 1);
+        let mut driver = Driver::new(lab.plan(Terms::default()));
+        driver.step(Event::Begin);
+        driver.step(Event::SetUp(Ok(())));
+        driver.step(Event::Ran(Ok(Box::new(lab.read(0, 0))), Duration::from_secs(7)));
+        // What its words contain decides nothing.
+        let failed = Failed::new("/tmp/`iodyno tune undo: EIO", None).advised(is_advised);
+        driver.step(Event::Restored(Err(failed), Duration::from_secs(8)));
+        let said = crate::experiment::verdict::closing(driver.account());
+        assert_eq!(said, format!("/tmp/`iodyno tune undo: EIO. {end}"));
+    }
+}
+
 /// Holds for every experiment, whatever fails in it: what is set up is run, unless that failed, and restored before the
 /// next one is set up; the end comes once, behind everything else.
 fn is_in_order(steps: &[&str]) -> bool {

@@ -136,11 +136,11 @@ pub(super) fn export(rules: &str, width: u16) -> Over {
 /// The offer to restore what a dead session changed.
 pub(super) fn left_behind(shared: &Shared, width: u16) -> Over {
     let settings = &shared.settings;
-    let was_killed = settings.dead.iter().all(|id| settings.change_log.was_killed(id));
+    let has_no_end = settings.dead.iter().all(|id| settings.change_log.has_no_end(id));
     let title = format!(
-        "{} left changed by an iodyno that {}",
+        "{} left changed by an iodyno {}",
         counted(settings.left_behind().count(), "setting"),
-        if was_killed { "was killed" } else { "ended" }
+        if has_no_end { "whose end is not recorded" } else { "that ended" }
     );
     let mut lines = choices(
         &[

@@ -6,6 +6,17 @@ use crate::tune::{
     settings::{NO_SCHEDULER, SCHEDULER, find},
 };
 
+/// A session that changed a file and has not kept it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Opened {
+    /// Its id.
+    pub session: String,
+    /// The value it found.
+    pub found: String,
+    /// The number of the queue's tags it found, where iodyno knows it: a scheduler may have hidden it.
+    pub tags: Option<String>,
+}
+
 /// A changed file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
@@ -38,11 +49,13 @@ pub struct Entry {
     pub with: Vec<String>,
     /// The session that changed it last.
     pub by: String,
-    /// The sessions that changed it and have not kept it, each with the value it found, in the journal's order: a clock may
-    /// be set back between two sessions. One that changed it before and after another has two places.
-    pub open: Vec<(String, String)>,
-    /// The sessions whose undo left its value to another program, each with the value it found; an undo by force restores it.
-    pub left: Vec<(String, String)>,
+    /// The sessions that changed it and have not kept it, in the journal's order: a clock may be set back between two
+    /// sessions. One that changed it before and after another has two places.
+    pub open: Vec<Opened>,
+    /// The sessions whose undo left its value to another program; an undo by force restores it.
+    pub left: Vec<Opened>,
+    /// Whether an undo has left its value to another program, and its exit status has reported that.
+    pub is_let_go: bool,
     /// Whether a session that changed it has left its undo to a later one, which restores the value before both.
     pub is_passed_on: bool,
 }
@@ -71,6 +84,7 @@ impl Entry {
             by: String::new(),
             open: Vec::new(),
             left: Vec::new(),
+            is_let_go: false,
             is_passed_on: false,
         }
     }
@@ -96,8 +110,25 @@ impl Entry {
 
     /// The value to restore for these sessions: the one that the first of them found.
     pub fn before(&self, sessions: &[&str]) -> Option<&str> {
-        let (_, found) = self.open.iter().find(|(id, _)| sessions.contains(&id.as_str()))?;
-        Some(found)
+        self.first_of(sessions).map(|opened| opened.found.as_str())
+    }
+
+    /// The number of tags to restore for these sessions behind a scheduler, where iodyno knows it.
+    pub fn tags_before(&self, sessions: &[&str]) -> Option<&str> {
+        self.first_of(sessions)?.tags.as_deref()
+    }
+
+    fn first_of(&self, sessions: &[&str]) -> Option<&Opened> {
+        self.open.iter().find(|opened| sessions.contains(&opened.session.as_str()))
+    }
+
+    /// The session changes it, and found this value.
+    pub(super) fn open_for(&mut self, session: &str, found: &str) {
+        if self.open.last().is_none_or(|last| last.session != session) {
+            let first = || self.has_found_tags.then(|| self.found.clone());
+            let tags = self.tags.clone().or_else(first);
+            self.open.push(Opened { session: session.to_owned(), found: found.to_owned(), tags });
+        }
     }
 
     /// Those of these sessions that changed it and have not kept it.
@@ -112,7 +143,7 @@ impl Entry {
 
     /// The sessions that changed it and have not kept it.
     pub fn sessions(&self) -> impl Iterator<Item = &str> {
-        self.open.iter().map(|(id, _)| id.as_str())
+        self.open.iter().map(|opened| opened.session.as_str())
     }
 
     /// Whether a living session other than `own` has changed it, and `own` not since.
@@ -138,7 +169,7 @@ impl Entry {
 
     /// Whether a session found this value, so that an undo of that session restores it.
     pub fn has_found(&self, value: &str) -> bool {
-        self.open.iter().chain(&self.left).any(|(_, found)| found == value)
+        self.open.iter().chain(&self.left).any(|opened| opened.found == value)
     }
 
     /// The value that an undo of the setting that it changed along with leaves it: its own, also where that one reset it.
@@ -173,12 +204,14 @@ impl Entry {
     /// Whether it has its first value: undone, refused, or restored by hand. A later change starts a new entry. A session that
     /// found another value, which an earlier one kept, still has that one to restore.
     pub(super) fn is_closed(&self) -> bool {
-        let has_its_tags = self.tags.as_ref().is_none_or(|tags| self.has_found_tags && *tags == self.found);
+        let is_first = |tags: &Option<String>| {
+            tags.as_ref().is_none_or(|tags| self.has_found_tags && *tags == self.found)
+        };
         let has_its_value = self.last == [self.found.as_str()];
-        has_its_tags
+        is_first(&self.tags)
             && has_its_value
             && !self.is_unsure
-            && self.open.iter().all(|(_, before)| *before == self.found)
+            && self.open.iter().all(|opened| opened.found == self.found && is_first(&opened.tags))
     }
 }
 

@@ -51,16 +51,20 @@ fn kept<'a>(records: &'a [Record], boot: &str, is_living: impl Fn(&str) -> bool)
             first_kept.insert(group, index + 1);
         }
     }
+    let is_kept = |index: usize, file: &str| {
+        let group = groups.of_file(file);
+        group.is_some_and(|group| first_kept.get(group).is_none_or(|first| *first <= index))
+    };
     let counts = |index: usize, record: &Record| {
-        let group = files(&record.event).first().and_then(|file| groups.of_file(file));
-        record.boot == boot
-            && group.is_some_and(|group| first_kept.get(group).is_none_or(|first| *first <= index))
+        record.boot == boot && files(&record.event).first().is_some_and(|file| is_kept(index, file))
     };
     let of_files = records.iter().enumerate().filter(|(index, record)| counts(*index, record));
     let sessions: BTreeSet<&str> = of_files.map(|(_, record)| record.session.as_str()).collect();
     let gains = last_gains(records);
     let stays = |index: usize, record: &Record| match &record.event {
         Event::Measured(_) => gains.contains(&index),
+        // Of an undo, which has no other record of the file.
+        Event::Keep { files } if record.boot == boot && files.iter().any(|file| is_kept(index, file)) => true,
         Event::Open { .. } | Event::Keep { .. } | Event::Close => {
             record.boot == boot && (sessions.contains(record.session.as_str()) || is_living(&record.session))
         }

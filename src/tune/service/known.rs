@@ -95,7 +95,7 @@ impl SettingsService {
         let standing = |entry: &Entry| {
             let now = self.now(entry, machine);
             let mut entry = Some(entry.clone()).filter(|entry| now.as_ref() != Some(&entry.found))?;
-            if entry.left.first().is_some_and(|(_, found)| now.as_ref() == Some(found)) {
+            if entry.left.first().is_some_and(|left| now.as_ref() == Some(&left.found)) {
                 entry.left.clear();
             }
             let anothers = anothers(&entry);

@@ -52,15 +52,20 @@ impl Tuner<'_> {
         let strangers: Vec<Option<String>> =
             steps.iter().map(|step| stranger(&self.actuator, step, &steps)).collect();
         let found: Vec<_> = steps.iter().map(|step| self.actuator.read(&step.file).ok()).collect();
+        let hosts: Vec<_> = steps.iter().map(|step| tags::scheduler_of(&self.actuator, step)).collect();
+        // A number that was kept for a scheduler may be one of tags now.
+        let has_new_tags = |step: &Step, restored: &Restored| {
+            step.stays && *restored == Restored::Back && self.writes_tags(step)
+        };
         let mut report: Vec<(Step, Restored)> = Vec::new();
-        for (step, stranger) in steps.iter().zip(strangers) {
+        for ((step, stranger), host) in steps.iter().zip(strangers).zip(hosts) {
             // What changed with a setting that another program has changed since is that one's.
             let stranger = match stranger {
                 None if is_left_with(&report, step) => self.actuator.read(&step.file).ok(),
                 stranger => stranger,
             };
             let restored = match stranger {
-                Some(value) if step.stays || !force => self.leave(step, &steps, value),
+                Some(value) if step.stays || !force => self.leave(step, &steps, value, host),
                 // An earlier step of this undo may have reset it.
                 _ => self.restore(step, &steps, force || steps.iter().any(|other| other.may_reset(step))),
             };
@@ -70,7 +75,9 @@ impl Tuner<'_> {
             let is_displaced = matches!(restored, Restored::Displaced { .. });
             if is_displaced || restored.is_whole() {
                 match self.actuator.read(&step.file) {
-                    Ok(now) if now == step.target && step.is_taken_back() => {
+                    Ok(now)
+                        if now == step.target && (step.is_taken_back() || has_new_tags(step, restored)) =>
+                    {
                         self.record_taken_back(step, change_log, restored);
                     }
                     Ok(_) if step.stays => {}
@@ -145,13 +152,18 @@ impl Tuner<'_> {
         }
     }
 
-    /// Keeps another program's value, also when an earlier step has reset it.
-    fn leave(&self, step: &Step, steps: &[Step], value: String) -> Restored {
+    /// Keeps another program's value, also when an earlier step has reset it. Requests of the scheduler `host` go with it: the
+    /// same number would be one of tags.
+    fn leave(&self, step: &Step, steps: &[Step], value: String, host: Option<String>) -> Restored {
         let is_reset = self.actuator.read(&step.file).is_ok_and(|now| now != value);
-        let refused = is_reset.then(|| self.actuator.write(&step.file, &value).err()).flatten();
+        let gone = host.filter(|_| self.writes_tags(step));
+        let refused = match gone {
+            _ if !is_reset => None,
+            Some(host) => Some(format!("it belonged to the scheduler {host}")),
+            None => self.actuator.write(&step.file, &value).err().map(|error| error_words(&error)),
+        };
         match (self.actuator.read(&step.file), refused) {
-            (Ok(now), Some(error)) if now != value && !tags::is_schedulers(&step.setting, &value, &now) => {
-                let why = error_words(&error);
+            (Ok(now), Some(why)) if now != value && !tags::is_schedulers(&step.setting, &value, &now) => {
                 self.displaced(step, steps, (value, now), why)
             }
             _ if step.stays => Restored::AlreadyThere,
@@ -190,10 +202,10 @@ impl Tuner<'_> {
         }
         let way = tags::way(step, steps, &now);
         if way.is_empty() {
-            if !(step.is_of_tags && tags::are_changed(&self.actuator, &step.setting, &step.file)) {
+            if !(step.is_of_tags && self.writes_tags(step)) {
                 return Restored::AlreadyThere;
             }
-            return match self.resize(step) {
+            return match self.resize(step, None) {
                 Ok(true) => Restored::Resized,
                 Ok(false) => Restored::AlreadyThere,
                 Err(words) => Restored::Failed(words),
@@ -214,7 +226,8 @@ impl Tuner<'_> {
 
     /// Writes one value on the way to a step's target; the error is the outcome in words.
     pub(super) fn step(&self, step: &Step, steps: &[Step], from: &str, to: &str) -> Result<(), String> {
-        let is_recorded = !step.stays || step.is_taken_back();
+        let tags = self.writes_tags(step);
+        let is_recorded = !step.stays || step.is_taken_back() || tags;
         if is_recorded {
             let beside = steps.iter().filter(|other| step.may_reset(other));
             let affected = beside.filter_map(|other| {
@@ -224,7 +237,6 @@ impl Tuner<'_> {
                 other.expected.contains(&value).then_some(())?;
                 Some(Affected { setting, file, value })
             });
-            let tags = tags::are_changed(&self.actuator, &step.setting, &step.file);
             self.record_step(step, [from, to].map(str::to_owned), affected.collect(), tags);
         }
         let outcome = self.write(&step.setting, &step.file, from, to);
@@ -239,15 +251,20 @@ impl Tuner<'_> {
         if to != step.target
             && let Some(requests) = tags::changed(step, steps)
         {
-            self.resize(requests)?;
+            self.resize(requests, requests.tags.as_deref())?;
         }
         Ok(())
     }
 
-    /// Gives a queue without a scheduler as many tags as the file of these requests shows. Whether that was written; the error
-    /// in words.
-    fn resize(&self, requests: &Step) -> Result<bool, String> {
-        let Some(numbers) = tags::resizing(&self.actuator, &requests.file) else { return Ok(false) };
+    /// Whether a write of the step's file changes the queue's tags.
+    fn writes_tags(&self, step: &Step) -> bool {
+        tags::are_changed(&self.actuator, &step.setting, &step.file)
+    }
+
+    /// Gives a queue without a scheduler this many tags, or as many as the file of these requests shows. Whether that was
+    /// written; the error in words.
+    fn resize(&self, requests: &Step, tags: Option<&str>) -> Result<bool, String> {
+        let Some(numbers) = tags::resizing(&self.actuator, &requests.file, tags) else { return Ok(false) };
         if !requests.stays {
             // After a kill, or an error, the file may have either.
             self.record_step(requests, numbers.clone(), Vec::new(), true);

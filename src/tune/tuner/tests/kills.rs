@@ -133,15 +133,14 @@ proptest! {
             match deed {
                 Deed::Set(_) if is_over => before = None,
                 Deed::Set(_) => {
-                    before = (!is_left).then_some(was.0);
+                    before = (!is_left).then_some(was);
                     is_left = true;
                 }
                 Deed::Undo => {
                     if !is_left {
                         prop_assert_eq!(&state(&kernel), &was, "{}: nothing was left", number);
                     } else if let (Some(before), true) = (&before, is_over) {
-                        // On its way a scheduler gives the queue the driver's tags.
-                        prop_assert_eq!(&kernel.files(), before, "{}: {:?}", number, report);
+                        prop_assert_eq!(&state(&kernel), before, "{}: {:?}", number, report);
                     }
                     is_left &= !is_over;
                 }

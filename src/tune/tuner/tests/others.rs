@@ -206,7 +206,8 @@ fn requests_of_another_program_that_the_restored_scheduler_cannot_hold_are_named
     let requests = "/sys/q/nr_requests";
     // With and without a number of iodyno's own; undone with the scheduler alone, or all.
     let alone = ["/sys/q/scheduler".to_owned()];
-    for (own, which) in [(None, Which::All), (Some("77"), Which::All), (Some("77"), Which::Files(&alone))] {
+    let cases = [(None, Which::All), (Some("77"), Which::All), (Some("77"), Which::Files(&alone))];
+    for ((own, which), theirs) in cases.iter().flat_map(|case| [(case, "200"), (case, "60")]) {
         let kernel = with_tags("none", 128);
         let before = kernel.files();
         with_tuner(&kernel, |journal, tuner| {
@@ -214,16 +215,16 @@ fn requests_of_another_program_that_the_restored_scheduler_cannot_hold_are_named
             if let Some(own) = own {
                 set(&kernel, &tuner, "nr_requests", own);
             }
-            kernel.write(requests, "200").unwrap();
-            let report = undone(&kernel, journal, &tuner, &which);
-            let why = "EINVAL: Invalid argument".to_owned();
-            let displaced = Restored::Displaced { theirs: "200".into(), now: "128".into(), why };
+            kernel.write(requests, theirs).unwrap();
+            let report = undone(&kernel, journal, &tuner, which);
+            let why = "it belonged to the scheduler kyber".to_owned();
+            let displaced = Restored::Displaced { theirs: theirs.into(), now: "128".into(), why };
             let came: Vec<_> = report.iter().map(|(_, what)| what).collect();
-            assert_eq!(came, [&Restored::Back, &displaced], "{own:?}, {which:?}");
-            assert_eq!((kernel.files(), kernel.tags.get()), (before, 128), "{own:?}, {which:?}");
-            assert!(is_whole(&undone(&kernel, journal, &tuner, &Which::All)), "{own:?}, {which:?}");
+            assert_eq!(came, [&Restored::Back, &displaced], "{own:?}, {which:?}, {theirs}");
+            assert_eq!((kernel.files(), kernel.tags.get()), (before, 128), "{own:?}, {which:?}, {theirs}");
+            assert!(is_whole(&undone(&kernel, journal, &tuner, &Which::All)), "{own:?}, {which:?}, {theirs}");
             let left = ChangeLog::of(&journal.contents().unwrap().records, "boot");
-            assert_eq!(left, ChangeLog::default(), "{own:?}, {which:?}");
+            assert_eq!(left, ChangeLog::default(), "{own:?}, {which:?}, {theirs}");
         });
     }
 }
@@ -260,6 +261,33 @@ fn tags_behind_a_number_that_is_shown_already_are_resized_and_named() {
         assert_eq!(report[0].1, Restored::Resized);
         assert_eq!((kernel.files(), kernel.tags.get()), (before, DRIVERS));
     });
+}
+
+#[test]
+fn tags_that_were_found_return_when_the_scheduler_with_another_program_s_requests_goes() {
+    // Fewer tags than the driver has, also behind changes of iodyno.
+    for own in [None, Some("50")] {
+        let kernel = with_tags("none", 128);
+        kernel.write("/sys/q/nr_requests", "64").unwrap();
+        let before = kernel.files();
+        with_tuner(&kernel, |journal, tuner| {
+            if let Some(own) = own {
+                set(&kernel, &tuner, "nr_requests", own);
+            }
+            set(&kernel, &tuner, "scheduler", "mq-deadline");
+            kernel.write("/sys/q/nr_requests", "60").unwrap();
+            let report = undone(&kernel, journal, &tuner, &Which::All);
+            let why = "it belonged to the scheduler mq-deadline".to_owned();
+            let displaced = Restored::Displaced { theirs: "60".into(), now: "64".into(), why };
+            assert_eq!(
+                report.iter().map(|(_, what)| what).collect::<Vec<_>>(),
+                [&Restored::Back, &displaced]
+            );
+            assert_eq!((kernel.files(), kernel.tags.get()), (before, 64), "{own:?}");
+            let left = ChangeLog::of(&journal.contents().unwrap().records, "boot");
+            assert_eq!(left, ChangeLog::default(), "{own:?}");
+        });
+    }
 }
 
 #[test]
