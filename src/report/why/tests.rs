@@ -1,6 +1,7 @@
 //! Every rule fires for what it names, and not before.
 
 mod between;
+mod by_process;
 mod limits;
 mod panel_lines;
 mod other_programs;

@@ -3,7 +3,7 @@
 use crate::{
     counters::activity::{ThreadActivity, ThreadKind},
     report::why::TestNow,
-    text::{self, Label},
+    text::Label,
 };
 
 /// What a thread waits for.
@@ -223,13 +223,6 @@ pub(super) fn at_the_end<'a>(threads: &'a ThreadActivity, command: &'a str) -> V
 
 /// The workers of a test are named `read 3`.
 pub(super) const WORKERS: &str = "read *";
-
-/// `kswapd*` of `kswapd0`: a process's command as threads have it.
-pub(super) fn starred(command: &str) -> String {
-    let mut short = vec![0; command.len()];
-    let length = text::starred(command.as_bytes(), &mut short);
-    String::from_utf8_lossy(&short[..length]).into_owned()
-}
 
 /// Mean numbers of a command's threads that run, and that run or wait for I/O.
 pub(super) fn running(threads: &ThreadActivity, command: &str) -> (f64, f64) {
