@@ -42,7 +42,7 @@ impl Program {
     }
 
     /// What it does more of, and how much.
-    fn larger(&self) -> (&'static str, f64) {
+    pub(super) fn larger(&self) -> (&'static str, f64) {
         if self.read >= self.written { ("reads", self.read) } else { ("writes", self.written) }
     }
 
