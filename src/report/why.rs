@@ -366,6 +366,9 @@ fn reclaim(facts: &Facts<'_>) -> Option<String> {
             facts.buffered()
         ));
     }
+    if let Some(words) = by_threads::reclaim_in_group(facts, paging) {
+        return Some(words);
+    }
     (paging.scanned_by_kswapd >= kswapd).then(|| {
         format!(
             "kswapd scans {} pages/s: {} are the limit",

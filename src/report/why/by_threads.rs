@@ -7,13 +7,26 @@ use super::{
     programs::OwnTime,
     waits::{self, Wait},
 };
-use crate::{machine::Drive, units::Micros};
+use crate::{counters::PagingRates, machine::Drive, units::Micros};
 
 pub(super) fn page_cache(facts: &Facts<'_>) -> Option<String> {
     let waiters = facts.waiters(Wait::PageCache)?;
     let words = waiters.words(None);
     let limit = "buffered reads are the limit, they wait for the page cache to fill";
     Some(beside(facts, format!("{words}: {limit}")))
+}
+
+/// Threads that wait for memory although hardly any is reclaimed for all: their control group's limit is reached.
+pub(super) fn reclaim_in_group(facts: &Facts<'_>, paging: PagingRates) -> Option<String> {
+    /// Pages per second that are scanned for other reasons: `/proc/vmstat` does not count those of a control group's limit.
+    const FEW: f64 = 1000.0;
+    let is_pressed =
+        facts.inputs.rates.pressure.is_none_or(|pressure| pressure.memory_some >= facts.least(10.0, 5.0));
+    let is_for_all = paging.scanned_directly + paging.scanned_by_kswapd >= FEW;
+    let waiters = facts.waiters_of(Wait::Reclaim, facts.least(0.3, 0.2));
+    let words = waiters.filter(|_| is_pressed && !is_for_all)?.words(None);
+    let limit = "the memory limit of its control group (memory.max or memory.high)";
+    Some(format!("{words}: {limit} makes it reclaim pages first"))
 }
 
 pub(super) fn writeback(facts: &Facts<'_>) -> Option<String> {

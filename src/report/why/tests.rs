@@ -15,7 +15,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::{
     counters::{
-        CpuShares, PagingRates,
+        CpuShares, PagingRates, PressureShares,
         activity::{ProcessRates, ThreadActivity, ThreadKind},
     },
     source::{self, origin::Origin},
@@ -222,6 +222,32 @@ fn reclaim_is_named_with_the_direction_that_causes_it() {
     let mut scene = Scene::idle();
     scene.rates.paging = Some(paging);
     assert_eq!(scene.sentence().rule, "idle");
+}
+
+/// As dd with buffered writes in a group with `memory.max` of 32 MiB: `/proc/vmstat` counts none of its scanned pages.
+#[test]
+fn reclaim_in_a_control_group_is_named() {
+    let dd = |waiting: f64, memory_some: f64, scanned_directly: f64| {
+        let kinds = [('D', "dd", "write", "reclaim_throttle", waiting), ('R', "dd", "", "", 1.0 - waiting)];
+        let mut scene = Scene::reading().threads(&kinds).process("dd", 0.0, 0.0, 0.22);
+        let process = &mut scene.activity.processes.as_mut().unwrap()[0];
+        (process.written_bytes, process.delayed) = (Some(560e6), Some(0.02));
+        let disk =
+            DiskRates { writes: 600.0, written_bytes: 560e6, queue_depth: 3.0, ..DiskRates::default() };
+        scene.rates.disks.values_mut().for_each(|one| *one = disk);
+        scene.rates.paging = Some(PagingRates { scanned_directly, ..PagingRates::default() });
+        scene.rates.pressure = Some(PressureShares { memory_some, ..PressureShares::default() });
+        scene
+    };
+    let limit =
+        "the memory limit of its control group (memory.max or memory.high) makes it reclaim pages first";
+    dd(0.7, 28.0, 0.0).says("reclaim", &format!("dd waits in reclaim_throttle: {limit}"));
+    let mut runs = dd(0.05, 28.0, 0.0);
+    runs.activity.processes.as_mut().unwrap()[0].cpus = 0.93;
+    for other in [runs, dd(0.7, 2.0, 0.0), dd(0.7, 28.0, 3000.0)] {
+        assert_ne!(other.sentence().rule, "reclaim", "{:?}", other.sentence());
+    }
+    assert_eq!(held(&dd(0.3, 6.0, 0.0), "reclaim"), Some("reclaim"));
 }
 
 #[test]

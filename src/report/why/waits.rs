@@ -17,6 +17,8 @@ pub(crate) enum Wait {
     Writeback,
     /// Its turn, by writeback throttling or a latency target.
     Throttle,
+    /// Memory that is reclaimed, of the machine or of its control group.
+    Reclaim,
 }
 
 /// Beginnings of wait channels.
@@ -52,6 +54,13 @@ const WAITS: &[(&str, Wait)] = &[
     ("__sync_dirty_buffer", Wait::Writeback),
     ("__wait_on_buffer", Wait::Writeback),
     ("xlog_", Wait::Writeback),
+    ("reclaim_throttle", Wait::Reclaim),
+    ("mem_cgroup_", Wait::Reclaim),
+    ("__mem_cgroup_", Wait::Reclaim),
+    ("try_charge", Wait::Reclaim),
+    ("try_to_free_", Wait::Reclaim),
+    ("shrink_", Wait::Reclaim),
+    ("congestion_wait", Wait::Reclaim),
 ];
 
 /// Beginnings of wait channels of threads that may have submitted more than one I/O.
