@@ -117,16 +117,24 @@ pub(super) fn latency(facts: &Facts<'_>) -> Option<String> {
 /// Processes of one program that have one I/O in flight each: samples often find them running.
 fn one_each(facts: &Facts<'_>) -> Option<String> {
     let (name, disk) = facts.deepest.filter(|(_, disk)| disk.utilisation >= facts.least(65.0, 50.0))?;
-    let own = OwnTime::of(facts).filter(|_| facts.is_moving() && disk.reads > disk.writes)?;
+    let own = OwnTime::of(facts).filter(|_| facts.is_moving())?;
     let (program, processes) = (own.program, own.program.movers as f64);
     let depths = facts.least(0.5, 0.35) * processes..facts.most(1.1, 1.3) * processes;
     let waits = processes - program.cpus - own.delayed;
     let is_most = 2.0 * program.moved() >= facts.read + facts.written && waits >= 0.5 * processes;
-    let is_for_pages = waits::is_for_pages(facts.inputs.activity.threads.as_ref()?, &program.command);
-    if program.movers < 2 || !depths.contains(&disk.queue_depth) || !is_most || is_for_pages {
+    let threads = facts.inputs.activity.threads.as_ref()?;
+    // Buffered writes are in flight while no process waits for them: samples tell these apart from direct ones.
+    let (is_alike, await_ms) = if program.written > program.read {
+        let is_direct = waits::is_for(threads, &program.command, Wait::Completion);
+        (is_direct && disk.writes > disk.reads, disk.write_await_ms)
+    } else {
+        let is_for_pages = waits::is_for_pages(threads, &program.command);
+        (!is_for_pages && disk.reads > disk.writes, disk.read_await_ms)
+    };
+    if program.movers < 2 || !depths.contains(&disk.queue_depth) || !is_most || !is_alike {
         return None;
     }
-    let time = disk.read_await_ms.map_or_else(String::new, |ms| format!(", {},", Micros(1e3 * ms)));
+    let time = await_ms.map_or_else(String::new, |ms| format!(", {},", Micros(1e3 * ms)));
     let who = format!("{} processes of {} have one I/O in flight each", program.movers, program.command);
     let name = name.as_str();
     Some(format!("{who} (queue depth {:.1}): the latency of {name}{time} is the limit", disk.queue_depth))

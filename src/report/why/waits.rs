@@ -174,11 +174,16 @@ pub(super) fn in_pipe<'a>(
 
 /// Whether most waits of a command's threads for I/O are for pages of the page cache.
 pub(super) fn is_for_pages(threads: &ThreadActivity, command: &str) -> bool {
+    is_for(threads, command, Wait::PageCache)
+}
+
+/// Whether most waits of a command's threads for I/O are such ones; samples may have found none.
+pub(super) fn is_for(threads: &ThreadActivity, command: &str, of: Wait) -> bool {
     let waits = of_command(threads, command).filter_map(|(kind, mean)| Some((wait_of(kind)?, *mean)));
-    let (all, pages) = waits.fold((0.0, 0.0), |(all, pages), (wait, mean)| {
-        (all + mean, if wait == Wait::PageCache { pages + mean } else { pages })
+    let (all, such) = waits.fold((0.0, 0.0), |(all, such), (wait, mean)| {
+        (all + mean, if wait == of { such + mean } else { such })
     });
-    2.0 * pages > all
+    2.0 * such > all
 }
 
 /// Threads that wait for the end of a sync, and those that wait for something else.
