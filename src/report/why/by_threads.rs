@@ -3,6 +3,7 @@
 use super::{
     Facts, Inputs,
     busy::{beside, full},
+    by_drives::one_after_the_other,
     own_time::{busy_cpus, full_cpus},
     programs::OwnTime,
     waits::{self, Wait},
@@ -78,7 +79,7 @@ pub(super) fn latency(facts: &Facts<'_>) -> Option<String> {
     if facts.inputs.test.is_some_and(|test| test.reached.is_some()) {
         return None;
     }
-    if let Some(words) = one_each(facts) {
+    if let Some(words) = one_each(facts).or_else(|| one_after_the_other(facts)) {
         return Some(beside(facts, words));
     }
     let most = facts.most(1.5, 2.5);
@@ -144,7 +145,7 @@ pub(super) fn drives(facts: &Facts<'_>) -> Option<String> {
     let words = completions(facts)?;
     Some(match facts.inputs.test.and_then(|test| test.reached) {
         Some(because) => format!("{words}; the limit: {because}"),
-        None => beside(facts, format!("{words}: the drives or their links are the limit")),
+        None => beside(facts, format!("{words}: {}", facts.drives_are_the_limit())),
     })
 }
 

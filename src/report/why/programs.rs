@@ -20,6 +20,8 @@ pub(super) struct Program {
     pub(super) pids: Vec<u32>,
     /// Those that do a part of its I/O.
     pub(super) movers: usize,
+    /// Bytes per second of those that ended.
+    ended: f64,
     pub(super) read: f64,
     pub(super) written: f64,
     pub(super) called_read: f64,
@@ -37,8 +39,13 @@ impl Program {
     }
 
     /// Whether all its processes have ended.
-    pub(super) fn is_gone(&self) -> bool {
+    fn is_gone(&self) -> bool {
         self.living == 0
+    }
+
+    /// Whether processes that ended before a sample found them do most of its I/O.
+    pub(super) fn is_short(&self) -> bool {
+        self.ended > 0.0 && 2.0 * self.ended >= self.moved()
     }
 
     /// What it does more of, and how much.
@@ -101,6 +108,7 @@ pub(super) fn programs(activity: &Activity, own: u32) -> Vec<Program> {
         }
         sum.living += usize::from(!process.has_ended);
         sum.pids.extend((!process.has_ended).then_some(process.pid));
+        sum.ended += if process.has_ended { process.moved() } else { 0.0 };
         sum.read += process.read_bytes.unwrap_or(0.0);
         sum.written += process.written_bytes.unwrap_or(0.0);
         sum.called_read += process.called_read.unwrap_or(0.0);

@@ -1,6 +1,7 @@
 //! Every rule fires for what it names, and not before.
 
 mod between;
+mod by_drives;
 mod by_process;
 mod limits;
 mod panel_lines;
@@ -355,7 +356,7 @@ fn a_software_drive_that_memory_serves_is_what_moves() {
     scene.rates.disks.insert(name, disk(400e6, 16.0));
     scene.rates.disks.insert(hardware.name.clone(), disk(20e3, 0.1));
     let mut scene = scene.threads(&[('S', "fio", "io_getevents", "read_events", 0.9)]);
-    scene.says("drives", "fio waits in read_events: the drives or their links are the limit");
+    scene.says("drives", "fio waits in read_events: loop0 is the limit, which memory serves");
     scene.rates.disks.insert(hardware.name, disk(390e6, 0.9));
     assert_eq!(scene.sentence().rule, "latency", "what it reads comes from the drive below it");
 }
