@@ -28,8 +28,10 @@ const SAME_DRIVES: u64 = 5;
 /// Processes and threads whose waits for a CPU one sample reads: a file each.
 const DELAYED: (usize, u64) = (16, 64);
 
-/// Bytes of its calls from which a child may be what its parent's counters come from.
+/// Bytes of its calls from which a child may be what its parent's counters come from, and those of one that has begun since the last
+/// sample: it may end before the next. A program reads less of its libraries.
 const MOVES: u64 = 1 << 20;
+const BEGINS: u64 = 1 << 16;
 
 /// What is remembered from sample to sample.
 #[derive(Debug, Default)]
@@ -134,7 +136,9 @@ impl Processes {
             };
             // The counters of a process with one thread contain those of children that it waited for, the thread's own do not.
             let own = if has_waited { self.own(root, pid) } else { None };
-            let is_much = |of: [Option<u64>; 4]| of.iter().flatten().any(|bytes| *bytes >= MOVES);
+            let is_known = self.known.get(&pid).is_some_and(|known| known.started == started);
+            let least = if is_known || self.sample == 1 { MOVES } else { BEGINS };
+            let is_much = |of: [Option<u64>; 4]| of.iter().flatten().any(|bytes| *bytes >= least);
             if is_much(io.all()) {
                 // What it has from its own children goes to its parent under their name.
                 let child = || self.known.get(&pid).filter(|known| known.started == started)?.child.clone();
