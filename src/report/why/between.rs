@@ -76,10 +76,11 @@ pub(super) fn group_limit(facts: &Facts<'_>) -> Option<String> {
 fn limit_beside(facts: &Facts<'_>, least: f64) -> Option<String> {
     let threads = facts.inputs.activity.threads.as_ref().filter(|_| facts.inputs.test.is_none())?;
     let mover = facts.mover()?;
-    // What hardly moves is no load.
+    // What hardly moves is no load; buffered writes are many times what drives read.
     let counts = |program: &&Program| {
-        let is_much = program.moved() >= 0.03 * (facts.read + facts.written) && program.moved() >= 1e6;
-        is_much && program.command != mover.command
+        let reads = 2.0 * program.read >= facts.read && program.read >= program.written;
+        let is_much = reads || program.moved() >= 0.03 * (facts.read + facts.written);
+        is_much && program.moved() >= 1e6 && program.command != mover.command
     };
     facts.programs.iter().filter(counts).find_map(|program| {
         let of = |wait| Waiters::most(threads, wait, None, |command| command == program.command);

@@ -90,6 +90,10 @@ fn a_limit_of_the_control_group_is_named_beside_a_larger_program() {
     let limit =
         format!("a cgroup limits reads of {} to 20.0 MB/s (/sys/fs/cgroup/slow/io.max)", name(&scene));
     scene.says("cgroup", &format!("dd waits in __iomap_dio_rw: {limit}; tee writes 153 MB/s beside it"));
+    let mut larger = both(19.9e6, 0.9);
+    larger.activity.processes.as_mut().unwrap()[1].written_bytes = Some(950e6);
+    larger.rates.disks.values_mut().for_each(|disk| disk.written_bytes = 940e6);
+    assert_eq!(larger.sentence().rule, "cgroup", "{:?}", larger.sentence());
     assert_eq!(held(&both(15e6, 0.5), "cgroup"), Some("cgroup"));
     for (read, waiting) in [(12e6, 0.9), (19.9e6, 0.1), (45e6, 0.9)] {
         assert_ne!(both(read, waiting).sentence().rule, "cgroup", "{read} {waiting}");
