@@ -31,9 +31,9 @@ fn the_stats_bar_names_the_key_of_a_pull_where_that_begins_one() {
 fn findings_counted_under_load_are_marked_in_their_rows() {
     for (size, seconds, when) in [
         (SMALL, 20, "under load"),
-        (SMALL, 100, "in the last test"),
+        (SMALL, 100, "in last test"),
         ((200, 60), 20, "under load"),
-        ((200, 60), 100, "in the last test"),
+        ((200, 60), 100, "in last test"),
     ] {
         let mut headless = after(DEMO, size, "r<Enter>", seconds);
         // A small Machine has one row of findings.

@@ -136,12 +136,17 @@ impl Why {
         if self.is_between_loads(shared) {
             let has_figures = self.evidence.means().is_some() || self.of_test.is_some();
             // The Machine screen shows the test's own counts before a look at the kernel's.
-            let counted = shared.tests.running().and_then(|test| bottleneck_panel::expectation(shared, test));
+            let test = shared.tests.running();
+            let expected = || bottleneck_panel::expectation(shared, test?);
+            let counted = bottleneck_panel::full(shared).or_else(expected);
+            let before = |last: &Sentence| match test {
+                Some(_) => format!("Before this run: {}", last.text),
+                None => last.text.clone(),
+            };
             return match self.steady.last().filter(|_| has_figures) {
-                Some(last) => Source::Now(Sentence {
-                    text: counted.unwrap_or_else(|| last.text.clone()),
-                    ..last.clone()
-                }),
+                Some(last) => {
+                    Source::Now(Sentence { text: counted.unwrap_or_else(|| before(last)), ..last.clone() })
+                }
                 None => Source::Nothing("Counting; first figures of this load after a whole second."),
             };
         }

@@ -77,7 +77,7 @@ fn under_load(shared: &Shared) -> String {
 /// When such findings were counted: those of a test stay after its end.
 fn when(shared: &Shared) -> &'static str {
     let is_loaded = shared.tests.running().is_some() || shared.load.is_busy();
-    if is_loaded { "under load" } else { "in the last test" }
+    if is_loaded { "under load" } else { "in last test" }
 }
 
 /// Mark, title and gain in one row; a title beside no gain has all of it. Matches of `word` are marked. Where the

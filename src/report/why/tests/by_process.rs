@@ -32,11 +32,11 @@ fn of_two_processes_of_one_name_the_one_that_reads_decides() {
 /// As fio with `rw=randwrite direct=1 ioengine=psync` and two or four jobs.
 #[test]
 fn several_processes_with_one_write_each_are_limited_by_latency() {
-    let writers = |jobs: u16, wchan: &str| {
-        let jobs = f64::from(jobs);
+    let writers = |number: u16, wchan: &str| {
+        let jobs = f64::from(number);
         let threads = [('R', "fio", "", "", 0.7 * jobs), ('D', "fio", "pwrite64", wchan, 0.3 * jobs)];
         let mut scene = Scene::reading().threads(&threads);
-        for _ in 0..jobs as u32 {
+        for _ in 0..number {
             scene = scene.process("fio", 0.0, 0.0, 0.14);
         }
         for process in scene.activity.processes.as_mut().unwrap() {
