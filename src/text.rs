@@ -81,6 +81,13 @@ pub(crate) fn starred(command: &[u8], short: &mut [u8]) -> usize {
     length
 }
 
+/// The same of a name: `kswapd*` of `kswapd0`.
+pub(crate) fn starred_name(name: &str) -> String {
+    let mut short = vec![0; name.len()];
+    let length = starred(name.as_bytes(), &mut short);
+    String::from_utf8_lossy(&short[..length]).into_owned()
+}
+
 /// A command's whole output: other than line ends, tabs and colours (`ESC [ ... m`), characters that control a terminal or
 /// are invisible are replaced. The last guard behind [`Label`].
 pub(crate) fn printable(text: &str) -> Cow<'_, str> {

@@ -12,6 +12,15 @@ use crate::{
     text::Label,
 };
 
+/// Bytes to and from storage a second, or between two samples, of a process that does I/O: less is a log, or pages of its program.
+pub(crate) const WORKS: u64 = 100_000;
+
+/// Whether a process that moves this much does a part of its program's I/O, where another one of its name moves `most`. Others have a
+/// pace of their own, and their waits tell nothing of that one's.
+pub(crate) fn is_part_of(moved: f64, most: f64) -> bool {
+    moved >= WORKS as f64 && 8.0 * moved >= most
+}
+
 /// One thread at one moment (`/proc/PID/task/TID`).
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Thread {
@@ -72,7 +81,8 @@ pub struct ThreadActivity {
     /// Mean number of threads of each kind over the samples, of those that were seen; the most active first. Sleeping threads are
     /// in here too: `is_active` tells them apart.
     pub kinds: Vec<(ThreadKind, f64)>,
-    /// The same of processes that read from storage or wrote to it: others of their name, such as the parent of a job, only wait for them.
+    /// The same of processes that read from storage or wrote to it, of one name those with a part of its I/O: others, such as the parent
+    /// of a job, only wait for them.
     /// `None` where processes are not sampled.
     pub with_io: Option<Vec<(ThreadKind, f64)>>,
     /// Samples behind the means.

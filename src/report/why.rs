@@ -2,6 +2,7 @@
 
 mod between;
 mod busy;
+mod by_drives;
 mod by_threads;
 pub(crate) mod evidence;
 pub(crate) mod grid;
@@ -19,6 +20,7 @@ use std::cell::RefCell;
 pub use self::rules::markdown;
 use self::{
     busy::{full, shares},
+    by_drives::{of_short_runs, served_by_memory},
     programs::{OwnTime, Program, programs},
     rules::{RULES, Rule},
     tables::{Split, nearest_limit},
@@ -145,14 +147,13 @@ pub fn look(inputs: &Inputs<'_>, shown: Option<&str>) -> Found {
     Found { first, shown }
 }
 
-/// A device on drives that moves this many times the bytes of all drives is in memory or in the page cache: RAID 6 reads less than that.
-const SERVED_FROM_MEMORY: f64 = 4.0;
-
 /// What several rules ask.
 struct Facts<'a> {
     inputs: &'a Inputs<'a>,
     /// Whether the rule is the shown one.
     is_shown: bool,
+    /// Devices on drives that memory serves: then what is counted is theirs.
+    served: Vec<&'a DriveName>,
     /// Bytes per second that drives read and write.
     read: f64,
     written: f64,
@@ -177,10 +178,8 @@ impl<'a> Facts<'a> {
             drives.filter_map(|drive| Some((&drive.name, rates.disks.get(&drive.name)?)))
         };
         // What a loop device or an array moves, the drives below it move too, unless there are none or the page cache serves it.
-        let moved = |disk: &DiskRates| disk.read_bytes + disk.written_bytes;
-        let below = of(false).fold(0.0, |sum, (_, disk)| sum + moved(disk));
-        let above = of(true).map(|(_, disk)| moved(disk)).fold(0.0, f64::max);
-        let disks = || of(above > SERVED_FROM_MEMORY * below);
+        let served = served_by_memory(inputs);
+        let disks = || of(!served.is_empty());
         let depth = |on_drives| of(on_drives).fold(0.0, |sum, (_, disk)| sum + disk.queue_depth);
         // A sum of nothing is -0.0.
         let sum = |value: fn(&DiskRates) -> f64| disks().fold(0.0, |sum, (_, disk)| sum + value(disk));
@@ -211,6 +210,7 @@ impl<'a> Facts<'a> {
             programs,
             mover,
             deepest: disks().max_by(|(_, a), (_, b)| a.queue_depth.total_cmp(&b.queue_depth)),
+            served,
             named: RefCell::default(),
         }
     }
@@ -260,17 +260,6 @@ impl<'a> Facts<'a> {
         let hardware = self.inputs.machine.hardware_drives();
         let disks = hardware.filter_map(|drive| self.inputs.rates.disks.get(&drive.name));
         disks.filter(|disk| disk.queue_depth >= 0.8 * depth).count()
-    }
-
-    /// `reads 1.20 GB/s and writes 0.30 GB/s`, of what moves.
-    fn moves(&self) -> String {
-        const LEAST: f64 = 1e5;
-        let (reads, writes) = (self.rate(self.read), self.rate(self.written));
-        match (self.read >= LEAST, self.written >= LEAST) {
-            (true, false) => format!("read {reads}"),
-            (false, true) => format!("write {writes}"),
-            _ => format!("read {reads} and write {writes}"),
-        }
     }
 
     fn waiters(&self, wait: Wait) -> Option<Waiters<'a>> {
@@ -366,6 +355,9 @@ fn reclaim(facts: &Facts<'_>) -> Option<String> {
             facts.buffered()
         ));
     }
+    if let Some(words) = by_threads::reclaim_in_group(facts, paging) {
+        return Some(words);
+    }
     (paging.scanned_by_kswapd >= kswapd).then(|| {
         format!(
             "kswapd scans {} pages/s: {} are the limit",
@@ -438,20 +430,8 @@ fn moving(facts: &Facts<'_>) -> Option<String> {
             Some(format!("CPU {cpu} is the busiest with {:.0} %", split.busy()))
         });
         let cpus = cpus.map_or_else(String::new, |cpus| format!("; {cpus}"));
-        format!("Drives {}{}{cpus}", facts.moves(), short_runs(facts))
+        format!("{}{}{cpus}", facts.moves(), of_short_runs(facts))
     })
-}
-
-/// `, most of it for short runs of dd, with 57 flushes/s`: processes that end before a sample tells what their threads wait for.
-fn short_runs(facts: &Facts<'_>) -> String {
-    let is_most = |program: &&Program| 2.0 * program.moved() >= facts.read + facts.written;
-    let Some(program) = facts.mover().filter(|program| program.is_gone()).filter(is_most) else {
-        return String::new();
-    };
-    let flushes = facts.flushing().map_or_else(String::new, |flushes| {
-        format!(", with {:.0} flushes/s (fsync, O_SYNC or O_DSYNC)", flushes.ios)
-    });
-    format!(", most of it for short runs of {}{flushes}", program.name)
 }
 
 /// `CPUs are 99 % busy (usr 90 %, sys 9 %), most of the time with rustc`.

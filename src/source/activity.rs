@@ -47,7 +47,7 @@ impl ActivityReader {
     pub fn processes(&mut self, root: &dyn SysRoot, sample: &mut ProcessSample) {
         self.processes.sample(root, &mut self.names, sample);
         self.threads.guide(self.processes.moved(), &mut self.guided);
-        self.threads.mark(self.processes.with_io());
+        self.threads.mark(self.processes.with_io(sample));
     }
 
     /// What the threads of this process that read for a test used since the last look; `None` without them.

@@ -29,18 +29,25 @@ fn the_stats_bar_names_the_key_of_a_pull_where_that_begins_one() {
 
 #[test]
 fn findings_counted_under_load_are_marked_in_their_rows() {
-    for size in [SMALL, (200, 60)] {
-        let mut headless = after(DEMO, size, "r<Enter>", 100);
+    for (size, seconds, when) in [
+        (SMALL, 20, "under load"),
+        (SMALL, 100, "in last test"),
+        ((200, 60), 20, "under load"),
+        ((200, 60), 100, "in last test"),
+    ] {
+        let mut headless = after(DEMO, size, "r<Enter>", seconds);
         // A small Machine has one row of findings.
         for screen in if size == SMALL { &["2"][..] } else { &["1", "2"] } {
             press(&mut headless, screen);
             let picture = shown(&headless);
-            let count =
-                |line: &str| line.split(", ").find_map(|part| part.split(" under load").next()?.parse().ok());
+            let count = |line: &str| {
+                line.split(", ").find_map(|part| part.split(&format!(" {when}")).next()?.parse().ok())
+            };
             let heading = picture.lines().find(|line| line.contains("Findings  ")).map(str::to_owned);
             let Some(heading) = heading else { continue };
-            let rows =
-                picture.lines().filter(|line| line.contains("  under load") && !line.contains("Findings  "));
+            let rows = picture
+                .lines()
+                .filter(|line| line.contains(&format!("  {when}")) && !line.contains("Findings  "));
             assert_eq!(count(&heading), Some(rows.count()), "{screen} {size:?} {picture}");
         }
     }

@@ -429,3 +429,41 @@ fn arms_of_the_user_and_their_changes_are_not_cut() {
         assert!(row.ends_with(change), "{size:?}: {picture}");
     }
 }
+
+#[test]
+fn why_after_a_pull_begins_with_what_the_pull_found() {
+    for size in [(80, 24), (200, 60)] {
+        let mut headless = after(DEMO, size, "r<Enter>", 100);
+        press(&mut headless, "6");
+        let picture = shown(&headless);
+        let words = picture.split(['│', '\n']).map(str::trim).collect::<Vec<_>>().join(" ");
+        let words = words.split_whitespace().collect::<Vec<_>>().join(" ");
+        for part in
+            ["The pull: 53.5 of 71.4 GB/s (75 %)", "Its last run, 4 KiB random, depth 1: ", "latency of"]
+        {
+            assert!(words.contains(part), "{part}: {picture}");
+        }
+    }
+}
+
+#[test]
+fn why_and_machine_name_the_same_drive_when_a_pull_goes_on_to_the_next() {
+    for seconds in 3..12 {
+        let mut headless = after("laptop", (200, 60), "r<Enter>", seconds);
+        press(&mut headless, "1");
+        let machine = shown(&headless);
+        let reads = machine.lines().find_map(|line| {
+            let (reads, _) = line.split_once(" of ").filter(|_| line.contains("expected: "))?;
+            Some(reads.trim_start_matches(['│', ' ']).to_owned())
+        });
+        press(&mut headless, "6");
+        let why = shown(&headless);
+        let between = why.contains("figures: until the load changed");
+        let words = match reads.filter(|_| between) {
+            Some(reads) => reads,
+            None if between => "Before this run: ".to_owned(),
+            None => continue,
+        };
+        assert!(why.contains(&words), "{seconds} s: {words:?} in {machine}\n{why}");
+    }
+}

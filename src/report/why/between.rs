@@ -28,11 +28,14 @@ impl<'a> Facts<'a> {
             let is_its = |drive: &&Drive| drive.device_number.value() == Some(&limit.device);
             let drive = machine.drives.iter().find(is_its)?;
             let disk = rates.disks.get(&drive.name)?;
+            // Its I/Os are as large as others' of the drive.
+            let part =
+                |ios: f64, own: f64, all: f64| if all > 0.0 { ios * (own / all).min(1.0) } else { 0.0 };
             let rate = match limit.kind {
                 LimitKind::ReadBytes => program.read.min(disk.read_bytes),
                 LimitKind::WrittenBytes => program.written.min(disk.written_bytes),
-                LimitKind::ReadIops => disk.reads,
-                LimitKind::WriteIops => disk.writes,
+                LimitKind::ReadIops => part(disk.reads, program.read, disk.read_bytes),
+                LimitKind::WriteIops => part(disk.writes, program.written, disk.written_bytes),
                 LimitKind::Latency => return None,
             };
             Some((limit, drive, rate / limit.value as f64))
@@ -59,10 +62,43 @@ fn few(facts: &Facts<'_>) -> f64 {
 
 /// Threads that wait for I/O, as a limit of their control group lets through no more.
 pub(super) fn group_limit(facts: &Facts<'_>) -> Option<String> {
-    let (waiters, program) = waiting(facts, facts.least(0.3, 0.2))?;
-    // Others of the group may use the rest.
-    let part = if facts.are_in_drives(&waiters, few(facts)) { facts.least(0.85, 0.7) } else { 0.3 };
-    let (limit, drive, _) = facts.group_limit(program).filter(|(_, _, reached)| *reached >= part)?;
+    let least = facts.least(0.3, 0.2);
+    let of_most = || {
+        let (waiters, program) = waiting(facts, least)?;
+        // Others of the group may use the rest.
+        let part = if facts.are_in_drives(&waiters, few(facts)) { facts.least(0.85, 0.7) } else { 0.3 };
+        limit_in_words(facts, program, &waiters, part)
+    };
+    of_most().or_else(|| limit_beside(facts, least))
+}
+
+/// The same of a program beside one that moves more, such as buffered writes, which no limit delays.
+fn limit_beside(facts: &Facts<'_>, least: f64) -> Option<String> {
+    let threads = facts.inputs.activity.threads.as_ref().filter(|_| facts.inputs.test.is_none())?;
+    let mover = facts.mover()?;
+    // What hardly moves is no load; buffered writes are many times what drives read.
+    let counts = |program: &&Program| {
+        let reads = 2.0 * program.read >= facts.read && program.read >= program.written;
+        let is_much = reads || program.moved() >= 0.03 * (facts.read + facts.written);
+        is_much && program.moved() >= 1e6 && program.command != mover.command
+    };
+    facts.programs.iter().filter(counts).find_map(|program| {
+        let of = |wait| Waiters::most(threads, wait, None, |command| command == program.command);
+        let waits = [Wait::Completion, Wait::PageCache, Wait::Writeback].map(of);
+        let most = waits.into_iter().flatten().max_by(|a, b| a.waiting.total_cmp(&b.waiting));
+        let waiters = most.filter(|waiters| waiters.is_most_of_them(least))?;
+        let words = limit_in_words(facts, program, &waiters, facts.least(0.85, 0.7))?;
+        let (verb, bytes) = mover.larger();
+        Some(format!("{words}; {} {verb} {} beside it", mover.name, facts.rate(bytes)))
+    })
+}
+
+/// The limit of a program's control groups that it reaches, or this part of it.
+fn limit_in_words(facts: &Facts<'_>, program: &Program, waiters: &Waiters<'_>, part: f64) -> Option<String> {
+    /// Times the limit that a mean may be beyond it; more is not limited.
+    const MOST: f64 = 1.5;
+    let (limit, drive, _) =
+        facts.group_limit(program).filter(|(_, _, reached)| (part..MOST).contains(reached))?;
     let value = limit.value as f64;
     let (what, value) = match limit.kind {
         LimitKind::ReadBytes => ("reads", facts.rate(value)),

@@ -8,6 +8,7 @@ use super::{
     tables::{self, Split},
     waits,
 };
+use crate::text::starred_name;
 
 pub(super) fn interrupts(facts: &Facts<'_>) -> Option<String> {
     let most = facts.least(80.0, 65.0);
@@ -136,7 +137,7 @@ pub(super) fn others(facts: &Facts<'_>, all: Split, part: f64) -> Option<String>
         let (Some(read), Some(written)) = (process.read_bytes, process.written_bytes) else { continue };
         let called = process.called_read.unwrap_or(0.0) + process.called_write.unwrap_or(0.0);
         let moves_little = (read + written).max(called) < LEAST * process.cpus;
-        let command = waits::starred(process.command.as_str());
+        let command = starred_name(process.command.as_str());
         // Nice programs leave the CPU to others, unless these are nice too.
         let yields = process.is_nice && yielded > 0.0;
         if moves_little && !yields && !is_kernel(facts, &command) {
@@ -177,7 +178,7 @@ fn still_named<'a>(sums: &'a Sums, before: &[String], sum: f64) -> Option<Vec<&'
     let names: Vec<&String> = before.iter().filter(|name| *name != OTHERS).collect();
     let found: Vec<(&str, f64)> = { names.iter() }
         .filter_map(|name| {
-            let known = sums.get(*name).or_else(|| sums.get(&waits::starred(name)))?;
+            let known = sums.get(*name).or_else(|| sums.get(&starred_name(name)))?;
             Some((known.0.as_str(), known.1))
         })
         .collect();

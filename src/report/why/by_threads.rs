@@ -3,17 +3,31 @@
 use super::{
     Facts, Inputs,
     busy::{beside, full},
+    by_drives::one_after_the_other,
     own_time::{busy_cpus, full_cpus},
     programs::OwnTime,
     waits::{self, Wait},
 };
-use crate::{machine::Drive, units::Micros};
+use crate::{counters::PagingRates, machine::Drive, units::Micros};
 
 pub(super) fn page_cache(facts: &Facts<'_>) -> Option<String> {
     let waiters = facts.waiters(Wait::PageCache)?;
     let words = waiters.words(None);
     let limit = "buffered reads are the limit, they wait for the page cache to fill";
     Some(beside(facts, format!("{words}: {limit}")))
+}
+
+/// Threads that wait for memory although hardly any is reclaimed for all: their control group's limit is reached.
+pub(super) fn reclaim_in_group(facts: &Facts<'_>, paging: PagingRates) -> Option<String> {
+    /// Pages per second that are scanned for other reasons: `/proc/vmstat` does not count those of a control group's limit.
+    const FEW: f64 = 1000.0;
+    let is_pressed =
+        facts.inputs.rates.pressure.is_none_or(|pressure| pressure.memory_some >= facts.least(10.0, 5.0));
+    let is_for_all = paging.scanned_directly + paging.scanned_by_kswapd >= FEW;
+    let waiters = facts.waiters_of(Wait::Reclaim, facts.least(0.3, 0.2));
+    let words = waiters.filter(|_| is_pressed && !is_for_all)?.words(None);
+    let limit = "the memory limit of its control group (memory.max or memory.high)";
+    Some(format!("{words}: {limit} makes it reclaim pages first"))
 }
 
 pub(super) fn writeback(facts: &Facts<'_>) -> Option<String> {
@@ -65,7 +79,7 @@ pub(super) fn latency(facts: &Facts<'_>) -> Option<String> {
     if facts.inputs.test.is_some_and(|test| test.reached.is_some()) {
         return None;
     }
-    if let Some(words) = one_each(facts) {
+    if let Some(words) = one_each(facts).or_else(|| one_after_the_other(facts)) {
         return Some(beside(facts, words));
     }
     let most = facts.most(1.5, 2.5);
@@ -104,16 +118,24 @@ pub(super) fn latency(facts: &Facts<'_>) -> Option<String> {
 /// Processes of one program that have one I/O in flight each: samples often find them running.
 fn one_each(facts: &Facts<'_>) -> Option<String> {
     let (name, disk) = facts.deepest.filter(|(_, disk)| disk.utilisation >= facts.least(65.0, 50.0))?;
-    let own = OwnTime::of(facts).filter(|_| facts.is_moving() && disk.reads > disk.writes)?;
+    let own = OwnTime::of(facts).filter(|_| facts.is_moving())?;
     let (program, processes) = (own.program, own.program.movers as f64);
     let depths = facts.least(0.5, 0.35) * processes..facts.most(1.1, 1.3) * processes;
     let waits = processes - program.cpus - own.delayed;
     let is_most = 2.0 * program.moved() >= facts.read + facts.written && waits >= 0.5 * processes;
-    let is_for_pages = waits::is_for_pages(facts.inputs.activity.threads.as_ref()?, &program.command);
-    if program.movers < 2 || !depths.contains(&disk.queue_depth) || !is_most || is_for_pages {
+    let threads = facts.inputs.activity.threads.as_ref()?;
+    // Buffered writes are in flight while no process waits for them: samples tell these apart from direct ones.
+    let (is_alike, await_ms) = if program.written > program.read {
+        let is_direct = waits::is_for(threads, &program.command, Wait::Completion);
+        (is_direct && disk.writes > disk.reads, disk.write_await_ms)
+    } else {
+        let is_for_pages = waits::is_for_pages(threads, &program.command);
+        (!is_for_pages && disk.reads > disk.writes, disk.read_await_ms)
+    };
+    if program.movers < 2 || !depths.contains(&disk.queue_depth) || !is_most || !is_alike {
         return None;
     }
-    let time = disk.read_await_ms.map_or_else(String::new, |ms| format!(", {},", Micros(1e3 * ms)));
+    let time = await_ms.map_or_else(String::new, |ms| format!(", {},", Micros(1e3 * ms)));
     let who = format!("{} processes of {} have one I/O in flight each", program.movers, program.command);
     let name = name.as_str();
     Some(format!("{who} (queue depth {:.1}): the latency of {name}{time} is the limit", disk.queue_depth))
@@ -123,7 +145,7 @@ pub(super) fn drives(facts: &Facts<'_>) -> Option<String> {
     let words = completions(facts)?;
     Some(match facts.inputs.test.and_then(|test| test.reached) {
         Some(because) => format!("{words}; the limit: {because}"),
-        None => beside(facts, format!("{words}: the drives or their links are the limit")),
+        None => beside(facts, format!("{words}: {}", facts.drives_are_the_limit())),
     })
 }
 

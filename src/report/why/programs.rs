@@ -3,7 +3,10 @@
 use std::collections::BTreeMap;
 
 use super::{Facts, tables::Split, waits};
-use crate::counters::activity::{Activity, ProcessRates, ThreadActivity};
+use crate::{
+    counters::activity::{Activity, ProcessRates, ThreadActivity, is_part_of},
+    text::starred_name,
+};
 
 /// The processes of one command.
 #[derive(Debug, Default)]
@@ -15,8 +18,10 @@ pub(super) struct Program {
     /// Processes that live, and their numbers.
     living: usize,
     pub(super) pids: Vec<u32>,
-    /// Those that move more than a log.
+    /// Those that do a part of its I/O.
     pub(super) movers: usize,
+    /// Bytes per second of those that ended.
+    ended: f64,
     pub(super) read: f64,
     pub(super) written: f64,
     pub(super) called_read: f64,
@@ -34,12 +39,17 @@ impl Program {
     }
 
     /// Whether all its processes have ended.
-    pub(super) fn is_gone(&self) -> bool {
+    fn is_gone(&self) -> bool {
         self.living == 0
     }
 
+    /// Whether processes that ended before a sample found them do most of its I/O.
+    pub(super) fn is_short(&self) -> bool {
+        self.ended > 0.0 && 2.0 * self.ended >= self.moved()
+    }
+
     /// What it does more of, and how much.
-    fn larger(&self) -> (&'static str, f64) {
+    pub(super) fn larger(&self) -> (&'static str, f64) {
         if self.read >= self.written { ("reads", self.read) } else { ("writes", self.written) }
     }
 
@@ -79,13 +89,15 @@ pub(super) fn name_of(process: &ProcessRates, own: u32) -> Name {
 
 /// Processes by command; `own` is the number of this one.
 pub(super) fn programs(activity: &Activity, own: u32) -> Vec<Program> {
-    /// Bytes per second of a process that works.
-    const LEAST: f64 = 1e5;
     let mut sums: BTreeMap<String, Program> = BTreeMap::new();
+    let mut moves: BTreeMap<String, Vec<f64>> = BTreeMap::new();
     for process in activity.processes.iter().flatten() {
-        let command = waits::starred(process.command.as_str());
+        let command = starred_name(process.command.as_str());
         let Name { name, is_another } = name_of(process, own);
         let key = if is_another { &name } else { &command };
+        if !process.has_ended {
+            moves.entry(key.clone()).or_default().push(process.moved());
+        }
         let sum = sums.entry(key.clone()).or_insert_with(|| Program {
             command: command.clone(),
             name: name.clone(),
@@ -96,7 +108,7 @@ pub(super) fn programs(activity: &Activity, own: u32) -> Vec<Program> {
         }
         sum.living += usize::from(!process.has_ended);
         sum.pids.extend((!process.has_ended).then_some(process.pid));
-        sum.movers += usize::from(!process.has_ended && process.moved() >= LEAST);
+        sum.ended += if process.has_ended { process.moved() } else { 0.0 };
         sum.read += process.read_bytes.unwrap_or(0.0);
         sum.written += process.written_bytes.unwrap_or(0.0);
         sum.called_read += process.called_read.unwrap_or(0.0);
@@ -107,6 +119,11 @@ pub(super) fn programs(activity: &Activity, own: u32) -> Vec<Program> {
             sum.delayed = Some((all + delayed, moved + process.moved()));
         }
         sum.nice += if process.is_nice { process.cpus } else { 0.0 };
+    }
+    for (key, moves) in moves {
+        let most = moves.iter().copied().fold(0.0, f64::max);
+        let movers = moves.into_iter().filter(|moved| is_part_of(*moved, most)).count();
+        sums.entry(key).and_modify(|sum| sum.movers = movers);
     }
     sums.into_values().collect()
 }

@@ -54,7 +54,7 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         id: "reclaim",
-        fires: "kswapd scans at least 25 000 pages/s, or tasks at least 5 000 themselves, while drives read or write",
+        fires: "kswapd scans at least 25 000 pages/s, or tasks at least 5 000 themselves, while drives read or write; or threads of the process that moves most wait for memory 30 % of the time (`reclaim_throttle` and its kin) although fewer than 1 000 pages/s are scanned for all, and some task waits for memory 10 % of the time",
         panels: [Panel::Pressure, Panel::Threads],
         is_fallback: false,
         says: reclaim,
@@ -145,7 +145,7 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         id: "latency",
-        fires: "at least half of a command's active threads wait for completions while no drive has 1.5 I/Os in flight on average, or its one thread waits for one I/O after the other and a drive has that in flight half of the time; or each of several processes that read has half an I/O to one in flight, as the drive counts them, and waits half of the time",
+        fires: "at least half of a command's active threads wait for completions while no drive has 1.5 I/Os in flight on average, or its one thread waits for one I/O after the other and a drive has that in flight half of the time; or each of several processes that read, or that write with `O_DIRECT`, has half an I/O to one in flight, as the drive counts them, and waits half of the time; or short processes, which end before a sample, do at least a quarter of what moves while a drive has 0.4 to 1.3 I/Os in flight and some task waits for I/O at least half as long",
         panels: [Panel::Threads, Panel::Cpus],
         is_fallback: false,
         says: latency,

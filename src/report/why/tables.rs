@@ -10,7 +10,7 @@ use crate::{
     },
     machine::{Drive, Machine},
     model::DriveName,
-    text::Label,
+    text::{Label, starred_name},
 };
 
 /// From this share on a CPU has hardly any time left, percent.
@@ -329,7 +329,7 @@ pub(crate) fn threads(activity: &Activity, with_sleeping: bool, room: usize) -> 
     let processes = activity.processes.iter().flatten();
     let movers: BTreeSet<String> = processes
         .filter(|process| process.moved() >= MOVES)
-        .map(|process| super::waits::starred(process.command.as_str()))
+        .map(|process| starred_name(process.command.as_str()))
         .collect();
     let rank = |kind: &ThreadKind| match kind.is_active() || super::waits::wait_of(kind).is_some() {
         true if movers.contains(kind.command.as_str()) => 0,

@@ -1,6 +1,8 @@
 //! Every rule fires for what it names, and not before.
 
 mod between;
+mod by_drives;
+mod by_process;
 mod limits;
 mod panel_lines;
 mod other_programs;
@@ -14,7 +16,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::{
     counters::{
-        CpuShares, PagingRates,
+        CpuShares, PagingRates, PressureShares,
         activity::{ProcessRates, ThreadActivity, ThreadKind},
     },
     source::{self, origin::Origin},
@@ -223,6 +225,32 @@ fn reclaim_is_named_with_the_direction_that_causes_it() {
     assert_eq!(scene.sentence().rule, "idle");
 }
 
+/// As dd with buffered writes in a group with `memory.max` of 32 MiB: `/proc/vmstat` counts none of its scanned pages.
+#[test]
+fn reclaim_in_a_control_group_is_named() {
+    let dd = |waiting: f64, memory_some: f64, scanned_directly: f64| {
+        let kinds = [('D', "dd", "write", "reclaim_throttle", waiting), ('R', "dd", "", "", 1.0 - waiting)];
+        let mut scene = Scene::reading().threads(&kinds).process("dd", 0.0, 0.0, 0.22);
+        let process = &mut scene.activity.processes.as_mut().unwrap()[0];
+        (process.written_bytes, process.delayed) = (Some(560e6), Some(0.02));
+        let disk =
+            DiskRates { writes: 600.0, written_bytes: 560e6, queue_depth: 3.0, ..DiskRates::default() };
+        scene.rates.disks.values_mut().for_each(|one| *one = disk);
+        scene.rates.paging = Some(PagingRates { scanned_directly, ..PagingRates::default() });
+        scene.rates.pressure = Some(PressureShares { memory_some, ..PressureShares::default() });
+        scene
+    };
+    let limit =
+        "the memory limit of its control group (memory.max or memory.high) makes it reclaim pages first";
+    dd(0.7, 28.0, 0.0).says("reclaim", &format!("dd waits in reclaim_throttle: {limit}"));
+    let mut runs = dd(0.05, 28.0, 0.0);
+    runs.activity.processes.as_mut().unwrap()[0].cpus = 0.93;
+    for other in [runs, dd(0.7, 2.0, 0.0), dd(0.7, 28.0, 3000.0)] {
+        assert_ne!(other.sentence().rule, "reclaim", "{:?}", other.sentence());
+    }
+    assert_eq!(held(&dd(0.3, 6.0, 0.0), "reclaim"), Some("reclaim"));
+}
+
 #[test]
 fn workers_that_wait_for_completions_make_the_drives_the_limit() {
     let waiting = [('S', "read *", "io_uring_enter", "io_cqring_wait", 11.8), ('R', "read *", "", "", 0.2)];
@@ -328,7 +356,7 @@ fn a_software_drive_that_memory_serves_is_what_moves() {
     scene.rates.disks.insert(name, disk(400e6, 16.0));
     scene.rates.disks.insert(hardware.name.clone(), disk(20e3, 0.1));
     let mut scene = scene.threads(&[('S', "fio", "io_getevents", "read_events", 0.9)]);
-    scene.says("drives", "fio waits in read_events: the drives or their links are the limit");
+    scene.says("drives", "fio waits in read_events: loop0 is the limit, which memory serves");
     scene.rates.disks.insert(hardware.name, disk(390e6, 0.9));
     assert_eq!(scene.sentence().rule, "latency", "what it reads comes from the drive below it");
 }

@@ -3,7 +3,7 @@
 use crate::{
     counters::activity::{ThreadActivity, ThreadKind},
     report::why::TestNow,
-    text::{self, Label},
+    text::Label,
 };
 
 /// What a thread waits for.
@@ -17,6 +17,8 @@ pub(crate) enum Wait {
     Writeback,
     /// Its turn, by writeback throttling or a latency target.
     Throttle,
+    /// Memory that is reclaimed, of the machine or of its control group.
+    Reclaim,
 }
 
 /// Beginnings of wait channels.
@@ -52,6 +54,13 @@ const WAITS: &[(&str, Wait)] = &[
     ("__sync_dirty_buffer", Wait::Writeback),
     ("__wait_on_buffer", Wait::Writeback),
     ("xlog_", Wait::Writeback),
+    ("reclaim_throttle", Wait::Reclaim),
+    ("mem_cgroup_", Wait::Reclaim),
+    ("__mem_cgroup_", Wait::Reclaim),
+    ("try_charge", Wait::Reclaim),
+    ("try_to_free_", Wait::Reclaim),
+    ("shrink_", Wait::Reclaim),
+    ("congestion_wait", Wait::Reclaim),
 ];
 
 /// Beginnings of wait channels of threads that may have submitted more than one I/O.
@@ -165,11 +174,16 @@ pub(super) fn in_pipe<'a>(
 
 /// Whether most waits of a command's threads for I/O are for pages of the page cache.
 pub(super) fn is_for_pages(threads: &ThreadActivity, command: &str) -> bool {
+    is_for(threads, command, Wait::PageCache)
+}
+
+/// Whether most waits of a command's threads for I/O are such ones; samples may have found none.
+pub(super) fn is_for(threads: &ThreadActivity, command: &str, of: Wait) -> bool {
     let waits = of_command(threads, command).filter_map(|(kind, mean)| Some((wait_of(kind)?, *mean)));
-    let (all, pages) = waits.fold((0.0, 0.0), |(all, pages), (wait, mean)| {
-        (all + mean, if wait == Wait::PageCache { pages + mean } else { pages })
+    let (all, such) = waits.fold((0.0, 0.0), |(all, such), (wait, mean)| {
+        (all + mean, if wait == of { such + mean } else { such })
     });
-    2.0 * pages > all
+    2.0 * such > all
 }
 
 /// Threads that wait for the end of a sync, and those that wait for something else.
@@ -223,13 +237,6 @@ pub(super) fn at_the_end<'a>(threads: &'a ThreadActivity, command: &'a str) -> V
 
 /// The workers of a test are named `read 3`.
 pub(super) const WORKERS: &str = "read *";
-
-/// `kswapd*` of `kswapd0`: a process's command as threads have it.
-pub(super) fn starred(command: &str) -> String {
-    let mut short = vec![0; command.len()];
-    let length = text::starred(command.as_bytes(), &mut short);
-    String::from_utf8_lossy(&short[..length]).into_owned()
-}
 
 /// Mean numbers of a command's threads that run, and that run or wait for I/O.
 pub(super) fn running(threads: &ThreadActivity, command: &str) -> (f64, f64) {

@@ -72,7 +72,11 @@ fn now(state: &Why, shared: &Shared, area: Rect, sentence: &Sentence, brush: &mu
         Places::new(state, shared, area, sentence, |panel, width| contents.rows(panel, shared, width));
     let mut title = vec![piece("Why", Meaning::Heading)];
     if state.is_after_test(shared) {
-        title.push(piece("  as the last test ended", Meaning::Quiet));
+        let words = match state.ended_pull(shared) {
+            Some((run, _)) => format!("  figures: as the last test ended, {run}"),
+            None => "  as the last test ended".to_owned(),
+        };
+        title.push(piece(words, Meaning::Quiet));
     }
     if state.is_between_loads(shared) {
         title.push(piece("  figures: until the load changed", Meaning::Quiet));

@@ -137,8 +137,18 @@ impl Why {
     fn source_of(&self, shared: &Shared) -> Source {
         if self.is_between_loads(shared) {
             let has_figures = self.evidence.means().is_some() || self.of_test.is_some();
+            // The Machine screen shows the test's own counts before a look at the kernel's.
+            let test = shared.tests.running();
+            let expected = || bottleneck_panel::expectation(shared, test?);
+            let counted = bottleneck_panel::full(shared).or_else(expected);
+            let before = |last: &Sentence| match test {
+                Some(_) => format!("Before this run: {}", last.text),
+                None => last.text.clone(),
+            };
             return match self.steady.last().filter(|_| has_figures) {
-                Some(last) => Source::Now(last.clone()),
+                Some(last) => {
+                    Source::Now(Sentence { text: counted.unwrap_or_else(|| before(last)), ..last.clone() })
+                }
                 None => Source::Nothing("Counting; first figures of this load after a whole second."),
             };
         }
@@ -149,9 +159,26 @@ impl Why {
         }
         match (self.found(shared, sentence), self.steady.last()) {
             (Source::Now(now), _) => Source::Now(self.steady.of(now, shared.tests.running().is_some())),
-            (Source::Nothing(_), Some(last)) => Source::Now(last.clone()),
+            (Source::Nothing(_), Some(last)) => Source::Now(self.of_ended(shared, last)),
             (nothing, None) => nothing,
         }
+    }
+
+    /// The sentence of a test that has ended; of the last run of a pull behind what the pull found.
+    fn of_ended(&self, shared: &Shared, last: &Sentence) -> Sentence {
+        let text = match self.ended_pull(shared) {
+            Some((run, found)) => format!("The pull: {found} Its last run, {run}: {}", last.text),
+            None => last.text.clone(),
+        };
+        Sentence { text, ..last.clone() }
+    }
+
+    /// The last run of the pull that the last test was of, and the pull's headline.
+    fn ended_pull<'a>(&self, shared: &'a Shared) -> Option<(String, &'a str)> {
+        let number = shared.tests.all.back()?.pull.filter(|_| self.is_after_test(shared))?;
+        let (pull, outcome) = shared.pulls.ended.as_ref().filter(|(pull, _)| pull.number() == number)?;
+        let run = pull.short_name(&pull.done().last()?.step);
+        Some((run, &outcome.headline.text))
     }
 
     /// Whether a test began, ended or was replaced since the last look that is evidence: that look is of the load before.

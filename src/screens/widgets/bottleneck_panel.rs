@@ -131,6 +131,13 @@ pub fn expectations(shared: &Shared, test: &Test, width: u16) -> Vec<Vec<Piece>>
     lines.collect()
 }
 
+/// The first of these sentences in one line; `None` before the test's first figures.
+pub fn expectation(shared: &Shared, test: &Test) -> Option<String> {
+    let first = expectations(shared, test, u16::MAX).into_iter().next()?;
+    let has_read = (0..test.targets.len()).any(|index| test.reads(index).is_some_and(|reads| reads > 0.0));
+    has_read.then(|| first.iter().map(|(text, _)| text.as_str()).collect())
+}
+
 fn sum(targets: &[usize], of: impl Fn(usize) -> Option<f64>) -> f64 {
     targets.iter().filter_map(|index| of(*index)).sum()
 }

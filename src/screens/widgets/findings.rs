@@ -71,10 +71,14 @@ fn is_under_load(shared: &Shared, finding: &Finding) -> bool {
 /// `, 3 under load`: the findings whose rows say so.
 fn under_load(shared: &Shared) -> String {
     let count = shared.findings.list.iter().filter(|finding| is_under_load(shared, finding)).count();
-    if count == 0 { String::new() } else { format!(", {count} {UNDER_LOAD}") }
+    if count == 0 { String::new() } else { format!(", {count} {}", when(shared)) }
 }
 
-const UNDER_LOAD: &str = "under load";
+/// When such findings were counted: those of a test stay after its end.
+fn when(shared: &Shared) -> &'static str {
+    let is_loaded = shared.tests.running().is_some() || shared.load.is_busy();
+    if is_loaded { "under load" } else { "in last test" }
+}
 
 /// Mark, title and gain in one row; a title beside no gain has all of it. Matches of `word` are marked. Where the
 /// title ends and the gain begins.
@@ -105,7 +109,7 @@ fn line_of(
     selected: bool,
 ) -> u16 {
     let (symbol, meaning) = mark(finding.severity);
-    let note = is_under_load(shared, finding).then(|| piece(format!("  {UNDER_LOAD}"), Meaning::Quiet));
+    let note = is_under_load(shared, finding).then(|| piece(format!("  {}", when(shared)), Meaning::Quiet));
     let note: Vec<Piece> = note.into_iter().collect();
     let title = fit(&finding.title, row.width.saturating_sub(2 + width(&note)));
     let weight = if finding.severity == Severity::Info { Meaning::Quiet } else { Meaning::Text };

@@ -158,13 +158,18 @@ impl Graph<'_> {
         }
     }
 
-    /// Whether so many steps have labels that no rounding makes uneven, as 0.03, 0.05 and 0.07 are below 0.10.
+    /// Whether so many steps have labels that no rounding makes uneven, as 0.03, 0.05 and 0.07 are below 0.10, and 22 is below 45.
     fn are_exact(&self, steps: u16) -> bool {
-        const TOLERANCE: f64 = 0.03;
-        let number = |share: f64| (self.label)(share * self.top).parse::<f64>().ok();
-        let Some(top) = number(1.0) else { return true };
+        const TOLERANCE: f64 = 0.005;
+        let number = |share: f64| {
+            let label = (self.label)(share * self.top);
+            let end = label.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(label.len());
+            Some((label[..end].parse::<f64>().ok()?, label[end..].to_owned()))
+        };
+        let Some((top, unit)) = number(1.0) else { return true };
         (1..steps).map(|step| f64::from(step) / f64::from(steps)).all(|share| {
-            number(share).is_none_or(|label| (label - share * top).abs() <= TOLERANCE * share * top)
+            let is_even = |label: f64| (label - share * top).abs() <= TOLERANCE * share * top;
+            number(share).is_none_or(|(label, own)| own != unit || is_even(label))
         })
     }
 
@@ -343,6 +348,12 @@ mod tests {
         assert!(!exact(0.1e9, &giga), "0.03, 0.05, 0.07 and 0.10");
         assert!(exact(2e9, &giga) && exact(0.4e9, &giga) && exact(1e9, &giga));
         assert!(exact(1e6, &|value| format!("{value} reads")), "words are taken as they are");
+        let whole = |value: f64| format!("{value:.0}");
+        let kilo = |value: f64| format!("{:.0}k", value / 1e3);
+        assert!(!exact(90.0, &whole) && !exact(90e3, &kilo), "22.5 would be 22");
+        assert!(exact(80.0, &whole) && exact(80e3, &kilo));
+        let mega = |value: f64| if value < 1e6 { kilo(value) } else { format!("{:.2}M", value / 1e6) };
+        assert!(exact(1e6, &mega), "750k below 1.00M");
     }
 
     #[test]

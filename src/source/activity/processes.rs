@@ -13,13 +13,13 @@ use super::{
     used_drives::{self, UsedDrives},
 };
 use crate::{
-    counters::activity::{ProcessCounters, ProcessSample},
+    counters::activity::{ProcessCounters, ProcessSample, WORKS, is_part_of},
     model::DriveName,
     source::{
         RootError, SysRoot,
         fields::{number, value_of, words},
     },
-    text::Label,
+    text::{Label, starred_name},
 };
 
 /// Samples after which the drives of a process are looked up again.
@@ -28,11 +28,10 @@ const SAME_DRIVES: u64 = 5;
 /// Processes and threads whose waits for a CPU one sample reads: a file each.
 const DELAYED: (usize, u64) = (16, 64);
 
-/// Bytes to and from storage between two samples of a process that does I/O: less is a log, or pages of its program.
-const WORKS: u64 = 100_000;
-
-/// Bytes of its calls from which a child may be what its parent's counters come from.
+/// Bytes of its calls from which a child may be what its parent's counters come from, and those of one that has begun since the last
+/// sample: it may end before the next. A program reads less of its libraries.
 const MOVES: u64 = 1 << 20;
+const BEGINS: u64 = 1 << 16;
 
 /// What is remembered from sample to sample.
 #[derive(Debug, Default)]
@@ -137,7 +136,9 @@ impl Processes {
             };
             // The counters of a process with one thread contain those of children that it waited for, the thread's own do not.
             let own = if has_waited { self.own(root, pid) } else { None };
-            let is_much = |of: [Option<u64>; 4]| of.iter().flatten().any(|bytes| *bytes >= MOVES);
+            let is_known = self.known.get(&pid).is_some_and(|known| known.started == started);
+            let least = if is_known || self.sample == 1 { MOVES } else { BEGINS };
+            let is_much = |of: [Option<u64>; 4]| of.iter().flatten().any(|bytes| *bytes >= least);
             if is_much(io.all()) {
                 // What it has from its own children goes to its parent under their name.
                 let child = || self.known.get(&pid).filter(|known| known.started == started)?.child.clone();
@@ -274,9 +275,22 @@ impl Processes {
         &self.moved
     }
 
-    /// Those that read from storage or wrote to it since the last sample.
-    pub(super) fn with_io(&self) -> impl Iterator<Item = u32> {
-        self.movers.iter().filter(|(bytes, ..)| *bytes >= WORKS).map(|(_, pid, _)| *pid)
+    /// Those of `sample`, the last one, that read from storage or wrote to it since the one before. Of one name those that move much.
+    pub(super) fn with_io(&self, sample: &ProcessSample) -> impl Iterator<Item = u32> {
+        let mut most: HashMap<String, u64> = HashMap::new();
+        let movers = self.movers.iter().filter(|(bytes, ..)| *bytes >= WORKS);
+        let named = movers.filter_map(|(bytes, pid, _)| {
+            Some((starred_name(sample.processes.get(pid)?.command.as_str()), *bytes, *pid))
+        });
+        let named: Vec<(String, u64, u32)> = named.collect();
+        for (name, bytes, _) in &named {
+            let most = most.entry(name.clone()).or_default();
+            *most = (*most).max(*bytes);
+        }
+        let much = named.into_iter().filter(move |(name, bytes, _)| {
+            is_part_of(*bytes as f64, most.get(name).map_or(0.0, |most| *most as f64))
+        });
+        much.map(|(.., pid)| pid)
     }
 
     /// The drives of a process: none if it moved no bytes since the last sample, `None` if they cannot be known.

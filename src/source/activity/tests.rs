@@ -1,6 +1,7 @@
 //! Tests of [`ActivityReader`] on folders of files, and on the running kernel.
 
 mod children;
+mod with_io;
 
 use std::{fs, path::Path};
 

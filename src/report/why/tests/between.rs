@@ -67,3 +67,35 @@ fn a_limit_of_the_control_group_is_named_where_it_is_reached() {
     let writes = limited(throttled("__iomap_dio_rw", 0.9), LimitKind::WrittenBytes, 20_000_000);
     assert_eq!(writes.sentence().rule, "latency", "it reads");
 }
+
+/// As `dd iflag=direct` in a group with `io.max` beside `dd` of another name without `oflag`.
+#[test]
+fn a_limit_of_the_control_group_is_named_beside_a_larger_program() {
+    let both = |read: f64, waiting: f64| {
+        let kinds = [
+            ('D', "dd", "read", "__iomap_dio_rw", waiting),
+            ('R', "dd", "", "", 1.0 - waiting),
+            ('R', "tee", "write", "", 0.4),
+            ('D', "tee", "write", "balance_dirty_pages", 0.6),
+        ];
+        let mut scene = throttled("__iomap_dio_rw", 8.0).threads(&kinds).process("tee", 0.0, 0.0, 0.4);
+        let process = scene.activity.processes.as_mut().unwrap();
+        process[0].read_bytes = Some(read);
+        (process[1].pid, process[1].written_bytes) = (8, Some(153e6));
+        let disk = scene.rates.disks.values_mut().next().unwrap();
+        (disk.read_bytes, disk.writes, disk.written_bytes) = (read, 300.0, 150e6);
+        limited(scene, LimitKind::ReadBytes, 20_000_000)
+    };
+    let scene = both(19.9e6, 0.9);
+    let limit =
+        format!("a cgroup limits reads of {} to 20.0 MB/s (/sys/fs/cgroup/slow/io.max)", name(&scene));
+    scene.says("cgroup", &format!("dd waits in __iomap_dio_rw: {limit}; tee writes 153 MB/s beside it"));
+    let mut larger = both(19.9e6, 0.9);
+    larger.activity.processes.as_mut().unwrap()[1].written_bytes = Some(950e6);
+    larger.rates.disks.values_mut().for_each(|disk| disk.written_bytes = 940e6);
+    assert_eq!(larger.sentence().rule, "cgroup", "{:?}", larger.sentence());
+    assert_eq!(held(&both(15e6, 0.5), "cgroup"), Some("cgroup"));
+    for (read, waiting) in [(12e6, 0.9), (19.9e6, 0.1), (45e6, 0.9)] {
+        assert_ne!(both(read, waiting).sentence().rule, "cgroup", "{read} {waiting}");
+    }
+}

@@ -86,3 +86,24 @@ fn what_a_script_has_from_its_children_bears_their_name() {
     let child = processes(&mut reader, &machine).processes[&10].child.clone();
     assert_eq!(child.as_ref().map(ToString::to_string).as_deref(), Some("dd"));
 }
+
+/// As `dd bs=4k count=64` in a loop: each ends before it has moved a MiB.
+#[test]
+fn a_child_that_has_just_begun_is_named_after_few_bytes() {
+    let machine = Machine::new();
+    let io = |bytes: u64| format!("rchar: {bytes}\nwchar: 2\nread_bytes: 0\nwrite_bytes: {bytes}\n");
+    machine.put("proc/10/stat", "10 (bash) S 1 1 1 0 -1 0 0 900 0 0 3 1 40 5 20 0 1 0 77 0\n");
+    machine.put("proc/10/io", &io(5 << 30));
+    machine.put("proc/10/task/10/io", &io(4096));
+    let mut reader = ActivityReader::default();
+    processes(&mut reader, &machine);
+    for (pid, name, bytes) in [(11, "sleep", 9000), (12, "dd", 92 << 10)] {
+        machine.put(
+            &format!("proc/{pid}/stat"),
+            &format!("{pid} ({name}) S 10 1 1 0 -1 0 0 0 0 0 1 1 0 0 20 0 1 0 99 0\n"),
+        );
+        machine.put(&format!("proc/{pid}/io"), &io(bytes));
+    }
+    let child = processes(&mut reader, &machine).processes[&10].child.clone();
+    assert_eq!(child.as_ref().map(ToString::to_string).as_deref(), Some("dd"));
+}

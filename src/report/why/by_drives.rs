@@ -1,0 +1,126 @@
+//! What the counters of drives tell alone: of processes that end before samples find their waits, and of devices that memory serves.
+
+use super::{Facts, Inputs, programs::Program, tables::Split};
+use crate::{counters::DiskRates, machine::Drive, model::DriveName, units::Micros};
+
+/// A device on drives that moves this many times the bytes of all drives is in memory or in the page cache: RAID 6 reads less than that.
+const SERVED_FROM_MEMORY: f64 = 4.0;
+
+/// Devices on drives that memory serves, those that move most first; empty where drives do the I/O.
+pub(super) fn served_by_memory<'a>(inputs: &Inputs<'a>) -> Vec<&'a DriveName> {
+    let Inputs { machine, rates, .. } = *inputs;
+    let moved =
+        |drive: &Drive| rates.disks.get(&drive.name).map_or(0.0, |disk| disk.read_bytes + disk.written_bytes);
+    let (above, below): (Vec<&Drive>, Vec<&Drive>) =
+        machine.drives.iter().partition(|drive| drive.is_on_drives());
+    let most = above.iter().map(|drive| moved(drive)).fold(0.0, f64::max);
+    if most <= SERVED_FROM_MEMORY * below.iter().map(|drive| moved(drive)).sum::<f64>() {
+        return Vec::new();
+    }
+    let mut served: Vec<&Drive> = above.into_iter().filter(|drive| 4.0 * moved(drive) >= most).collect();
+    served.sort_by(|a, b| moved(b).total_cmp(&moved(a)));
+    served.into_iter().map(|drive| &drive.name).collect()
+}
+
+impl Facts<'_> {
+    /// `Drives read 1.20 GB/s and write 0.30 GB/s`, of what moves; of what memory serves the device is named: `loop0 reads 0.15 GB/s
+    /// from memory`.
+    pub(super) fn moves(&self) -> String {
+        const LEAST: f64 = 1e5;
+        let rates = [self.rate(self.read), self.rate(self.written)];
+        let [reads, writes] = if self.served.len() == 1 { ["reads", "writes"] } else { ["read", "write"] };
+        let [read, written] = rates;
+        let (moves, place) = match (self.read >= LEAST, self.written >= LEAST) {
+            (true, false) => (format!("{reads} {read}"), "from"),
+            (false, true) => (format!("{writes} {written}"), "to"),
+            _ => (format!("{reads} {read} and {writes} {written}"), "in"),
+        };
+        match self.served_names() {
+            Some(names) => format!("{names} {moves} {place} memory (page cache)"),
+            None => format!("Drives {moves}"),
+        }
+    }
+
+    /// `loop0`, `loop0 and loop1`, `loop0 and 2 others`: devices that memory serves.
+    fn served_names(&self) -> Option<String> {
+        Some(match &self.served[..] {
+            [] => return None,
+            [one] => one.as_str().to_owned(),
+            [one, two] => format!("{} and {}", one.as_str(), two.as_str()),
+            [one, others @ ..] => format!("{} and {} others", one.as_str(), others.len()),
+        })
+    }
+
+    /// `the drives or their links are the limit`, of I/Os that are in flight there.
+    pub(super) fn drives_are_the_limit(&self) -> String {
+        match self.served_names() {
+            Some(names) if self.served.len() > 1 => format!("{names} are the limit, which memory serves"),
+            Some(name) => format!("{name} is the limit, which memory serves"),
+            None => "the drives or their links are the limit".to_owned(),
+        }
+    }
+
+    /// The program whose short processes do much of what drives do. A journal's writes for them are not theirs.
+    fn short_runs(&self) -> Option<&Program> {
+        let program = self.mover().filter(|program| program.is_short() && self.inputs.test.is_none())?;
+        (4.0 * program.moved() >= self.read + self.written).then_some(program)
+    }
+
+    /// The time in which some task waits for I/O: of a second, by `/proc/pressure`, or by the kernel's estimate of iowait.
+    fn io_waits(&self) -> f64 {
+        let Inputs { rates, .. } = self.inputs;
+        let iowait = self.all().map_or(0.0, |Split { iowait, .. }| iowait) * rates.cpus.len() as f64;
+        rates.pressure.map_or(0.0, |pressure| pressure.io_some).max(iowait) / 100.0
+    }
+}
+
+/// `short runs of dd`, `short children of bash` where no sample knows their name.
+fn runs_of(program: &Program) -> String {
+    match program.name.strip_prefix("a child of ") {
+        Some(parent) => format!("short children of {parent}"),
+        None => format!("short runs of {}", program.name),
+    }
+}
+
+/// `, with 57 flushes/s (fsync, O_SYNC or O_DSYNC)`.
+fn flushes(facts: &Facts<'_>) -> String {
+    facts.flushing().map_or_else(String::new, |flushes| {
+        format!(", with {:.0} flushes/s (fsync, O_SYNC or O_DSYNC)", flushes.ios)
+    })
+}
+
+/// The time of an I/O of the kind that a drive does more of.
+fn each(disk: &DiskRates) -> Option<Micros> {
+    let ms = if disk.reads >= disk.writes { disk.read_await_ms } else { disk.write_await_ms };
+    ms.filter(|ms| *ms > 0.0).map(|ms| Micros(1e3 * ms))
+}
+
+/// `, most of it for short runs of dd, with 57 flushes/s; vda has 0.3 I/Os in flight, 60.0 us each`: processes that end before a sample
+/// tells what their threads wait for.
+pub(super) fn of_short_runs(facts: &Facts<'_>) -> String {
+    const LEAST: f64 = 0.05;
+    let Some(program) = facts.short_runs() else { return String::new() };
+    let depth = facts.deepest.filter(|(_, disk)| disk.queue_depth >= LEAST);
+    let depth = depth.and_then(|(name, disk)| {
+        let each = each(disk)?;
+        Some(format!("; {} has {:.1} I/Os in flight, {each} each", name.as_str(), disk.queue_depth))
+    });
+    let most = if 2.0 * program.moved() >= facts.read + facts.written { "most" } else { "much" };
+    format!(", {most} of it for {}{}{}", runs_of(program), flushes(facts), depth.unwrap_or_default())
+}
+
+/// Short processes, one after the other, that wait for one I/O after the other: the drive has it in flight and tasks wait for I/O about
+/// as long. Buffered writes are in flight while none of them waits.
+pub(super) fn one_after_the_other(facts: &Facts<'_>) -> Option<String> {
+    let program = facts.short_runs().filter(|_| facts.is_moving())?;
+    let depths = facts.least(0.4, 0.3)..facts.most(1.3, 1.6);
+    let (name, disk) = facts.deepest.filter(|(_, disk)| depths.contains(&disk.queue_depth))?;
+    let each = each(disk)?;
+    if facts.io_waits() < facts.least(0.5, 0.35) * disk.queue_depth.min(1.0) {
+        return None;
+    }
+    let who = runs_of(program).replacen("short", "Short", 1);
+    let (depth, name) = (disk.queue_depth, name.as_str());
+    let one = format!("{who} have one I/O in flight at a time (queue depth {depth:.1})");
+    Some(format!("{one}{}: the latency of {name}, {each}, is the limit", flushes(facts)))
+}

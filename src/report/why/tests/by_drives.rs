@@ -1,0 +1,74 @@
+//! Figures of drives alone: short processes, and devices that memory serves.
+
+use super::*;
+use crate::{
+    counters::{PressureShares, SideRates},
+    machine::{Drive, DriveKind},
+};
+
+/// As `while :; do dd of=f bs=4k count=64 oflag=direct; done`, with so many I/Os in flight, and the time in which some task waits for one.
+fn short_writers(depth: f64, io_some: f64) -> Scene {
+    let mut scene = Scene::idle().threads(&[('S', "bash", "wait4", "do_wait", 1.0)]);
+    scene = scene.process("dd", 0.0, 0.0, 0.2).process("dd", 0.0, 0.0, 0.003);
+    let processes = scene.activity.processes.as_mut().unwrap();
+    (processes[0].has_ended, processes[0].written_bytes) = (true, Some(36e6));
+    (processes[1].pid, processes[1].written_bytes) = (4711, Some(9e4));
+    let name = scene.machine.hardware_drives().next().unwrap().name.clone();
+    let disk = DiskRates { writes: 9000.0, written_bytes: 37e6, queue_depth: depth, ..DiskRates::default() };
+    scene.rates.disks.insert(name, DiskRates { write_await_ms: Some(0.06), utilisation: 45.0, ..disk });
+    scene.rates.pressure = Some(PressureShares { io_some, ..PressureShares::default() });
+    scene
+}
+
+#[test]
+fn short_writers_in_a_loop_are_limited_by_the_latency_of_their_drive() {
+    let name = short_writers(0.6, 55.0).rates.disks.keys().next().unwrap().clone();
+    let limit = format!("the latency of {}, 60.0 us, is the limit", name.as_str());
+    let one = "have one I/O in flight at a time (queue depth 0.6)";
+    short_writers(0.6, 55.0).says("latency", &format!("Short runs of dd {one}: {limit}"));
+    let mut flushed = short_writers(0.6, 55.0);
+    flushed.rates.disks.values_mut().for_each(|disk| {
+        disk.flushes = SideRates { ios: 3000.0, await_ms: Some(0.06), ..SideRates::default() };
+    });
+    let flushes = "with 3000 flushes/s (fsync, O_SYNC or O_DSYNC)";
+    flushed.says("latency", &format!("Short runs of dd {one}, {flushes}: {limit}"));
+    let mut unnamed = short_writers(0.6, 55.0);
+    unnamed.activity.processes.as_mut().unwrap().truncate(1);
+    unnamed.activity.processes.as_mut().unwrap()[0].command = Label::new("a child of bash");
+    unnamed.says("latency", &format!("Short children of bash {one}: {limit}"));
+    // Processes begin and end for most of the time.
+    let few = short_writers(0.28, 25.0).sentence();
+    let words =
+        format!("Drives write 37.0 MB/s, most of it for short runs of dd; {} has 0.3 I/Os", name.as_str());
+    assert!(few.rule == "moving" && few.text.starts_with(&words), "{few:?}");
+    assert!(few.text.contains("in flight, 60.0 us each; CPU"), "{few:?}");
+    // Of buffered writes the drive has some in flight while no task waits for them.
+    assert_eq!(short_writers(0.6, 4.0).sentence().rule, "moving");
+    assert_eq!(held(&short_writers(0.35, 20.0), "latency"), Some("latency"));
+    let mut lives = short_writers(0.6, 55.0);
+    lives.activity.processes.as_mut().unwrap()[0].has_ended = false;
+    assert!(!lives.sentence().text.contains("hort runs"), "{:?}", lives.sentence());
+}
+
+#[test]
+fn a_loop_device_that_memory_serves_is_no_drive() {
+    let scene = |devices: &[(&str, f64, f64)]| {
+        let mut scene = Scene::idle();
+        let hardware = scene.machine.hardware_drives().next().unwrap().clone();
+        for (name, read_bytes, written_bytes) in devices {
+            let (name, kind) = (DriveName::new(name), DriveKind::Loop);
+            scene.machine.drives.push(Drive { name: name.clone(), kind, ..hardware.clone() });
+            let disk = DiskRates { reads: 900.0, read_bytes: *read_bytes, ..DiskRates::default() };
+            scene.rates.disks.insert(name, DiskRates { written_bytes: *written_bytes, ..disk });
+        }
+        scene
+    };
+    let text = |devices: &[(&str, f64, f64)]| {
+        let text = scene(devices).sentence().text;
+        text.split(';').next().unwrap_or_default().to_owned()
+    };
+    assert_eq!(text(&[("loop0", 153e6, 0.0)]), "loop0 reads 153 MB/s from memory (page cache)");
+    assert_eq!(text(&[("loop0", 0.0, 20e6)]), "loop0 writes 20.0 MB/s to memory (page cache)");
+    let both = [("loop0", 80e6, 5e6), ("loop1", 90e6, 6e6)];
+    assert_eq!(text(&both), "loop1 and loop0 read 170 MB/s and write 11.0 MB/s in memory (page cache)");
+}

@@ -1,0 +1,61 @@
+//! Several processes of one name.
+
+use super::*;
+
+/// As a reader of one block after the other beside one of the same name with `rate_iops`.
+#[test]
+fn of_two_processes_of_one_name_the_one_that_reads_decides() {
+    let threads = [
+        ('D', "fio", "pread64", "__iomap_dio_rw", 0.8),
+        ('R', "fio", "", "", 0.25),
+        ('S', "fio", "clock_nanosleep", "hrtimer_nanosleep", 0.95),
+    ];
+    let mut scene = Scene::reading().threads(&threads);
+    scene = scene.process("fio", 564e6, 564e6, 0.23).process("fio", 1.23e6, 1.23e6, 0.01);
+    scene.activity.processes.as_mut().unwrap().iter_mut().for_each(|one| one.delayed = Some(0.02));
+    let disk = scene.rates.disks.values_mut().next().unwrap();
+    *disk = DiskRates { reads: 8900.0, read_bytes: 565e6, queue_depth: 0.85, ..DiskRates::default() };
+    (disk.utilisation, disk.read_await_ms) = (85.0, Some(0.095));
+    let seen = scene.activity.threads.as_mut().unwrap();
+    seen.with_io = Some(vec![seen.kinds[0].clone(), (seen.kinds[1].0.clone(), 0.2)]);
+    let name = scene.rates.disks.keys().next().unwrap().clone();
+    let limit = format!("the latency of {}, 95.0 us, is the limit", name.as_str());
+    let one = "one I/O at a time (queue depth 0.8)";
+    scene.says("latency", &format!("fio waits in __iomap_dio_rw, {one}: {limit}"));
+    // Two that read alike have one each.
+    scene.activity.processes.as_mut().unwrap()[1].read_bytes = Some(560e6);
+    scene.rates.disks.values_mut().for_each(|disk| disk.queue_depth = 1.4);
+    let each = "2 processes of fio have one I/O in flight each (queue depth 1.4)";
+    scene.says("latency", &format!("{each}: {limit}"));
+}
+
+/// As fio with `rw=randwrite direct=1 ioengine=psync` and two or four jobs.
+#[test]
+fn several_processes_with_one_write_each_are_limited_by_latency() {
+    let writers = |number: u16, wchan: &str| {
+        let jobs = f64::from(number);
+        let threads = [('R', "fio", "", "", 0.7 * jobs), ('D', "fio", "pwrite64", wchan, 0.3 * jobs)];
+        let mut scene = Scene::reading().threads(&threads);
+        for _ in 0..number {
+            scene = scene.process("fio", 0.0, 0.0, 0.14);
+        }
+        for process in scene.activity.processes.as_mut().unwrap() {
+            (process.written_bytes, process.delayed) = (Some(39e6), Some(0.08));
+        }
+        let disk = scene.rates.disks.values_mut().next().unwrap();
+        *disk = DiskRates { writes: 9500.0 * jobs, written_bytes: 39e6 * jobs, ..DiskRates::default() };
+        (disk.queue_depth, disk.utilisation, disk.write_await_ms) = (0.75 * jobs, 80.0, Some(0.077));
+        scene
+    };
+    let name = writers(2, "").rates.disks.keys().next().unwrap().clone();
+    let limit = format!("the latency of {}, 77.0 us, is the limit", name.as_str());
+    for (jobs, depth) in [(2, 1.5), (4, 3.0)] {
+        let words =
+            format!("{jobs} processes of fio have one I/O in flight each (queue depth {depth:.1}): {limit}");
+        writers(jobs, "__iomap_dio_rw").says("latency", &words);
+    }
+    for wchan in ["balance_dirty_pages", "rq_qos_wait", "folio_wait_bit_common"] {
+        let text = writers(2, wchan).sentence().text;
+        assert!(!text.contains("one I/O in flight each"), "buffered: {text}");
+    }
+}
