@@ -122,7 +122,9 @@ fn one_each(facts: &Facts<'_>) -> Option<String> {
     let (program, processes) = (own.program, own.program.movers as f64);
     let depths = facts.least(0.5, 0.35) * processes..facts.most(1.1, 1.3) * processes;
     let waits = processes - program.cpus - own.delayed;
-    let is_most = 2.0 * program.moved() >= facts.read + facts.written && waits >= 0.5 * processes;
+    // Interrupts of their I/Os are in their CPU time.
+    let is_waiting = waits >= facts.least(0.4, 0.3) * processes;
+    let is_most = 2.0 * program.moved() >= facts.read + facts.written && is_waiting;
     let threads = facts.inputs.activity.threads.as_ref()?;
     // Buffered writes are in flight while no process waits for them: samples tell these apart from direct ones.
     let (is_alike, await_ms) = if program.written > program.read {

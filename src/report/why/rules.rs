@@ -145,7 +145,7 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         id: "latency",
-        fires: "at least half of a command's active threads wait for completions while no drive has 1.5 I/Os in flight on average, or its one thread waits for one I/O after the other and a drive has that in flight half of the time; or each of several processes that read, or that write with `O_DIRECT`, has half an I/O to one in flight, as the drive counts them, and waits half of the time; or short processes, which end before a sample, do at least a quarter of what moves while a drive has 0.4 to 1.3 I/Os in flight and some task waits for I/O at least half as long",
+        fires: "at least half of a command's active threads wait for completions while no drive has 1.5 I/Os in flight on average, or its one thread waits for one I/O after the other and a drive has that in flight half of the time; or each of several processes that read, or that write with `O_DIRECT`, has half an I/O to one in flight, as the drive counts them, and waits 40 % of the time; or short processes, which end before a sample, do at least a quarter of what moves while a drive has 0.4 to 1.3 I/Os in flight and some task waits for I/O at least half as long",
         panels: [Panel::Threads, Panel::Cpus],
         is_fallback: false,
         says: latency,

@@ -54,6 +54,14 @@ fn several_processes_with_one_write_each_are_limited_by_latency() {
             format!("{jobs} processes of fio have one I/O in flight each (queue depth {depth:.1}): {limit}");
         writers(jobs, "__iomap_dio_rw").says("latency", &words);
     }
+    // Their writes cost both CPUs much.
+    let mut busy = writers(2, "__iomap_dio_rw");
+    for process in busy.activity.processes.as_mut().unwrap() {
+        (process.cpus, process.delayed) = (0.37, Some(0.19));
+    }
+    assert_eq!(busy.sentence().rule, "latency", "{:?}", busy.sentence());
+    busy.activity.processes.as_mut().unwrap().iter_mut().for_each(|process| process.cpus = 0.6);
+    assert_ne!(busy.sentence().rule, "latency", "{:?}", busy.sentence());
     for wchan in ["balance_dirty_pages", "rq_qos_wait", "folio_wait_bit_common"] {
         let text = writers(2, wchan).sentence().text;
         assert!(!text.contains("one I/O in flight each"), "buffered: {text}");
