@@ -43,8 +43,15 @@ fn usual_keys(text: &str) -> Vec<String> {
     ];
     let words: Vec<&str> =
         text.split_whitespace().map(|word| word.trim_matches([',', ';', ':', '.', '(', ')'])).collect();
+    // "14.4 to 20.4 M on" has a unit.
+    let is_count = |at: usize| {
+        matches!(words[at], "k" | "M") && at > 0 && words[at - 1].ends_with(|end: char| end.is_ascii_digit())
+    };
     let mut found: Vec<String> = words
         .windows(2)
+        .enumerate()
+        .filter(|(at, _)| !is_count(*at))
+        .map(|(_, pair)| pair)
         .filter(|pair| {
             pair[0].len() == 1 && is_usual(pair[0]) && VERBS.contains(&pair[1]) && pair != &["s", "on"]
                 || pair[0].len() > 1 && is_usual(pair[0])

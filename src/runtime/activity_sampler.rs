@@ -308,9 +308,13 @@ mod tests {
     fn passes_that_wait_for_a_cpu_are_as_frequent_as_others() {
         let (root, clock) = (Busy(TextRoot::from(proc_of(1))), Clock::real());
         let mut sampler = of_threads(&root, &clock);
-        let began = clock.elapsed();
-        sampler.pass_if_due(&root, &clock);
-        let next = sampler.next_pass().unwrap().saturating_sub(began);
+        // Other programs can take CPU time from one pass, and the first one loads its code.
+        let gap = |_| {
+            let began = clock.elapsed();
+            sampler.pass(&root, &clock);
+            sampler.next_pass().unwrap().saturating_sub(began)
+        };
+        let next = (0..5).map(gap).min().unwrap();
         assert!(next < LONGEST, "its waits are no CPU time: {next:?}");
     }
 

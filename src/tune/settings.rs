@@ -238,7 +238,7 @@ pub static SETTINGS: &[Setting] = &[
             "queue/nomerges",
             "nomerges",
             "0 tries all merges, 1 only simple one-hit merges, 2 none. Random reads have no adjacent \
-             requests, so 2 saves the lookup; small sequential reads get slower.",
+             requests: without the lookup they cost less; small sequential reads get slower.",
         )
     },
     Setting {
