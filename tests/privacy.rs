@@ -293,6 +293,11 @@ const OWN_WORDS: &[(&str, &str)] = &[
     ("sys/block/zram0/comp_algorithm", "lzo [zqsecalgorithm]\n"),
     ("proc/self/mountinfo", "25 1 259:9 / / rw - zqsecfs /dev/md_zqsechome1 rw\n"),
     ("usr/lib/udev/rules.d/60-zqsec124x.rules", "KERNEL==\"sd?\", ATTR{queue/nomerges}=\"2\"\n"),
+    ("usr/lib/udev/rules.d/60-zqsecvendor.json", "{}\n"),
+    ("etc/udev/rules.d/backup-zqsecbank.txt", "\n"),
+    ("etc/udev/rules.d/99-zqsecbank.rules.disabled", "\n"),
+    ("etc/udev/rules.d/60-block.rules zqsecspace", "\n"),
+    ("run/udev/rules.d/60-zqsecrun.tmp", "\n"),
     ("usr/lib/udev/rules.d/60-persistent-storage.rules", "KERNEL==\"sd?\", ATTR{queue/nomerges}=\"2\"\n"),
 ];
 

@@ -64,13 +64,18 @@ fn with_pseudonyms(capture: Capture) -> Capture {
     Capture { answers, ..capture }
 }
 
-/// A path without serials, names of control groups and unknown words of rules files. Files that mask each other still have
+/// Folders of udev's rules. What else lies in them is named by their users: `60-block.rules.disabled`.
+const RULES_FOLDERS: [&str; 3] = ["/etc/udev/rules.d", "/run/udev/rules.d", "/usr/lib/udev/rules.d"];
+
+/// A path without serials, names of control groups and unknown words of names in rules folders. Files that mask each other still have
 /// one name.
 fn redact_path(redactor: &mut Redactor, path: &str) -> String {
     let path = redactor.sweep(path);
     match path.rsplit_once('/') {
         _ if path.starts_with("/sys/fs/cgroup/") => kernel_tables::control_groups(redactor, &path),
-        Some((_, name)) if is_rules_file(name) => boot_files::path(redactor, &path),
+        Some((folder, name)) if is_rules_file(name) || RULES_FOLDERS.contains(&folder) => {
+            boot_files::path(redactor, &path)
+        }
         _ => path,
     }
 }
@@ -79,9 +84,8 @@ fn redact_path(redactor: &mut Redactor, path: &str) -> String {
 /// place, as a live machine answers them.
 fn without_boot_files(capture: Capture) -> Capture {
     const KEPT: [&str; 4] = ["/sys/", "/proc/", "/ioctl/", "/probe/"];
-    const RULES: [&str; 3] = ["/etc/udev/rules.d", "/run/udev/rules.d", "/usr/lib/udev/rules.d"];
     let is_kept = |path: &str| {
-        KEPT.iter().chain(&RULES).any(|first| path.starts_with(first)) || path == "/etc/os-release"
+        KEPT.iter().chain(&RULES_FOLDERS).any(|first| path.starts_with(first)) || path == "/etc/os-release"
     };
     let has_probe =
         capture.answers.get(BOOT_RULES).is_some_and(|answers| matches!(answers.read, Some(Ok(_))));

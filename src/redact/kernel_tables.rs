@@ -422,6 +422,9 @@ Err:          0
         );
         let out = control_groups(&mut redactor, "0::/user.slice/user-1000.slice/acme-hunter2.service\n");
         assert!(out.starts_with("0::/user.slice/user-1000.slice/") && !out.contains("hunter2"), "{out}");
+        let id = "fa5f1f29446d066245201ce504bc3329";
+        let out = control_groups(&mut redactor, &format!("7:blkio:/{id} hunter2\n"));
+        assert!(out.starts_with("7:blkio:/") && !out.contains("hunter2") && !out.contains(id), "{out}");
         let out =
             distribution(&mut redactor, "PRETTY_NAME=\"Debian 12\"\nHOME_URL=\"https://hunter2.example\"\n");
         assert!(out.starts_with("PRETTY_NAME=\"Debian 12\"\nHOME_URL=") && !out.contains("hunter2"), "{out}");

@@ -281,7 +281,7 @@ fn words_between(redactor: &mut Redactor, text: &str, common: &str) -> String {
 
 /// Whether a character ends the name of a folder, server or share.
 fn is_gap(c: char) -> bool {
-    matches!(c, '/' | ':' | '@' | ',' | '[' | ']' | '=' | '\n')
+    matches!(c, '/' | ':' | '@' | ',' | '[' | ']' | '=' | ' ' | '\n')
 }
 
 /// A number too short to be a name: a user's or a partition's, a year.
