@@ -1,12 +1,13 @@
 //! Reads a journal line by line: a damaged line costs only itself, and no line more memory than a record takes.
 
 use std::{
+    collections::BTreeSet,
     fmt,
     io::{self, BufRead},
     mem,
 };
 
-use super::{Event, Record};
+use super::{Event, Outcome, Record};
 use crate::text::Label;
 
 /// Damaged lines that are named; further ones are counted.
@@ -63,6 +64,17 @@ impl Contents {
     pub fn unread(&self) -> usize {
         self.damaged.len() + self.more_damaged
     }
+
+    /// A change of this file has a result, and no record: a damaged line was that.
+    fn lost(&mut self, file: &str) {
+        if self.unread() == 0 {
+            return;
+        }
+        self.lost_change = true;
+        if let Some(damage) = self.damaged.iter_mut().rfind(|damage| !damage.has_change) {
+            (damage.has_change, damage.file) = (true, Some(file.to_owned()));
+        }
+    }
 }
 
 /// Parses a journal. A last line without an end was torn by a kill before its change was made; any other invalid line is
@@ -77,10 +89,25 @@ pub(super) fn read(mut content: impl BufRead) -> io::Result<Contents> {
     let mut contents = Contents::default();
     let mut line = Line::default();
     let mut number = 0;
+    // The files that each session changed.
+    let mut changed = BTreeSet::new();
     while line.next(&mut content)? {
         number += 1;
         let (record, why) = line.parsed();
         let is_read = record.is_some();
+        if let Some(Record { session, event, .. }) = &record {
+            match event {
+                Event::Change { file, .. } => {
+                    changed.insert((session.clone(), file.clone()));
+                }
+                Event::Result { file, outcome: Outcome::Accepted, .. }
+                    if !changed.contains(&(session.clone(), file.clone())) =>
+                {
+                    contents.lost(file);
+                }
+                _ => {}
+            }
+        }
         contents.records.extend(record);
         contents.torn = line.is_torn().then_some(number);
         let Some(why) = why else { continue };
@@ -233,6 +260,22 @@ mod tests {
         assert_eq!((parsed(PAGE).records.len(), parsed(PAGE).unread()), (1, 0));
         let long = parsed(PAGE + 1);
         assert!(long.records.is_empty() && long.damaged[0].has_change, "{long:?}");
+    }
+
+    #[test]
+    fn a_result_without_its_change_is_a_change_that_was_lost() {
+        let record = |event: &str| format!(r#"{{"time":1,"boot":"b","session":"1-1",{event}}}"#) + "\n";
+        let result = record(r#""event":"result","file":"/sys/x","outcome":"accepted""#);
+        for damage in ["\0\0\0\n", "not a record\n"] {
+            let contents = parse((damage.to_owned() + &result).as_bytes());
+            assert!(contents.lost_change, "{contents:?}");
+            let said = contents.damaged[0].to_string();
+            assert!(said.contains("; a change of /sys/x may be lost; undo that change by hand"), "{said}");
+        }
+        // A compacted journal may have left the change out, and a damaged line of something else is one.
+        assert!(!parse(result.as_bytes()).lost_change);
+        let close = record(r#""event":"close""#);
+        assert!(!parse(format!("not a record\n{close}").as_bytes()).lost_change);
     }
 
     #[test]
