@@ -147,7 +147,7 @@ mod tests {
     fn names() -> Names {
         let usual = |screen, command, keys| UsualKeys { screen, command, keys };
         Names {
-            commands: vec!["pull", "units", "theme", "paths", "undo all", "down", "quit"],
+            commands: vec!["pull", "units", "theme", "paths", "undo all", "down", "quit", "what-if"],
             columns: vec!["link", "read", "write", "temp"],
             keys: vec![
                 usual(None, "pull", &[Key::Char('r')]),
@@ -266,6 +266,7 @@ curves = ["red", 3]
             ("[keys]\nquit = []", 2, "keys.quit: needs a key; use \"q\""),
             ("[keys]\n\npull = \"w\"", 3, "keys.pull: w is the key of paths"),
             ("[keys]\npull = \"<Foo>\"", 2, "keys.pull: <Foo> is no key; use letters"),
+            ("[keys]\npull = \"Space\"", 2, "keys.pull: \"Space\" is not one key; use \"<Space>\""),
             ("[keys]\npull = \"ab\"", 2, "keys.pull: \"ab\" is not one key; use \"p\", \"<C-p>\", \"<F5>\""),
             ("[keys]\npull = \"p\"\nunits = \"p\"", 3, "keys.units: p means pull too; use another key"),
             ("[themes.a]\nwarming = \"red\"", 2, "themes.a.warming: no such colour; use base, curves, text"),
@@ -384,6 +385,13 @@ lines = 245
         let (config, wrong) = read("theme = \"dark\"\nunits = [", &names());
         assert_eq!((config, wrong[0].line), (Config::default(), 2));
         assert!(wrong[0].to_string().ends_with("; correct it, until then the defaults apply"), "{wrong:?}");
+    }
+
+    #[test]
+    fn a_command_is_known_with_its_words_joined() {
+        let config = right("[keys]\nwhatif = \"p\"");
+        assert_eq!(config.keys, [("what-if".to_owned(), vec![Key::Char('p')])]);
+        assert_eq!(right(&config.text(&Place::Nowhere)), config);
     }
 
     #[test]

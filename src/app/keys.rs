@@ -118,6 +118,8 @@ fn overlay_key(app: &mut App, key: Key) -> Vec<Effect> {
     let (end, height) = (over::end(app), app.layout().overlay.height.saturating_sub(2));
     let Some(overlay) = app.overlay.as_mut() else { return Vec::new() };
     let can_test = app.shared.can_test();
+    // Without the frame and the field.
+    let page = usize::from(height.saturating_sub(1)).max(1);
     // Other keys may be bound to these commands, but what lies over the screen names the usual ones.
     let meant = match key {
         Key::Esc => Some("back"),
@@ -169,7 +171,7 @@ fn overlay_key(app: &mut App, key: Key) -> Vec<Effect> {
             }
         }
         Overlay::Palette(palette) => {
-            match palette_key((app.screen, can_test), &app.screens.dyno.form, palette, key) {
+            match palette_key((app.screen, can_test), &app.screens.dyno.form, (palette, page), key) {
                 ControlFlow::Continue(()) => {}
                 ControlFlow::Break(chosen) => {
                     let text = palette.input.value().to_owned();
@@ -195,19 +197,22 @@ fn overlay_key(app: &mut App, key: Key) -> Vec<Effect> {
     Vec::new()
 }
 
-/// A key in the palette; breaks where it closes it, with the command to run.
+/// A key in the palette with its rows in sight; breaks where it closes it, with the command to run.
 fn palette_key(
     here: (ScreenId, bool),
     form: &Form,
-    palette: &mut Palette,
+    (palette, page): (&mut Palette, usize),
     key: Key,
 ) -> ControlFlow<Option<Found>> {
     let found = commands::found(here, form, palette.input.value());
+    let last = found.len().saturating_sub(1);
     match key {
         Key::Esc => return ControlFlow::Break(None),
         Key::Enter => return ControlFlow::Break(found.get(palette.selected).cloned()),
         Key::Up => palette.selected = palette.selected.saturating_sub(1),
-        Key::Down | Key::Tab => palette.selected = (palette.selected + 1).min(found.len().saturating_sub(1)),
+        Key::Down | Key::Tab => palette.selected = (palette.selected + 1).min(last),
+        Key::PageUp => palette.selected = palette.selected.saturating_sub(page),
+        Key::PageDown => palette.selected = (palette.selected + page).min(last),
         key => {
             palette.input.press(key);
             palette.selected = 0;

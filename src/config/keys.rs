@@ -312,21 +312,34 @@ fn keys(config: &mut Config, item: &Item<'_>, reader: &mut Reader<'_>) -> Result
     let members = item.members("[keys]")?;
     for value in &members {
         let keys = keys_of(config, value, reader.names);
-        config.keys.extend(reader.keep(keys).map(|keys| (value.own_name().to_owned(), keys)));
+        config.keys.extend(reader.keep(keys).map(|keys| (command_of(value, reader.names).to_owned(), keys)));
     }
     // A command whose keys are left out has its usual ones again, which another one may take from it.
     let names = reader.names;
     let robber = |config: &Config| {
-        let mut bound =
-            members.iter().filter(|value| config.keys.iter().any(|(name, _)| name == value.own_name()));
-        bound.find_map(|value| Some((value, robbed(config, names, value.own_name())?)))
+        let mut bound = members
+            .iter()
+            .filter(|value| config.keys.iter().any(|(name, _)| name == command_of(value, names)));
+        bound.find_map(|value| Some((value, robbed(config, names, command_of(value, names))?)))
     };
     while let Some((value, (key, loser))) = robber(config) {
         let fix = format!("another key, or bind {loser} too");
         reader.keep::<()>(Err(value.wrong(format!("{key} is the key of {loser}"), fix)));
-        config.keys.retain(|(name, _)| name != value.own_name());
+        config.keys.retain(|(name, _)| name != command_of(value, names));
     }
     Ok(())
+}
+
+/// The command that a member of `[keys]` names, whose words it may join: `whatif`.
+fn command_of<'a>(value: &'a Item<'_>, names: &'a Names) -> &'a str {
+    let name = value.own_name();
+    let is_joined = |command: &&&str| command.replace('-', "") == name;
+    names
+        .commands
+        .iter()
+        .find(is_joined)
+        .filter(|_| !names.commands.contains(&name))
+        .map_or(name, |name| name)
 }
 
 /// Commands that need a key: what has none is found in the palette, and this is how to get there, and out.
@@ -334,7 +347,7 @@ const KEYED: [&str; 3] = ["quit", "back", "palette"];
 
 /// The keys that a command gets.
 fn keys_of(config: &Config, value: &Item<'_>, names: &Names) -> Result<Vec<Key>, Wrong> {
-    let name = value.own_name();
+    let name = command_of(value, names);
     if !names.commands.contains(&name) {
         let near = alike::nearest(name, &names.commands).join(", ");
         let fix = format!("{near} or another one that `iodyno config --defaults` lists");
@@ -383,7 +396,12 @@ fn key_of(
         let lt = if word == "<" && is_free(&Key::Char('<')) { ", \"<lt>\" for <" } else { "" };
         value.wrong(format!("{} is no key", bad.name()), format!("letters, {examples}{lt}"))
     })?;
-    let key = parsed.ok_or_else(|| value.wrong(format!("{word:?} is not one key"), examples))?;
+    let key = parsed.ok_or_else(|| {
+        // `Space` and `F5` are written in brackets.
+        let bracketed = crate::ui::key::parse_one(&format!("<{word}>")).ok().flatten().filter(&is_free);
+        let fix = bracketed.map_or_else(|| examples.to_owned(), |key| quoted(&key.notation()));
+        value.wrong(format!("{word:?} is not one key"), fix)
+    })?;
     // The control characters of both (ASCII).
     let sent = match key {
         Key::Ctrl('c') => return Err(value.wrong("Ctrl-C always quits", examples)),

@@ -155,7 +155,7 @@ const FOUND_BY: &[(&str, &str)] = &[
     ("findings", "slow slower bottleneck problem problems limit"),
     ("tune", "readahead read-ahead io scheduler"),
     ("dyno", "benchmark bench fio workload test speed iops"),
-    ("what-if", "experiment experiments faster"),
+    ("what-if", "whatif experiment experiments faster"),
     ("why", "slow irq irqs interrupt interrupts busy cpu process"),
     ("compare", "difference diff delta baseline two runs sheets captures"),
     ("sheet", "compare two sheets; serial serials pseudonyms names"),
@@ -297,6 +297,7 @@ mod tests {
             ("themes", &["theme"]),
             ("comparing", &["compare", "sheet"]),
             ("exporting", &["export", "screenshot"]),
+            ("whatif", &["what-if"]),
         ] {
             for screen in tabs() {
                 let found: Vec<&str> =
