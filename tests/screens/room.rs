@@ -211,3 +211,32 @@ fn a_verdict_leaves_no_large_blank_area_on_tall_terminals() {
     headless.wait(std::time::Duration::from_secs(400));
     assert!(!shown(&headless).contains("Runs, the latest first"), "{}", shown(&headless));
 }
+
+#[test]
+fn tune_shows_all_settings_on_tall_terminals_of_80_columns() {
+    for demo in ["threadripper-before", "x570"] {
+        let picture = shown(&at(demo, (80, 60), "3"));
+        assert!(picture.contains("all settings") && picture.contains("latency_tolerance_us"), "{picture}");
+        assert!(blank_rows(&picture, 40) <= 8, "{demo}: {picture}");
+        assert!(!shown(&at(demo, (80, 24), "3")).contains("all settings"));
+    }
+}
+
+#[test]
+fn the_palette_pages() {
+    for size in [(60, 20), (80, 24), (120, 40)] {
+        let mut palette = at("laptop", size, ":");
+        let first = shown(&palette);
+        // The first one takes the cursor to the last row in sight.
+        press(&mut palette, "<PageDown><PageDown>");
+        let second = shown(&palette);
+        let rows = |picture: &str| -> Vec<String> {
+            picture.lines().filter(|line| line.contains('│')).map(str::to_owned).collect()
+        };
+        let (before, after) = (rows(&first), rows(&second));
+        let kept = after.iter().skip(1).filter(|row| before.contains(row)).count();
+        assert!(kept * 2 < after.len(), "{size:?}: {first}\n{second}");
+        press(&mut palette, "<PageUp><PageUp>");
+        assert_eq!(shown(&palette), first);
+    }
+}

@@ -292,8 +292,9 @@ fn differ(cell: &Cell) -> bool {
     cell.value.as_ref().is_some_and(|value| *value == DIFFER)
 }
 
-/// Rows of the panel about a cell where all settings of its device are below it, and the least rows of those.
+/// Rows of the panel about a cell where all settings of its device are below it, also in few columns, and the least rows of those.
 const WORDS: u16 = 15;
+const WORDS_NARROW: u16 = 16;
 const LEAST: u16 = 8;
 
 /// Where everything is.
@@ -324,9 +325,9 @@ impl Areas {
         let mut areas =
             Self { matrix, head, rows, setting: below, staged: Rect::default(), all: Rect::default() };
         // Where more rows are free than the words about a cell take.
-        let below = if shared.is_boxed() && below.height >= WORDS + LEAST {
-            let [words, all] =
-                Layout::vertical([Constraint::Length(WORDS), Constraint::Fill(1)]).areas(below);
+        let rows = if area.width < 100 { WORDS_NARROW } else { WORDS };
+        let below = if below.height >= rows + LEAST {
+            let [words, all] = Layout::vertical([Constraint::Length(rows), Constraint::Fill(1)]).areas(below);
             (areas.setting, areas.all) = (words, all);
             words
         } else {

@@ -15,14 +15,17 @@ use crate::{
 /// Cells of a setting's name, its value and its default.
 const NAME: u16 = 22;
 const VALUE: u16 = 16;
+/// The least cells for what a setting does.
+const LEAST: u16 = 40;
 
 pub(super) fn draw(tune: &Tune, shared: &Shared, panel: Rect, brush: &mut Brush<'_>) {
     let settings = &shared.settings;
     let Some(device) = tune.device(settings).filter(|_| panel.height > 0) else { return };
+    let is_wide = panel.width >= 2 + NAME + 2 * VALUE + LEAST;
     let title = [
         piece(device.to_string(), Meaning::Drive),
         piece("  all settings", Meaning::Heading),
-        piece("  now, default, what it does", Meaning::Quiet),
+        piece(if is_wide { "  now, default, what it does" } else { "  now, default" }, Meaning::Quiet),
     ];
     let inner = brush.panel(panel, &title, &[]);
     let there: Vec<usize> = (0..settings.matrix.columns.len())
@@ -49,6 +52,9 @@ pub(super) fn draw(tune: &Tune, shared: &Shared, panel: Rect, brush: &mut Brush<
         ];
         let x = brush.write(inner.x, y, inner.width, &pieces);
         let room = inner.right().saturating_sub(x);
+        if room < LEAST {
+            continue;
+        }
         // The first sentence, as far as it fits.
         let help = setting.help.split_inclusive(". ").next().unwrap_or_default().trim_end();
         let help = if cells(setting.help) <= room { setting.help } else { help };
