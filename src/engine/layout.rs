@@ -15,12 +15,14 @@ use crate::{
     units::{self, Bytes},
 };
 
-/// A test file. Dropping it removes the file, if it is still the same one and not to be kept.
+/// A test file. Dropping it removes the file, if it is still the same one, not to be kept, and nothing else has written to it.
 #[derive(Debug)]
 pub struct LaidOut {
     path: PathBuf,
     /// Device and inode of the file made.
     identity: (u64, u64),
+    /// When it was last written, in seconds and nanoseconds; `None` while it is laid out. Reads do not change it.
+    written: Option<(i64, i64)>,
     keep: bool,
 }
 
@@ -46,11 +48,16 @@ pub fn lay_out(
         .open(path)
         .map_err(|error| failed(path, &error))?;
     let metadata = file.metadata().map_err(|error| failed(path, &error))?;
-    let mut laid_out =
-        LaidOut { path: path.to_owned(), identity: (metadata.dev(), metadata.ino()), keep: false };
-    if !fill(file, size, seed, progress).map_err(|error| failed(path, &error))? {
+    let mut laid_out = LaidOut {
+        path: path.to_owned(),
+        identity: (metadata.dev(), metadata.ino()),
+        written: None,
+        keep: false,
+    };
+    if !fill(&file, size, seed, progress).map_err(|error| failed(path, &error))? {
         return Err(EngineError::Stopped);
     }
+    laid_out.written = file.metadata().ok().as_ref().map(last_written);
     laid_out.keep = keep;
     Ok(laid_out)
 }
@@ -75,7 +82,12 @@ fn folder_of(path: &Path) -> &Path {
 }
 
 /// Whether all of it was written, or `progress` ended it.
-fn fill(mut file: File, size: Bytes, seed: u64, progress: &mut dyn FnMut(Bytes) -> bool) -> io::Result<bool> {
+fn fill(
+    mut file: &File,
+    size: Bytes,
+    seed: u64,
+    progress: &mut dyn FnMut(Bytes) -> bool,
+) -> io::Result<bool> {
     let mut random = Wyrand::new(seed, 0);
     let mut piece = vec![0; PIECE];
     let mut written = 0;
@@ -95,7 +107,7 @@ fn fill(mut file: File, size: Bytes, seed: u64, progress: &mut dyn FnMut(Bytes) 
     }
     file.sync_all()?;
     // Only advice: direct reads go past the cache anyway.
-    let _ = fadvise(&file, 0, None, Advice::DontNeed);
+    let _ = fadvise(file, 0, None, Advice::DontNeed);
     Ok(true)
 }
 
@@ -132,6 +144,10 @@ fn failed(path: &Path, error: &io::Error) -> EngineError {
     EngineError::target(path, format!("cannot lay out the file: {}", errno_words(errno)), fix, errno)
 }
 
+fn last_written(metadata: &fs::Metadata) -> (i64, i64) {
+    (metadata.mtime(), metadata.mtime_nsec())
+}
+
 impl LaidOut {
     /// Where it is.
     pub fn path(&self) -> &Path {
@@ -141,8 +157,11 @@ impl LaidOut {
 
 impl Drop for LaidOut {
     fn drop(&mut self) {
-        let same = fs::symlink_metadata(&self.path)
-            .is_ok_and(|metadata| metadata.is_file() && (metadata.dev(), metadata.ino()) == self.identity);
+        let same = fs::symlink_metadata(&self.path).is_ok_and(|metadata| {
+            metadata.is_file()
+                && (metadata.dev(), metadata.ino()) == self.identity
+                && self.written.is_none_or(|written| written == last_written(&metadata))
+        });
         if same && !self.keep {
             // A file that cannot be removed stays: there is no user to report it to.
             let _ = fs::remove_file(&self.path);
@@ -205,6 +224,19 @@ mod tests {
         File::create(&path).unwrap();
         drop(laid_out);
         assert!(path.exists());
+    }
+
+    #[test]
+    fn a_file_that_another_program_has_written_to_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        let laid_out = lay_out(&path, Bytes(4096), 1, false, &mut |_| true).unwrap();
+        let mut theirs = OpenOptions::new().append(true).open(&path).unwrap();
+        // The kernel's clock of files goes on once in a tick.
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        theirs.write_all(b"precious").unwrap();
+        drop(laid_out);
+        assert!(fs::read(&path).unwrap().ends_with(b"precious"));
     }
 
     #[test]
