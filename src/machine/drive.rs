@@ -255,6 +255,12 @@ impl Drive {
         !self.kind.is_software() && self.removable.get() != Some(true)
     }
 
+    /// Whether its share of time with a request in flight says how busy it is: drives with several queues take more at 100 %.
+    pub(crate) fn has_utilisation(&self) -> bool {
+        let queues = self.queue.hardware_queues.get();
+        queues.map_or(self.kind != DriveKind::Nvme, |queues| queues.default + queues.poll <= 1)
+    }
+
     /// Whether diskstats show what it does: `queue/iostats` is not 0, or its driver counts all the same, as that of zram does
     /// (`bio_start_io_acct`).
     pub(crate) fn is_counted(&self) -> bool {

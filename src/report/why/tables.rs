@@ -286,19 +286,18 @@ pub(crate) fn drives(machine: &Machine, rates: &Rates, unit: f64, unit_names: [&
         number("aqu-sz", 7, 1),
         number("%util", 6, 2),
     ];
-    let disks =
-        machine.summed_drives().filter_map(|drive| Some((&drive.name, rates.disks.get(&drive.name)?)));
+    let disks = machine.summed_drives().filter_map(|drive| Some((drive, rates.disks.get(&drive.name)?)));
     let mut disks: Vec<_> = disks.collect();
     let moved = |disk: &DiskRates| disk.read_bytes + disk.written_bytes;
     disks.sort_by(|(_, a), (_, b)| moved(b).total_cmp(&moved(a)));
-    let row = |(name, disk): (&DriveName, &DiskRates)| Row {
+    let row = |(drive, disk): (&Drive, &DiskRates)| Row {
         cells: vec![
-            Cell::text(name),
+            Cell::text(&drive.name),
             Cell::Number(disk.read_bytes / unit, 2),
             Cell::Number(disk.written_bytes / unit, 2),
             Cell::Count(disk.reads + disk.writes),
             Cell::Number(disk.queue_depth, 2),
-            Cell::Number(disk.utilisation, 1),
+            if drive.has_utilisation() { Cell::Number(disk.utilisation, 1) } else { Cell::Unknown },
         ],
         mark: if moved(disk) > 0.0 { Mark::Plain } else { Mark::Quiet },
     };

@@ -3,7 +3,7 @@
 use super::figures::{Figures, LARGE, LinkState};
 use crate::{
     capacity::bottleneck::FULL,
-    machine::{DriveKind, hop::short as pair},
+    machine::hop::short as pair,
     report::flatten::RowKind,
     screens::widgets::{paint::cells, words::giga},
     ui::{load::Flow, theme::Meaning},
@@ -547,9 +547,7 @@ fn short(value: f64) -> String {
 
 fn utilisation(figures: &Figures<'_>) -> Option<f64> {
     let drive = figures.drive()?;
-    let queues = drive.queue.hardware_queues.get();
-    let is_single = queues.map_or(drive.kind != DriveKind::Nvme, |queues| queues.default + queues.poll <= 1);
-    figures.flow?.utilisation.filter(|_| is_single)
+    figures.flow?.utilisation.filter(|_| drive.has_utilisation())
 }
 
 /// Correctable errors of both ends; drives of one controller leave them to its row.

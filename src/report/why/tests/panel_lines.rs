@@ -69,3 +69,19 @@ fn what_is_missing_names_what_refused_it() {
     scene.rates.idle.insert((0, 2), 40.0);
     assert_eq!((states(&scene).name, states(&scene).text.as_str()), ("C-states", "state2 40/s"));
 }
+
+#[test]
+fn drives_with_several_queues_have_no_utilisation() {
+    let scene = Scene::reading();
+    let cells = |default: u32| {
+        let mut machine = scene.machine.clone();
+        for drive in &mut machine.drives {
+            let queues = crate::machine::queue::HardwareQueues { default, read: 0, poll: 0 };
+            drive.queue.hardware_queues = crate::model::Reading::known("queues", queues);
+        }
+        let grid = tables::drives(&machine, &scene.rates, 1e6, ["rd MB/s", "wr MB/s"]);
+        grid.rows[0].cells.last().cloned()
+    };
+    assert!(matches!(cells(1), Some(grid::Cell::Number(..))));
+    assert!(matches!(cells(24), Some(grid::Cell::Unknown)));
+}
