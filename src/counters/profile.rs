@@ -205,6 +205,12 @@ impl Profile {
         100.0 * count as f64 / self.busy().max(1) as f64
     }
 
+    /// The share of a word, percent.
+    pub fn of_word(&self, word: Word) -> f64 {
+        let own = self.functions.iter().filter(|(function, _)| function.word == word);
+        self.share(own.map(|(_, count)| count).sum())
+    }
+
     /// Samples of each word, most first.
     pub fn words(&self) -> Vec<(Word, u64)> {
         let mut sums: BTreeMap<Word, u64> = BTreeMap::new();

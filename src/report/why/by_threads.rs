@@ -126,13 +126,13 @@ fn one_each(facts: &Facts<'_>) -> Option<String> {
     let is_waiting = waits >= facts.least(0.4, 0.3) * processes;
     let is_most = 2.0 * program.moved() >= facts.read + facts.written && is_waiting;
     let threads = facts.inputs.activity.threads.as_ref()?;
-    // Buffered writes are in flight while no process waits for them: samples tell these apart from direct ones.
+    // Buffered writes are in flight while no process waits for them, and buffered reads wait for pages: samples tell these apart from
+    // direct ones.
+    let is_direct = waits::is_for(threads, &program.command, Wait::Completion);
     let (is_alike, await_ms) = if program.written > program.read {
-        let is_direct = waits::is_for(threads, &program.command, Wait::Completion);
         (is_direct && disk.writes > disk.reads, disk.write_await_ms)
     } else {
-        let is_for_pages = waits::is_for_pages(threads, &program.command);
-        (!is_for_pages && disk.reads > disk.writes, disk.read_await_ms)
+        (is_direct && disk.reads > disk.writes, disk.read_await_ms)
     };
     if program.movers < 2 || !depths.contains(&disk.queue_depth) || !is_most || !is_alike {
         return None;
@@ -220,13 +220,19 @@ pub(super) fn threads(facts: &Facts<'_>) -> Option<String> {
         return Some(words);
     }
     // A thread found running a few times is no proof that it keeps a CPU busy; the process's CPU time is.
-    let (name, command, spent) = if test.is_some() {
-        ("Workers".to_owned(), waits::WORKERS, f64::INFINITY)
+    let (name, command, spent, through) = if test.is_some() {
+        ("Workers".to_owned(), waits::WORKERS, f64::INFINITY, "")
     } else {
         let command = facts.mover.as_ref()?;
         let first = facts.programs.iter().find(|program| program.command == *command)?;
-        (2.0 * first.moved() >= facts.read + facts.written)
-            .then(|| (format!("Threads of {}", first.name), first.command.as_str(), first.cpus))?
+        (2.0 * first.moved() >= facts.read + facts.written).then(|| {
+            (
+                format!("Threads of {}", first.name),
+                first.command.as_str(),
+                first.cpus,
+                facts.through_cache(first),
+            )
+        })?
     };
     let (running, active) = waits::running(threads, command);
     let full = full_cpus(facts).len() as f64;
@@ -239,7 +245,7 @@ pub(super) fn threads(facts: &Facts<'_>) -> Option<String> {
         one if one < 2.0 => {
             let who = if test.is_some() { "The only worker" } else { command };
             format!(
-                "{who} keeps one CPU busy for {}: one thread is the limit",
+                "{who} keeps one CPU busy for {}: one thread{through} is the limit",
                 facts.rate(facts.read + facts.written)
             )
         }

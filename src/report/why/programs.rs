@@ -4,7 +4,10 @@ use std::collections::BTreeMap;
 
 use super::{Facts, tables::Split, waits};
 use crate::{
-    counters::activity::{Activity, ProcessRates, ThreadActivity, is_part_of},
+    counters::{
+        activity::{Activity, ProcessRates, ThreadActivity, is_part_of},
+        profile::Word,
+    },
     text::starred_name,
 };
 
@@ -293,12 +296,27 @@ impl Facts<'_> {
         let waits = delayed >= self.least(0.05, 0.03);
         (waits && cpus + delayed >= self.least(0.95, 0.88) * active.max(1.0)).then(|| {
             format!(
-                "{} runs {:.0} % and waits for a CPU {:.0} % of the time: one thread is the limit",
+                "{} runs {:.0} % and waits for a CPU {:.0} % of the time: one thread{} is the limit",
                 program.name,
                 100.0 * cpus,
-                100.0 * delayed
+                100.0 * delayed,
+                self.through_cache(program)
             )
         })
+    }
+
+    /// `, which reads through the page cache,`: most of its waits are for pages, or most CPU time of the machine is copying.
+    pub(super) fn through_cache(&self, program: &Program) -> &'static str {
+        let activity = self.inputs.activity;
+        let is_for_pages = || {
+            activity.threads.as_ref().is_some_and(|threads| waits::is_for_pages(threads, &program.command))
+        };
+        let copies = || {
+            let profile = activity.profile.as_ref().and_then(|profile| profile.as_ref().ok());
+            profile.is_some_and(|profile| profile.of_word(Word::Copying) >= self.least(50.0, 35.0))
+        };
+        let reads = self.inputs.test.is_none() && program.read > program.written;
+        if reads && (is_for_pages() || copies()) { ", which reads through the page cache," } else { "" }
     }
 
     /// Whether the one thread of the program that moves most, or whose calls do, fills a CPU: others leave it that.

@@ -434,6 +434,10 @@ fn threads_that_fill_their_cpus_and_one_that_reads_the_cache_are_named() {
     dd(Scene::reading())
         .cpu(1, full)
         .says("threads", "dd keeps one CPU busy for 1.20 GB/s: one thread is the limit");
+    let through =
+        "dd keeps one CPU busy for 1.20 GB/s: one thread, which reads through the page cache, is the limit";
+    let waiting = [('R', "dd", "read", "", 0.98), ('D', "dd", "read", "folio_wait_bit_common", 0.02)];
+    dd(Scene::reading()).threads(&waiting).cpu(1, full).says("threads", through);
     assert_eq!(dd(Scene::reading()).sentence().rule, "moving", "no CPU is full");
     let idle = Scene::reading().threads(&running).process("dd", 1.2e9, 1.2e9, 0.04).cpu(1, full);
     assert_eq!(idle.sentence().rule, "moving", "another program fills the CPU");

@@ -1,6 +1,7 @@
 //! What the program that moves most does with its own time: it waits for a CPU, sleeps, syncs.
 
 use super::*;
+use crate::counters::profile::{Place, Profile, Samples};
 use crate::counters::{SideRates, profile::Hardware};
 
 /// Two CPUs, fio that reads beside a hog, and its waits for a CPU.
@@ -119,6 +120,14 @@ fn a_program_that_sleeps_as_long_as_it_waits_for_io_limits_itself() {
     assert_ne!(two.sentence().rule, "own-waits", "one of two jobs sleeps 30 % of the time");
 }
 
+/// A profile with this share of copying, percent.
+fn copying(share: u64) -> Profile {
+    let function =
+        |name: &str| Place::Kernel { function: Some(Label::new(name)), module: None, by_idle_task: false };
+    let hits = [(function("_copy_to_iter"), share), (function("vfs_read"), 100 - share)];
+    Profile::of([&Samples { hits: hits.into(), ..Samples::default() }])
+}
+
 #[test]
 fn one_thread_that_runs_or_waits_for_a_cpu_is_the_limit() {
     let all = CpuShares { usr: 9.0, sys: 90.0, idl: 1.0, ..CpuShares::default() };
@@ -136,7 +145,16 @@ fn one_thread_that_runs_or_waits_for_a_cpu_is_the_limit() {
             100.0 * cpus,
             97.0 - 100.0 * cpus
         );
-        assert_eq!(text, format!("{words}: one thread is the limit"));
+        let through = ", which reads through the page cache,";
+        assert_eq!(text, format!("{words}: one thread{through} is the limit"));
+        // Without a wait seen, what CPUs do tells it.
+        let unseen = dd(cpus, 0.97 - cpus, 0.0);
+        assert_eq!(unseen.sentence().text, format!("{words}: one thread is the limit"));
+        for (copied, through) in [(86, through), (20, "")] {
+            let mut profiled = dd(cpus, 0.97 - cpus, 0.0);
+            profiled.activity.profile = Some(Ok(copying(copied)));
+            assert_eq!(profiled.sentence().text, format!("{words}: one thread{through} is the limit"));
+        }
     }
     assert_ne!(dd(0.5, 0.15, 0.35).sentence().rule, "threads", "it waits for I/O");
 }
