@@ -50,15 +50,26 @@ fn columns(picture: &str) -> BTreeSet<String> {
 
 #[test]
 fn a_wider_terminal_never_shows_fewer_columns() {
+    no_column_is_lost(&[24, 40], 3);
+}
+
+#[test]
+#[ignore = "a sweep, run by .ci/long in the release build"]
+fn a_wider_terminal_never_shows_fewer_columns_at_every_width() {
+    no_column_is_lost(&[24, 30, 40], 1);
+}
+
+/// On terminals of these heights, as their width grows by `step`.
+fn no_column_is_lost(heights: &[u16], step: usize) {
     for (demo, keys) in [("threadripper-before", "r"), ("laptop", "")] {
         let mut headless = open(demo, (120, 40), keys);
         if !keys.is_empty() {
             headless.wait(Duration::from_secs(5));
             headless.press(keymap::parse("1").expect("a key"));
         }
-        for height in [24, 30, 40] {
+        for &height in heights {
             let mut before = BTreeSet::new();
-            for width in 60..=300 {
+            for width in (60..=300).step_by(step) {
                 headless.send(Message::Resize(width, height));
                 let now = columns(&shown(&headless));
                 let lost: Vec<_> = before.difference(&now).collect();
