@@ -61,6 +61,7 @@ def nothing_happens(because: str) -> Sabotage:
     return Sabotage("nothing happens", "", because, deaf=True)
 
 
+UNKNOWN_CONSOLE = "[ $# = 0 ] && mount -o bind /dev/null /proc/consoles"
 # A capture is read once.
 FROZEN = "[ $# = 0 ] && { $real capture --with-serials /tmp/frozen; exec $real --open /tmp/frozen; }"
 # Each digit of the count twice, so that it is wrong whatever it is.
@@ -157,6 +158,10 @@ SABOTAGE: dict[str, tuple[Sabotage, ...]] = {
         answer("check", "the finding is missing", "s/drive-hot/drive-warm/", "no drive-hot among"),
     ),
     "machine and findings over a serial line": (other_screen("990 PRO: not on the screen"),),
+    "the screen is whole again after kernel messages": (
+        other_screen("990 PRO: not on the screen"),
+        Sabotage("no console is known", UNKNOWN_CONSOLE, "no lab: a drive does not answer", spoils=True),
+    ),
     "a setting is staged applied and undone by keys": (
         other_screen("tune__desktop__80x24 looks different"),
         Sabotage("settings are a folder's", "[ $# = 0 ] && exec $real --sysroot /", "looks different"),

@@ -55,6 +55,20 @@ def machine_and_findings_over_a_serial_line(guest: Guest) -> None:
             screen.leave()
 
 
+@on("switch")
+def the_screen_is_whole_again_after_kernel_messages(guest: Guest) -> None:
+    with guest.screen(SIZES[0]) as screen:
+        screen.shows("990 PRO")
+        look(guest, screen, "machine__switch")
+        # The lab keeps messages off the line otherwise. Three of them scroll the screen.
+        guest.text("dmesg -n 4; for one in 1 2 3; do echo '<3>lab: a drive does not answer' >/dev/kmsg; done")
+        screen.shows("lab: a drive does not answer")
+        screen.lacks("lab: a drive does not answer")
+        look(guest, screen, "machine__switch")
+        screen.leave()
+        guest.text("dmesg -n 1")
+
+
 @on("desktop")
 def a_setting_is_staged_applied_and_undone_by_keys(guest: Guest) -> None:
     drives = json.loads(guest.iodyno("drives --json"))["drives"]
