@@ -344,7 +344,7 @@ impl Context {
             say(&format!("the undo is not recorded, so the next undo repeats it: {error}"));
         }
         // Without this record, the next undo reports them in its exit status once more.
-        let _ = service.let_go(&tuner, &restored);
+        let _ = service.leave(&[tuner.session()], &restored);
         // Nothing of an undo is left to keep, so its end needs no record.
         let _ = tuner.close();
         print_text(&report::restored(&restored, &scope))

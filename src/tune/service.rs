@@ -220,16 +220,11 @@ impl SettingsService {
         self.journal.append(&Record { time, boot, session, event: Event::Keep { files } })
     }
 
-    /// Records the files that an undo left to another program, and whose they are from now on.
+    /// Ends the sessions for the files that an undo left to another program: the next start does not try them again.
     ///
     /// # Errors
     /// A journal that cannot be written.
-    pub fn let_go(&self, tuner: &Tuner<'_>, report: &Report) -> Result<(), JournalError> {
-        self.leave(&[tuner.session()], report)
-    }
-
-    /// Ends the sessions for the files that an undo left to another program: the next start does not try them again.
-    fn leave(&self, sessions: &[&str], report: &Report) -> Result<(), JournalError> {
+    pub fn leave(&self, sessions: &[&str], report: &Report) -> Result<(), JournalError> {
         let is_left = |what: &Restored| matches!(what, Restored::ModifiedExternally(_));
         let left = report.iter().filter(|(_, what)| is_left(what)).map(|(step, _)| step.recorded.clone());
         let left: Vec<String> = left.collect();

@@ -90,9 +90,7 @@ pub(super) fn latency(facts: &Facts<'_>) -> Option<String> {
     let time = await_ms.map_or_else(String::new, |ms| format!(", {},", Micros(1e3 * ms)));
     let Some(waiters) = waiters.filter(|_| facts.is_moving()) else {
         let reader = facts.one_in_flight().filter(|_| facts.is_moving())?;
-        let threads = facts.inputs.activity.threads.as_ref();
-        let is_for_pages = threads.is_some_and(|threads| waits::is_for_pages(threads, &reader.command));
-        let cache = if is_for_pages { ", for pages of the page cache" } else { "" };
+        let cache = if facts.is_for_pages(reader) { ", for pages of the page cache" } else { "" };
         let words =
             format!("{} has one I/O in flight at a time{cache} (queue depth {depth:.1})", reader.name);
         return Some(beside(facts, format!("{words}: the latency of {}{time} is the limit", name.as_str())));
@@ -175,7 +173,7 @@ pub(super) fn turns(facts: &Facts<'_>) -> Option<String> {
         return None;
     }
     let part = 100.0 * waiting / active;
-    let io = if waits::is_for_pages(facts.inputs.activity.threads.as_ref()?, command) {
+    let io = if waits::is_for(facts.inputs.activity.threads.as_ref()?, command, Wait::PageCache) {
         "pages of the page cache"
     } else {
         "I/O"

@@ -51,8 +51,7 @@ pub(super) fn cpu_waits(facts: &Facts<'_>) -> Option<String> {
     let delayed_part = part(delayed);
     if delayed < ALIKE * waiting {
         let with = with.map_or_else(String::new, |with| format!(", most of the time with {with}"));
-        let threads = facts.inputs.activity.threads.as_ref();
-        let is_for_pages = threads.is_some_and(|threads| waits::is_for_pages(threads, &program.command));
+        let is_for_pages = facts.is_for_pages(program);
         let drive = facts.deepest.filter(|(_, disk)| !is_for_pages && disk.queue_depth > 0.0);
         let io = match drive {
             Some((name, _)) => name.as_str(),

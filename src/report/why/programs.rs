@@ -2,7 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use super::{Facts, tables::Split, waits};
+use super::{
+    Facts,
+    tables::Split,
+    waits::{self, Wait},
+};
 use crate::{
     counters::{
         activity::{Activity, ProcessRates, ThreadActivity, is_part_of},
@@ -305,18 +309,25 @@ impl Facts<'_> {
         })
     }
 
+    /// Whether most waits of a program's threads for I/O are for pages of the page cache.
+    pub(super) fn is_for_pages(&self, program: &Program) -> bool {
+        let threads = self.inputs.activity.threads.as_ref();
+        threads.is_some_and(|threads| waits::is_for(threads, &program.command, Wait::PageCache))
+    }
+
     /// `, which reads through the page cache,`: most of its waits are for pages, or most CPU time of the machine is copying.
     pub(super) fn through_cache(&self, program: &Program) -> &'static str {
         let activity = self.inputs.activity;
-        let is_for_pages = || {
-            activity.threads.as_ref().is_some_and(|threads| waits::is_for_pages(threads, &program.command))
-        };
         let copies = || {
             let profile = activity.profile.as_ref().and_then(|profile| profile.as_ref().ok());
             profile.is_some_and(|profile| profile.of_word(Word::Copying) >= self.least(50.0, 35.0))
         };
         let reads = self.inputs.test.is_none() && program.read > program.written;
-        if reads && (is_for_pages() || copies()) { ", which reads through the page cache," } else { "" }
+        if reads && (self.is_for_pages(program) || copies()) {
+            ", which reads through the page cache,"
+        } else {
+            ""
+        }
     }
 
     /// Whether the one thread of the program that moves most, or whose calls do, fills a CPU: others leave it that.

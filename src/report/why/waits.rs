@@ -172,11 +172,6 @@ pub(super) fn in_pipe<'a>(
     Some((wchan, waiting / all(threads, command).max(f64::EPSILON)))
 }
 
-/// Whether most waits of a command's threads for I/O are for pages of the page cache.
-pub(super) fn is_for_pages(threads: &ThreadActivity, command: &str) -> bool {
-    is_for(threads, command, Wait::PageCache)
-}
-
 /// Whether most waits of a command's threads for I/O are such ones; samples may have found none.
 pub(super) fn is_for(threads: &ThreadActivity, command: &str, of: Wait) -> bool {
     let waits = of_command(threads, command).filter_map(|(kind, mean)| Some((wait_of(kind)?, *mean)));

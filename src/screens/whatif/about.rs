@@ -51,13 +51,17 @@ fn other(entry: &Entry, width: u16) -> Section {
     lines
 }
 
+/// What an experiment changes.
+pub(super) fn changes(row: &Experiment) -> &'static str {
+    if row.changes.is_empty() { "only the workload" } else { row.changes }
+}
+
 /// An experiment that was begun: what it reads and changes, its arms; the meaning of a verdict, and rounds.
 pub(super) fn begun(plan: &Plan, width: u16) -> Vec<Section> {
     let row = plan.experiment;
     let mut what = vec![heading("Experiment", row.id.0)];
     field(&mut what, "reads", &plan.subject(), Meaning::Text, width);
-    let changes = if row.changes.is_empty() { "only the workload" } else { row.changes };
-    for (name, text) in [("changes", changes), ("known", row.found)] {
+    for (name, text) in [("changes", changes(row)), ("known", row.found)] {
         if !text.is_empty() {
             field(&mut what, name, text, Meaning::Text, width);
         }

@@ -4,7 +4,7 @@ use ratatui::layout::Rect;
 
 use super::{
     Entry, WhatIf,
-    about::{self, explained, field, listed, more, writes},
+    about::{self, changes, explained, field, listed, more, writes},
     account_areas, arms, intervals, list_areas, past, words,
 };
 use crate::{
@@ -175,9 +175,8 @@ pub(super) fn lines(state: &WhatIf, shared: &Shared, entry: &Entry, width: u16) 
                 listed(&mut lines, "arms", &labels, Meaning::Marked, width);
             }
             field(&mut lines, "reads", &plan.subject(), Meaning::Text, width);
-            let changes = if row.changes.is_empty() { "only the workload" } else { row.changes };
             let back = if plan.changes_settings() { ", restored after every run" } else { "" };
-            field(&mut lines, "changes", &format!("{changes}{back}"), Meaning::Text, width);
+            field(&mut lines, "changes", &format!("{}{back}", changes(row)), Meaning::Text, width);
             writes(&mut lines, shared, plan, width);
             let takes = format!(
                 "{} to {}: every arm in balanced random order, at least {} rounds, until every comparison is decided",

@@ -20,14 +20,14 @@ const RUNS: &str = "Runs, the latest first";
 
 pub(super) fn draw(state: &WhatIf, shared: &Shared, shown: &Progress, panel: Rect, brush: &mut Brush<'_>) {
     let account = &shown.account;
-    let (panel, below) = parts(state, shared, shown, panel, brush.boxed);
+    let lines = panel_lines(state, shared, shown, inner(panel, brush.boxed).width);
+    let (panel, below) = parts(state, lines.len(), panel, brush.boxed);
     let title = match (state.shows_runs, account.has_ended()) {
         (true, _) => RUNS,
         (false, true) => "Verdict",
         (false, false) => "So far",
     };
     let inner = brush.panel(panel, &[piece(title, Meaning::Heading)], &[]);
-    let lines = panel_lines(state, shared, shown, inner.width);
     let hidden = brush.lines(inner, &lines, state.words_top);
     scroll::mark(brush, panel, scroll::PAGES, hidden);
     if let Some(below) = below {
@@ -43,15 +43,8 @@ const GAP: u16 = 3;
 const BESIDE: u16 = 60;
 
 /// The place of the words and, where they leave room, that of the runs.
-fn parts(
-    state: &WhatIf,
-    shared: &Shared,
-    shown: &Progress,
-    panel: Rect,
-    boxed: bool,
-) -> (Rect, Option<Rect>) {
+fn parts(state: &WhatIf, lines: usize, panel: Rect, boxed: bool) -> (Rect, Option<Rect>) {
     let frame = if boxed { 2 } else { 1 };
-    let lines = panel_lines(state, shared, shown, inner(panel, boxed).width).len();
     let high = u16::try_from(lines).unwrap_or(u16::MAX).saturating_add(frame);
     if state.shows_runs || panel.height < high.saturating_add(LEAST) {
         return (panel, None);

@@ -386,7 +386,7 @@ impl Contents {
         let area = brush.panel(place, &fitting_title(&title, place.width), &[]);
         let top_of_lines = if panel == Panel::Pressure { top } else { 0 };
         let hidden = brush.lines(area, &lines, top_of_lines);
-        let (body, above, curves) = self.parts(panel, shared, area);
+        let (body, above, curves) = self.parts(panel, shared, area, lines.len());
         match self.grid(panel) {
             Some((grid, rows)) => {
                 // Its line tells that it is being sampled.
@@ -414,8 +414,7 @@ const CURVES: u16 = 12;
 
 impl Contents {
     /// Below the lines of a panel its body, in that the place of its table, and that of its curves.
-    fn parts(&self, panel: Panel, shared: &Shared, area: Rect) -> (Rect, Rect, Rect) {
-        let lines = self.lines(panel, area.width, area.height).len();
+    fn parts(&self, panel: Panel, shared: &Shared, area: Rect, lines: usize) -> (Rect, Rect, Rect) {
         let used = u16::try_from(lines).unwrap_or(u16::MAX).min(area.height);
         let body = Rect { y: area.y + used, height: area.height - used, ..area };
         let (above, curves) = match (panel, self.grid(panel)) {
@@ -434,7 +433,8 @@ impl Contents {
 
     /// The place of a panel's curves.
     pub(super) fn curves(&self, panel: Panel, shared: &Shared, place: Rect) -> Rect {
-        self.parts(panel, shared, inner(place, shared.is_boxed())).2
+        let area = inner(place, shared.is_boxed());
+        self.parts(panel, shared, area, self.lines(panel, area.width, area.height).len()).2
     }
 
     /// The CPUs as they have room in a panel's body, and their place there.

@@ -1,7 +1,6 @@
 //! Reads a journal line by line: a damaged line costs only itself, and no line more memory than a record takes.
 
 use std::{
-    collections::BTreeSet,
     fmt,
     io::{self, BufRead},
     mem,
@@ -65,9 +64,12 @@ impl Contents {
         self.damaged.len() + self.more_damaged
     }
 
-    /// A change of this file has a result, and no record: a damaged line was that.
-    fn lost(&mut self, file: &str) {
-        if self.unread() == 0 {
+    /// Behind a damaged line a result of a change of this file without a record: that line was the change.
+    fn take_result(&mut self, session: &str, file: &str) {
+        let is_named = self.lost_change && self.damaged.iter().all(|damage| damage.has_change);
+        // Its change is among the last records.
+        let is_change = |record: &Record| matches!(&record.event, Event::Change { file: changed, .. } if changed == file && record.session == session);
+        if self.unread() == 0 || is_named || self.records.iter().rev().any(is_change) {
             return;
         }
         self.lost_change = true;
@@ -89,24 +91,15 @@ pub(super) fn read(mut content: impl BufRead) -> io::Result<Contents> {
     let mut contents = Contents::default();
     let mut line = Line::default();
     let mut number = 0;
-    // The files that each session changed.
-    let mut changed = BTreeSet::new();
     while line.next(&mut content)? {
         number += 1;
         let (record, why) = line.parsed();
         let is_read = record.is_some();
-        if let Some(Record { session, event, .. }) = &record {
-            match event {
-                Event::Change { file, .. } => {
-                    changed.insert((session.clone(), file.clone()));
-                }
-                Event::Result { file, outcome: Outcome::Accepted, .. }
-                    if !changed.contains(&(session.clone(), file.clone())) =>
-                {
-                    contents.lost(file);
-                }
-                _ => {}
-            }
+        if let Some(Record {
+            session, event: Event::Result { file, outcome: Outcome::Accepted, .. }, ..
+        }) = &record
+        {
+            contents.take_result(session, file);
         }
         contents.records.extend(record);
         contents.torn = line.is_torn().then_some(number);
