@@ -4,7 +4,7 @@ use std::path::Path;
 
 use iodyno::source::{
     SysRoot,
-    capture::TextRoot,
+    capture::{TextRoot, format},
     demo::{DEMOS, find},
 };
 
@@ -48,12 +48,11 @@ fn the_first_demo_is_the_published_workstation_before_its_card_moved() {
 #[test]
 fn only_the_block_size_changes_when_the_drives_are_formatted() {
     let [delivered, formatted] =
-        ["x570", "x570-formatted"].map(|name| TextRoot::parse(&find(name).unwrap().capture()).unwrap());
+        ["x570", "x570-formatted"].map(|name| format::parse(&find(name).unwrap().capture()).unwrap());
     let changed: Vec<&String> = delivered
-        .capture()
         .answers
         .iter()
-        .filter(|(path, answers)| formatted.capture().answers.get(*path) != Some(answers))
+        .filter(|(path, answers)| formatted.answers.get(*path) != Some(answers))
         .map(|(path, _)| path)
         .collect();
     assert_eq!(changed.len(), 4 * 6);

@@ -145,7 +145,7 @@ fn plant(
 /// A demo with secrets in its files and in these.
 fn planted(further: &[(&str, &str)]) -> Planted {
     let root = TextRoot::parse(&demo::find("x570").unwrap().capture()).unwrap();
-    let mut capture = root.capture().clone();
+    let mut capture = root.into_capture();
     let serials: Vec<String> =
         capture.answers.keys().filter(|path| path.ends_with("/serial")).cloned().collect();
     let (mut number, mut names, mut passwords) = (0, BTreeSet::new(), BTreeSet::new());

@@ -1,9 +1,13 @@
 //! Memory that an opened text takes. The only test of its program: the peak is the whole process's.
 #![expect(clippy::unwrap_used, reason = "a test ends where something is not there")]
 
-use std::{fmt::Write as _, fs};
+use std::fmt::Write as _;
 
 use iodyno::source::{import, read_machine};
+
+#[path = "common/peak.rs"]
+mod peak;
+use peak::peak;
 
 /// A text of so many functions, two lines each, from the first function on.
 fn text(class: &str, name: &str, functions: usize) -> String {
@@ -13,13 +17,6 @@ fn text(class: &str, name: &str, functions: usize) -> String {
         let _infallible = writeln!(text, "{line}\n\tKernel driver in use: driver");
         text
     })
-}
-
-/// The most memory of this process so far, bytes.
-fn peak() -> Option<u64> {
-    let status = fs::read_to_string("/proc/self/status").ok()?;
-    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
-    Some(peak.trim().strip_suffix(" kB")?.parse::<u64>().ok()? << 10)
 }
 
 /// Reads a machine of so many functions.

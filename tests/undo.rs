@@ -148,7 +148,7 @@ fn runtime_power_of_a_pci_function_is_changed_read_back_and_undone() {
 /// The demo's files, and those that no demo has.
 fn fake_root() -> (Machine, FakeKernel) {
     let demo = iodyno::source::demo::find("x570").unwrap();
-    let mut capture = TextRoot::parse(&demo.capture()).unwrap().capture().clone();
+    let mut capture = TextRoot::parse(&demo.capture()).unwrap().into_capture();
     let (machine, _) = iodyno::source::read_machine(&TextRoot::from(capture.clone()));
     let cooling = "/sys/devices/virtual/thermal/cooling_device9";
     let mut put = |path: String, content: &str| {

@@ -1,5 +1,6 @@
 //! Captures: [`Recorder`] keeps every answer of a root, [`TextRoot`] answers from them. [`mod@format`] is their text.
 
+mod archive;
 pub mod format;
 
 use std::{
@@ -8,6 +9,8 @@ use std::{
 };
 
 pub(crate) use format::CaptureError;
+
+use archive::{Archive, Question, names, text};
 
 use super::{
     block,
@@ -43,57 +46,48 @@ pub(crate) const MAGIC: &str = "iodyno capture";
 /// A root that answers from a capture.
 #[derive(Debug, Clone, Default)]
 pub struct TextRoot {
-    capture: Capture,
+    archive: Archive,
 }
 
 impl TextRoot {
     /// Reads a capture's text.
     pub fn parse(text: &str) -> Result<Self, CaptureError> {
-        format::parse(text).map(Self::from)
+        Ok(Self { archive: format::archive(text)? })
     }
 
-    fn answer<T>(
-        &self,
-        path: &str,
-        which: impl Fn(&Answers) -> Option<Result<T, RootError>>,
-    ) -> Result<T, RootError> {
-        let answer = self.capture.answers.get(path).and_then(which);
+    fn answer(&self, path: &str, question: Question) -> Result<&[u8], RootError> {
+        let answer = self.archive.answer(path, question);
         answer.unwrap_or_else(|| Err(RootError::NotHere("not in this capture".to_owned())))
     }
 
     /// The capture, when nothing more is asked.
     pub fn into_capture(self) -> Capture {
-        self.capture
-    }
-
-    /// The capture it answers from.
-    pub fn capture(&self) -> &Capture {
-        &self.capture
+        self.archive.into_capture()
     }
 }
 
 impl From<Capture> for TextRoot {
     fn from(capture: Capture) -> Self {
-        Self { capture }
+        Self { archive: capture.into() }
     }
 }
 
 impl SysRoot for TextRoot {
     fn read(&self, path: &str) -> Result<Vec<u8>, RootError> {
-        self.answer(path, |answers| answers.read.clone())
+        self.answer(path, Question::Read).map(<[u8]>::to_vec)
     }
 
     fn link(&self, path: &str) -> Result<String, RootError> {
-        self.answer(path, |answers| answers.link.clone())
+        self.answer(path, Question::Link).map(text)
     }
 
     fn list(&self, path: &str) -> Result<Vec<String>, RootError> {
-        self.answer(path, |answers| answers.list.clone())
+        self.answer(path, Question::List).map(names)
     }
 }
 
 /// A root that records the answers of another one. A second question gets the recorded answer, so that the capture
-/// matches what was read.
+/// matches what was read; of the drives, no more names than are read.
 pub struct Recorder<'a> {
     inner: &'a dyn SysRoot,
     answers: Mutex<BTreeMap<String, Answers>>,
@@ -158,12 +152,9 @@ impl<'a> Recorder<'a> {
         long.map(|(path, _)| path.clone()).collect()
     }
 
-    /// The answers, when nothing more is asked, with no more names of drives than are read.
+    /// The answers, when nothing more is asked.
     pub fn into_recorded(self) -> Capture {
-        let mut answers = self.answers.into_inner().unwrap_or_else(PoisonError::into_inner);
-        if let Some(Answers { list: Some(Ok(drives)), .. }) = answers.get_mut(block::FOLDER) {
-            drives.truncate(block::MOST_DRIVES);
-        }
+        let answers = self.answers.into_inner().unwrap_or_else(PoisonError::into_inner);
         Capture { notes: Vec::new(), answers }
     }
 
@@ -178,6 +169,17 @@ impl<'a> Recorder<'a> {
         slot: impl Fn(&mut Answers) -> &mut Option<Result<T, RootError>>,
         ask: impl FnOnce(&str) -> Result<T, RootError>,
     ) -> Result<T, RootError> {
+        self.answer_kept(path, slot, ask, Clone::clone)
+    }
+
+    /// As [`Self::answer`], of which `keep` is recorded.
+    fn answer_kept<T: Clone>(
+        &self,
+        path: &str,
+        slot: impl Fn(&mut Answers) -> &mut Option<Result<T, RootError>>,
+        ask: impl FnOnce(&str) -> Result<T, RootError>,
+        keep: impl FnOnce(&Result<T, RootError>) -> Result<T, RootError>,
+    ) -> Result<T, RootError> {
         let lock = || self.answers.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(answers) = lock().get_mut(path)
             && let Some(known) = slot(answers)
@@ -185,7 +187,13 @@ impl<'a> Recorder<'a> {
             return known.clone();
         }
         let answer = ask(path);
-        slot(lock().entry(path.to_owned()).or_default()).get_or_insert(answer).clone()
+        let mut answers = lock();
+        let slot = slot(answers.entry(path.to_owned()).or_default());
+        if let Some(known) = slot {
+            return known.clone();
+        }
+        *slot = Some(keep(&answer));
+        answer
     }
 }
 
@@ -207,7 +215,12 @@ impl SysRoot for Recorder<'_> {
     }
 
     fn list(&self, path: &str) -> Result<Vec<String>, RootError> {
-        self.answer(path, |answers| &mut answers.list, |path| self.inner.list(path))
+        let most = if path == block::FOLDER { block::MOST_DRIVES } else { usize::MAX };
+        let keep = |answer: &Result<Vec<String>, RootError>| {
+            let names = answer.as_ref().map_err(RootError::clone)?;
+            Ok(names[..names.len().min(most)].to_vec())
+        };
+        self.answer_kept(path, |answers| &mut answers.list, |path| self.inner.list(path), keep)
     }
 }
 

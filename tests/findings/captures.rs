@@ -9,7 +9,7 @@ use super::scene::Scene;
 const LINKS: [&str; 4] = ["link-downtrained", "slot-limited", "link-capped-by-software", "link-errors"];
 
 fn capture(text: &str) -> Scene {
-    Scene::from(TextRoot::parse(text).unwrap().capture().clone())
+    Scene::from(TextRoot::parse(text).unwrap().into_capture())
 }
 
 fn loud(found: &[Finding]) -> Vec<(&str, Severity, Vec<&str>)> {

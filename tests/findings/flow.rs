@@ -189,7 +189,7 @@ fn set_ids(machine: &mut Machine, vendor: u16, subsystem: u16) {
 fn switch_with_packets(sizes: &[u16]) -> (Machine, NodeIndex, Vec<NodeIndex>) {
     let text = include_str!("../fixtures/c-narrow-switch.capture");
     let root = iodyno::source::capture::TextRoot::parse(text).unwrap();
-    let mut machine = Scene::from(root.capture().clone()).machine();
+    let mut machine = Scene::from(root.into_capture()).machine();
     let uplink = function(&machine, "0000:21:00.0");
     let below = machine.pci.subtree(uplink);
     let drives: Vec<NodeIndex> =
@@ -248,7 +248,7 @@ static MACHINES: LazyLock<Vec<Machine>> = LazyLock::new(|| {
         include_str!("../fixtures/a-shared-rc.capture"),
     ];
     let captures =
-        captures.map(|text| iodyno::source::capture::TextRoot::parse(text).unwrap().capture().clone());
+        captures.map(|text| iodyno::source::capture::TextRoot::parse(text).unwrap().into_capture());
     let scenes = captures.into_iter().map(Scene::from);
     scenes.chain([laptop(), x570(), demo("threadripper-before")]).map(|scene| scene.machine()).collect()
 });

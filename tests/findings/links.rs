@@ -223,7 +223,7 @@ fn a_narrow_link_above_a_switch_is_named_for_a_single_drive() {
         }
     };
     let capture = include_str!("../fixtures/c-narrow-switch.capture");
-    let capture = iodyno::source::capture::TextRoot::parse(capture).unwrap().capture().clone();
+    let capture = iodyno::source::capture::TextRoot::parse(capture).unwrap().into_capture();
     let finding = Scene::from(capture)
         .with(narrow)
         .look()

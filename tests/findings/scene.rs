@@ -72,7 +72,7 @@ pub const LAPTOP_PORT: &str = "/sys/devices/pci0000:00/0000:00:01.1";
 
 /// The demo of that name.
 pub fn demo(name: &str) -> Scene {
-    TextRoot::parse(&demo::find(name).unwrap().capture()).unwrap().capture().clone().into()
+    TextRoot::parse(&demo::find(name).unwrap().capture()).unwrap().into_capture().into()
 }
 
 /// The laptop: two drives, one with a downtrained link, one behind the chipset.

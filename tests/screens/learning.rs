@@ -83,7 +83,7 @@ fn read_demo_again(demo: &str, measured: &[Measured]) -> Machine {
     let folder = tempfile::tempdir().unwrap();
     store::remember(folder.path(), measured).unwrap();
     let text = std::fs::read(store::measured_limits(folder.path())).unwrap();
-    let mut capture = TextRoot::parse(&demo::find(demo).unwrap().capture()).unwrap().capture().clone();
+    let mut capture = TextRoot::parse(&demo::find(demo).unwrap().capture()).unwrap().into_capture();
     capture.answers.entry("/probe/measured-limits".to_owned()).or_default().read = Some(Ok(text));
     source::read_machine(&TextRoot::from(capture)).0
 }

@@ -29,6 +29,7 @@ mod escape;
 mod parse;
 mod write;
 
+pub(super) use parse::archive;
 pub use parse::parse;
 pub use write::write;
 

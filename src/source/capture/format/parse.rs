@@ -1,7 +1,10 @@
 //! Parses the text of a capture. Captures are untrusted: everything is checked, nothing is guessed.
 
 use super::{
-    super::{Answers, Capture, MAGIC},
+    super::{
+        Capture, MAGIC,
+        archive::{Archive, Question},
+    },
     CaptureError, MOST_ENTRIES, MOST_TEXT, VERSION,
     escape::{unescape, unescape_name},
 };
@@ -15,6 +18,11 @@ use crate::{
 /// # Errors
 /// The line that does not fit.
 pub fn parse(text: &str) -> Result<Capture, CaptureError> {
+    archive(text).map(Archive::into_capture)
+}
+
+/// As [`parse`], to be asked only.
+pub(in crate::source::capture) fn archive(text: &str) -> Result<Archive, CaptureError> {
     Parser::new(text).run()
 }
 
@@ -26,7 +34,7 @@ struct Parser<'a> {
     total: usize,
     /// Answers and names so far.
     entries: usize,
-    capture: Capture,
+    archive: Archive,
 }
 
 type Parsed<T> = Result<T, String>;
@@ -39,13 +47,18 @@ impl<'a> Parser<'a> {
             line: 0,
             total: text.len(),
             entries: 0,
-            capture: Capture::default(),
+            archive: Archive::default(),
         }
     }
 
-    fn run(mut self) -> Result<Capture, CaptureError> {
-        match self.parse() {
-            Ok(()) => Ok(self.capture),
+    fn run(mut self) -> Result<Archive, CaptureError> {
+        let parsed = self.parse();
+        if let Some(line) = self.archive.sort() {
+            // Before the line that is wrong, if one is.
+            return Err(CaptureError { line, wrong: "given twice".to_owned() });
+        }
+        match parsed {
+            Ok(()) => Ok(self.archive),
             Err(wrong) => Err(CaptureError { line: self.line, wrong }),
         }
     }
@@ -99,7 +112,7 @@ impl<'a> Parser<'a> {
                 .split_once(':')
                 .ok_or("the header needs lines of `name: text` and an empty line at its end")?;
             let remark = remark.strip_prefix(' ').unwrap_or(remark);
-            self.capture.notes.push((unescape_name(name)?, unescape_name(remark)?));
+            self.archive.notes.push((unescape_name(name)?, unescape_name(remark)?));
         }
         Ok(())
     }
@@ -111,12 +124,12 @@ impl<'a> Parser<'a> {
             "dir" => {
                 let path = absolute(rest)?;
                 let names = self.names()?;
-                put(&mut self.answers(path).list, Ok(names))
+                self.archive.list(self.line, &path, &names);
             }
             "link" => {
                 let (path, target) = rest.split_once(' ').ok_or("a link needs a path and a target")?;
                 let target = unescape_name(target)?;
-                put(&mut self.answers(absolute(path)?).link, Ok(target))
+                self.archive.link(self.line, &absolute(path)?, &target);
             }
             "file" => {
                 let (path, line) = rest.split_once(' ').unwrap_or((rest, ""));
@@ -125,12 +138,12 @@ impl<'a> Parser<'a> {
                 if newline {
                     content.push('\n');
                 }
-                self.content(path, content.into_bytes())
+                self.content(&path, content.as_bytes())?;
             }
             "text" => {
                 let path = absolute(rest)?;
                 let content = self.text_body()?;
-                self.content(path, content.into_bytes())
+                self.content(&path, content.as_bytes())?;
             }
             "hex" => {
                 let (path, length) = rest.split_once(' ').ok_or("hex needs a path and a length")?;
@@ -142,15 +155,12 @@ impl<'a> Parser<'a> {
                     .ok_or_else(|| format!("{} is not a length up to {MOST_BYTES}", quote(length)))?;
                 self.count(length)?;
                 let content = self.hex_body(length)?;
-                put(&mut self.answers(path).read, Ok(content))
+                self.archive.read(self.line, &path, &content);
             }
-            "fail" | "none" => self.error(keyword, rest),
-            other => Err(format!("{} is not a kind of entry", quote(other))),
+            "fail" | "none" => self.error(keyword, rest)?,
+            other => return Err(format!("{} is not a kind of entry", quote(other))),
         }
-    }
-
-    fn answers(&mut self, path: String) -> &mut Answers {
-        self.capture.answers.entry(path).or_default()
+        Ok(())
     }
 
     fn names(&mut self) -> Parsed<Vec<String>> {
@@ -224,12 +234,13 @@ impl<'a> Parser<'a> {
         Ok(content)
     }
 
-    fn content(&mut self, path: String, content: Vec<u8>) -> Parsed<()> {
+    fn content(&mut self, path: &str, content: &[u8]) -> Parsed<()> {
         if content.len() > MOST_BYTES {
             return Err(format!("a file of more than {MOST_BYTES} bytes"));
         }
         self.count(content.len())?;
-        put(&mut self.answers(path).read, Ok(content))
+        self.archive.read(self.line, path, content);
+        Ok(())
     }
 
     fn count(&mut self, bytes: usize) -> Parsed<()> {
@@ -260,22 +271,16 @@ impl<'a> Parser<'a> {
             let errno = errno_number(why).or_else(|| why.parse().ok().filter(|number| *number > 0));
             RootError::Errno(errno.ok_or_else(|| format!("{} is not an errno", quote(why)))?)
         };
-        let answers = self.answers(absolute(path)?);
-        match question {
-            "read" => put(&mut answers.read, Err(error)),
-            "link" => put(&mut answers.link, Err(error)),
-            "list" => put(&mut answers.list, Err(error)),
-            other => Err(format!("{} is not read, link or list", quote(other))),
-        }
+        let path = absolute(path)?;
+        let question = match question {
+            "read" => Question::Read,
+            "link" => Question::Link,
+            "list" => Question::List,
+            other => return Err(format!("{} is not read, link or list", quote(other))),
+        };
+        self.archive.error(self.line, &path, question, &error);
+        Ok(())
     }
-}
-
-fn put<T>(slot: &mut Option<T>, answer: T) -> Parsed<()> {
-    if slot.is_some() {
-        return Err("given twice".to_owned());
-    }
-    *slot = Some(answer);
-    Ok(())
 }
 
 /// A normalized absolute path: without `.`, `..`, doubled or trailing slashes.

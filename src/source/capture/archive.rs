@@ -1,0 +1,175 @@
+//! [`Archive`]: the answers of a capture in one piece. A capture may have hundreds of thousands of files of one line; each takes its
+//! own bytes here, and an [`Entry`].
+
+use super::{Answers, Capture};
+use crate::source::root::RootError;
+
+/// The answers of a capture, to be asked by path.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Archive {
+    /// See [`Capture::notes`].
+    pub(super) notes: Vec<(String, String)>,
+    /// Each entry's path, then its value.
+    bytes: Vec<u8>,
+    /// Sorted by path and question, once [`Archive::sort`] was called.
+    entries: Vec<Entry>,
+}
+
+/// What a root is asked about a path, in the order of a capture's text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Question {
+    List,
+    Link,
+    Read,
+}
+
+/// One answer.
+#[derive(Debug, Clone, Copy)]
+struct Entry {
+    /// Where its path begins, byte.
+    start: usize,
+    /// Length of the path, bytes.
+    path: u32,
+    /// Length of the value behind the path, bytes.
+    value: u32,
+    /// The line of the text that it ends in.
+    line: u32,
+    question: Question,
+    kind: Kind,
+}
+
+/// What the value of an entry is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// A content, a target, names that end in a slash each.
+    Known,
+    /// An errno, little endian.
+    Errno,
+    /// The text of [`RootError::NotHere`].
+    NotHere,
+}
+
+impl Archive {
+    /// Adds the names of a folder. No name has a slash.
+    pub(super) fn list(&mut self, line: usize, path: &str, names: &[String]) {
+        let names: Vec<u8> =
+            names.iter().flat_map(|name| [name.as_bytes(), b"/"]).flatten().copied().collect();
+        self.put(line, path, Question::List, Kind::Known, &names);
+    }
+
+    /// Adds a link's target.
+    pub(super) fn link(&mut self, line: usize, path: &str, target: &str) {
+        self.put(line, path, Question::Link, Kind::Known, target.as_bytes());
+    }
+
+    /// Adds a file's content.
+    pub(super) fn read(&mut self, line: usize, path: &str, content: &[u8]) {
+        self.put(line, path, Question::Read, Kind::Known, content);
+    }
+
+    /// Adds why there is no answer.
+    pub(super) fn error(&mut self, line: usize, path: &str, question: Question, error: &RootError) {
+        match error {
+            RootError::Errno(errno) => self.put(line, path, question, Kind::Errno, &errno.to_le_bytes()),
+            RootError::NotHere(why) => self.put(line, path, question, Kind::NotHere, why.as_bytes()),
+        }
+    }
+
+    fn put(&mut self, line: usize, path: &str, question: Question, kind: Kind, value: &[u8]) {
+        // A capture's text and contents are bounded far below 4 GiB.
+        let short = |length: usize| u32::try_from(length).unwrap_or(u32::MAX);
+        let lengths = (short(path.len()), short(value.len()));
+        let start = self.bytes.len();
+        self.entries.push(Entry {
+            start,
+            path: lengths.0,
+            value: lengths.1,
+            line: short(line),
+            question,
+            kind,
+        });
+        self.bytes.extend_from_slice(path.as_bytes());
+        self.bytes.extend_from_slice(value);
+    }
+
+    /// Sorts the entries. The first line that answers what an earlier one does.
+    pub(super) fn sort(&mut self) -> Option<usize> {
+        let mut entries = std::mem::take(&mut self.entries);
+        let key = |entry: &Entry| (self.path(entry), entry.question);
+        entries.sort_by(|one, other| key(one).cmp(&key(other)));
+        let twice = entries.windows(2).filter(|pair| key(&pair[0]) == key(&pair[1]));
+        let twice = twice.map(|pair| pair[1].line as usize).min();
+        self.entries = entries;
+        twice
+    }
+
+    fn path(&self, entry: &Entry) -> &[u8] {
+        &self.bytes[entry.start..][..entry.path as usize]
+    }
+
+    fn value(&self, entry: &Entry) -> Result<&[u8], RootError> {
+        let value = &self.bytes[entry.start + entry.path as usize..][..entry.value as usize];
+        match entry.kind {
+            Kind::Known => Ok(value),
+            Kind::Errno => Err(RootError::Errno(value.try_into().map_or(libc::EIO, i32::from_le_bytes))),
+            Kind::NotHere => Err(RootError::NotHere(text(value))),
+        }
+    }
+
+    /// The answer to a question; `None` if it was not asked.
+    pub(super) fn answer(&self, path: &str, question: Question) -> Option<Result<&[u8], RootError>> {
+        let asked = (path.as_bytes(), question);
+        let found = self.entries.binary_search_by(|entry| (self.path(entry), entry.question).cmp(&asked));
+        Some(self.value(&self.entries[found.ok()?]))
+    }
+
+    /// The answers as they can be changed.
+    pub(super) fn into_capture(mut self) -> Capture {
+        let mut capture = Capture { notes: std::mem::take(&mut self.notes), ..Capture::default() };
+        for entry in &self.entries {
+            let answers = capture.answers.entry(text(self.path(entry))).or_default();
+            let value = self.value(entry);
+            match entry.question {
+                Question::List => answers.list = Some(value.map(names)),
+                Question::Link => answers.link = Some(value.map(text)),
+                Question::Read => answers.read = Some(value.map(<[u8]>::to_vec)),
+            }
+        }
+        capture
+    }
+}
+
+impl From<Capture> for Archive {
+    fn from(Capture { notes, answers }: Capture) -> Self {
+        let mut archive = Self { notes, ..Self::default() };
+        for (path, Answers { list, link, read }) in &answers {
+            match list {
+                Some(Ok(names)) => archive.list(0, path, names),
+                Some(Err(error)) => archive.error(0, path, Question::List, error),
+                None => {}
+            }
+            match link {
+                Some(Ok(target)) => archive.link(0, path, target),
+                Some(Err(error)) => archive.error(0, path, Question::Link, error),
+                None => {}
+            }
+            match read {
+                Some(Ok(content)) => archive.read(0, path, content),
+                Some(Err(error)) => archive.error(0, path, Question::Read, error),
+                None => {}
+            }
+        }
+        archive.sort();
+        archive
+    }
+}
+
+/// What was a string when it was added.
+pub(super) fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// The names of a folder.
+pub(super) fn names(value: &[u8]) -> Vec<String> {
+    value.split_inclusive(|byte| *byte == b'/').map(|name| text(&name[..name.len() - 1])).collect()
+}
