@@ -87,6 +87,7 @@ fn an_undo_that_is_killed_is_finished_and_never_turned_round() {
     let state = tempfile::tempdir().unwrap();
     device.write("scheduler", "mq-deadline");
     device.write("nr_requests", "100");
+    device.write("iosched/read_expire", "1000");
     let before = device.read_settings();
     let set = ["tune", "set", &device.name, "scheduler=none", "nr_requests=64", "nomerges=2"];
     for at in (2..).step_by(5) {

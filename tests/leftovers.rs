@@ -393,23 +393,16 @@ fn a_set_that_failed_half_way_is_not_kept_and_says_what_is_set() {
     let journal = state.path().join("journal.jsonl");
     let read = || fs::read_to_string(&journal).unwrap_or_default();
     let remedy = "`iodyno tune undo` restores it";
-    // The records that the journal takes: the beginning of the session, then two for each change.
-    for (records, says) in [
-        (
-            2,
-            "mq-deadline was written (accepted), but the journal could not record it (File too large (os error 27)), nr_requests not set; ",
-        ),
-        (
-            3,
-            &*format!("File too large (os error 27), scheduler set before ({remedy}), nr_requests not set; "),
-        ),
-        (
-            4,
-            &*format!(
-                "64 was written (accepted), but the journal could not record it (File too large (os error 27)), scheduler set before ({remedy}); "
-            ),
-        ),
-    ] {
+    let unrecorded = "but the journal could not record it (File too large (os error 27))";
+    let scheduler = format!("mq-deadline was written (accepted), {unrecorded}, nr_requests not set; ");
+    let between =
+        format!("File too large (os error 27), scheduler set before ({remedy}), nr_requests not set; ");
+    let requests = format!("64 was written (accepted), {unrecorded}, scheduler set before ({remedy}); ");
+    // The records that the journal takes: the beginning of the session; the first change, the tunables after it, its result; the
+    // tunables before the second one, that change, the tunables after it.
+    for (records, says) in
+        [(2, &scheduler), (3, &scheduler), (4, &between), (5, &between), (6, &requests), (7, &requests)]
+    {
         let begin = read().len();
         assert!(iodyno(state.path(), &set).status.success());
         let lengths: Vec<usize> = read()[begin..].split_inclusive('\n').map(str::len).collect();
@@ -424,7 +417,7 @@ fn a_set_that_failed_half_way_is_not_kept_and_says_what_is_set() {
             .output()
             .unwrap();
         let said = text(&output);
-        assert!(output.status.code() == Some(2) && said.contains(says), "{records}: {said}");
+        assert!(output.status.code() == Some(2) && said.contains(says.as_str()), "{records}: {said}");
         assert_ne!(device.read_settings(), before, "{records}");
         let undone = iodyno(state.path(), &["tune", "undo"]);
         assert!(undone.status.success(), "{records}: {}", text(&undone));

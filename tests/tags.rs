@@ -1,4 +1,4 @@
-//! The tags of real queues, which a scheduler hides; and dry runs of undos, whose commands do the same.
+//! The tags of real queues, which a scheduler hides, and the tunables of their schedulers; and dry runs of undos, whose commands do the same.
 
 #![expect(
     clippy::unwrap_used,
@@ -46,6 +46,37 @@ fn an_undo_leaves_the_tags_that_it_found_whatever_the_scheduler_hides() {
             text(&undo)
         );
     }
+}
+
+#[test]
+fn an_undo_restores_the_tunables_of_a_scheduler() {
+    let Some(device) = LoopDevice::new(16 << 20) else { return };
+    let state = tempfile::tempdir().unwrap();
+    let set = |change: &str| {
+        let set = iodyno(state.path(), &["tune", "set", &device.name, change]);
+        assert!(set.status.success(), "{}", text(&set));
+    };
+    device.write("scheduler", "mq-deadline");
+    for (name, value) in [("read_expire", "1000"), ("fifo_batch", "5"), ("async_depth", "50")] {
+        // Some kernels have async_depth in the queue's folder.
+        if device.setting(&format!("iosched/{name}")).is_some() {
+            device.write(&format!("iosched/{name}"), value);
+        }
+    }
+    let before = device.read_settings();
+    for changes in [&["scheduler=none"][..], &["nr_requests=64"], &["nr_requests=64", "scheduler=none"]] {
+        for change in changes {
+            set(change);
+        }
+        assert_ne!(device.read_settings(), before, "{changes:?}");
+        let undo = iodyno(state.path(), &["tune", "undo", "--all"]);
+        assert!(undo.status.success(), "{changes:?}: {}", text(&undo));
+        assert_eq!(device.read_settings(), before, "{changes:?}: {}", text(&undo));
+    }
+    // Set back by hand, it has them too.
+    set("scheduler=none");
+    set("scheduler=mq-deadline");
+    assert_eq!(device.read_settings(), before);
 }
 
 /// A change by iodyno, or another program's write.

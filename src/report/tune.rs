@@ -290,6 +290,10 @@ pub(crate) fn journal(records: &[Record], unread: usize, boot: &str, path: &Path
             Event::Change { device, setting, old, new, .. } => {
                 format!("{} {setting}: {old} -> {new}", device.name)
             }
+            Event::Tunables { scheduler, values, .. } => {
+                let values = values.iter().map(|(name, value)| format!(" {name} {value}"));
+                format!("  tunables of {scheduler}:{}", values.collect::<String>())
+            }
             Event::Result { outcome, .. } => format!("  {outcome}"),
             Event::Undone { file, value, .. } => format!("{file} undone, now {value}"),
             Event::Measured(gain) => {

@@ -22,6 +22,11 @@ pub trait Actuator {
     /// Writes `value` in a single call.
     fn write(&self, file: &str, value: &str) -> io::Result<()>;
 
+    /// The names in a folder, sorted; none where it cannot be read.
+    fn names(&self, _folder: &str) -> Vec<String> {
+        Vec::new()
+    }
+
     /// Waits until a program that reverts changes would have reverted this one.
     fn settle(&self) {}
 }
@@ -33,6 +38,10 @@ impl<P: Deref<Target: Actuator>> Actuator for P {
 
     fn write(&self, file: &str, value: &str) -> io::Result<()> {
         (**self).write(file, value)
+    }
+
+    fn names(&self, folder: &str) -> Vec<String> {
+        (**self).names(folder)
     }
 
     fn settle(&self) {
@@ -70,6 +79,14 @@ impl Actuator for Live {
         let written =
             OpenOptions::new().write(true).custom_flags(FLAGS).open(file)?.write(value.as_bytes())?;
         if written == value.len() { Ok(()) } else { Err(io::Error::from(io::ErrorKind::WriteZero)) }
+    }
+
+    fn names(&self, folder: &str) -> Vec<String> {
+        let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+        let mut names: Vec<String> =
+            entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+        names.sort_unstable();
+        names
     }
 
     fn settle(&self) {

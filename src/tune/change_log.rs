@@ -8,6 +8,7 @@ use super::{
     device::{DRIVER, Identity},
     journal::{Event, Gain, Journal, Purpose, Record},
     settings::{NO_SCHEDULER, NR_REQUESTS, SCHEDULER, Scope, find},
+    tunables,
 };
 pub use entry::{Entry, Opened, is_expected};
 
@@ -18,6 +19,8 @@ pub struct ChangeLog {
     pub entries: Vec<Entry>,
     /// Unchanged files that the undo of an entry may change, or that hide what it changed.
     pub companions: Vec<Entry>,
+    /// The records of queues whose scheduler or requests these are, for [`tunables::Known`]; none where no tunables are recorded.
+    pub tunables: Vec<Record>,
     /// Sessions with open changes, and their purpose.
     pub sessions: BTreeMap<String, Purpose>,
     /// Those of them that recorded their end.
@@ -49,12 +52,29 @@ impl ChangeLog {
         };
         change_log.companions = same.into_iter().filter(is_companion).collect();
         change_log.entries = changed;
+        change_log.take_tunables(records, boot);
         let sessions = std::mem::take(&mut change_log.sessions);
         let open = |session: &String| change_log.entries.iter().any(|entry| entry.is_open_in(session));
         change_log.sessions = sessions.into_iter().filter(|(session, _)| open(session)).collect();
         let sessions = &change_log.sessions;
         change_log.ended.retain(|session| sessions.contains_key(session));
         change_log
+    }
+
+    fn take_tunables(&mut self, records: &[Record], boot: &str) {
+        let files = self.entries.iter().chain(&self.companions).map(|entry| entry.file.as_str());
+        let queues: BTreeSet<&str> = files.filter_map(tunables::queue_of).collect();
+        if queues.is_empty() {
+            return;
+        }
+        let is_its = |record: &&Record| {
+            let queue = tunables::file_of(&record.event).and_then(tunables::queue_of);
+            record.boot == boot && queue.is_some_and(|queue| queues.contains(queue))
+        };
+        let its: Vec<&Record> = records.iter().filter(is_its).collect();
+        if its.iter().any(|record| matches!(record.event, Event::Tunables { .. })) {
+            self.tunables = its.into_iter().cloned().collect();
+        }
     }
 
     /// The next record of this boot. Entries with their first values and sessions without changes stay until all are taken.
@@ -133,7 +153,7 @@ impl ChangeLog {
                 }
             }
             Event::Close => drop(self.ended.insert(record.session.clone())),
-            Event::Measured(_) => {}
+            Event::Measured(_) | Event::Tunables { .. } => {}
         }
     }
 

@@ -5,7 +5,7 @@ use std::{cell::RefCell, collections::BTreeMap, io};
 use super::{
     actuator::Actuator,
     settings::{NR_REQUESTS, find},
-    tags,
+    tags, tunables,
 };
 
 /// Answers as the kernel would after the writes so far.
@@ -32,7 +32,15 @@ impl<'a> DryRun<'a> {
 impl Actuator for DryRun<'_> {
     fn read(&self, file: &str) -> io::Result<String> {
         let written = self.files.borrow().get(file).cloned();
-        written.map_or_else(|| self.actuator.read(file), Ok)
+        // Which tunables a scheduler begins with is not known.
+        let is_begun = tunables::host_of(file).is_some_and(|queue| {
+            self.writes.borrow().iter().any(|(file, _)| tunables::queue_of(file) == Some(queue))
+        });
+        written.map_or_else(|| if is_begun { Ok(String::new()) } else { self.actuator.read(file) }, Ok)
+    }
+
+    fn names(&self, folder: &str) -> Vec<String> {
+        self.actuator.names(folder)
     }
 
     fn write(&self, file: &str, value: &str) -> io::Result<()> {

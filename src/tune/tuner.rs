@@ -1,6 +1,7 @@
 //! [`Tuner`]: makes and undoes changes through an actuator, each in the journal before it is made.
 
 mod planning;
+mod tunables;
 mod undoing;
 
 use std::{
@@ -147,6 +148,10 @@ impl<'a> Tuner<'a> {
         }
         let affected = self.affected(machine, change);
         let tags = tags::are_changed(&self.actuator, change.setting.0, &change.file);
+        let is_written = now != change.to;
+        if is_written {
+            self.record_tunables(&change.identity, [&change.file; 2], false)?;
+        }
         self.record(Event::Change {
             device: change.identity.clone(),
             setting: change.setting.0.to_owned(),
@@ -157,10 +162,10 @@ impl<'a> Tuner<'a> {
             tags,
             undo: false,
         })?;
-        let outcome = if now == change.to {
-            Outcome::Accepted
-        } else {
+        let outcome = if is_written {
             self.write(change.setting.0, &change.file, &now, &change.to)
+        } else {
+            Outcome::Accepted
         };
         if change.setting == SCHEDULER && change.to == NO_SCHEDULER {
             self.resize_tags(&affected);
@@ -174,7 +179,13 @@ impl<'a> Tuner<'a> {
         };
         let affected: Vec<_> = affected.iter().filter_map(now).collect();
         self.reset.borrow_mut().extend(affected.iter().map(|a| (a.file.clone(), a.value.clone())));
-        match self.record(Event::Result { file: change.file.clone(), outcome: outcome.clone(), affected }) {
+        let mut recorded = Ok(());
+        if is_written {
+            self.give_tunables_back(change);
+            recorded = self.record_tunables(&change.identity, [&change.file; 2], true);
+        }
+        let result = Event::Result { file: change.file.clone(), outcome: outcome.clone(), affected };
+        match recorded.and_then(|()| self.record(result)) {
             Ok(()) => Ok(outcome),
             Err(JournalError::File { error, .. }) => {
                 let (file, to) = (change.file.clone(), change.to.clone());

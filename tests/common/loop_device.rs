@@ -188,9 +188,12 @@ impl Queue {
         Some(bracketed.unwrap_or(content.trim()).to_owned())
     }
 
-    /// All settings now.
+    /// All settings now, the tunables of its scheduler among them.
     pub fn read_settings(&self) -> BTreeMap<String, String> {
-        SETTINGS.iter().filter_map(|name| Some(((*name).to_owned(), self.setting(name)?))).collect()
+        let tunables = fs::read_dir(self.path("iosched")).into_iter().flatten().flatten();
+        let tunables = tunables.map(|entry| format!("iosched/{}", entry.file_name().display()));
+        let names = SETTINGS.iter().map(|name| (*name).to_owned()).chain(tunables);
+        names.filter_map(|name| Some((name.clone(), self.setting(&name)?))).collect()
     }
 
     /// Writes a setting behind iodyno's back.

@@ -12,6 +12,8 @@ import threading
 import time
 
 SETTINGS = ("scheduler", "read_ahead_kb", "nr_requests", "max_sectors_kb", "nomerges", "rq_affinity", "iostats")
+# Other values than a scheduler begins with.
+TUNABLES = {"read_expire": "1000", "async_depth": "40", "read_lat_nsec": "3000000", "slice_idle": "4"}
 SEQUENCE = re.compile(rb"\x1b(?:\[([0-?]*)[ -/]*([@-~])|\][^\x07\x1b]*(?:\x07|\x1b\\)|[()].|[=>78cDEHMNOZ])")
 
 
@@ -30,6 +32,7 @@ class Loop:
             self.write(name, value)
         self.resize_tags()
         self.found, self.found_tags = self.settings(), self.tags()
+        self.found_tunables = self.tunables()
         self.original = self.found
 
     def write(self, name, value):
@@ -50,6 +53,14 @@ class Loop:
         found = re.search(rb"^depth=(\d+)", shown.stdout, re.MULTILINE)
         return int(found.group(1)) if found else None
 
+    def tunables(self):
+        """Those of the queue's scheduler, by name."""
+        folder, values = f"/sys/block/{self.name}/queue/iosched", {}
+        for name in os.listdir(folder) if os.path.isdir(folder) else ():
+            with open(os.path.join(folder, name), encoding="ascii") as file:
+                values[name] = file.read().strip()
+        return values
+
     def settings(self):
         values = {}
         for name in SETTINGS:
@@ -65,8 +76,9 @@ class Loop:
 
     def hidden(self):
         """What has changed and is not to be seen in the settings."""
-        tags = self.tags()
-        return {} if tags == self.found_tags else {"tags": tags}
+        tags, tunables = self.tags(), self.tunables()
+        changed = {} if tags == self.found_tags else {"tags": tags}
+        return changed | {name: now for name, now in tunables.items() if now != self.found_tunables.get(name)}
 
     def put_back(self):
         found = self.found
@@ -81,7 +93,10 @@ class Loop:
         self.resize_tags()
         self.write("scheduler", scheduler)
         self.write("nr_requests", requests)
-        self.found, self.found_tags = self.settings(), self.tags()
+        for name, value in TUNABLES.items():
+            if name in self.tunables():
+                self.write(f"iosched/{name}", value)
+        self.found, self.found_tags, self.found_tunables = self.settings(), self.tags(), self.tunables()
 
     def schedulers(self):
         with open(f"/sys/block/{self.name}/queue/scheduler", encoding="ascii") as file:

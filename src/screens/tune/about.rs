@@ -7,7 +7,7 @@ use crate::{
         Device, SETTINGS, Setting,
         cell::Cell,
         persist,
-        settings::{READ_AHEAD, Range, Risk},
+        settings::{NR_REQUESTS, READ_AHEAD, Range, Risk, SCHEDULER},
     },
     ui::{Shared, theme::Meaning},
 };
@@ -64,12 +64,21 @@ pub(super) fn about(
 
 /// The settings that the kernel resets along with one, in words; `None` where it resets none.
 fn resets(row: &Setting) -> Option<String> {
+    let tunables = match row.id {
+        SCHEDULER => Some("the scheduler's own settings (queue/iosched)"),
+        NR_REQUESTS => Some("the scheduler's async_depth"),
+        _ => None,
+    };
     let labels = SETTINGS.iter().filter(|other| row.also.contains(&other.id)).map(|other| other.label);
-    let labels = labels.collect::<Vec<_>>().join(" and ");
+    let mut labels: Vec<&str> = labels.chain(tunables).collect();
+    let last = labels.pop()?;
+    let labels =
+        if labels.is_empty() { last.to_owned() } else { format!("{} and {last}", labels.join(", ")) };
     // A queue's new limits (`blk_apply_bdi_limits`); demos behave as Linux 6.12, which leaves it.
     let is_new = row.also == [READ_AHEAD];
-    let (when, them) = if is_new { (" on some kernels (6.18)", "it") } else { ("", "them") };
-    (!row.also.is_empty()).then(|| format!("also resets {labels}{when}; an undo restores {them}"))
+    let when = if is_new { " on some kernels (6.18)" } else { "" };
+    let them = if row.id == SCHEDULER { "them" } else { "it" };
+    Some(format!("also resets {labels}{when}; an undo restores {them}"))
 }
 
 fn takes(row: &Setting, cell: &Cell, room: u16) -> Vec<Piece> {

@@ -68,7 +68,9 @@ fn kept<'a>(records: &'a [Record], boot: &str, is_living: impl Fn(&str) -> bool)
         Event::Open { .. } | Event::Keep { .. } | Event::Close => {
             record.boot == boot && (sessions.contains(record.session.as_str()) || is_living(&record.session))
         }
-        Event::Change { .. } | Event::Result { .. } | Event::Undone { .. } => counts(index, record),
+        Event::Change { .. } | Event::Tunables { .. } | Event::Result { .. } | Event::Undone { .. } => {
+            counts(index, record)
+        }
     };
     let kept: Vec<&Record> = records
         .iter()
@@ -92,7 +94,7 @@ fn files(event: &Event) -> Vec<&str> {
         Event::Change { file, affected, .. } | Event::Result { file, affected, .. } => {
             std::iter::once(file.as_str()).chain(affected.iter().map(|a| a.file.as_str())).collect()
         }
-        Event::Undone { file, .. } => vec![file],
+        Event::Undone { file, .. } | Event::Tunables { file, .. } => vec![file],
         Event::Open { .. } | Event::Measured(_) | Event::Keep { .. } | Event::Close => Vec::new(),
     }
 }

@@ -6,8 +6,8 @@ use std::{
     mem,
 };
 
-use super::{Event, Outcome, Record};
-use crate::text::Label;
+use super::{Event, Record};
+use crate::{text::Label, tune::change::Outcome};
 
 /// Damaged lines that are named; further ones are counted.
 const NAMED: usize = 3;

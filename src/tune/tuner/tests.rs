@@ -13,6 +13,9 @@ use std::{
 mod beside;
 mod kills;
 mod others;
+mod tunables;
+
+use tunables::set_tunables;
 
 use super::*;
 use crate::tune::{actuator::current_word, undo::plan};
@@ -45,7 +48,8 @@ impl Actuator for Memory {
     }
 }
 
-/// A kernel that answers as the real one does: a new scheduler resets `nr_requests` and leaves the tags, new limits of a
+/// A kernel that answers as the real one does: a new scheduler resets `nr_requests`, leaves the tags and has tunables of its own, of which
+/// new requests reset `async_depth`; new limits of a
 /// queue reset `read_ahead_kb`, which is rounded to pages, `nr_requests` of more than the driver's is EINVAL without a scheduler, `rq_affinity` of 7 is taken and ignored, unknown schedulers are
 /// EINVAL.
 #[derive(Default)]
@@ -55,18 +59,38 @@ struct Kernel {
     tags: Cell<u32>,
     /// The driver's number of tags.
     drivers: u32,
+    /// Its schedulers have tunables.
+    has_tunables: bool,
 }
+
+/// Each scheduler's tunables, and the values they begin with.
+const TUNABLES: &[(&str, &[(&str, &str)])] = &[
+    ("mq-deadline", &[("async_depth", "256"), ("read_expire", "500")]),
+    ("kyber", &[("read_lat_nsec", "2000000")]),
+];
 
 impl Kernel {
     fn new(files: &[(&str, &str)]) -> Self {
         let files = files.iter().map(|(file, value)| ((*file).to_owned(), (*value).to_owned())).collect();
-        Self { memory: Memory { files: Mutex::new(files) }, tags: Cell::new(DRIVERS), drivers: DRIVERS }
+        let memory = Memory { files: Mutex::new(files) };
+        Self { memory, tags: Cell::new(DRIVERS), drivers: DRIVERS, has_tunables: false }
     }
 
     /// The most requests of a queue: the driver's tags, or `MAX_SCHED_RQ` with a scheduler.
     fn most(&self, queue: &str) -> u32 {
         let is_direct = self.memory.read(&format!("{queue}/scheduler")).unwrap() == "none";
         if is_direct { self.drivers } else { 2048 }
+    }
+
+    /// A new scheduler has its tunables.
+    fn begin(&self, queue: &str, scheduler: &str) {
+        let mut files = self.memory.files.lock().unwrap();
+        let folder = format!("{queue}/iosched/");
+        files.retain(|file, _| !file.starts_with(&folder));
+        let its = TUNABLES.iter().filter(|(name, _)| *name == scheduler && self.has_tunables);
+        for (name, value) in its.flat_map(|(_, tunables)| *tunables) {
+            files.insert(format!("{folder}{name}"), (*value).to_owned());
+        }
     }
 
     fn files(&self) -> BTreeMap<String, String> {
@@ -79,9 +103,24 @@ impl Actuator for Kernel {
         if file == "/sys/mq/0/nr_tags" { Ok(self.drivers.to_string()) } else { self.memory.read(file) }
     }
 
+    fn names(&self, folder: &str) -> Vec<String> {
+        let folder = format!("{folder}/");
+        self.files().keys().filter_map(|file| file.strip_prefix(&folder)).map(str::to_owned).collect()
+    }
+
     fn write(&self, file: &str, value: &str) -> io::Result<()> {
         let folder = file.rsplit_once('/').unwrap().0;
-        match (file.rsplit('/').next().unwrap(), value) {
+        let name = file.rsplit('/').next().unwrap();
+        let depth = format!("{folder}/iosched/async_depth");
+        match name {
+            "scheduler" if value != "bogus" && self.read(file)? != value => self.begin(folder, value),
+            // Only a new number is a change.
+            "nr_requests" if self.read(file)? != value && self.memory.read(&depth).is_ok() => {
+                self.memory.write(&depth, value)?;
+            }
+            _ => {}
+        }
+        match (name, value) {
             ("scheduler", "bogus") => return Err(io::Error::from_raw_os_error(libc::EINVAL)),
             ("scheduler", "none") => {
                 self.memory.write(&format!("{folder}/nr_requests"), &self.drivers.to_string())?;
@@ -303,7 +342,7 @@ fn a_stranger_s_value_is_left_alone_unless_forced() {
 fn undone(kernel: &Kernel, journal: &Journal, tuner: &Tuner<'_>, which: &Which<'_>) -> Vec<(Step, Restored)> {
     let change_log = ChangeLog::of(&journal.contents().unwrap().records, "boot");
     let foreseen = foreseen(kernel, &change_log, which, &machine(kernel), None, false);
-    let copy = Kernel { drivers: kernel.drivers, ..Kernel::default() };
+    let copy = Kernel { drivers: kernel.drivers, has_tunables: kernel.has_tunables, ..Kernel::default() };
     copy.tags.set(kernel.tags.get());
     *copy.memory.files.lock().unwrap() = kernel.files();
     for (file, value) in &foreseen.writes {

@@ -12,7 +12,7 @@ use crate::{
         change::Outcome,
         change_log::ChangeLog,
         journal::{Affected, Event},
-        tags,
+        tags, tunables,
         undo::{Restored, Step, Which},
     },
 };
@@ -38,6 +38,7 @@ impl Tuner<'_> {
         which: &Which<'_>,
         force: bool,
     ) -> Vec<(Step, Restored)> {
+        let begins = self.records().len();
         let (mut steps, left) = plan_undo(&self.actuator, change_log, which, machine, Some(session));
         for step in steps.iter_mut().filter(|step| step.stays && !step.is_taken_back()) {
             // After a kill two values are possible: the current one is kept.
@@ -71,6 +72,14 @@ impl Tuner<'_> {
             };
             report.push((step.clone(), restored));
         }
+        let own = self.records()[begins..].to_vec();
+        // Once for each queue.
+        let queue = |step: &Step| tunables::queue_of(&step.file).map(str::to_owned);
+        let is_first =
+            |(at, step): &(usize, &Step)| !steps[..*at].iter().any(|other| queue(other) == queue(step));
+        let firsts = steps.iter().enumerate().filter(is_first);
+        let refused = firsts.flat_map(|(_, step)| self.restore_tunables(step, change_log, &own));
+        let refused: Vec<_> = refused.collect();
         for ((step, restored), found) in report.iter_mut().zip(found) {
             let is_displaced = matches!(restored, Restored::Displaced { .. });
             if is_displaced || restored.is_whole() {
@@ -104,6 +113,7 @@ impl Tuner<'_> {
         // Files that kept their value are not reported.
         let has_kept = |step: &Step| step.stays || step.is_detour(change_log);
         report.retain(|(step, what)| !(has_kept(step) && what.is_whole()));
+        report.extend(refused);
         report.extend(left.into_iter().map(|(entry, why)| (Step::untouched(entry), why)));
         report
     }
@@ -237,12 +247,14 @@ impl Tuner<'_> {
                 other.expected.contains(&value).then_some(())?;
                 Some(Affected { setting, file, value })
             });
+            self.record_own_tunables(step, false);
             self.record_step(step, [from, to].map(str::to_owned), affected.collect(), tags);
         }
         let outcome = self.write(&step.setting, &step.file, from, to);
         if outcome != Outcome::Accepted {
             let words = outcome.to_string();
             if is_recorded {
+                self.record_own_tunables(step, true);
                 let file = step.recorded.clone();
                 self.record_undo(Event::Result { file, outcome, affected: Vec::new() });
             }

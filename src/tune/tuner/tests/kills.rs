@@ -31,6 +31,10 @@ impl Actuator for Killing<'_> {
         self.kernel.read(file)
     }
 
+    fn names(&self, folder: &str) -> Vec<String> {
+        self.kernel.names(folder)
+    }
+
     fn write(&self, file: &str, value: &str) -> io::Result<()> {
         if !self.has_written.replace(true) {
             self.call();
@@ -118,10 +122,15 @@ proptest! {
     fn every_setting_is_restored_whatever_was_killed(
         found in prop::sample::select(&["none", "mq-deadline", "kyber"][..]),
         requests in prop::sample::select(&["32", "100", "128"][..]),
+        tunables in any::<bool>(),
         deeds in prop::collection::vec(deed(), 1..6),
     ) {
-        let kernel = with_tags(found, 128);
+        let kernel = Kernel { has_tunables: true, ..with_tags("none", 128) };
+        kernel.write("/sys/q/scheduler", found).unwrap();
         kernel.write("/sys/q/nr_requests", requests).unwrap();
+        if tunables {
+            set_tunables(&kernel);
+        }
         let first = state(&kernel);
         let journal = Journal::in_memory();
         // The state before a change that was killed, where a plain undo has to restore just that.

@@ -1,0 +1,193 @@
+//! Tunables: settings that a scheduler has itself, in `queue/iosched` (Documentation/block/deadline-iosched.rst).
+//!
+//! They go with their scheduler: the same one, set again, begins with the kernel's values. A new number of requests makes the
+//! kernel compute `async_depth` anew (`dd_depth_updated`, block/mq-deadline.c). So a change of either file is recorded with the
+//! tunables that it finds, and with those that it leaves. A scheduler that iodyno sets again gets the tunables back that it had
+//! when iodyno first replaced it, unless another program has set others since.
+
+use std::collections::BTreeMap;
+
+use super::{
+    actuator::Actuator,
+    device::Identity,
+    journal::{Event, Record},
+    settings::{NO_SCHEDULER, NR_REQUESTS, SCHEDULER},
+};
+
+/// Values of a scheduler's tunables, by file name.
+pub type Tunables = BTreeMap<String, String>;
+
+/// Their folder in a queue's.
+const FOLDER: &str = "iosched";
+
+/// The queue's folder, if the file is one whose change changes tunables.
+pub fn queue_of(file: &str) -> Option<&str> {
+    let (queue, name) = file.rsplit_once('/')?;
+    [SCHEDULER.0, NR_REQUESTS.0].contains(&name).then_some(queue)
+}
+
+/// The queue's folder of a tunable's file.
+pub fn host_of(file: &str) -> Option<&str> {
+    let (folder, _) = file.rsplit_once('/')?;
+    folder.strip_suffix(FOLDER)?.strip_suffix('/')
+}
+
+/// The queue's scheduler and its tunables; `None` without any.
+pub fn read(actuator: &dyn Actuator, queue: &str) -> Option<(String, Tunables)> {
+    let scheduler = actuator.read(&format!("{queue}/{}", SCHEDULER.0)).ok()?;
+    if scheduler == NO_SCHEDULER {
+        return None;
+    }
+    let value = |name: String| Some((actuator.read(&path(queue, &name)).ok()?, name));
+    let names = actuator.names(&format!("{queue}/{FOLDER}")).into_iter();
+    let values: Tunables = names.filter_map(value).map(|(value, name)| (name, value)).collect();
+    (!values.is_empty()).then_some((scheduler, values))
+}
+
+fn path(queue: &str, name: &str) -> String {
+    format!("{queue}/{FOLDER}/{name}")
+}
+
+/// Writes these tunables where they differ; with the files that do not take them, and their values now.
+pub fn write(actuator: &dyn Actuator, queue: &str, tunables: &Tunables) -> Vec<(String, String)> {
+    let may_be = |(name, value): &(&String, &String)| is_name(name) && value.parse::<i64>().is_ok();
+    // One that this kernel does not have cannot differ.
+    let differing = || {
+        let now = |(name, value): (&String, &String)| {
+            let file = path(queue, name);
+            let now = actuator.read(&file).ok()?;
+            (now != *value).then(|| (file, value.clone(), now))
+        };
+        tunables.iter().filter(may_be).filter_map(now).collect::<Vec<_>>()
+    };
+    for (file, value, _) in differing() {
+        // What was refused differs afterwards.
+        let _ = actuator.write(&file, &value);
+    }
+    differing().into_iter().map(|(file, _, now)| (file, now)).collect()
+}
+
+fn is_name(name: &str) -> bool {
+    !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+}
+
+/// A queue's tunables, by scheduler.
+#[derive(Debug, Default)]
+pub struct Known<'a>(BTreeMap<&'a str, Scheduler>);
+
+/// What is known of a scheduler's tunables.
+#[derive(Debug, Default)]
+struct Scheduler {
+    /// What iodyno found; `None` where it has only seen its own doing.
+    found: Option<Tunables>,
+    state: State,
+    /// A session whose changes are undone has found them.
+    is_begun: bool,
+}
+
+#[derive(Debug, Default)]
+enum State {
+    /// As they were last recorded.
+    Known(Tunables),
+    /// Changed, and not recorded since.
+    Changed,
+    /// They went with the scheduler.
+    #[default]
+    Gone,
+}
+
+impl<'a> Known<'a> {
+    /// Of one queue, from records in their order. The tunables found are those before the changes of these sessions, or before all
+    /// if there are none.
+    pub fn of(records: impl Iterator<Item = &'a Record>, queue: &str, sessions: &[String]) -> Self {
+        let mut known = Self::default();
+        let mut device: Option<&Identity> = None;
+        for record in records {
+            if file_of(&record.event).and_then(queue_of) != Some(queue) {
+                continue;
+            }
+            if let Event::Tunables { device: now, .. } | Event::Change { device: now, .. } = &record.event
+                && device.replace(now).is_some_and(|before| before.has_left(now))
+            {
+                known = Self::default();
+            }
+            known.take(&record.event, sessions.contains(&record.session));
+        }
+        known
+    }
+
+    /// The tunables to give back to the queue's scheduler, if it is this one.
+    pub fn lost(&self, scheduler: &str) -> Option<&Tunables> {
+        let known = self.0.get(scheduler)?;
+        known.found.as_ref().filter(|_| matches!(known.state, State::Changed))
+    }
+
+    fn take(&mut self, event: &'a Event, is_undone: bool) {
+        match event {
+            Event::Tunables { scheduler, values, after: false, .. } => {
+                let known = self.0.entry(scheduler).or_default();
+                let begins = is_undone && !known.is_begun;
+                known.is_begun |= is_undone;
+                known.meet(values, begins);
+            }
+            Event::Tunables { scheduler, values, after: true, .. } => {
+                self.0.entry(scheduler).or_default().state = State::Known(values.clone());
+            }
+            Event::Change { old, new, .. } if old == new => {}
+            Event::Change { file, old, new, .. } if is_scheduler(file) => {
+                if let Some(known) = self.0.get_mut(old.as_str()) {
+                    known.state = State::Changed;
+                }
+                match self.0.get_mut(new.as_str()) {
+                    // Another program has replaced it, and with it its tunables.
+                    Some(known) if matches!(known.state, State::Known(_)) => known.found = None,
+                    Some(known) => known.state = State::Changed,
+                    None => {}
+                }
+            }
+            Event::Change { .. } => {
+                let shown = self.0.values_mut().filter(|known| matches!(known.state, State::Known(_)));
+                shown.for_each(|known| known.state = State::Changed);
+            }
+            Event::Result { .. } | Event::Undone { .. } => self.settle(),
+            Event::Open { .. } | Event::Measured(_) | Event::Keep { .. } | Event::Close => {}
+        }
+    }
+
+    /// A change is over: of the tunables that it changed, those are left that were recorded afterwards.
+    fn settle(&mut self) {
+        let changed = self.0.values_mut().filter(|known| matches!(known.state, State::Changed));
+        changed.for_each(|known| known.state = State::Gone);
+    }
+}
+
+impl Scheduler {
+    /// Takes values that were found before a change.
+    fn meet(&mut self, values: &Tunables, begins: bool) {
+        match (&mut self.found, &self.state) {
+            (Some(found), State::Known(known)) if !begins => {
+                // Those that another program has set since.
+                let others = values.iter().filter(|(name, value)| known.get(*name) != Some(value));
+                found.extend(others.map(|(name, value)| (name.clone(), value.clone())));
+            }
+            (Some(_), State::Changed) if !begins => {}
+            (found, _) => *found = Some(values.clone()),
+        }
+        self.state = State::Known(values.clone());
+    }
+}
+
+fn is_scheduler(file: &str) -> bool {
+    file.rsplit('/').next() == Some(SCHEDULER.0)
+}
+
+/// The file that an event of the journal is about.
+pub fn file_of(event: &Event) -> Option<&str> {
+    match event {
+        Event::Change { file, .. }
+        | Event::Result { file, .. }
+        | Event::Undone { file, .. }
+        | Event::Tunables { file, .. } => Some(file),
+        Event::Open { .. } | Event::Measured(_) | Event::Keep { .. } | Event::Close => None,
+    }
+}

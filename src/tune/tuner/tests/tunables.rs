@@ -1,0 +1,149 @@
+//! Tunables of schedulers: they come back with them.
+
+use super::*;
+
+/// A queue with this scheduler, and tunables that a user has set.
+fn tuned(scheduler: &str) -> Kernel {
+    let kernel = Kernel { has_tunables: true, ..with_all_tags("none") };
+    kernel.write("/sys/q/scheduler", scheduler).unwrap();
+    set_tunables(&kernel);
+    kernel
+}
+
+/// Sets tunables that no scheduler begins with.
+pub(super) fn set_tunables(kernel: &Kernel) {
+    for (name, value) in [("async_depth", "50"), ("read_expire", "123"), ("read_lat_nsec", "7")] {
+        let _is_there = kernel.write(&format!("/sys/q/iosched/{name}"), value);
+    }
+}
+
+const EXPIRE: &str = "/sys/q/iosched/read_expire";
+const DEPTH: &str = "/sys/q/iosched/async_depth";
+
+#[test]
+fn an_undo_restores_the_tunables_of_the_scheduler() {
+    let cases: &[&[(&str, &str)]] = &[
+        &[("scheduler", "none")],
+        &[("scheduler", "kyber")],
+        &[("scheduler", "none"), ("nr_requests", "4")],
+        &[("nr_requests", "64")],
+        &[("nr_requests", "64"), ("nr_requests", "32")],
+        &[("nr_requests", "64"), ("scheduler", "none")],
+        &[("scheduler", "kyber"), ("scheduler", "mq-deadline"), ("nr_requests", "64")],
+    ];
+    for changes in cases {
+        let kernel = tuned("mq-deadline");
+        let before = kernel.files();
+        with_tuner(&kernel, |journal, tuner| {
+            for (id, value) in *changes {
+                set(&kernel, &tuner, id, value);
+            }
+            let report = undone(&kernel, journal, &tuner, &Which::All);
+            assert!(is_whole(&report), "{changes:?}: {report:?}");
+            assert_eq!(kernel.files(), before, "{changes:?}");
+            let left = ChangeLog::of(&journal.contents().unwrap().records, "boot");
+            assert_eq!(left, ChangeLog::default(), "{changes:?}");
+        });
+    }
+}
+
+#[test]
+fn a_scheduler_that_is_set_again_has_its_tunables() {
+    let kernel = tuned("mq-deadline");
+    let before = kernel.files();
+    with_tuner(&kernel, |_, tuner| {
+        // As an experiment does with its arms.
+        for _ in 0..2 {
+            for scheduler in ["none", "kyber", "mq-deadline"] {
+                set(&kernel, &tuner, "scheduler", scheduler);
+            }
+            assert_eq!(kernel.files(), before);
+        }
+        set(&kernel, &tuner, "nr_requests", "64");
+        assert_eq!(kernel.read(DEPTH).unwrap(), "64", "the kernel computes it");
+        set(&kernel, &tuner, "nr_requests", "256");
+        assert_eq!(kernel.files(), before);
+    });
+}
+
+#[test]
+fn the_session_s_undo_restores_the_tunables_that_it_found() {
+    let kernel = tuned("mq-deadline");
+    with_tuner(&kernel, |journal, tuner| {
+        set(&kernel, &tuner, "nr_requests", "64");
+        tuner.keep().unwrap();
+        let kept = kernel.files();
+        let experiment = Tuner::open(journal, &kernel, Purpose::Experiment, "boot", || 9).unwrap();
+        set(&kernel, &experiment, "scheduler", "none");
+        set(&kernel, &experiment, "scheduler", "mq-deadline");
+        assert_eq!(kernel.read(DEPTH).unwrap(), "64", "an arm is what the experiment found");
+        set(&kernel, &experiment, "scheduler", "kyber");
+        let own = experiment.session().to_owned();
+        let report = undone(&kernel, journal, &experiment, &Which::Sessions(&[&own]));
+        assert!(is_whole(&report), "{report:?}");
+        assert_eq!(kernel.files(), kept);
+        let report = undone(&kernel, journal, &experiment, &Which::All);
+        assert!(is_whole(&report), "{report:?}");
+        assert_eq!(kernel.read(DEPTH).unwrap(), "50");
+    });
+}
+
+#[test]
+fn tunables_that_another_program_has_set_since_stay() {
+    let kernel = tuned("mq-deadline");
+    with_tuner(&kernel, |journal, tuner| {
+        set(&kernel, &tuner, "nr_requests", "64");
+        kernel.write(EXPIRE, "77").unwrap();
+        kernel.write(DEPTH, "20").unwrap();
+        undone(&kernel, journal, &tuner, &Which::All);
+        assert_eq!([EXPIRE, DEPTH].map(|file| kernel.read(file).unwrap()), ["77", "20"]);
+        // Another program's scheduler has tunables of its own.
+        set(&kernel, &tuner, "scheduler", "none");
+        kernel.write("/sys/q/scheduler", "mq-deadline").unwrap();
+        undone(&kernel, journal, &tuner, &Which::All);
+        assert_eq!(kernel.read(EXPIRE).unwrap(), "500");
+        kernel.write(EXPIRE, "88").unwrap();
+        set(&kernel, &tuner, "scheduler", "kyber");
+        undone(&kernel, journal, &tuner, &Which::All);
+        assert_eq!(kernel.read(EXPIRE).unwrap(), "88");
+        // One that is set where another program had replaced it begins anew.
+        kernel.write("/sys/q/scheduler", "none").unwrap();
+        set(&kernel, &tuner, "scheduler", "mq-deadline");
+        assert_eq!(kernel.read(EXPIRE).unwrap(), "500");
+    });
+}
+
+/// A kernel that refuses a tunable.
+struct Stubborn<'a>(&'a Kernel);
+
+impl Actuator for Stubborn<'_> {
+    fn read(&self, file: &str) -> io::Result<String> {
+        self.0.read(file)
+    }
+
+    fn names(&self, folder: &str) -> Vec<String> {
+        self.0.names(folder)
+    }
+
+    fn write(&self, file: &str, value: &str) -> io::Result<()> {
+        if file == EXPIRE {
+            Err(io::Error::from_raw_os_error(libc::EINVAL))
+        } else {
+            self.0.write(file, value)
+        }
+    }
+}
+
+#[test]
+fn a_tunable_that_the_kernel_refuses_is_named() {
+    let kernel = tuned("mq-deadline");
+    let journal = Journal::in_memory();
+    let tuner = Tuner::open(&journal, Stubborn(&kernel), Purpose::Screen, "boot", || 1).unwrap();
+    set(&kernel, &tuner, "scheduler", "none");
+    let change_log = ChangeLog::of(&journal.contents().unwrap().records, "boot");
+    let report = tuner.undo(&machine(&kernel), &change_log, &Which::All, false).unwrap();
+    let (step, what) = report.last().unwrap();
+    assert_eq!((step.setting.as_str(), step.target.as_str()), ("iosched/read_expire", "123"));
+    assert_eq!(*what, Restored::Failed("the kernel shows 500".into()));
+    assert_eq!(kernel.read(DEPTH).unwrap(), "50");
+}

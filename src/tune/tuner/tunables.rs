@@ -1,0 +1,91 @@
+//! The tunables of schedulers that a tuner replaces: recorded, and given back.
+
+use super::Tuner;
+use crate::tune::{
+    change::Change,
+    change_log::ChangeLog,
+    device::Identity,
+    journal::{Event, JournalError, Record},
+    settings::{NR_REQUESTS, SCHEDULER},
+    tunables::{Known, Tunables, queue_of, read, write},
+    undo::{Restored, Step},
+};
+
+impl Tuner<'_> {
+    /// Records the tunables before or after a change of a file, which the journal may know by another name: `[recorded, file]`.
+    /// Nothing for files whose change changes none.
+    pub(super) fn record_tunables(
+        &self,
+        device: &Identity,
+        [recorded, file]: [&String; 2],
+        after: bool,
+    ) -> Result<(), JournalError> {
+        let Some((scheduler, values)) = queue_of(file).and_then(|queue| read(&self.actuator, queue)) else {
+            return Ok(());
+        };
+        let (device, file) = (device.clone(), recorded.clone());
+        self.record(Event::Tunables { device, file, scheduler, values, after })
+    }
+
+    /// Gives tunables back to a scheduler that a change has set again, or to that of a queue which has the requests again
+    /// that iodyno found. What the kernel refuses is what the change leaves.
+    pub(super) fn give_tunables_back(&self, change: &Change) {
+        let (Some(queue), Ok(contents)) = (queue_of(&change.file), self.journal.contents()) else { return };
+        let change_log = ChangeLog::of(&contents.records, &self.boot);
+        let own = [self.session.id.clone()];
+        let sessions = match change.setting {
+            SCHEDULER => &own[..],
+            NR_REQUESTS if change_log.found(&change.file) == Some(&change.to) => &[],
+            _ => return,
+        };
+        let known = Known::of(change_log.tunables.iter(), queue, sessions);
+        if let Some(lost) = self.lost(&known, queue) {
+            let _ = write(&self.actuator, queue, lost);
+        }
+    }
+
+    /// Gives tunables back to the scheduler of a step's queue; those that the kernel refuses, as steps of their own. `own` are
+    /// the records of this undo.
+    pub(super) fn restore_tunables(
+        &self,
+        step: &Step,
+        change_log: &ChangeLog,
+        own: &[Record],
+    ) -> Vec<(Step, Restored)> {
+        let (Some(recorded), Some(queue)) = (queue_of(&step.recorded), queue_of(&step.file)) else {
+            return Vec::new();
+        };
+        let known = Known::of(change_log.tunables.iter().chain(own), recorded, &step.sessions);
+        let Some(lost) = self.lost(&known, queue) else { return Vec::new() };
+        let refused = write(&self.actuator, queue, lost).into_iter();
+        self.record_own_tunables(step, true);
+        let reported = refused.map(|(file, now)| {
+            let name = file.rsplit('/').next().unwrap_or_default();
+            let target = lost.get(name).cloned().unwrap_or_default();
+            let setting = format!("iosched/{name}");
+            let tunable = Step {
+                recorded: file.clone(),
+                setting,
+                target,
+                is_asked: false,
+                stays: false,
+                ..step.clone()
+            };
+            (Step { file, ..tunable }, Restored::Failed(format!("the kernel shows {now}")))
+        });
+        reported.collect()
+    }
+
+    /// Records the tunables before or after a step of an undo, which goes on where they cannot be recorded.
+    pub(super) fn record_own_tunables(&self, step: &Step, after: bool) {
+        if let Err(error) = self.record_tunables(&step.device, [&step.recorded, &step.file], after) {
+            self.unrecorded.borrow_mut().get_or_insert(error);
+        }
+    }
+
+    /// The tunables that the queue's scheduler has lost.
+    fn lost<'a>(&self, known: &'a Known<'_>, queue: &str) -> Option<&'a Tunables> {
+        let scheduler = self.actuator.read(&format!("{queue}/{}", SCHEDULER.0)).ok()?;
+        known.lost(&scheduler)
+    }
+}
