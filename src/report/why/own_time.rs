@@ -28,6 +28,9 @@ impl Facts<'_> {
 pub(super) fn cpu_waits(facts: &Facts<'_>) -> Option<String> {
     /// Neither of two waits of about the same length is the limit alone.
     const ALIKE: f64 = 1.3;
+    /// Of two that are named; the only one that is stays longer too.
+    const STILL_ALIKE: f64 = 1.7;
+    const STILL_ALONE: f64 = 1.0;
     let OwnTime { program, active, delayed, waiting } =
         OwnTime::of(facts).filter(|_| facts.is_moving() && !facts.is_cached())?;
     let least = facts.least(0.3, 0.2);
@@ -49,7 +52,9 @@ pub(super) fn cpu_waits(facts: &Facts<'_>) -> Option<String> {
     let with = with.filter(|with| !with.contains(&program.name));
     let (cpus, are) = busy_cpus(facts);
     let delayed_part = part(delayed);
-    if delayed < ALIKE * waiting {
+    let alike =
+        facts.least_for("of the time: ", facts.least_for("% and for ", ALIKE, STILL_ALIKE), STILL_ALONE);
+    if delayed < alike * waiting {
         let with = with.map_or_else(String::new, |with| format!(", most of the time with {with}"));
         let is_for_pages = facts.is_for_pages(program);
         let drive = facts.deepest.filter(|(_, disk)| !is_for_pages && disk.queue_depth > 0.0);

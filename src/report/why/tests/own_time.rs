@@ -52,6 +52,13 @@ fn equal_waits_for_a_cpu_and_for_io_are_both_named() {
     );
     assert_ne!(scene(0.33).sentence().rule, "cpu-waits", "it waits 46 % for I/O");
     assert!(scene(0.46).sentence().text.starts_with("fio waits for a CPU 46 % of the time: both CPUs"));
+    // The words that are shown stay where the waits change a little.
+    for (now, shown) in [(0.43, 0.39), (0.43, 0.46), (0.46, 0.43), (0.41, 0.46)] {
+        let said = scene(shown).sentence().text;
+        let text =
+            look(&Inputs { said: &said, ..scene(now).inputs() }, Some("cpu-waits")).shown.unwrap().text;
+        assert_eq!(text.contains(" % and for "), said.contains(" % and for "), "{now} {shown}: {text}");
+    }
     let few = [('R', "fio", "", "", 0.4), ('D', "fio", "io_getevents", "read_events", 0.1)];
     let text = beside_hog(&few, 0.1, 0.4).sentence().text;
     assert!(
