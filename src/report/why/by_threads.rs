@@ -208,7 +208,7 @@ pub(super) fn turns(facts: &Facts<'_>) -> Option<String> {
         if full_cpus(facts).is_empty() {
             return Some(format!("{words}{limit}"));
         }
-        let (cpus, are) = busy_cpus(facts);
+        let (cpus, are) = busy_cpus(facts)?;
         return Some(format!("{words}; {cpus} {are} busy"));
     }
     Some(if active < 1.5 {
