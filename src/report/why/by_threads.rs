@@ -73,12 +73,6 @@ pub(super) fn throttling(facts: &Facts<'_>) -> Option<String> {
     Some(beside(facts, words))
 }
 
-/// Waiting for completions: in words, where no test is at its expected limit.
-fn completions(facts: &Facts<'_>) -> Option<String> {
-    let waiters = facts.waiters(Wait::Completion).filter(|_| facts.is_moving())?;
-    Some(waiters.words(facts.inputs.test))
-}
-
 pub(super) fn latency(facts: &Facts<'_>) -> Option<String> {
     if facts.inputs.test.is_some_and(|test| test.reached.is_some()) {
         return None;
@@ -154,7 +148,15 @@ fn one_each(facts: &Facts<'_>) -> Option<String> {
 }
 
 pub(super) fn drives(facts: &Facts<'_>) -> Option<String> {
-    let words = completions(facts)?;
+    let waiters = facts.waiters(Wait::Completion).filter(|_| facts.is_moving())?;
+    // A call that the kernel splits into several I/Os need not fill the drive: the next one comes after its last.
+    let is_one_call = facts.inputs.test.is_none() && waiters.is_one_each() && waiters.is_one_thread();
+    if let Some((_, disk)) = facts.deepest.filter(|_| is_one_call && facts.served.is_empty()) {
+        let one = format!("{} has one call in flight at a time", waiters.name());
+        let limit = "the drives, their links or the latency of a call are the limit";
+        return Some(beside(facts, format!("{one} (queue depth {:.1}): {limit}", disk.queue_depth)));
+    }
+    let words = waiters.words(facts.inputs.test);
     Some(match facts.inputs.test.and_then(|test| test.reached) {
         Some(because) => format!("{words}; the limit: {because}"),
         None => beside(facts, format!("{words}: {}", facts.drives_are_the_limit())),

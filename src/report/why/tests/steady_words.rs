@@ -41,6 +41,19 @@ fn one_io_in_flight_has_the_same_words_whether_samples_found_it_waiting() {
     assert_ne!(buffered.sentence().rule, "latency");
 }
 
+/// As `dd bs=1M` with `O_DIRECT` on a device of `max_sectors_kb` 128.
+#[test]
+fn a_call_of_several_ios_need_not_fill_the_drive() {
+    let mut scene = copies(0.9, false);
+    scene.rates.disks.values_mut().next().unwrap().queue_depth = 6.5;
+    let limit = "the drives, their links or the latency of a call are the limit";
+    let words = format!("dd has one call in flight at a time (queue depth 6.5): {limit}; CPUs are busy too");
+    scene.says("drives", &words);
+    // One that submits several is not limited by the time of one.
+    let several = [('S', "dd", "io_uring_enter", "io_cqring_wait", 0.9)];
+    assert!(!scene.threads(&several).sentence().text.contains("one call"));
+}
+
 #[test]
 fn words_near_a_border_stay_as_they_are() {
     let deep = |depth| {
