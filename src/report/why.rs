@@ -49,6 +49,8 @@ pub struct Inputs<'a> {
     /// Programs that the shown sentence names beside the one that it is about: they stay in it while they are much of what they are named
     /// for.
     pub named: &'a [String],
+    /// The shown sentence: near the border between two wordings of a rule its own stays.
+    pub said: &'a str,
     /// The number of this process.
     pub own: u32,
     /// GB/s or GiB/s.
@@ -223,6 +225,11 @@ impl<'a> Facts<'a> {
     /// The same of values that a rule is below.
     const fn most(&self, fires: f64, stays: f64) -> f64 {
         self.least(fires, stays)
+    }
+
+    /// A border between two wordings: another one where the shown sentence contains these words.
+    fn least_for(&self, words: &str, fires: f64, stays: f64) -> f64 {
+        if self.inputs.said.contains(words) { stays } else { fires }
     }
 
     /// Whether drives do more than an idle system's log.

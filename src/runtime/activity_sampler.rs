@@ -23,7 +23,9 @@ const PASS: Duration = Duration::from_millis(100);
 const LONGEST: Duration = Duration::from_millis(250);
 /// CPU time of one pass; the next one goes on with the other threads.
 const BUDGET: Duration = Duration::from_millis(1);
-/// A pass is followed by this many times its own CPU time: passes take 0.4 % of a CPU.
+/// The same until every thread was seen once: 10 000 threads of some 50 us each are then seen in half a minute.
+const FIRST_BUDGET: Duration = Duration::from_millis(5);
+/// A pass is followed by this many times its own CPU time: passes take 0.4 % of a CPU, and 2 % until every thread was seen once.
 const PAUSE: u32 = 250;
 
 /// CPU time of the pass before the first look of `stat`.
@@ -202,7 +204,8 @@ impl ActivitySampler {
     /// Looks at threads for as long as the budget lasts. Time in which this thread waits for a CPU is not part of it: on busy CPUs a
     /// pass would see few threads, those that run among them, and count them for all.
     fn pass(&mut self, root: &dyn SysRoot, clock: &Clock) {
-        self.pass_within(BUDGET, root, clock);
+        let budget = if self.pass.rounds == 0 { FIRST_BUDGET } else { BUDGET };
+        self.pass_within(budget, root, clock);
     }
 
     fn pass_within(&mut self, budget: Duration, root: &dyn SysRoot, clock: &Clock) {
@@ -302,6 +305,20 @@ mod tests {
         fn list(&self, path: &str) -> Result<Vec<String>, RootError> {
             self.0.list(path)
         }
+    }
+
+    #[test]
+    fn passes_are_longer_until_every_thread_was_seen() {
+        let (root, clock) = (Spent(TextRoot::from(proc_of(40))), Clock::real());
+        let mut sampler = of_threads(&root, &clock);
+        let mut seen = || {
+            sampler.pass(&root, &clock);
+            (sampler.pass.sampled, sampler.pass.rounds)
+        };
+        let passes: Vec<(usize, u64)> = std::iter::repeat_with(&mut seen).take(40).collect();
+        let (later, rounds) = passes[39];
+        let (first, _) = passes.split_at(2);
+        assert!(rounds > 0 && first.iter().all(|(seen, _)| *seen >= 2 * later), "{passes:?}");
     }
 
     #[test]

@@ -59,7 +59,7 @@ fn captions_of_curves_name_their_time_after_a_test() {
     press(&mut headless, "6");
     let picture = shown(&headless);
     assert!(picture.contains("as the last test ended"), "{picture}");
-    assert!(picture.contains("now: ⣿ threads run 0") && !picture.contains("last 1 s: ⣿"), "{picture}");
+    assert!(picture.contains("now: ⣿ runnable 0") && !picture.contains("last 1 s: ⣿"), "{picture}");
     press(&mut headless, "4r");
     headless.wait(Duration::from_secs(3));
     press(&mut headless, "6");

@@ -27,13 +27,16 @@ pub(super) fn steal(facts: &Facts<'_>) -> Option<String> {
     })
 }
 
+/// Percent of CPU time that is left where CPUs that were busy still are.
+const STILL_LEFT: f64 = 12.0;
 /// Most characters of a sentence that names the second load.
 const ROOM: usize = 150;
 
 /// What waits for I/O, with the CPUs as a second fact where they are busy, or else the second load.
 pub(super) fn beside(facts: &Facts<'_>, words: String) -> String {
-    if full(facts).is_some() {
-        return format!("{words}; CPUs are busy too");
+    const BUSY: &str = "; CPUs are busy too";
+    if full_below(facts, facts.least_for(BUSY, tables::LEFT, STILL_LEFT)).is_some() {
+        return format!("{words}{BUSY}");
     }
     let both = facts.second().map(|second| format!("{words}; {second} beside it"));
     both.filter(|both| both.len() <= ROOM).unwrap_or(words)
@@ -41,7 +44,10 @@ pub(super) fn beside(facts: &Facts<'_>, words: String) -> String {
 
 /// All CPUs together where hardly any time is left while drives move data, and `Both CPUs are`.
 pub(super) fn full(facts: &Facts<'_>) -> Option<(Split, String)> {
-    let left = facts.most(tables::LEFT, 12.0);
+    full_below(facts, facts.most(tables::LEFT, STILL_LEFT))
+}
+
+fn full_below(facts: &Facts<'_>, left: f64) -> Option<(Split, String)> {
     let all = facts.all().filter(|all| facts.left(*all) < left && facts.is_moving())?;
     Some((all, cpus_are(facts)))
 }
@@ -60,7 +66,7 @@ fn cpus_are(facts: &Facts<'_>) -> String {
 pub(super) fn little_io(facts: &Facts<'_>) -> Option<String> {
     let least = facts.least(1e5, 1e4);
     let moved = facts.read + facts.written;
-    let left = facts.most(tables::LEFT, 12.0);
+    let left = facts.most(tables::LEFT, STILL_LEFT);
     // Nice programs do not leave this time to others that hardly want any.
     let all = facts.all().filter(|all| all.idle + all.iowait < left)?;
     if facts.inputs.test.is_some() || !facts.is_trickle() {

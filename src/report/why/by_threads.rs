@@ -8,7 +8,11 @@ use super::{
     programs::OwnTime,
     waits::{self, Wait},
 };
-use crate::{counters::PagingRates, machine::Drive, units::Micros};
+use crate::{
+    counters::{DiskRates, PagingRates},
+    machine::Drive,
+    units::Micros,
+};
 
 pub(super) fn page_cache(facts: &Facts<'_>) -> Option<String> {
     let waiters = facts.waiters(Wait::PageCache)?;
@@ -69,12 +73,6 @@ pub(super) fn throttling(facts: &Facts<'_>) -> Option<String> {
     Some(beside(facts, words))
 }
 
-/// Waiting for completions: in words, where no test is at its expected limit.
-fn completions(facts: &Facts<'_>) -> Option<String> {
-    let waiters = facts.waiters(Wait::Completion).filter(|_| facts.is_moving())?;
-    Some(waiters.words(facts.inputs.test))
-}
-
 pub(super) fn latency(facts: &Facts<'_>) -> Option<String> {
     if facts.inputs.test.is_some_and(|test| test.reached.is_some()) {
         return None;
@@ -86,24 +84,29 @@ pub(super) fn latency(facts: &Facts<'_>) -> Option<String> {
     let (name, disk) = facts.deepest.filter(|(_, disk)| disk.queue_depth < most && disk.queue_depth > 0.0)?;
     let waiters = facts.one_at_a_time().or_else(|| facts.waiters(Wait::Completion));
     let depth = disk.queue_depth.max(0.1);
-    let await_ms = if disk.reads >= disk.writes { disk.read_await_ms } else { disk.write_await_ms };
-    let time = await_ms.map_or_else(String::new, |ms| format!(", {},", Micros(1e3 * ms)));
-    let Some(waiters) = waiters.filter(|_| facts.is_moving()) else {
-        let reader = facts.one_in_flight().filter(|_| facts.is_moving())?;
-        let cache = if facts.is_for_pages(reader) { ", for pages of the page cache" } else { "" };
-        let words =
-            format!("{} has one I/O in flight at a time{cache} (queue depth {depth:.1})", reader.name);
-        return Some(beside(facts, format!("{words}: the latency of {}{time} is the limit", name.as_str())));
-    };
-    let words = waiters.words(facts.inputs.test);
+    // The kernel splits a large call into several I/Os.
+    let what = if depth < facts.least_for("one I/O", 1.15, 1.3) { "I/O" } else { "call" };
+    let time = of_an_io(disk);
     // All alike: none of them is the slow one.
     let of = if facts.alike(disk.queue_depth) > 1 { "the drives" } else { name.as_str() };
+    // In the same words, whether the few samples found it waiting or the drive's figures tell.
+    let one = |who: &str, cache: &str| {
+        let words = format!("{who} has one {what} in flight at a time{cache} (queue depth {depth:.1})");
+        Some(beside(facts, format!("{words}: the latency of {of}{time} is the limit")))
+    };
+    let Some(waiters) = waiters.filter(|_| facts.is_moving()) else {
+        let program = facts.one_in_flight().filter(|_| facts.is_moving())?;
+        let cache = if facts.is_for_pages(program) { ", for pages of the page cache" } else { "" };
+        return one(&program.name, cache);
+    };
+    if facts.inputs.test.is_none() && waiters.is_one_each() && waiters.is_one_thread() {
+        return one(waiters.name(), "");
+    }
+    let words = waiters.words(facts.inputs.test);
     if !waiters.is_one_each() {
         let words = format!("{words}: the latency of {of} at queue depth {depth:.1} is the limit");
         return Some(beside(facts, words));
     }
-    // The kernel splits a large call into several I/Os.
-    let what = if depth < 1.15 { "I/O" } else { "call" };
     let each = if waiters.is_one_thread() { "" } else { "each for " };
     Some(beside(
         facts,
@@ -111,6 +114,12 @@ pub(super) fn latency(facts: &Facts<'_>) -> Option<String> {
             "{words}, {each}one {what} at a time (queue depth {depth:.1}): the latency of {of}{time} is the limit"
         ),
     ))
+}
+
+/// `, 78.0 us,`: of an I/O of the kind that a drive does more of.
+fn of_an_io(disk: &DiskRates) -> String {
+    let await_ms = if disk.reads >= disk.writes { disk.read_await_ms } else { disk.write_await_ms };
+    await_ms.map_or_else(String::new, |ms| format!(", {},", Micros(1e3 * ms)))
 }
 
 /// Processes of one program that have one I/O in flight each: samples often find them running.
@@ -127,22 +136,27 @@ fn one_each(facts: &Facts<'_>) -> Option<String> {
     // Buffered writes are in flight while no process waits for them, and buffered reads wait for pages: samples tell these apart from
     // direct ones.
     let is_direct = waits::is_for(threads, &program.command, Wait::Completion);
-    let (is_alike, await_ms) = if program.written > program.read {
-        (is_direct && disk.writes > disk.reads, disk.write_await_ms)
-    } else {
-        (is_direct && disk.reads > disk.writes, disk.read_await_ms)
-    };
+    let is_alike = is_direct
+        && if program.written > program.read { disk.writes > disk.reads } else { disk.reads > disk.writes };
     if program.movers < 2 || !depths.contains(&disk.queue_depth) || !is_most || !is_alike {
         return None;
     }
-    let time = await_ms.map_or_else(String::new, |ms| format!(", {},", Micros(1e3 * ms)));
+    let time = of_an_io(disk);
     let who = format!("{} processes of {} have one I/O in flight each", program.movers, program.command);
     let name = name.as_str();
     Some(format!("{who} (queue depth {:.1}): the latency of {name}{time} is the limit", disk.queue_depth))
 }
 
 pub(super) fn drives(facts: &Facts<'_>) -> Option<String> {
-    let words = completions(facts)?;
+    let waiters = facts.waiters(Wait::Completion).filter(|_| facts.is_moving())?;
+    // A call that the kernel splits into several I/Os need not fill the drive: the next one comes after its last.
+    let is_one_call = facts.inputs.test.is_none() && waiters.is_one_each() && waiters.is_one_thread();
+    if let Some((_, disk)) = facts.deepest.filter(|_| is_one_call && facts.served.is_empty()) {
+        let one = format!("{} has one call in flight at a time", waiters.name());
+        let limit = "the drives, their links or the latency of a call are the limit";
+        return Some(beside(facts, format!("{one} (queue depth {:.1}): {limit}", disk.queue_depth)));
+    }
+    let words = waiters.words(facts.inputs.test);
     Some(match facts.inputs.test.and_then(|test| test.reached) {
         Some(because) => format!("{words}; the limit: {because}"),
         None => beside(facts, format!("{words}: {}", facts.drives_are_the_limit())),
@@ -187,28 +201,47 @@ pub(super) fn turns(facts: &Facts<'_>) -> Option<String> {
     let delayed = OwnTime::of(facts).map_or(0.0, |own| own.delayed);
     if delayed >= facts.least(0.1, 0.07) * active {
         let cpu = 100.0 * delayed / active;
-        let (verb, who, number) = if active < 1.5 {
-            ("waits", command.to_owned(), "its one thread is")
+        let (verb, who, limit) = if active < 1.5 {
+            ("waits", command.to_owned(), limit_of_one(facts, command, waiting))
         } else {
-            ("wait", format!("{active:.0} threads of {command}"), "their number is")
+            ("wait", format!("{active:.0} threads of {command}"), ": their number is the limit".to_owned())
         };
         let words = format!("{who} {verb} for {io} {part:.0} % and for a CPU {cpu:.0} % of the time");
         if full_cpus(facts).is_empty() {
-            return Some(format!("{words}: {number} the limit"));
+            return Some(format!("{words}{limit}"));
         }
-        let (cpus, are) = busy_cpus(facts);
+        let (cpus, are) = busy_cpus(facts)?;
         return Some(format!("{words}; {cpus} {are} busy"));
     }
     Some(if active < 1.5 {
-        format!(
-            "{command} waits for {io} {part:.0} % of the time and runs the rest: its one thread is the limit"
-        )
+        let limit = limit_of_one(facts, command, waiting);
+        format!("{command} waits for {io} {part:.0} % of the time and runs the rest{limit}")
     } else {
         format!(
             "{active:.0} threads of {command} wait for {io} {part:.0} % of the time and run the rest: their number \
              is the limit"
         )
     })
+}
+
+/// What limits a thread that waits for I/O and runs by turns: with one I/O in flight the drive's latency, which is `waiting` of the
+/// time, and its own CPU time, where that is longer.
+fn limit_of_one(facts: &Facts<'_>, command: &str, waiting: f64) -> String {
+    let threads = facts.inputs.activity.threads.as_ref();
+    let is_direct = threads.is_some_and(|threads| waits::is_for(threads, command, Wait::Completion));
+    let drive = facts.deepest.filter(|(_, disk)| is_direct && disk.queue_depth < facts.most(1.5, 2.5));
+    let program = facts.mover().filter(|program| program.cpus < facts.most(0.85, 0.9));
+    let Some(((name, disk), program)) = drive.zip(program) else {
+        return ": its one thread is the limit".to_owned();
+    };
+    let latency = format!("the latency of {}{}", name.as_str(), of_an_io(disk));
+    let one = ", with one I/O in flight at a time";
+    let both = "its CPU time and ";
+    if program.cpus > facts.least_for(both, 1.1, 0.9) * waiting {
+        format!("{one}: {both}{latency} are the limit")
+    } else {
+        format!("{one}: {latency} is the limit")
+    }
 }
 
 pub(super) fn threads(facts: &Facts<'_>) -> Option<String> {

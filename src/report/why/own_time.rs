@@ -26,8 +26,12 @@ impl Facts<'_> {
 
 /// Threads that wait for a CPU longer than for I/O.
 pub(super) fn cpu_waits(facts: &Facts<'_>) -> Option<String> {
+    const BOUND: &str = "its affinity, cpuset or CPU quota (cpu.max)";
     /// Neither of two waits of about the same length is the limit alone.
     const ALIKE: f64 = 1.3;
+    /// Of two that are named; the only one that is stays longer too.
+    const STILL_ALIKE: f64 = 1.7;
+    const STILL_ALONE: f64 = 1.0;
     let OwnTime { program, active, delayed, waiting } =
         OwnTime::of(facts).filter(|_| facts.is_moving() && !facts.is_cached())?;
     let least = facts.least(0.3, 0.2);
@@ -47,9 +51,11 @@ pub(super) fn cpu_waits(facts: &Facts<'_>) -> Option<String> {
     };
     let with = facts.all().and_then(|all| busy::others(facts, all, facts.least(0.5, 0.35)));
     let with = with.filter(|with| !with.contains(&program.name));
-    let (cpus, are) = busy_cpus(facts);
+    let cpus = busy_cpus(facts);
     let delayed_part = part(delayed);
-    if delayed < ALIKE * waiting {
+    let alike =
+        facts.least_for("of the time: ", facts.least_for("% and for ", ALIKE, STILL_ALIKE), STILL_ALONE);
+    if delayed < alike * waiting {
         let with = with.map_or_else(String::new, |with| format!(", most of the time with {with}"));
         let is_for_pages = facts.is_for_pages(program);
         let drive = facts.deepest.filter(|(_, disk)| !is_for_pages && disk.queue_depth > 0.0);
@@ -58,13 +64,22 @@ pub(super) fn cpu_waits(facts: &Facts<'_>) -> Option<String> {
             None if is_for_pages => "pages of the page cache",
             None => "I/O",
         };
-        return Some(format!(
-            "{who} for a CPU {delayed_part:.0} % and for {io} {:.0} % of the time; {cpus} {are} busy{with}",
-            part(waiting)
-        ));
+        let words =
+            format!("{who} for a CPU {delayed_part:.0} % and for {io} {:.0} % of the time", part(waiting));
+        return Some(match cpus {
+            Some((cpus, are)) => format!("{words}; {cpus} {are} busy{with}"),
+            None => format!("{words}; {BOUND} keeps it from idle CPUs"),
+        });
     }
     let with = with.map_or_else(String::new, |with| format!(", most of the time busy with {with}"));
-    Some(format!("{who} for a CPU {delayed_part:.0} % of the time: {cpus} {are} the limit{with}"))
+    Some(match cpus {
+        Some((cpus, are)) => {
+            format!("{who} for a CPU {delayed_part:.0} % of the time: {cpus} {are} the limit{with}")
+        }
+        None => format!(
+            "{who} for a CPU {delayed_part:.0} % of the time although CPUs are idle: {BOUND} is the limit"
+        ),
+    })
 }
 
 /// The CPUs that are busy.
@@ -73,17 +88,22 @@ pub(super) fn full_cpus(facts: &Facts<'_>) -> Vec<u32> {
     facts.inputs.rates.cpus.iter().filter(is_busy).map(|(cpu, _)| *cpu).collect()
 }
 
-/// `both CPUs` and `are`, `CPU 3` and `is`.
-pub(super) fn busy_cpus(facts: &Facts<'_>) -> (String, &'static str) {
-    match (&full_cpus(facts)[..], facts.inputs.rates.cpus.len()) {
+/// `both CPUs` and `are`, `CPU 3` and `is`; `None` where there are idle ones, which a program that waits for a CPU may not use.
+pub(super) fn busy_cpus(facts: &Facts<'_>) -> Option<(String, &'static str)> {
+    /// Percent of the time of all CPUs: beyond, a thread waits for a CPU that none of them is always busy.
+    const MOST: f64 = 60.0;
+    let full = full_cpus(facts);
+    let are_all_busy = || facts.all().is_some_and(|all| all.busy() >= MOST);
+    Some(match (&full[..], facts.inputs.rates.cpus.len()) {
         (_, 1) => ("the only CPU".to_owned(), "is"),
-        (all, 2) if all.len() == 2 => ("both CPUs".to_owned(), "are"),
-        (all, cpus) if all.len() == cpus => (format!("all {cpus} CPUs"), "are"),
-        ([], _) => ("the CPUs that it may use".to_owned(), "are"),
+        (all, cpus) if all.len() == cpus || all.is_empty() && are_all_busy() => {
+            (if cpus == 2 { "both CPUs".to_owned() } else { format!("all {cpus} CPUs") }, "are")
+        }
+        ([], _) => return None,
         ([cpu], _) => (format!("CPU {cpu}"), "is"),
         ([first, second], _) => (format!("CPUs {first} and {second}"), "are"),
         (several, cpus) => (format!("{} of {cpus} CPUs", several.len()), "are"),
-    }
+    })
 }
 
 /// A program that sleeps most of the time, although no drive has its I/Os in flight.

@@ -234,8 +234,8 @@ impl Facts<'_> {
         (100.0 * nice / cpus).max(all.nice).min(all.busy())
     }
 
-    /// The program that reads with one I/O in flight nearly always and hardly uses a CPU, by the drive's figures: beside busy CPUs
-    /// samples seldom find its thread waiting.
+    /// The program that reads, or writes with `O_DIRECT`, with one I/O in flight nearly always and hardly uses a CPU, by the drive's
+    /// figures: beside busy CPUs samples seldom find its thread waiting.
     pub(super) fn one_in_flight(&self) -> Option<&Program> {
         let (_, disk) = self.deepest?;
         let depths = self.least(0.65, 0.5)..self.most(1.2, 1.5);
@@ -243,8 +243,14 @@ impl Facts<'_> {
         let program = self.mover()?;
         let is_alone = 2.0 * program.moved() >= self.read + self.written;
         let waits = self.one_thread(program).is_some_and(|cpus| cpus < 0.5);
-        (is_one && is_alone && waits && disk.reads > disk.writes && self.inputs.test.is_none())
-            .then_some(program)
+        // Buffered writes are in flight while their program does not wait for them.
+        let is_its = if program.written > program.read {
+            let threads = self.inputs.activity.threads.as_ref()?;
+            disk.writes > disk.reads && waits::is_for(threads, &program.command, Wait::Completion)
+        } else {
+            disk.reads > disk.writes
+        };
+        (is_one && is_alone && waits && is_its && self.inputs.test.is_none()).then_some(program)
     }
 
     /// Whether a program's read calls return much more than all drives move: then these are not its limit.

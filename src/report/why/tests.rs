@@ -8,6 +8,7 @@ mod panel_lines;
 mod other_programs;
 mod own_time;
 mod pipes;
+mod steady_words;
 
 use std::time::Duration;
 
@@ -114,7 +115,7 @@ impl Scene {
     fn inputs(&self) -> Inputs<'_> {
         let Self { machine, rates, activity, test, full } = self;
         let (test, full, units) = (*test, *full, UnitSystem::Decimal);
-        Inputs { machine, rates, activity, test, full, named: &[], own: OWN, units }
+        Inputs { machine, rates, activity, test, full, named: &[], said: "", own: OWN, units }
     }
 
     fn says(&self, rule: &str, text: &str) {
@@ -280,14 +281,11 @@ fn one_io_at_a_time_is_limited_by_latency() {
     (disk.queue_depth, disk.read_await_ms) = (0.94, Some(0.078));
     let name = scene.rates.disks.keys().next().unwrap().clone();
     let name = name.as_str();
-    let one = "one I/O at a time (queue depth 0.9): the latency of";
-    scene.says(
-        "latency",
-        &format!("fio waits in __blkdev_direct_IO_simple, {one} {name}, 78.0 us, is the limit"),
-    );
+    let one = "fio has one I/O in flight at a time (queue depth 0.9): the latency of";
+    scene.says("latency", &format!("{one} {name}, 78.0 us, is the limit"));
     scene.rates.disks.values_mut().next().unwrap().queue_depth = 1.4;
     let split = scene.sentence().text;
-    assert!(split.contains(", one call at a time (queue depth 1.4): the latency of"), "{split}");
+    assert!(split.contains(" has one call in flight at a time (queue depth 1.4): the latency of"), "{split}");
     scene.rates.disks.values_mut().next().unwrap().queue_depth = 0.94;
     // Few samples find it waiting, beside busy CPUs: the drive has its read in flight nearly always.
     let all = CpuShares { usr: 99.0, idl: 1.0, ..CpuShares::default() };
@@ -295,7 +293,7 @@ fn one_io_at_a_time_is_limited_by_latency() {
     let seldom =
         scene.threads(&kinds).all(all).process("fio", 1.2e9, 1.2e9, 0.3).process("yes", 0.0, 0.0, 3.0);
     let busy = "is the limit; CPUs are busy too";
-    seldom.says("latency", &format!("fio waits in __iomap_dio_rw, {one} {name}, 78.0 us, {busy}"));
+    seldom.says("latency", &format!("{one} {name}, 78.0 us, {busy}"));
     let several = [('S', "fio", "io_uring_enter", "io_cqring_wait", 0.2), ('R', "fio", "", "", 0.8)];
     let several = seldom.threads(&several);
     assert_eq!(several.sentence().rule, "other-programs", "it has submitted more, which wait for it");
@@ -328,6 +326,23 @@ fn a_thread_that_runs_and_waits_by_turns_is_named() {
         "3 threads of cp wait for I/O 40 % of the time and run the rest: their number is the limit",
     );
     assert_eq!(copies(0.1, 0.9).sentence().rule, "moving", "it hardly waits");
+    // A writer of 4k on a fast drive, which has its one I/O in flight less than half of the time.
+    let writes = |waiting: f64, running: f64| {
+        let threads = [('D', "fio", "pwrite64", "__iomap_dio_rw", waiting), ('R', "fio", "", "", running)];
+        let mut scene = Scene::reading().threads(&threads).process("fio", 0.0, 0.0, running);
+        scene.activity.processes.as_mut().unwrap()[0].written_bytes = Some(100e6);
+        let disk = scene.rates.disks.values_mut().next().unwrap();
+        *disk = DiskRates { writes: 25e3, written_bytes: 100e6, queue_depth: 0.4, ..DiskRates::default() };
+        disk.write_await_ms = Some(0.016);
+        scene
+    };
+    let name = writes(0.4, 0.6).rates.disks.keys().next().unwrap().clone();
+    let one = "of the time and runs the rest, with one I/O in flight at a time";
+    let latency = format!("the latency of {}, 16.0 us,", name.as_str());
+    let both = format!("fio waits for I/O 40 % {one}: its CPU time and {latency} are the limit");
+    writes(0.4, 0.6).says("turns", &both);
+    let waits = format!("fio waits for I/O 49 % {one}: {latency} is the limit");
+    writes(0.49, 0.51).says("turns", &waits);
     // Few samples: the CPU time of the process tells how much of its time the one thread runs.
     let sampled = |waiting: f64| {
         let threads =

@@ -335,6 +335,11 @@ impl<'a> Waiters<'a> {
         self.command.as_str()
     }
 
+    /// Of their program, where that is known, or else their own.
+    pub(super) fn name(&self) -> &str {
+        self.program.as_deref().unwrap_or(self.command.as_str())
+    }
+
     /// Whether they are threads of that command.
     pub(super) fn is_of(&self, command: &str) -> bool {
         self.command.as_str() == command
@@ -382,7 +387,7 @@ impl<'a> Waiters<'a> {
                 if test.is_buffered { " for buffered reads, which fill the page cache" } else { "" };
             return format!("{waiting:.0} of {all:.0} {verb} in {wchan}{between}");
         }
-        let name = self.program.as_deref().unwrap_or(self.command.as_str());
+        let name = self.name();
         if active > 1.0 {
             format!("{waiting:.0} of {active:.0} threads of {name} wait in {wchan}")
         } else {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{
     fact::{Fact, fact, read},
-    figures::{Figures, LinkState},
+    figures::{Figures, LinkState, UNCOUNTED},
     layers,
 };
 use crate::{
@@ -166,6 +166,10 @@ fn measured(shared: &Shared, drive: &Drive, facts: &mut Vec<Fact>) {
 /// What the kernel counts of the row now; of a test's targets the writes, for the test counts its reads.
 fn rates(figures: &Figures<'_>, facts: &mut Vec<Fact>) {
     let (shared, units) = (figures.shared, figures.shared.units);
+    if let Some(drive) = figures.uncounted() {
+        let path = Some(drive.queue.iostats.path());
+        facts.push(Fact { path, ..fact("rates", UNCOUNTED) });
+    }
     let Some(flow) = figures.flow else { return };
     let is_tested = figures.drive().is_some_and(|drive| {
         let targets = shared.tests.running().map_or(&[][..], |test| &test.targets);

@@ -8,7 +8,7 @@ use crate::{
     report::flatten::{Group, Row, RowKind},
     ui::{
         Shared,
-        load::{Flow, hop_limit, possible, topmost},
+        load::{Flow, LoadSource, hop_limit, possible, topmost},
     },
 };
 
@@ -16,6 +16,10 @@ pub(super) use link_state::LinkState;
 
 /// Reads so large that their number limits no drive, bytes.
 pub(super) const LARGE: f64 = 1_048_576.0;
+
+/// Why a drive has no rates, whole and for narrow rows.
+pub(super) const UNCOUNTED: &str = "not counted: iostats is 0";
+pub(super) const UNCOUNTED_IN_SHORT: &str = "iostats 0";
 
 /// A row with what is known of it now.
 pub(super) struct Figures<'a> {
@@ -43,6 +47,12 @@ impl<'a> Figures<'a> {
     /// The drive, on a row of one.
     pub fn drive(&self) -> Option<&'a Drive> {
         self.shared.machine.drive(self.row.drive()?)
+    }
+
+    /// The row's drive, where nothing counts what it reads and writes: its `iostats` is 0.
+    pub fn uncounted(&self) -> Option<&'a Drive> {
+        let has_counters = self.shared.load.source != LoadSource::Nothing;
+        self.drive().filter(|drive| has_counters && self.flow.is_none() && !drive.is_counted())
     }
 
     /// Bytes per second this row can carry in one direction.

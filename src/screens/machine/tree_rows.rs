@@ -8,7 +8,7 @@ use super::{
         Cell, Column, FORMS, FormNames, LINK_LEAD, Room, column, link_beside_slot, link_in_form,
         words_left_out,
     },
-    figures::Figures,
+    figures::{Figures, UNCOUNTED, UNCOUNTED_IN_SHORT},
     row_name::RowNames,
     search_text,
 };
@@ -253,9 +253,23 @@ impl RowPainter<'_> {
         if end < self.area.width {
             findings::leader(brush, x, self.area.x + end, self.y);
         }
+        if let Some(place) = self.of_reason(&figures, &shown) {
+            let text = if place.len() < UNCOUNTED.len() { UNCOUNTED_IN_SHORT } else { UNCOUNTED };
+            let (x, room) = (self.area.x + place.start, place.end - place.start);
+            brush.text(x, self.y, room, &fit(text, room), Meaning::Quiet);
+        }
         for (placed, cell) in shown {
             self.cell(brush, &figures, (placed, &link), cell);
         }
+    }
+
+    /// The place of the reason why a row has no rates: from the first column that counters fill up to the next cell.
+    fn of_reason(&self, figures: &Figures<'_>, shown: &[(&Placed, Cell)]) -> Option<std::ops::Range<u16>> {
+        let first = shown.iter().find(|(placed, _)| placed.column.is_counted)?.0.x;
+        let next = shown.iter().find(|(placed, cell)| placed.x > first && *cell != Cell::Blank);
+        let end = next.map_or(self.area.width, |(placed, _)| placed.x - 1);
+        let has_room = usize::from(end - first) >= UNCOUNTED_IN_SHORT.len();
+        figures.uncounted().filter(|_| has_room).map(|_| first..end)
     }
 
     /// Name and cells in the first form that leaves the name whole, or in the first of all.
@@ -282,6 +296,7 @@ impl RowPainter<'_> {
                 }
                 _ => at.x,
             });
+            let end = self.of_reason(figures, &cells).map_or(end, |place| place.start.min(end));
             Shown { name, cells, link, end }
         };
         let is_whole = |one: &Shown<'_>| name_end(self.row, &one.name) <= one.end;

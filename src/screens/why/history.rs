@@ -216,10 +216,8 @@ impl History {
             }
             Panel::Threads => {
                 let [running, waiting] = &self.threads;
-                let curves = vec![
-                    (running, "threads run", Meaning::Load),
-                    (waiting, "wait for I/O", Meaning::Curve(2)),
-                ];
+                let curves =
+                    vec![(running, "runnable", Meaning::Load), (waiting, "wait for I/O", Meaning::Curve(2))];
                 (curves, self.most_threads.top(), &rate)
             }
             Panel::Profile => return,

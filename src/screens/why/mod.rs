@@ -235,6 +235,7 @@ impl Why {
             test,
             full,
             named: self.steady.named(),
+            said: self.steady.said(),
             own: std::process::id(),
             units: shared.units,
         };

@@ -25,6 +25,11 @@ impl Steady {
         self.shown.as_ref().map(|shown| shown.rule)
     }
 
+    /// Its words.
+    pub(super) fn said(&self) -> &str {
+        self.shown.as_ref().map_or("", |shown| &shown.text)
+    }
+
     /// Programs that it names beside the one that it is about.
     pub(super) fn named(&self) -> &[String] {
         self.shown.as_ref().map_or(&[], |shown| &shown.named)

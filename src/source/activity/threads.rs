@@ -243,10 +243,11 @@ impl Threads {
         let now = total(root);
         // Threads that began meanwhile are not hidden, but come with the next round.
         let before = self.at_begin.replace(now).unwrap_or(now);
+        // Before the first round there is nothing to go round.
         if counted > 0 {
             self.hidden = now.min(before).saturating_sub(counted);
+            self.ended_rounds += 1;
         }
-        self.ended_rounds += 1;
         self.syscalls.end_round();
         self.wchans.end_round();
         self.stacks.end_round();

@@ -20,8 +20,8 @@ fn of_two_processes_of_one_name_the_one_that_reads_decides() {
     seen.with_io = Some(vec![seen.kinds[0].clone(), (seen.kinds[1].0.clone(), 0.2)]);
     let name = scene.rates.disks.keys().next().unwrap().clone();
     let limit = format!("the latency of {}, 95.0 us, is the limit", name.as_str());
-    let one = "one I/O at a time (queue depth 0.8)";
-    scene.says("latency", &format!("fio waits in __iomap_dio_rw, {one}: {limit}"));
+    let one = "one I/O in flight at a time (queue depth 0.8)";
+    scene.says("latency", &format!("fio has {one}: {limit}"));
     // Two that read alike have one each.
     scene.activity.processes.as_mut().unwrap()[1].read_bytes = Some(560e6);
     scene.rates.disks.values_mut().for_each(|disk| disk.queue_depth = 1.4);

@@ -41,6 +41,20 @@ fn a_thread_that_waits_for_a_cpu_does_not_wait_for_io() {
 }
 
 #[test]
+fn no_affinity_is_named_where_all_cpus_are_busy() {
+    let with_busy = |usr: f64| {
+        let shares = CpuShares { usr, idl: 100.0 - usr, ..CpuShares::default() };
+        let scene = beside_hog(&READS, 0.3, 0.5).all(shares).cpu(0, shares).cpu(1, shares);
+        scene.sentence().text
+    };
+    let waits = "fio waits for a CPU 50 % of the time";
+    let hog = ", most of the time busy with hog";
+    assert_eq!(with_busy(85.0), format!("{waits}: both CPUs are the limit{hog}"));
+    let limit = "although CPUs are idle: its affinity, cpuset or CPU quota (cpu.max) is the limit";
+    assert_eq!(with_busy(40.0), format!("{waits} {limit}"));
+}
+
+#[test]
 fn equal_waits_for_a_cpu_and_for_io_are_both_named() {
     let reads = [('R', "fio", "", "", 0.6), ('D', "fio", "io_getevents", "read_events", 0.4)];
     let scene = |delayed| beside_hog(&reads, 0.21, delayed);
@@ -52,6 +66,13 @@ fn equal_waits_for_a_cpu_and_for_io_are_both_named() {
     );
     assert_ne!(scene(0.33).sentence().rule, "cpu-waits", "it waits 46 % for I/O");
     assert!(scene(0.46).sentence().text.starts_with("fio waits for a CPU 46 % of the time: both CPUs"));
+    // The words that are shown stay where the waits change a little.
+    for (now, shown) in [(0.43, 0.39), (0.43, 0.46), (0.46, 0.43), (0.41, 0.46)] {
+        let said = scene(shown).sentence().text;
+        let text =
+            look(&Inputs { said: &said, ..scene(now).inputs() }, Some("cpu-waits")).shown.unwrap().text;
+        assert_eq!(text.contains(" % and for "), said.contains(" % and for "), "{now} {shown}: {text}");
+    }
     let few = [('R', "fio", "", "", 0.4), ('D', "fio", "io_getevents", "read_events", 0.1)];
     let text = beside_hog(&few, 0.1, 0.4).sentence().text;
     assert!(

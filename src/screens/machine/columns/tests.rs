@@ -11,7 +11,7 @@ use super::{
 use crate::{
     capacity,
     counters::{DiskRates, Rates},
-    machine::Machine,
+    machine::{DriveKind, Machine},
     model::{DriveName, Reading},
     report::flatten::{self, Row, Sort},
     screens::Screen,
@@ -26,6 +26,12 @@ fn shared(change: impl Fn(&mut Machine)) -> Shared {
     let limits = Arc::new(capacity::limits(&machine));
     let read = MachineRead { machine: Arc::new(machine), problems, limits };
     let mut shared = Shared::new(Mode::Live, read, (300, 100));
+    shared.load.take_rates(&two_rates(), |_| true, Duration::from_secs(1));
+    shared
+}
+
+/// What both drives do.
+fn two_rates() -> Rates {
     let first = DiskRates {
         reads: 2000.0,
         read_bytes: 1.8e9,
@@ -40,9 +46,7 @@ fn shared(change: impl Fn(&mut Machine)) -> Shared {
     let second =
         DiskRates { reads: 1000.0, read_bytes: 0.1e9, read_await_ms: Some(0.0), ..DiskRates::default() };
     let disks = [(DriveName::new("nvme0n1"), first), (DriveName::new("nvme1n1"), second)].into();
-    let rates = Rates { disks, ..Rates::default() };
-    shared.load.take_rates(&rates, |_| true, Duration::from_secs(1));
-    shared
+    Rates { disks, ..Rates::default() }
 }
 
 fn rows(shared: &Shared) -> Vec<Row> {
@@ -298,6 +302,42 @@ fn the_width_from_which_the_list_says_a_column_is_shown_is_the_terminals() {
         }
         assert!(count > 0 || size.0 >= 170, "{size:?}");
     }
+}
+
+#[test]
+fn a_drive_that_is_not_counted_says_why() {
+    let mut shared = shared(|machine| {
+        let drive = machine.drives.iter_mut().find(|drive| drive.name.as_str() == "nvme1n1").unwrap();
+        drive.queue.iostats = Reading::known("iostats", 0);
+        let mut above = drive.clone();
+        (above.name, above.kind, above.node) = (DriveName::new("loop0"), DriveKind::Loop, None);
+        machine.drives.push(above);
+    });
+    let machine = Arc::clone(&shared.machine);
+    let is_counted = |name: &DriveName| machine.drive(name).unwrap().is_counted();
+    shared.load.take_rates(&two_rates(), is_counted, Duration::from_secs(2));
+    for (width, whole) in [(80, "iostats 0"), (200, "not counted: iostats is 0")] {
+        shared.size = (width, 100);
+        let area = Rect::new(0, 2, width, 96);
+        let mut buffer = ratatui::buffer::Buffer::empty(area);
+        let mut brush =
+            crate::screens::widgets::paint::Brush::new(&mut buffer, crate::ui::theme::Theme::PLAIN, true);
+        let mut tree = Tree { everything: true, ..Tree::default() };
+        refresh(&mut tree, &shared);
+        Screen::draw(&tree, &shared, area, &mut brush);
+        let line = |y| (0..width).map(|x| buffer[(x, y)].symbol()).collect::<String>();
+        let lines: Vec<String> = (2..98).map(line).collect();
+        // A limit leaves less room.
+        for (name, reason) in [("nvme1n1", "iostats 0"), ("loop0", whole)] {
+            let is_its = |line: &String| line.contains(name) && line.contains(reason);
+            assert!(lines.iter().any(is_its), "{name}: {}", lines.join("\n"));
+        }
+        assert!(!lines.iter().any(|line| line.contains("nvme0n1") && line.contains("iostats 0")));
+    }
+    let rows = rows(&shared);
+    let row = rows.iter().find(|row| is_drive("nvme1n1")(row)).unwrap();
+    let facts = super::super::facts::of_row(&shared, row);
+    assert!(facts.iter().any(|fact| fact.label == "rates" && fact.value == "not counted: iostats is 0"));
 }
 
 #[test]
