@@ -55,10 +55,7 @@ pub(super) fn draw(state: &Why, shared: &Shared, area: Rect, brush: &mut Brush<'
             brush.lines(inside, &lines, 0);
             // A live machine has its figures within a second.
             if shared.mode != Mode::Live {
-                let free = sections::after(inside, lines.len());
-                sections::fill(brush, free, |width| {
-                    at_rest::sections(shared, width, usize::from(free.height))
-                });
+                at_rest::draw(shared, sections::after(inside, lines.len()), brush);
             }
         }
         Source::Now(sentence) => now(state, shared, area, &sentence, brush),
