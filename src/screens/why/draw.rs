@@ -323,18 +323,19 @@ impl Contents {
     /// Rows that fill it, with its frame.
     pub(super) fn rows(&self, panel: Panel, shared: &Shared, width: u16) -> Rows {
         let (edges, frame) = if shared.is_boxed() { (4, 2) } else { (2, 1) };
+        let inside = width.saturating_sub(edges);
         let (needed, all) = match (panel, self.grid(panel)) {
-            (Panel::Cpus, _) => (self.cpus.rows(width.saturating_sub(edges)), 0),
+            (Panel::Cpus, _) => (self.cpus.rows(inside), 0),
             (_, Some((grid, rows))) => (rows.max(1) + 1, grid.rows.len() + 1),
             (_, None) => (0, 0),
         };
+        let least = if panel == Panel::Cpus { self.cpus.least_rows(inside) } else { needed };
         // Reasons in short, so that evidence has its rows first.
-        let [short, whole] =
-            [0, u16::MAX].map(|height| self.lines(panel, width.saturating_sub(edges), height).len());
+        let [short, whole] = [0, u16::MAX].map(|height| self.lines(panel, inside, height).len());
         let rows = |rows: usize| u16::try_from(rows).unwrap_or(u16::MAX).saturating_add(frame);
         let has_curve = history::has_curves(panel, shared);
         let most = if has_curve { u16::MAX } else { rows(whole + all.max(needed)) };
-        Rows { needed: rows(short + needed), most }
+        Rows { least: rows(short + least), needed: rows(short + needed), most }
     }
 
     /// How many lines can be scrolled out of sight in `place`.
