@@ -28,7 +28,7 @@ pub(super) fn draw(state: &Tree, shared: &Shared, panel: Rect, brush: &mut Brush
     let facts = facts::of_row(shared, row);
     let form = Form::new(state, &facts, paint::inner(panel, brush.boxed));
     let note =
-        if form.paths != Paths::Hidden { vec![piece("with paths", Meaning::Quiet)] } else { Vec::new() };
+        if form.paths == Paths::Hidden { Vec::new() } else { vec![piece("with paths", Meaning::Quiet)] };
     let inner = brush.panel(panel, &title, &note);
     if let Some(uneven) = Uneven::of(&facts, state.paths, inner) {
         let [first, second] = uneven.lines(&facts, state.paths);
