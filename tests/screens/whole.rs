@@ -90,3 +90,11 @@ fn why_at_rest_fills_the_rows_of_its_panel() {
         }
     }
 }
+
+#[test]
+fn a_finding_of_the_last_test_is_whole_before_it_says_so() {
+    for demo in DEMOS {
+        let picture = shown(&after(demo, (120, 40), "4r2", 14));
+        assert!(picture.contains("in last test") && !picture.contains('…'), "{demo}: {picture}");
+    }
+}

@@ -4,7 +4,7 @@ use ratatui::layout::Rect;
 
 use super::{
     find::highlighted,
-    paint::{Brush, Piece, fit, hanging, piece, width},
+    paint::{Brush, Piece, cells, fit, hanging, piece, width},
     words::{iops, rate},
 };
 use crate::{
@@ -110,7 +110,10 @@ fn line_of(
 ) -> u16 {
     let (symbol, meaning) = mark(finding.severity);
     let note = is_under_load(shared, finding).then(|| piece(format!("  {}", when(shared)), Meaning::Quiet));
-    let note: Vec<Piece> = note.into_iter().collect();
+    // The panel's title counts them too: the note goes before a word of the finding does.
+    let has_room = |note: &Piece| 2 + cells(&finding.title) + cells(&note.0) <= row.width;
+    let is_cut_anyway = 2 + cells(&finding.title) > row.width;
+    let note: Vec<Piece> = note.into_iter().filter(|note| is_cut_anyway || has_room(note)).collect();
     let title = fit(&finding.title, row.width.saturating_sub(2 + width(&note)));
     let weight = if finding.severity == Severity::Info { Meaning::Quiet } else { Meaning::Text };
     brush.text(row.x, row.y, 1, symbol, meaning);
