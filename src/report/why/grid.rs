@@ -98,7 +98,7 @@ impl Layout {
         let mut x = 0;
         let place = |(column, cells): (&usize, &usize)| {
             let place = Place { column: *column, x, cells: *cells };
-            x += cells + GAP;
+            x = x.saturating_add(*cells).saturating_add(GAP);
             place
         };
         Self { places: shown.iter().zip(widths).map(place).collect(), room }
@@ -318,9 +318,10 @@ impl Grid {
             let text = text(*column, room);
             // A number is never cut: it would be another number.
             let text = if is_number { text } else { cut(&text, room) };
-            let padding = " ".repeat(cells.saturating_sub(text.width()));
-            let (before, after) = if is_number { (&*padding, "") } else { ("", &*padding) };
-            line.extend([before, &text, if is_last { "" } else { after }]);
+            // The last word may have all cells of a line without an end.
+            let blanks = if is_last && !is_number { 0 } else { cells.saturating_sub(text.width()) };
+            let padding = " ".repeat(blanks);
+            line.extend(if is_number { [padding, text] } else { [text, padding] });
             if !is_last {
                 line.push_str(&" ".repeat(GAP));
             }
@@ -425,6 +426,10 @@ mod tests {
         assert_eq!(shown(26), "dd      nvme0n1 and 2 more");
         assert_eq!(shown(25), "dd      3 drives");
         assert_eq!(grid.row(&grid.rows[1], &grid.layout(26)), "dd               vda");
+        let endless = [grid.layout(usize::MAX), grid.layout_by_need(usize::MAX)];
+        for layout in endless {
+            assert_eq!(grid.row(&grid.rows[1], &layout), "dd               vda", "output to a file");
+        }
         assert_eq!(grid.csv_rows().next().unwrap(), "dd,nvme0n1 nvme1n1 nvme10n1");
     }
 

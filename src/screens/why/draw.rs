@@ -6,7 +6,6 @@ use ratatui::layout::{Position, Rect};
 
 use super::{LEAST, Places, Rows, Source, Why, at_rest, history};
 use crate::{
-    counters::activity::ProcessRates,
     report::why::{
         PANELS, Panel, Sentence,
         grid::{Grid, Mark, Place},
@@ -167,8 +166,9 @@ impl Contents {
         let [threads, others] =
             [state.with_sleeping, !state.with_sleeping].map(|all| tables::threads(activity, all, room));
         let has_sleeping = threads.rows.len() != others.rows.len();
-        let works = |rates: &ProcessRates| rates.moved() >= LEAST_MOVED || rates.cpus >= LEAST_CPU;
-        let processes = tables::processes(activity, (unit, names), works);
+        let processes = tables::processes(activity, (unit, names), |rates| {
+            rates.moved() >= LEAST_MOVED || rates.cpus >= LEAST_CPU
+        });
         let (profile, matter) = profile::functions(&shared.activity);
         let sorts = &state.sorts;
         let Some(rates) = rates else {
