@@ -327,7 +327,7 @@ fn nothing(table: Table, interval: &Interval<'_>) -> String {
         Table::Dstat | Table::Iostat | Table::Cpu => "no counters",
         Table::Interrupts => "no interrupts of drives",
         Table::Threads => "no thread ran or waited for a device",
-        Table::Processes => "no process read, wrote or used a CPU",
+        Table::Processes => "no process reads or writes",
         Table::Profile => "no CPU was busy",
     };
     format!("{clock} {words}")

@@ -251,6 +251,11 @@ impl ProcessSample {
 }
 
 impl ProcessRates {
+    /// Whether its bytes could be read.
+    pub(crate) const fn has_bytes(&self) -> bool {
+        self.read_bytes.is_some() || self.written_bytes.is_some()
+    }
+
     /// Bytes per second to and from storage, as far as they are known.
     pub fn moved(&self) -> f64 {
         self.read_bytes.unwrap_or(0.0) + self.written_bytes.unwrap_or(0.0)

@@ -348,16 +348,27 @@ impl Layer {
 }
 
 impl FileSystem {
-    /// `/home ext4, noatime`: options that every mount has are left out.
+    /// `/home ext4, noatime`: options that every mount has are left out, and those of reserved blocks, which change no I/O.
     pub(crate) fn words(&self) -> String {
         format!("{} {}", self.point, self.kind_and_options())
     }
 
     /// The same without its mount point.
     pub(crate) fn kind_and_options(&self) -> String {
-        const USUAL: [&str; 6] = ["rw", "relatime", "seclabel", "inode64", "subvol", "subvolid"];
-        let is_usual = |option: &&Label| USUAL.contains(&option.as_str().split('=').next().unwrap_or(""));
-        let options = self.options.iter().filter(|option| !is_usual(option)).map(Label::as_str);
+        const LEFT_OUT: [&str; 9] = [
+            "rw",
+            "relatime",
+            "seclabel",
+            "inode64",
+            "subvol",
+            "subvolid",
+            "resuid",
+            "resgid",
+            "resv_strict",
+        ];
+        let is_left_out =
+            |option: &&Label| LEFT_OUT.contains(&option.as_str().split('=').next().unwrap_or(""));
+        let options = self.options.iter().filter(|option| !is_left_out(option)).map(Label::as_str);
         let several = (self.devices.len() > 1).then(|| counted(self.devices.len(), "device"));
         [self.kind.to_string()]
             .into_iter()

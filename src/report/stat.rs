@@ -9,7 +9,7 @@ pub(crate) use self::{averages::Averages, line::Line};
 use crate::{
     counters::{
         DiskRates, Rates, SideRates,
-        activity::{Activity, ThreadActivity},
+        activity::{Activity, ProcessRates, ThreadActivity},
     },
     machine::{Drive, Machine},
     model::DriveName,
@@ -67,7 +67,10 @@ impl Interval<'_> {
             Table::Cpu => tables::cpus(machine, rates),
             Table::Interrupts => tables::interrupts(machine, rates),
             Table::Threads => threads(activity, room),
-            Table::Processes => tables::processes(activity, MEBI, ["rMB/s", "wMB/s"]),
+            Table::Processes => {
+                let moves = |rates: &ProcessRates| rates.moved() > 0.0 || !rates.has_bytes();
+                tables::processes(activity, (MEBI, ["rMB/s", "wMB/s"]), moves)
+            }
             Table::Profile => profile::rows(activity),
         }
     }
@@ -93,8 +96,8 @@ impl Interval<'_> {
         }
         let room = room(width);
         let grid = self.grid(table, room);
-        let shown = grid.fitting(room);
-        grid.rows.iter().map(|row| format!("{clock} {}", grid.row(row, &shown, room))).collect()
+        let layout = grid.layout(room);
+        grid.rows.iter().map(|row| format!("{clock} {}", grid.row(row, &layout))).collect()
     }
 
     /// The heading above them.
@@ -108,8 +111,7 @@ impl Interval<'_> {
         }
         let room = room(width);
         let grid = self.grid(table, room);
-        let shown = grid.fitting(room);
-        format!("{:8} {}", "time", grid.heading(&shown, room))
+        format!("{:8} {}", "time", grid.heading(&grid.layout(room)))
     }
 
     /// Lines of CSV behind their time, RFC 3339.

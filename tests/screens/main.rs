@@ -32,4 +32,5 @@ mod surprises;
 mod told;
 mod verdicts;
 mod whatif;
+mod whole;
 mod widths;

@@ -163,10 +163,10 @@ fn a_process_that_moves_nothing_has_no_drives() {
             process.read_bytes = Some(read);
             process.drives = names.map(|names| names.iter().map(|name| DriveName::new(name)).collect());
         }
-        tables::processes(&activity, MEBI, ["read", "write"]).rows[0].cells[6].clone()
+        tables::processes(&activity, (MEBI, ["read", "write"]), |_| true).rows[0].cells[6].clone()
     };
     let names: Option<&[&str]> = Some(&["sda", "sdb"]);
-    assert_eq!(cell(1e6, names), Cell::Text("sda sdb".to_owned()));
+    assert_eq!(cell(1e6, names), Cell::Drives(vec!["sda".to_owned(), "sdb".to_owned()]));
     assert_eq!(cell(1e6, None), Cell::Text("not known".to_owned()));
     assert_eq!(cell(0.0, names), Cell::Unknown);
 }
@@ -225,6 +225,28 @@ fn processes_have_shares_and_say_what_is_not_known() {
         shown(Table::Processes),
         ["time PID command rMB/s wMB/s %share %CPU drives", "average 42 dd 4.00 - 100.0 25.0 not known"]
     );
+}
+
+#[test]
+fn a_process_that_moved_nothing_has_no_row() {
+    let machine = machine();
+    let (rates, mut activity) = second(&machine);
+    let process = activity.processes.as_ref().unwrap()[0].clone();
+    let with = |command: &str, read_bytes| ProcessRates {
+        command: Label::new(command),
+        read_bytes,
+        ..process.clone()
+    };
+    let idle = ProcessRates { written_bytes: Some(0.0), ..with("kworker/0:1", Some(0.0)) };
+    let hidden = ProcessRates { written_bytes: None, ..with("sshd", None) };
+    activity.processes.as_mut().unwrap().extend([idle, hidden]);
+    let time = Timestamp::UNIX_EPOCH;
+    let interval = Interval { machine: &machine, rates: &rates, activity: &activity, time, is_average: true };
+    let [text, csv] =
+        [interval.text(Table::Processes, 100), interval.csv(Table::Processes)].map(|rows| rows.join("\n"));
+    for rows in [text, csv] {
+        assert!(rows.contains("dd") && rows.contains("sshd") && !rows.contains("kworker"), "{rows}");
+    }
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! [`Grid`]: a table whose widths do not depend on its rows, for the screen, for rows that follow each other and for CSV.
+//! [`Grid`]: a table for rows that follow each other, whose widths do not depend on them, for the screen, where they may, and for CSV.
 
 use std::cmp::Ordering;
 
@@ -38,6 +38,8 @@ impl Col {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Cell {
     Text(String),
+    /// Names of drives; `nvme0n1 and 3 more` or `4 drives` where they have no room.
+    Drives(Vec<String>),
     /// With so many decimals.
     Number(f64, usize),
     /// `120k` in text, the number in CSV.
@@ -74,6 +76,35 @@ pub(crate) struct Grid {
 /// Cells between columns.
 const GAP: usize = 1;
 
+/// A column's place in a line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Place {
+    /// Its index among the grid's.
+    pub(crate) column: usize,
+    /// Its first cell.
+    pub(crate) x: usize,
+    pub(crate) cells: usize,
+}
+
+/// The columns that a line of `room` cells shows.
+#[derive(Debug, Clone)]
+pub(crate) struct Layout {
+    pub(crate) places: Vec<Place>,
+    room: usize,
+}
+
+impl Layout {
+    fn new(shown: &[usize], widths: &[usize], room: usize) -> Self {
+        let mut x = 0;
+        let place = |(column, cells): (&usize, &usize)| {
+            let place = Place { column: *column, x, cells: *cells };
+            x = x.saturating_add(*cells).saturating_add(GAP);
+            place
+        };
+        Self { places: shown.iter().zip(widths).map(place).collect(), room }
+    }
+}
+
 impl Cell {
     pub(crate) fn number(value: Option<f64>, decimals: usize) -> Self {
         value.map_or(Self::Unknown, |value| Self::Number(value, decimals))
@@ -94,11 +125,12 @@ impl Cell {
             (Self::Unknown, _) => Ordering::Greater,
             (_, Self::Unknown) => Ordering::Less,
             (Self::Text(a), Self::Text(b)) => turned(a.cmp(b)),
+            (Self::Drives(a), Self::Drives(b)) => turned(a.cmp(b)),
             (Self::Number(a, _) | Self::Count(a), Self::Number(b, _) | Self::Count(b)) => {
                 turned(b.total_cmp(a))
             }
-            (Self::Text(_), _) => Ordering::Greater,
-            (_, Self::Text(_)) => Ordering::Less,
+            (Self::Text(_), _) | (Self::Drives(_), Self::Number(..) | Self::Count(_)) => Ordering::Greater,
+            (_, Self::Text(_)) | (Self::Number(..) | Self::Count(_), Self::Drives(_)) => Ordering::Less,
         }
     }
 
@@ -106,6 +138,11 @@ impl Cell {
     fn shown(&self, width: usize) -> String {
         match self {
             Self::Text(text) => text.clone(),
+            Self::Drives(names) => {
+                let forms = Self::forms(names);
+                let fits = forms.iter().find(|form| form.width() <= width);
+                fits.or(forms.last()).cloned().unwrap_or_default()
+            }
             Self::Number(value, decimals) => {
                 let with = |decimals: usize| format!("{value:.decimals$}");
                 let fits = (1..=*decimals).rev().map(with).find(|text| text.len() <= width);
@@ -117,8 +154,32 @@ impl Cell {
         }
     }
 
+    /// Names of drives, the longest form first.
+    fn forms(names: &[String]) -> Vec<String> {
+        let all = names.join(" ");
+        match names {
+            [] | [_] => vec![all],
+            [first, others @ ..] => {
+                vec![all, format!("{first} and {} more", others.len()), units::counted(names.len(), "drive")]
+            }
+        }
+    }
+
+    /// Cells that show all of it, or of several drives the first and the number of others.
+    fn need(&self, is_short: bool) -> usize {
+        match self {
+            Self::Drives(names) => {
+                let forms = Self::forms(names);
+                let widths = forms.iter().take(1 + usize::from(is_short)).map(|form| form.width());
+                widths.min().unwrap_or_default()
+            }
+            _ => self.shown(usize::MAX).width(),
+        }
+    }
+
     fn csv(&self) -> String {
         match self {
+            Self::Drives(names) => names.join(" "),
             Self::Text(text) if text.contains(['"', ',', '\n', '\r']) => {
                 format!("\"{}\"", text.replace('"', "\"\""))
             }
@@ -146,31 +207,80 @@ impl Grid {
         shown
     }
 
-    /// The heading of these columns in `room` cells.
-    pub(crate) fn heading(&self, shown: &[usize], room: usize) -> String {
-        self.line(shown, room, |at, _| self.columns[at].name.to_owned())
+    /// The columns that fit into `room` cells, each as wide as its heading says, whatever the rows hold: rows that follow each other
+    /// stay below their heading.
+    pub(crate) fn layout(&self, room: usize) -> Layout {
+        let shown = self.fitting(room);
+        let widths = self.widths(&shown, room);
+        Layout::new(&shown, &widths, room)
     }
 
-    /// A row of these columns in `room` cells; the last column takes what is left.
-    pub(crate) fn row(&self, row: &Row, shown: &[usize], room: usize) -> String {
-        self.line(shown, room, |at, width| {
-            row.cells.get(at).map_or_else(String::new, |cell| cell.shown(width))
-        })
+    /// The same columns for a table that is drawn as a whole: where a text would be cut, its column gets cells that others do not need.
+    pub(crate) fn layout_by_need(&self, room: usize) -> Layout {
+        let shown = self.fitting(room);
+        let mut widths = self.widths(&shown, room);
+        let used = widths.iter().sum::<usize>() + shown.len().saturating_sub(1) * GAP;
+        let (mut free, mut over) = (room.saturating_sub(used), used.saturating_sub(room));
+        let need = |at: usize, is_short| {
+            let column = shown[at];
+            let cells = self.rows.iter().filter_map(|row| row.cells.get(column));
+            let needs = cells.map(|cell| cell.need(is_short));
+            needs.chain([self.columns[column].name.width()]).max().unwrap_or_default()
+        };
+        let needs = |is_short| (0..shown.len()).map(|at| need(at, is_short)).collect::<Vec<usize>>();
+        let lack = |needs: &[usize]| {
+            widths.iter().zip(needs).map(|(has, need)| need.saturating_sub(*has)).sum::<usize>()
+        };
+        let spare = |needs: &[usize]| {
+            widths.iter().zip(needs).map(|(has, need)| has.saturating_sub(*need)).sum::<usize>()
+        };
+        let whole = needs(false);
+        let needs = if lack(&whole) <= spare(&whole) + free { whole } else { needs(true) };
+        let take = |widths: &mut Vec<usize>| {
+            let spare = |at: &usize| widths[*at].saturating_sub(needs[*at]);
+            let most = (0..widths.len()).filter(|at| spare(at) > 0).max_by_key(spare);
+            most.map(|at| widths[at] -= 1)
+        };
+        while over > 0 && take(&mut widths).is_some() {
+            over -= 1;
+        }
+        // As many columns as possible are whole.
+        let mut lacking: Vec<usize> = (0..shown.len()).filter(|at| needs[*at] > widths[*at]).collect();
+        lacking.sort_by_key(|at| needs[*at] - widths[*at]);
+        for at in lacking {
+            while widths[at] < needs[at] {
+                if free > 0 {
+                    free -= 1;
+                } else if take(&mut widths).is_none() {
+                    break;
+                }
+                widths[at] += 1;
+            }
+        }
+        Layout::new(&shown, &widths, room)
     }
 
-    /// Widths of these columns: what `room` leaves goes in equal parts to those that may be wider, whatever the rows hold.
+    /// The heading of these columns.
+    pub(crate) fn heading(&self, layout: &Layout) -> String {
+        self.line(layout, |at, _| self.columns[at].name.to_owned())
+    }
+
+    /// A row of these columns; the last column takes what is left.
+    pub(crate) fn row(&self, row: &Row, layout: &Layout) -> String {
+        self.line(layout, |at, width| row.cells.get(at).map_or_else(String::new, |cell| cell.shown(width)))
+    }
+
+    /// Widths of these columns: what `room` leaves goes in equal parts to those that may be wider.
     fn widths(&self, shown: &[usize], room: usize) -> Vec<usize> {
         let mut widths: Vec<usize> = shown.iter().map(|at| self.columns[*at].width).collect();
         let gaps = shown.len().saturating_sub(1) * GAP;
         let mut left = room.saturating_sub(widths.iter().sum::<usize>() + gaps);
-        // The last word has what is left anyway.
         let last = shown.len().saturating_sub(1);
-        let most = |at: usize| {
-            let column = self.columns[shown[at]];
-            if at == last && !column.is_number { column.width } else { column.most }
-        };
+        let is_open = |at: usize| at == last && !self.columns[shown[at]].is_number;
         while left > 0 {
-            let narrow: Vec<usize> = (0..shown.len()).filter(|at| widths[*at] < most(*at)).collect();
+            let narrow: Vec<usize> = (0..shown.len())
+                .filter(|at| !is_open(*at) && widths[*at] < self.columns[shown[*at]].most)
+                .collect();
             if narrow.is_empty() {
                 break;
             }
@@ -179,23 +289,11 @@ impl Grid {
                 left -= 1;
             }
         }
-        widths
-    }
-
-    /// The columns among `shown` with their place in a line of `room` cells: index, first cell, cells.
-    pub(crate) fn places(&self, shown: &[usize], room: usize) -> Vec<(usize, usize, usize)> {
-        let mut x = 0;
-        let mut places = Vec::new();
-        let widths = self.widths(shown, room);
-        for (at, (column, width)) in shown.iter().zip(widths).enumerate() {
-            let is_number = self.columns[*column].is_number;
-            // The last word has all that is left.
-            let is_open = at + 1 == shown.len() && !is_number;
-            let wide = if is_open { room.saturating_sub(x).max(width) } else { width };
-            places.push((*column, x, wide));
-            x += wide + GAP;
+        // The last word has all that is left.
+        if let Some(width) = widths.last_mut().filter(|_| is_open(last)) {
+            *width += left;
         }
-        places
+        widths
     }
 
     /// Sorts the first `rows` rows and the others each by a column: numbers from the largest, words from A, unless it is reversed.
@@ -211,20 +309,19 @@ impl Grid {
         others.sort_by(order);
     }
 
-    fn line(&self, shown: &[usize], room: usize, text: impl Fn(usize, usize) -> String) -> String {
+    fn line(&self, layout: &Layout, text: impl Fn(usize, usize) -> String) -> String {
         let mut line = String::new();
-        for (at, (column, width)) in shown.iter().zip(self.widths(shown, room)).enumerate() {
-            let (text, is_number) = (text(*column, width), self.columns[*column].is_number);
-            let is_last = at + 1 == shown.len();
+        for (at, Place { column, cells, .. }) in layout.places.iter().enumerate() {
+            let is_number = self.columns[*column].is_number;
+            let is_last = at + 1 == layout.places.len();
+            let room = if is_last && !is_number { layout.room.saturating_sub(line.width()) } else { *cells };
+            let text = text(*column, room);
             // A number is never cut: it would be another number.
-            let text = match (is_number, is_last) {
-                (true, _) => text,
-                (false, true) => cut(&text, room.saturating_sub(line.width())),
-                (false, false) => cut(&text, width),
-            };
-            let padding = " ".repeat(width.saturating_sub(text.width()));
-            let (before, after) = if is_number { (&*padding, "") } else { ("", &*padding) };
-            line.extend([before, &text, if is_last { "" } else { after }]);
+            let text = if is_number { text } else { cut(&text, room) };
+            // The last word may have all cells of a line without an end.
+            let blanks = if is_last && !is_number { 0 } else { cells.saturating_sub(text.width()) };
+            let padding = " ".repeat(blanks);
+            line.extend(if is_number { [padding, text] } else { [text, padding] });
             if !is_last {
                 line.push_str(&" ".repeat(GAP));
             }
@@ -267,11 +364,10 @@ mod tests {
     #[test]
     fn columns_that_matter_least_go_first_and_texts_are_cut_with_a_mark() {
         let grid = grid();
-        let all = grid.fitting(100);
-        assert_eq!(all, [0, 1, 2, 3]);
-        assert_eq!(grid.heading(&all, 100), "name        r/s  %util why");
-        assert_eq!(grid.row(&grid.rows[0], &all, 100), "nvme0…    12.50      - a, \"b\" and more");
-        assert_eq!(grid.row(&grid.rows[0], &all, 30), "nvme0…    12.50      - a, \"b\"…");
+        assert_eq!(grid.fitting(100), [0, 1, 2, 3]);
+        assert_eq!(grid.heading(&grid.layout(100)), "name        r/s  %util why");
+        assert_eq!(grid.row(&grid.rows[0], &grid.layout(100)), "nvme0…    12.50      - a, \"b\" and more");
+        assert_eq!(grid.row(&grid.rows[0], &grid.layout(30)), "nvme0…    12.50      - a, \"b\"…");
         assert_eq!(grid.fitting(24), [0, 1, 3]);
     }
 
@@ -279,12 +375,62 @@ mod tests {
     fn what_a_wide_line_leaves_goes_to_the_columns_that_may_be_wider() {
         let mut grid = grid();
         grid.columns[0] = word("name", 6, 0).up_to(10);
-        let all = grid.fitting(100);
-        assert_eq!(grid.row(&grid.rows[0], &all, 28), "nvme0n…    12.50      - a, …");
-        assert_eq!(grid.row(&grid.rows[0], &all, 30), "nvme0n1p1    12.50      - a, …");
+        assert_eq!(grid.row(&grid.rows[0], &grid.layout(28)), "nvme0n…    12.50      - a, …");
+        assert_eq!(grid.row(&grid.rows[0], &grid.layout(30)), "nvme0n1p1    12.50      - a, …");
         let wide = "nvme0n1p1     12.50      - a, \"b\" and more";
-        assert_eq!(grid.row(&grid.rows[0], &all, 60), wide, "no wider than its most");
-        assert_eq!(grid.heading(&all, 60), "name            r/s  %util why");
+        assert_eq!(grid.row(&grid.rows[0], &grid.layout(60)), wide, "no wider than its most");
+        assert_eq!(grid.heading(&grid.layout(60)), "name            r/s  %util why");
+    }
+
+    #[test]
+    fn a_column_that_would_be_cut_has_the_cells_that_others_do_not_need() {
+        let row = |command: &str, wchan: &str| Row {
+            cells: vec![Cell::Number(0.5, 2), Cell::text(command), Cell::text(wchan)],
+            mark: Mark::Plain,
+        };
+        let mut grid = Grid {
+            columns: vec![number("threads", 7, 0), word("command", 18, 0).up_to(30), word("wchan", 20, 0)],
+            rows: vec![row("dd", "folio_wait_bit_common"), row("rustc", "blk_mq_freeze_queue_wait")],
+        };
+        let shown = |grid: &Grid, at: usize, room| grid.row(&grid.rows[at], &grid.layout_by_need(room));
+        assert_eq!(
+            grid.row(&grid.rows[1], &grid.layout(47)),
+            "   0.50 rustc              blk_mq_freeze_queue…"
+        );
+        assert_eq!(shown(&grid, 1, 47), "   0.50 rustc          blk_mq_freeze_queue_wait");
+        let usual = grid.layout(90);
+        assert_eq!(grid.layout_by_need(90).places, usual.places, "where nothing is cut, places stay");
+        grid.rows.push(row("[kworker/u*:*+iou_exit]", "-"));
+        assert_eq!(shown(&grid, 2, 56), "   0.50 [kworker/u*:*+iou_exit] -");
+        assert_eq!(shown(&grid, 1, 56), "   0.50 rustc                   blk_mq_freeze_queue_wait");
+        assert_eq!(
+            shown(&grid, 2, 52),
+            "   0.50 [kworker/u*:*+iou_exit] -",
+            "what lacks least is whole first"
+        );
+        assert_eq!(shown(&grid, 1, 52), "   0.50 rustc                   blk_mq_freeze_queue…");
+    }
+
+    #[test]
+    fn drives_have_all_their_names_or_a_count_in_words() {
+        let names = ["nvme0n1", "nvme1n1", "nvme10n1"].map(str::to_owned).to_vec();
+        let row = |names| Row { cells: vec![Cell::text("dd"), Cell::Drives(names)], mark: Mark::Plain };
+        let grid = Grid {
+            columns: vec![word("command", 16, 0), word("drives", 9, 0)],
+            rows: vec![row(names), row(vec!["vda".to_owned()])],
+        };
+        let shown = |room| grid.row(&grid.rows[0], &grid.layout_by_need(room));
+        assert_eq!(shown(60), "dd               nvme0n1 nvme1n1 nvme10n1");
+        assert_eq!(shown(32), "dd      nvme0n1 nvme1n1 nvme10n1");
+        assert_eq!(shown(31), "dd           nvme0n1 and 2 more");
+        assert_eq!(shown(26), "dd      nvme0n1 and 2 more");
+        assert_eq!(shown(25), "dd      3 drives");
+        assert_eq!(grid.row(&grid.rows[1], &grid.layout(26)), "dd               vda");
+        let endless = [grid.layout(usize::MAX), grid.layout_by_need(usize::MAX)];
+        for layout in endless {
+            assert_eq!(grid.row(&grid.rows[1], &layout), "dd               vda", "output to a file");
+        }
+        assert_eq!(grid.csv_rows().next().unwrap(), "dd,nvme0n1 nvme1n1 nvme10n1");
     }
 
     #[test]
@@ -296,7 +442,7 @@ mod tests {
         assert_eq!(grid.fitting(26), [0, 2], "no half of a group");
         for (value, text) in [(99_999.994, "99999.99"), (999_999.9, "999999.9"), (1_150_000.4, "1150000")] {
             grid.rows[0].cells[2] = Cell::Number(value, 2);
-            assert_eq!(grid.row(&grid.rows[0], &[2], 8), format!("{text:>8}"));
+            assert_eq!(grid.row(&grid.rows[0], &Layout::new(&[2], &[8], 8)), format!("{text:>8}"));
         }
     }
 
@@ -332,11 +478,12 @@ mod tests {
     fn headings_have_the_places_they_are_written_at() {
         let grid = grid();
         for room in [24, 30, 100] {
-            let shown = grid.fitting(room);
-            let line = grid.heading(&shown, room);
-            for (column, x, wide) in grid.places(&shown, room) {
-                let cell: String = line.chars().skip(x).take(wide).collect();
-                assert_eq!(cell.trim(), grid.columns[column].name, "{room}");
+            for layout in [grid.layout(room), grid.layout_by_need(room)] {
+                let line = grid.heading(&layout);
+                for Place { column, x, cells } in layout.places {
+                    let cell: String = line.chars().skip(x).take(cells).collect();
+                    assert_eq!(cell.trim(), grid.columns[column].name, "{room}");
+                }
             }
         }
     }
@@ -348,8 +495,9 @@ mod tests {
             grid.rows[0].cells = vec![
                 Cell::text(&text), Cell::Number(value, 1), Cell::Count(value), Cell::text(&text),
             ];
-            let shown = grid.fitting(room);
-            prop_assert!(grid.row(&grid.rows[0], &shown, room).width() <= room);
+            for layout in [grid.layout(room), grid.layout_by_need(room)] {
+                prop_assert!(grid.row(&grid.rows[0], &layout).width() <= room);
+            }
         }
     }
 }

@@ -136,8 +136,8 @@ mod tests {
     }
 
     fn texts(grid: &Grid) -> Vec<String> {
-        let shown = grid.fitting(56);
-        grid.rows.iter().map(|row| grid.row(row, &shown, 56)).collect()
+        let layout = grid.layout(56);
+        grid.rows.iter().map(|row| grid.row(row, &layout)).collect()
     }
 
     #[test]

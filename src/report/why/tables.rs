@@ -393,8 +393,13 @@ const fn state_of(state: char) -> &'static str {
     }
 }
 
-/// Processes with what they move, most first; a rate in units of `unit` bytes. The share is of the bytes of all processes.
-pub(crate) fn processes(activity: &Activity, unit: f64, unit_names: [&'static str; 2]) -> Grid {
+/// Processes that `shows` chooses with what they move, most first; a rate in units of `unit` bytes. The share is of the bytes of all
+/// processes.
+pub(crate) fn processes(
+    activity: &Activity,
+    (unit, unit_names): (f64, [&'static str; 2]),
+    shows: impl Fn(&ProcessRates) -> bool,
+) -> Grid {
     let rate = |name: &'static str| number(name, name.len().max(9), 0);
     let columns = vec![
         number("PID", 7, 2),
@@ -409,11 +414,8 @@ pub(crate) fn processes(activity: &Activity, unit: f64, unit_names: [&'static st
     let total: f64 = all.clone().map(ProcessRates::moved).sum();
     let row = |rates: &ProcessRates| {
         let moved = rates.moved();
-        let is_known = rates.read_bytes.is_some() || rates.written_bytes.is_some();
-        let drives = rates
-            .drives
-            .as_ref()
-            .map(|drives| drives.iter().map(DriveName::as_str).collect::<Vec<_>>().join(" "));
+        let names = |drives: &Vec<DriveName>| drives.iter().map(ToString::to_string).collect::<Vec<_>>();
+        let drives = rates.drives.as_ref().map(names);
         let cells = vec![
             Cell::Number(f64::from(rates.pid), 0),
             if rates.has_ended {
@@ -423,15 +425,15 @@ pub(crate) fn processes(activity: &Activity, unit: f64, unit_names: [&'static st
             },
             Cell::number(rates.read_bytes.map(|bytes| bytes / unit), 2),
             Cell::number(rates.written_bytes.map(|bytes| bytes / unit), 2),
-            Cell::number((is_known && total > 0.0).then(|| 100.0 * moved / total), 1),
+            Cell::number((rates.has_bytes() && total > 0.0).then(|| 100.0 * moved / total), 1),
             Cell::Number(rates.cpus * 100.0, 1),
             match drives.filter(|names| !names.is_empty() && moved > 0.0) {
-                Some(names) => Cell::Text(names),
+                Some(names) => Cell::Drives(names),
                 None if moved > 0.0 => Cell::Text("not known".to_owned()),
                 None => Cell::Unknown,
             },
         ];
         Row { cells, mark: if moved > 0.0 { Mark::Plain } else { Mark::Quiet } }
     };
-    Grid { columns, rows: all.map(row).collect() }
+    Grid { columns, rows: all.filter(|rates| shows(rates)).map(row).collect() }
 }

@@ -27,7 +27,8 @@ pub(super) fn draw(state: &Tree, shared: &Shared, panel: Rect, brush: &mut Brush
     let title = [piece(facts::heading(shared, row), Meaning::Heading)];
     let facts = facts::of_row(shared, row);
     let form = Form::new(state, &facts, paint::inner(panel, brush.boxed));
-    let note = if form.paths { vec![piece("with paths", Meaning::Quiet)] } else { Vec::new() };
+    let note =
+        if form.paths == Paths::Hidden { Vec::new() } else { vec![piece("with paths", Meaning::Quiet)] };
     let inner = brush.panel(panel, &title, &note);
     if let Some(uneven) = Uneven::of(&facts, state.paths, inner) {
         let [first, second] = uneven.lines(&facts, state.paths);
@@ -71,7 +72,7 @@ pub(super) fn rows(state: &Tree, shared: &Shared, width: u16) -> u16 {
     let lines = if let Some(uneven) = uneven {
         uneven.lines(&facts, state.paths).map(|lines| lines.len()).into_iter().max().unwrap_or_default()
     } else {
-        let form = Form::of(most_columns(inside), state.paths, inside);
+        let form = Form::of(most_columns(inside), Paths::asked(state.paths), inside);
         form.lines(&facts).len().div_ceil(usize::from(form.columns))
     };
     u16::try_from(lines).unwrap_or(u16::MAX).saturating_add(frame.height - inside.height)
@@ -82,16 +83,32 @@ fn most_columns(inside: Rect) -> u16 {
     (inside.width / COLUMN).max(1)
 }
 
-/// How facts stand in a place: the columns, their cells, and whether the path of each stands below it.
+/// How facts stand in a place: the columns, their cells, and how the path of each stands below it.
 #[derive(Clone, Copy)]
 struct Form {
     columns: u16,
     wide: u16,
-    paths: bool,
+    paths: Paths,
+}
+
+/// How paths stand below their facts.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Paths {
+    Hidden,
+    /// In one line, cut at its beginning.
+    Cut,
+    /// In as many lines as it takes.
+    Whole,
+}
+
+impl Paths {
+    const fn asked(paths: bool) -> Self {
+        if paths { Self::Cut } else { Self::Hidden }
+    }
 }
 
 impl Form {
-    fn of(columns: u16, paths: bool, inside: Rect) -> Self {
+    fn of(columns: u16, paths: Paths, inside: Rect) -> Self {
         Self { columns, wide: inside.width.saturating_sub((columns - 1) * GAP) / columns, paths }
     }
 
@@ -104,20 +121,21 @@ impl Form {
     }
 
     /// The fewest columns that fit.
-    fn fitting(facts: &[Fact], paths: bool, inside: Rect) -> Option<Self> {
+    fn fitting(facts: &[Fact], paths: Paths, inside: Rect) -> Option<Self> {
         let mut all = (1..=most_columns(inside)).map(|columns| Self::of(columns, paths, inside));
         all.find(|form| form.fits(facts, inside))
     }
 
     /// That of a wide place with room to spare, which has the paths unasked.
     fn rich(facts: &[Fact], inside: Rect) -> Option<Self> {
-        Self::fitting(facts, true, inside).filter(|_| most_columns(inside) > 1)
+        Self::fitting(facts, Paths::Whole, inside).filter(|_| most_columns(inside) > 1)
     }
 
     fn new(state: &Tree, facts: &[Fact], inside: Rect) -> Self {
+        let paths = Paths::asked(state.paths);
         Self::rich(facts, inside)
-            .or_else(|| Self::fitting(facts, state.paths, inside))
-            .unwrap_or_else(|| Self::of(most_columns(inside), state.paths, inside))
+            .or_else(|| Self::fitting(facts, paths, inside))
+            .unwrap_or_else(|| Self::of(most_columns(inside), paths, inside))
     }
 }
 
@@ -144,7 +162,10 @@ impl Uneven {
         widths.sort_unstable();
         widths.dedup();
         let heights = |width: u16| -> Vec<usize> {
-            facts.iter().map(|fact| lines(std::slice::from_ref(fact), width, paths, false).len()).collect()
+            facts
+                .iter()
+                .map(|fact| lines(std::slice::from_ref(fact), width, Paths::asked(paths), false).len())
+                .collect()
         };
         let of_width = |first: u16| {
             let second = inside.width.saturating_sub(first + GAP);
@@ -165,7 +186,8 @@ impl Uneven {
 
     fn lines(self, facts: &[Fact], paths: bool) -> [Vec<Vec<Piece>>; 2] {
         let (first, second) = facts.split_at(self.count.min(facts.len()));
-        [lines(first, self.first, paths, false), lines(second, self.second, paths, false)]
+        [(first, self.first), (second, self.second)]
+            .map(|(facts, width)| lines(facts, width, Paths::asked(paths), false))
     }
 }
 
@@ -195,7 +217,7 @@ pub(super) fn end(state: &Tree, shared: &Shared, panel: Rect) -> usize {
 /// All of them, in lines of at most `width` cells.
 pub(super) fn over(state: &Tree, shared: &Shared, width: u16) -> Option<Over> {
     let row = state.row()?;
-    let lines = lines(&facts::of_row(shared, row), width, state.paths, true);
+    let lines = lines(&facts::of_row(shared, row), width, Paths::asked(state.paths), true);
     Some(Over { title: facts::heading(shared, row), lines, size: (96, 60), cursor: None })
 }
 
@@ -309,8 +331,8 @@ fn is_line(path: &str) -> bool {
     path.starts_with("line ")
 }
 
-/// Facts as lines of at most `width` cells, with the path under each when `paths`, and all there is to say when `whole`.
-fn lines(facts: &[Fact], width: u16, paths: bool, whole: bool) -> Vec<Vec<Piece>> {
+/// Facts as lines of at most `width` cells, with the path under each as `paths` says, and all there is to say when `whole`.
+fn lines(facts: &[Fact], width: u16, paths: Paths, whole: bool) -> Vec<Vec<Piece>> {
     let mut out = Vec::new();
     for fact in facts {
         let wide =
@@ -320,11 +342,11 @@ fn lines(facts: &[Fact], width: u16, paths: bool, whole: bool) -> Vec<Vec<Piece>
             continue;
         }
         out.extend(value_lines(fact, width));
-        if let Some(more) = fact.more.as_ref().filter(|_| whole || paths) {
+        if let Some(more) = fact.more.as_ref().filter(|_| whole || paths != Paths::Hidden) {
             out.extend(hanging(label("", LABEL), more, Meaning::Quiet, width));
         }
-        if let Some(path) = fact.path.as_ref().filter(|_| paths) {
-            if is_line(path) {
+        if let Some(path) = fact.path.as_ref().filter(|_| paths != Paths::Hidden) {
+            if paths == Paths::Whole || is_line(path) {
                 out.extend(hanging(piece("  ", Meaning::Quiet), path, Meaning::Quiet, width));
             } else {
                 out.push(vec![piece(

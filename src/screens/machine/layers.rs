@@ -251,6 +251,8 @@ mod tests {
         assert!(values(&at(plain), "nvme0n1", "mounts").is_empty());
         let options = plain.replace("relatime", "noatime");
         assert_eq!(values(&at(&options), "nvme0n1", "mounts"), ["/srv/data ext4, noatime"]);
+        let reserved = plain.replace("relatime", "discard,resgid=65534,resuid=65534,resv_strict");
+        assert_eq!(values(&at(&reserved), "nvme0n1", "mounts"), ["/srv/data ext4, discard"]);
     }
 
     #[test]

@@ -59,6 +59,26 @@ impl<'a> RowNames<'a> {
     }
 }
 
+/// The name of a device without what all devices of the tree are, and without so many words at its end but one: the vendor and two more
+/// stay, and so does a word with a digit, which is often the model.
+fn shortened_device(name: &str, left_out: usize) -> String {
+    if left_out == 0 {
+        return name.to_owned();
+    }
+    let name = name.replace(" PCI Express", "");
+    let mut words: Vec<&str> = name.split(' ').collect();
+    for _ in 1..left_out {
+        let goes = |word: &&str| !word.contains(|sign: char| sign.is_ascii_digit());
+        if words.len() > LEAST_WORDS && words.last().is_some_and(goes) {
+            words.pop();
+        }
+    }
+    words.join(" ")
+}
+
+/// Words that the name of a device keeps.
+const LEAST_WORDS: usize = 3;
+
 /// Cells that a model keeps: `980` alone is none.
 const LEAST_MODEL: u16 = 6;
 
@@ -146,7 +166,7 @@ impl RowName<'_> {
             _ => "",
         };
         pieces.push(piece(word, Meaning::Text));
-        pieces.push(piece(short_name(node), Meaning::Text));
+        pieces.push(piece(shortened_device(&short_name(node), self.left_out), Meaning::Text));
         if self.count() > 1 {
             pieces.push(piece(format!("  {}", counted(self.count(), "drive")), Meaning::Quiet));
         }
@@ -176,6 +196,22 @@ impl RowName<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_device_is_shortened_to_its_vendor_and_model() {
+        let forms = |name| [0, 1, 2, 3, 9].map(|left_out| shortened_device(name, left_out));
+        assert_eq!(
+            forms("Realtek Semiconductor RTL8111/8168 PCI Express Gigabit Ethernet Controller"),
+            [
+                "Realtek Semiconductor RTL8111/8168 PCI Express Gigabit Ethernet Controller",
+                "Realtek Semiconductor RTL8111/8168 Gigabit Ethernet Controller",
+                "Realtek Semiconductor RTL8111/8168 Gigabit Ethernet",
+                "Realtek Semiconductor RTL8111/8168 Gigabit",
+                "Realtek Semiconductor RTL8111/8168",
+            ]
+        );
+        assert_eq!(forms("AMD/ATI Radeon PRO W6600"), ["AMD/ATI Radeon PRO W6600"; 5], "the model stays");
+    }
 
     #[test]
     fn a_model_is_shortened_as_far_as_it_stays_apart_from_others() {

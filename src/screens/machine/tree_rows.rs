@@ -224,6 +224,9 @@ struct RowPainter<'a> {
     names: &'a RowNames<'a>,
 }
 
+/// Forms of the row of another device: its name may lose more words.
+const DEVICE_FORMS: usize = FORMS + 4;
+
 /// What a row shows.
 struct Shown<'a> {
     name: Vec<Piece>,
@@ -301,7 +304,8 @@ impl RowPainter<'_> {
         };
         let is_whole = |one: &Shown<'_>| name_end(self.row, &one.name) <= one.end;
         let whole = shown(0);
-        if is_whole(&whole) { whole } else { (1..FORMS).map(shown).find(is_whole).unwrap_or(whole) }
+        let forms = if self.row.is_drive() { FORMS } else { DEVICE_FORMS };
+        if is_whole(&whole) { whole } else { (1..forms).map(shown).find(is_whole).unwrap_or(whole) }
     }
 
     /// The cells with the link beside what its device could do in another slot, where the name stays whole all the same.

@@ -80,7 +80,7 @@ pub(super) fn tested(shared: &Shared, panel: Rect, brush: &mut Brush<'_>) {
     let inner = brush.panel(panel, &[piece("Findings that experiments test", Meaning::Heading)], &[]);
     sections::fill(brush, inner, |width| {
         let section = |(finding, experiment)| {
-            let mut lines = findings::section(finding, width);
+            let mut lines = findings::section(finding, findings::EVIDENCE, width);
             lines.push(vec![piece("  Experiment: ", Meaning::Quiet), piece(experiment, Meaning::Marked)]);
             lines
         };

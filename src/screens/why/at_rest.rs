@@ -1,12 +1,14 @@
 //! What is known of the limits without counters: CPUs, queues of drives, findings. A demo at rest and a capture show it.
 
+use ratatui::layout::Rect;
+
 use crate::{
     findings as catalogue,
     machine::{Drive, Machine, drive},
     model::{FindingId, cpu_list::cpu_list},
     screens::widgets::{
         findings,
-        paint::{hanging, label, piece},
+        paint::{Brush, hanging, label, piece},
         sections::{self, Section},
         words::{basis, iops, rate},
     },
@@ -16,10 +18,22 @@ use crate::{
 
 const LABEL: usize = 10;
 
-/// All sections for `rows` rows, the most wanted first.
-pub(super) fn sections(shared: &Shared, width: u16, rows: usize) -> Vec<Section> {
+/// The evidence of each finding: the most that leaves room for all sections.
+const EVIDENCE: [usize; 5] = [48, 24, 12, 6, findings::EVIDENCE];
+
+/// Draws them, the most wanted first.
+pub(super) fn draw(shared: &Shared, area: Rect, brush: &mut Brush<'_>) {
+    let rows = usize::from(area.height);
+    let of = |evidence| move |width| sections(shared, (width, rows), evidence);
+    let most = EVIDENCE.into_iter().find(|evidence| sections::fits(area, of(*evidence)));
+    sections::fill(brush, area, of(most.unwrap_or(findings::EVIDENCE)));
+}
+
+/// All sections for `rows` rows of `width` cells.
+fn sections(shared: &Shared, (width, rows): (u16, usize), evidence: usize) -> Vec<Section> {
     let tables = [cpus(shared, width), queues(&shared.machine, width, rows)];
-    let found = findings::ordered(shared).take(rows).map(|finding| findings::section(finding, width));
+    let found =
+        findings::ordered(shared).take(rows).map(|finding| findings::section(finding, evidence, width));
     let unjudged = shared.findings.need_test.iter().take(rows).filter_map(|id| of_test(*id, width));
     let drives = shared.machine.hardware_drives().take(rows).map(|drive| limits(shared, drive, width));
     let all = tables.into_iter().chain(found).chain(unjudged).chain(drives);

@@ -8,14 +8,14 @@ use super::{LEAST, Places, Rows, Source, Why, at_rest, history};
 use crate::{
     report::why::{
         PANELS, Panel, Sentence,
-        grid::{Grid, Mark, Row},
+        grid::{Grid, Mark, Place},
         lines::{self, Line},
         profile, tables,
     },
     screens::widgets::{
         cpus::Cpus,
         find::highlighted,
-        paint::{Brush, Piece, fit, hanging, inner, label, paragraph, piece, simulated, width},
+        paint::{Brush, Piece, hanging, inner, label, paragraph, piece, simulated, width},
         scroll::{self, out_of_sight},
         sections,
     },
@@ -33,10 +33,8 @@ pub(super) struct Contents {
     profile: Grid,
     /// Functions that are more than noise.
     matter: usize,
-    /// Those without I/O and CPU time behind the others.
+    /// Those that move something or use much CPU time.
     processes: Grid,
-    /// Processes that use something.
-    active: usize,
     drives: Grid,
     lines: Vec<(Panel, Line)>,
     /// A panel has the whole screen, and room for whole sentences above its table.
@@ -56,10 +54,7 @@ pub(super) fn draw(state: &Why, shared: &Shared, area: Rect, brush: &mut Brush<'
             brush.lines(inside, &lines, 0);
             // A live machine has its figures within a second.
             if shared.mode != Mode::Live {
-                let free = sections::after(inside, lines.len());
-                sections::fill(brush, free, |width| {
-                    at_rest::sections(shared, width, usize::from(free.height))
-                });
+                at_rest::draw(shared, sections::after(inside, lines.len()), brush);
             }
         }
         Source::Now(sentence) => now(state, shared, area, &sentence, brush),
@@ -134,8 +129,8 @@ const FEW_ROWS: usize = 8;
 /// Bytes per second of a process that its columns show as more than 0.00.
 const LEAST_MOVED: f64 = 5_000.0;
 
-/// CPUs that a process keeps busy to be shown without I/O.
-const LEAST_CPU: f64 = 0.005;
+/// CPUs that a process keeps busy to be shown without I/O: others may wait for these CPUs.
+const LEAST_CPU: f64 = 0.1;
 
 /// A line about it, beside its name.
 fn note(panel: Panel, state: &Why, shared: &Shared) -> String {
@@ -171,14 +166,9 @@ impl Contents {
         let [threads, others] =
             [state.with_sleeping, !state.with_sleeping].map(|all| tables::threads(activity, all, room));
         let has_sleeping = threads.rows.len() != others.rows.len();
-        let mut processes = tables::processes(activity, unit, names);
-        let moving = activity.processes.iter().flatten();
-        let mut matters = moving.map(|rates| rates.moved() >= LEAST_MOVED || rates.cpus >= LEAST_CPU);
-        let (mut rows, idle): (Vec<Row>, Vec<Row>) =
-            processes.rows.into_iter().partition(|_| matters.next().unwrap_or(true));
-        let active = rows.len();
-        rows.extend(idle);
-        processes.rows = rows;
+        let processes = tables::processes(activity, (unit, names), |rates| {
+            rates.moved() >= LEAST_MOVED || rates.cpus >= LEAST_CPU
+        });
         let (profile, matter) = profile::functions(&shared.activity);
         let sorts = &state.sorts;
         let Some(rates) = rates else {
@@ -193,7 +183,6 @@ impl Contents {
                 profile,
                 matter,
                 processes,
-                active,
                 drives: Grid { columns: Vec::new(), rows: Vec::new() },
                 lines,
                 is_large,
@@ -234,7 +223,6 @@ impl Contents {
             profile,
             matter,
             processes,
-            active,
             drives: tables::drives(machine, rates, unit, names),
             lines,
             is_large,
@@ -249,7 +237,7 @@ impl Contents {
                 Panel::Threads => (&mut self.threads, usize::MAX),
                 Panel::Interrupts => (&mut self.interrupts, usize::MAX),
                 Panel::Profile => (&mut self.profile, self.matter),
-                Panel::Processes => (&mut self.processes, self.active),
+                Panel::Processes => (&mut self.processes, usize::MAX),
                 Panel::Cpus | Panel::Pressure => continue,
             };
             grid.sort(*column, *is_reversed, rows);
@@ -277,18 +265,15 @@ impl Contents {
             return None;
         }
         let (x, room) = (usize::from(at.x.checked_sub(area.x)?), usize::from(area.width));
-        let places = grid.places(&grid.fitting(room), room);
-        places
-            .into_iter()
-            .find(|(_, from, wide)| (*from..from + wide).contains(&x))
-            .map(|(column, ..)| column)
+        let places = grid.layout_by_need(room).places;
+        places.iter().find(|at| (at.x..at.x + at.cells).contains(&x)).map(|at| at.column)
     }
 
     /// The rows of a panel's table as texts to find words in.
     pub(super) fn texts(&self, panel: Panel) -> Vec<String> {
         let Some((grid, rows)) = self.grid(panel) else { return Vec::new() };
-        let shown: Vec<usize> = (0..grid.columns.len()).collect();
-        grid.rows.iter().take(rows).map(|row| grid.row(row, &shown, WHOLE)).collect()
+        let layout = grid.layout(WHOLE);
+        grid.rows.iter().take(rows).map(|row| grid.row(row, &layout)).collect()
     }
 
     /// The table of a panel, and the rows that matter.
@@ -297,7 +282,7 @@ impl Contents {
             Panel::Threads => Some((&self.threads, self.threads.rows.len())),
             Panel::Interrupts => Some((&self.interrupts, self.interrupts.rows.len())),
             Panel::Profile => Some((&self.profile, self.matter)),
-            Panel::Processes => Some((&self.processes, self.active)),
+            Panel::Processes => Some((&self.processes, self.processes.rows.len())),
             Panel::Cpus | Panel::Pressure => None,
         }
     }
@@ -325,21 +310,32 @@ impl Contents {
         known.into_iter().flat_map(|line| written(line, width)).chain(leads).collect()
     }
 
+    /// What stands in place of a table without rows.
+    fn nothing(&self, panel: Panel) -> &'static str {
+        let is_whole = !self.lines.iter().any(|(of, line)| *of == panel && !line.is_known);
+        match panel {
+            Panel::Processes if is_whole => "no process reads or writes",
+            Panel::Threads if is_whole => "no thread runs or waits for a device",
+            _ => "nothing to show",
+        }
+    }
+
     /// Rows that fill it, with its frame.
     pub(super) fn rows(&self, panel: Panel, shared: &Shared, width: u16) -> Rows {
         let (edges, frame) = if shared.is_boxed() { (4, 2) } else { (2, 1) };
+        let inside = width.saturating_sub(edges);
         let (needed, all) = match (panel, self.grid(panel)) {
-            (Panel::Cpus, _) => (self.cpus.rows(width.saturating_sub(edges)), 0),
+            (Panel::Cpus, _) => (self.cpus.rows(inside), 0),
             (_, Some((grid, rows))) => (rows.max(1) + 1, grid.rows.len() + 1),
             (_, None) => (0, 0),
         };
+        let least = if panel == Panel::Cpus { self.cpus.least_rows(inside) } else { needed };
         // Reasons in short, so that evidence has its rows first.
-        let [short, whole] =
-            [0, u16::MAX].map(|height| self.lines(panel, width.saturating_sub(edges), height).len());
+        let [short, whole] = [0, u16::MAX].map(|height| self.lines(panel, inside, height).len());
         let rows = |rows: usize| u16::try_from(rows).unwrap_or(u16::MAX).saturating_add(frame);
         let has_curve = history::has_curves(panel, shared);
         let most = if has_curve { u16::MAX } else { rows(whole + all.max(needed)) };
-        Rows { needed: rows(short + needed), most }
+        Rows { least: rows(short + least), needed: rows(short + needed), most }
     }
 
     /// How many lines can be scrolled out of sight in `place`.
@@ -383,7 +379,7 @@ impl Contents {
             let note = || piece(format!("  {}", note(panel, state, shared)), Meaning::Quiet);
             title.push(found.unwrap_or_else(note));
         }
-        let area = brush.panel(place, &fitting_title(&title, place.width), &[]);
+        let area = brush.panel(place, &title, &[]);
         let top_of_lines = if panel == Panel::Pressure { top } else { 0 };
         let hidden = brush.lines(area, &lines, top_of_lines);
         let (body, above, curves) = self.parts(panel, shared, area, lines.len());
@@ -392,6 +388,10 @@ impl Contents {
                 // Its line tells that it is being sampled.
                 if panel != Panel::Profile || shared.activity.profile.is_some() {
                     let word = if is_focus { state.find.word() } else { "" };
+                    if grid.rows.is_empty() {
+                        let words = self.nothing(panel);
+                        brush.text(above.x, above.y, above.width, words, Meaning::Quiet);
+                    }
                     table((grid, word), rows, above, (top, sort.map(|(column, _)| *column)), place, brush);
                 }
             }
@@ -476,18 +476,6 @@ fn room(state: &Why, shared: &Shared) -> usize {
     usize::from((shared.size.0 / columns).saturating_sub(if shared.is_boxed() { 4 } else { 2 }))
 }
 
-/// A title without what does not fit.
-fn fitting_title(title: &[Piece], width: u16) -> Vec<Piece> {
-    let mut room = width.saturating_sub(6);
-    let mut fits = Vec::new();
-    for (text, meaning) in title {
-        let text = fit(text, room);
-        room = room.saturating_sub(crate::screens::widgets::paint::cells(&text));
-        fits.push((text, *meaning));
-    }
-    fits
-}
-
 /// Cells of a line's name.
 const LABEL: usize = 10;
 
@@ -509,17 +497,15 @@ fn table(
     panel: Rect,
     brush: &mut Brush<'_>,
 ) {
-    if area.height == 0 {
-        return;
-    }
-    if grid.rows.is_empty() {
-        brush.text(area.x, area.y, area.width, "nothing to show", Meaning::Quiet);
+    if area.height == 0 || grid.rows.is_empty() {
         return;
     }
     let room = usize::from(area.width);
-    let shown = grid.fitting(room);
-    brush.text(area.x, area.y, area.width, &grid.heading(&shown, room), Meaning::Quiet);
-    if let Some((_, x, wide)) = grid.places(&shown, room).into_iter().find(|at| Some(at.0) == sorted) {
+    let layout = grid.layout_by_need(room);
+    brush.text(area.x, area.y, area.width, &grid.heading(&layout), Meaning::Quiet);
+    if let Some(Place { x, cells: wide, .. }) =
+        layout.places.iter().copied().find(|at| Some(at.column) == sorted)
+    {
         let cells = |number: usize| u16::try_from(number).unwrap_or(u16::MAX);
         let heading = Rect { x: area.x + cells(x), width: cells(wide), height: 1, ..area };
         brush.shade(heading.intersection(area), Meaning::Brand);
@@ -533,7 +519,7 @@ fn table(
             Mark::Hot => Meaning::Warning,
             Mark::Quiet => Meaning::Quiet,
         };
-        let (lines, _) = highlighted(vec![vec![piece(grid.row(row, &shown, room), meaning)]], word);
+        let (lines, _) = highlighted(vec![vec![piece(grid.row(row, &layout), meaning)]], word);
         brush.lines(Rect { y, height: 1, ..area }, &lines, 0);
     }
     scroll::mark(brush, panel, scroll::ROWS, out_of_sight(top, rows, area.height - 1));

@@ -110,6 +110,10 @@ pub struct Why {
     load: Option<Workload>,
     /// Means of the last looks.
     evidence: Evidence,
+    /// A low table of functions stands on the right, where rows of others on the left would be hidden.
+    has_profile_right: bool,
+    /// Figures have come since that was decided.
+    is_new: bool,
     /// The last look at a test of a demo, whose counters at rest say nothing.
     of_test: Option<Look>,
     /// The sentence that they agree on.
@@ -299,6 +303,8 @@ const LEAST: (u16, u16) = (6, 58);
 /// Rows of a panel.
 #[derive(Debug, Clone, Copy)]
 struct Rows {
+    /// Rows of what matters, drawn smaller where other panels lack rows.
+    least: u16,
     /// Rows of what matters.
     needed: u16,
     /// The most that it fills.
@@ -307,7 +313,7 @@ struct Rows {
 
 impl Rows {
     fn at_least(self, rows: u16) -> Self {
-        Self { needed: self.needed.max(rows), most: self.most.max(rows) }
+        Self { least: self.least.max(rows), needed: self.needed.max(rows), most: self.most.max(rows) }
     }
 }
 
@@ -350,7 +356,7 @@ impl Places {
         let columns = usize::from(columns).min(shown.len());
         let mut split: Vec<Vec<Panel>> = vec![Vec::new(); columns];
         for panel in &shown {
-            split[column_of(*panel, &shown, columns)].push(*panel);
+            split[column_of(*panel, &shown, columns, state.has_profile_right)].push(*panel);
         }
         split.retain(|column| !column.is_empty());
         let widths = vec![Constraint::Fill(1); split.len()];
@@ -364,15 +370,27 @@ impl Places {
         }
         Self { sentence: top, body, panels, hidden }
     }
+
+    /// Rows that columns lack for what their panels need.
+    fn lacking(&self, rows: impl Fn(Panel, u16) -> Rows) -> u16 {
+        let mut needed: BTreeMap<u16, u16> = BTreeMap::new();
+        for (panel, place) in &self.panels {
+            let rows = rows(*panel, place.width).at_least(LEAST.0).least;
+            let sum = needed.entry(place.x).or_default();
+            *sum = sum.saturating_add(rows);
+        }
+        needed.values().map(|needed| needed.saturating_sub(self.body.height)).sum()
+    }
 }
 
 /// CPUs and what they execute on the left, threads and processes beside them, interrupts and pressure where the least is.
-fn column_of(panel: Panel, shown: &[Panel], columns: usize) -> usize {
+fn column_of(panel: Panel, shown: &[Panel], columns: usize, has_profile_right: bool) -> usize {
     let at = shown.iter().position(|one| *one == panel).unwrap_or_default();
     match (columns, panel) {
         (1, _) => 0,
         // Few panels stand side by side.
         (columns, _) if shown.len() <= columns => at,
+        (2, Panel::Profile) if has_profile_right => 1,
         (_, Panel::Cpus | Panel::Profile) | (2, Panel::Interrupts) => 0,
         (3.., Panel::Interrupts | Panel::Pressure) => 2,
         _ => 1,
@@ -380,17 +398,16 @@ fn column_of(panel: Panel, shown: &[Panel], columns: usize) -> usize {
 }
 
 /// Places below each other. Where there is room for what all need, they are as high as each other, as far as one needs no more and
-/// fills no less: what a table needs changes every second. Where there is too little, those that need less than their part get it,
-/// and the others share what is left.
+/// fills no less: what a table needs changes every second. Where there is too little, panels are drawn smaller that can be; then those
+/// that need less than their part get it, and the others share what is left.
 fn heights(place: Rect, wants: &[Rows]) -> Vec<Rect> {
     let all = |of: &dyn Fn(&Rows) -> u16| wants.iter().map(|want| u32::from(of(want))).sum::<u32>();
     let room = u32::from(place.height);
+    let least = |want: &Rows| if all(&|want| want.needed) <= room { want.needed } else { want.least };
+    let has_room = all(&least) <= room;
     let of = |part: u16, want: &Rows| -> u16 {
-        if all(&|want| want.needed) <= room {
-            part.clamp(want.needed, want.most)
-        } else {
-            part.min(want.needed)
-        }
+        let least = least(want);
+        if has_room { part.clamp(least, want.most) } else { part.min(least) }
     };
     // The largest part that fits; one row more is for the first of those that can use it.
     let fits = |part: &u16| all(&|want| of(*part, want)) <= room;

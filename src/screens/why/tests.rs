@@ -23,7 +23,7 @@ proptest! {
         height in 1u16..200, wants in proptest::collection::vec((1u16..100, 0u16..100), 1..5),
     ) {
         let wants: Vec<Rows> =
-            wants.into_iter().map(|(needed, more)| Rows { needed, most: needed + more }).collect();
+            wants.into_iter().map(|(needed, more)| Rows { least: needed, needed, most: needed + more }).collect();
         let place = Rect::new(0, 3, 10, height);
         let got = heights(place, &wants);
         prop_assert_eq!(got.iter().map(|rect| rect.height).sum::<u16>(), height);
@@ -43,10 +43,22 @@ proptest! {
 
 #[test]
 fn a_column_with_room_keeps_its_heights_while_tables_change() {
-    let rows = |needed| Rows { needed, most: u16::MAX };
+    let rows = |needed| Rows { least: needed, needed, most: u16::MAX };
     let at = |first: u16, second: u16| heights(Rect::new(0, 0, 60, 40), &[rows(first), rows(second)])[1].y;
     assert_eq!([at(6, 8), at(12, 9), at(19, 20), at(7, 18)], [20; 4]);
     assert_eq!(at(28, 6), 28, "what a panel needs it has");
+}
+
+#[test]
+fn a_panel_that_can_be_smaller_leaves_its_rows_to_one_that_lacks_them() {
+    let [cpus, table] = [(9, 14), (14, 14)].map(|(least, needed)| Rows { least, needed, most: needed });
+    let of = |height| {
+        heights(Rect::new(0, 0, 60, height), &[cpus, table])
+            .iter()
+            .map(|rect| rect.height)
+            .collect::<Vec<_>>()
+    };
+    assert_eq!([of(28), of(26), of(23)], [[14, 14], [12, 14], [9, 14]]);
 }
 
 fn shared(size: (u16, u16)) -> Shared {
@@ -72,7 +84,7 @@ fn every_panel_has_a_place_or_is_named_as_hidden() {
         for chosen in PANELS.map(Some).into_iter().chain([None]) {
             let state = Why { chosen, ..Why::default() };
             let area = Rect::new(0, 2, width, height);
-            let nine = |_, _| Rows { needed: 9, most: 9 };
+            let nine = |_, _| Rows { least: 9, needed: 9, most: 9 };
             let places = Places::new(&state, &shared, area, &sentence, nine);
             let shown: Vec<Panel> = places.panels.iter().map(|(panel, _)| *panel).collect();
             let mut all = [shown.clone(), places.hidden.clone()].concat();
@@ -419,7 +431,7 @@ fn drawn(state: &Why, shared: &Shared) -> String {
 }
 
 #[test]
-fn a_tall_terminal_has_idle_cpus_drives_and_idle_processes() {
+fn a_tall_terminal_has_idle_cpus_and_drives_and_no_idle_process() {
     use crate::{
         counters::{CpuShares, DiskRates},
         text::Label,
@@ -443,9 +455,10 @@ fn a_tall_terminal_has_idle_cpus_drives_and_idle_processes() {
         drawn(&Why::default(), &shared)
     };
     let tall = filled((300, 100));
-    for words in ["  31 ", "sleeper", "nvme9n1", "aqu-sz"] {
+    for words in ["  31 ", "nvme9n1", "aqu-sz"] {
         assert!(tall.contains(words), "{words}: {tall}");
     }
+    assert!(!tall.contains("sleeper"), "it moves nothing: {tall}");
     let low = filled((120, 40));
     assert!(low.contains("30 CPUs idle") && !low.contains("aqu-sz"), "{low}");
 }

@@ -81,6 +81,7 @@ impl Screen for Why {
         self.now = None;
         // Findings follow every look at the counters.
         if news == News::Findings && self.history.take(shared) {
+            self.is_new = true;
             let with_test = shared.tests.running().is_some();
             let load = shared.tests.running().map(|test| test.workload.clone());
             let is_other_test = self.load != load;
@@ -107,8 +108,11 @@ impl Screen for Why {
         }
     }
 
-    fn refresh(&mut self, shared: &Shared, _area: Rect) -> Asks {
+    fn refresh(&mut self, shared: &Shared, area: Rect) -> Asks {
         self.now = Some(self.source_of(shared));
+        if std::mem::take(&mut self.is_new) {
+            self.has_profile_right = self.is_better_right(shared, area).unwrap_or(self.has_profile_right);
+        }
         self.count_matches(shared);
         Asks::new()
     }
@@ -201,6 +205,25 @@ impl Why {
         let places =
             Places::new(self, shared, area, &sentence, |panel, width| contents.rows(panel, shared, width));
         Some((sentence, places, contents))
+    }
+
+    /// Whether the profile stands better on the right; `None` where that makes little difference, so that panels stay where they are
+    /// while tables change by a row or two.
+    fn is_better_right(&self, shared: &Shared, area: Rect) -> Option<bool> {
+        /// Rows that more panels show to be worth the change.
+        const GAIN: u16 = 3;
+        let Source::Now(sentence) = self.source(shared) else { return None };
+        let contents = Contents::new(self, shared);
+        let rows = |panel, width| contents.rows(panel, shared, width);
+        let [left, right] = [false, true].map(|has_profile_right| {
+            let state = Self { has_profile_right, ..self.clone() };
+            Places::new(&state, shared, area, &sentence, rows).lacking(rows)
+        });
+        match () {
+            () if left == 0 || right >= left + GAIN => Some(false),
+            () if left >= right + GAIN => Some(true),
+            () => None,
+        }
     }
 
     /// The panel that a find looks in; none without figures.

@@ -3,7 +3,7 @@
 use ratatui::layout::Rect;
 
 use super::{
-    paint::{Brush, Piece, cells, cut, hanging, inner, paragraph, piece, width},
+    paint::{Brush, Piece, cells, hanging, inner, paragraph, piece, width},
     scroll::{self, Ways},
     words::{basis, giga_before_unit, place, rate},
 };
@@ -36,7 +36,9 @@ pub fn draw(
     let mark =
         if brush.boxed || below == 0 { 0 } else { cells(&scroll::shown(brush, ways, (below, below))) + 4 };
     let room = panel.width.saturating_sub(width(&heading) + 8 + mark);
-    let inside = brush.panel(panel, &heading, &cut(beside, room));
+    // A part that has no room goes whole, as in titles.
+    let whole = (0..=beside.len()).rev().find(|parts| width(&beside[..*parts]) <= room).unwrap_or_default();
+    let inside = brush.panel(panel, &heading, &beside[..whole]);
     let hidden = brush.lines(inside, &lines, top);
     scroll::mark(brush, panel, ways, hidden);
 }

@@ -150,6 +150,12 @@ impl Cpus {
         self.folded.len().div_ceil(columns) + usize::from(columns == 1 && width >= WITH_FIGURES)
     }
 
+    /// The same in two columns, where others need the rows.
+    pub(crate) fn least_rows(&self, width: u16) -> usize {
+        let columns = if width / 2 >= LEAST_BAR { 2 } else { 1 };
+        self.folded.len().div_ceil(columns).min(self.rows(width))
+    }
+
     /// As large as they fit: bars with figures, bars, bars in columns, a heat map.
     fn shape(&self, area: Rect) -> Shape {
         let rows = usize::from(area.height);

@@ -4,7 +4,7 @@ use ratatui::layout::Rect;
 
 use super::{
     find::highlighted,
-    paint::{Brush, Piece, fit, hanging, piece, width},
+    paint::{Brush, Piece, cells, fit, hanging, piece, width},
     words::{iops, rate},
 };
 use crate::{
@@ -110,7 +110,10 @@ fn line_of(
 ) -> u16 {
     let (symbol, meaning) = mark(finding.severity);
     let note = is_under_load(shared, finding).then(|| piece(format!("  {}", when(shared)), Meaning::Quiet));
-    let note: Vec<Piece> = note.into_iter().collect();
+    // The panel's title counts them too: the note goes before a word of the finding does.
+    let has_room = |note: &Piece| 2 + cells(&finding.title) + cells(&note.0) <= row.width;
+    let is_cut_anyway = 2 + cells(&finding.title) > row.width;
+    let note: Vec<Piece> = note.into_iter().filter(|note| is_cut_anyway || has_room(note)).collect();
     let title = fit(&finding.title, row.width.saturating_sub(2 + width(&note)));
     let weight = if finding.severity == Severity::Info { Meaning::Quiet } else { Meaning::Text };
     brush.text(row.x, row.y, 1, symbol, meaning);
@@ -172,19 +175,19 @@ pub fn worst(shared: &Shared) -> Vec<Piece> {
 pub enum Details {
     /// Why it matters, and the remedy.
     Remedy,
-    /// Also when it is wrong, and the first evidence.
-    All,
+    /// Also when it is wrong, and so much evidence; the findings screen has all of it.
+    All(usize),
 }
 
-/// Evidence below the title of a finding; the findings screen has all of it.
-const MOST_EVIDENCE: usize = 3;
+/// Evidence below the title of a finding, where there is no room for more.
+pub const EVIDENCE: usize = 3;
 
 /// Lines of a finding below its title.
 fn details(finding: &Finding, which: Details, width: u16) -> Vec<Vec<Piece>> {
     let mut texts = vec![finding.why.clone(), finding.remedy.text.clone()];
-    if which == Details::All {
+    if let Details::All(most) = which {
         texts.push(format!("Wrong if: {}", finding.wrong_if));
-        for proof in finding.evidence.iter().take(MOST_EVIDENCE) {
+        for proof in finding.evidence.iter().take(most) {
             let text = format!("Evidence: {}  {}", proof.value, proof.path);
             if !texts.contains(&text) {
                 texts.push(text);
@@ -195,11 +198,11 @@ fn details(finding: &Finding, which: Details, width: u16) -> Vec<Vec<Piece>> {
     texts.flat_map(|text| hanging(piece("  ", Meaning::Quiet), text, Meaning::Quiet, width)).collect()
 }
 
-/// A finding with all its details, for places beside the list.
-pub fn section(finding: &Finding, width: u16) -> Vec<Vec<Piece>> {
+/// A finding with all its details and at most so much evidence, for places beside the list.
+pub fn section(finding: &Finding, evidence: usize, width: u16) -> Vec<Vec<Piece>> {
     let (symbol, meaning) = mark(finding.severity);
     let title = hanging(piece(format!("{symbol} "), meaning), &finding.title, Meaning::Text, width);
-    title.into_iter().chain(details(finding, Details::All, width)).collect()
+    title.into_iter().chain(details(finding, Details::All(evidence), width)).collect()
 }
 
 /// Rows of all findings with their details.
@@ -209,7 +212,9 @@ pub fn detailed_rows(shared: &Shared, which: Details, width: u16) -> usize {
 
 /// The most details of all findings for which a panel has as many rows; `None`: titles alone fit, or less.
 pub fn fitting_details(shared: &Shared, width: u16, rows: usize) -> Option<Details> {
-    [Details::All, Details::Remedy].into_iter().find(|which| detailed_rows(shared, *which, width) <= rows)
+    [Details::All(EVIDENCE), Details::Remedy]
+        .into_iter()
+        .find(|which| detailed_rows(shared, *which, width) <= rows)
 }
 
 /// All findings with their details, for panels that have as many rows.

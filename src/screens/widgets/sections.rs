@@ -28,8 +28,20 @@ const MOST: u16 = 4;
 
 /// Draws the sections that `of` makes for a column's width, the first ones before others where there is too little room.
 pub fn fill(brush: &mut Brush<'_>, area: Rect, of: impl Fn(u16) -> Vec<Section>) {
+    if let Some(filled) = best(area, of) {
+        filled.draw(brush, area);
+    }
+}
+
+/// Whether all these sections have room.
+pub fn fits(area: Rect, of: impl Fn(u16) -> Vec<Section>) -> bool {
+    best(area, of).is_some_and(|filled| filled.is_whole())
+}
+
+/// The fewest columns that hold all sections, or those that hold most; `None` without a row.
+fn best(area: Rect, of: impl Fn(u16) -> Vec<Section>) -> Option<Filled> {
     if area.height == 0 {
-        return;
+        return None;
     }
     let columns_of = |wide: u16| ((area.width + GAP) / (wide + GAP)).clamp(1, MOST);
     let least = area.width.div_ceil(COLUMN.1).clamp(1, MOST);
@@ -40,7 +52,7 @@ pub fn fill(brush: &mut Brush<'_>, area: Rect, of: impl Fn(u16) -> Vec<Section>)
         let sections = of(wide);
         let places = balanced(&sections, columns.into(), rows);
         let filled = Filled { wide, sections, places };
-        let is_whole = filled.shown() == filled.sections.len();
+        let is_whole = filled.is_whole();
         if best.as_ref().is_none_or(|best| filled.shown() > best.shown()) {
             best = Some(filled);
         }
@@ -48,9 +60,7 @@ pub fn fill(brush: &mut Brush<'_>, area: Rect, of: impl Fn(u16) -> Vec<Section>)
             break;
         }
     }
-    if let Some(filled) = best {
-        filled.draw(brush, area);
-    }
+    best
 }
 
 /// Column and first row of a section; `None` where it has no room.
@@ -66,6 +76,10 @@ struct Filled {
 impl Filled {
     fn shown(&self) -> usize {
         self.places.iter().flatten().count()
+    }
+
+    fn is_whole(&self) -> bool {
+        self.places.iter().all(Option::is_some)
     }
 
     fn draw(&self, brush: &mut Brush<'_>, area: Rect) {
