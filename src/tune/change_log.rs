@@ -5,7 +5,7 @@ mod entry;
 mod long_journals;
 mod places;
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use super::{
     device::{DRIVER, Identity},
@@ -70,6 +70,11 @@ impl Taken {
         let mut taken = Self::default();
         records.for_each(|record| taken.take(record));
         taken
+    }
+
+    /// The entries, also those that have their first values.
+    pub(super) fn into_entries(self) -> Vec<Entry> {
+        self.change_log.entries
     }
 
     /// Whether this file has its first value.
@@ -167,14 +172,22 @@ impl Taken {
 impl ChangeLog {
     /// Changes of living sessions that are not kept.
     pub fn held<'a>(&'a self, journal: &'a Journal) -> impl Iterator<Item = &'a Entry> {
-        self.entries.iter().filter(|entry| entry.sessions().any(|session| !journal.is_dead(session)))
+        let living = self.living(journal);
+        self.entries.iter().filter(move |entry| entry.sessions().any(|session| living.contains(session)))
+    }
+
+    /// The living sessions that have changed a file and not kept it. Each is looked for once.
+    pub fn living(&self, journal: &Journal) -> HashSet<String> {
+        let sessions: HashSet<&str> = self.entries.iter().flat_map(Entry::sessions).collect();
+        sessions.into_iter().filter(|session| !journal.is_dead(session)).map(str::to_owned).collect()
     }
 
     /// Without the changes of living sessions other than `own`. A file that `own` changed last is its own, even if another
     /// session changed it before.
     #[must_use]
     pub fn without_living(mut self, journal: &Journal, own: Option<&str>) -> Self {
-        self.entries.retain(|entry| !entry.is_held(own, |session| !journal.is_dead(session)));
+        let living = self.living(journal);
+        self.entries.retain(|entry| !entry.is_held(own, |session| living.contains(session)));
         self
     }
 
@@ -210,16 +223,28 @@ impl ChangeLog {
         }
     }
 
-    /// Whether the session's changes are restored without asking after its death: those of an experiment, and of a session
-    /// that left a controller unbound.
+    /// Whether the session's changes are restored without asking after its death.
     pub fn is_unasked(&self, session: &str) -> bool {
-        let away = |entry: &Entry| entry.setting == DRIVER.0 && entry.is_open_in(session);
-        self.sessions.get(session) == Some(&Purpose::Experiment) || self.entries.iter().any(away)
+        self.unasked().contains(session)
+    }
+
+    /// The sessions whose changes are restored without asking after their death: experiments, and sessions that left a
+    /// controller unbound.
+    pub fn unasked(&self) -> HashSet<&str> {
+        let away = self.entries.iter().filter(|entry| entry.setting == DRIVER.0).flat_map(Entry::sessions);
+        let is_experiment = |(_, purpose): &(&String, &Purpose)| **purpose == Purpose::Experiment;
+        let experiments = self.sessions.iter().filter(is_experiment);
+        experiments.map(|(session, _)| session.as_str()).chain(away).collect()
     }
 
     /// The value before iodyno's first change of that file since boot, if it is changed.
     pub fn found(&self, file: &str) -> Option<&str> {
         self.entries.iter().find(|entry| entry.file == file).map(|entry| entry.found.as_str())
+    }
+
+    /// The values before iodyno's first changes since boot, by file.
+    pub fn first_values(&self) -> HashMap<&str, &str> {
+        self.entries.iter().map(|entry| (entry.file.as_str(), entry.found.as_str())).collect()
     }
 
     /// The last measured gain of a setting's value on a device.

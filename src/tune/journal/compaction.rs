@@ -1,7 +1,10 @@
 //! Shortens a journal: drops what can no longer be undone.
 //!
 //! Kept are the records of a file since it and the files that change along with it last had their first values, the records
-//! of living sessions, and the last gain measured for each value.
+//! of living sessions, and the last gain measured for each value. Of a file that is changed again and again, the first and the
+//! last session stay ([`folding`]).
+
+mod folding;
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap, HashSet},
@@ -10,6 +13,7 @@ use std::{
 
 use super::{Event, Gain, Record, reading::Line};
 use crate::tune::change_log::{ChangeLog, Taken};
+use folding::folded;
 
 /// The journal's text without what can no longer be undone; `None` unless that halves it. Damaged lines stay, at its
 /// beginning: they may be changes that the user has to undo by hand.
@@ -31,7 +35,7 @@ pub(super) fn shortened(
         }
         records.extend(record);
     }
-    for record in kept(&records, boot, is_living)? {
+    for record in folded(kept(&records, boot, &is_living)?, boot, &is_living) {
         out.extend(serde_json::to_vec(record).ok()?);
         out.push(b'\n');
     }
@@ -179,6 +183,17 @@ fn last_gains(records: &[Record]) -> BTreeSet<usize> {
 }
 
 #[cfg(test)]
+impl super::Journal {
+    /// A journal in memory with the records that a compaction leaves of this one.
+    pub fn compacted(&self, boot: &str) -> Self {
+        let records = self.contents().unwrap_or_default().records;
+        let left = kept(&records, boot, |_| false).map(|kept| folded(kept, boot, |_| false));
+        let left = left.map_or_else(|| records.clone(), |left| left.into_iter().cloned().collect());
+        Self { memory: Some(std::sync::Arc::new(std::sync::Mutex::new(left))), ..self.clone() }
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
@@ -246,9 +261,14 @@ mod tests {
     }
 
     fn records() -> impl Strategy<Value = Vec<Record>> {
-        let one = ("[123]-a", prop_oneof![5 => Just("now"), 1 => Just("before")], event())
+        records_of("[123]-a", 40)
+    }
+
+    /// Records of these sessions.
+    pub(super) fn records_of(sessions: &'static str, most: usize) -> impl Strategy<Value = Vec<Record>> {
+        let one = (sessions, prop_oneof![5 => Just("now"), 1 => Just("before")], event())
             .prop_map(|(session, boot, event)| Record { time: 1, boot: boot.to_owned(), session, event });
-        prop::collection::vec(one, 0..40)
+        prop::collection::vec(one, 0..most)
     }
 
     /// A change that was made and undone.
@@ -311,6 +331,7 @@ mod tests {
         #[test]
         fn what_can_be_undone_stays_the_same(records in records()) {
             let Some(kept) = kept(&records, "now", |session| session == "1-a") else { return Ok(()) };
+            let kept = folded(kept, "now", |session| session == "1-a");
             let kept: Vec<Record> = kept.into_iter().cloned().collect();
             let by_file = |records: &[Record]| {
                 let mut change_log = ChangeLog::of(records, "now");
