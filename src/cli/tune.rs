@@ -13,7 +13,7 @@ use super::{Complaint, Failure, Progress, Status, print, print_text, print_toned
 use crate::{
     machine::Machine,
     model::SettingId,
-    report::tune::{self as report, Row},
+    report::tune as report,
     runtime::startup,
     source::{SysRoot, origin::Origin, read_machine},
     store,
@@ -234,10 +234,7 @@ impl Context {
         // Where the journal cannot be read, a list has no previous values.
         let change_log =
             self.service.as_ref().and_then(|service| service.change_log().ok()).unwrap_or_default();
-        let rows: Vec<Row> = devices
-            .iter()
-            .flat_map(|device| report::rows(&self.machine, &change_log, device, self.service.is_some()))
-            .collect();
+        let rows = report::rows(&self.machine, &change_log, devices, self.service.is_some());
         if json { print(&report::json(&rows)) } else { print_toned(&report::table(&rows)) }
     }
 
