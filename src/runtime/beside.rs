@@ -65,6 +65,6 @@ mod tests {
         let (sender, receiver) = mpsc::channel::<()>();
         assert_eq!(within(Duration::ZERO, move || receiver.recv().is_err()), None);
         drop(sender);
-        assert_eq!(within(Duration::from_secs(60), || 1), Some(1));
+        assert_eq!(within(Duration::MAX, || 1), Some(1));
     }
 }

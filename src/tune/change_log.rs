@@ -108,7 +108,7 @@ impl Taken {
                         entry.last = vec![a.value.clone()];
                     }
                     entry.is_unsure = true;
-                    self.places.of(&a.file).into_iter().for_each(|place| self.places.add_unsure(place));
+                    self.places.add_unsure(&a.file);
                 }
                 let entry = self.touch(device, (setting, file), (old, *tags), by);
                 entry.is_undoing = *undo;
@@ -118,7 +118,9 @@ impl Taken {
                     entry.tags = Some(new.clone());
                 }
                 entry.last = vec![old.clone(), new.clone()];
-                affected.iter().for_each(|a| self.add_along(file, &a.file));
+                for a in affected {
+                    self.add_along(file, &a.file);
+                }
             }
             Event::Result { file, outcome, affected } => {
                 let has_none = self.entry(file).is_some_and(|entry| entry.end(outcome));

@@ -59,8 +59,8 @@ impl Places {
         self.along.range((place, 0)..=(place, usize::MAX)).map(|(_, host)| *host)
     }
 
-    pub(super) fn add_unsure(&mut self, place: usize) {
-        self.unsure.insert(place);
+    pub(super) fn add_unsure(&mut self, file: &str) {
+        self.unsure.extend(self.of_file.get(file));
     }
 
     /// The unsure entries that may have changed along with this one, which are sure from now on.

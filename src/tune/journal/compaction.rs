@@ -185,6 +185,7 @@ fn last_gains(records: &[Record]) -> BTreeSet<usize> {
 #[cfg(test)]
 impl super::Journal {
     /// A journal in memory with the records that a compaction leaves of this one.
+    #[must_use]
     pub fn compacted(&self, boot: &str) -> Self {
         let records = self.contents().unwrap_or_default().records;
         let left = kept(&records, boot, |_| false).map(|kept| folded(kept, boot, |_| false));
