@@ -214,7 +214,7 @@ impl CommandLine {
     fn run(self) -> Result<ExitCode, Failure> {
         let origin = self.origin.origin()?;
         if self.command.as_ref().is_some_and(Command::only_reads_this_machine) {
-            tune::note(&origin, tune::Need::GoOn)?;
+            tune::note(&origin, tune::Need::GoOnSoon)?;
         }
         self.display.check()?;
         terminal::look(&self.display);

@@ -14,7 +14,7 @@ pub(crate) mod run_history;
 pub(crate) mod why;
 pub mod demo_root;
 pub mod headless;
-mod beside;
+pub(crate) mod beside;
 mod clipboard;
 mod console;
 mod effects;

@@ -4,7 +4,7 @@ use std::{io, sync::Arc};
 
 use clap::{Args, ValueEnum};
 
-use super::{Complaint, Failure, Status, failure::words, print, print_text, say};
+use super::{Complaint, Failure, Status, failure::words, print, print_text, say, tune};
 use crate::{
     app::{MachineRead, message::Kept},
     experiment::{
@@ -99,8 +99,9 @@ pub(super) fn run(args: &SheetArgs, origin: &Origin) -> Result<Status, Failure> 
     let root = super::open(origin)?;
     let read = startup::read_or_refuse(&*root)?;
     let service = startup::settings(origin, &root);
-    // A journal that cannot be read was reported before.
-    let change_log = service.as_ref().and_then(|service| service.change_log().ok()).unwrap_or_default();
+    // A journal that cannot be read, or not soon, was reported before.
+    let read_soon = |service| tune::read_soon(service, SettingsService::change_log).ok()?.ok();
+    let change_log = service.as_ref().and_then(read_soon).unwrap_or_default();
     let (results, unread) = results(args, origin, service.as_ref(), &root, &read)?;
     let dossier = Dossier::new(&Material {
         mode: &startup::mode(origin),

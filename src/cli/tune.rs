@@ -1,5 +1,6 @@
 //! `iodyno tune`: settings listed, set, undone, exported.
 
+mod read_soon;
 mod rebind;
 
 use std::{
@@ -9,11 +10,13 @@ use std::{
 
 use clap::{Args, Subcommand, ValueEnum};
 
+pub(super) use read_soon::read_soon;
+
 use super::{Complaint, Failure, Progress, Status, print, print_text, print_toned, say};
 use crate::{
     machine::Machine,
     model::SettingId,
-    report::tune::{self as report, Row},
+    report::tune as report,
     runtime::startup,
     source::{SysRoot, origin::Origin, read_machine},
     store,
@@ -131,9 +134,11 @@ pub(super) fn run(args: &TuneArgs, origin: &Origin) -> Result<Status, Failure> {
     }
 }
 
-/// A command's reaction to a journal that cannot be read or is not trusted.
+/// A command's need of the journal: its reaction where that cannot be read or is not trusted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Need {
+    /// Reports it and goes on, also where reading it would take long.
+    GoOnSoon,
     /// Reports it and goes on.
     GoOn,
     /// Ends.
@@ -143,7 +148,18 @@ pub(super) enum Need {
 /// Reports settings left changed by a killed experiment, for commands that only read.
 pub(super) fn note(origin: &Origin, need: Need) -> Result<(), Failure> {
     let Some(service) = service(origin)? else { return Ok(()) };
-    let notes = service.damage().and_then(|damage| Ok((damage, service.leftovers()?)));
+    let read = |service: &SettingsService| Ok((service.damage()?, service.leftovers()?));
+    let notes = if need == Need::GoOnSoon {
+        match read_soon(&service, read) {
+            Ok(notes) => notes,
+            Err(line) => {
+                say(&line);
+                return Ok(());
+            }
+        }
+    } else {
+        read(&service)
+    };
     if let Some((damage, leftovers)) = known(notes, need)? {
         damage.iter().chain(&leftovers).for_each(|line| say(line));
     }
@@ -164,7 +180,7 @@ fn service(origin: &Origin) -> Result<Option<Arc<SettingsService>>, Failure> {
 /// The result of reading the journal; `None` where it failed and the command goes on.
 fn known<T>(read: Result<T, JournalError>, need: Need) -> Result<Option<T>, Failure> {
     match read {
-        Err(error) if need == Need::GoOn => {
+        Err(error) if need != Need::End => {
             say(&error.to_string());
             Ok(None)
         }
@@ -234,10 +250,7 @@ impl Context {
         // Where the journal cannot be read, a list has no previous values.
         let change_log =
             self.service.as_ref().and_then(|service| service.change_log().ok()).unwrap_or_default();
-        let rows: Vec<Row> = devices
-            .iter()
-            .flat_map(|device| report::rows(&self.machine, &change_log, device, self.service.is_some()))
-            .collect();
+        let rows = report::rows(&self.machine, &change_log, devices, self.service.is_some());
         if json { print(&report::json(&rows)) } else { print_toned(&report::table(&rows)) }
     }
 

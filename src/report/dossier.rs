@@ -125,10 +125,7 @@ impl Dossier {
         };
         let live = *material.mode == Mode::Live;
         let drives = machine.hardware_drives().map(|drive| Device::Drive(drive.name.clone()));
-        let settings = drives
-            .chain([Device::Cpu])
-            .flat_map(|device| rows(&machine, material.change_log, &device, live))
-            .collect();
+        let settings = rows(&machine, material.change_log, drives.chain([Device::Cpu]), live);
         let mode = material.mode.clone();
         Self {
             mode,

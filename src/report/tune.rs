@@ -1,6 +1,6 @@
 //! Settings, changes and the journal as text and JSON.
 
-use std::{fmt::Write, path::Path};
+use std::{collections::HashMap, fmt::Write, path::Path};
 
 use serde::Serialize;
 use serde_json::json;
@@ -50,13 +50,30 @@ pub struct Row {
     pub problem: Option<Problem>,
 }
 
-/// The settings of a device.
-pub(crate) fn rows(machine: &Machine, change_log: &ChangeLog, device: &Device, live: bool) -> Vec<Row> {
-    SETTINGS.iter().filter_map(|row| one(machine, change_log, device, row, live)).collect()
+/// The settings of these devices.
+pub(crate) fn rows(
+    machine: &Machine,
+    change_log: &ChangeLog,
+    devices: impl IntoIterator<Item = Device>,
+    live: bool,
+) -> Vec<Row> {
+    let first_values = change_log.first_values();
+    let of = |device: Device| SETTINGS.iter().map(move |row| (device.clone(), row));
+    devices
+        .into_iter()
+        .flat_map(of)
+        .filter_map(|(device, row)| one(machine, &first_values, &device, row, live))
+        .collect()
 }
 
-fn one(machine: &Machine, change_log: &ChangeLog, device: &Device, row: &Setting, live: bool) -> Option<Row> {
-    let cell = Cell::of(machine, change_log, device, row)?;
+fn one(
+    machine: &Machine,
+    first_values: &HashMap<&str, &str>,
+    device: &Device,
+    row: &Setting,
+    live: bool,
+) -> Option<Row> {
+    let cell = Cell::of(machine, first_values, device, row)?;
     let why_not = why_not(machine, row, &(row.read)(machine, device), live);
     // A long range has no list of values.
     let choices = if row.usual.is_empty() { cell.choices } else { Vec::new() };

@@ -2,8 +2,9 @@
 
 use std::{
     io,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, PoisonError, mpsc},
     thread::{Builder, JoinHandle},
+    time::Duration,
 };
 
 use crate::engine::no_thread;
@@ -37,9 +38,33 @@ pub(in crate::runtime) fn or_here(job: impl FnOnce() + Send + 'static) {
     }
 }
 
+/// The result of a job on a thread, unless it takes longer; that of a job that runs here, whenever it comes.
+pub(crate) fn within<T: Send + 'static>(
+    limit: Duration,
+    job: impl FnOnce() -> T + Send + 'static,
+) -> Option<T> {
+    let (sender, result) = mpsc::channel();
+    // After the limit there is no receiver.
+    or_here(move || drop(sender.send(job())));
+    result.recv_timeout(limit).ok()
+}
+
 fn run(job: &Mutex<Option<impl FnOnce()>>) {
     let job = job.lock().unwrap_or_else(PoisonError::into_inner).take();
     if let Some(job) = job {
         job();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_job_that_takes_longer_than_its_limit_has_no_result() {
+        let (sender, receiver) = mpsc::channel::<()>();
+        assert_eq!(within(Duration::ZERO, move || receiver.recv().is_err()), None);
+        drop(sender);
+        assert_eq!(within(Duration::MAX, || 1), Some(1));
     }
 }

@@ -1,7 +1,8 @@
 //! [`Cell`]: one setting of one device, for a list or a matrix.
 
+use std::collections::HashMap;
+
 use super::{
-    change_log::ChangeLog,
     device::Device,
     settings::{READ_AHEAD, Range, SCHEDULER, Setting, Value},
 };
@@ -34,8 +35,13 @@ pub struct Cell {
 pub const DIFFER: &str = "differ";
 
 impl Cell {
-    /// The setting on the device; `None` where the device has no such thing.
-    pub fn of(machine: &Machine, change_log: &ChangeLog, device: &Device, row: &Setting) -> Option<Self> {
+    /// The setting on the device, with the first values of changed files; `None` where the device has no such thing.
+    pub fn of(
+        machine: &Machine,
+        first_values: &HashMap<&str, &str>,
+        device: &Device,
+        row: &Setting,
+    ) -> Option<Self> {
         let readings = (row.read)(machine, device);
         let values: Vec<&Value> = readings.iter().filter_map(Reading::value).collect();
         let same = values.windows(2).all(|pair| pair[0].text == pair[1].text);
@@ -50,7 +56,7 @@ impl Cell {
             choices: choices(row, values.first().copied()),
             found: readings
                 .iter()
-                .find_map(|reading| change_log.found(&reading.path()))
+                .find_map(|reading| first_values.get(&*reading.path()))
                 .map(|found| Label::new(found).to_string()),
             default: default_of(machine, device, row),
             set_by: set_by(machine, device, row),

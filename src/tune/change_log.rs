@@ -1,8 +1,11 @@
 //! [`ChangeLog`]: the files that are changed now, from the journal's records.
 
 mod entry;
+#[cfg(test)]
+mod long_journals;
+mod places;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use super::{
     device::{DRIVER, Identity},
@@ -10,7 +13,8 @@ use super::{
     settings::{NO_SCHEDULER, NR_REQUESTS, SCHEDULER, Scope, find},
     tunables,
 };
-pub use entry::{Entry, Opened, is_expected};
+pub use entry::{Beside, Entry, Opened, is_expected};
+use places::Places;
 
 /// The changed files of this boot.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -33,13 +37,17 @@ pub struct ChangeLog {
     pub lost_change: bool,
 }
 
+/// A change log as its records are taken: entries with their first values and sessions without changes stay.
+#[derive(Debug, Default)]
+pub(super) struct Taken {
+    change_log: ChangeLog,
+    places: Places,
+}
+
 impl ChangeLog {
     /// The changes in all records of this boot; earlier ones did not survive the reboot.
     pub fn of(records: &[Record], boot: &str) -> Self {
-        let mut change_log = Self::default();
-        for record in records.iter().filter(|record| record.boot == boot) {
-            change_log.take(record);
-        }
+        let Taken { mut change_log, .. } = Taken::of(records.iter().filter(|record| record.boot == boot));
         let gain = |record: &Record| match &record.event {
             Event::Measured(gain) => Some(gain.clone()),
             _ => None,
@@ -47,20 +55,20 @@ impl ChangeLog {
         change_log.gains = records.iter().filter_map(gain).collect();
         let entries = std::mem::take(&mut change_log.entries);
         let (changed, same): (Vec<_>, Vec<_>) = entries.into_iter().partition(|entry| !entry.is_closed());
-        let is_companion = |entry: &Entry| {
-            changed.iter().any(|other| other.with.contains(&entry.file) || entry.hides(other))
-        };
+        let beside = Beside::of(changed.iter());
+        let is_companion = |entry: &Entry| beside.may_change(entry) || beside.are_hidden_by(entry);
         change_log.companions = same.into_iter().filter(is_companion).collect();
         change_log.entries = changed;
         change_log.take_tunables(records, boot);
-        let sessions = std::mem::take(&mut change_log.sessions);
-        let open = |session: &String| change_log.entries.iter().any(|entry| entry.is_open_in(session));
-        change_log.sessions = sessions.into_iter().filter(|(session, _)| open(session)).collect();
+        let open: HashSet<&str> = change_log.entries.iter().flat_map(Entry::sessions).collect();
+        change_log.sessions.retain(|session, _| open.contains(session.as_str()));
         let sessions = &change_log.sessions;
         change_log.ended.retain(|session| sessions.contains_key(session));
         change_log
     }
+}
 
+impl ChangeLog {
     fn take_tunables(&mut self, records: &[Record], boot: &str) {
         let files = self.entries.iter().chain(&self.companions).map(|entry| entry.file.as_str());
         let queues: BTreeSet<&str> = files.filter_map(tunables::queue_of).collect();
@@ -76,12 +84,31 @@ impl ChangeLog {
             self.tunables = its.into_iter().cloned().collect();
         }
     }
+}
 
-    /// The next record of this boot. Entries with their first values and sessions without changes stay until all are taken.
+impl Taken {
+    /// All of these records of one boot.
+    pub(super) fn of<'a>(records: impl Iterator<Item = &'a Record>) -> Self {
+        let mut taken = Self::default();
+        records.for_each(|record| taken.take(record));
+        taken
+    }
+
+    /// The entries, also those that have their first values.
+    pub(super) fn into_entries(self) -> Vec<Entry> {
+        self.change_log.entries
+    }
+
+    /// Whether this file has its first value.
+    pub(super) fn is_closed(&self, file: &str) -> bool {
+        self.places.of(file).is_none_or(|place| self.change_log.entries[place].is_closed())
+    }
+
+    /// The next record of this boot.
     pub(super) fn take(&mut self, record: &Record) {
         match &record.event {
             Event::Open { purpose, .. } => {
-                self.sessions.insert(record.session.clone(), *purpose);
+                self.change_log.sessions.insert(record.session.clone(), *purpose);
             }
             Event::Change { device, setting, file, old, new, affected, tags, undo } => {
                 // An undo that is killed leaves the changes of the sessions before it, and none of its own.
@@ -103,6 +130,7 @@ impl ChangeLog {
                         entry.last = vec![a.value.clone()];
                     }
                     entry.is_unsure = true;
+                    self.places.add_unsure(&a.file);
                 }
                 let entry = self.touch(device, (setting, file), (old, *tags), by);
                 entry.is_undoing = *undo;
@@ -112,14 +140,16 @@ impl ChangeLog {
                     entry.tags = Some(new.clone());
                 }
                 entry.last = vec![old.clone(), new.clone()];
-                entry.with.extend(affected.iter().map(|a| a.file.clone()));
+                for a in affected {
+                    self.add_along(file, &a.file);
+                }
             }
             Event::Result { file, outcome, affected } => {
                 let has_none = self.entry(file).is_some_and(|entry| entry.end(outcome));
                 if outcome.is_without_effect() {
                     self.not_made(file, &record.session);
                 }
-                self.with(file).for_each(|entry| entry.is_unsure = false);
+                self.end_unsure(file);
                 for a in affected {
                     if let Some(entry) = self.entry(&a.file) {
                         entry.last = vec![a.value.clone()];
@@ -134,8 +164,13 @@ impl ChangeLog {
             }
             Event::Undone { file, value, sessions } => self.undone(file, value, sessions, &record.session),
             Event::Keep { files } => {
-                let is_kept = |entry: &&mut Entry| files.is_empty() || files.contains(&entry.file);
-                for entry in self.entries.iter_mut().filter(is_kept) {
+                let kept: BTreeSet<usize> = if files.is_empty() {
+                    self.places.take_session(&record.session)
+                } else {
+                    files.iter().filter_map(|file| self.places.of(file)).collect()
+                };
+                for place in kept {
+                    let entry = &mut self.change_log.entries[place];
                     let its = entry.open.iter().rposition(|opened| opened.session == record.session);
                     let Some(at) = its else {
                         // Of an undo, which changed none of these files.
@@ -152,26 +187,31 @@ impl ChangeLog {
                     }
                 }
             }
-            Event::Close => drop(self.ended.insert(record.session.clone())),
+            Event::Close => drop(self.change_log.ended.insert(record.session.clone())),
             Event::Measured(_) | Event::Tunables { .. } => {}
         }
     }
+}
 
-    /// Whether these files have their first values.
-    pub(super) fn is_closed(&self, is_meant: impl Fn(&str) -> bool) -> bool {
-        self.entries.iter().filter(|entry| is_meant(&entry.file)).all(Entry::is_closed)
-    }
-
+impl ChangeLog {
     /// Changes of living sessions that are not kept.
     pub fn held<'a>(&'a self, journal: &'a Journal) -> impl Iterator<Item = &'a Entry> {
-        self.entries.iter().filter(|entry| entry.sessions().any(|session| !journal.is_dead(session)))
+        let living = self.living(journal);
+        self.entries.iter().filter(move |entry| entry.sessions().any(|session| living.contains(session)))
+    }
+
+    /// The living sessions that have changed a file and not kept it. Each is looked for once.
+    pub fn living(&self, journal: &Journal) -> HashSet<String> {
+        let sessions: HashSet<&str> = self.entries.iter().flat_map(Entry::sessions).collect();
+        sessions.into_iter().filter(|session| !journal.is_dead(session)).map(str::to_owned).collect()
     }
 
     /// Without the changes of living sessions other than `own`. A file that `own` changed last is its own, even if another
     /// session changed it before.
     #[must_use]
     pub fn without_living(mut self, journal: &Journal, own: Option<&str>) -> Self {
-        self.entries.retain(|entry| !entry.is_held(own, |session| !journal.is_dead(session)));
+        let living = self.living(journal);
+        self.entries.retain(|entry| !entry.is_held(own, |session| living.contains(session)));
         self
     }
 
@@ -207,16 +247,28 @@ impl ChangeLog {
         }
     }
 
-    /// Whether the session's changes are restored without asking after its death: those of an experiment, and of a session
-    /// that left a controller unbound.
+    /// Whether the session's changes are restored without asking after its death.
     pub fn is_unasked(&self, session: &str) -> bool {
-        let away = |entry: &Entry| entry.setting == DRIVER.0 && entry.is_open_in(session);
-        self.sessions.get(session) == Some(&Purpose::Experiment) || self.entries.iter().any(away)
+        self.unasked().contains(session)
+    }
+
+    /// The sessions whose changes are restored without asking after their death: experiments, and sessions that left a
+    /// controller unbound.
+    pub fn unasked(&self) -> HashSet<&str> {
+        let away = self.entries.iter().filter(|entry| entry.setting == DRIVER.0).flat_map(Entry::sessions);
+        let is_experiment = |(_, purpose): &(&String, &Purpose)| **purpose == Purpose::Experiment;
+        let experiments = self.sessions.iter().filter(is_experiment);
+        experiments.map(|(session, _)| session.as_str()).chain(away).collect()
     }
 
     /// The value before iodyno's first change of that file since boot, if it is changed.
     pub fn found(&self, file: &str) -> Option<&str> {
         self.entries.iter().find(|entry| entry.file == file).map(|entry| entry.found.as_str())
+    }
+
+    /// The values before iodyno's first changes since boot, by file.
+    pub fn first_values(&self) -> HashMap<&str, &str> {
+        self.entries.iter().map(|entry| (entry.file.as_str(), entry.found.as_str())).collect()
     }
 
     /// The last measured gain of a setting's value on a device.
@@ -231,7 +283,9 @@ impl ChangeLog {
         };
         self.gains.iter().rfind(same)
     }
+}
 
+impl Taken {
     /// The entry of a file that is about to change, in the session `by`, if that is to be undone.
     fn touch(
         &mut self,
@@ -240,11 +294,13 @@ impl ChangeLog {
         old: (&str, bool),
         by: Option<&str>,
     ) -> &mut Entry {
-        let place = self.entries.iter().position(|entry| entry.file == file).unwrap_or_else(|| {
-            self.entries.push(Entry::new(device, (setting, file), old));
-            self.entries.len() - 1
+        let Self { change_log: ChangeLog { entries, .. }, places } = self;
+        let place = places.of(file).unwrap_or_else(|| {
+            entries.push(Entry::new(device, (setting, file), old));
+            places.add(file, entries.len() - 1);
+            entries.len() - 1
         });
-        let entry = &mut self.entries[place];
+        let entry = &mut entries[place];
         // A removed drive's queue is gone with its values, even if another drive has its name now.
         let is_queue = find(setting).is_some_and(|row| row.scope == Scope::Queue);
         let has_left = is_queue && entry.device.has_left(device);
@@ -253,6 +309,7 @@ impl ChangeLog {
             // where a scheduler shows it.
             let is_first = !has_left && entry.has_found_tags && entry.found == old.0;
             entry.begin_with((old.0, old.1 || is_first));
+            places.forget_along(entry);
             entry.forget();
         }
         device.clone_into(&mut entry.device);
@@ -260,18 +317,28 @@ impl ChangeLog {
             entry.is_let_go = false;
             session.clone_into(&mut entry.by);
             entry.open_for(session, old.0);
+            places.open_for(session, place);
         }
         entry
     }
 
-    /// What may have changed along with this file.
-    fn with(&mut self, file: &str) -> impl Iterator<Item = &mut Entry> {
-        let with = self.entry(file).map(|entry| entry.with.clone()).unwrap_or_default();
-        self.entries.iter_mut().filter(move |entry| with.contains(&entry.file))
+    fn entry(&mut self, file: &str) -> Option<&mut Entry> {
+        self.places.of(file).map(|place| &mut self.change_log.entries[place])
     }
 
-    fn entry(&mut self, file: &str) -> Option<&mut Entry> {
-        self.entries.iter_mut().find(|entry| entry.file == file)
+    /// The other file may change along with this one.
+    fn add_along(&mut self, file: &str, other: &str) {
+        if let Some(place) = self.places.of(file) {
+            self.places.add_along(&mut self.change_log.entries[place], other);
+        }
+    }
+
+    /// A change of this file, which may have changed others along, has a result.
+    fn end_unsure(&mut self, file: &str) {
+        let Some(place) = self.places.of(file) else { return };
+        for other in self.places.take_unsure(place, &self.change_log.entries[place]) {
+            self.change_log.entries[other].is_unsure = false;
+        }
     }
 
     /// A change of the session had no effect: without another one, it has not changed the file.
@@ -286,25 +353,28 @@ impl ChangeLog {
 
     /// Whether a file of requests shows the queue's tags: no scheduler that iodyno has set hides them.
     fn shows_tags(&self, file: &str) -> bool {
-        let is_its =
-            |entry: &&Entry| entry.setting == SCHEDULER.0 && entry.with.iter().any(|with| with == file);
-        self.entries.iter().find(is_its).is_none_or(|scheduler| scheduler.last == [NO_SCHEDULER])
+        let hosts = self.places.of(file).into_iter().flat_map(|place| self.places.hosts(place));
+        let mut hosts = hosts.map(|host| &self.change_log.entries[host]);
+        let scheduler = hosts.find(|entry| entry.setting == SCHEDULER.0);
+        scheduler.is_none_or(|scheduler| scheduler.last == [NO_SCHEDULER])
     }
 
     fn undone(&mut self, file: &str, value: &str, sessions: &[String], by: &str) {
         // The undo resized the tags on its way; one that a session left to a later one made none.
         let has_resized = value != NO_SCHEDULER
             && self.entry(file).is_some_and(|entry| entry.setting == SCHEDULER.0 && entry.is_undoing);
-        let its: Vec<&str> = sessions.iter().map(String::as_str).collect();
-        for entry in self.with(file) {
-            entry.is_unsure = false;
-            if has_resized {
-                let tags = entry.tags_before(&its).map(str::to_owned);
+        let its: HashSet<&str> = sessions.iter().map(String::as_str).collect();
+        self.end_unsure(file);
+        let with = self.entry(file).filter(|_| has_resized).map(|entry| entry.with.clone());
+        for file in with.unwrap_or_default() {
+            if let Some(entry) = self.entry(&file) {
+                let tags = entry.first_of(|id| its.contains(id)).and_then(|opened| opened.tags.clone());
                 entry.tags = tags.filter(|tags| !entry.has_found_tags || *tags != entry.found);
             }
         }
         let shows_tags = self.shows_tags(file);
-        if let Some(entry) = self.entry(file) {
+        if let Some(place) = self.places.of(file) {
+            let entry = &mut self.change_log.entries[place];
             entry.is_unsure = false;
             entry.last = vec![value.to_owned()];
             entry.is_let_go = false;
@@ -312,7 +382,7 @@ impl ChangeLog {
             // A later session goes back to the value before those that are undone.
             let mut passed = None;
             entry.open.retain_mut(|opened| {
-                let is_its = opened.session == by || sessions.contains(&opened.session);
+                let is_its = opened.session == by || its.contains(opened.session.as_str());
                 let stays = !sessions.is_empty() && !is_its;
                 if stays {
                     if let Some((found, tags)) = passed.take() {
@@ -324,11 +394,12 @@ impl ChangeLog {
                 }
                 stays
             });
-            entry.left.retain(|opened| !sessions.is_empty() && !sessions.contains(&opened.session));
+            entry.left.retain(|opened| !sessions.is_empty() && !its.contains(opened.session.as_str()));
             if let Some(before) = entry.open.last() {
                 entry.by.clone_from(&before.session);
             }
             if sessions.is_empty() {
+                self.places.forget_along(entry);
                 entry.forget();
             } else if value == entry.found && shows_tags {
                 entry.tags = None;
@@ -461,7 +532,7 @@ mod tests {
         all.extend(records("18a-2-0", vec![change("/f", "1", "2"), accepted()]));
         let entry = &ChangeLog::of(&all, "b").entries[0];
         assert_eq!(entry.before(&["18a-2-0", "19f-1-0"]), Some("0"));
-        assert_eq!(entry.open_in(&["18a-2-0", "19f-1-0"]).collect::<Vec<_>>(), ["19f-1-0", "18a-2-0"]);
+        assert_eq!(entry.sessions().collect::<Vec<_>>(), ["19f-1-0", "18a-2-0"]);
         all.extend(records(
             "3-c",
             vec![Event::Undone { file: "/f".into(), value: "1".into(), sessions: vec!["18a-2-0".into()] }],

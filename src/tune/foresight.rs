@@ -1,7 +1,7 @@
 //! What an undo would come to, by the plan that the undo itself makes: what is offered is what is done.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, HashMap, HashSet},
     io::{self, ErrorKind},
 };
 
@@ -65,11 +65,12 @@ pub fn prospects(
     undoer: Undoer<'_>,
 ) -> Vec<Prospect> {
     let Undoer { sessions, own, is_living } = undoer;
-    if !change_log.entries.iter().any(|entry| entry.open_in(sessions).next().is_some()) {
+    let meant: HashSet<&str> = sessions.iter().copied().collect();
+    if !change_log.entries.iter().any(|entry| entry.sessions().any(|id| meant.contains(id))) {
         return Vec::new();
     }
     let is_held = |entry: &&Entry| entry.is_held(own, is_living);
-    let is_own = |entry: &&Entry| own.is_some_and(|own| sessions.contains(&own) && entry.is_open_in(own));
+    let is_own = |entry: &&Entry| own.is_some_and(|own| meant.contains(own) && entry.is_open_in(own));
     let held = change_log.entries.iter().filter(is_held).filter(is_own).map(|entry| {
         let now = entry.last.last().cloned().unwrap_or_default();
         (Step::untouched(entry.clone()), Restored::Held(now))
@@ -77,13 +78,14 @@ pub fn prospects(
     let free = change_log.entries.iter().filter(|entry| !is_held(entry)).cloned().collect();
     let free = ChangeLog { entries: free, ..change_log.clone() };
     let undone = foreseen(actuator, &free, &Which::Sessions(sessions), machine, own, false).report;
-    let place = |file: &str| change_log.entries.iter().position(|entry| entry.file == file);
+    let places: HashMap<&str, usize> =
+        change_log.entries.iter().enumerate().map(|(at, entry)| (entry.file.as_str(), at)).collect();
     let mut all: Vec<_> = undone
         .into_iter()
         .filter(|(step, _)| !step.stays)
         .chain(held)
         .filter_map(|(step, what)| {
-            let at = place(&step.recorded)?;
+            let at = *places.get(step.recorded.as_str())?;
             let entry = change_log.entries.get(at)?;
             let last = || step.expected.last().cloned().unwrap_or_default();
             let now = actuator.read(&step.file).unwrap_or_else(|_| last());

@@ -3,9 +3,11 @@
 //! The journal contains the changes, the machine the current files: a step's file is one that a row of `SETTINGS` yields for
 //! a present device, or the driver of an NVMe function, and its value one that the row takes.
 
+use std::collections::HashSet;
+
 use super::{
     actuator::{NO_DRIVER, function_of, is_driver_name},
-    change_log::{ChangeLog, Entry, is_expected},
+    change_log::{Beside, ChangeLog, Entry, is_expected},
     device::{DRIVER, Device, Identity, Located},
     settings::{POLL_QUEUES, Risk, SCHEDULER, Setting, Value, find, poll_queues, rank, resets, take_back},
 };
@@ -155,20 +157,16 @@ pub fn plan(
     which: &Which<'_>,
     machine: &Machine,
 ) -> (Vec<Step>, Vec<(Entry, Restored)>) {
-    let meant: Vec<&Entry> = change_log
-        .entries
-        .iter()
-        .filter(|entry| target(entry, which, change_log, machine).is_some())
-        .collect();
-    let beside = change_log.entries.iter().chain(&change_log.companions).filter(|entry| {
-        let is_meant = meant.iter().any(|other| other.file == entry.file);
-        !is_meant && meant.iter().any(|other| other.with.contains(&entry.file))
-    });
-    let hides = |entry: &&Entry| meant.iter().any(|requests| entry.hides(requests));
-    let hiding = change_log.companions.iter().filter(hides);
+    let selection = Selection::of(which, change_log);
+    let targets = change_log.entries.iter().map(|entry| (entry, selection.target(entry, machine)));
+    let (meant, others): (Vec<_>, Vec<_>) = targets.partition(|(_, target)| target.is_some());
+    let changed = Beside::of(meant.iter().map(|(entry, _)| *entry));
+    let others = others.into_iter().map(|(entry, _)| entry).chain(&change_log.companions);
+    let beside = others.filter(|entry| changed.may_change(entry));
+    let hiding = change_log.companions.iter().filter(|entry| changed.are_hidden_by(entry));
     let beside = beside.map(|entry| (entry, true, entry.beside().map(str::to_owned)));
     let hiding = hiding.map(|entry| (entry, false, Some(entry.found.clone())));
-    let itself = meant.iter().map(|entry| (*entry, false, target(entry, which, change_log, machine)));
+    let itself = meant.iter().map(|(entry, target)| (*entry, false, target.clone()));
     let mut steps = Vec::new();
     let mut left = Vec::new();
     for (entry, stays, value) in itself.chain(beside).chain(hiding) {
@@ -181,17 +179,11 @@ pub fn plan(
                 setting: entry.setting.clone(),
                 target,
                 expected: entry.last.clone(),
-                sessions: match which {
-                    Which::Sessions(sessions) => entry.open_in(sessions).map(str::to_owned).collect(),
-                    _ => Vec::new(),
-                },
+                sessions: entry.sessions().filter(|id| selection.has(id)).map(str::to_owned).collect(),
                 stays,
                 is_asked: entry.asked,
                 is_of_tags: entry.tags.is_some(),
-                tags: match which {
-                    Which::Sessions(sessions) => entry.tags_before(sessions).map(str::to_owned),
-                    _ => None,
-                },
+                tags: entry.first_of(|id| selection.has(id)).and_then(|opened| opened.tags.clone()),
             }),
             Err(why) if !stays => left.push((entry.clone(), why)),
             Err(_) => {}
@@ -201,18 +193,46 @@ pub fn plan(
     (steps, left)
 }
 
-/// The value to restore, if the entry is selected. A selected file takes along files that changed only with it.
-fn target(entry: &Entry, which: &Which<'_>, change_log: &ChangeLog, machine: &Machine) -> Option<String> {
-    let is_meant = match which {
-        Which::All => true,
-        Which::On(device) => is_on(entry, device, machine),
-        Which::Files(files) => {
-            let along = |other: &Entry| files.contains(&other.file) && other.with.contains(&entry.file);
-            files.contains(&entry.file) || !entry.asked && change_log.entries.iter().any(along)
-        }
-        Which::Sessions(sessions) => return entry.before(sessions).map(str::to_owned),
-    };
-    is_meant.then(|| entry.found.clone())
+/// The changes to undo, for lookups.
+struct Selection<'a> {
+    which: &'a Which<'a>,
+    /// Sessions, or files.
+    names: HashSet<&'a str>,
+    /// What may change along with these files.
+    along: Option<Beside<'a>>,
+}
+
+impl<'a> Selection<'a> {
+    fn of(which: &'a Which<'a>, change_log: &'a ChangeLog) -> Self {
+        let names: HashSet<&str> = match which {
+            Which::All | Which::On(_) => HashSet::new(),
+            Which::Files(files) => files.iter().map(String::as_str).collect(),
+            Which::Sessions(sessions) => sessions.iter().copied().collect(),
+        };
+        let is_named = |entry: &&Entry| names.contains(entry.file.as_str());
+        let along =
+            matches!(which, Which::Files(_)).then(|| Beside::of(change_log.entries.iter().filter(is_named)));
+        Self { which, names, along }
+    }
+
+    /// Whether the session is one of those whose changes are undone.
+    fn has(&self, session: &str) -> bool {
+        matches!(self.which, Which::Sessions(_)) && self.names.contains(session)
+    }
+
+    /// The value to restore, if the entry is selected. A selected file takes along files that changed only with it.
+    fn target(&self, entry: &Entry, machine: &Machine) -> Option<String> {
+        let is_along = || self.along.as_ref().is_some_and(|along| along.may_change(entry));
+        let is_meant = match self.which {
+            Which::All => true,
+            Which::On(device) => is_on(entry, device, machine),
+            Which::Files(_) => self.names.contains(entry.file.as_str()) || !entry.asked && is_along(),
+            Which::Sessions(_) => {
+                return entry.first_of(|id| self.has(id)).map(|opened| opened.found.clone());
+            }
+        };
+        is_meant.then(|| entry.found.clone())
+    }
 }
 
 /// Whether the entry's drive is that one; for a drive in doubt, whether it was.

@@ -84,11 +84,10 @@ impl Settings {
     /// Takes a new reading of the machine.
     pub fn read(&mut self, machine: &Machine) {
         let devices = Device::all(machine);
+        let first_values = self.change_log.first_values();
         let all: Vec<Vec<Option<Cell>>> = devices
             .iter()
-            .map(|device| {
-                SETTINGS.iter().map(|row| Cell::of(machine, &self.change_log, device, row)).collect()
-            })
+            .map(|device| SETTINGS.iter().map(|row| Cell::of(machine, &first_values, device, row)).collect())
             .collect();
         let has = |column: usize| all.iter().any(|row| row[column].is_some());
         let kept: Vec<usize> = (0..SETTINGS.len()).filter(|column| has(*column)).collect();

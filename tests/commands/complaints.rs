@@ -54,6 +54,25 @@ fn the_state_folder_of_a_journal_is_one_harmless_line() {
 }
 
 #[test]
+fn a_long_journal_is_read_by_commands_that_need_it_alone() {
+    let state = tempfile::tempdir().unwrap();
+    let path = state.path().join("journal.jsonl");
+    // A hole is one damaged line.
+    fs::File::create(&path).unwrap().set_len((16 << 20) + 1).unwrap();
+    let said = |args: &[&str]| String::from_utf8_lossy(&iodyno(state.path(), args).stderr).into_owned();
+    let line = "journal.jsonl: not read: it has 17 MiB, more than 16; `iodyno tune list` reads it\n";
+    for args in [&["tree"][..], &["check"], &["drives"], &["sheet"]] {
+        let said = said(args);
+        assert!(said.matches(line).count() == 1 && !said.contains("damaged"), "{args:?}: {said}");
+    }
+    let said = said(&["tune", "list"]);
+    assert!(
+        said.contains("journal.jsonl: line 1 is damaged (zeros)") && !said.contains("not read"),
+        "{said}"
+    );
+}
+
+#[test]
 fn a_name_that_a_job_file_cannot_have_is_refused_for_its_own_reason() {
     for (name, why) in
         [("ef/a ", "ends with a space"), (" a", "begins with a space"), ("a\\", "ends with a backslash")]

@@ -1,5 +1,7 @@
 //! [`Entry`]: a changed file.
 
+use std::collections::HashSet;
+
 use crate::tune::{
     change::Outcome,
     device::Identity,
@@ -110,16 +112,12 @@ impl Entry {
 
     /// The value to restore for these sessions: the one that the first of them found.
     pub fn before(&self, sessions: &[&str]) -> Option<&str> {
-        self.first_of(sessions).map(|opened| opened.found.as_str())
+        self.first_of(|id| sessions.contains(&id)).map(|opened| opened.found.as_str())
     }
 
-    /// The number of tags to restore for these sessions behind a scheduler, where iodyno knows it.
-    pub fn tags_before(&self, sessions: &[&str]) -> Option<&str> {
-        self.first_of(sessions)?.tags.as_deref()
-    }
-
-    fn first_of(&self, sessions: &[&str]) -> Option<&Opened> {
-        self.open.iter().find(|opened| sessions.contains(&opened.session.as_str()))
+    /// The first of these sessions that changed it and has not kept it.
+    pub fn first_of(&self, is_meant: impl Fn(&str) -> bool) -> Option<&Opened> {
+        self.open.iter().find(|opened| is_meant(&opened.session))
     }
 
     /// The session changes it, and found this value.
@@ -129,11 +127,6 @@ impl Entry {
             let tags = self.tags.clone().or_else(first);
             self.open.push(Opened { session: session.to_owned(), found: found.to_owned(), tags });
         }
-    }
-
-    /// Those of these sessions that changed it and have not kept it.
-    pub fn open_in<'a>(&'a self, sessions: &'a [&str]) -> impl Iterator<Item = &'a str> {
-        self.sessions().filter(|session| sessions.contains(session))
     }
 
     /// Whether that session changed it and has not kept it.
@@ -155,11 +148,6 @@ impl Entry {
     /// Whether a file with this value has its first one again, which no change but an undo has set.
     pub fn is_restored(&self, now: &str) -> bool {
         now == self.found && (self.is_undoing || !self.last.iter().any(|last| last == now))
-    }
-
-    /// Whether it is a scheduler that iodyno has set, which may hide tags that it has changed.
-    pub fn hides(&self, requests: &Self) -> bool {
-        self.setting == SCHEDULER.0 && requests.tags.is_some() && self.with.contains(&requests.file)
     }
 
     /// Whether it has this value unless another program changed it.
@@ -212,6 +200,32 @@ impl Entry {
             && has_its_value
             && !self.is_unsure
             && self.open.iter().all(|opened| opened.found == self.found && is_first(&opened.tags))
+    }
+}
+
+/// The files beside some entries: what may change along with one, and schedulers that hide what one has changed.
+#[derive(Debug)]
+pub struct Beside<'a> {
+    along: HashSet<&'a str>,
+    tagged: HashSet<&'a str>,
+}
+
+impl<'a> Beside<'a> {
+    /// Of these entries.
+    pub fn of(entries: impl Iterator<Item = &'a Entry> + Clone) -> Self {
+        let along = entries.clone().flat_map(|entry| &entry.with).map(String::as_str).collect();
+        let tagged = entries.filter(|entry| entry.tags.is_some()).map(|entry| entry.file.as_str()).collect();
+        Self { along, tagged }
+    }
+
+    /// Whether this one may change along with one of them.
+    pub fn may_change(&self, entry: &Entry) -> bool {
+        self.along.contains(entry.file.as_str())
+    }
+
+    /// Whether this one is a scheduler that iodyno has set, which may hide tags that it has changed.
+    pub fn are_hidden_by(&self, entry: &Entry) -> bool {
+        entry.setting == SCHEDULER.0 && entry.with.iter().any(|file| self.tagged.contains(file.as_str()))
     }
 }
 

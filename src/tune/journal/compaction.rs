@@ -1,15 +1,19 @@
 //! Shortens a journal: drops what can no longer be undone.
 //!
 //! Kept are the records of a file since it and the files that change along with it last had their first values, the records
-//! of living sessions, and the last gain measured for each value.
+//! of living sessions, and the last gain measured for each value. Of a file that is changed again and again, the first and the
+//! last session stay ([`folding`]).
+
+mod folding;
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::{BTreeMap, BTreeSet, HashMap, HashSet},
     io::BufRead,
 };
 
 use super::{Event, Gain, Record, reading::Line};
-use crate::tune::change_log::ChangeLog;
+use crate::tune::change_log::{ChangeLog, Taken};
+use folding::folded;
 
 /// The journal's text without what can no longer be undone; `None` unless that halves it. Damaged lines stay, at its
 /// beginning: they may be changes that the user has to undo by hand.
@@ -31,7 +35,7 @@ pub(super) fn shortened(
         }
         records.extend(record);
     }
-    for record in kept(&records, boot, is_living)? {
+    for record in folded(kept(&records, boot, &is_living)?, boot, &is_living) {
         out.extend(serde_json::to_vec(record).ok()?);
         out.push(b'\n');
     }
@@ -40,26 +44,29 @@ pub(super) fn shortened(
 
 /// The records that still count; `None` if another change log would follow from them.
 fn kept<'a>(records: &'a [Record], boot: &str, is_living: impl Fn(&str) -> bool) -> Option<Vec<&'a Record>> {
-    let groups = Groups::of(records.iter().filter(|record| record.boot == boot));
-    let mut first_kept: BTreeMap<&str, usize> = BTreeMap::new();
-    let mut change_log = ChangeLog::default();
+    let mut groups = Groups::of(records.iter().filter(|record| record.boot == boot));
+    let mut first_kept: HashMap<usize, usize> = HashMap::new();
+    let mut taken = Taken::default();
     for (index, record) in records.iter().enumerate().filter(|(_, record)| record.boot == boot) {
-        change_log.take(record);
-        if let Some(group) = files(&record.event).first().and_then(|file| groups.of_file(file))
-            && change_log.is_closed(|file| groups.of_file(file) == Some(group))
+        taken.take(record);
+        // A change follows the tunables that it finds.
+        let is_beginning = matches!(record.event, Event::Tunables { .. });
+        if !is_beginning
+            && let Some(group) = files(&record.event).first().and_then(|file| groups.of_file(file))
+            && groups.is_closed(group, &taken)
         {
             first_kept.insert(group, index + 1);
         }
     }
     let is_kept = |index: usize, file: &str| {
         let group = groups.of_file(file);
-        group.is_some_and(|group| first_kept.get(group).is_none_or(|first| *first <= index))
+        group.is_some_and(|group| first_kept.get(&group).is_none_or(|first| *first <= index))
     };
     let counts = |index: usize, record: &Record| {
         record.boot == boot && files(&record.event).first().is_some_and(|file| is_kept(index, file))
     };
     let of_files = records.iter().enumerate().filter(|(index, record)| counts(*index, record));
-    let sessions: BTreeSet<&str> = of_files.map(|(_, record)| record.session.as_str()).collect();
+    let sessions: HashSet<&str> = of_files.map(|(_, record)| record.session.as_str()).collect();
     let gains = last_gains(records);
     let stays = |index: usize, record: &Record| match &record.event {
         Event::Measured(_) => gains.contains(&index),
@@ -99,27 +106,70 @@ fn files(event: &Event) -> Vec<&str> {
     }
 }
 
-/// Files that changed along with each other, by the name of one of them.
-struct Groups<'a>(BTreeMap<&'a str, &'a str>);
+/// Files that changed along with each other.
+#[derive(Default)]
+struct Groups<'a> {
+    places: HashMap<&'a str, usize>,
+    files: Vec<&'a str>,
+    /// By file: another one of its group, or itself for that which names the group.
+    next: Vec<usize>,
+    /// By group: its files, one without its first value in front if there was one when that was last asked.
+    members: HashMap<usize, Vec<usize>>,
+}
 
 impl<'a> Groups<'a> {
     fn of(records: impl Iterator<Item = &'a Record>) -> Self {
-        let mut groups = Self(BTreeMap::new());
+        let mut groups = Self::default();
         for record in records {
-            let files = files(&record.event);
-            let Some(first) = files.first() else { continue };
-            let group = groups.of_file(first).unwrap_or(first);
-            for file in files {
-                let other = groups.of_file(file).unwrap_or(file);
-                groups.0.values_mut().filter(|name| **name == other).for_each(|name| *name = group);
-                groups.0.insert(file, group);
+            let places: Vec<usize> =
+                files(&record.event).into_iter().map(|file| groups.place(file)).collect();
+            for pair in places.windows(2) {
+                let (one, other) = (groups.group(pair[0]), groups.group(pair[1]));
+                groups.next[other] = one;
             }
+        }
+        for place in 0..groups.files.len() {
+            let group = groups.group(place);
+            groups.members.entry(group).or_default().push(place);
         }
         groups
     }
 
-    fn of_file(&self, file: &str) -> Option<&'a str> {
-        self.0.get(file).copied()
+    fn place(&mut self, file: &'a str) -> usize {
+        let new = self.files.len();
+        let place = *self.places.entry(file).or_insert(new);
+        if place == new {
+            self.files.push(file);
+            self.next.push(new);
+        }
+        place
+    }
+
+    fn group(&mut self, mut place: usize) -> usize {
+        while self.next[place] != place {
+            // Halves the way of the next search.
+            self.next[place] = self.next[self.next[place]];
+            place = self.next[place];
+        }
+        place
+    }
+
+    fn of_file(&self, file: &str) -> Option<usize> {
+        let mut place = *self.places.get(file)?;
+        while self.next[place] != place {
+            place = self.next[place];
+        }
+        Some(place)
+    }
+
+    /// Whether all files of a group have their first values.
+    fn is_closed(&mut self, group: usize, taken: &Taken) -> bool {
+        let Some(members) = self.members.get_mut(&group) else { return true };
+        let Some(open) = members.iter().position(|place| !taken.is_closed(self.files[*place])) else {
+            return true;
+        };
+        members.swap(0, open);
+        false
     }
 }
 
@@ -135,6 +185,18 @@ fn last_gains(records: &[Record]) -> BTreeSet<usize> {
         }
     }
     last.into_values().collect()
+}
+
+#[cfg(test)]
+impl super::Journal {
+    /// A journal in memory with the records that a compaction leaves of this one.
+    #[must_use]
+    pub fn compacted(&self, boot: &str) -> Self {
+        let records = self.contents().unwrap_or_default().records;
+        let left = kept(&records, boot, |_| false).map(|kept| folded(kept, boot, |_| false));
+        let left = left.map_or_else(|| records.clone(), |left| left.into_iter().cloned().collect());
+        Self { memory: Some(std::sync::Arc::new(std::sync::Mutex::new(left))), ..self.clone() }
+    }
 }
 
 #[cfg(test)]
@@ -205,9 +267,14 @@ mod tests {
     }
 
     fn records() -> impl Strategy<Value = Vec<Record>> {
-        let one = ("[123]-a", prop_oneof![5 => Just("now"), 1 => Just("before")], event())
+        records_of("[123]-a", 40)
+    }
+
+    /// Records of these sessions.
+    pub(super) fn records_of(sessions: &'static str, most: usize) -> impl Strategy<Value = Vec<Record>> {
+        let one = (sessions, prop_oneof![5 => Just("now"), 1 => Just("before")], event())
             .prop_map(|(session, boot, event)| Record { time: 1, boot: boot.to_owned(), session, event });
-        prop::collection::vec(one, 0..40)
+        prop::collection::vec(one, 0..most)
     }
 
     /// A change that was made and undone.
@@ -270,6 +337,7 @@ mod tests {
         #[test]
         fn what_can_be_undone_stays_the_same(records in records()) {
             let Some(kept) = kept(&records, "now", |session| session == "1-a") else { return Ok(()) };
+            let kept = folded(kept, "now", |session| session == "1-a");
             let kept: Vec<Record> = kept.into_iter().cloned().collect();
             let by_file = |records: &[Record]| {
                 let mut change_log = ChangeLog::of(records, "now");

@@ -8,6 +8,13 @@ use super::Journal;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stamp([u64; 3], [i64; 2]);
 
+impl Stamp {
+    /// The file's length in bytes.
+    pub const fn length(&self) -> u64 {
+        self.0[2]
+    }
+}
+
 impl Journal {
     /// The file's stamp; none where there is no file, and for a journal in memory, which no other process changes.
     pub fn stamp(&self) -> Option<Stamp> {

@@ -1,6 +1,6 @@
 //! Which changes stand: by the journal, by the records of a session, and by the files.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use super::SettingsService;
 use crate::{
@@ -57,14 +57,16 @@ impl SettingsService {
         }
         let (machine, _) = self.read();
         let dead: Vec<&str> = experiments.iter().chain(&screens).map(String::as_str).collect();
-        let is_living = |session: &str| !self.journal.is_dead(session);
+        let ranks: HashMap<&str, usize> = dead.iter().enumerate().map(|(rank, id)| (*id, rank)).collect();
+        let living = change_log.living(&self.journal);
+        let is_living = |session: &str| living.contains(session);
         let undoer = Undoer { sessions: &dead, own: None, is_living: &is_living };
         let prospects = prospects(&self.actuator, &change_log, &machine, undoer);
         let words =
             |Step { device, setting, target, .. }: Step| format!("{} {setting} (was {target})", device.name);
         let mut left: BTreeMap<&str, Vec<String>> = BTreeMap::new();
         for step in prospects.into_iter().filter(Prospect::is_undone).map(|prospect| prospect.step) {
-            let by = experiments.iter().chain(&screens).rfind(|id| step.sessions.contains(id));
+            let by = step.sessions.iter().max_by_key(|id| ranks.get(id.as_str()));
             left.entry(by.map_or("", |id| change_log.end_of(id))).or_default().push(words(step));
         }
         left.remove("");
@@ -84,13 +86,13 @@ impl SettingsService {
     #[must_use]
     pub fn standing(&self, change_log: &ChangeLog, machine: &Machine) -> Vec<(Entry, Option<String>)> {
         let foreseen = foreseen(&self.actuator, change_log, &Which::All, machine, None, false).report;
+        let left = foreseen.iter().filter_map(|(step, what)| match what {
+            Restored::ModifiedExternally(now) => Some((step.recorded.as_str(), now)),
+            _ => None,
+        });
+        let left: HashMap<&str, &String> = left.collect();
         let anothers = |entry: &Entry| {
-            foreseen.iter().find_map(|(step, what)| match what {
-                Restored::ModifiedExternally(now) if step.recorded == entry.file && !entry.may_have(now) => {
-                    Some(now.clone())
-                }
-                _ => None,
-            })
+            left.get(entry.file.as_str()).filter(|now| !entry.may_have(now)).copied().cloned()
         };
         let standing = |entry: &Entry| {
             let now = self.now(entry, machine);
@@ -114,8 +116,9 @@ impl SettingsService {
     }
 
     pub(super) fn dead_of(&self, change_log: &ChangeLog) -> (Vec<String>, Vec<String>) {
+        let unasked = change_log.unasked();
         let dead = change_log.sessions.keys().filter(|id| self.journal.is_dead(id)).cloned();
-        dead.partition(|id| change_log.is_unasked(id))
+        dead.partition(|id| unasked.contains(id.as_str()))
     }
 }
 

@@ -20,7 +20,8 @@ impl SettingsService {
             Which::Files(files) => files.contains(&entry.file),
             Which::All | Which::On(_) => false,
         };
-        let is_living = |session: &str| !self.journal.is_dead(session);
+        let living = change_log.living(&self.journal);
+        let is_living = |session: &str| living.contains(session);
         let held = change_log.entries.iter().filter(|entry| entry.is_held(Some(own), is_living));
         held.filter(is_meant)
             .map(|entry| {
@@ -58,7 +59,8 @@ impl SettingsService {
 
     fn prospects_of(&self, tuner: &Tuner<'_>, change_log: &ChangeLog) -> Vec<Prospect> {
         let own = tuner.session();
-        let is_living = |session: &str| !self.journal.is_dead(session);
+        let living = change_log.living(&self.journal);
+        let is_living = |session: &str| living.contains(session);
         let undoer = Undoer { sessions: &[own], own: Some(own), is_living: &is_living };
         prospects(&self.actuator, change_log, &self.read().0, undoer)
     }

@@ -67,10 +67,11 @@ const VALUES: &[(&str, &str)] = &[
     ("iostats", "1"),
 ];
 
-fn deed() -> impl Strategy<Value = (Deed, Option<u32>)> {
+/// Also with whether the journal is shortened before it.
+fn deed() -> impl Strategy<Value = (Deed, Option<u32>, bool)> {
     let set = prop::sample::subsequence(VALUES, 1..4).prop_map(Deed::Set);
     let deed = prop_oneof![3 => set, 1 => Just(Deed::Undo), 1 => Just(Deed::UndoAll)];
-    (deed, prop::option::weighted(0.6, 0..40u32))
+    (deed, prop::option::weighted(0.6, 0..40u32), prop::bool::weighted(0.3))
 }
 
 /// The state of a queue: its files, and the tags that they may hide.
@@ -123,7 +124,7 @@ proptest! {
         found in prop::sample::select(&["none", "mq-deadline", "kyber"][..]),
         requests in prop::sample::select(&["32", "100", "128"][..]),
         tunables in any::<bool>(),
-        deeds in prop::collection::vec(deed(), 1..6),
+        deeds in prop::collection::vec(deed(), 1..8),
     ) {
         let kernel = Kernel { has_tunables: true, ..with_tags("none", 128) };
         kernel.write("/sys/q/scheduler", found).unwrap();
@@ -132,10 +133,13 @@ proptest! {
             set_tunables(&kernel);
         }
         let first = state(&kernel);
-        let journal = Journal::in_memory();
+        let mut journal = Journal::in_memory();
         // The state before a change that was killed, where a plain undo has to restore just that.
         let (mut is_left, mut before) = (false, None);
-        for (number, (deed, kill)) in deeds.iter().enumerate() {
+        for (number, (deed, kill, is_shortened)) in deeds.iter().enumerate() {
+            if *is_shortened {
+                journal = journal.compacted("boot");
+            }
             let was = state(&kernel);
             let report = done(&kernel, &journal, deed, *kill, i64::try_from(number).unwrap());
             let is_over = report.is_some();
