@@ -401,7 +401,7 @@ impl Taken {
             if sessions.is_empty() {
                 self.places.forget_along(entry);
                 entry.forget();
-            } else if value == entry.found && shows_tags {
+            } else if value == entry.found && entry.has_found_tags && shows_tags {
                 entry.tags = None;
             }
         }

@@ -36,7 +36,7 @@ pub fn resize(actuator: &dyn Actuator, requests: &str, numbers: &[String; 2]) ->
 pub fn way(step: &Step, steps: &[Step], now: &str) -> Vec<String> {
     let target = || step.target.clone();
     let by_none = || NO_SCHEDULER.to_owned();
-    let requests = changed(step, steps);
+    let requests = step.tags_beside(steps);
     let is_direct = step.setting != SCHEDULER.0 || step.target == NO_SCHEDULER || requests.is_none();
     match now {
         _ if is_direct && now == step.target => Vec::new(),
@@ -45,13 +45,6 @@ pub fn way(step: &Step, steps: &[Step], now: &str) -> Vec<String> {
         NO_SCHEDULER => vec![target(), by_none(), target()],
         _ => vec![by_none(), target()],
     }
-}
-
-/// The step of `nr_requests` beside a step of the same device, where iodyno has changed the tags.
-pub fn changed<'a>(step: &Step, steps: &'a [Step]) -> Option<&'a Step> {
-    steps.iter().find(|other| {
-        other.setting == NR_REQUESTS.0 && other.is_of_tags && other.device.name == step.device.name
-    })
 }
 
 /// The scheduler of the queue of a file of requests; none where it cannot be read.

@@ -5,7 +5,7 @@
 //! tunables that it finds, and with those that it leaves. A scheduler that iodyno sets again gets the tunables back that it had
 //! when iodyno first replaced it, unless another program has set others since.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     actuator::Actuator,
@@ -81,6 +81,8 @@ struct Scheduler {
     /// What iodyno found; `None` where it has only seen its own doing.
     found: Option<Tunables>,
     state: State,
+    /// A change that was to give them back was interrupted.
+    is_owed: bool,
     /// A session whose changes are undone has found them.
     is_begun: bool,
 }
@@ -99,7 +101,7 @@ enum State {
 impl<'a> Known<'a> {
     /// Of one queue, from records in their order. The tunables found are those before the changes of these sessions, or before all
     /// if there are none.
-    pub fn of(records: impl Iterator<Item = &'a Record>, queue: &str, sessions: &[String]) -> Self {
+    pub fn of(records: impl Iterator<Item = &'a Record>, queue: &str, sessions: &BTreeSet<&str>) -> Self {
         let mut known = Self::default();
         let mut device: Option<&Identity> = None;
         for record in records {
@@ -111,7 +113,7 @@ impl<'a> Known<'a> {
             {
                 known = Self::default();
             }
-            known.take(&record.event, sessions.contains(&record.session));
+            known.take(&record.event, sessions.contains(record.session.as_str()));
         }
         known
     }
@@ -119,7 +121,7 @@ impl<'a> Known<'a> {
     /// The tunables to give back to the queue's scheduler, if it is this one.
     pub fn lost(&self, scheduler: &str) -> Option<&Tunables> {
         let known = self.0.get(scheduler)?;
-        known.found.as_ref().filter(|_| matches!(known.state, State::Changed))
+        known.found.as_ref().filter(|_| known.is_owed || matches!(known.state, State::Changed))
     }
 
     fn take(&mut self, event: &'a Event, is_undone: bool) {
@@ -131,7 +133,9 @@ impl<'a> Known<'a> {
                 known.meet(values, begins);
             }
             Event::Tunables { scheduler, values, after: true, .. } => {
-                self.0.entry(scheduler).or_default().state = State::Known(values.clone());
+                let known = self.0.entry(scheduler).or_default();
+                known.is_owed &= known.found.as_ref() != Some(values);
+                known.state = State::Known(values.clone());
             }
             Event::Change { old, new, .. } if old == new => {}
             Event::Change { file, old, new, .. } if is_scheduler(file) => {
@@ -170,8 +174,11 @@ impl Scheduler {
                 let others = values.iter().filter(|(name, value)| known.get(*name) != Some(value));
                 found.extend(others.map(|(name, value)| (name.clone(), value.clone())));
             }
-            (Some(_), State::Changed) if !begins => {}
-            (found, _) => *found = Some(values.clone()),
+            (Some(found), State::Changed) if !begins => self.is_owed |= found != values,
+            (found, _) => {
+                *found = Some(values.clone());
+                self.is_owed = false;
+            }
         }
         self.state = State::Known(values.clone());
     }

@@ -9,7 +9,9 @@ use super::{
     actuator::{NO_DRIVER, function_of, is_driver_name},
     change_log::{Beside, ChangeLog, Entry, is_expected},
     device::{DRIVER, Device, Identity, Located},
-    settings::{POLL_QUEUES, Risk, SCHEDULER, Setting, Value, find, poll_queues, rank, resets, take_back},
+    settings::{
+        NR_REQUESTS, POLL_QUEUES, Risk, SCHEDULER, Setting, Value, find, poll_queues, rank, resets, take_back,
+    },
 };
 use crate::{machine::Machine, model::Reading, text::Label};
 
@@ -115,6 +117,13 @@ impl Step {
         self.device.name == other.device.name && resets(&self.setting, &other.setting)
     }
 
+    /// The step of `nr_requests` beside a step of the same device, where iodyno has changed the tags.
+    pub fn tags_beside<'a>(&self, steps: &'a [Self]) -> Option<&'a Self> {
+        steps.iter().find(|other| {
+            other.setting == NR_REQUESTS.0 && other.is_of_tags && other.device.name == self.device.name
+        })
+    }
+
     /// Whether the file has this value unless another program changed it.
     pub fn is_known(&self, value: &str) -> bool {
         value == self.target || is_expected(&self.setting, &self.expected, value)
@@ -171,6 +180,7 @@ pub fn plan(
     let mut left = Vec::new();
     for (entry, stays, value) in itself.chain(beside).chain(hiding) {
         let Some(target) = value else { continue };
+        let tags = entry.first_of(|id| selection.has(id)).and_then(|opened| opened.tags.clone());
         match file_now(entry, machine).and_then(|place| place.taking(&target)) {
             Ok(file) => steps.push(Step {
                 recorded: entry.file.clone(),
@@ -182,11 +192,24 @@ pub fn plan(
                 sessions: entry.sessions().filter(|id| selection.has(id)).map(str::to_owned).collect(),
                 stays,
                 is_asked: entry.asked,
-                is_of_tags: entry.tags.is_some(),
-                tags: entry.first_of(|id| selection.has(id)).and_then(|opened| opened.tags.clone()),
+                // Sessions that found the tags as they are have none to restore.
+                is_of_tags: entry.tags.is_some() && (entry.is_unsure || tags.is_none() || tags != entry.tags),
+                tags,
             }),
             Err(why) if !stays => left.push((entry.clone(), why)),
             Err(_) => {}
+        }
+    }
+    // The way of a scheduler resizes the tags for the sessions that changed these.
+    for at in 0..steps.len() {
+        if steps[at].setting == SCHEDULER.0
+            && let Some(requests) = steps[at].tags_beside(&steps)
+        {
+            let more = requests.sessions.clone();
+            let sessions = &mut steps[at].sessions;
+            sessions.extend(more);
+            sessions.sort();
+            sessions.dedup();
         }
     }
     steps.sort_by_key(|step| rank(&step.setting));

@@ -1,5 +1,7 @@
 //! The tunables of schedulers that a tuner replaces: recorded, and given back.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use super::Tuner;
 use crate::tune::{
     change::Change,
@@ -32,30 +34,53 @@ impl Tuner<'_> {
     pub(super) fn give_tunables_back(&self, change: &Change) {
         let (Some(queue), Ok(contents)) = (queue_of(&change.file), self.journal.contents()) else { return };
         let change_log = ChangeLog::of(&contents.records, &self.boot);
-        let own = [self.session.id.clone()];
+        let own = BTreeSet::from([self.session.id.as_str()]);
         let sessions = match change.setting {
-            SCHEDULER => &own[..],
-            NR_REQUESTS if change_log.found(&change.file) == Some(&change.to) => &[],
+            SCHEDULER => own,
+            NR_REQUESTS if change_log.found(&change.file) == Some(&change.to) => BTreeSet::new(),
             _ => return,
         };
-        let known = Known::of(change_log.tunables.iter(), queue, sessions);
+        let known = Known::of(change_log.tunables.iter(), queue, &sessions);
         if let Some(lost) = self.lost(&known, queue) {
             let _ = write(&self.actuator, queue, lost);
         }
     }
 
-    /// Gives tunables back to the scheduler of a step's queue; those that the kernel refuses, as steps of their own. `own` are
-    /// the records of this undo.
+    /// Gives tunables back to the schedulers of the queues that steps were for; those that the kernel refuses, as steps of their
+    /// own. `own` are the records of this undo.
     pub(super) fn restore_tunables(
         &self,
+        steps: &[Step],
+        change_log: &ChangeLog,
+        own: &[Record],
+    ) -> Vec<(Step, Restored)> {
+        let mut queues: BTreeMap<&str, Vec<&Step>> = BTreeMap::new();
+        for step in steps {
+            if let Some(queue) = queue_of(&step.file) {
+                queues.entry(queue).or_default().push(step);
+            }
+        }
+        let each = queues.into_values().filter_map(|steps| {
+            // A queue that has its first values has its first tunables.
+            let is_first = |step: &&&Step| change_log.found(&step.recorded) == Some(&step.target);
+            let later = steps.iter().find(|step| !is_first(step)).map(|_| &steps[..]).unwrap_or_default();
+            let sessions = later.iter().flat_map(|step| step.sessions.iter().map(String::as_str)).collect();
+            Some((*steps.first()?, sessions))
+        });
+        each.flat_map(|(step, sessions)| self.restore_queue(step, &sessions, change_log, own)).collect()
+    }
+
+    fn restore_queue(
+        &self,
         step: &Step,
+        sessions: &BTreeSet<&str>,
         change_log: &ChangeLog,
         own: &[Record],
     ) -> Vec<(Step, Restored)> {
         let (Some(recorded), Some(queue)) = (queue_of(&step.recorded), queue_of(&step.file)) else {
             return Vec::new();
         };
-        let known = Known::of(change_log.tunables.iter().chain(own), recorded, &step.sessions);
+        let known = Known::of(change_log.tunables.iter().chain(own), recorded, sessions);
         let Some(lost) = self.lost(&known, queue) else { return Vec::new() };
         let refused = write(&self.actuator, queue, lost).into_iter();
         self.record_own_tunables(step, true);

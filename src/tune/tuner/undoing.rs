@@ -12,7 +12,7 @@ use crate::{
         change::Outcome,
         change_log::ChangeLog,
         journal::{Affected, Event},
-        tags, tunables,
+        tags,
         undo::{Restored, Step, Which},
     },
 };
@@ -73,13 +73,7 @@ impl Tuner<'_> {
             report.push((step.clone(), restored));
         }
         let own = self.records()[begins..].to_vec();
-        // Once for each queue.
-        let queue = |step: &Step| tunables::queue_of(&step.file).map(str::to_owned);
-        let is_first =
-            |(at, step): &(usize, &Step)| !steps[..*at].iter().any(|other| queue(other) == queue(step));
-        let firsts = steps.iter().enumerate().filter(is_first);
-        let refused = firsts.flat_map(|(_, step)| self.restore_tunables(step, change_log, &own));
-        let refused: Vec<_> = refused.collect();
+        let refused = self.restore_tunables(&steps, change_log, &own);
         for ((step, restored), found) in report.iter_mut().zip(found) {
             let is_displaced = matches!(restored, Restored::Displaced { .. });
             if is_displaced || restored.is_whole() {
@@ -261,7 +255,7 @@ impl Tuner<'_> {
             return Err(words);
         }
         if to != step.target
-            && let Some(requests) = tags::changed(step, steps)
+            && let Some(requests) = step.tags_beside(steps)
         {
             self.resize(requests, requests.tags.as_deref())?;
         }

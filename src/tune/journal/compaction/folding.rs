@@ -10,6 +10,7 @@ use crate::tune::{
     change::Outcome,
     change_log::{Entry, Taken},
     journal::{Event, Record},
+    tunables::queue_of,
 };
 
 /// Attempts to leave out sessions, each of which takes all records again. A session that has to stay costs two for each halving.
@@ -60,12 +61,19 @@ fn between<'a>(records: &[&'a Record], is_living: impl Fn(&str) -> bool) -> Vec<
     let mut ends: HashMap<&str, [&str; 2]> = HashMap::new();
     let (mut sessions, mut known, mut staying) = (Vec::new(), HashSet::new(), HashSet::new());
     let mut changed: HashSet<(&str, &str)> = HashSet::new();
+    let tuned: HashSet<&str> = records.iter().filter_map(|record| tuned(record)).collect();
+    let has_tunables = |file: &str| queue_of(file).is_some_and(|queue| tuned.contains(queue));
     for record in records {
         let session = record.session.as_str();
         if known.insert(session) {
             sessions.push(session);
         }
         let mut names = files(&record.event);
+        // What it left of tunables is compared with what the next ones find.
+        if matches!(&record.event, Event::Change { file, .. } | Event::Tunables { file, .. } if has_tunables(file))
+        {
+            staying.insert(session);
+        }
         match &record.event {
             Event::Keep { files } => names.extend(files.iter().map(String::as_str)),
             Event::Change { file, .. } => drop(changed.insert((session, file))),
@@ -73,8 +81,6 @@ fn between<'a>(records: &[&'a Record], is_living: impl Fn(&str) -> bool) -> Vec<
             Event::Result { file, outcome: Outcome::Accepted, .. } if !changed.contains(&(session, file)) => {
                 staying.insert(session);
             }
-            // What the next ones find is compared with what it left.
-            Event::Tunables { .. } => drop(staying.insert(session)),
             _ => {}
         }
         for name in names {
@@ -84,6 +90,12 @@ fn between<'a>(records: &[&'a Record], is_living: impl Fn(&str) -> bool) -> Vec<
     staying.extend(ends.into_values().flatten());
     sessions.retain(|session| !staying.contains(session) && !is_living(session));
     sessions
+}
+
+/// The queue of which a record has tunables.
+fn tuned(record: &Record) -> Option<&str> {
+    let Event::Tunables { file, .. } = &record.event else { return None };
+    queue_of(file)
 }
 
 #[cfg(test)]

@@ -124,7 +124,7 @@ proptest! {
         found in prop::sample::select(&["none", "mq-deadline", "kyber"][..]),
         requests in prop::sample::select(&["32", "100", "128"][..]),
         tunables in any::<bool>(),
-        deeds in prop::collection::vec(deed(), 1..8),
+        deeds in prop::collection::vec(deed(), 1..6),
     ) {
         let kernel = Kernel { has_tunables: true, ..with_tags("none", 128) };
         kernel.write("/sys/q/scheduler", found).unwrap();
