@@ -200,6 +200,24 @@ fn a_capture_of_ten_thousand_drives_and_functions_is_read_in_part() {
     assert!(output.status.success(), "{}", said(&output));
 }
 
+/// Texts of `lsblk -P`, of the kernel log, and JSON. Read as a whole, each takes ten times its size.
+#[test]
+fn texts_of_more_drives_than_a_machine_has_are_not_read_to_their_ends() {
+    const LINES: u32 = 60_000;
+    let folder = tempfile::tempdir().unwrap();
+    let text = |line: &dyn Fn(u32) -> String| (0..LINES).map(line).collect::<String>();
+    let place = |at: u32| format!("{:04x}:{:02x}:{:02x}.{}", at >> 16, at >> 8 & 255, at >> 3 & 31, at & 7);
+    let rows = text(&|at| format!("NAME=\"a{at}\" SIZE=\"1\" TYPE=\"disk\"\n"));
+    let found = text(&|at| format!("[    0.1] pci {}: [8086:1234] type 00 class 0x010802\n", place(at)));
+    let controllers = text(&|at| format!("[    0.1] nvme nvme{at}: pci function {}\n", place(at % 8)));
+    for (name, text) in [("rows", rows), ("found", found), ("controllers", controllers)] {
+        let output = run(64, &["tree", "--open", &written(folder.path(), name, &text)]);
+        assert_eq!(output.status.code(), Some(2), "{name}: {}", said(&output));
+        let line = said(&output);
+        assert!(line.contains("more than 8192 functions, drives or buses, which no machine has"), "{line}");
+    }
+}
+
 #[test]
 fn every_fuzz_target_is_declared_and_has_its_file() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz");
