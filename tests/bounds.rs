@@ -200,6 +200,68 @@ fn a_capture_of_ten_thousand_drives_and_functions_is_read_in_part() {
     assert!(output.status.success(), "{}", said(&output));
 }
 
+#[test]
+fn mounts_and_rules_are_read_up_to_what_a_machine_has() {
+    let folder = tempfile::tempdir().unwrap();
+    let base = machine(folder.path());
+    let mount = |at: u32| format!("{at} 1 8:0 / /m{at} rw - ext4 /dev/sda rw\n");
+    fs::write(base.join("proc/self/mountinfo"), (0..60_000).map(mount).collect::<String>()).unwrap();
+    let rules = base.join("etc/udev/rules.d");
+    fs::create_dir_all(&rules).unwrap();
+    for file in 0..20 {
+        let text = "ATTR{queue/scheduler}=\"none\"\n".repeat(5000);
+        fs::write(rules.join(format!("{file}.rules")), text).unwrap();
+    }
+    fs::create_dir_all(base.join("etc/tmpfiles.d")).unwrap();
+    let line = "w /sys/block/sda/queue/nr_requests - - - - 64\n";
+    fs::write(base.join("etc/tmpfiles.d/a.conf"), line.repeat(10_000)).unwrap();
+    let base = base.to_str().unwrap();
+    for words in [["tree", "--sysroot", base], ["drives", "--sysroot", base], ["sheet", "--sysroot", base]] {
+        let output = run(64, &words);
+        assert!(output.status.success(), "{}", said(&output));
+    }
+    let output = run(64, &["tree", "--sysroot", base]);
+    for cut in [
+        "/proc/self/mountinfo: 60000 mounts; the first 8192 are read",
+        "/etc/udev/rules.d/0.rules: more than 4096 settings; the rest is not read",
+        "/etc/tmpfiles.d/a.conf: more than 4096 settings; the rest is not read",
+    ] {
+        assert!(said(&output).contains(cut), "{cut} is not in {}", said(&output));
+    }
+}
+
+/// A chain of devices of device mapper: each command takes as long for each of them, whatever their number.
+#[test]
+fn a_thousand_devices_on_top_of_each_other_are_read_in_part() {
+    const DEVICES: u32 = 1000;
+    let folder = tempfile::tempdir().unwrap();
+    let base = machine(folder.path());
+    let block = base.join("sys/block");
+    let below = |at: u32| at.checked_sub(1).map_or("sda".to_owned(), |below| format!("dm-{below}"));
+    for at in 0..DEVICES {
+        let device = block.join(format!("dm-{at}"));
+        fs::create_dir_all(device.join("slaves").join(below(at))).unwrap();
+        fs::create_dir_all(block.join(below(at)).join("holders").join(format!("dm-{at}"))).unwrap();
+        fs::write(device.join("size"), "2048\n").unwrap();
+        fs::write(device.join("dev"), format!("253:{at}\n")).unwrap();
+    }
+    let base = base.to_str().unwrap();
+    for command in ["drives", "sheet"] {
+        let output = run(64, &[command, "--sysroot", base]);
+        assert!(output.status.success(), "{}", said(&output));
+    }
+    let output = run(64, &["drives", "--json", "--sysroot", base]);
+    let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let drives = document["drives"].as_array().unwrap();
+    let sda = drives.iter().find(|drive| drive["name"] == "sda").unwrap();
+    let used = sda["in_use_by"][0].as_str().unwrap();
+    assert!(used.starts_with("dm-31 held by dm-32 on dm-30 on "), "{used}");
+    assert!(used.ends_with(" on dm-0 on sda"), "{used}");
+    let cut = "968 devices lie on more than 32 others or in a circle; what is below is not read";
+    let problems = document["problems"].as_array().unwrap();
+    assert!(problems.iter().any(|problem| problem["reason"] == cut), "{problems:?}");
+}
+
 /// Texts of `lsblk -P`, of the kernel log, and JSON. Read as a whole, each takes ten times its size.
 #[test]
 fn texts_of_more_drives_than_a_machine_has_are_not_read_to_their_ends() {
