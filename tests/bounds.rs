@@ -303,3 +303,52 @@ fn a_job_file_without_an_end_is_refused() {
     assert_eq!(output.status.code(), Some(2), "{}", said(&output));
     assert!(said(&output).starts_with("iodyno: /dev/zero: longer than 1 MiB"), "{}", said(&output));
 }
+
+#[test]
+fn a_job_file_of_many_unknown_options_is_refused_in_a_short_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let sections: String = (0..40_000).map(|at| format!("[s{at}]\nnone{at}=1\n")).collect();
+    // Options of global sections are read by each section behind them.
+    let global: String = (0..40_000).map(|at| format!("none{at}=1\n")).collect();
+    let global = format!("[global]\n{global}{}", "[s]\n".repeat(40_000));
+    let named = format!("[{}]\n{}", "n".repeat(400_000), "none=1\n".repeat(80_000));
+    for (text, more) in
+        [(sections, "; and 79988 more; "), (global, "; and 39989 more; "), (named, " is unknown; ")]
+    {
+        let began = std::time::Instant::now();
+        let output = run(72, &["bench", "--fio", &written(folder.path(), "job.fio", &text)]);
+        assert!(began.elapsed().as_secs() < 15, "{:?}", began.elapsed());
+        assert_eq!(output.status.code(), Some(2), "{}", said(&output));
+        let line = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(line.len() < 1500 && line.contains(more), "{line}");
+    }
+}
+
+/// What needs no target is checked before targets are opened.
+#[test]
+fn more_targets_than_threads_or_open_files_are_refused_unopened() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = written(folder.path(), "file", &"x".repeat(1 << 20));
+    let global = format!("[global]\nrw=randread\nnorandommap\nfilename={path}\n");
+    let jobs: String = (0..500).map(|at| format!("[j{at}]\n")).collect();
+    let files = vec![path.as_str(); 5000].join(":");
+    for (text, refused) in [
+        (
+            format!("{global}ioengine=psync\nnumjobs=10\n{jobs}"),
+            "--iodepth: 5000 reads in flight need as many threads",
+        ),
+        (
+            format!("[a]\nrw=randread\nioengine=io_uring\nfilename={files}\n"),
+            "--filename: 5000 targets need as many open files",
+        ),
+    ] {
+        let job = written(folder.path(), "job.fio", &text);
+        let mut command = Command::new("sh");
+        let program = env!("CARGO_BIN_EXE_iodyno");
+        command.args(["-c", "ulimit -n 1000; exec \"$@\"", "sh", program, "bench", "--fio", &job]);
+        let output = command.stdin(Stdio::null()).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{}", said(&output));
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(said.contains(refused) && !said.contains("opening the targets"), "{said}");
+    }
+}

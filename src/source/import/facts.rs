@@ -344,6 +344,7 @@ impl Facts {
             self.queues.len(),
             self.last_buses.len(),
             self.link_errors.len(),
+            self.members.len(),
         ];
         self.functions.len() + self.drives.len() > Self::MOST || others.iter().any(|it| *it > Self::MOST)
     }
