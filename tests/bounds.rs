@@ -36,6 +36,11 @@ fn written(folder: &Path, name: &str, text: &str) -> String {
     path.to_str().unwrap().to_owned()
 }
 
+/// A text of so many lines.
+fn lines(count: u32, line: impl Fn(u32) -> String) -> String {
+    (0..count).map(line).collect()
+}
+
 #[test]
 fn attribute_files_of_16_mib_are_refused_unread() {
     let folder = tempfile::tempdir().unwrap();
@@ -205,7 +210,7 @@ fn mounts_and_rules_are_read_up_to_what_a_machine_has() {
     let folder = tempfile::tempdir().unwrap();
     let base = machine(folder.path());
     let mount = |at: u32| format!("{at} 1 8:0 / /m{at} rw - ext4 /dev/sda rw\n");
-    fs::write(base.join("proc/self/mountinfo"), (0..60_000).map(mount).collect::<String>()).unwrap();
+    fs::write(base.join("proc/self/mountinfo"), lines(60_000, mount)).unwrap();
     let rules = base.join("etc/udev/rules.d");
     fs::create_dir_all(&rules).unwrap();
     for file in 0..20 {
@@ -267,11 +272,11 @@ fn a_thousand_devices_on_top_of_each_other_are_read_in_part() {
 fn texts_of_more_drives_than_a_machine_has_are_not_read_to_their_ends() {
     const LINES: u32 = 60_000;
     let folder = tempfile::tempdir().unwrap();
-    let text = |line: &dyn Fn(u32) -> String| (0..LINES).map(line).collect::<String>();
     let place = |at: u32| format!("{:04x}:{:02x}:{:02x}.{}", at >> 16, at >> 8 & 255, at >> 3 & 31, at & 7);
-    let rows = text(&|at| format!("NAME=\"a{at}\" SIZE=\"1\" TYPE=\"disk\"\n"));
-    let found = text(&|at| format!("[    0.1] pci {}: [8086:1234] type 00 class 0x010802\n", place(at)));
-    let controllers = text(&|at| format!("[    0.1] nvme nvme{at}: pci function {}\n", place(at % 8)));
+    let rows = lines(LINES, |at| format!("NAME=\"a{at}\" SIZE=\"1\" TYPE=\"disk\"\n"));
+    let found =
+        lines(LINES, |at| format!("[    0.1] pci {}: [8086:1234] type 00 class 0x010802\n", place(at)));
+    let controllers = lines(LINES, |at| format!("[    0.1] nvme nvme{at}: pci function {}\n", place(at % 8)));
     for (name, text) in [("rows", rows), ("found", found), ("controllers", controllers)] {
         let output = run(64, &["tree", "--open", &written(folder.path(), name, &text)]);
         assert_eq!(output.status.code(), Some(2), "{name}: {}", said(&output));
@@ -307,9 +312,9 @@ fn a_job_file_without_an_end_is_refused() {
 #[test]
 fn a_job_file_of_many_unknown_options_is_refused_in_a_short_line() {
     let folder = tempfile::tempdir().unwrap();
-    let sections: String = (0..40_000).map(|at| format!("[s{at}]\nnone{at}=1\n")).collect();
+    let sections = lines(40_000, |at| format!("[s{at}]\nnone{at}=1\n"));
     // Options of global sections are read by each section behind them.
-    let global: String = (0..40_000).map(|at| format!("none{at}=1\n")).collect();
+    let global = lines(40_000, |at| format!("none{at}=1\n"));
     let global = format!("[global]\n{global}{}", "[s]\n".repeat(40_000));
     let named = format!("[{}]\n{}", "n".repeat(400_000), "none=1\n".repeat(80_000));
     for (text, more) in
@@ -330,7 +335,7 @@ fn more_targets_than_threads_or_open_files_are_refused_unopened() {
     let folder = tempfile::tempdir().unwrap();
     let path = written(folder.path(), "file", &"x".repeat(1 << 20));
     let global = format!("[global]\nrw=randread\nnorandommap\nfilename={path}\n");
-    let jobs: String = (0..500).map(|at| format!("[j{at}]\n")).collect();
+    let jobs = lines(500, |at| format!("[j{at}]\n"));
     let files = vec![path.as_str(); 5000].join(":");
     for (text, refused) in [
         (
