@@ -39,6 +39,14 @@ pub trait Engine: Send + Sync {
     /// Whether no device is read: then files are not laid out and targets not checked.
     fn simulated(&self) -> bool;
 
+    /// Checks what needs no target: threads, open files.
+    ///
+    /// # Errors
+    /// More than there may be.
+    fn check_limits(&self, _workload: &Workload) -> Result<(), EngineError> {
+        Ok(())
+    }
+
     /// Opens the targets for reading and closes them again; a missing file with a size needs a folder that can be written to.
     /// For those who change something before the run.
     fn check(&self, _workload: &Workload) -> Result<(), EngineError> {

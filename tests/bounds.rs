@@ -36,6 +36,11 @@ fn written(folder: &Path, name: &str, text: &str) -> String {
     path.to_str().unwrap().to_owned()
 }
 
+/// A text of so many lines.
+fn lines(count: u32, line: impl Fn(u32) -> String) -> String {
+    (0..count).map(line).collect()
+}
+
 #[test]
 fn attribute_files_of_16_mib_are_refused_unread() {
     let folder = tempfile::tempdir().unwrap();
@@ -201,6 +206,86 @@ fn a_capture_of_ten_thousand_drives_and_functions_is_read_in_part() {
 }
 
 #[test]
+fn mounts_and_rules_are_read_up_to_what_a_machine_has() {
+    let folder = tempfile::tempdir().unwrap();
+    let base = machine(folder.path());
+    let mount = |at: u32| format!("{at} 1 8:0 / /m{at} rw - ext4 /dev/sda rw\n");
+    fs::write(base.join("proc/self/mountinfo"), lines(60_000, mount)).unwrap();
+    let rules = base.join("etc/udev/rules.d");
+    fs::create_dir_all(&rules).unwrap();
+    for file in 0..20 {
+        let text = "ATTR{queue/scheduler}=\"none\"\n".repeat(5000);
+        fs::write(rules.join(format!("{file}.rules")), text).unwrap();
+    }
+    fs::create_dir_all(base.join("etc/tmpfiles.d")).unwrap();
+    let line = "w /sys/block/sda/queue/nr_requests - - - - 64\n";
+    fs::write(base.join("etc/tmpfiles.d/a.conf"), line.repeat(10_000)).unwrap();
+    let base = base.to_str().unwrap();
+    for words in [["tree", "--sysroot", base], ["drives", "--sysroot", base], ["sheet", "--sysroot", base]] {
+        let output = run(64, &words);
+        assert!(output.status.success(), "{}", said(&output));
+    }
+    let output = run(64, &["tree", "--sysroot", base]);
+    for cut in [
+        "/proc/self/mountinfo: 60000 mounts; the first 8192 are read",
+        "/etc/udev/rules.d/0.rules: more than 4096 settings; the rest is not read",
+        "/etc/tmpfiles.d/a.conf: more than 4096 settings; the rest is not read",
+    ] {
+        assert!(said(&output).contains(cut), "{cut} is not in {}", said(&output));
+    }
+}
+
+/// A chain of devices of device mapper: each command takes as long for each of them, whatever their number.
+#[test]
+fn a_thousand_devices_on_top_of_each_other_are_read_in_part() {
+    const DEVICES: u32 = 1000;
+    let folder = tempfile::tempdir().unwrap();
+    let base = machine(folder.path());
+    let block = base.join("sys/block");
+    let below = |at: u32| at.checked_sub(1).map_or("sda".to_owned(), |below| format!("dm-{below}"));
+    for at in 0..DEVICES {
+        let device = block.join(format!("dm-{at}"));
+        fs::create_dir_all(device.join("slaves").join(below(at))).unwrap();
+        fs::create_dir_all(block.join(below(at)).join("holders").join(format!("dm-{at}"))).unwrap();
+        fs::write(device.join("size"), "2048\n").unwrap();
+        fs::write(device.join("dev"), format!("253:{at}\n")).unwrap();
+    }
+    let base = base.to_str().unwrap();
+    for command in ["drives", "sheet"] {
+        let output = run(64, &[command, "--sysroot", base]);
+        assert!(output.status.success(), "{}", said(&output));
+    }
+    let output = run(64, &["drives", "--json", "--sysroot", base]);
+    let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let drives = document["drives"].as_array().unwrap();
+    let sda = drives.iter().find(|drive| drive["name"] == "sda").unwrap();
+    let used = sda["in_use_by"][0].as_str().unwrap();
+    assert!(used.starts_with("dm-31 held by dm-32 on dm-30 on "), "{used}");
+    assert!(used.ends_with(" on dm-0 on sda"), "{used}");
+    let cut = "968 devices lie on more than 32 others or in a circle; what is below is not read";
+    let problems = document["problems"].as_array().unwrap();
+    assert!(problems.iter().any(|problem| problem["reason"] == cut), "{problems:?}");
+}
+
+/// Texts of `lsblk -P`, of the kernel log, and JSON. Read as a whole, each takes ten times its size.
+#[test]
+fn texts_of_more_drives_than_a_machine_has_are_not_read_to_their_ends() {
+    const LINES: u32 = 60_000;
+    let folder = tempfile::tempdir().unwrap();
+    let place = |at: u32| format!("{:04x}:{:02x}:{:02x}.{}", at >> 16, at >> 8 & 255, at >> 3 & 31, at & 7);
+    let rows = lines(LINES, |at| format!("NAME=\"a{at}\" SIZE=\"1\" TYPE=\"disk\"\n"));
+    let found =
+        lines(LINES, |at| format!("[    0.1] pci {}: [8086:1234] type 00 class 0x010802\n", place(at)));
+    let controllers = lines(LINES, |at| format!("[    0.1] nvme nvme{at}: pci function {}\n", place(at % 8)));
+    for (name, text) in [("rows", rows), ("found", found), ("controllers", controllers)] {
+        let output = run(64, &["tree", "--open", &written(folder.path(), name, &text)]);
+        assert_eq!(output.status.code(), Some(2), "{name}: {}", said(&output));
+        let line = said(&output);
+        assert!(line.contains("more than 8192 functions, drives or buses, which no machine has"), "{line}");
+    }
+}
+
+#[test]
 fn every_fuzz_target_is_declared_and_has_its_file() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz");
     let text = fs::read_to_string(folder.join("Cargo.toml")).unwrap();
@@ -222,4 +307,53 @@ fn a_job_file_without_an_end_is_refused() {
     let output = run(256, &["bench", "--fio", "/dev/zero"]);
     assert_eq!(output.status.code(), Some(2), "{}", said(&output));
     assert!(said(&output).starts_with("iodyno: /dev/zero: longer than 1 MiB"), "{}", said(&output));
+}
+
+#[test]
+fn a_job_file_of_many_unknown_options_is_refused_in_a_short_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let sections = lines(40_000, |at| format!("[s{at}]\nnone{at}=1\n"));
+    // Options of global sections are read by each section behind them.
+    let global = lines(40_000, |at| format!("none{at}=1\n"));
+    let global = format!("[global]\n{global}{}", "[s]\n".repeat(40_000));
+    let named = format!("[{}]\n{}", "n".repeat(400_000), "none=1\n".repeat(80_000));
+    for (text, more) in
+        [(sections, "; and 79988 more; "), (global, "; and 39989 more; "), (named, " is unknown; ")]
+    {
+        let began = std::time::Instant::now();
+        let output = run(72, &["bench", "--fio", &written(folder.path(), "job.fio", &text)]);
+        assert!(began.elapsed().as_secs() < 15, "{:?}", began.elapsed());
+        assert_eq!(output.status.code(), Some(2), "{}", said(&output));
+        let line = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(line.len() < 1500 && line.contains(more), "{line}");
+    }
+}
+
+/// What needs no target is checked before targets are opened.
+#[test]
+fn more_targets_than_threads_or_open_files_are_refused_unopened() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = written(folder.path(), "file", &"x".repeat(1 << 20));
+    let global = format!("[global]\nrw=randread\nnorandommap\nfilename={path}\n");
+    let jobs = lines(500, |at| format!("[j{at}]\n"));
+    let files = vec![path.as_str(); 5000].join(":");
+    for (text, refused) in [
+        (
+            format!("{global}ioengine=psync\nnumjobs=10\n{jobs}"),
+            "--iodepth: 5000 reads in flight need as many threads",
+        ),
+        (
+            format!("[a]\nrw=randread\nioengine=io_uring\nfilename={files}\n"),
+            "--filename: 5000 targets need as many open files",
+        ),
+    ] {
+        let job = written(folder.path(), "job.fio", &text);
+        let mut command = Command::new("sh");
+        let program = env!("CARGO_BIN_EXE_iodyno");
+        command.args(["-c", "ulimit -n 1000; exec \"$@\"", "sh", program, "bench", "--fio", &job]);
+        let output = command.stdin(Stdio::null()).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{}", said(&output));
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(said.contains(refused) && !said.contains("opening the targets"), "{said}");
+    }
 }

@@ -66,9 +66,13 @@ impl Planned {
     }
 
     /// Whether the two differ in nothing but their targets.
-    fn joins(&self, other: &Self) -> bool {
-        let without = |planned: &Self| Workload { targets: Vec::new(), ..planned.workload.clone() };
-        without(self) == without(other)
+    fn joins(&mut self, other: &mut Self) -> bool {
+        // The rest is compared without copies of the targets, which may be thousands.
+        let own = std::mem::take(&mut self.workload.targets);
+        let others = std::mem::take(&mut other.workload.targets);
+        let joins = self.workload == other.workload;
+        (self.workload.targets, other.workload.targets) = (own, others);
+        joins
     }
 
     fn join(&mut self, other: Self) {
@@ -85,7 +89,7 @@ pub(super) fn run(args: &BenchArgs, origin: &Origin) -> Result<Status, Failure> 
     let root = origin.open()?;
     let bed =
         Testbed::new(origin, &root, startup::read(&*root), Clock::real()).ok_or_else(|| captured("bench"))?;
-    let JobFile { runs, unsupported: left_out, mut notes } = match &args.fio {
+    let JobFile { runs, unsupported: left_out, mut notes, .. } = match &args.fio {
         Some(path) => from_job_file(path, args, &bed.read.machine)?,
         None => JobFile { runs: vec![Planned::of(&args.asked(), args.job_name())], ..JobFile::default() },
     };
@@ -138,25 +142,32 @@ fn from_job_file(path: &Path, args: &BenchArgs, machine: &Machine) -> Result<Job
         Complaint::new(&name, failure::words(&error), "name a readable job file, or - for standard input")
     })?;
     let variable = |variable: &str| std::env::var(variable).ok();
-    let file = JobFile::parse(&text, variable, Keywords::of(machine));
+    let mut file = JobFile::parse(&text, variable, Keywords::of(machine));
     if !file.unsupported.is_empty() && !args.ignore_unsupported {
         let fix = "change the file, or add --ignore-unsupported to run the rest";
-        return Err(Complaint::new(&name, file.unsupported.join("; "), fix).into());
+        return Err(Complaint::new(&name, first_of(&file.unsupported, file.more), fix).into());
     }
     if file.runs.is_empty() {
-        let wrong = ["no section can be run".to_owned()].into_iter().chain(file.unsupported);
-        return Err(Complaint::new(
-            &name,
-            wrong.collect::<Vec<_>>().join("; "),
-            "add a section with rw=read or rw=randread and a filename",
-        )
-        .into());
+        let (mut wrong, more) = (file.unsupported, file.more);
+        wrong.insert(0, "no section can be run".to_owned());
+        let fix = "add a section with rw=read or rw=randread and a filename";
+        return Err(Complaint::new(&name, first_of(&wrong, more), fix).into());
     }
+    file.unsupported.extend((file.more > 0).then(|| format!("{} more", file.more)));
     let left_out = file.unsupported.iter().map(|what| format!("left out: {what}"));
     for remark in left_out.chain(file.notes.iter().cloned()) {
         say(&format!("{}: {remark}", Label::new(&name)));
     }
     Ok(file)
+}
+
+/// The first of these remarks, and the number of the others; `more` are not among them.
+fn first_of(remarks: &[String], more: usize) -> String {
+    const SHOWN: usize = 12;
+    let shown = &remarks[..remarks.len().min(SHOWN)];
+    let more = remarks.len() - shown.len() + more;
+    let more = (more > 0).then(|| format!("and {more} more"));
+    shown.iter().cloned().chain(more).collect::<Vec<_>>().join("; ")
 }
 
 /// The text of a job file.

@@ -1,6 +1,8 @@
 //! [`RealEngine`]: reads real targets with the requested engine, or the best available instead.
 
-use std::{sync::Arc, time::Instant};
+use std::{collections::HashMap, path::Path, sync::Arc, time::Instant};
+
+use rustix::process::{Resource, getrlimit};
 
 use crate::engine::{
     Engine, EngineError, Running,
@@ -131,17 +133,36 @@ impl RealEngine {
         targets: Vec<Open>,
         work: Work,
     ) -> Result<WorkerPool, EngineError> {
-        let threads = u64::from(workload.depth) * u64::from(workload.jobs) * workload.targets.len() as u64;
-        if threads > MOST_THREADS {
-            return Err(WorkloadError {
-                option: "iodepth",
-                wrong: format!("{threads} reads in flight need as many threads without io_uring"),
-                fix: format!("lower --iodepth or --numjobs to {MOST_THREADS} threads at most"),
-            }
-            .into());
-        }
+        check_threads(workload)?;
         WorkerPool::start(self.machine(), workload, targets, workload.depth, work)
     }
+}
+
+/// Refuses more threads than a run may have that has one for each read in flight.
+fn check_threads(workload: &Workload) -> Result<(), WorkloadError> {
+    let threads = u64::from(workload.depth) * u64::from(workload.jobs) * workload.targets.len() as u64;
+    if threads <= MOST_THREADS {
+        return Ok(());
+    }
+    Err(WorkloadError {
+        option: "iodepth",
+        wrong: format!("{threads} reads in flight need as many threads without io_uring"),
+        fix: format!("lower --iodepth or --numjobs to {MOST_THREADS} threads at most"),
+    })
+}
+
+/// Refuses more targets than files may be open: each target has one.
+fn check_files(workload: &Workload) -> Result<(), WorkloadError> {
+    let limit = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
+    let targets = workload.targets.len() as u64;
+    if targets <= limit {
+        return Ok(());
+    }
+    Err(WorkloadError {
+        option: "filename",
+        wrong: format!("{targets} targets need as many open files, and RLIMIT_NOFILE is {limit}"),
+        fix: "raise `ulimit -n` or test fewer targets".to_owned(),
+    })
 }
 
 impl Engine for RealEngine {
@@ -149,7 +170,22 @@ impl Engine for RealEngine {
         false
     }
 
+    fn check_limits(&self, workload: &Workload) -> Result<(), EngineError> {
+        check_files(workload)?;
+        let has_threads = match workload.engine {
+            EngineKind::Psync | EngineKind::Mmap => true,
+            EngineKind::IoUring => ring::available().is_err(),
+            EngineKind::Libaio => libaio::available().is_err(),
+            EngineKind::IoUringCmd | EngineKind::Posixaio | EngineKind::Simulated => false,
+        };
+        if has_threads {
+            check_threads(workload)?;
+        }
+        Ok(())
+    }
+
     fn check(&self, workload: &Workload) -> Result<(), EngineError> {
+        self.check_limits(workload)?;
         let blocks = self.as_files(workload);
         blocks.targets.iter().try_for_each(|target| {
             if blocks.size.is_some() && layout::is_missing(&target.path) {
@@ -189,10 +225,13 @@ impl Engine for RealEngine {
     }
 }
 
+/// Opens each target; a file that is several of them is probed once.
 fn open(workload: &Workload) -> Result<Vec<Open>, EngineError> {
+    let mut probed: HashMap<&Path, Vec<String>> = HashMap::new();
     let open = |target| {
         let mut open = Open::new(target, workload)?;
-        open.doubts = checks::doubts(&open, workload);
+        let doubts = probed.entry(&target.path).or_insert_with(|| checks::doubts(&open, workload));
+        open.doubts.clone_from(doubts);
         Ok(open)
     };
     workload.targets.iter().map(open).collect()
@@ -313,6 +352,22 @@ mod tests {
             // A worker that a busy machine lets begin late has counted for less.
             assert!(target.runtime >= Duration::from_millis(30), "{target:?}");
         }
+    }
+
+    #[test]
+    fn a_file_that_is_many_targets_is_probed_once() {
+        let (_folder, path) = file();
+        let target = Target { path: path.clone(), drive: None };
+        let many = Workload { targets: vec![target; 50], runtime: None, ..workload(&path) };
+        let reads = || {
+            let counts = std::fs::read_to_string("/proc/thread-self/io").unwrap();
+            let count = counts.lines().find_map(|line| line.strip_prefix("syscr: "));
+            count.unwrap().parse::<u64>().unwrap()
+        };
+        let before = reads();
+        assert_eq!(open(&many).unwrap().len(), 50);
+        let count = reads() - before;
+        assert!((64..100).contains(&count), "{count}");
     }
 
     #[test]

@@ -495,28 +495,28 @@ impl Machine {
             .chain(drive.partitions.iter().map(|partition| partition.name.as_str()))
             .collect();
         let is_here = |names: &[Label]| names.iter().any(|name| parts.contains(&name.as_str()));
-        let mut mounts: Vec<&FileSystem> = Vec::new();
-        for mount in self.layers.file_systems.iter().filter(|mount| is_here(&mount.devices)) {
-            if !mounts.iter().any(|other| other.words() == mount.words()) {
-                mounts.push(mount);
-            }
-        }
+        let mut named = BTreeSet::new();
+        let mounts = self.layers.file_systems.iter().filter(|mount| is_here(&mount.devices));
+        let mounts: Vec<&FileSystem> = mounts.filter(|mount| named.insert(mount.words())).collect();
         let above: Vec<_> = self.layers.devices.iter().filter(|(_, layer)| is_here(&layer.below)).collect();
-        let mount_of = |name: &str| {
-            let file = self.whole(name)?.backing_file.as_ref()?.as_str();
-            mounts
-                .iter()
-                .filter(|mount| Path::new(file).starts_with(mount.point.as_str()))
-                .max_by_key(|mount| mount.point.as_str().len())
+        let mount_of = |above: Option<&Drive>| {
+            let file = above?.backing_file.as_ref()?.as_str();
+            let mounts = mounts.iter().filter(|mount| Path::new(file).starts_with(mount.point.as_str()));
+            mounts.map(|mount| mount.point.as_str()).max_by_key(|point| point.len())
         };
+        let above: Vec<_> = above
+            .into_iter()
+            .map(|(name, layer)| {
+                let above = self.whole(name.as_str());
+                (name, layer, above, mount_of(above))
+            })
+            .collect();
         let mut put = |mount: Option<&FileSystem>, depth: usize, levels: &mut Vec<Level>| {
-            for (name, layer) in &above {
-                let is_there =
-                    mount_of(name.as_str()).map(|at| at.point.as_str()) == mount.map(|at| at.point.as_str());
-                if !is_there || !seen.insert(name.as_str()) {
+            let point = mount.map(|mount| mount.point.as_str());
+            for (name, layer, above, _) in above.iter().filter(|(.., at)| *at == point) {
+                if !seen.insert(name.as_str()) {
                     continue;
                 }
-                let above = self.whole(name.as_str());
                 let file = above.and_then(|drive| drive.backing_file.as_ref());
                 let file = file.map_or_else(String::new, |file| format!(", {file}"));
                 levels.push(Level {

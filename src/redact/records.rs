@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::{Redactor, pseudonyms::Shape};
+use crate::source::config_space::{ConfigSpace, WANTED};
 
 /// Serials in a record.
 pub(super) fn serials(path: &str, bytes: &[u8]) -> Vec<String> {
@@ -43,21 +44,46 @@ pub(super) fn identify_namespace(redactor: &mut Redactor, bytes: &mut [u8]) {
     bytes.get_mut(384..).unwrap_or_default().fill(0);
 }
 
-/// Device Serial Number, extended capability 0003h: on network cards it is made of the MAC address.
+/// Device Serial Number, extended capability 0003h: on network cards it is made of the MAC address. Vendor-specific
+/// capabilities keep their headers alone: 09h, and of the extended ones 000Bh and 0023h.
 pub(super) fn config_space(redactor: &mut Redactor, bytes: &mut [u8]) {
+    for body in vendor_bodies(bytes) {
+        bytes.get_mut(body).unwrap_or_default().fill(0);
+    }
     let mut at = 0x100;
     // Each capability takes at least four bytes, so a chain is never longer than this.
     for _ in 0..960 {
         let Some(&[a, b, c, d]) = bytes.get(at..at + 4) else { return };
         let header = u32::from_le_bytes([a, b, c, d]);
-        if header & 0xffff == 0x0003 {
-            replace_id(redactor, bytes, at + 4..at + 12);
+        match header & 0xffff {
+            0x0003 => replace_id(redactor, bytes, at + 4..at + 12),
+            id @ (0x000b | 0x0023) => {
+                let length = bytes
+                    .get(at + 6..at + 8)
+                    .map_or(0, |word| usize::from(word[0] >> 4) | usize::from(word[1]) << 4);
+                let start = at + if id == 0x000b { 8 } else { 10 };
+                let end = (at + length).min(bytes.len());
+                bytes.get_mut(start..end).unwrap_or_default().fill(0);
+            }
+            _ => {}
         }
         at = usize::try_from(header >> 20).unwrap_or_default() & !0b11;
         if at < 0x100 {
             return;
         }
     }
+}
+
+/// Vendor-specific capabilities (09h) behind id, link and length, up to the next capability: what follows the length is the
+/// vendor's too.
+fn vendor_bodies(bytes: &[u8]) -> Vec<Range<usize>> {
+    const VENDOR: u8 = 0x09;
+    const HEADER: usize = 3;
+    let found = ConfigSpace::new(bytes).map(|space| space.capabilities()).unwrap_or_default();
+    let found: Vec<(u8, usize)> = found.into_iter().flatten().map(|(id, at)| (id, at.into())).collect();
+    let own = found.iter().filter(|(id, _)| *id == VENDOR).map(|(_, at)| *at);
+    let next = |at: usize| found.iter().map(|(_, next)| *next).filter(|next| *next > at).min();
+    own.map(|at| at + HEADER..next(at).unwrap_or(WANTED).min(bytes.len())).collect()
 }
 
 /// Page 80h is a serial behind four bytes of header; of other pages only the header stays.

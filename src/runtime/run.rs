@@ -87,8 +87,9 @@ impl Testbed {
     /// Fills in the drive of each target, where it is known.
     ///
     /// # Errors
-    /// A target that is no drive of a demo.
+    /// A target that is no drive of a demo; more threads or open files than there may be.
     pub fn resolve(&self, workload: &mut Workload) -> Result<(), EngineError> {
+        self.engine.check_limits(workload)?;
         let machine = &self.read.machine;
         match &self.root {
             Some(root) => target_resolver::find_drives(workload, &**root, machine),

@@ -201,7 +201,8 @@ impl Shared {
 
 /// Prepares and starts the run.
 fn prepare(shared: &Shared, engine: &dyn Engine) {
-    let started = lay_out_missing(shared).and_then(|()| {
+    let checked = engine.check_limits(&shared.workload);
+    let started = checked.and_then(|()| lay_out_missing(shared)).and_then(|()| {
         if shared.stopped() {
             return Err(EngineError::Stopped);
         }

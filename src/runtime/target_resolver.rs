@@ -1,6 +1,7 @@
 //! Finds the drives of a test's targets.
 
 use std::{
+    collections::HashMap,
     fs::Metadata,
     os::unix::fs::{FileTypeExt, MetadataExt},
     path::Path,
@@ -11,17 +12,21 @@ use rustix::fs::{major, minor};
 use crate::{
     engine::EngineError,
     machine::{Drive, Machine},
-    model::{DriveName, Workload},
+    model::{DriveName, Target, Workload},
     source::{SysRoot, root::resolve},
     text::Label,
 };
 
 /// Fills in missing drives of targets of this machine, where they are known.
 pub(crate) fn find_drives(workload: &mut Workload, root: &dyn SysRoot, machine: &Machine) {
-    for target in workload.targets.iter_mut().filter(|target| target.drive.is_none()) {
-        let by_commands = machine.drive_of_generic(&target.path).map(|drive| drive.name.clone());
-        target.drive =
-            by_commands.or_else(|| drive_of(&target.path, root).filter(|name| machine.drive(name).is_some()));
+    // A file may be thousands of targets.
+    let mut found: HashMap<&Path, Option<DriveName>> = HashMap::new();
+    for Target { path, drive } in workload.targets.iter_mut().filter(|target| target.drive.is_none()) {
+        let find = || {
+            let by_commands = machine.drive_of_generic(path).map(|drive| drive.name.clone());
+            by_commands.or_else(|| drive_of(path, root).filter(|name| machine.drive(name).is_some()))
+        };
+        drive.clone_from(found.entry(path).or_insert_with(find));
     }
 }
 
@@ -69,10 +74,7 @@ mod tests {
     use rustix::fs::makedev;
 
     use super::*;
-    use crate::{
-        model::Target,
-        source::{self, capture::TextRoot, origin::Origin, root::FolderRoot},
-    };
+    use crate::source::{self, capture::TextRoot, origin::Origin, root::FolderRoot};
 
     #[test]
     fn a_file_lies_on_the_drive_whose_partition_holds_it() {

@@ -94,6 +94,7 @@ pub fn read(content: &[u8]) -> Result<Option<PastedRoot>, String> {
     note_old_side(&text, &sides, &mut facts.notes);
     let listings = sections::read(KINDS, &lines, &mut facts);
     drop(lines);
+    bounded(&facts)?;
     dmesg::join(&mut facts);
     aer::join(&mut facts);
     identify::assign(&mut facts);
@@ -103,9 +104,7 @@ pub fn read(content: &[u8]) -> Result<Option<PastedRoot>, String> {
     if facts.functions.is_empty() && facts.drives.is_empty() && facts.files.is_empty() {
         return Ok(None);
     }
-    if facts.is_too_many() {
-        return Err(format!("more than {} functions and drives, which no machine has", Facts::MOST));
-    }
+    bounded(&facts)?;
     let count = facts.functions.len();
     if count > 0
         && facts.drives.is_empty()
@@ -142,6 +141,15 @@ pub fn read(content: &[u8]) -> Result<Option<PastedRoot>, String> {
         with_mounts: std::mem::take(&mut facts.with_mounts),
     };
     Ok(Some(root::build(facts, &tree, pasted, &text)))
+}
+
+/// # Errors
+/// More functions, drives or buses than any machine has, in words.
+fn bounded(facts: &Facts) -> Result<(), String> {
+    if facts.is_too_many() {
+        return Err(format!("more than {} functions, drives or buses, which no machine has", Facts::MOST));
+    }
+    Ok(())
 }
 
 /// Notes the lines of `diff` that are not read.

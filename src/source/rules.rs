@@ -36,6 +36,9 @@ pub(crate) fn read(root: &dyn SysRoot) -> (Vec<SettingRule>, Vec<Problem>) {
     (rules, problems)
 }
 
+/// Settings in rules of udev, and lines of other files that write some; a machine has dozens.
+const MOST: usize = 1 << 12;
+
 const COMMAND_LINE: &str = "/proc/cmdline";
 
 /// The answer to `/probe/boot-rules` from `root`'s files.
@@ -51,7 +54,7 @@ pub fn parse(answer: &str) -> Vec<SettingRule> {
 fn of_lines(lines: &[Line]) -> Vec<SettingRule> {
     let (profiles, others): (Vec<&Line>, Vec<&Line>) =
         lines.iter().filter(|line| line.cut().is_none()).partition(|line| line.path.ends_with("/tuned.conf"));
-    let mut rules: Vec<SettingRule> = others.into_iter().flat_map(of_line).collect();
+    let mut rules: Vec<SettingRule> = others.into_iter().flat_map(of_line).take(MOST).collect();
     rules.extend(tuned::rules(&profiles));
     rules
 }
@@ -68,7 +71,7 @@ fn of_line(line: &Line) -> Vec<SettingRule> {
                 let (name, value) = word.split_once('=')?;
                 at(RuleKind::ModuleOption).parameter(&module, name, value, &format!("{module} {word}"))
             };
-            options.iter().filter_map(option).collect()
+            options.iter().filter_map(option).take(MOST).collect()
         }
         // Type, path, mode, user, group, age, argument (tmpfiles.d(5)).
         ("tmpfiles.d", [kind, path, _, _, _, _, ..]) if kind.starts_with('w') => {
@@ -92,7 +95,7 @@ fn of_line(line: &Line) -> Vec<SettingRule> {
                     Some(at.rule("energy_preference", &value, None, &text))
                 }
             };
-            shell::writes(command).into_iter().filter_map(rule).collect()
+            shell::writes(command).into_iter().filter_map(rule).take(MOST).collect()
         }
     }
 }
@@ -128,7 +131,8 @@ const TOO_MANY: &str = "more than 4096 names; not read";
 const TOO_LONG: &str = "longer than 1 MiB; not read";
 const LONG_SCRIPT: &str = "longer than 64 KiB; the rest is not read";
 const MORE_PROFILES: &str = "more than 16 profiles with includes; the rest is not read";
-pub(crate) const CUTS: [&str; 4] = [TOO_MANY, TOO_LONG, LONG_SCRIPT, MORE_PROFILES];
+const MORE_SETTINGS: &str = "more than 4096 settings; the rest is not read";
+pub(crate) const CUTS: [&str; 5] = [TOO_MANY, TOO_LONG, LONG_SCRIPT, MORE_PROFILES, MORE_SETTINGS];
 
 impl Line {
     fn of_cut(path: &str, why: &'static str) -> Self {

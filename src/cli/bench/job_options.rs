@@ -1,5 +1,7 @@
 //! What `bench --fio` does with each option of fio's job files.
 
+use std::{collections::HashMap, sync::LazyLock};
+
 use crate::model::{
     fio::ValueError,
     options::{OPTIONS, WorkloadOption},
@@ -150,8 +152,11 @@ pub(super) fn canonical(option: &str) -> &str {
 }
 
 fn listed(option: &str) -> Option<Rule> {
-    let has = |options: &str| options.split_whitespace().any(|listed| listed == option);
-    RULES.iter().find(|(_, options)| has(options)).map(|(rule, _)| *rule)
+    static RULE_OF: LazyLock<HashMap<&str, Rule>> = LazyLock::new(|| {
+        let rules = RULES.iter().flat_map(|(rule, options)| options.split_whitespace().map(|it| (it, *rule)));
+        rules.collect()
+    });
+    RULE_OF.get(option).copied()
 }
 
 /// Treatment of an option by its first name; `buffered` is the opposite of `direct`.

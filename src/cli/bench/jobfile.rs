@@ -1,5 +1,7 @@
 //! `--fio JOBFILE`: a job file of fio as runs of iodyno (fio(1), "Job file format").
 
+use std::{collections::HashSet, hash::BuildHasher, rc::Rc};
+
 use super::{
     Planned,
     arguments::Asked,
@@ -17,22 +19,23 @@ use crate::{
 };
 
 /// A section of a job file.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Section {
-    name: String,
-    /// Those of the global sections before it and its own, in the file's order.
-    options: Vec<Line>,
+#[derive(Debug)]
+struct Section<'a> {
+    name: &'a str,
+    /// Options of the global sections before it: the last line of each.
+    global: &'a [Line<'a>],
+    own: &'a [Line<'a>],
 }
 
 /// `option=value`; a bare option has no value.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Line {
+struct Line<'a> {
     /// 1 is the first of the file.
     number: usize,
     /// Name of its section.
-    section: String,
-    option: String,
-    value: Option<String>,
+    section: Rc<str>,
+    option: &'a str,
+    value: Option<&'a str>,
 }
 
 /// Numbers of this host that job files use by name (`$ncpus`), as fio takes them.
@@ -70,59 +73,83 @@ pub struct JobFile {
     pub unsupported: Vec<String>,
     /// Differences from fio, each once.
     pub notes: Vec<String>,
+    /// Unsupported options behind [`MOST`].
+    pub(super) more: usize,
+    /// Hashes of all remarks.
+    pub(super) said: HashSet<u64>,
 }
+
+/// Remarks of each kind; a job file has a handful.
+const MOST: usize = 1000;
+
+/// Bytes of a job's name, as fio has it (`FIO_JOBNAME_SIZE`).
+const MOST_OF_NAME: usize = 127;
 
 impl JobFile {
     /// Parses the text of a job file. `variable` returns the values of `${NAME}`.
     pub fn parse(text: &str, variable: impl Fn(&str) -> Option<String>, keywords: Keywords) -> Self {
         let mut file = Self::default();
-        let expand = |line: &Line| line.expanded(&variable, keywords);
-        for section in sections(text, &mut file) {
-            let planned = match section.planned(&expand, &mut file) {
-                Ok(planned) => planned,
-                Err(why) => {
-                    file.unsupported(&format!("[{}] {why}", section.shown()));
-                    continue;
-                }
-            };
-            let is_beside = !section.has("stonewall");
-            match file.runs.last_mut() {
-                Some(before) if is_beside && before.joins(&planned) => before.join(planned),
-                before => {
-                    if before.is_some() && is_beside {
-                        file.note(&format!(
-                            "[{}]: runs after the previous section, not at the same time: their options differ",
-                            section.shown()
-                        ));
-                    }
-                    file.runs.push(planned);
-                }
-            }
-        }
+        let expand = |line: &Line<'_>| line.expanded(&variable, keywords);
+        // Lines of no section first.
+        sections(text, &mut |line| file.unsupported(line), &mut |_| {});
+        sections(text, &mut |_| {}, &mut |section| file.plan(section, &expand));
         file
     }
 
+    fn plan(&mut self, section: &Section<'_>, expand: &impl Fn(&Line<'_>) -> Result<Option<String>, String>) {
+        let mut planned = match section.planned(expand, self) {
+            Ok(planned) => planned,
+            Err(why) => return self.unsupported(&format!("[{}] {why}", section.shown())),
+        };
+        if let Some(before) = self.runs.last_mut().filter(|_| !section.has("stonewall")) {
+            if before.joins(&mut planned) {
+                return before.join(planned);
+            }
+            self.note(&format!(
+                "[{}]: runs after the previous section, not at the same time: their options differ",
+                section.shown()
+            ));
+        }
+        self.runs.push(planned);
+    }
+
     fn unsupported(&mut self, line: &str) {
-        let line = Label::new(line).to_string();
-        if !self.unsupported.contains(&line) {
-            self.unsupported.push(line);
+        let line = Label::new(line);
+        match self.is_new(&line) {
+            true if self.unsupported.len() < MOST => self.unsupported.push(line.to_string()),
+            true => self.more += 1,
+            false => {}
         }
     }
 
     fn note(&mut self, line: &str) {
-        let line = Label::new(line).to_string();
-        if !self.notes.contains(&line) {
-            self.notes.push(line);
+        let last = "further differences from fio are not listed";
+        let line = Label::new(if self.notes.len() < MOST { line } else { last });
+        if self.is_new(&line) {
+            self.notes.push(line.to_string());
         }
+    }
+
+    fn is_new(&mut self, remark: &Label) -> bool {
+        let hash = self.said.hasher().hash_one(remark);
+        self.said.insert(hash)
     }
 }
 
-/// The sections that are jobs, each with the options of the global ones before it.
-fn sections(text: &str, file: &mut JobFile) -> Vec<Section> {
-    let mut global: Vec<Line> = Vec::new();
-    let mut jobs: Vec<Section> = Vec::new();
+/// Calls `each` with every section that is a job, one after the other: each may have all options of the global ones before it.
+/// `wrong` is called with lines that no section takes.
+fn sections(text: &str, wrong: &mut dyn FnMut(&str), each: &mut dyn FnMut(&Section<'_>)) {
+    let (mut global, mut own): (Vec<Line<'_>>, Vec<Line<'_>>) = Default::default();
+    // Unknown options of global sections, until a job follows.
+    let mut unknown: Vec<Line<'_>> = Vec::new();
     // The section that lines belong to, and whether it is global.
-    let mut current: Option<(String, bool)> = None;
+    let mut current: Option<(Rc<str>, bool)> = None;
+    let mut end = |current: &Option<(Rc<str>, bool)>, global: &[Line<'_>], own: &mut Vec<Line<'_>>| {
+        if let Some((name, false)) = current.as_ref().map(|(name, is_global)| (&**name, *is_global)) {
+            each(&Section { name, global, own });
+        }
+        own.clear();
+    };
     // Editors of Windows begin a text with a byte order mark.
     for (index, line) in text.trim_start_matches('\u{feff}').lines().enumerate() {
         // A comment begins anywhere in a line, as fio's parser has it.
@@ -131,50 +158,57 @@ fn sections(text: &str, file: &mut JobFile) -> Vec<Section> {
             continue;
         }
         if let Some(name) = line.strip_prefix('[').and_then(|rest| rest.split(']').next()) {
+            end(&current, &global, &mut own);
             let is_global = name.starts_with("global");
             if !is_global {
-                jobs.push(Section { name: name.to_owned(), options: global.clone() });
+                unknown.drain(..).for_each(|line| wrong(&line.is_unknown()));
             }
-            current = Some((name.to_owned(), is_global));
+            current = Some((name[..name.floor_char_boundary(MOST_OF_NAME)].into(), is_global));
             continue;
         }
-        let shown = Label::new(line);
-        if line.starts_with("include ") {
-            file.unsupported(&format!("line {number}: {shown}: include is not supported"));
-            continue;
-        }
-        if line.contains('\0') {
-            file.unsupported(&format!("line {number}: {shown}: has a NUL byte"));
-            continue;
-        }
-        let Some((section, is_global)) = &current else {
-            file.unsupported(&format!("line {number}: {shown}: is before the first section"));
+        let mut refuse = |why: &str| wrong(&format!("line {number}: {}: {why}", Label::new(line)));
+        let Some((section, is_global)) =
+            current.as_ref().filter(|_| !line.starts_with("include ") && !line.contains('\0'))
+        else {
+            refuse(match line {
+                _ if line.starts_with("include ") => "include is not supported",
+                _ if line.contains('\0') => "has a NUL byte",
+                _ => "is before the first section",
+            });
             continue;
         };
         let (option, value) = match line.split_once('=') {
-            Some((option, value)) => (option.trim(), Some(value.trim().to_owned())),
+            Some((option, value)) => (option.trim(), Some(value.trim())),
             None => (line, None),
         };
-        let line = Line { number, section: section.clone(), option: option.to_owned(), value };
-        match jobs.last_mut() {
-            Some(job) if !is_global => job.options.push(line),
-            _ => global.push(line),
+        let line = Line { number, section: Rc::clone(section), option, value };
+        if *is_global && matches!(rule(canonical(line.option)), Rule::Unknown) {
+            unknown.push(line);
+        } else if *is_global {
+            global.retain(|before| before.key() != line.key());
+            global.push(line);
+        } else {
+            own.push(line);
         }
     }
-    jobs
+    end(&current, &global, &mut own);
 }
 
-impl Line {
+impl Line<'_> {
     /// `[a] line 5: rate=1m`.
     fn shown(&self) -> String {
-        let value = self.value.as_ref().map(|value| format!("={value}")).unwrap_or_default();
+        let value = self.value.map(|value| format!("={value}")).unwrap_or_default();
         let text = Label::new(&format!("{}{value}", self.option));
         format!("[{}] line {}: {text}", Label::new(&self.section), self.number)
     }
 
+    fn is_unknown(&self) -> String {
+        format!("{} is unknown", self.shown())
+    }
+
     /// The option it sets; `buffered` is the opposite of `direct`.
     fn key(&self) -> &str {
-        match canonical(&self.option) {
+        match canonical(self.option) {
             "buffered" => "direct",
             other => other,
         }
@@ -186,7 +220,7 @@ impl Line {
         variable: &impl Fn(&str) -> Option<String>,
         keywords: Keywords,
     ) -> Result<Option<String>, String> {
-        let Some(value) = &self.value else { return Ok(None) };
+        let Some(value) = self.value else { return Ok(None) };
         let mut value = with_variables(value, variable)?;
         let mut replaced = false;
         for (keyword, number) in keywords.named() {
@@ -201,43 +235,44 @@ impl Line {
     }
 }
 
-impl Section {
+impl Section<'_> {
     fn shown(&self) -> Label {
-        Label::new(&self.name)
+        Label::new(self.name)
     }
 
     /// Whether a switch is on.
     fn has(&self, option: &str) -> bool {
-        self.in_force().iter().any(|line| line.key() == option && line.value.as_deref() != Some("0"))
+        self.in_force().iter().any(|line| line.key() == option && line.value != Some("0"))
     }
 
     /// The value an option was given.
     fn value(&self, option: &str) -> Option<&str> {
-        self.in_force().iter().find(|line| line.key() == option)?.value.as_deref()
+        self.in_force().iter().find(|line| line.key() == option)?.value
     }
 
     /// The last line of each option.
-    fn in_force(&self) -> Vec<&Line> {
-        let is_last = |(at, line): &(usize, &Line)| {
-            !self.options[at + 1..].iter().any(|later| later.key() == line.key())
-        };
-        self.options.iter().enumerate().filter(is_last).map(|(_, line)| line).collect()
+    fn in_force(&self) -> Vec<&Line<'_>> {
+        let mut later = HashSet::new();
+        let options = self.global.iter().chain(self.own).rev();
+        let mut found: Vec<&Line<'_>> = options.filter(|line| later.insert(line.key())).collect();
+        found.reverse();
+        found
     }
 
     /// Its run, or why there is none.
     fn planned(
         &self,
-        expand: &impl Fn(&Line) -> Result<Option<String>, String>,
+        expand: &impl Fn(&Line<'_>) -> Result<Option<String>, String>,
         file: &mut JobFile,
     ) -> Result<Planned, String> {
         let asked = asked(self.taken(expand, file)?)?;
-        let mut planned = Planned::of(&asked, &self.name);
+        let mut planned = Planned::of(&asked, self.name);
         if planned.workload.targets.is_empty() {
             if planned.workload.size.is_none() {
                 return Err("has neither filename nor size; add a filename".to_owned());
             }
             // fio's name for the first file of a job that names none.
-            planned = Planned::of(&asked.reading(&format!("{}.0.0", self.name)), &self.name);
+            planned = Planned::of(&asked.reading(&format!("{}.0.0", self.name)), self.name);
         }
         let workload = &planned.workload;
         if workload.targets.len() > 1 {
@@ -266,7 +301,7 @@ impl Section {
     /// Its options of `iodyno bench`.
     fn taken(
         &self,
-        expand: &impl Fn(&Line) -> Result<Option<String>, String>,
+        expand: &impl Fn(&Line<'_>) -> Result<Option<String>, String>,
         file: &mut JobFile,
     ) -> Result<Vec<(String, String)>, String> {
         // Defaults are fio's.
@@ -276,18 +311,18 @@ impl Section {
         for line in self.in_force() {
             let value = expand(line).map_err(|why| format!("line {}: {}: {why}", line.number, line.key()))?;
             let value = value.unwrap_or_else(|| "1".to_owned());
-            match (rule(canonical(&line.option)), line.key()) {
+            match (rule(canonical(line.option)), line.key()) {
                 (Rule::Same, _) => {}
                 (Rule::Noted, _) => file.note(&format!("{} has no effect", line.shown())),
                 (Rule::Only(allowed), _) if allowed.contains(&value.as_str()) => {}
                 (Rule::Only(_) | Rule::Unsupported, _) => {
                     file.unsupported(&format!("{} is not supported", line.shown()));
                 }
-                (Rule::Unknown, _) => file.unsupported(&format!("{} is unknown", line.shown())),
+                (Rule::Unknown, _) => file.unsupported(&line.is_unknown()),
                 // The whole target, as without a size.
                 (Rule::Taken, "size" | "filesize") if value == "100%" => {}
                 (Rule::Taken, key) => {
-                    let value = match (line.option.as_str(), value.as_str()) {
+                    let value = match (line.option, value.as_str()) {
                         ("buffered", "0") => "1".to_owned(),
                         ("buffered", _) => "0".to_owned(),
                         _ => value,

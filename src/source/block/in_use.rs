@@ -1,9 +1,13 @@
 //! Users of a drive, through every layer, and what lies on what: partitions, loop devices, md, device mapper, bcache, file systems on several
 //! devices, swap, targets, processes.
 
+mod depth;
 mod mounts;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap},
+    ops::Range,
+};
 
 use mounts::{Mount, unescape};
 
@@ -38,7 +42,7 @@ pub(super) fn read(root: &dyn SysRoot, drives: &mut [Drive]) -> (Stacking, Vec<P
         unread: Vec::new(),
         unread_of: Vec::new(),
     };
-    let problems = users.tables(root);
+    let mut problems = users.tables(root);
     users.layers(root);
     users.answer(root);
     let Users { unread, unread_of, lone, .. } = &users;
@@ -49,19 +53,23 @@ pub(super) fn read(root: &dyn SysRoot, drives: &mut [Drive]) -> (Stacking, Vec<P
         let own = unread_of.iter().filter(|(of, _)| *of == index).map(|(_, problem)| problem);
         drive.users_unread = unread.iter().chain(own).cloned().collect();
     }
-    (users.stacking(), problems)
+    let stacking = users.stacking(&mut problems);
+    (stacking, problems)
 }
 
 /// A drive or one of its partitions.
 struct Part {
     drive: usize,
     name: String,
+    label: Label,
     path: String,
 }
 
 /// All drives and partitions, with lookup tables.
 struct Parts {
     all: Vec<Part>,
+    /// The places of each drive's parts in `all`, itself first.
+    of_drives: Vec<Range<usize>>,
     by_number: HashMap<String, usize>,
     /// By kernel name, and device mapper's also as `mapper/NAME`.
     by_name: HashMap<String, usize>,
@@ -77,15 +85,20 @@ struct Parts {
 
 impl Parts {
     fn of(root: &dyn SysRoot, drives: &[Drive]) -> Self {
-        let mut all = Vec::new();
+        let (mut all, mut of_drives) = (Vec::new(), Vec::new());
         let mut behind: HashMap<String, Vec<usize>> = HashMap::new();
         for (drive, read) in drives.iter().enumerate() {
-            let whole = read.name.as_str().to_owned();
-            all.push(Part { drive, name: whole, path: read.path.to_string() });
-            for partition in &read.partitions {
-                let name = partition.name.to_string();
-                all.push(Part { drive, path: format!("{}/{name}", read.path), name });
-            }
+            let first = all.len();
+            let part = |name: &str, path: String| Part {
+                drive,
+                name: name.to_owned(),
+                label: Label::new(name),
+                path,
+            };
+            all.push(part(read.name.as_str(), read.path.to_string()));
+            let partitions = read.partitions.iter().map(|partition| partition.name.as_str());
+            all.extend(partitions.map(|name| part(name, format!("{}/{name}", read.path))));
+            of_drives.push(first..all.len());
             for device in read.nvme.iter().flat_map(crate::machine::Nvme::character_devices) {
                 behind.entry(device).or_default().push(drive);
             }
@@ -98,6 +111,7 @@ impl Parts {
             behind,
             root_file: root_argument(root),
             all,
+            of_drives,
         };
         for (index, part) in parts.all.iter().enumerate() {
             if let Some(number) = label(root, &format!("{}/dev", part.path)).value() {
@@ -150,9 +164,15 @@ impl Parts {
         self.by_name.get(name).or_else(|| self.by_name.get(&name.replace('/', "!"))).copied()
     }
 
-    /// All parts of a drive, itself among them.
-    fn of_drive(&self, drive: usize) -> impl Iterator<Item = usize> {
-        self.all.iter().enumerate().filter(move |(_, part)| part.drive == drive).map(|(index, _)| index)
+    /// All parts of a drive, itself first.
+    fn of_drive(&self, drive: usize) -> Range<usize> {
+        self.of_drives[drive].clone()
+    }
+
+    /// The drive of a part.
+    fn whole(&self, part: &str) -> Option<&str> {
+        let part = &self.all[*self.by_name.get(part)?];
+        Some(&self.all[self.of_drives[part.drive].start].name)
     }
 }
 
@@ -200,20 +220,21 @@ impl Users<'_> {
         self.direct.entry(part).or_default().insert(user);
     }
 
-    fn stacking(&self) -> Stacking {
+    fn stacking(&self, problems: &mut Vec<Problem>) -> Stacking {
         let mut below: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
         for (lower, uppers) in &self.above {
             for upper in uppers {
                 below.entry(upper.clone()).or_default().insert(self.parts.all[*lower].name.clone());
             }
         }
+        let below = depth::bounded(below, |part| self.parts.whole(part), problems);
         let file_system = |mount: &Mount| {
             let parts = self.parts.mounted(mount);
             let profiles = parts.iter().find_map(|part| self.parts.profiles.get(part)).cloned();
-            let names = parts.into_iter().map(|part| &self.parts.all[part].name);
+            let names = parts.into_iter().map(|part| self.parts.all[part].label.clone());
             FileSystem {
                 profiles: profiles.filter(|_| mount.filesystem == "btrfs"),
-                devices: names.map(|name| Label::new(name)).collect(),
+                devices: names.collect(),
                 point: Label::new(&mount.point),
                 kind: Label::new(&mount.filesystem),
                 options: mount.options.iter().map(|option| Label::new(option)).collect(),
@@ -238,10 +259,7 @@ impl Users<'_> {
     /// Mounts and swap of this process' tables.
     fn tables(&mut self, root: &dyn SysRoot) -> Vec<Problem> {
         let mut problems = Vec::new();
-        match mounts::read(root) {
-            Ok(mounts) => self.mounts = mounts,
-            Err(problem) => problems.extend(problem),
-        }
+        self.mounts = mounts::read(root, &mut problems);
         let mounted: Vec<_> = self
             .mounts
             .iter()
@@ -424,7 +442,7 @@ impl Users<'_> {
         seen: &mut BTreeSet<usize>,
         found: &mut BTreeSet<Use>,
     ) -> bool {
-        chain.push(Label::new(&self.parts.all[part].name));
+        chain.push(self.parts.all[part].label.clone());
         let (direct, above) = (self.direct.get(&part), self.above.get(&part));
         for user in direct.into_iter().flatten() {
             found.insert(Use { chain: chain.clone(), by: user.clone() });
@@ -435,7 +453,8 @@ impl Users<'_> {
                 continue;
             }
             let mut is_used = false;
-            for part in whole.into_iter().flat_map(|drive| self.parts.of_drive(drive)) {
+            let followed = whole.filter(|_| chain.len() <= depth::MOST);
+            for part in followed.into_iter().flat_map(|drive| self.parts.of_drive(drive)) {
                 is_used |= self.climb(part, chain, seen, found);
             }
             if !is_used {

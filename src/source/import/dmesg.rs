@@ -43,6 +43,9 @@ fn read(lines: &[Line], facts: &mut Facts) -> Option<Cow<'static, str>> {
 fn read_all(lines: &[Line], facts: &mut Facts) -> bool {
     let mut any = false;
     for line in lines.iter().filter(|line| !line.text.is_empty()) {
+        if facts.is_too_many() {
+            break;
+        }
         if aer::is_line(&line.text) {
             any |= aer::read(facts, line);
             continue;

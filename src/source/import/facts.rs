@@ -331,12 +331,22 @@ impl Facts {
         }
     }
 
-    /// Functions and drives of the largest machine.
+    /// Functions and drives of the largest machine; also its controllers and buses.
     pub const MOST: usize = 1 << 13;
 
     /// Whether no machine has so many: the text is refused, and the rest of it need not be read.
     pub fn is_too_many(&self) -> bool {
-        self.functions.len() + self.drives.len() > Self::MOST
+        let others = [
+            self.roots.len(),
+            self.behind.len(),
+            self.controllers.len(),
+            self.controller_of.len(),
+            self.queues.len(),
+            self.last_buses.len(),
+            self.link_errors.len(),
+            self.members.len(),
+        ];
+        self.functions.len() + self.drives.len() > Self::MOST || others.iter().any(|it| *it > Self::MOST)
     }
 
     /// The PCI Express capability of a function, made if it is new.

@@ -30,6 +30,9 @@ pub(super) const KIND: Kind = Kind {
 fn read(lines: &[Line], facts: &mut Facts) -> Option<Cow<'static, str>> {
     let first = lines.first()?.number;
     for line in lines {
+        if facts.is_too_many() {
+            break;
+        }
         let Some(name) = controller(&line.text) else { continue };
         match address(&line.text).or_else(|| of_number(&line.text)) {
             Some(address) => {

@@ -20,8 +20,13 @@ pub(super) const PAIRS: Kind = Kind {
     continues: |line| pairs(line).is_some(),
     tolerates: 0,
     read: |lines, facts| {
-        for (row, line) in lines.iter().filter_map(|line| Some((pairs(&line.text)?, line.number))) {
-            json_row(&Value::Object(row), None, line, facts);
+        for line in lines {
+            if facts.is_too_many() {
+                break;
+            }
+            if let Some(row) = pairs(&line.text) {
+                json_row(&Value::Object(row), None, line.number, facts);
+            }
         }
         Some("lsblk -P".into())
     },
@@ -408,7 +413,7 @@ fn json_row(device: &Value, parent: Option<&str>, line: usize, facts: &mut Facts
         _ => None,
     };
     let column = |name: &str| text(&name.to_ascii_lowercase());
-    let Some(name) = text("kname").or_else(|| text("name")) else { return };
+    let Some(name) = text("kname").or_else(|| text("name")).filter(|_| !facts.is_too_many()) else { return };
     let name = short(&name);
     if device.as_object().is_some_and(is_out_of_range) {
         facts.notes.unused(line, &format!("{name} has a number out of range"));

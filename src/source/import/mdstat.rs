@@ -51,6 +51,9 @@ fn continues(line: &str) -> bool {
 fn read(lines: &[Line], facts: &mut Facts) -> Option<Cow<'static, str>> {
     let mut any = false;
     for line in lines {
+        if facts.is_too_many() {
+            break;
+        }
         let Some((name, words)) = array(&line.text) else { continue };
         any = true;
         for word in words {

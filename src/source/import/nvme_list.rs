@@ -92,6 +92,9 @@ fn read_alone(lines: &[Line], facts: &mut Facts) -> Option<Cow<'static, str>> {
         }
     }
     for Row { number, text: row, columns } in rows {
+        if facts.is_too_many() {
+            break;
+        }
         let words: Vec<&str> = row.split_whitespace().collect();
         let first = short(words[0]);
         if is_namespace(first) {
@@ -200,6 +203,9 @@ fn controller(facts: &mut Facts, line: usize, name: &str, words: &[&str]) -> boo
 pub(super) fn json(document: &Value, line: usize, facts: &mut Facts) -> bool {
     let Some(devices) = document.get("Devices").and_then(Value::as_array) else { return false };
     for device in devices {
+        if facts.is_too_many() {
+            break;
+        }
         if device.get("DevicePath").is_some() {
             json_namespace(device, device, "DevicePath", line, facts);
         }

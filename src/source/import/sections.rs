@@ -35,6 +35,9 @@ pub(super) fn read(kinds: &[Kind], lines: &[Line], facts: &mut Facts) -> Vec<Lis
             listings.push(Listing { command, line: line.number, last_line: lines[end - 1].number });
         }
         at = end;
+        if facts.is_too_many() {
+            break;
+        }
     }
     listings
 }

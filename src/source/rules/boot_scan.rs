@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{LONG_SCRIPT, Line, TOO_MANY, cut_of, in_folders, joined, shell, tuned};
+use super::{LONG_SCRIPT, Line, MORE_SETTINGS, MOST, TOO_MANY, cut_of, in_folders, joined, shell, tuned};
 use crate::{
     model::ProblemKind,
     source::{
@@ -29,6 +29,9 @@ const TUNED: &str = "tuned.service";
 pub(super) fn scan(root: &dyn SysRoot) -> Vec<Line> {
     let mut lines = Vec::new();
     for path in files(root, &MODULES, &mut lines) {
+        if is_full(&mut lines) {
+            return lines;
+        }
         lines.extend(relevant(root, &path, |line| {
             let mut words = line.split_ascii_whitespace();
             words.next() == Some("options")
@@ -36,11 +39,17 @@ pub(super) fn scan(root: &dyn SysRoot) -> Vec<Line> {
         }));
     }
     for path in files(root, &TMPFILES, &mut lines) {
+        if is_full(&mut lines) {
+            return lines;
+        }
         lines.extend(relevant(root, &path, |line| line.starts_with('w') && line.contains("/sys/")));
     }
     let services = wanted(root, &mut lines);
     for service in &services {
         for command in commands(root, service) {
+            if is_full(&mut lines) {
+                return lines;
+            }
             lines.extend(script(root, &command.text));
             if command.number == 0 || !of_command(&command.text).is_empty() {
                 lines.push(command);
@@ -50,7 +59,17 @@ pub(super) fn scan(root: &dyn SysRoot) -> Vec<Line> {
     if services.contains(TUNED) {
         lines.extend(tuned::lines(root));
     }
+    is_full(&mut lines);
     lines
+}
+
+/// Whether there are more lines than are read; then it ends them, and says so of the file of the next one.
+fn is_full(lines: &mut Vec<Line>) -> bool {
+    let Some(next) = lines.get(MOST) else { return false };
+    let cut = Line::of_cut(&next.path, MORE_SETTINGS);
+    lines.truncate(MOST);
+    lines.push(cut);
+    true
 }
 
 /// As [`in_folders`], for `*.conf`; folders that are too long are said in `lines`.

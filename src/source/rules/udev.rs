@@ -4,7 +4,7 @@
 //! mention schedulers or drives, else every capture would contain hundreds of unrelated files. A rule with an unknown
 //! condition is skipped, not guessed.
 
-use super::{in_folders, sysfs_paths::At};
+use super::{Line, MORE_SETTINGS, MOST, in_folders, sysfs_paths::At};
 use crate::{
     machine::rules::{RuleKind, SettingRule},
     model::Problem,
@@ -29,7 +29,12 @@ pub(super) fn read(root: &dyn SysRoot, problems: &mut Vec<Problem>) -> Vec<Setti
         let text = root::text(root, &path);
         problems.extend(super::cut_of(&text).and_then(|line| line.cut()).or_else(|| text.problem()));
         if let Some(text) = text.value() {
-            rules.extend(parse(&path, text));
+            rules.extend(parsed(&path, text).take(MOST + 1 - rules.len()));
+        }
+        if rules.len() > MOST {
+            rules.truncate(MOST);
+            problems.extend(Line::of_cut(&path, MORE_SETTINGS).cut());
+            break;
         }
     }
     rules
@@ -37,8 +42,12 @@ pub(super) fn read(root: &dyn SysRoot, problems: &mut Vec<Problem>) -> Vec<Setti
 
 /// The assignments of a rules file, except under unknown conditions.
 pub fn parse(path: &str, text: &str) -> Vec<SettingRule> {
+    parsed(path, text).collect()
+}
+
+fn parsed(path: &str, text: &str) -> impl Iterator<Item = SettingRule> {
     let lines = super::joined(text).into_iter().filter(|(_, line)| !line.starts_with('#'));
-    lines.flat_map(|(number, line)| rule(path, number, &line)).collect()
+    lines.flat_map(move |(number, line)| rule(path, number, &line))
 }
 
 /// The assignments of one line, if all its conditions are known.
@@ -62,7 +71,7 @@ fn rule(path: &str, line: usize, text: &str) -> Vec<SettingRule> {
         let text = format!("ATTR{{queue/{}}}=\"{}\"", Label::new(setting), Label::new(value));
         SettingRule { rotational, ..at.rule(setting, value, names, &text) }
     };
-    set.into_iter().map(rule).collect()
+    set.into_iter().take(MOST + 1).map(rule).collect()
 }
 
 /// `KEY`, operator and value of each term of a line; stops at a malformed term.

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use procfs::process::MountInfo;
 
 use crate::{
-    model::Problem,
+    model::{Problem, ProblemKind},
     source::root::{SysRoot, text},
 };
 
@@ -24,22 +24,37 @@ pub(super) struct Mount {
     pub further_devices: Vec<String>,
 }
 
+/// Mounts that are read. A node of a cluster has thousands.
+pub(super) const MOST: usize = 1 << 13;
+
 /// `/proc/self/mountinfo`, else `/proc/mounts`, which has no ids and device numbers.
-pub(super) fn read(root: &dyn SysRoot) -> Result<Vec<Mount>, Option<Problem>> {
+pub(super) fn read(root: &dyn SysRoot, problems: &mut Vec<Problem>) -> Vec<Mount> {
     let table = text(root, "/proc/self/mountinfo");
-    if let Some(table) = table.value() {
-        return Ok(mountinfo(table));
+    let older = || text(root, "/proc/mounts");
+    let (table, of): (_, fn(&str) -> Vec<Mount>) = match table.problem() {
+        None => (table, mountinfo),
+        Some(problem) => match older() {
+            older if older.value().is_some() => {
+                (older, |table| table.lines().take(MOST).filter_map(mounts_line).collect())
+            }
+            _ => {
+                problems.push(problem);
+                return Vec::new();
+            }
+        },
+    };
+    let lines = table.value().map(String::as_str).unwrap_or_default();
+    let count = lines.lines().count();
+    if count > MOST {
+        let why = format!("{count} mounts; the first {MOST} are read");
+        problems.push(Problem::new(ProblemKind::Cut, &*table.path(), why));
     }
-    let older = text(root, "/proc/mounts");
-    match older.value() {
-        Some(older) => Ok(older.lines().filter_map(mounts_line).collect()),
-        None => Err(table.problem()),
-    }
+    of(lines)
 }
 
 /// Lines that cannot be parsed are skipped.
 fn mountinfo(table: &str) -> Vec<Mount> {
-    let lines = table.lines().filter_map(|line| MountInfo::from_line(line).ok());
+    let lines = table.lines().take(MOST).filter_map(|line| MountInfo::from_line(line).ok());
     lines
         .map(|line| Mount {
             ids: Some((line.mnt_id, line.pid)),
