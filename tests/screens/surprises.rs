@@ -130,7 +130,8 @@ fn a_setting_that_resets_another_says_when_and_that_an_undo_restores_it() {
     let mut headless = open("threadripper-before", (80, 24));
     press(&mut headless, "3");
     let picture = shown(&headless);
-    assert!(picture.contains("also resets requests and wbt_lat_usec; an undo restores them"), "{picture}");
+    let resets = "also resets requests, wbt_lat_usec and iosched; an undo restores them";
+    assert!(picture.contains(resets), "{picture}");
     press(&mut headless, &"l".repeat(8));
     let picture = shown(&headless);
     let resets = "also resets readahead KiB on some kernels (6.18); an undo restores it";

@@ -65,8 +65,8 @@ pub(super) fn about(
 /// The settings that the kernel resets along with one, in words; `None` where it resets none.
 fn resets(row: &Setting) -> Option<String> {
     let tunables = match row.id {
-        SCHEDULER => Some("the scheduler's own settings (queue/iosched)"),
-        NR_REQUESTS => Some("the scheduler's async_depth"),
+        SCHEDULER => Some("iosched"),
+        NR_REQUESTS => Some("iosched/async_depth"),
         _ => None,
     };
     let labels = SETTINGS.iter().filter(|other| row.also.contains(&other.id)).map(|other| other.label);
