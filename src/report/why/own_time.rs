@@ -26,7 +26,9 @@ impl Facts<'_> {
 
 /// Threads that wait for a CPU longer than for I/O.
 pub(super) fn cpu_waits(facts: &Facts<'_>) -> Option<String> {
-    const BOUND: &str = "its affinity, cpuset or CPU quota (cpu.max)";
+    /// Times the wait for a CPU that the one for I/O is the limit where no CPU is always busy.
+    const LONGER: f64 = 1.1;
+    const STILL_LONGER: f64 = 0.9;
     /// Neither of two waits of about the same length is the limit alone.
     const ALIKE: f64 = 1.3;
     /// Of two that are named; the only one that is stays longer too.
@@ -59,16 +61,21 @@ pub(super) fn cpu_waits(facts: &Facts<'_>) -> Option<String> {
         let with = with.map_or_else(String::new, |with| format!(", most of the time with {with}"));
         let is_for_pages = facts.is_for_pages(program);
         let drive = facts.deepest.filter(|(_, disk)| !is_for_pages && disk.queue_depth > 0.0);
-        let io = match drive {
-            Some((name, _)) => name.as_str(),
-            None if is_for_pages => "pages of the page cache",
-            None => "I/O",
+        let (io, is) = match drive {
+            Some((name, _)) => (name.as_str(), "is"),
+            None if is_for_pages => ("pages of the page cache", "are"),
+            None => ("I/O", "is"),
         };
         let words =
             format!("{who} for a CPU {delayed_part:.0} % and for {io} {:.0} % of the time", part(waiting));
         return Some(match cpus {
             Some((cpus, are)) => format!("{words}; {cpus} {are} busy{with}"),
-            None => format!("{words}; {BOUND} keeps it from idle CPUs"),
+            // Many short waits for CPUs that are idle on average: what it waits for longer is the limit.
+            None => {
+                let limit = format!(": {io} {is} the limit");
+                let longer = facts.least_for(&limit, LONGER, STILL_LONGER);
+                if waiting > longer * delayed { format!("{words}{limit}") } else { words }
+            }
         });
     }
     let with = with.map_or_else(String::new, |with| format!(", most of the time busy with {with}"));
@@ -76,9 +83,7 @@ pub(super) fn cpu_waits(facts: &Facts<'_>) -> Option<String> {
         Some((cpus, are)) => {
             format!("{who} for a CPU {delayed_part:.0} % of the time: {cpus} {are} the limit{with}")
         }
-        None => format!(
-            "{who} for a CPU {delayed_part:.0} % of the time although CPUs are idle: {BOUND} is the limit"
-        ),
+        None => format!("{who} for a CPU {delayed_part:.0} % of the time, although no CPU is always busy"),
     })
 }
 
