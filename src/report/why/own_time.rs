@@ -162,16 +162,19 @@ pub(super) fn flushes(facts: &Facts<'_>) -> Option<String> {
     let threads = facts.inputs.activity.threads.as_ref()?;
     let (running, active) = waits::running(threads, &program.command);
     let waiting = facts.waiting_share(&program.command).map_or(active - running, |share| active * share);
-    let part = if full(facts).is_some() { facts.least(0.3, 0.2) } else { facts.least(0.5, 0.35) };
-    if waiting < part || waiting < part * active {
-        return None;
-    }
     let flushing = facts.flushing();
-    let syncs = waits::syncing(threads, &program.command, flushing.is_some());
     // Samples seldom find a thread in waits of some microseconds. One that writes with a flush for every few writes waits for these.
     let writes = facts.deepest.map_or(0.0, |(_, disk)| disk.writes);
     let often = flushing.is_some_and(|flushes| flushes.ios >= facts.least(0.2, 0.15) * writes);
     let is_writer = program.written > program.read && 4.0 * program.written >= facts.written;
+    // About half of the time it is on its way into these waits or out of them.
+    let runs_less = program.cpus < facts.most(0.6, 0.75) * active;
+    let is_part = full(facts).is_some() || often && is_writer && runs_less;
+    let part = if is_part { facts.least(0.3, 0.2) } else { facts.least(0.5, 0.35) };
+    if waiting < part || waiting < part * active {
+        return None;
+    }
+    let syncs = waits::syncing(threads, &program.command, flushing.is_some());
     let is_by_flushes = often && is_writer && syncs.others < 0.2 * waiting;
     if syncs.waiting < syncs.others || (syncs.waiting == 0.0 && !is_by_flushes) {
         return None;

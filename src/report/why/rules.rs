@@ -110,7 +110,7 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         id: "flushes",
-        fires: "threads of the process that moves most wait half of the time in `fsync` and its kin, for a commit of the journal, or in write calls while drives complete at least 20 flushes/s, one for 20 writes; or it writes and waits half of the time while drives complete a flush for every 5 writes",
+        fires: "threads of the process that moves most wait half of the time in `fsync` and its kin, for a commit of the journal, or in write calls while drives complete at least 20 flushes/s, one for 20 writes; or it writes and waits 30 % of the time, and runs less than 60 %, while drives complete a flush for every 5 writes",
         panels: [Panel::Threads, Panel::Pressure],
         is_fallback: false,
         says: flushes,

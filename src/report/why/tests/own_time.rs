@@ -478,6 +478,37 @@ fn a_writer_with_a_flush_for_every_few_writes_waits_for_syncs() {
     assert_ne!(scene(&direct, 0.31, rates, 4375.0).sentence().rule, "flushes", "it ends before them");
 }
 
+/// As `dd bs=4k oflag=dsync` beside a compiler: half of the samples find it running, and the journal writes more than it does.
+#[test]
+fn a_writer_of_syncs_that_samples_often_find_running_waits_for_them() {
+    let scene = |waiting: f64, cpus: f64, delayed: f64, flushes: f64| {
+        let threads = [
+            ('R', "dd", "write", "", 1.0 - waiting),
+            ('D', "dd", "write", "folio_wait_bit", waiting),
+            ('R', "rustc", "", "", 1.0),
+        ];
+        let busy = CpuShares { usr: 99.0, idl: 1.0, ..CpuShares::default() };
+        let mut scene = Scene::reading().cpu(0, busy).threads(&threads);
+        scene = scene.process("dd", 0.0, 0.0, cpus).process("rustc", 0.0, 0.0, 1.0);
+        let dd = &mut scene.activity.processes.as_mut().unwrap()[0];
+        (dd.written_bytes, dd.delayed) = (Some(21.7e6), Some(delayed));
+        let disk = scene.rates.disks.values_mut().next().unwrap();
+        *disk = DiskRates { writes: 13_000.0, written_bytes: 53.4e6, ..DiskRates::default() };
+        (disk.queue_depth, disk.utilisation) = (0.5, 60.0);
+        disk.flushes = SideRates { ios: flushes, await_ms: Some(0.05), ..SideRates::default() };
+        scene
+    };
+    let limit = "with 5291 flushes/s, 50.0 us each: syncs are the limit (fsync, O_SYNC or O_DSYNC)";
+    let text = format!("dd waits in folio_wait_bit {limit}");
+    for (waiting, cpus, delayed) in [(0.6, 0.3, 0.1), (0.48, 0.25, 0.3), (0.4, 0.35, 0.32), (0.35, 0.5, 0.15)]
+    {
+        scene(waiting, cpus, delayed, 5291.0).says("flushes", &text);
+    }
+    assert_eq!(held(&scene(0.3, 0.6, 0.15, 5291.0), "flushes"), Some("flushes"));
+    assert_ne!(scene(0.4, 0.35, 0.32, 700.0).sentence().rule, "flushes", "one for 19 writes");
+    assert_ne!(scene(0.35, 0.65, 0.05, 5291.0).sentence().rule, "flushes", "it runs most of the time");
+}
+
 #[test]
 fn what_waits_for_a_cpu_too_does_not_run_the_rest() {
     let turns = [('D', "cp", "read", "folio_wait_bit_common", 0.4), ('R', "cp", "", "", 0.6)];
