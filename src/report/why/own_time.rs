@@ -68,15 +68,13 @@ pub(super) fn cpu_waits(facts: &Facts<'_>) -> Option<String> {
         };
         let words =
             format!("{who} for a CPU {delayed_part:.0} % and for {io} {:.0} % of the time", part(waiting));
-        return Some(match cpus {
-            Some((cpus, are)) => format!("{words}; {cpus} {are} busy{with}"),
-            // Many short waits for CPUs that are idle on average: what it waits for longer is the limit.
-            None => {
-                let limit = format!(": {io} {is} the limit");
-                let longer = facts.least_for(&limit, LONGER, STILL_LONGER);
-                if waiting > longer * delayed { format!("{words}{limit}") } else { words }
-            }
-        });
+        if let Some((cpus, are)) = cpus {
+            return Some(format!("{words}; {cpus} {are} busy{with}"));
+        }
+        // Many short waits for CPUs that are idle on average: what it waits for longer is the limit.
+        let limit = format!(": {io} {is} the limit");
+        let longer = facts.least_for(&limit, LONGER, STILL_LONGER);
+        return Some(if waiting > longer * delayed { format!("{words}{limit}") } else { words });
     }
     let with = with.map_or_else(String::new, |with| format!(", most of the time busy with {with}"));
     Some(match cpus {
