@@ -33,8 +33,8 @@ impl ActivityReader {
     /// others, which go on from where the last pass stopped. It replaces `sample`, whose memory is used again.
     pub fn threads(&mut self, root: &dyn SysRoot, more: &mut dyn FnMut() -> bool, sample: &mut ThreadSample) {
         self.threads.pass(root, &mut self.names, more, sample);
-        for (parent, command) in self.threads.working() {
-            self.processes.saw(parent, command);
+        for (parent, pid, command) in self.threads.working() {
+            self.processes.saw(parent, pid, command);
         }
     }
 

@@ -34,6 +34,13 @@ pub(super) fn reclaim_in_group(facts: &Facts<'_>, paging: PagingRates) -> Option
     Some(format!("{words}: {limit} makes it reclaim pages first"))
 }
 
+/// Threads that write to one file: the one that has its lock writes, the others wait.
+pub(super) fn file_lock(facts: &Facts<'_>) -> Option<String> {
+    let waiters = facts.waiters(Wait::FileLock).filter(|waiters| !waiters.is_one_thread())?;
+    let words = waiters.words(None);
+    Some(beside(facts, format!("{words}: writes to one file go one at a time")))
+}
+
 pub(super) fn writeback(facts: &Facts<'_>) -> Option<String> {
     let Some(waiters) = facts.waiters(Wait::Writeback) else { return at_the_end(facts) };
     Some(beside(facts, format!("{}: buffered writes wait for writeback to the drives", waiters.words(None))))

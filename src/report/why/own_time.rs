@@ -26,7 +26,9 @@ impl Facts<'_> {
 
 /// Threads that wait for a CPU longer than for I/O.
 pub(super) fn cpu_waits(facts: &Facts<'_>) -> Option<String> {
-    const BOUND: &str = "its affinity, cpuset or CPU quota (cpu.max)";
+    /// Times the wait for a CPU that the one for I/O is the limit where no CPU is always busy.
+    const LONGER: f64 = 1.1;
+    const STILL_LONGER: f64 = 0.9;
     /// Neither of two waits of about the same length is the limit alone.
     const ALIKE: f64 = 1.3;
     /// Of two that are named; the only one that is stays longer too.
@@ -59,26 +61,27 @@ pub(super) fn cpu_waits(facts: &Facts<'_>) -> Option<String> {
         let with = with.map_or_else(String::new, |with| format!(", most of the time with {with}"));
         let is_for_pages = facts.is_for_pages(program);
         let drive = facts.deepest.filter(|(_, disk)| !is_for_pages && disk.queue_depth > 0.0);
-        let io = match drive {
-            Some((name, _)) => name.as_str(),
-            None if is_for_pages => "pages of the page cache",
-            None => "I/O",
+        let (io, is) = match drive {
+            Some((name, _)) => (name.as_str(), "is"),
+            None if is_for_pages => ("pages of the page cache", "are"),
+            None => ("I/O", "is"),
         };
         let words =
             format!("{who} for a CPU {delayed_part:.0} % and for {io} {:.0} % of the time", part(waiting));
-        return Some(match cpus {
-            Some((cpus, are)) => format!("{words}; {cpus} {are} busy{with}"),
-            None => format!("{words}; {BOUND} keeps it from idle CPUs"),
-        });
+        if let Some((cpus, are)) = cpus {
+            return Some(format!("{words}; {cpus} {are} busy{with}"));
+        }
+        // Many short waits for CPUs that are idle on average: what it waits for longer is the limit.
+        let limit = format!(": {io} {is} the limit");
+        let longer = facts.least_for(&limit, LONGER, STILL_LONGER);
+        return Some(if waiting > longer * delayed { format!("{words}{limit}") } else { words });
     }
     let with = with.map_or_else(String::new, |with| format!(", most of the time busy with {with}"));
     Some(match cpus {
         Some((cpus, are)) => {
             format!("{who} for a CPU {delayed_part:.0} % of the time: {cpus} {are} the limit{with}")
         }
-        None => format!(
-            "{who} for a CPU {delayed_part:.0} % of the time although CPUs are idle: {BOUND} is the limit"
-        ),
+        None => format!("{who} for a CPU {delayed_part:.0} % of the time, although no CPU is always busy"),
     })
 }
 
@@ -157,16 +160,19 @@ pub(super) fn flushes(facts: &Facts<'_>) -> Option<String> {
     let threads = facts.inputs.activity.threads.as_ref()?;
     let (running, active) = waits::running(threads, &program.command);
     let waiting = facts.waiting_share(&program.command).map_or(active - running, |share| active * share);
-    let part = if full(facts).is_some() { facts.least(0.3, 0.2) } else { facts.least(0.5, 0.35) };
-    if waiting < part || waiting < part * active {
-        return None;
-    }
     let flushing = facts.flushing();
-    let syncs = waits::syncing(threads, &program.command, flushing.is_some());
     // Samples seldom find a thread in waits of some microseconds. One that writes with a flush for every few writes waits for these.
     let writes = facts.deepest.map_or(0.0, |(_, disk)| disk.writes);
     let often = flushing.is_some_and(|flushes| flushes.ios >= facts.least(0.2, 0.15) * writes);
     let is_writer = program.written > program.read && 4.0 * program.written >= facts.written;
+    // About half of the time it is on its way into these waits or out of them.
+    let runs_less = program.cpus < facts.most(0.6, 0.75) * active;
+    let is_part = full(facts).is_some() || often && is_writer && runs_less;
+    let part = if is_part { facts.least(0.3, 0.2) } else { facts.least(0.5, 0.35) };
+    if waiting < part || waiting < part * active {
+        return None;
+    }
+    let syncs = waits::syncing(threads, &program.command, flushing.is_some());
     let is_by_flushes = often && is_writer && syncs.others < 0.2 * waiting;
     if syncs.waiting < syncs.others || (syncs.waiting == 0.0 && !is_by_flushes) {
         return None;

@@ -6,7 +6,7 @@ use super::{
     Facts, Panel,
     between::{between, group_limit},
     busy::{all_cpus, interrupts, little_io, other_programs, steal},
-    by_threads::{drives, latency, page_cache, threads, throttling, turns, writeback},
+    by_threads::{drives, file_lock, latency, page_cache, threads, throttling, turns, writeback},
     cached, cached_writes, expected, idle, moving,
     own_time::{cpu_waits, flushes, own_waits},
     pipes::pipe,
@@ -110,10 +110,17 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         id: "flushes",
-        fires: "threads of the process that moves most wait half of the time in `fsync` and its kin, for a commit of the journal, or in write calls while drives complete at least 20 flushes/s, one for 20 writes; or it writes and waits half of the time while drives complete a flush for every 5 writes",
+        fires: "threads of the process that moves most wait half of the time in `fsync` and its kin, for a commit of the journal, or in write calls while drives complete at least 20 flushes/s, one for 20 writes; or it writes and waits 30 % of the time, and runs less than 60 %, while drives complete a flush for every 5 writes",
         panels: [Panel::Threads, Panel::Pressure],
         is_fallback: false,
         says: flushes,
+    },
+    Rule {
+        id: "file-lock",
+        fires: "at least half of a command's active threads, two or more, wait for the lock of a file that they write to (`*_buffered_write_iter`, `*_file_write_iter`, `rwsem_down_write_slowpath` and its kin in a write call)",
+        panels: [Panel::Threads, Panel::Processes],
+        is_fallback: false,
+        says: file_lock,
     },
     Rule {
         id: "between",

@@ -537,6 +537,7 @@ fn every_rule_can_be_reached_and_is_in_the_document() {
         "other-programs",
         "cpus",
         "flushes",
+        "file-lock",
         "between",
         "page-cache",
         "writeback",

@@ -19,6 +19,8 @@ pub(crate) enum Wait {
     Throttle,
     /// Memory that is reclaimed, of the machine or of its control group.
     Reclaim,
+    /// The lock of a file that another thread writes to.
+    FileLock,
 }
 
 /// Beginnings of wait channels.
@@ -63,6 +65,13 @@ const WAITS: &[(&str, Wait)] = &[
     ("congestion_wait", Wait::Reclaim),
 ];
 
+/// Beginnings and ends of wait channels of threads that write to a file while another one has its lock. The kernel leaves the functions
+/// of a semaphore out where it knows them as the scheduler's.
+const LOCKS: [&[&str]; 2] = [
+    &["rwsem_down_write_slowpath", "rwsem_down_read_slowpath", "down_write", "inode_lock"],
+    &["_buffered_write_iter", "_file_write_iter"],
+];
+
 /// Beginnings of wait channels of threads that may have submitted more than one I/O.
 const OF_SEVERAL: &[&str] = &["io_cqring_wait", "read_events", "do_io_getevents"];
 
@@ -100,9 +109,19 @@ const SLEEPS: &[&str] = &[
 /// What threads of a kind wait for; `None` for kernel threads and those that wait for something else.
 pub(crate) fn wait_of(kind: &ThreadKind) -> Option<Wait> {
     let wchan = kind.wchan.as_ref().filter(|_| !kind.is_kernel && kind.state != 'R')?;
+    if is_for_file_lock(kind, wchan.as_str()) {
+        return Some(Wait::FileLock);
+    }
     let (_, wait) = WAITS.iter().find(|(beginning, _)| wchan.as_str().starts_with(beginning))?;
     let writes = is_in(kind, WRITES) || is_in(kind, SYNCS);
     Some(if writes && *wait == Wait::PageCache { Wait::Writeback } else { *wait })
+}
+
+fn is_for_file_lock(kind: &ThreadKind, wchan: &str) -> bool {
+    let [beginnings, ends] = LOCKS;
+    // Other calls wait for such semaphores too, mmap for that of its memory.
+    let is_semaphore = || is_in(kind, WRITES) && beginnings.iter().any(|name| wchan.starts_with(name));
+    kind.state == 'D' && (ends.iter().any(|name| wchan.ends_with(name)) || is_semaphore())
 }
 
 /// Whether the thread is in one of these system calls.
@@ -388,10 +407,14 @@ impl<'a> Waiters<'a> {
             return format!("{waiting:.0} of {all:.0} {verb} in {wchan}{between}");
         }
         let name = self.name();
+        let wait = match self.wait {
+            Wait::FileLock => format!("for the lock of a file ({wchan})"),
+            _ => format!("in {wchan}"),
+        };
         if active > 1.0 {
-            format!("{waiting:.0} of {active:.0} threads of {name} wait in {wchan}")
+            format!("{waiting:.0} of {active:.0} threads of {name} wait {wait}")
         } else {
-            format!("{name} waits in {wchan}")
+            format!("{name} waits {wait}")
         }
     }
 }

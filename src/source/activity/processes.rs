@@ -39,8 +39,8 @@ pub(super) struct Processes {
     known: HashMap<u32, Known>,
     used: UsedDrives,
     limits: GroupLimits,
-    /// Commands that were seen running or moving bytes since the last sample, behind their parents: one each time.
-    children: Vec<(u32, Label)>,
+    /// Children that were seen running or moving bytes, by their parents and their own numbers, until they have ended.
+    children: BTreeMap<(u32, u32), Child>,
     sample: u64,
     pids: Vec<u32>,
     /// Processes whose CPU time or bytes grew since the last sample, with their threads.
@@ -60,7 +60,7 @@ struct Known {
     cpu: u64,
     /// Bytes read and written; `None` where they cannot be read.
     moved: Option<[u64; 2]>,
-    /// The child that was seen last.
+    /// The child that was seen most of those that ended last.
     child: Option<Label>,
     drives: Option<Vec<DriveName>>,
     /// The sample in which its drives were looked up, and for which of reads and writes.
@@ -68,6 +68,16 @@ struct Known {
     ways: [bool; 2],
     /// The sample in which it was seen.
     seen: u64,
+}
+
+/// A child that its parent may get counters from.
+#[derive(Debug)]
+pub(super) struct Child {
+    command: Label,
+    /// How often it was seen running or moving bytes.
+    times: usize,
+    /// Whether its counters are those of its own children.
+    is_parent: bool,
 }
 
 /// `/proc/PID/io`.
@@ -141,9 +151,8 @@ impl Processes {
             let is_much = |of: [Option<u64>; 4]| of.iter().flatten().any(|bytes| *bytes >= least);
             if is_much(io.all()) {
                 // What it has from its own children goes to its parent under their name.
-                let child = || self.known.get(&pid).filter(|known| known.started == started)?.child.clone();
-                let name = if own.is_none_or(is_much) { None } else { child() };
-                self.saw(parent, name.unwrap_or_else(|| command.clone()));
+                let is_parent = own.is_some_and(|own| !is_much(own));
+                self.saw(parent, pid, command.clone()).is_parent = is_parent;
             }
             let used = self.drives(root, (pid, threads), (started, cpu), io);
             // The list of before is written over.
@@ -202,28 +211,43 @@ impl Processes {
     }
 
     /// Notes a child that runs or has moved bytes.
-    pub(super) fn saw(&mut self, parent: u32, command: Label) {
-        self.children.push((parent, command));
+    pub(super) fn saw(&mut self, parent: u32, pid: u32, command: Label) -> &mut Child {
+        let new = Child { command: command.clone(), times: 0, is_parent: false };
+        let child = self.children.entry((parent, pid)).or_insert(new);
+        child.times += 1;
+        // A shell's child has its name before it executes another program.
+        child.command = command;
+        child
     }
 
-    /// Names the children of processes that have counters of their own by those that were seen most since the last sample. A parent
-    /// has them only once it has waited for a child, which is then gone: its name is kept from before.
+    /// Names the children of processes that have counters of their own by those that were seen most of the ones that ended since the
+    /// last sample: a parent has the counters of a child only once it has waited for it. A child that lives has no part in them.
     fn name_children(&mut self, processes: &mut BTreeMap<u32, ProcessCounters>) {
-        self.children.sort_unstable();
-        for of_parent in self.children.chunk_by(|(one, _), (next, _)| one == next) {
-            let times = of_parent.chunk_by(|one, next| one == next);
-            // Of those seen equally often, the first by name.
-            let most = times.rev().max_by_key(|times| times.len()).and_then(<[_]>::first);
-            if let Some((parent, command)) = most
-                && let Some(known) = self.known.get_mut(parent)
-            {
-                known.child = Some(command.clone());
+        let lives = |parent: u32, pid: u32| processes.get(&pid).is_some_and(|of| of.parent == parent);
+        let ended = |(parent, pid): &(u32, u32)| !lives(*parent, *pid);
+        // A parent that ended as well has its name from its own children first.
+        for are_parents in [false, true] {
+            let mut times: BTreeMap<(u32, Label), usize> = BTreeMap::new();
+            for ((parent, pid), child) in self.children.iter().filter(|(of, _)| ended(of)) {
+                let of_its_own = || self.known.get(pid).filter(|_| child.is_parent)?.child.clone();
+                let command = if are_parents { of_its_own() } else { None };
+                let command = command.unwrap_or_else(|| child.command.clone());
+                *times.entry((*parent, command)).or_default() += child.times;
+            }
+            let times: Vec<((u32, Label), usize)> = times.into_iter().collect();
+            for of_parent in times.chunk_by(|((one, _), _), ((next, _), _)| one == next) {
+                // Of those seen equally often, the first by name.
+                if let Some(((parent, command), _)) = of_parent.iter().rev().max_by_key(|(_, times)| times)
+                    && let Some(known) = self.known.get_mut(parent)
+                {
+                    known.child = Some(command.clone());
+                }
             }
         }
+        self.children.retain(|of, _| !ended(of));
         for (pid, process) in processes.iter_mut().filter(|(_, process)| process.own.is_some()) {
             process.child = self.known.get(pid).and_then(|known| known.child.clone());
         }
-        self.children.clear();
     }
 
     /// Reads how long the threads of the processes that moved most have waited for a CPU.

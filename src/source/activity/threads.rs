@@ -68,8 +68,8 @@ pub(super) struct Threads {
     numbering: Option<Numbering>,
     /// Processes that read from storage or wrote to it between the last two samples.
     with_io: HashSet<u32>,
-    /// Processes of this pass that run or wait for a device, by their parents.
-    working: Vec<(u32, Label)>,
+    /// Processes of this pass that run or wait for a device, behind their parents.
+    working: Vec<(u32, u32, Label)>,
     path: String,
 }
 
@@ -112,7 +112,7 @@ impl Threads {
     }
 
     /// Processes of the last pass that run or wait for a device, with their parents.
-    pub(super) fn working(&mut self) -> impl Iterator<Item = (u32, Label)> {
+    pub(super) fn working(&mut self) -> impl Iterator<Item = (u32, u32, Label)> {
         self.working.drain(..)
     }
 
@@ -270,7 +270,7 @@ impl Threads {
         }
         let (state, is_kernel, command) = (stat.state, stat.is_kernel, names.generalised(stat.command));
         if matches!(state, 'R' | 'D') && !is_kernel && tid.is_none_or(|tid| tid == pid) {
-            self.working.push((stat.parent, names.label(stat.command)));
+            self.working.push((stat.parent, pid, names.label(stat.command)));
         }
         // Kernel threads make no calls; a thread that runs, is idle or has ended waits nowhere.
         let waits = !matches!(state, 'R' | 'I' | 'Z' | 'X');

@@ -56,3 +56,35 @@ fn a_thread_that_waits_for_several_ios_is_not_their_limit() {
     assert_eq!(held(&fio("read_events", 0.25), "drives"), Some("drives"));
     assert_eq!(fio("__iomap_dio_rw", 0.42).sentence().rule, "turns", "it has one in flight");
 }
+
+/// As fio with 8 jobs of buffered writes to one file.
+#[test]
+fn writers_of_one_file_wait_for_its_lock() {
+    let scene = |locked: f64, call: &str, wchan: &str| {
+        let threads = [
+            ('D', "fio", call, wchan, locked),
+            ('D', "fio", "write", "balance_dirty_pages", 0.3),
+            ('R', "fio", "", "", 7.7 - locked),
+        ];
+        let mut scene = Scene::reading().threads(&threads).process("fio", 0.0, 0.0, 0.9);
+        let fio = &mut scene.activity.processes.as_mut().unwrap()[0];
+        (fio.written_bytes, fio.called_write, fio.delayed) = (Some(225e6), Some(225e6), Some(6.8 - locked));
+        let disk = scene.rates.disks.values_mut().next().unwrap();
+        *disk = DiskRates { writes: 900.0, written_bytes: 225e6, queue_depth: 6.0, ..DiskRates::default() };
+        scene
+    };
+    let text = |wchan: &str| {
+        format!(
+            "5 of 8 threads of fio wait for the lock of a file ({wchan}): writes to one file go one at a time"
+        )
+    };
+    let own = "ext4_buffered_write_iter";
+    scene(5.25, "pwrite64", own).says("file-lock", &text(own));
+    // The call was not read, or the kernel names the semaphore.
+    scene(5.25, "", own).says("file-lock", &text(own));
+    let slow = "rwsem_down_write_slowpath";
+    scene(5.25, "pwrite64", slow).says("file-lock", &text(slow));
+    assert_ne!(scene(5.25, "mmap", slow).sentence().rule, "file-lock", "the lock of its memory");
+    assert_ne!(scene(2.0, "pwrite64", own).sentence().rule, "file-lock", "a quarter of them");
+    assert_eq!(held(&scene(3.5, "pwrite64", own), "file-lock"), Some("file-lock"));
+}

@@ -41,7 +41,7 @@ fn a_thread_that_waits_for_a_cpu_does_not_wait_for_io() {
 }
 
 #[test]
-fn no_affinity_is_named_where_all_cpus_are_busy() {
+fn no_affinity_is_named_for_waits_on_cpus_that_are_idle_on_average() {
     let with_busy = |usr: f64| {
         let shares = CpuShares { usr, idl: 100.0 - usr, ..CpuShares::default() };
         let scene = beside_hog(&READS, 0.3, 0.5).all(shares).cpu(0, shares).cpu(1, shares);
@@ -50,8 +50,30 @@ fn no_affinity_is_named_where_all_cpus_are_busy() {
     let waits = "fio waits for a CPU 50 % of the time";
     let hog = ", most of the time busy with hog";
     assert_eq!(with_busy(85.0), format!("{waits}: both CPUs are the limit{hog}"));
-    let limit = "although CPUs are idle: its affinity, cpuset or CPU quota (cpu.max) is the limit";
-    assert_eq!(with_busy(40.0), format!("{waits} {limit}"));
+    assert_eq!(with_busy(40.0), format!("{waits}, although no CPU is always busy"));
+}
+
+/// As fio with 8 jobs of direct random I/O on 2 CPUs, half of whose time is iowait: each wait for a CPU is short.
+#[test]
+fn the_drive_is_the_limit_of_what_waits_longer_for_it_than_for_idle_cpus() {
+    let all = CpuShares { usr: 20.0, sys: 24.0, wai: 50.0, idl: 6.0, ..CpuShares::default() };
+    let reads = [('R', "fio", "", "", 3.6), ('D', "fio", "pread64", "blkdev_direct_IO", 4.4)];
+    let scene = |delayed: f64| {
+        let mut scene = beside_hog(&reads, 0.5, delayed).all(all).cpu(0, all).cpu(1, all);
+        scene.rates.disks.values_mut().for_each(|disk| disk.queue_depth = 4.0);
+        scene
+    };
+    let drive = scene(3.0).rates.disks.keys().next().unwrap().clone();
+    let waits =
+        |cpu, io| format!("8 threads of fio wait for a CPU {cpu} % and for {drive} {io} % of the time");
+    let said = |delayed: f64, said: &str| {
+        let scene = scene(delayed);
+        look(&Inputs { said, ..scene.inputs() }, Some("cpu-waits")).shown.unwrap().text
+    };
+    let limit = format!(": {drive} is the limit");
+    assert_eq!(said(3.0, ""), format!("{}{limit}", waits(38, 56)));
+    assert_eq!(said(3.7, ""), waits(46, 48), "neither of them alone");
+    assert_eq!(said(3.7, &limit), format!("{}{limit}", waits(46, 48)), "the words stay");
 }
 
 #[test]
@@ -454,6 +476,37 @@ fn a_writer_with_a_flush_for_every_few_writes_waits_for_syncs() {
     assert_ne!(scene(&runs, 0.31, [20e6, 362e6], 4375.0).sentence().rule, "flushes", "another one writes");
     let direct = [('R', "fio", "", "", 0.4), ('D', "fio", "pwrite64", "__iomap_dio_rw", 0.6)];
     assert_ne!(scene(&direct, 0.31, rates, 4375.0).sentence().rule, "flushes", "it ends before them");
+}
+
+/// As `dd bs=4k oflag=dsync` beside a compiler: half of the samples find it running, and the journal writes more than it does.
+#[test]
+fn a_writer_of_syncs_that_samples_often_find_running_waits_for_them() {
+    let scene = |waiting: f64, cpus: f64, delayed: f64, flushes: f64| {
+        let threads = [
+            ('R', "dd", "write", "", 1.0 - waiting),
+            ('D', "dd", "write", "folio_wait_bit", waiting),
+            ('R', "rustc", "", "", 1.0),
+        ];
+        let busy = CpuShares { usr: 99.0, idl: 1.0, ..CpuShares::default() };
+        let mut scene = Scene::reading().cpu(0, busy).threads(&threads);
+        scene = scene.process("dd", 0.0, 0.0, cpus).process("rustc", 0.0, 0.0, 1.0);
+        let dd = &mut scene.activity.processes.as_mut().unwrap()[0];
+        (dd.written_bytes, dd.delayed) = (Some(21.7e6), Some(delayed));
+        let disk = scene.rates.disks.values_mut().next().unwrap();
+        *disk = DiskRates { writes: 13_000.0, written_bytes: 53.4e6, ..DiskRates::default() };
+        (disk.queue_depth, disk.utilisation) = (0.5, 60.0);
+        disk.flushes = SideRates { ios: flushes, await_ms: Some(0.05), ..SideRates::default() };
+        scene
+    };
+    let limit = "with 5291 flushes/s, 50.0 us each: syncs are the limit (fsync, O_SYNC or O_DSYNC)";
+    let text = format!("dd waits in folio_wait_bit {limit}");
+    for (waiting, cpus, delayed) in [(0.6, 0.3, 0.1), (0.48, 0.25, 0.3), (0.4, 0.35, 0.32), (0.35, 0.5, 0.15)]
+    {
+        scene(waiting, cpus, delayed, 5291.0).says("flushes", &text);
+    }
+    assert_eq!(held(&scene(0.3, 0.6, 0.15, 5291.0), "flushes"), Some("flushes"));
+    assert_ne!(scene(0.4, 0.35, 0.32, 700.0).sentence().rule, "flushes", "one for 19 writes");
+    assert_ne!(scene(0.35, 0.65, 0.05, 5291.0).sentence().rule, "flushes", "it runs most of the time");
 }
 
 #[test]

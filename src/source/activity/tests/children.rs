@@ -28,7 +28,7 @@ fn short_children_leave_their_name_and_their_shell_its_own_counters() {
     };
     let first = processes(&mut reader, &machine);
     let own = Some([Some(0), Some(4096), Some(4096), Some(2)]);
-    assert_eq!(of(&first, 10), (own, 45, Some("dd".to_owned())));
+    assert_eq!(of(&first, 10), (own, 45, None), "dd lives: what was waited for is another one");
     assert_eq!(of(&first, 20), (None, 45, None), "it has waited for no child");
     // Between two children none is seen: the name stays.
     fs::remove_dir_all(machine.place("proc/11")).unwrap();
@@ -104,6 +104,39 @@ fn a_child_that_has_just_begun_is_named_after_few_bytes() {
         );
         machine.put(&format!("proc/{pid}/io"), &io(bytes));
     }
+    processes(&mut reader, &machine);
+    for pid in [11, 12] {
+        fs::remove_dir_all(machine.place(&format!("proc/{pid}"))).unwrap();
+    }
     let child = processes(&mut reader, &machine).processes[&10].child.clone();
     assert_eq!(child.as_ref().map(ToString::to_string).as_deref(), Some("dd"));
+}
+
+/// As a shell that runs this program and another one while it waits for `dd`.
+#[test]
+fn bytes_of_a_child_that_ended_never_bear_the_name_of_one_that_lives() {
+    let machine = Machine::new();
+    let io = |bytes: u64| format!("rchar: {bytes}\nwchar: 2\nread_bytes: 0\nwrite_bytes: {bytes}\n");
+    machine.put("proc/10/stat", "10 (sh) S 1 1 1 0 -1 0 0 900 0 0 3 1 40 5 20 0 1 0 77 0\n");
+    machine.put("proc/10/io", &io(5 << 20));
+    machine.put("proc/10/task/10/io", &io(4096));
+    let child = |pid: u32, name: &str| {
+        let stat = format!("{pid} ({name}) R 10 1 1 0 -1 0 0 0 0 0 1 1 0 0 20 0 1 0 99 0\n");
+        machine.put(&format!("proc/{pid}/stat"), &stat);
+        machine.put(&format!("proc/{pid}/io"), &io(9 << 20));
+    };
+    child(11, "python3");
+    let mut reader = ActivityReader::default();
+    let mut name = || {
+        threads(&mut reader, &machine, &mut || true);
+        let child = processes(&mut reader, &machine).processes[&10].child.clone();
+        child.map(|child| child.to_string())
+    };
+    for _ in 0..3 {
+        assert_eq!(name(), None, "it lives");
+    }
+    child(12, "dd");
+    assert_eq!(name(), None, "both live");
+    fs::remove_dir_all(machine.place("proc/12")).unwrap();
+    assert_eq!(name().as_deref(), Some("dd"), "seen less often than the one that lives");
 }
