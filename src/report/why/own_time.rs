@@ -172,7 +172,7 @@ pub(super) fn flushes(facts: &Facts<'_>) -> Option<String> {
     if waiting < part || waiting < part * active {
         return None;
     }
-    let syncs = waits::syncing(threads, &program.command, flushing.is_some());
+    let syncs = waits::syncing(threads, &program.command, flushing.is_some(), facts.inputs.said);
     let is_by_flushes = often && is_writer && syncs.others < 0.2 * waiting;
     if syncs.waiting < syncs.others || (syncs.waiting == 0.0 && !is_by_flushes) {
         return None;

@@ -211,8 +211,14 @@ pub(super) struct Syncs<'a> {
     pub(super) others: f64,
 }
 
-/// Threads of a command in syncs; those in write calls wait for one where drives flush (`O_SYNC`, `O_DSYNC`).
-pub(super) fn syncing<'a>(threads: &'a ThreadActivity, command: &str, are_flushed: bool) -> Syncs<'a> {
+/// Threads of a command in syncs; those in write calls wait for one where drives flush (`O_SYNC`, `O_DSYNC`). The wait channel that the
+/// shown sentence names stays while it has half as many as the largest.
+pub(super) fn syncing<'a>(
+    threads: &'a ThreadActivity,
+    command: &str,
+    are_flushed: bool,
+    said: &str,
+) -> Syncs<'a> {
     let is_commit = |wchan: &str| COMMITS.iter().any(|beginning| wchan.starts_with(beginning));
     // A direct write ends before the flush, a buffered one is throttled without any.
     let ends_first =
@@ -225,8 +231,9 @@ pub(super) fn syncing<'a>(threads: &'a ThreadActivity, command: &str, are_flushe
         let is_flushed = are_flushed && is_known && is_in(kind, WRITES) && !ends_first(wchan);
         if is_in(kind, SYNCS) && (is_known || kind.state == 'D') || is_commit(wchan) || is_flushed {
             syncs.waiting += mean;
-            if *mean > most && is_known {
-                (most, syncs.wchan) = (*mean, Some(wchan));
+            let weight = if said.contains(wchan) { 2.0 * mean } else { *mean };
+            if weight > most && is_known {
+                (most, syncs.wchan) = (weight, Some(wchan));
             }
             if most == 0.0 {
                 syncs.wchan = kind.syscall.as_ref().map(Label::as_str);

@@ -505,6 +505,15 @@ fn a_writer_of_syncs_that_samples_often_find_running_waits_for_them() {
         scene(waiting, cpus, delayed, 5291.0).says("flushes", &text);
     }
     assert_eq!(held(&scene(0.3, 0.6, 0.15, 5291.0), "flushes"), Some("flushes"));
+    // Another of two alike wait channels is in front at each look.
+    let mut journal = scene(0.25, 0.3, 0.2, 5291.0);
+    let kinds = &mut journal.activity.threads.as_mut().unwrap().kinds;
+    let mut commit = kinds[1].clone();
+    (commit.0.wchan, commit.1) = (Some(Label::new("jbd2_log_wait_commit")), 0.3);
+    kinds.push(commit);
+    let said = |said: &str| look(&Inputs { said, ..journal.inputs() }, Some("flushes")).shown.unwrap().text;
+    assert_eq!(said(&text), text, "the words stay");
+    assert!(said("").starts_with("dd waits in jbd2_log_wait_commit with"), "{}", said(""));
     assert_ne!(scene(0.4, 0.35, 0.32, 700.0).sentence().rule, "flushes", "one for 19 writes");
     assert_ne!(scene(0.35, 0.65, 0.05, 5291.0).sentence().rule, "flushes", "it runs most of the time");
 }
