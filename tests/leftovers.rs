@@ -12,8 +12,10 @@ mod loop_device;
 mod program;
 
 use std::{
+    collections::BTreeSet,
     fs,
     io::{BufRead, BufReader},
+    os::unix::fs::PermissionsExt,
     path::Path,
     process::{Command, Stdio},
     time::Duration,
@@ -26,7 +28,7 @@ use iodyno::{
     tune::{
         Device, Live, Outcome, Tuner, Wanted,
         change_log::ChangeLog,
-        journal::{Journal, Purpose},
+        journal::{Journal, Purpose, parse},
         settings::find,
         tuner::planned,
         undo::Which,
@@ -483,4 +485,54 @@ fn kills_and_hang_ups_leave_no_setting_that_is_not_offered() {
         }
         Err(error) => loop_device::skip::skipped(format_args!("no python3 for {trial}: {error}")),
     }
+}
+
+#[test]
+fn a_long_journal_is_shortened_and_dead_sessions_leave_no_files() {
+    let Some(device) = LoopDevice::new(16 << 20) else { return };
+    let state = tempfile::tempdir().unwrap();
+    let set = |change: &str| iodyno(state.path(), &["tune", "set", &device.name, change]);
+    assert!(set("nomerges=2").status.success());
+    assert!(iodyno(state.path(), &["tune", "undo", "--all"]).status.success());
+    let path = state.path().join("journal.jsonl");
+    let there_and_back = fs::read(&path).unwrap();
+    fs::write(&path, there_and_back.repeat((400 << 10) / there_and_back.len())).unwrap();
+    fs::write(state.path().join("sessions/1-dead-0"), "").unwrap();
+    assert!(set("rq_affinity=2").status.success());
+    let length = fs::metadata(&path).unwrap().len();
+    assert!(length < 4096, "{length} bytes are left");
+    assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+    assert_eq!(fs::read_dir(state.path().join("sessions")).unwrap().count(), 0);
+    let undone = iodyno(state.path(), &["tune", "undo", "--all"]);
+    assert!(undone.status.success(), "{}", text(&undone));
+    assert_eq!(device.setting("rq_affinity").as_deref(), Some("1"));
+}
+
+#[test]
+fn a_journal_of_a_setting_that_is_set_again_and_again_is_shortened() {
+    let Some(device) = LoopDevice::new(16 << 20) else { return };
+    let state = tempfile::tempdir().unwrap();
+    let set = |change: &str| {
+        assert!(iodyno(state.path(), &["tune", "set", &device.name, change]).status.success());
+    };
+    let path = state.path().join("journal.jsonl");
+    set("nomerges=2");
+    let mut journal = fs::read_to_string(&path).unwrap();
+    set("nomerges=1");
+    set("nomerges=2");
+    let again = fs::read_to_string(&path).unwrap().split_off(journal.len());
+    let sessions: BTreeSet<String> =
+        parse(again.as_bytes()).records.into_iter().map(|record| record.session).collect();
+    for number in 0..(400 << 10) / again.len() {
+        let anew =
+            |text: String, (place, id): (usize, &str)| text.replace(id, &format!("{number:x}-{place:x}-0"));
+        journal += &sessions.iter().map(String::as_str).enumerate().fold(again.clone(), anew);
+    }
+    fs::write(&path, journal).unwrap();
+    set("nomerges=1");
+    let length = fs::metadata(&path).unwrap().len();
+    assert!(length < 8192, "{length} bytes are left");
+    let undone = iodyno(state.path(), &["tune", "undo", "--all"]);
+    assert!(undone.status.success(), "{}", text(&undone));
+    assert_eq!(device.setting("nomerges").as_deref(), Some("0"));
 }

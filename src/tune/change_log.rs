@@ -66,9 +66,7 @@ impl ChangeLog {
         change_log.ended.retain(|session| sessions.contains_key(session));
         change_log
     }
-}
 
-impl ChangeLog {
     fn take_tunables(&mut self, records: &[Record], boot: &str) {
         let files = self.entries.iter().chain(&self.companions).map(|entry| entry.file.as_str());
         let queues: BTreeSet<&str> = files.filter_map(tunables::queue_of).collect();
@@ -76,7 +74,7 @@ impl ChangeLog {
             return;
         }
         let is_its = |record: &&Record| {
-            let queue = tunables::file_of(&record.event).and_then(tunables::queue_of);
+            let queue = record.event.file().and_then(tunables::queue_of);
             record.boot == boot && queue.is_some_and(|queue| queues.contains(queue))
         };
         let its: Vec<&Record> = records.iter().filter(is_its).collect();

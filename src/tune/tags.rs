@@ -11,6 +11,7 @@ use std::io;
 use super::{
     actuator::Actuator,
     settings::{NO_SCHEDULER, NR_REQUESTS, SCHEDULER},
+    tunables,
     undo::Step,
 };
 
@@ -50,7 +51,7 @@ pub fn way(step: &Step, steps: &[Step], now: &str) -> Vec<String> {
 /// The scheduler of the queue of a file of requests; none where it cannot be read.
 fn scheduler(actuator: &dyn Actuator, requests: &str) -> Option<String> {
     let (queue, _) = requests.rsplit_once('/')?;
-    actuator.read(&format!("{queue}/{}", SCHEDULER.0)).ok()
+    tunables::scheduler(actuator, queue)
 }
 
 /// The scheduler whose requests a step's file shows, not the queue's tags.

@@ -32,12 +32,14 @@ pub fn host_of(file: &str) -> Option<&str> {
     folder.strip_suffix(FOLDER)?.strip_suffix('/')
 }
 
+/// The queue's scheduler; `None` where it cannot be read.
+pub fn scheduler(actuator: &dyn Actuator, queue: &str) -> Option<String> {
+    actuator.read(&format!("{queue}/{}", SCHEDULER.0)).ok()
+}
+
 /// The queue's scheduler and its tunables; `None` without any.
 pub fn read(actuator: &dyn Actuator, queue: &str) -> Option<(String, Tunables)> {
-    let scheduler = actuator.read(&format!("{queue}/{}", SCHEDULER.0)).ok()?;
-    if scheduler == NO_SCHEDULER {
-        return None;
-    }
+    let scheduler = scheduler(actuator, queue).filter(|now| now != NO_SCHEDULER)?;
     let value = |name: String| Some((actuator.read(&path(queue, &name)).ok()?, name));
     let names = actuator.names(&format!("{queue}/{FOLDER}")).into_iter();
     let values: Tunables = names.filter_map(value).map(|(value, name)| (name, value)).collect();
@@ -105,7 +107,7 @@ impl<'a> Known<'a> {
         let mut known = Self::default();
         let mut device: Option<&Identity> = None;
         for record in records {
-            if file_of(&record.event).and_then(queue_of) != Some(queue) {
+            if record.event.file().and_then(queue_of) != Some(queue) {
                 continue;
             }
             if let Event::Tunables { device: now, .. } | Event::Change { device: now, .. } = &record.event
@@ -186,15 +188,4 @@ impl Scheduler {
 
 fn is_scheduler(file: &str) -> bool {
     file.rsplit('/').next() == Some(SCHEDULER.0)
-}
-
-/// The file that an event of the journal is about.
-pub fn file_of(event: &Event) -> Option<&str> {
-    match event {
-        Event::Change { file, .. }
-        | Event::Result { file, .. }
-        | Event::Undone { file, .. }
-        | Event::Tunables { file, .. } => Some(file),
-        Event::Open { .. } | Event::Measured(_) | Event::Keep { .. } | Event::Close => None,
-    }
 }

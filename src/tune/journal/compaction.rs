@@ -52,7 +52,7 @@ fn kept<'a>(records: &'a [Record], boot: &str, is_living: impl Fn(&str) -> bool)
         // A change follows the tunables that it finds.
         let is_beginning = matches!(record.event, Event::Tunables { .. });
         if !is_beginning
-            && let Some(group) = files(&record.event).first().and_then(|file| groups.of_file(file))
+            && let Some(group) = record.event.file().and_then(|file| groups.of_file(file))
             && groups.is_closed(group, &taken)
         {
             first_kept.insert(group, index + 1);
@@ -63,7 +63,7 @@ fn kept<'a>(records: &'a [Record], boot: &str, is_living: impl Fn(&str) -> bool)
         group.is_some_and(|group| first_kept.get(&group).is_none_or(|first| *first <= index))
     };
     let counts = |index: usize, record: &Record| {
-        record.boot == boot && files(&record.event).first().is_some_and(|file| is_kept(index, file))
+        record.boot == boot && record.event.file().is_some_and(|file| is_kept(index, file))
     };
     let of_files = records.iter().enumerate().filter(|(index, record)| counts(*index, record));
     let sessions: HashSet<&str> = of_files.map(|(_, record)| record.session.as_str()).collect();
@@ -97,13 +97,11 @@ fn kept<'a>(records: &'a [Record], boot: &str, is_living: impl Fn(&str) -> bool)
 
 /// The files of an event, its own first.
 fn files(event: &Event) -> Vec<&str> {
-    match event {
-        Event::Change { file, affected, .. } | Event::Result { file, affected, .. } => {
-            std::iter::once(file.as_str()).chain(affected.iter().map(|a| a.file.as_str())).collect()
-        }
-        Event::Undone { file, .. } | Event::Tunables { file, .. } => vec![file],
-        Event::Open { .. } | Event::Measured(_) | Event::Keep { .. } | Event::Close => Vec::new(),
-    }
+    let along = match event {
+        Event::Change { affected, .. } | Event::Result { affected, .. } => &affected[..],
+        _ => &[],
+    };
+    event.file().into_iter().chain(along.iter().map(|a| a.file.as_str())).collect()
 }
 
 /// Files that changed along with each other.

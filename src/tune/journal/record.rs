@@ -124,6 +124,19 @@ pub enum Event {
     Close,
 }
 
+impl Event {
+    /// The file that it is about.
+    pub fn file(&self) -> Option<&str> {
+        match self {
+            Self::Change { file, .. }
+            | Self::Result { file, .. }
+            | Self::Undone { file, .. }
+            | Self::Tunables { file, .. } => Some(file),
+            Self::Open { .. } | Self::Measured(_) | Self::Keep { .. } | Self::Close => None,
+        }
+    }
+}
+
 /// One line.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Record {

@@ -259,19 +259,23 @@ fn an_undo_leaves_as_many_tags_as_it_found_whatever_the_scheduler() {
         ("mq-deadline", &[("nr_requests", "64"), ("scheduler", "none")]),
     ];
     for (found, changes) in cases {
-        let kernel = with_all_tags(found);
-        let before = kernel.files();
-        with_tuner(&kernel, |journal, tuner| {
-            for (id, value) in *changes {
-                set(&kernel, &tuner, id, value);
-            }
-            let report = undone(&kernel, journal, &tuner, &Which::All);
-            assert!(is_whole(&report), "{found}, {changes:?}: {report:?}");
-            assert_eq!((kernel.files(), kernel.tags.get()), (before, DRIVERS), "{found}, {changes:?}");
-            let left = ChangeLog::of(&journal.contents().unwrap().records, "boot");
-            assert_eq!(left, ChangeLog::default(), "{found}, {changes:?}");
-        });
+        changed_and_undone(&with_all_tags(found), changes);
     }
+}
+
+/// Makes these changes of a queue that has all of its driver's tags, and undoes them all: it is as it was.
+fn changed_and_undone(kernel: &Kernel, changes: &[(&str, &str)]) {
+    let before = kernel.files();
+    with_tuner(kernel, |journal, tuner| {
+        for (id, value) in changes {
+            set(kernel, &tuner, id, value);
+        }
+        let report = undone(kernel, journal, &tuner, &Which::All);
+        assert!(is_whole(&report), "{before:?}, {changes:?}: {report:?}");
+        assert_eq!((kernel.files(), kernel.tags.get()), (before, DRIVERS), "{changes:?}");
+        let left = ChangeLog::of(&journal.contents().unwrap().records, "boot");
+        assert_eq!(left, ChangeLog::default(), "{changes:?}");
+    });
 }
 
 #[test]

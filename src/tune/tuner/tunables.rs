@@ -8,8 +8,8 @@ use crate::tune::{
     change_log::ChangeLog,
     device::Identity,
     journal::{Event, JournalError, Record},
-    settings::{NR_REQUESTS, SCHEDULER},
-    tunables::{Known, Tunables, queue_of, read, write},
+    settings::{NO_SCHEDULER, NR_REQUESTS, SCHEDULER},
+    tunables::{Known, Tunables, queue_of, read, scheduler, write},
     undo::{Restored, Step},
 };
 
@@ -32,7 +32,12 @@ impl Tuner<'_> {
     /// Gives tunables back to a scheduler that a change has set again, or to that of a queue which has the requests again
     /// that iodyno found. What the kernel refuses is what the change leaves.
     pub(super) fn give_tunables_back(&self, change: &Change) {
-        let (Some(queue), Ok(contents)) = (queue_of(&change.file), self.journal.contents()) else { return };
+        // What no scheduler has is not looked for in the journal.
+        let queue = queue_of(&change.file).filter(|_| change.to != NO_SCHEDULER);
+        let Some((queue, contents)) = queue.and_then(|queue| Some((queue, self.journal.contents().ok()?)))
+        else {
+            return;
+        };
         let change_log = ChangeLog::of(&contents.records, &self.boot);
         let own = BTreeSet::from([self.session.id.as_str()]);
         let sessions = match change.setting {
@@ -110,7 +115,6 @@ impl Tuner<'_> {
 
     /// The tunables that the queue's scheduler has lost.
     fn lost<'a>(&self, known: &'a Known<'_>, queue: &str) -> Option<&'a Tunables> {
-        let scheduler = self.actuator.read(&format!("{queue}/{}", SCHEDULER.0)).ok()?;
-        known.lost(&scheduler)
+        known.lost(&scheduler(&self.actuator, queue)?)
     }
 }

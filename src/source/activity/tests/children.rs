@@ -2,12 +2,16 @@
 
 use super::*;
 
+/// The text of `/proc/PID/io` of a process that has written so many bytes.
+fn io(bytes: u64) -> String {
+    format!("rchar: {bytes}\nwchar: 2\nread_bytes: 0\nwrite_bytes: {bytes}\n")
+}
+
 #[test]
 fn short_children_leave_their_name_and_their_shell_its_own_counters() {
     let machine = Machine::new();
     // Field 11: page faults of children that it has waited for; fields 16 and 17: their CPU time.
     let shell = |faults| format!("10 (bash) S 1 1 1 0 -1 0 0 {faults} 0 0 3 1 40 5 20 0 1 0 77 0\n");
-    let io = |bytes: u64| format!("rchar: {bytes}\nwchar: 2\nread_bytes: 0\nwrite_bytes: {bytes}\n");
     machine.put("proc/10/stat", &shell(900));
     machine.put("proc/10/io", &io(5 << 30));
     machine.put("proc/10/task/10/io", &io(4096));
@@ -40,7 +44,6 @@ fn short_children_leave_their_name_and_their_shell_its_own_counters() {
 fn a_child_is_named_by_what_was_seen_before_its_parent_waited_for_it() {
     let machine = Machine::new();
     let stat = |faults: u32| format!("10 (bash) S 1 1 1 0 -1 0 0 {faults} 0 0 3 1 0 0 20 0 1 0 77 0\n");
-    let io = |bytes: u64| format!("rchar: {bytes}\nwchar: 2\nread_bytes: 0\nwrite_bytes: {bytes}\n");
     machine.put("proc/10/stat", &stat(0));
     machine.put("proc/10/io", &io(7));
     machine.put("proc/10/task/10/io", &io(7));
@@ -62,9 +65,7 @@ fn what_a_script_has_from_its_children_bears_their_name() {
         let text = format!("{pid} ({name}) S {parent} 1 1 0 -1 0 0 {faults} 0 0 3 1 0 0 20 0 1 0 77 0\n");
         machine.put(&format!("proc/{pid}/stat"), &text);
     };
-    let io = |file: &str, bytes: u64| {
-        machine.put(file, &format!("rchar: {bytes}\nwchar: 2\nread_bytes: 0\nwrite_bytes: {bytes}\n"));
-    };
+    let put_io = |file: &str, bytes: u64| machine.put(file, &io(bytes));
     stat(10, "init", 1, 300);
     stat(11, "bash", 10, 300);
     stat(12, "dd", 11, 0);
@@ -75,14 +76,14 @@ fn what_a_script_has_from_its_children_bears_their_name() {
         ("proc/11/task/11/io", 7),
         ("proc/12/io", 9 << 20),
     ] {
-        io(file, bytes);
+        put_io(file, bytes);
     }
     let mut reader = ActivityReader::default();
     processes(&mut reader, &machine);
     fs::remove_dir_all(machine.place("proc/12")).unwrap();
     processes(&mut reader, &machine);
     fs::remove_dir_all(machine.place("proc/11")).unwrap();
-    io("proc/10/io", 60 << 20);
+    put_io("proc/10/io", 60 << 20);
     let child = processes(&mut reader, &machine).processes[&10].child.clone();
     assert_eq!(child.as_ref().map(ToString::to_string).as_deref(), Some("dd"));
 }
@@ -91,7 +92,6 @@ fn what_a_script_has_from_its_children_bears_their_name() {
 #[test]
 fn a_child_that_has_just_begun_is_named_after_few_bytes() {
     let machine = Machine::new();
-    let io = |bytes: u64| format!("rchar: {bytes}\nwchar: 2\nread_bytes: 0\nwrite_bytes: {bytes}\n");
     machine.put("proc/10/stat", "10 (bash) S 1 1 1 0 -1 0 0 900 0 0 3 1 40 5 20 0 1 0 77 0\n");
     machine.put("proc/10/io", &io(5 << 30));
     machine.put("proc/10/task/10/io", &io(4096));
@@ -116,7 +116,6 @@ fn a_child_that_has_just_begun_is_named_after_few_bytes() {
 #[test]
 fn bytes_of_a_child_that_ended_never_bear_the_name_of_one_that_lives() {
     let machine = Machine::new();
-    let io = |bytes: u64| format!("rchar: {bytes}\nwchar: 2\nread_bytes: 0\nwrite_bytes: {bytes}\n");
     machine.put("proc/10/stat", "10 (sh) S 1 1 1 0 -1 0 0 900 0 0 3 1 40 5 20 0 1 0 77 0\n");
     machine.put("proc/10/io", &io(5 << 20));
     machine.put("proc/10/task/10/io", &io(4096));

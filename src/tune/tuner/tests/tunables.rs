@@ -32,18 +32,7 @@ fn an_undo_restores_the_tunables_of_the_scheduler() {
         &[("scheduler", "kyber"), ("scheduler", "mq-deadline"), ("nr_requests", "64")],
     ];
     for changes in cases {
-        let kernel = tuned("mq-deadline");
-        let before = kernel.files();
-        with_tuner(&kernel, |journal, tuner| {
-            for (id, value) in *changes {
-                set(&kernel, &tuner, id, value);
-            }
-            let report = undone(&kernel, journal, &tuner, &Which::All);
-            assert!(is_whole(&report), "{changes:?}: {report:?}");
-            assert_eq!(kernel.files(), before, "{changes:?}");
-            let left = ChangeLog::of(&journal.contents().unwrap().records, "boot");
-            assert_eq!(left, ChangeLog::default(), "{changes:?}");
-        });
+        changed_and_undone(&tuned("mq-deadline"), changes);
     }
 }
 
