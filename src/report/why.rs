@@ -21,7 +21,7 @@ pub use self::rules::markdown;
 use self::{
     busy::{full, shares},
     by_drives::{of_short_runs, served_by_memory},
-    programs::{OwnTime, Program, programs},
+    programs::{OwnTime, Program, hidden_bytes, programs},
     rules::{RULES, Rule},
     tables::{Split, nearest_limit},
     waits::{Wait, Waiters},
@@ -164,6 +164,8 @@ struct Facts<'a> {
     in_flight: f64,
     /// Processes by command, a command's ended processes among them.
     programs: Vec<Program>,
+    /// Bytes per second that processes may move whose counters cannot be read.
+    hidden: f64,
     /// The command that moves more than half of what all processes move, as threads have it.
     mover: Option<String>,
     /// The drive with most I/Os in flight.
@@ -197,10 +199,9 @@ impl<'a> Facts<'a> {
         let is_of_programs = 4.0 * own > every;
         let all = if is_of_programs { own } else { every };
         let (read, written) = (sum(|disk| disk.read_bytes), sum(|disk| disk.written_bytes));
-        // What processes move whose counters cannot be read is what drives move beyond the others.
-        let least = if inputs.activity.hidden > 0 { all.max(read + written) } else { all };
+        let hidden = hidden_bytes(&programs, read + written - all);
         let movers = programs.iter().filter(|program| !is_of_programs || !is_kernel(program));
-        let mover = { movers }.find(|program| 2.0 * program.moved() > least);
+        let mover = { movers }.find(|program| 2.0 * program.moved() > all + hidden);
         let mover = mover.map(|program| program.command.clone());
         Self {
             inputs,
@@ -210,6 +211,7 @@ impl<'a> Facts<'a> {
             ios: sum(|disk| disk.reads + disk.writes),
             in_flight: [false, true].map(depth).into_iter().fold(0.0, f64::max),
             programs,
+            hidden,
             mover,
             deepest: disks().max_by(|(_, a), (_, b)| a.queue_depth.total_cmp(&b.queue_depth)),
             served,

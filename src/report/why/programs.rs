@@ -34,6 +34,8 @@ pub(super) struct Program {
     pub(super) called_read: f64,
     pub(super) called_write: f64,
     pub(super) cpus: f64,
+    /// CPUs of its processes whose bytes cannot be read.
+    hidden: f64,
     /// CPUs of its nice processes.
     nice: f64,
     /// Mean number of threads that wait for a CPU, and the bytes per second of the processes of which that is known.
@@ -121,6 +123,7 @@ pub(super) fn programs(activity: &Activity, own: u32) -> Vec<Program> {
         sum.called_read += process.called_read.unwrap_or(0.0);
         sum.called_write += process.called_write.unwrap_or(0.0);
         sum.cpus += process.cpus;
+        sum.hidden += if process.has_bytes() { 0.0 } else { process.cpus };
         if let Some(delayed) = process.delayed {
             let (all, moved) = sum.delayed.unwrap_or_default();
             sum.delayed = Some((all + delayed, moved + process.moved()));
@@ -133,6 +136,15 @@ pub(super) fn programs(activity: &Activity, own: u32) -> Vec<Program> {
         sums.entry(key).and_modify(|sum| sum.movers = movers);
     }
     sums.into_values().collect()
+}
+
+/// Bytes per second that processes may move whose counters cannot be read, of those that no other process accounts for. A file system's
+/// journal is in no process's counters either: a process moves no more than it has CPU time for.
+pub(super) fn hidden_bytes(programs: &[Program], left: f64) -> f64 {
+    /// Bytes of a second of CPU time: a copy through the page cache reaches about as many.
+    const MOST: f64 = 2e9;
+    let cpus: f64 = programs.iter().map(|program| program.hidden).sum();
+    left.min(MOST * cpus).max(0.0)
 }
 
 /// Mean numbers of threads of the program that moves most.
@@ -192,9 +204,8 @@ impl Facts<'_> {
     /// Whether a command moves at least half of what the largest load does, as far as that is known.
     pub(super) fn is_large(&self, command: &str) -> bool {
         let most = self.programs.iter().map(Program::moved).fold(0.0, f64::max);
-        let all = if self.inputs.activity.hidden > 0 { self.read + self.written } else { 0.0 };
         let own = self.programs.iter().find(|program| program.command == command);
-        own.is_none_or(|program| 2.0 * program.moved() >= most.max(all))
+        own.is_none_or(|program| 2.0 * program.moved() >= most.max(self.hidden))
     }
 
     /// `dd writes 5.00 MB/s`: the second program by bytes, where it is no log. The one that was named before stays while it moves half of

@@ -1,5 +1,7 @@
 //! Kernel functions that threads wait in for I/O, and the threads of a command that wait alike.
 
+use std::collections::BTreeMap;
+
 use crate::{
     counters::activity::{ThreadActivity, ThreadKind},
     report::why::TestNow,
@@ -205,14 +207,14 @@ pub(super) fn is_for(threads: &ThreadActivity, command: &str, of: Wait) -> bool 
 pub(super) struct Syncs<'a> {
     /// Their mean number.
     pub(super) waiting: f64,
-    /// The wait channel of most of them, or else the system call.
+    /// The wait channel of two thirds of them, or else the system call where no wait channel is known.
     pub(super) wchan: Option<&'a str>,
     /// Mean number of the others. One that was found on its way into a wait or out of it is in neither.
     pub(super) others: f64,
 }
 
 /// Threads of a command in syncs; those in write calls wait for one where drives flush (`O_SYNC`, `O_DSYNC`). The wait channel that the
-/// shown sentence names stays while it has half as many as the largest.
+/// shown sentence names stays while it has a third of them.
 pub(super) fn syncing<'a>(
     threads: &'a ThreadActivity,
     command: &str,
@@ -223,7 +225,7 @@ pub(super) fn syncing<'a>(
     // A direct write ends before the flush, a buffered one is throttled without any.
     let ends_first =
         |wchan: &str| ["dio_", "direct", "balance_dirty", "rq_qos"].iter().any(|part| wchan.contains(part));
-    let (mut syncs, mut most) = (Syncs::default(), 0.0);
+    let (mut syncs, mut by_wchan) = (Syncs::default(), BTreeMap::<&str, f64>::new());
     for (kind, mean) in of_command(threads, command).filter(|(kind, _)| kind.state != 'R') {
         let wait = wait_of(kind);
         let wchan = kind.wchan.as_ref().map_or("", Label::as_str);
@@ -231,16 +233,20 @@ pub(super) fn syncing<'a>(
         let is_flushed = are_flushed && is_known && is_in(kind, WRITES) && !ends_first(wchan);
         if is_in(kind, SYNCS) && (is_known || kind.state == 'D') || is_commit(wchan) || is_flushed {
             syncs.waiting += mean;
-            let weight = if said.contains(wchan) { 2.0 * mean } else { *mean };
-            if weight > most && is_known {
-                (most, syncs.wchan) = (weight, Some(wchan));
-            }
-            if most == 0.0 {
+            if is_known {
+                *by_wchan.entry(wchan).or_default() += mean;
+            } else {
                 syncs.wchan = kind.syscall.as_ref().map(Label::as_str);
             }
         } else if is_known && !(are_flushed && kind.syscall.is_none() && !ends_first(wchan)) {
             syncs.others += mean;
         }
+    }
+    if !by_wchan.is_empty() {
+        let known: f64 = by_wchan.values().sum();
+        let part = |wchan: &str| if said.contains(wchan) { 1.0 / 3.0 } else { 2.0 / 3.0 };
+        let of_most = { by_wchan.into_iter() }.find(|(wchan, mean)| *mean >= part(wchan) * known);
+        syncs.wchan = of_most.map(|(wchan, _)| wchan);
     }
     syncs
 }

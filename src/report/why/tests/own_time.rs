@@ -230,9 +230,16 @@ fn the_sentence_is_about_the_largest_load() {
         "fio waits in read_events: the drives or their links are the limit; dd writes 5.00 MB/s beside it",
     );
     // The large reader is another user's.
-    let mut hidden = writer(scene());
-    hidden.activity.hidden = 1;
-    assert_ne!(hidden.sentence().rule, "writeback", "{:?}", hidden.sentence());
+    let hidden = |cpus| {
+        let mut scene = writer(scene().process("fio", 0.0, 0.0, cpus));
+        let fio = scene.activity.processes.as_mut().unwrap().first_mut().unwrap();
+        (fio.read_bytes, fio.written_bytes, fio.called_read, fio.called_write) = (None, None, None, None);
+        scene.activity.hidden = 1;
+        scene
+    };
+    let of = |cpus| Facts::new(&hidden(cpus).inputs()).mover;
+    assert_eq!((of(0.2), of(0.0).as_deref()), (None, Some("dd")), "what does not run moves nothing");
+    assert_ne!(hidden(0.2).sentence().rule, "writeback", "{:?}", hidden(0.2).sentence());
     let test = [('S', "read *", "io_uring_enter", "io_cqring_wait", 4.0), waits[1]];
     let test = writer(Scene::reading().threads(&test).process("iodyno", 1.2e9, 1.2e9, 0.4)).test(4, false);
     assert_eq!(test.sentence().rule, "drives", "a test beside it");
@@ -506,14 +513,19 @@ fn a_writer_of_syncs_that_samples_often_find_running_waits_for_them() {
     }
     assert_eq!(held(&scene(0.3, 0.6, 0.15, 5291.0), "flushes"), Some("flushes"));
     // Another of two alike wait channels is in front at each look.
-    let mut journal = scene(0.25, 0.3, 0.2, 5291.0);
-    let kinds = &mut journal.activity.threads.as_mut().unwrap().kinds;
-    let mut commit = kinds[1].clone();
-    (commit.0.wchan, commit.1) = (Some(Label::new("jbd2_log_wait_commit")), 0.3);
-    kinds.push(commit);
-    let said = |said: &str| look(&Inputs { said, ..journal.inputs() }, Some("flushes")).shown.unwrap().text;
-    assert_eq!(said(&text), text, "the words stay");
-    assert!(said("").starts_with("dd waits in jbd2_log_wait_commit with"), "{}", said(""));
+    let said = |said: &str, commits: f64| {
+        let mut journal = scene(0.25, 0.3, 0.2, 5291.0);
+        let kinds = &mut journal.activity.threads.as_mut().unwrap().kinds;
+        let mut commit = kinds[1].clone();
+        (commit.0.wchan, commit.1) = (Some(Label::new("jbd2_log_wait_commit")), commits);
+        kinds.push(commit);
+        look(&Inputs { said, ..journal.inputs() }, Some("flushes")).shown.unwrap().text
+    };
+    assert_eq!(said(&text, 0.3), text, "the words stay");
+    let alike = said("", 0.3);
+    assert_eq!(alike, format!("dd waits 62 % of the time {limit}"));
+    let most = said(&text, 0.6);
+    assert_eq!(most, format!("dd waits in jbd2_log_wait_commit {limit}"));
     assert_ne!(scene(0.4, 0.35, 0.32, 700.0).sentence().rule, "flushes", "one for 19 writes");
     assert_ne!(scene(0.35, 0.65, 0.05, 5291.0).sentence().rule, "flushes", "it runs most of the time");
 }
