@@ -8,7 +8,7 @@ use std::{
 
 use super::profile::{Hardware, Profile};
 use crate::{
-    model::{DriveName, IoLimit, Problem},
+    model::{DriveName, GroupLimits, Problem},
     text::Label,
 };
 
@@ -139,8 +139,8 @@ pub struct ProcessCounters {
 pub struct ProcessSample {
     /// By process number.
     pub processes: BTreeMap<u32, ProcessCounters>,
-    /// I/O limits of the control groups of those that moved most since the last sample.
-    pub limits: BTreeMap<u32, Vec<IoLimit>>,
+    /// Limits of the control groups of those that moved most since the last sample, where they have any.
+    pub limits: BTreeMap<u32, GroupLimits>,
     /// What could not be read, once for each kind of file.
     pub problems: Vec<Problem>,
 }
@@ -201,8 +201,8 @@ pub struct Activity {
     pub threads: Option<ThreadActivity>,
     /// Processes that read, wrote or used a CPU, most bytes first.
     pub processes: Option<Vec<ProcessRates>>,
-    /// I/O limits of the control groups of those that move most, by process.
-    pub limits: BTreeMap<u32, Vec<IoLimit>>,
+    /// Limits of the control groups of those that move most, by process.
+    pub limits: BTreeMap<u32, GroupLimits>,
     /// Processes whose counters could not be read.
     pub hidden: usize,
     /// Processes that there are.

@@ -1,4 +1,4 @@
-//! [`IoLimit`]: what a control group allows of one device.
+//! [`IoLimit`] and [`CpuQuota`]: what a control group allows of one device, and of the CPUs.
 
 use std::sync::Arc;
 
@@ -15,6 +15,24 @@ pub struct IoLimit {
     pub kind: LimitKind,
     /// In the kind's unit.
     pub value: u64,
+}
+
+/// CPU time that a control group allows, or one above it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CpuQuota {
+    /// The file that sets it: `/sys/fs/cgroup/a/cpu.max`.
+    pub path: Arc<str>,
+    /// CPUs that all its processes together may keep busy.
+    pub cpus: f64,
+}
+
+/// What the control groups of a process allow it.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct GroupLimits {
+    /// Of devices.
+    pub io: Vec<IoLimit>,
+    /// The least CPU time of the group and those above it.
+    pub cpu: Option<CpuQuota>,
 }
 
 /// A quantity that a control group limits.

@@ -1,8 +1,8 @@
-//! I/O limits of the control groups that a process runs in: `io.max` and `io.latency` of cgroup v2, `blkio.throttle.*` of
-//! v1 (Documentation/admin-guide/cgroup-v2.rst, cgroup-v1/blkio-controller.rst).
+//! Limits of the control groups that a process runs in: `io.max`, `io.latency` and `cpu.max` of cgroup v2, `blkio.throttle.*` and
+//! `cpu.cfs_*` of v1 (Documentation/admin-guide/cgroup-v2.rst, cgroup-v1/blkio-controller.rst, Documentation/scheduler/sched-bwc.rst).
 
 use crate::{
-    model::{IoLimit, LimitKind},
+    model::{CpuQuota, IoLimit, LimitKind},
     source::root::{self, SysRoot},
     text::Label,
 };
@@ -10,6 +10,7 @@ use crate::{
 /// Mount points: v2 alone, v2 beside v1 (which then has the I/O controller), v1.
 const UNIFIED: [&str; 2] = ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"];
 const BLKIO: &str = "/sys/fs/cgroup/blkio";
+const CPU: &str = "/sys/fs/cgroup/cpu";
 
 /// Files of cgroup v2, with the key of a limit.
 const KEYS: [(&str, &str, LimitKind); 5] = [
@@ -41,34 +42,63 @@ pub(super) fn limits_of(
     counts: impl Fn(LimitKind) -> bool,
 ) -> Vec<IoLimit> {
     let mut limits = Vec::new();
-    for line in groups.lines() {
-        let mut fields = line.splitn(3, ':');
-        let (Some(number), Some(controllers), Some(path)) = (fields.next(), fields.next(), fields.next())
-        else {
-            continue;
-        };
-        let lines = |file: String| {
-            let text = root::text(root, &file).value().cloned().unwrap_or_default();
-            text.lines().map(|line| (file.clone(), line.to_owned())).collect::<Vec<_>>()
-        };
-        if number == "0" && controllers.is_empty() {
-            for folder in UNIFIED.iter().flat_map(|mount| folders(mount, path)) {
-                for name in ["io.max", "io.latency"] {
-                    let lines = lines(format!("{folder}/{name}"));
-                    let all = lines.iter().flat_map(|(file, line)| unified(name, file, line));
-                    limits.extend(all.filter(|limit| counts(limit.kind)));
-                }
-            }
-        } else if controllers.split(',').any(|controller| controller == "blkio") {
-            for folder in folders(BLKIO, path) {
-                for (name, kind) in THROTTLES.into_iter().filter(|(_, kind)| counts(*kind)) {
-                    let lines = lines(format!("{folder}/{name}"));
-                    limits.extend(lines.iter().filter_map(|(file, line)| throttle(kind, file, line)));
-                }
-            }
+    let lines = |file: String| {
+        let text = root::text(root, &file).value().cloned().unwrap_or_default();
+        text.lines().map(|line| (file.clone(), line.to_owned())).collect::<Vec<_>>()
+    };
+    for folder in folders_of(groups, &UNIFIED, None) {
+        for name in ["io.max", "io.latency"] {
+            let lines = lines(format!("{folder}/{name}"));
+            let all = lines.iter().flat_map(|(file, line)| unified(name, file, line));
+            limits.extend(all.filter(|limit| counts(limit.kind)));
+        }
+    }
+    for folder in folders_of(groups, &[BLKIO], Some("blkio")) {
+        for (name, kind) in THROTTLES.into_iter().filter(|(_, kind)| counts(*kind)) {
+            let lines = lines(format!("{folder}/{name}"));
+            limits.extend(lines.iter().filter_map(|(file, line)| throttle(kind, file, line)));
         }
     }
     limits
+}
+
+/// The least CPU time that the cgroups in `groups` and their ancestors allow.
+pub(super) fn cpu_quota_of(root: &dyn SysRoot, groups: &str) -> Option<CpuQuota> {
+    let numbers = |file: &str| -> Vec<f64> {
+        let text = root::text(root, file).value().cloned().unwrap_or_default();
+        // `max` and -1 are no quota.
+        text.split_whitespace().map_while(|word| word.parse::<u64>().ok()).map(|us| us as f64).collect()
+    };
+    let made = |path: String, quota: f64, period: f64| {
+        (period > 0.0).then(|| CpuQuota { path: Label::new(&path).as_str().into(), cpus: quota / period })
+    };
+    let unified = folders_of(groups, &UNIFIED, None).into_iter().filter_map(|folder| {
+        let path = format!("{folder}/cpu.max");
+        let [quota, period] = numbers(&path)[..] else { return None };
+        made(path, quota, period)
+    });
+    let older = folders_of(groups, &[CPU], Some("cpu")).into_iter().filter_map(|folder| {
+        let path = format!("{folder}/cpu.cfs_quota_us");
+        let [quota] = numbers(&path)[..] else { return None };
+        let [period] = numbers(&format!("{folder}/cpu.cfs_period_us"))[..] else { return None };
+        made(path, quota, period)
+    });
+    unified.chain(older).min_by(|a, b| a.cpus.total_cmp(&b.cpus))
+}
+
+/// Folders of the cgroups in `groups`, the text of `/proc/PID/cgroup`, and of their ancestors, topmost first: of that controller of v1,
+/// or of v2.
+fn folders_of(groups: &str, mounts: &[&str], controller: Option<&str>) -> Vec<String> {
+    let of_line = |line: &str| {
+        let mut fields = line.splitn(3, ':');
+        let (number, controllers, path) = (fields.next()?, fields.next()?, fields.next()?);
+        let is_its = match controller {
+            None => number == "0" && controllers.is_empty(),
+            Some(controller) => controllers.split(',').any(|one| one == controller),
+        };
+        is_its.then(|| mounts.iter().flat_map(|mount| folders(mount, path)).collect::<Vec<_>>())
+    };
+    groups.lines().filter_map(of_line).flatten().collect()
 }
 
 /// The cgroup at `path` and its ancestors, topmost first. A cgroup outside of the namespace has no folder.
@@ -148,6 +178,30 @@ mod tests {
     }
 
     #[test]
+    fn the_least_cpu_time_of_a_group_and_those_above_it_is_found() {
+        let quota = |files: &[(&str, &str)]| {
+            let mut capture = Capture::default();
+            for (path, text) in files {
+                let text = Some(Ok(text.as_bytes().to_vec()));
+                capture.answers.entry(format!("/sys/fs/cgroup/{path}")).or_default().read = text;
+            }
+            let groups = "4:cpuset:/x\n3:cpu,cpuacct:/x\n0::/a/b\n";
+            let found = cpu_quota_of(&TextRoot::from(capture), groups)?;
+            Some((found.path.to_string(), found.cpus))
+        };
+        let row = |path: &str, cpus| Some((format!("/sys/fs/cgroup/{path}"), cpus));
+        assert_eq!(quota(&[("a/b/cpu.max", "max 100000\n")]), None);
+        let above = ("a/cpu.max", "150000 100000\n");
+        assert_eq!(quota(&[above, ("a/b/cpu.max", "max 100000\n")]), row("a/cpu.max", 1.5));
+        assert_eq!(quota(&[above, ("a/b/cpu.max", "5000 10000\n")]), row("a/b/cpu.max", 0.5));
+        let period = ("cpu/x/cpu.cfs_period_us", "50000\n");
+        let older = |text| quota(&[period, ("cpu/x/cpu.cfs_quota_us", text)]);
+        assert_eq!(older("10000\n"), row("cpu/x/cpu.cfs_quota_us", 0.2));
+        assert_eq!(older("-1\n"), None);
+        assert_eq!(quota(&[("a/cpu.max", "1 0\n")]), None, "a period of nothing");
+    }
+
+    #[test]
     fn the_older_hierarchy_and_containers_are_understood() {
         let found = limits(&[
             ("/proc/self/cgroup", "9:cpu:/x\n7:net,blkio:/x\n0::/../y\nnonsense\n"),
@@ -160,9 +214,9 @@ mod tests {
         assert_eq!(
             kinds,
             [
+                ("254:0", LimitKind::ReadIops, 10),
                 ("7:0", LimitKind::ReadBytes, 4096),
-                ("7:0", LimitKind::ReadIops, 500),
-                ("254:0", LimitKind::ReadIops, 10)
+                ("7:0", LimitKind::ReadIops, 500)
             ]
         );
         assert_eq!(limits(&[]), []);

@@ -1,4 +1,5 @@
-//! Waits for I/O that no drive has in flight: the limits of a control group, and time between a thread and its drive.
+//! Waits for I/O that no drive has in flight: the limits of a control group, and time between a thread and its drive. And a group's
+//! limit of CPU time.
 
 use super::{
     Facts, Inputs,
@@ -23,7 +24,8 @@ impl<'a> Facts<'a> {
     /// The limit of a program's control groups that it comes nearest to, and how near.
     fn group_limit(&self, program: &Program) -> Option<(&'a IoLimit, &'a Drive, f64)> {
         let Inputs { machine, rates, activity, .. } = *self.inputs;
-        let limits = program.pids.iter().filter_map(|pid| activity.limits.get(pid)).flatten();
+        let limits =
+            program.pids.iter().filter_map(|pid| activity.limits.get(pid)).flat_map(|limits| &limits.io);
         let reached = limits.filter_map(|limit| {
             let is_its = |drive: &&Drive| drive.device_number.value() == Some(&limit.device);
             let drive = machine.drives.iter().find(is_its)?;
@@ -109,6 +111,21 @@ fn limit_in_words(facts: &Facts<'_>, program: &Program, waiters: &Waiters<'_>, p
     };
     let words = waiters.words(facts.inputs.test);
     Some(format!("{words}: a cgroup limits {what} of {} to {value} ({})", drive.name.as_str(), limit.path))
+}
+
+/// The program that moves most, where it uses the CPU time that its control group allows.
+pub(super) fn cpu_quota(facts: &Facts<'_>) -> Option<String> {
+    let program = facts.mover().filter(|_| facts.inputs.test.is_none())?;
+    let activity = facts.inputs.activity;
+    let quotas = program.pids.iter().filter_map(|pid| activity.limits.get(pid)?.cpu.as_ref());
+    let quota = quotas.min_by(|a, b| a.cpus.total_cmp(&b.cpus))?;
+    let is_less = quota.cpus < facts.inputs.rates.cpus.len() as f64;
+    (is_less && program.cpus >= facts.least(0.85, 0.7) * quota.cpus).then(|| {
+        format!(
+            "{} uses {:.2} of the {:.2} CPUs that its control group allows: the CPU quota is the limit ({})",
+            program.name, program.cpus, quota.cpus, quota.path
+        )
+    })
 }
 
 /// Threads that wait for I/O although hardly any is in flight.

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::{
     Facts, Panel,
-    between::{between, group_limit},
+    between::{between, cpu_quota, group_limit},
     busy::{all_cpus, interrupts, little_io, other_programs, steal},
     by_threads::{drives, file_lock, latency, page_cache, threads, throttling, turns, writeback},
     cached, cached_writes, expected, idle, moving,
@@ -72,6 +72,13 @@ pub(super) const RULES: &[Rule] = &[
         panels: [Panel::Threads, Panel::Processes],
         is_fallback: false,
         says: group_limit,
+    },
+    Rule {
+        id: "cpu-quota",
+        fires: "the process that moves most uses 85 % of the CPU time that its control group allows (`cpu.max`, `cpu.cfs_quota_us`)",
+        panels: [Panel::Processes, Panel::Cpus],
+        is_fallback: false,
+        says: cpu_quota,
     },
     Rule {
         id: "own-waits",

@@ -531,6 +531,7 @@ fn every_rule_can_be_reached_and_is_in_the_document() {
         "reclaim",
         "pipe",
         "cgroup",
+        "cpu-quota",
         "own-waits",
         "cpu-waits",
         "little-io",

@@ -1,9 +1,9 @@
-//! [`GroupLimits`]: I/O limits of the control groups of processes that move bytes.
+//! [`LimitsReader`]: limits of the control groups of processes that move bytes.
 
 use std::collections::{BTreeMap, HashMap};
 
 use crate::{
-    model::{IoLimit, LimitKind},
+    model::{GroupLimits, LimitKind},
     source::{SysRoot, cgroups, root},
 };
 
@@ -12,7 +12,7 @@ const SAME_LIMITS: u64 = 5;
 
 /// What was found of each process.
 #[derive(Debug, Default)]
-pub(super) struct GroupLimits {
+pub(super) struct LimitsReader {
     sample: u64,
     known: HashMap<u32, Known>,
 }
@@ -22,22 +22,22 @@ struct Known {
     /// When the process began, and the sample in which it was looked at.
     started: u64,
     looked: u64,
-    limits: Vec<IoLimit>,
+    limits: GroupLimits,
 }
 
-impl GroupLimits {
+impl LimitsReader {
     /// Limits of these processes, each with its start, where they have any.
     pub(super) fn sample(
         &mut self,
         root: &dyn SysRoot,
         processes: impl Iterator<Item = (u32, u64)>,
-        into: &mut BTreeMap<u32, Vec<IoLimit>>,
+        into: &mut BTreeMap<u32, GroupLimits>,
     ) {
         into.clear();
         self.sample += 1;
         let sample = self.sample;
         // Processes of one group have the same.
-        let mut groups: HashMap<String, Vec<IoLimit>> = HashMap::new();
+        let mut groups: HashMap<String, GroupLimits> = HashMap::new();
         for (pid, started) in processes {
             let is_known = |known: &Known| known.started == started && sample < known.looked + SAME_LIMITS;
             if !self.known.get(&pid).is_some_and(is_known) {
@@ -45,11 +45,12 @@ impl GroupLimits {
                 let group = group.value().cloned().unwrap_or_default();
                 let limits = groups.entry(group).or_insert_with_key(|group| {
                     // A target of latency delays others.
-                    cgroups::limits_of(root, group, |kind| kind != LimitKind::Latency)
+                    let io = cgroups::limits_of(root, group, |kind| kind != LimitKind::Latency);
+                    GroupLimits { io, cpu: cgroups::cpu_quota_of(root, group) }
                 });
                 self.known.insert(pid, Known { started, looked: sample, limits: limits.clone() });
             }
-            if let Some(known) = self.known.get(&pid).filter(|known| !known.limits.is_empty()) {
+            if let Some(known) = self.known.get(&pid).filter(|known| known.limits != GroupLimits::default()) {
                 into.insert(pid, known.limits.clone());
             }
         }
@@ -76,11 +77,11 @@ mod tests {
             }
             TextRoot::from(capture)
         };
-        let (mut reader, mut limits) = (GroupLimits::default(), BTreeMap::new());
+        let (mut reader, mut limits) = (LimitsReader::default(), BTreeMap::new());
         let mut found = |limit, started| {
             reader.sample(&look(limit), [(3, started), (4, 70)].into_iter(), &mut limits);
-            let of = |(pid, limits): (&u32, &Vec<IoLimit>)| {
-                limits.iter().map(|limit| (*pid, limit.kind, limit.value)).collect::<Vec<_>>()
+            let of = |(pid, limits): (&u32, &GroupLimits)| {
+                limits.io.iter().map(|limit| (*pid, limit.kind, limit.value)).collect::<Vec<_>>()
             };
             limits.iter().flat_map(of).collect::<Vec<_>>()
         };

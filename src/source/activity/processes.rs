@@ -6,7 +6,7 @@ use std::{
 };
 
 use super::{
-    group_limits::GroupLimits,
+    group_limits::LimitsReader,
     names::Names,
     refusal::{self, Refusal},
     stat::Stat,
@@ -38,7 +38,7 @@ const BEGINS: u64 = 1 << 16;
 pub(super) struct Processes {
     known: HashMap<u32, Known>,
     used: UsedDrives,
-    limits: GroupLimits,
+    limits: LimitsReader,
     /// Children that were seen running or moving bytes, by their parents and their own numbers, until they have ended.
     children: BTreeMap<(u32, u32), Child>,
     sample: u64,

@@ -1,7 +1,7 @@
 //! Waits that no drive has in flight.
 
 use super::*;
-use crate::model::{IoLimit, LimitKind};
+use crate::model::{CpuQuota, GroupLimits, IoLimit, LimitKind};
 
 /// As `dd iflag=direct bs=128k` under a limit of 20 MB/s.
 fn throttled(wchan: &str, depth: f64) -> Scene {
@@ -19,7 +19,10 @@ fn limited(mut scene: Scene, kind: LimitKind, value: u64) -> Scene {
     let drive = scene.machine.hardware_drives().next().unwrap();
     let device = drive.device_number.value().unwrap().clone();
     let path = "/sys/fs/cgroup/slow/io.max".into();
-    scene.activity.limits.insert(7, vec![IoLimit { path, device, kind, value }]);
+    scene
+        .activity
+        .limits
+        .insert(7, GroupLimits { io: vec![IoLimit { path, device, kind, value }], cpu: None });
     scene
 }
 
@@ -98,4 +101,22 @@ fn a_limit_of_the_control_group_is_named_beside_a_larger_program() {
     for (read, waiting) in [(12e6, 0.9), (19.9e6, 0.1), (45e6, 0.9)] {
         assert_ne!(both(read, waiting).sentence().rule, "cgroup", "{read} {waiting}");
     }
+}
+
+/// As `dd iflag=direct` under `cpu.max` of `20000 100000`: a drive has one I/O in flight while it runs.
+#[test]
+fn a_program_that_uses_the_cpu_time_of_its_control_group_is_limited_by_it() {
+    let scene = |cpus: f64, quota: f64| {
+        let mut scene = throttled("__iomap_dio_rw", 0.7);
+        scene.activity.processes.as_mut().unwrap()[0].cpus = cpus;
+        let cpu = Some(CpuQuota { path: "/sys/fs/cgroup/slow/cpu.max".into(), cpus: quota });
+        scene.activity.limits.insert(7, GroupLimits { io: Vec::new(), cpu });
+        scene
+    };
+    let words = "dd uses 0.19 of the 0.20 CPUs that its control group allows";
+    scene(0.19, 0.2)
+        .says("cpu-quota", &format!("{words}: the CPU quota is the limit (/sys/fs/cgroup/slow/cpu.max)"));
+    assert_ne!(scene(0.16, 0.2).sentence().rule, "cpu-quota");
+    assert_eq!(held(&scene(0.16, 0.2), "cpu-quota"), Some("cpu-quota"));
+    assert_ne!(scene(1.0, 4096.0).sentence().rule, "cpu-quota", "as many as the machine has");
 }
