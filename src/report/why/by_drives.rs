@@ -1,6 +1,6 @@
 //! What the counters of drives tell alone: of processes that end before samples find their waits, and of devices that memory serves.
 
-use super::{Facts, Inputs, programs::Program, tables::Split};
+use super::{Facts, Inputs, programs::Program, tables::Split, waits};
 use crate::{counters::DiskRates, machine::Drive, model::DriveName, units::Micros};
 
 /// A device on drives that moves this many times the bytes of all drives is in memory or in the page cache: RAID 6 reads less than that.
@@ -107,6 +107,25 @@ pub(super) fn of_short_runs(facts: &Facts<'_>) -> String {
     });
     let most = if 2.0 * program.moved() >= facts.read + facts.written { "most" } else { "much" };
     format!(", {most} of it for {}{}{}", runs_of(program), flushes(facts), depth.unwrap_or_default())
+}
+
+/// Short processes that read while tasks wait for I/O, and of which samples find no waits but those for pages.
+pub(super) fn short_readers(facts: &Facts<'_>) -> Option<String> {
+    let program = facts.short_runs().filter(|program| facts.is_moving() && program.read > program.written)?;
+    let threads = facts.inputs.activity.threads.as_ref()?;
+    let (running, active) = waits::running(threads, &program.command);
+    // Looks with few samples may have found none of them waiting.
+    let is_for_pages = facts.is_for_pages(program) || facts.is_shown && running >= active;
+    // With one I/O in flight its latency is the limit.
+    let (_, disk) = facts.deepest.filter(|_| is_for_pages)?;
+    let waits = facts.io_waits();
+    (disk.queue_depth >= facts.least(1.3, 1.1) && waits >= facts.least(0.5, 0.35)).then(|| {
+        let who = runs_of(program).replacen("short", "Short", 1);
+        format!(
+            "{who} wait for pages of the page cache, some task waits for I/O {:.0} % of the time",
+            100.0 * waits
+        )
+    })
 }
 
 /// Short processes, one after the other, that wait for one I/O after the other: the drive has it in flight and tasks wait for I/O about

@@ -3,7 +3,7 @@
 use super::{
     Facts, Inputs,
     busy::{beside, full},
-    by_drives::one_after_the_other,
+    by_drives::{one_after_the_other, short_readers},
     own_time::{busy_cpus, full_cpus},
     programs::OwnTime,
     waits::{self, Wait},
@@ -15,8 +15,8 @@ use crate::{
 };
 
 pub(super) fn page_cache(facts: &Facts<'_>) -> Option<String> {
-    let waiters = facts.waiters(Wait::PageCache)?;
-    let words = waiters.words(None);
+    let words = facts.waiters(Wait::PageCache).map(|waiters| waiters.words(None));
+    let words = words.or_else(|| short_readers(facts))?;
     let limit = "buffered reads are the limit, they wait for the page cache to fill";
     Some(beside(facts, format!("{words}: {limit}")))
 }

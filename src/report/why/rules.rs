@@ -138,7 +138,7 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         id: "page-cache",
-        fires: "at least half of a command's active threads wait for a page of the page cache",
+        fires: "at least half of a command's active threads wait for a page of the page cache; or short processes, which end before a sample, do most of what moves and read, samples find them in no other waits, drives have at least 1.3 I/Os in flight and some task waits for I/O half of the time",
         panels: [Panel::Threads, Panel::Pressure],
         is_fallback: false,
         says: page_cache,

@@ -72,3 +72,27 @@ fn a_loop_device_that_memory_serves_is_no_drive() {
     let both = [("loop0", 80e6, 5e6), ("loop1", 90e6, 6e6)];
     assert_eq!(text(&both), "loop1 and loop0 read 170 MB/s and write 11.0 MB/s in memory (page cache)");
 }
+
+/// As a loop of `dd bs=1M count=400` over a file that is dropped from the page cache each time.
+#[test]
+fn short_readers_that_wait_for_pages_name_the_page_cache() {
+    let scene = |wchan: &str, io_some: f64, depth: f64| {
+        let threads = [('R', "dd", "", "", 0.25), ('D', "dd", "read", wchan, 0.19)];
+        let mut scene = Scene::reading().threads(&threads).process("dd", 1.2e9, 1.2e9, 0.24);
+        scene.activity.processes.as_mut().unwrap()[0].has_ended = true;
+        scene.rates.pressure = Some(PressureShares { io_some, ..PressureShares::default() });
+        let disk = scene.rates.disks.values_mut().next().unwrap();
+        (disk.queue_depth, disk.utilisation) = (depth, 80.0);
+        scene
+    };
+    let waits = "Short runs of dd wait for pages of the page cache, some task waits for I/O 62 % of the time";
+    let limit = "buffered reads are the limit, they wait for the page cache to fill";
+    let pages = |io_some, depth| scene("folio_wait_bit_common", io_some, depth);
+    pages(61.6, 3.1).says("page-cache", &format!("{waits}: {limit}"));
+    assert_ne!(scene("__iomap_dio_rw", 61.6, 3.1).sentence().rule, "page-cache", "direct");
+    assert_ne!(pages(20.0, 3.1).sentence().rule, "page-cache", "hardly anything waits");
+    assert_ne!(pages(61.6, 1.0).sentence().rule, "page-cache", "one I/O in flight");
+    let mut unseen = pages(61.6, 3.1);
+    unseen.activity.threads.as_mut().unwrap().kinds.truncate(1);
+    assert_eq!((unseen.sentence().rule, held(&unseen, "page-cache")), ("moving", Some("page-cache")));
+}
