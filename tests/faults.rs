@@ -295,3 +295,41 @@ fn a_device_that_hangs_lets_the_program_go() {
     assert!(output.status.success(), "{said}{}", text(&output));
     assert_eq!(said.lines().filter(|line| line.ends_with(": ended")).count(), 7, "{said}");
 }
+
+#[test]
+fn an_undo_of_absent_drives_syncs_the_journal_once() {
+    const DRIVES: usize = 100;
+    let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap();
+    let journal: String = (0..DRIVES)
+        .flat_map(|drive| {
+            let file = format!("/sys/devices/none/block/nvme{drive}n77/queue/nomerges");
+            let record = format!(r#"{{"time":1,"boot":"{}","session":"1-a-0","#, boot.trim());
+            let change = format!(
+                r#""event":"change","device":{{"name":"nvme{drive}n77"}},"setting":"nomerges","file":"{file}","old":"0","new":"2"}}"#
+            );
+            let result = format!(r#""event":"result","file":"{file}","outcome":"accepted"}}"#);
+            [record.clone(), change, "\n".to_owned(), record, result, "\n".to_owned()]
+        })
+        .collect();
+    let state = tempfile::tempdir().unwrap();
+    let path = state.path().join("journal.jsonl");
+    fs::write(&path, journal).unwrap();
+    fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
+    let traced = state.path().join("trace");
+    let mut command = Command::new("strace");
+    command.args(["-f", "-qq", "-e", "trace=fsync,fdatasync", "-o"]).arg(&traced);
+    command.arg(env!("CARGO_BIN_EXE_iodyno")).args(["tune", "undo", "--all"]);
+    let said = match command.env("IODYNO_STATE_DIR", state.path()).stdin(Stdio::null()).output() {
+        Ok(output) if !text(&output).contains("ptrace") => text(&output),
+        other => return skipped(format_args!("strace does not run: {other:?}")),
+    };
+    if said.contains("sudo") {
+        return skipped("an undo needs root");
+    }
+    assert_eq!(said.matches("drive not present").count(), DRIVES, "{said}");
+    let undone = fs::read_to_string(&path).unwrap().matches(r#""event":"undone""#).count();
+    assert_eq!(undone, DRIVES);
+    // The session's beginning, the drives, the session's end.
+    let syncs = fs::read_to_string(&traced).unwrap().matches("sync(").count();
+    assert!(syncs <= 3, "{syncs} syncs");
+}

@@ -27,10 +27,24 @@ fn read((class, name): (&str, &str), functions: usize) {
     assert_eq!(machine.pci.iter().filter(|(_, node)| node.parent.is_some()).count(), functions);
 }
 
+/// Reads a machine of a drive with so many partitions, as `lsblk -J` shows it.
+fn read_partitions(count: usize) {
+    let rows: Vec<String> = (1..=count)
+        .map(|at| format!(r#"{{"name":"nvme0n1p{at}","type":"part","size":1073741824}}"#))
+        .collect();
+    let drive =
+        format!(r#"{{"name":"nvme0n1","type":"disk","size":1099511627776,"children":[{}]}}"#, rows.join(","));
+    let root = import::read(format!(r#"{{"blockdevices":[{drive}]}}"#).as_bytes()).unwrap().unwrap();
+    assert_eq!(read_machine(&root).0.drives[0].partitions.len(), count);
+}
+
 /// `docs/open.md` has these bounds.
 #[test]
 fn a_function_of_a_text_takes_three_kilobytes_and_a_drive_eight() {
     const FUNCTIONS: u32 = 4096;
+    const PARTITIONS: u32 = 4000;
+    const LINES: usize = 100_000;
+    read_partitions(1);
     let network = ("Ethernet controller", "Intel Corporation Device 10c9");
     let drive = ("Non-Volatile memory controller", "Samsung Electronics Co Ltd Device a80a");
     // The list of ids is read once.
@@ -38,7 +52,15 @@ fn a_function_of_a_text_takes_three_kilobytes_and_a_drive_eight() {
         read(function, 1);
     }
     let Some(before) = peak() else { return };
-    // The greater one last: the peak never falls.
+    // The greater ones last: the peak never falls.
+    assert!(import::read("x\n".repeat(LINES).as_bytes()).unwrap().is_none());
+    let bytes = (peak().unwrap_or(before) - before) / LINES as u64;
+    eprintln!("lines: {bytes} bytes");
+    assert!(bytes < 45, "{bytes} bytes for each line");
+    read_partitions(PARTITIONS as usize);
+    let bytes = (peak().unwrap_or(before) - before) / u64::from(PARTITIONS);
+    eprintln!("partitions: {bytes} bytes");
+    assert!(bytes < 1_600, "{bytes} bytes for each partition");
     for (function, most) in [(network, 3_200), (drive, 7_500)] {
         read(function, FUNCTIONS as usize);
         let bytes = (peak().unwrap_or(before) - before) / u64::from(FUNCTIONS);

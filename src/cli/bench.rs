@@ -9,6 +9,7 @@ use std::{
     fs::File,
     io::{self, IsTerminal, Read, Write},
     path::Path,
+    sync::Arc,
 };
 
 pub(super) use self::arguments::{BenchArgs, OptionArgs};
@@ -54,14 +55,14 @@ const ROWS: usize = 22;
 #[derive(Debug, Clone)]
 struct Planned {
     workload: Workload,
-    /// The job's name for each target.
-    names: Vec<String>,
+    /// The job's name for each target, which may be thousands.
+    names: Vec<Arc<str>>,
 }
 
 impl Planned {
     fn of(asked: &Asked, name: &str) -> Self {
         let workload = asked.workload();
-        let names = vec![name.to_owned(); workload.targets.len()];
+        let names = vec![Arc::from(name); workload.targets.len()];
         Self { workload, names }
     }
 
@@ -191,7 +192,7 @@ impl Bench<'_> {
     /// The run with the drive of each target, checked.
     fn targets_of(&self, mut planned: Planned) -> Result<Planned, Failure> {
         self.bed.resolve(&mut planned.workload)?;
-        planned.names.resize(planned.workload.targets.len(), self.args.job_name().to_owned());
+        planned.names.resize(planned.workload.targets.len(), self.args.job_name().into());
         planned.workload.validate()?;
         Ok(planned)
     }

@@ -4,7 +4,7 @@ use std::{
     ffi::{OsStr, OsString},
     fs::File,
     io::{self, Read, Write},
-    os::fd::{AsFd, OwnedFd},
+    os::fd::{AsFd, AsRawFd, OwnedFd},
     path::{Path, PathBuf},
     process,
 };
@@ -12,8 +12,8 @@ use std::{
 use clap::Args;
 use rustix::{
     fs::{
-        AtFlags, FileType, Mode, OFlags, RenameFlags, Stat, fchmod, fchown, fstat, open, openat, renameat,
-        renameat_with, statat, unlinkat,
+        AtFlags, CWD, FileType, Mode, OFlags, RenameFlags, Stat, fchmod, fchown, fstat, linkat, open, openat,
+        renameat, renameat_with, statat, unlinkat,
     },
     io::Errno,
     process::{Gid, Uid, geteuid},
@@ -92,6 +92,8 @@ pub(super) fn run(origin: &Origin, args: &CaptureArgs) -> Result<Status, Failure
 const READ: OFlags = OFlags::NOFOLLOW.union(OFlags::NONBLOCK).union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
 /// Creates a file; an existing one, or a link, is an error.
 const CREATE: OFlags = OFlags::WRONLY.union(OFlags::CREATE).union(OFlags::EXCL).union(READ);
+/// Creates a file without a name.
+const NAMELESS: OFlags = OFlags::WRONLY.union(OFlags::TMPFILE).union(OFlags::CLOEXEC);
 /// Mode of a file with serials.
 const PRIVATE: Mode = Mode::RUSR.union(Mode::WUSR);
 /// Mode of a file with pseudonyms, before the umask.
@@ -113,7 +115,7 @@ fn replace(path: &Path, text: &str, private: bool) -> Result<(), Complaint> {
         Err(Errno::NOENT) => None,
         Err(error) => return Err(failed(error)),
     };
-    let unfinished =
+    let mut unfinished =
         Unfinished::beside(&folder, if private { PRIVATE } else { SHARED }, old.is_some()).map_err(failed)?;
     unfinished
         .write(text)
@@ -172,10 +174,11 @@ fn is_same(one: &Stat, other: &Stat) -> bool {
     (one.st_dev, one.st_ino) == (other.st_dev, other.st_ino)
 }
 
-/// A temporary file; removed on drop unless it was renamed.
+/// A temporary file, without a name where the file system can keep one: a kill then leaves nothing. A name that it takes is
+/// removed on drop unless it was renamed.
 struct Unfinished<'a> {
     folder: &'a OwnedFd,
-    name: OsString,
+    name: Option<OsString>,
     file: File,
 }
 
@@ -183,15 +186,15 @@ impl<'a> Unfinished<'a> {
     /// A new file; one that is to take another's owner is private until then.
     fn beside(folder: &'a OwnedFd, mode: Mode, replaces: bool) -> Result<Self, Errno> {
         let mode = if replaces { PRIVATE } else { mode };
-        let mut number = 0;
-        loop {
-            let name = OsString::from(format!(".iodyno-capture.{}.{number}", process::id()));
-            match openat(folder, &name, CREATE, mode) {
-                // Left by a killed process of the same id.
-                Err(Errno::EXIST) if number < 100 => number += 1,
-                opened => return Ok(Self { folder, name, file: opened?.into() }),
-            }
+        // A file system without such files, or no /proc to give them a name.
+        if let Ok(file) = openat(folder, ".", NAMELESS, mode).map(File::from)
+            && let (Ok(own), Ok(stat)) = (fstat(&file), statat(CWD, descriptor(&file), AtFlags::empty()))
+            && is_same(&own, &stat)
+        {
+            return Ok(Self { folder, name: None, file });
         }
+        let (name, file) = free_name(|name| openat(folder, name, CREATE, mode))?;
+        Ok(Self { folder, name: Some(name), file: file.into() })
     }
 
     fn write(&self, text: &str) -> io::Result<()> {
@@ -210,13 +213,21 @@ impl<'a> Unfinished<'a> {
     }
 
     /// Gives it its name. `EXIST` if another file has the name than `old`, or any file if there is none.
-    fn rename(&self, name: &OsStr, old: Option<&Stat>) -> Result<(), Errno> {
+    fn rename(&mut self, name: &OsStr, old: Option<&Stat>) -> Result<(), Errno> {
         let there = || match statat(self.folder, name, AtFlags::SYMLINK_NOFOLLOW) {
             Err(Errno::NOENT) => Ok(None),
             stat => stat.map(Some),
         };
+        let link =
+            |name: &OsStr| linkat(CWD, descriptor(&self.file), self.folder, name, AtFlags::SYMLINK_FOLLOW);
+        let own = match (&self.name, old) {
+            (Some(own), _) => own,
+            // An existing file, or a link, is an error.
+            (None, None) => return link(name),
+            (None, Some(_)) => self.name.insert(free_name(link)?.0),
+        };
         if old.is_none() {
-            match renameat_with(self.folder, &self.name, self.folder, name, RenameFlags::NOREPLACE) {
+            match renameat_with(self.folder, own, self.folder, name, RenameFlags::NOREPLACE) {
                 // The file system lacks the flag.
                 Err(Errno::INVAL | Errno::NOSYS) => {}
                 renamed => return renamed,
@@ -227,13 +238,75 @@ impl<'a> Unfinished<'a> {
             (Some(old), Some(now)) if is_same(old, &now) => {}
             _ => return Err(Errno::EXIST),
         }
-        renameat(self.folder, &self.name, self.folder, name)
+        renameat(self.folder, own, self.folder, name)
     }
 }
 
 impl Drop for Unfinished<'_> {
     fn drop(&mut self) {
         // It is gone if it was renamed; other errors cannot be reported here.
-        let _ = unlinkat(self.folder, &self.name, AtFlags::empty());
+        let _ = self.name.as_ref().map(|name| unlinkat(self.folder, name, AtFlags::empty()));
+    }
+}
+
+/// The first free name of a temporary file of this process, with what `make` answers for it.
+fn free_name<T>(make: impl Fn(&OsStr) -> Result<T, Errno>) -> Result<(OsString, T), Errno> {
+    let mut number = 0;
+    loop {
+        let name = OsString::from(format!(".iodyno-capture.{}.{number}", process::id()));
+        match make(&name) {
+            // Left by a killed process of the same id.
+            Err(Errno::EXIST) if number < 100 => number += 1,
+            made => return Ok((name, made?)),
+        }
+    }
+}
+
+/// The kernel's link to an open file.
+fn descriptor(file: &File) -> String {
+    format!("/proc/self/fd/{}", file.as_raw_fd())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{fs, os::unix::fs::PermissionsExt};
+
+    use super::*;
+
+    #[test]
+    fn a_capture_that_is_not_finished_has_no_name() {
+        // A tmpfs and ext4 can keep files without names; what cannot would have a temporary name.
+        let folder = tempfile::tempdir().unwrap();
+        let opened = open(folder.path(), OFlags::PATH | OFlags::DIRECTORY, Mode::empty()).unwrap();
+        let names = || fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name());
+        let path = folder.path().join("x.capture");
+        let mode = || fs::metadata(&path).unwrap().permissions().mode() & 0o777;
+        for (text, owner_only) in [("first", true), ("second", false), ("third", true)] {
+            let old = statat(&opened, "x.capture", AtFlags::SYMLINK_NOFOLLOW).ok();
+            let before: Vec<_> = names().collect();
+            let wanted = if owner_only { PRIVATE } else { SHARED };
+            let mut unfinished = Unfinished::beside(&opened, wanted, old.is_some()).unwrap();
+            unfinished.write(text).unwrap();
+            if let Some(old) = &old {
+                unfinished.take_owner(old, owner_only).unwrap();
+            }
+            assert_eq!(names().collect::<Vec<_>>(), before, "a kill here leaves nothing");
+            unfinished.rename(OsStr::new("x.capture"), old.as_ref()).unwrap();
+            drop(unfinished);
+            assert_eq!(names().collect::<Vec<_>>(), ["x.capture"]);
+            assert_eq!(fs::read_to_string(&path).unwrap(), text);
+            assert_eq!(
+                mode(),
+                if old.is_none() { 0o600 } else { 0o640 & if owner_only { 0o600 } else { 0o777 } }
+            );
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
+        }
+        let mut late = Unfinished::beside(&opened, SHARED, false).unwrap();
+        assert_eq!(late.rename(OsStr::new("x.capture"), None), Err(Errno::EXIST), "made meanwhile");
+        assert_eq!(fs::read_to_string(&path).unwrap(), "third");
+        std::os::unix::fs::symlink("y", folder.path().join("link")).unwrap();
+        assert_eq!(late.rename(OsStr::new("link"), None), Err(Errno::EXIST), "a link is not followed");
+        drop(late);
+        assert_eq!(names().count(), 2);
     }
 }

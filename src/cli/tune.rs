@@ -203,12 +203,8 @@ pub(super) fn recover(origin: &Origin, need: Need) -> Result<Report, Failure> {
     let Some(service) = damage(origin, need)? else { return Ok(Report::new()) };
     let report = service.recover()?;
     if !report.is_empty() {
-        let restored = report::restored(&report, "");
         // Standard output is for the command's result.
-        let _ = write!(
-            io::stderr(),
-            "an earlier iodyno ended before it restored settings; restored now:\n{restored}"
-        );
+        let _ = write!(io::stderr(), "{}", report::recovered(&report));
     }
     Ok(report)
 }

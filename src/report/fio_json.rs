@@ -1,6 +1,6 @@
 //! A run as fio's JSON document, with fields of iodyno's own.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use serde::Serialize;
 
@@ -30,7 +30,7 @@ pub(crate) struct FioDocument {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Finished {
     pub run: RunSummary,
-    pub names: Vec<String>,
+    pub names: Vec<Arc<str>>,
     pub expected: Vec<Option<Expected>>,
     pub potentials: Vec<Option<Potential>>,
     pub seconds: Vec<Seconds>,
@@ -169,7 +169,7 @@ impl Finished {
 
     fn job(&self, group: usize, index: usize) -> Job {
         let (run, target) = (&self.run, &self.run.targets[index]);
-        let name = self.names.get(index).map_or("iodyno", String::as_str);
+        let name = self.names.get(index).map_or("iodyno", |name| &**name);
         let rates = self.seconds.get(index).map_or(&[][..], |seconds| &seconds.rates);
         let seconds = target.runtime.as_secs_f64();
         let jobs = f64::from(run.workload.jobs.max(1));
@@ -297,7 +297,7 @@ mod tests {
         seconds.rates = vec![204_800_000.0, 409_600_000.0];
         Finished {
             run: run(),
-            names: vec!["test".to_owned()],
+            names: vec!["test".into()],
             expected: vec![],
             potentials: vec![],
             seconds: vec![seconds],
@@ -357,7 +357,7 @@ mod tests {
         run.targets[0].errno = Some(libc::ENODEV);
         let finished = Finished {
             run,
-            names: vec!["test".to_owned()],
+            names: vec!["test".into()],
             expected: vec![],
             potentials: vec![],
             seconds: vec![],

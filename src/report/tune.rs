@@ -208,6 +208,19 @@ pub(crate) fn restored(report: &[(Step, Restored)], scope: &str) -> String {
     text
 }
 
+/// The results of the undo with which a command begins, after a kill.
+pub(crate) fn recovered(report: &[(Step, Restored)]) -> String {
+    let (whole, others): (Vec<_>, Vec<_>) = report.iter().cloned().partition(|(_, what)| what.is_whole());
+    let mut text = String::new();
+    for (rows, what) in [(whole, "restored now"), (others, "not restored")] {
+        if !rows.is_empty() {
+            let head = "an earlier iodyno ended before it restored settings";
+            let _infallible = write!(text, "{head}; {what}:\n{}", restored(&rows, ""));
+        }
+    }
+    text
+}
+
 /// The changes that an undo of dead sessions is not for.
 pub(crate) fn remaining(standing: &[(Entry, Option<String>)]) -> String {
     let mut text = String::new();
@@ -342,6 +355,22 @@ pub(crate) fn journal_json(records: &[Record]) -> String {
 mod tests {
     use super::*;
     use crate::tune::testing::change_log_of;
+
+    #[test]
+    fn what_a_command_could_not_restore_is_not_said_to_be_restored() {
+        let log = change_log_of(&[("loop7", "nomerges", "0", "2"), ("nvme0n1", "nomerges", "0", "2")]);
+        let step = |at: usize| Step::untouched(log.entries[at].clone());
+        let text = recovered(&[(step(0), Restored::Empty)]);
+        assert!(
+            !text.contains("restored now") && text.contains("settings; not restored:\nloop7 nomerges"),
+            "{text}"
+        );
+        let text = recovered(&[(step(0), Restored::Empty), (step(1), Restored::Back)]);
+        let heads: Vec<&str> = text.lines().filter(|line| line.ends_with(':')).collect();
+        assert!(heads.len() == 2 && heads[0].ends_with("restored now:"), "{text}");
+        assert!(text.lines().nth(1).is_some_and(|line| line == "nvme0n1 nomerges: restored to 0"), "{text}");
+        assert_eq!(recovered(&[]), "");
+    }
 
     #[test]
     fn a_result_counts_as_advised_where_its_line_has_the_undo() {

@@ -10,6 +10,7 @@ mod barred;
 mod blocks;
 mod differences;
 mod dmesg;
+mod document;
 mod drives;
 mod encoded;
 mod facts;
@@ -59,6 +60,11 @@ use crate::{
 
 /// Bytes of a text: 4000 functions have half as many with `lspci -vvv`. More would take longer than 5 s.
 pub(super) const MOST: usize = 32 << 20;
+
+/// Why a text is no JSON: `number out of range at line 9 column 24`.
+pub(super) fn broken_json(content: &[u8]) -> Option<String> {
+    serde_json::from_slice::<document::Value>(content).err().map(|wrong| wrong.to_string())
+}
 
 /// All kinds of listings; the first that fits a line takes it.
 const KINDS: &[Kind] = &[
@@ -167,6 +173,14 @@ fn note_old_side(text: &str, sides: &BTreeMap<usize, Side>, notes: &mut Notes) {
 /// Data that no listing of the text states, one sentence each.
 fn lacks(facts: &Facts, tree: &Tree) -> Vec<String> {
     let mut lacks = facts.lacks.clone();
+    let cuts = [
+        (facts.cut_blocks, Facts::MOST_BLOCKS, "partitions and layers"),
+        (facts.cut_limits, Facts::MOST_LIMITS, "limited links"),
+    ];
+    for (cut, most, what) in cuts.into_iter().filter(|(cut, ..)| *cut > 0) {
+        let (rows, are) = (counted(cut, "row"), if cut == 1 { "is" } else { "are" });
+        lacks.push(format!("{rows} of {what} {are} not read: there are more than {most}."));
+    }
     let functions = || facts.functions.values();
     let count = facts.functions.len();
     let links = functions()

@@ -208,13 +208,25 @@ impl Journal {
 
     /// Writes one record and syncs it. After an error the journal is as it was.
     pub fn append(&self, record: &Record) -> Result<(), JournalError> {
+        self.append_all(std::slice::from_ref(record))
+    }
+
+    /// Writes records and syncs them once: none of them may have to be there before something else is done. After an error the
+    /// journal is as it was; a kill leaves the first ones.
+    pub fn append_all(&self, records: &[Record]) -> Result<(), JournalError> {
+        if records.is_empty() {
+            return Ok(());
+        }
         if let Some(memory) = &self.memory {
-            memory.lock().unwrap_or_else(PoisonError::into_inner).push(record.clone());
+            memory.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(records);
             return Ok(());
         }
         let failed = |error| self.failed(NAME, error);
-        let mut line = serde_json::to_vec(record).map_err(|error| failed(error.into()))?;
-        line.push(b'\n');
+        let mut line = Vec::new();
+        for record in records {
+            serde_json::to_writer(&mut line, record).map_err(|error| failed(error.into()))?;
+            line.push(b'\n');
+        }
         let mut file = self.locked(&self.existing()?)?;
         let tail = tail(&file).map_err(failed)?;
         let mut length = tail.length;

@@ -346,7 +346,12 @@ impl<'a> Tuner<'a> {
 
     /// Records a step of an undo, which goes on where it cannot be recorded.
     fn record_undo(&self, event: Event) {
-        if let Err(error) = self.record(event) {
+        self.record_undos(vec![event]);
+    }
+
+    /// The same of several, with one sync.
+    fn record_undos(&self, events: Vec<Event>) {
+        if let Err(error) = self.record_all(events) {
             self.unrecorded.borrow_mut().get_or_insert(error);
         }
     }
@@ -362,9 +367,14 @@ impl<'a> Tuner<'a> {
     }
 
     fn record(&self, event: Event) -> Result<(), JournalError> {
-        let record = self.session.record(event, &self.boot, (self.clock)());
-        let written = self.journal.append(&record);
-        self.records.borrow_mut().push(record);
+        self.record_all(vec![event])
+    }
+
+    fn record_all(&self, events: Vec<Event>) -> Result<(), JournalError> {
+        let record = |event| self.session.record(event, &self.boot, (self.clock)());
+        let records: Vec<Record> = events.into_iter().map(record).collect();
+        let written = self.journal.append_all(&records);
+        self.records.borrow_mut().extend(records);
         written
     }
 }

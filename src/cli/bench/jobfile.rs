@@ -88,12 +88,14 @@ const MOST_OF_NAME: usize = 127;
 impl JobFile {
     /// Parses the text of a job file. `variable` returns the values of `${NAME}`.
     pub fn parse(text: &str, variable: impl Fn(&str) -> Option<String>, keywords: Keywords) -> Self {
-        let mut file = Self::default();
+        let (mut outside, mut file) = (Self::default(), Self::default());
         let expand = |line: &Line<'_>| line.expanded(&variable, keywords);
+        sections(text, &mut |line| outside.unsupported(line), &mut |section| file.plan(section, &expand));
         // Lines of no section first.
-        sections(text, &mut |line| file.unsupported(line), &mut |_| {});
-        sections(text, &mut |_| {}, &mut |section| file.plan(section, &expand));
-        file
+        for line in std::mem::take(&mut file.unsupported) {
+            outside.unsupported(&line);
+        }
+        Self { unsupported: outside.unsupported, more: outside.more + file.more, ..file }
     }
 
     fn plan(&mut self, section: &Section<'_>, expand: &impl Fn(&Line<'_>) -> Result<Option<String>, String>) {
@@ -416,7 +418,7 @@ mod tests {
         );
         assert_eq!((file.notes, file.unsupported), (vec![], vec![]));
         let [run] = &file.runs[..] else { panic!("{:?}", file.runs) };
-        assert_eq!(run.names, ["one", "two"]);
+        assert_eq!(run.names, ["one", "two"].map(Into::into));
         let workload = &run.workload;
         let paths: Vec<_> = workload.targets.iter().map(|target| target.path.clone()).collect();
         assert_eq!(paths, [PathBuf::from("/dev/nvme0n1"), "/dev/nvme7n1".into()]);
@@ -443,15 +445,24 @@ mod tests {
             "[global]\nfilename=/dev/nvme0n1\nrw=randread\nnorandommap\ndirect=1\n[a]\n[b]\nstonewall\n[c]\nblocksize=64k\n[d]\nbs=64k\n",
         );
         let names: Vec<_> = file.runs.iter().map(|run| run.names.clone()).collect();
-        assert_eq!(names, [vec!["a"], vec!["b"], vec!["c", "d"]]);
+        assert_eq!(names.iter().map(|names| names.join(" ")).collect::<Vec<_>>(), ["a", "b", "c d"]);
         assert_eq!(file.notes.len(), 1, "{:?}", file.notes);
         assert!(file.notes[0].starts_with("[c]: runs after the previous section"), "{:?}", file.notes);
     }
 
     #[test]
+    fn files_of_a_section_share_its_name() {
+        let files = vec!["x"; 1000].join(":");
+        let file = parse(&format!("[{}]\nfilename={files}\nrw=read\n", "n".repeat(MOST_OF_NAME)));
+        let names = &file.runs[0].names;
+        assert_eq!(names.len(), 1000);
+        assert!(names.iter().all(|name| name.as_ptr() == names[0].as_ptr()), "one copy");
+    }
+
+    #[test]
     fn a_byte_order_mark_is_no_text_and_a_nul_is_refused() {
         let file = parse("\u{feff}[a]\nfilename=/dev/nvme0n1\nrw=read\n[b]\nfilename=/tmp/x\0y\n");
-        assert_eq!(file.runs[0].names[0], "a");
+        assert_eq!(&*file.runs[0].names[0], "a");
         assert!(file.unsupported[0].ends_with(": has a NUL byte"), "{:?}", file.unsupported);
     }
 
@@ -463,7 +474,7 @@ mod tests {
              include other\nreadonly\nloops=1\nbuffered=0\n",
         );
         assert_eq!(file.runs.len(), 1, "{:?}", file.runs);
-        assert_eq!(file.runs[0].names, ["r"]);
+        assert_eq!(file.runs[0].names, ["r".into()]);
         assert!(file.runs[0].workload.direct);
         let expected = [
             "line 1: rw=read: is before the first section",

@@ -1,18 +1,28 @@
 //! What lies on drives: partitions, layers, mounts and swap as lsblk lists them.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use super::{
     facts::{Block, Facts, Size},
     mdstat,
 };
 
-/// Files by absolute path with their lines, and names in folders.
-#[derive(Debug, Default)]
-pub(super) struct Made {
-    pub files: Vec<(String, String, usize)>,
-    pub links: Vec<(String, String, usize)>,
-    pub folders: BTreeMap<String, BTreeSet<String>>,
+/// What stands at an absolute path.
+#[derive(Debug)]
+pub(super) enum Made {
+    File(String),
+    Link(String),
+    Names(Vec<String>),
+}
+
+/// Takes what is made one by one, with its line: a text may have thousands of partitions.
+struct Making<'a> {
+    put: &'a mut dyn FnMut(&str, Made, usize),
+    /// Folders whose names are those of several devices.
+    folders: BTreeMap<String, Vec<String>>,
 }
 
 /// Kinds of rows that are no layer of a drive.
@@ -59,9 +69,16 @@ pub(super) fn is_member(filesystem: &str) -> bool {
 }
 
 impl Block {
+    /// Notes a device directly below. Most have one: a list takes less than a set.
+    pub(super) fn lies_on(&mut self, name: &Arc<str>) {
+        if let Err(at) = self.below.binary_search(name) {
+            self.below.insert(at, name.clone());
+        }
+    }
+
     /// Whether it is a layer: neither a drive nor a partition.
     fn is_layer(&self) -> bool {
-        !OTHER.contains(&self.kind.as_str()) && !self.kind.is_empty()
+        !OTHER.contains(&&*self.kind) && !self.kind.is_empty()
     }
 
     fn is_array(&self) -> bool {
@@ -70,7 +87,7 @@ impl Block {
 
     /// Whether it is device mapper's, which lsblk lists by the name in `/dev/mapper`.
     pub(super) fn has_mapper_name(&self) -> bool {
-        !self.is_array() && self.kind != "bcache" && !OTHER.contains(&self.kind.as_str())
+        !self.is_array() && self.kind != "bcache" && !OTHER.contains(&&*self.kind)
     }
 
     /// The prefix of `dm/uuid` by which lsblk finds its TYPE.
@@ -89,50 +106,57 @@ impl Facts {
     }
 }
 
-/// Files of partitions and layers; `folders` has those of drives by name.
-pub(super) fn files(facts: &Facts, folders: &BTreeMap<String, String>) -> Made {
-    let mut made = Made::default();
-    for (name, block) in &facts.blocks {
-        match block.kind.as_str() {
-            "part" => partition(&mut made, name, block, folders),
-            _ if block.is_layer() => layer(&mut made, name, block),
-            _ => {}
-        }
-    }
+/// Makes the files of partitions and layers, and takes these; `folders` has those of drives by name.
+pub(super) fn make(
+    facts: &mut Facts,
+    folders: &BTreeMap<String, String>,
+    put: &mut dyn FnMut(&str, Made, usize),
+) {
+    let mut made = Making { put, folders: BTreeMap::new() };
     tables(&mut made, facts);
     for (path, content, line) in mdstat::files(facts) {
         if let Some((folder, name)) = path.strip_suffix("/state").and_then(|member| member.rsplit_once('/')) {
-            made.folders.entry(folder.to_owned()).or_default().insert(name.to_owned());
+            made.name(folder, name);
         }
-        made.files.push((path, content, line));
+        made.file(&path, content, line);
     }
-    made
+    for (name, block) in std::mem::take(&mut facts.blocks) {
+        match &*block.kind {
+            "part" => partition(&mut made, &name, &block, folders),
+            _ if block.is_layer() => layer(&mut made, &name, &block),
+            _ => {}
+        }
+    }
+    for (folder, names) in made.folders {
+        (made.put)(&folder, Made::Names(names), 0);
+    }
 }
 
-fn partition(made: &mut Made, name: &str, block: &Block, folders: &BTreeMap<String, String>) {
+fn partition(made: &mut Making, name: &str, block: &Block, folders: &BTreeMap<String, String>) {
     let digits = name.trim_end_matches(|c: char| c.is_ascii_digit()).len();
     let Ok(number) = name[digits..].parse::<u32>() else { return };
     for drive in &block.below {
-        let Some(folder) = folders.get(drive).filter(|_| name.starts_with(drive.as_str())) else { continue };
-        made.folders.entry(folder.clone()).or_default().insert(name.to_owned());
+        let Some(folder) = folders.get(&**drive).filter(|_| name.starts_with(&**drive)) else { continue };
+        made.name(folder, name);
         let folder = format!("{folder}/{name}");
-        made.folders.entry(folder.clone()).or_default();
-        made.files.push((format!("{folder}/partition"), number.to_string(), block.line));
-        let device =
-            block.files.get("dev").map(|device| (format!("{folder}/dev"), device.clone(), block.line));
-        made.files.extend(device);
+        (made.put)(&folder, Made::Names(Vec::new()), block.line);
+        made.file(&format!("{folder}/partition"), number.to_string(), block.line);
+        if let Some(device) = block.files.get("dev") {
+            made.file(&format!("{folder}/dev"), device.clone(), block.line);
+        }
         made.common(&folder, block);
     }
 }
 
-fn layer(made: &mut Made, name: &str, block: &Block) {
+fn layer(made: &mut Making, name: &str, block: &Block) {
     let folder = format!("/sys/devices/virtual/block/{name}");
-    made.folders.entry("/sys/block".to_owned()).or_default().insert(name.to_owned());
-    made.folders.entry(folder.clone()).or_default();
-    made.links.push((format!("/sys/block/{name}"), folder.clone(), block.line));
-    made.folders.entry(format!("{folder}/slaves")).or_default().extend(block.below.iter().cloned());
+    made.name("/sys/block", name);
+    (made.put)(&folder, Made::Names(Vec::new()), block.line);
+    (made.put)(&format!("/sys/block/{name}"), Made::Link(folder.clone()), block.line);
+    let below = block.below.iter().map(|name| (**name).to_owned()).collect();
+    (made.put)(&format!("{folder}/slaves"), Made::Names(below), block.line);
     let mut put = |file: &str, content: String| {
-        made.files.push((format!("{folder}/{file}"), content, block.line));
+        made.file(&format!("{folder}/{file}"), content, block.line);
     };
     if block.has_mapper_name() {
         put("dm/name", name.to_owned());
@@ -142,7 +166,7 @@ fn layer(made: &mut Made, name: &str, block: &Block) {
     }
     // A table without TYPE has no level.
     if block.is_array() && block.kind != "md" {
-        put("md/level", block.kind.clone());
+        put("md/level", block.kind.to_string());
     }
     for (file, content) in &block.files {
         put(file, content.clone());
@@ -151,7 +175,7 @@ fn layer(made: &mut Made, name: &str, block: &Block) {
 }
 
 /// `/proc/mounts` and `/proc/swaps`.
-fn tables(made: &mut Made, facts: &Facts) {
+fn tables(made: &mut Making, facts: &Facts) {
     let (mut mounts, mut swaps) = (Vec::new(), vec!["Filename Type Size Used Priority\n".to_owned()]);
     for (name, block) in &facts.blocks {
         let file =
@@ -170,10 +194,10 @@ fn tables(made: &mut Made, facts: &Facts) {
         rows.find(|row| row.mounts.iter().any(|point| (point == "[SWAP]") == is_swap)).map(|row| row.line)
     };
     if let Some(line) = line(false) {
-        made.files.push(("/proc/mounts".to_owned(), mounts.concat(), line));
+        made.file("/proc/mounts", mounts.concat(), line);
     }
     if let Some(line) = line(true) {
-        made.files.push(("/proc/swaps".to_owned(), swaps.concat(), line));
+        made.file("/proc/swaps", swaps.concat(), line);
     }
 }
 
@@ -182,10 +206,22 @@ fn escaped(field: &str) -> String {
     field.replace('\\', "\\134").replace(' ', "\\040").replace('\t', "\\011")
 }
 
-impl Made {
+impl Making<'_> {
+    fn file(&mut self, path: &str, content: String, line: usize) {
+        (self.put)(path, Made::File(content), line);
+    }
+
+    /// A device in a folder that has several.
+    fn name(&mut self, folder: &str, name: &str) {
+        match self.folders.get_mut(folder) {
+            Some(names) => names.push(name.to_owned()),
+            None => _ = self.folders.insert(folder.to_owned(), vec![name.to_owned()]),
+        }
+    }
+
     fn common(&mut self, folder: &str, block: &Block) {
         if let Some(size) = block.size {
-            self.files.push((format!("{folder}/size"), (size.bytes / 512).to_string(), block.line));
+            self.file(&format!("{folder}/size"), (size.bytes / 512).to_string(), block.line);
         }
     }
 }
@@ -200,26 +236,27 @@ pub(super) fn join(facts: &mut Facts) {
         let drive = [stem, stem.strip_suffix('p').unwrap_or(stem)]
             .into_iter()
             .find(|stem| facts.drives.contains_key(*stem));
-        block.below.extend(drive.map(str::to_owned));
+        block.below.extend(drive.map(Into::into));
     }
     without_users(facts);
 }
 
-/// Takes away what is not known to have no user: a list without a drawing (`lsblk -l`, `-r`) does not show what a layer lies on,
+/// Takes away what is not known to have no user: a row that was not read may be one. A list without a drawing (`lsblk -l`, `-r`) does not show what a layer lies on,
 /// and lsblk shows no pool of a member.
 fn without_users(facts: &mut Facts) {
-    if facts.blocks.values().any(|block| block.is_layer() && block.below.is_empty()) {
+    let is_cut = facts.cut_blocks > 0;
+    if is_cut || facts.blocks.values().any(|block| block.is_layer() && block.below.is_empty()) {
         facts.with_mounts.clear();
         return;
     }
-    let used: BTreeSet<&String> = facts.blocks.values().flat_map(|block| &block.below).collect();
-    let members = facts
-        .blocks
-        .iter()
-        .filter(|(name, block)| block.filesystem.as_deref().is_some_and(is_member) && !used.contains(name));
+    let used: BTreeSet<&str> =
+        facts.blocks.values().flat_map(|block| &block.below).map(|name| &**name).collect();
+    let members = facts.blocks.iter().filter(|(name, block)| {
+        block.filesystem.as_deref().is_some_and(is_member) && !used.contains(name.as_str())
+    });
     for (name, block) in members {
         facts.with_mounts.remove(name);
-        block.below.iter().for_each(|drive| _ = facts.with_mounts.remove(drive));
+        block.below.iter().for_each(|drive| _ = facts.with_mounts.remove(&**drive));
     }
 }
 

@@ -194,8 +194,10 @@ fn link(facts: &mut Facts, words: &[&str], line: usize) -> Option<()> {
     let own = capable.or(whole)?;
     if let Some((state, port)) = limited {
         learn(&mut facts.express(port, line).link_status, state, line);
-        if port != device && facts.limits.len() < MOST_LIMITS {
+        if port != device && facts.limits.len() < Facts::MOST_LIMITS {
             facts.limits.push(LimitedBy { device, port, state, line });
+        } else if port != device {
+            facts.cut_limits += 1;
         }
     } else if capable.is_none() {
         // The kernel prints both parts where any link is slower than the device.
@@ -204,9 +206,6 @@ fn link(facts: &mut Facts, words: &[&str], line: usize) -> Option<()> {
     learn(&mut facts.express(device, line).link_capabilities, own, line);
     Some(())
 }
-
-/// Functions with a limited link in one text.
-const MOST_LIMITS: usize = 1 << 14;
 
 /// Gives a limited link's state to its lower end: the kernel names the port above it. The functions below a port whose bus
 /// numbers lead elsewhere are not at this link.

@@ -3,6 +3,7 @@
 use std::{
     borrow::Cow,
     collections::{BTreeMap, BTreeSet, VecDeque, btree_map::Entry},
+    sync::Arc,
 };
 
 use super::prompt::is_prompt;
@@ -53,6 +54,10 @@ pub(super) struct Facts {
     pub members: BTreeMap<(String, String), Known<&'static str>>,
     /// Controllers that `nvme list-subsys` shows in the subsystem of a number.
     pub subsystems: BTreeMap<u32, BTreeSet<String>>,
+    /// Rows of partitions and layers that were not read, because there are more than [`Facts::MOST_BLOCKS`].
+    pub cut_blocks: usize,
+    /// Functions with a limited link that were not read, because there are more than [`Facts::MOST_LIMITS`].
+    pub cut_limits: usize,
     /// Devices in listings with mount points, by lsblk's names.
     pub with_mounts: BTreeSet<String>,
     /// Further files by absolute path: `/proc/interrupts`.
@@ -91,8 +96,8 @@ pub(super) struct Facts {
 #[derive(Debug, Default)]
 pub(super) struct Notes {
     pub unused: Vec<UnusedLine>,
-    /// Each line once: several values of it may contradict others.
-    lines: BTreeSet<usize>,
+    /// Several values of a line may contradict others. A list of half a million lines takes less than a set of them.
+    lines: Vec<u32>,
 }
 
 /// One PCI function. `None`: the text does not show it.
@@ -253,9 +258,9 @@ pub(super) struct DriveFacts {
 pub(super) struct Block {
     pub line: usize,
     /// lsblk's TYPE: `part`, `crypt`, `lvm`, `raid1`.
-    pub kind: String,
-    /// Block devices directly below, by lsblk's names.
-    pub below: BTreeSet<String>,
+    pub kind: Cow<'static, str>,
+    /// Block devices directly below, by lsblk's names, sorted.
+    pub below: Vec<Arc<str>>,
     pub size: Option<Size>,
     /// Files of its folder by relative path: `dev`, `queue/rotational`.
     pub files: BTreeMap<&'static str, String>,
@@ -334,6 +339,19 @@ impl Facts {
     /// Functions and drives of the largest machine; also its controllers and buses.
     pub const MOST: usize = 1 << 13;
 
+    /// Partitions and layers of one text.
+    pub const MOST_BLOCKS: usize = 1 << 14;
+
+    /// Functions with a limited link in one text.
+    pub const MOST_LIMITS: usize = 1 << 14;
+
+    /// Whether a row of a partition or layer is read. Those above [`Self::MOST_BLOCKS`] are counted.
+    pub fn takes_block(&mut self, name: &str) -> bool {
+        let is_taken = self.blocks.len() < Self::MOST_BLOCKS || self.blocks.contains_key(name);
+        self.cut_blocks += usize::from(!is_taken);
+        is_taken
+    }
+
     /// Whether no machine has so many: the text is refused, and the rest of it need not be read.
     pub fn is_too_many(&self) -> bool {
         let others = [
@@ -361,7 +379,7 @@ impl Facts {
 impl Notes {
     /// Notes a line that was not used.
     pub fn unused(&mut self, line: usize, reason: &str) {
-        self.lines.insert(line);
+        self.note(line);
         if self.unused.len() < crate::machine::Pasted::MOST_UNUSED {
             self.unused.push(UnusedLine { line, reason: Label::new(reason) });
         }
@@ -375,13 +393,22 @@ impl Notes {
         if self.unused.len() < crate::machine::Pasted::MOST_UNUSED {
             self.unused(line.number, &quoted(&line.text, reason));
         } else {
-            self.lines.insert(line.number);
+            self.note(line.number);
         }
     }
 
     /// The number of lines that were not used.
-    pub fn count(&self) -> usize {
+    pub fn count(&mut self) -> usize {
+        self.lines.sort_unstable();
+        self.lines.dedup();
         self.lines.len()
+    }
+
+    fn note(&mut self, line: usize) {
+        let line = u32::try_from(line).unwrap_or(u32::MAX);
+        if self.lines.last() != Some(&line) {
+            self.lines.push(line);
+        }
     }
 }
 

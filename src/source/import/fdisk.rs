@@ -6,7 +6,7 @@ use super::{
     drives::{Size, lsblk_size, put_device, short},
     facts::{Facts, Line},
     geometry::Geometry,
-    lsblk::{MOST, is_drive},
+    lsblk::is_drive,
     sections::Kind,
 };
 
@@ -96,12 +96,12 @@ fn partition(facts: &mut Facts, drive: &str, line: &Line) {
         facts.notes.unused_text(line, "no partition of the disk above");
         return;
     }
-    if facts.blocks.len() >= MOST {
+    if !facts.takes_block(name) {
         return;
     }
     let size = words.filter(|word| word.parse::<u64>().is_err()).find_map(lsblk_size);
     let block = facts.block(name, line.number);
-    "part".clone_into(&mut block.kind);
-    block.below.insert(drive.to_owned());
+    block.kind = "part".into();
+    block.lies_on(&drive.into());
     super::blocks::learn_size(block, size);
 }

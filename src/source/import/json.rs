@@ -2,9 +2,10 @@
 
 use std::borrow::Cow;
 
-use serde_json::{Deserializer, Value};
+use serde_json::Deserializer;
 
 use super::{
+    document::Value,
     facts::{Facts, Line},
     lsblk,
     numbers::in_range,
@@ -46,8 +47,9 @@ fn read_alone(lines: &[Line], facts: &mut Facts) -> Option<Cow<'static, str>> {
                 let words = words.split(" at line ").next().unwrap_or_default();
                 let why = format!("a JSON document that is cut or invalid ({words})");
                 let whole = (command.is_none()).then(|| closed(&text)).flatten();
-                let found = whole.and_then(|(document, end)| {
-                    Some((take(&document, first, facts)?, text[..end].matches('\n').count()))
+                let found = whole.and_then(|(whole, end)| {
+                    let document = serde_json::from_str(&whole).ok()?;
+                    Some((take(document, first, facts)?, text[..end].matches('\n').count()))
                 });
                 let used = found.map_or(0, |(of, used)| {
                     command = Some(of.into());
@@ -57,7 +59,7 @@ fn read_alone(lines: &[Line], facts: &mut Facts) -> Option<Cow<'static, str>> {
                 break;
             }
         };
-        match take(&document, first, facts) {
+        match take(document, first, facts) {
             Some(of) => command = Some(of.into()),
             None => {
                 for line in lines {
@@ -70,8 +72,8 @@ fn read_alone(lines: &[Line], facts: &mut Facts) -> Option<Cow<'static, str>> {
 }
 
 /// The command of a document whose values were taken.
-fn take(document: &Value, line: usize, facts: &mut Facts) -> Option<&'static str> {
-    if nvme_list::json(document, line, facts) {
+fn take(document: Value, line: usize, facts: &mut Facts) -> Option<&'static str> {
+    if nvme_list::json(&document, line, facts) {
         Some("nvme list -o json")
     } else if lsblk::json(document, line, facts) {
         Some("lsblk -J")
@@ -84,7 +86,7 @@ fn take(document: &Value, line: usize, facts: &mut Facts) -> Option<&'static str
 const QUOTES: [char; 2] = ['\u{201c}', '\u{201d}'];
 
 /// A document that was cut: up to the last object that is whole, and the length of that part.
-fn closed(text: &str) -> Option<(Value, usize)> {
+fn closed(text: &str) -> Option<(String, usize)> {
     let (mut open, mut whole, mut is_string, mut is_escaped) = (Vec::new(), None, false, false);
     for (at, byte) in text.bytes().enumerate() {
         match byte {
@@ -107,6 +109,5 @@ fn closed(text: &str) -> Option<(Value, usize)> {
     }
     let (end, open) = whole?;
     let rest: String = open.iter().rev().collect();
-    let document = serde_json::from_str(&format!("{}{rest}", &text[..end])).ok()?;
-    Some((document, end))
+    Some((format!("{}{rest}", &text[..end]), end))
 }

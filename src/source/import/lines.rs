@@ -68,7 +68,9 @@ pub(super) fn split<'a>(
 ) -> Result<Vec<Line<'a>>, String> {
     let encoded = is_quoted_printable(text);
     let bars = has_bars(text.lines());
-    let mut lines: Vec<Line> = Vec::new();
+    // A list that grows is twice as large as its lines for a moment.
+    let newlines = text.bytes().filter(|byte| *byte == b'\n').count();
+    let mut lines: Vec<Line> = Vec::with_capacity(newlines.min(MOST_LINES) + 1);
     let mut unfinished: Option<Line> = None;
     let rows = text.split('\n').enumerate().flat_map(|(at, line)| {
         markup::rows(line.strip_suffix('\r').unwrap_or(line)).map(move |row| (at, row))

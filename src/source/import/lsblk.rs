@@ -1,11 +1,10 @@
 //! `lsblk`, plain and `-J`.
 
-use std::{borrow::Cow, collections::BTreeSet};
-
-use serde_json::Value;
+use std::{borrow::Cow, collections::BTreeSet, sync::Arc};
 
 use super::{
     blocks::{is_filesystem, is_member, is_name, learn_size},
+    document::{Field, Value},
     drives::{drive_name, is_namespace, lsblk_size, put, put_device, short},
     facts::{Facts, Line},
     geometry::Geometry,
@@ -25,7 +24,7 @@ pub(super) const PAIRS: Kind = Kind {
                 break;
             }
             if let Some(row) = pairs(&line.text) {
-                json_row(&Value::Object(row), None, line.number, facts);
+                json_row(Value::Object(row.into()), None, line.number, facts);
             }
         }
         Some("lsblk -P".into())
@@ -33,19 +32,19 @@ pub(super) const PAIRS: Kind = Kind {
 };
 
 /// Names and values of a row with a device's name.
-fn pairs(line: &str) -> Option<serde_json::Map<String, Value>> {
+fn pairs(line: &str) -> Option<Vec<Field<'static>>> {
     let mut rest = line.trim();
-    let mut found = serde_json::Map::new();
+    let mut found: Vec<Field> = Vec::new();
     let is_name = |name: &str| name.bytes().all(|byte| byte.is_ascii_uppercase() || b"-_:%".contains(&byte));
     while !rest.is_empty() {
         let (name, after) = rest.split_once("=\"").filter(|(name, _)| !name.is_empty() && is_name(name))?;
         let (value, after) = after.split_once('"')?;
         // Newer versions print names that a shell can read.
         let name = name.to_ascii_lowercase().replace("maj_min", "maj:min").replace('_', "-");
-        found.insert(name, Value::String(unescaped(value)));
+        found.push((name.into(), Value::Word(unescaped(value).into())));
         rest = after.trim_start();
     }
-    ["name", "kname"].iter().any(|name| found.contains_key(*name)).then_some(found)
+    found.iter().any(|(name, _)| ["name", "kname"].contains(&&**name)).then_some(found)
 }
 
 /// A table with the default columns, or others that begin with names and have sizes, file systems or block sizes. People
@@ -176,7 +175,7 @@ fn read_alone(lines: &[Line], facts: &mut Facts) -> Option<Cow<'static, str>> {
     let mut columns: Vec<String> = DEFAULT.map(str::to_owned).to_vec();
     let mut found = false;
     // Names of the rows above, by the columns where they begin.
-    let mut above: Vec<(usize, String)> = Vec::new();
+    let mut above: Vec<(usize, Arc<str>)> = Vec::new();
     let mut has_types = true;
     // Of a table with models or other cells that may be empty.
     let mut aligned: Option<Columns> = None;
@@ -205,7 +204,7 @@ fn read_alone(lines: &[Line], facts: &mut Facts) -> Option<Cow<'static, str>> {
         let Some(name) = words.first().map(|word| short(word)) else { continue };
         // A further mount point of the row above.
         if is_point(words[0]) && column > 0 {
-            if let Some((_, last)) = above.last() {
+            if let Some((_, last)) = above.last().filter(|(_, last)| facts.takes_block(last)) {
                 facts.block(last, line.number).mounts.extend(last_point(text));
             }
             continue;
@@ -221,7 +220,7 @@ fn read_alone(lines: &[Line], facts: &mut Facts) -> Option<Cow<'static, str>> {
             continue;
         }
         let parent = above.last().map(|(_, name)| name.clone());
-        above.push((column, name.to_owned()));
+        above.push((column, name.into()));
         let kind = words
             .iter()
             .skip(1)
@@ -349,10 +348,16 @@ fn guessed(name: &str, parent: Option<&str>) -> &'static str {
     }
 }
 
+/// A kind without a copy of its own, if it is one of those known.
+fn kind_of(kind: &str) -> Cow<'static, str> {
+    let known = TYPES.into_iter().find(|known| *known == kind);
+    known.map_or_else(|| Cow::Owned(kind.to_owned()), Cow::Borrowed)
+}
+
 struct Row<'a> {
     name: &'a str,
     kind: &'a str,
-    parent: Option<String>,
+    parent: Option<Arc<str>>,
     filesystem: Option<&'a str>,
 }
 
@@ -372,16 +377,16 @@ fn layer(
     let points: Vec<String> = points.collect();
     if ["rom", "loop"].contains(&row.kind)
         || row.kind == "disk" && points.is_empty() && !row.filesystem.is_some_and(is_member)
-        || facts.blocks.len() >= MOST
+        || !facts.takes_block(row.name)
     {
         return;
     }
     let block = facts.block(row.name, line);
     // A table without TYPE shows less than one with it.
     if block.kind.is_empty() || !["dm", "md"].contains(&row.kind) {
-        row.kind.clone_into(&mut block.kind);
+        block.kind = kind_of(row.kind);
     }
-    block.below.extend(row.parent.clone());
+    row.parent.iter().for_each(|parent| block.lies_on(parent));
     block.mounts.extend(points);
     learn_size(block, cell("SIZE").and_then(|word| lsblk_size(&word)));
     for (file, content) in files(cell) {
@@ -393,36 +398,34 @@ fn layer(
     block.filesystem = block.filesystem.take().or_else(|| row.filesystem.map(str::to_owned));
 }
 
-/// Partitions and layers of one text.
-pub(super) const MOST: usize = 1 << 14;
-
 /// The document of `lsblk -J`, with or without `-O` and `-b`; whether it is one.
-pub(super) fn json(document: &Value, line: usize, facts: &mut Facts) -> bool {
-    let Some(devices) = document.get("blockdevices").and_then(Value::as_array) else { return false };
+pub(super) fn json(mut document: Value, line: usize, facts: &mut Facts) -> bool {
+    let Some(devices) = document.take_list("blockdevices") else { return false };
     for device in devices {
         json_row(device, None, line, facts);
     }
     true
 }
 
-fn json_row(device: &Value, parent: Option<&str>, line: usize, facts: &mut Facts) {
+fn json_row(mut device: Value, parent: Option<&Arc<str>>, line: usize, facts: &mut Facts) {
+    let children = device.take_list("children").unwrap_or_default();
     let text = |field: &str| match device.get(field)? {
-        Value::String(text) => Some(text.trim().to_owned()),
+        Value::Word(text) => Some(text.trim().to_owned()),
         Value::Number(number) => Some(number.to_string()),
-        Value::Bool(flag) => Some(u8::from(*flag).to_string()),
+        Value::Flag(flag) => Some(u8::from(*flag).to_string()),
         _ => None,
     };
     let column = |name: &str| text(&name.to_ascii_lowercase());
     let Some(name) = text("kname").or_else(|| text("name")).filter(|_| !facts.is_too_many()) else { return };
     let name = short(&name);
-    if device.as_object().is_some_and(is_out_of_range) {
+    if is_out_of_range(&device) {
         facts.notes.unused(line, &format!("{name} has a number out of range"));
         return;
     }
     let kind = column("TYPE");
     if is_name(name) {
-        let points = device.get("mountpoints").and_then(Value::as_array).into_iter().flatten();
-        let points = points.filter_map(Value::as_str).map(str::to_owned).chain(text("mountpoint"));
+        let points = device.get("mountpoints").and_then(Value::list).into_iter().flatten();
+        let points = points.filter_map(Value::word).map(str::to_owned).chain(text("mountpoint"));
         // `lsblk -P` has all in one value.
         let pairs = text("mountpoints").unwrap_or_default();
         let points = points.chain(pairs.split("\\x0a").map(str::to_owned));
@@ -430,8 +433,8 @@ fn json_row(device: &Value, parent: Option<&str>, line: usize, facts: &mut Facts
         let filesystem = column("FSTYPE").filter(|word| is_filesystem(word));
         let row = Row {
             name,
-            kind: kind.as_deref().unwrap_or_else(|| guessed(name, parent)),
-            parent: parent.map(str::to_owned).or_else(|| text("pkname").filter(|name| is_name(name))),
+            kind: kind.as_deref().unwrap_or_else(|| guessed(name, parent.map(|name| &**name))),
+            parent: parent.cloned().or_else(|| Some(text("pkname").filter(|name| is_name(name))?.into())),
             filesystem: filesystem.as_deref(),
         };
         layer(facts, &row, points, &column, line);
@@ -442,9 +445,9 @@ fn json_row(device: &Value, parent: Option<&str>, line: usize, facts: &mut Facts
             json_drive(facts, name, &column, line);
         }
     }
-    let children = device.get("children").and_then(Value::as_array).into_iter().flatten();
+    let above = Arc::from(name);
     for child in children {
-        json_row(child, is_name(name).then_some(name), line, facts);
+        json_row(child, is_name(name).then_some(&above), line, facts);
     }
 }
 
@@ -505,6 +508,7 @@ fn drive(facts: &mut Facts, name: &str, cell: &dyn Fn(&str) -> Option<String>, l
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::source::{SysRoot, import};
 
     fn points(text: &str, name: &str) -> Vec<String> {
         let line = |(at, text): (usize, &'static str)| Line { number: at + 1, text: text.into() };
@@ -513,6 +517,20 @@ mod tests {
         let mut facts = Facts::default();
         read_alone(&lines, &mut facts);
         facts.blocks[name].mounts.iter().cloned().collect()
+    }
+
+    #[test]
+    fn rows_that_are_not_read_are_counted_and_leave_no_drive_without_a_user() {
+        let over = 3;
+        let rows: Vec<String> = (1..=Facts::MOST_BLOCKS + over)
+            .map(|at| format!(r#"{{"name":"sda{at}","type":"part","mountpoint":null}}"#))
+            .collect();
+        let drive = r#"{"name":"sda","type":"disk","size":1099511627776,"mountpoint":null,"children""#;
+        let text = format!(r#"{{"blockdevices":[{drive}:[{}]}}]}}"#, rows.join(","));
+        let pasted = SysRoot::pasted(&import::read(text.as_bytes()).unwrap().unwrap()).unwrap();
+        let said = "3 rows of partitions and layers are not read: there are more than 16384.";
+        assert!(pasted.lacks.iter().any(|lack| lack == said), "{:?}", pasted.lacks);
+        assert!(pasted.with_mounts.is_empty(), "a row that is not read may be a user");
     }
 
     #[test]

@@ -2,14 +2,14 @@
 
 use std::borrow::Cow;
 
-use serde_json::{Map, Value};
+use super::document::Value;
 
 /// What stands for a number that is larger than any float.
 const TOO_LARGE: &str = "\u{0}number out of range";
 
 /// Whether one of an object's own values is such a number: the device is not used.
-pub(super) fn is_out_of_range(object: &Map<String, Value>) -> bool {
-    object.values().any(|value| value.as_str() == Some(TOO_LARGE))
+pub(super) fn is_out_of_range(object: &Value) -> bool {
+    object.fields().iter().any(|(_, value)| value.word() == Some(TOO_LARGE))
 }
 
 /// A document whose numbers are all in range: a single one that is not makes it unreadable.
@@ -32,7 +32,7 @@ pub(super) fn in_range(text: &str) -> Cow<'_, str> {
                 if number.len() >= LONG && number.parse::<f64>().is_ok_and(f64::is_infinite) {
                     kept.push_str(text[done..at].trim_end_matches('-'));
                     // JSON has no control characters within strings but escaped ones.
-                    kept.push_str(&Value::from(TOO_LARGE).to_string());
+                    kept.push_str(&serde_json::Value::from(TOO_LARGE).to_string());
                     done = end;
                 }
             }

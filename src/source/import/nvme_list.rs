@@ -2,9 +2,8 @@
 
 use std::borrow::Cow;
 
-use serde_json::Value;
-
 use super::{
+    document::Value,
     drives::{Size, drive_name, is_controller, is_namespace, put, put_device, short, size_of},
     facts::{Facts, Line},
     geometry::Geometry,
@@ -201,7 +200,7 @@ fn controller(facts: &mut Facts, line: usize, name: &str, words: &[&str]) -> boo
 
 /// The document of `nvme list -o json`, with or without `-v`; whether it is one.
 pub(super) fn json(document: &Value, line: usize, facts: &mut Facts) -> bool {
-    let Some(devices) = document.get("Devices").and_then(Value::as_array) else { return false };
+    let Some(devices) = document.get("Devices").and_then(Value::list) else { return false };
     for device in devices {
         if facts.is_too_many() {
             break;
@@ -239,7 +238,7 @@ fn json_namespace(
     facts: &mut Facts,
 ) -> Option<String> {
     let name = drive_name(short(&text(space, name)))?;
-    if [space, controller].iter().any(|it| it.as_object().is_some_and(is_out_of_range)) {
+    if [space, controller].into_iter().any(is_out_of_range) {
         facts.notes.unused(line, &format!("{name} has a number out of range"));
         return None;
     }
@@ -247,7 +246,7 @@ fn json_namespace(
     {
         put_device(facts, &name, file, &text(controller, field), line);
     }
-    let number = |field: &str| space.get(field).and_then(Value::as_u64).filter(|number| *number > 0);
+    let number = |field: &str| space.get(field).and_then(Value::number).filter(|number| *number > 0);
     let nsid = number("NSID").or_else(|| number("NameSpace"));
     if let Some(nsid) = nsid {
         put(facts, &name, "nsid", nsid.to_string(), line);
@@ -257,10 +256,10 @@ fn json_namespace(
     Some(name)
 }
 
-fn items<'a>(value: &'a Value, field: &str) -> impl Iterator<Item = &'a Value> {
-    value.get(field).and_then(Value::as_array).into_iter().flatten()
+fn items<'a, 'text>(value: &'a Value<'text>, field: &str) -> impl Iterator<Item = &'a Value<'text>> {
+    value.get(field).and_then(Value::list).into_iter().flatten()
 }
 
 fn text(value: &Value, field: &str) -> String {
-    value.get(field).and_then(Value::as_str).unwrap_or_default().to_owned()
+    value.get(field).and_then(Value::word).unwrap_or_default().to_owned()
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     answers::{Answers, PastedRoot},
-    blocks,
+    blocks::{self, Made},
     facts::{Block, DriveFacts, Facts, Function, Known, LinkWords},
     registers,
     tree::{self, Tree},
@@ -17,7 +17,7 @@ use crate::{
 };
 
 /// A root with the files of these facts.
-pub(super) fn build(facts: Facts, tree: &Tree, pasted: Pasted, text: &str) -> PastedRoot {
+pub(super) fn build(mut facts: Facts, tree: &Tree, pasted: Pasted, text: &str) -> PastedRoot {
     let mut files = Files { answers: Answers::default(), sizes: BTreeMap::new() };
     files.folder("/sys/bus/pci/devices", tree.folders.keys().map(ToString::to_string).collect());
     let mut roots: Vec<String> = tree
@@ -33,7 +33,7 @@ pub(super) fn build(facts: Facts, tree: &Tree, pasted: Pasted, text: &str) -> Pa
         }
     }
     let types = tree::port_types(&facts, tree);
-    files.drives(&facts, tree);
+    files.drives(&mut facts, tree);
     for (address, function) in facts.functions {
         if let Some(folder) = tree.folders.get(&address) {
             files.function(address, &function, folder);
@@ -186,7 +186,7 @@ impl Files {
 
     /// Block devices: those that the text names, and one for each NVMe controller that it does not, called after the controller's name
     /// if that is known, else after its function.
-    fn drives(&mut self, facts: &Facts, tree: &Tree) {
+    fn drives(&mut self, facts: &mut Facts, tree: &Tree) {
         let mut names = Vec::new();
         let mut folders = BTreeMap::new();
         let mut placed: BTreeSet<PciAddress> = facts.without_drive.clone();
@@ -224,21 +224,18 @@ impl Files {
     }
 
     /// Partitions, layers, mounts and swap.
-    fn blocks(&mut self, facts: &Facts, folders: &BTreeMap<String, String>) {
+    fn blocks(&mut self, facts: &mut Facts, folders: &BTreeMap<String, String>) {
         let layers = facts.blocks.iter().filter(|(_, block)| block.kind != "part");
         let rounded = |(name, block): (&String, &Block)| Some((name.clone(), block.size?.rounded_words()?));
         self.sizes.extend(layers.filter_map(rounded));
-        let made = blocks::files(facts, folders);
-        for (folder, names) in made.folders {
-            self.answers.list(&folder, names);
-        }
-        for (path, target, line) in made.links {
-            self.answers.line(&target, line);
-            self.link(&path, target, line);
-        }
-        for (path, content, line) in made.files {
-            self.put(&path, content.into_bytes(), line);
-        }
+        blocks::make(facts, folders, &mut |path, made, line| match made {
+            Made::Names(names) => self.answers.list(path, names),
+            Made::File(content) => self.put(path, content.into_bytes(), line),
+            Made::Link(target) => {
+                self.answers.line(&target, line);
+                self.link(path, target, line);
+            }
+        });
     }
 
     /// The answer is its folder.

@@ -24,14 +24,13 @@ fn unpatch(lines: &mut [Line]) -> bool {
     let is_head = |text: &str| {
         ["+++ ", "--- ", "@@ ", "diff ", "index ", "new file"].iter().any(|it| text.starts_with(it))
     };
-    let is_added = |line: &&mut Line| !line.text.trim().is_empty() && !is_head(&line.text);
-    let added: Vec<&mut Line> = lines.iter_mut().filter(is_added).collect();
-    let is_drawing = added.iter().all(|line| line.text.starts_with("+-"));
-    let is_patch = added.len() >= LEAST && !is_drawing && added.iter().all(|line| line.text.starts_with('+'));
+    let is_added = |line: &Line| !line.text.trim().is_empty() && !is_head(&line.text);
+    let added = || lines.iter().filter(|line| is_added(line));
+    let is_patch = added().all(|line| line.text.starts_with('+'))
+        && added().nth(LEAST - 1).is_some()
+        && !added().all(|line| line.text.starts_with("+-"));
     if is_patch {
-        for line in added {
-            cut_front(line, 1);
-        }
+        lines.iter_mut().filter(|line| is_added(line)).for_each(|line| cut_front(line, 1));
     }
     is_patch
 }

@@ -11,32 +11,59 @@ use std::{
     io::BufRead,
 };
 
-use super::{Event, Gain, Record, reading::Line};
+use super::{
+    Event, Gain, Record,
+    reading::{Line, without_change},
+};
 use crate::tune::change_log::{ChangeLog, Taken};
 use folding::folded;
 
+/// What stays at the beginning of a journal.
+enum Front {
+    Damaged(Vec<u8>),
+    /// The index of a result whose change may be a damaged line before it.
+    Result(usize),
+}
+
 /// The journal's text without what can no longer be undone; `None` unless that halves it. Damaged lines stay, at its
-/// beginning: they may be changes that the user has to undo by hand.
+/// beginning: they may be changes that the user has to undo by hand. A result without its change stays behind them: it shows
+/// that one of them was this change.
 pub(super) fn shortened(
     mut content: impl BufRead,
     boot: &str,
     is_living: impl Fn(&str) -> bool,
 ) -> Option<Vec<u8>> {
-    let (mut out, mut records, mut length) = (Vec::new(), Vec::new(), 0);
+    let (mut front, mut records, mut length) = (Vec::new(), Vec::new(), 0);
     let mut line = Line::default();
     while line.next(&mut content).ok()? {
         length += line.length;
         let (record, why) = line.parsed();
+        if !front.is_empty()
+            && record.as_ref().is_some_and(|record| without_change(&records, record).is_some())
+        {
+            front.push(Front::Result(records.len()));
+        }
         if why.is_some() {
             // A record behind zeros is among the records.
-            out.extend((line.has_zeros || record.is_some()).then_some(0));
-            out.extend_from_slice(if record.is_some() { b"" } else { &line.bytes });
-            out.push(b'\n');
+            let zeros = (line.has_zeros || record.is_some()).then_some(0);
+            let bytes = if record.is_some() { &[][..] } else { &line.bytes };
+            front.push(Front::Damaged(zeros.iter().chain(bytes).copied().collect()));
         }
         records.extend(record);
     }
-    for record in folded(kept(&records, boot, &is_living)?, boot, &is_living) {
-        out.extend(serde_json::to_vec(record).ok()?);
+    let left = folded(kept(&records, boot, &is_living)?, boot, &is_living);
+    let stays: HashSet<*const Record> = left.iter().map(|record| std::ptr::from_ref(*record)).collect();
+    let mut out = Vec::new();
+    for what in front {
+        match what {
+            Front::Damaged(bytes) => out.extend(bytes),
+            Front::Result(at) if stays.contains(&std::ptr::from_ref(&records[at])) => continue,
+            Front::Result(at) => serde_json::to_writer(&mut out, &records[at]).ok()?,
+        }
+        out.push(b'\n');
+    }
+    for record in left {
+        serde_json::to_writer(&mut out, record).ok()?;
         out.push(b'\n');
     }
     (out.len() <= length / 2).then_some(out)
@@ -205,7 +232,7 @@ mod tests {
     use crate::tune::{
         change::Outcome,
         device::Identity,
-        journal::{Affected, Purpose, parse},
+        journal::{Affected, Contents, Purpose, parse},
     };
 
     const FILES: [&str; 4] = ["/a", "/b", "/c", "/d"];
@@ -327,6 +354,40 @@ mod tests {
         assert_eq!(after.damaged.iter().map(|damage| damage.line).collect::<Vec<_>>(), [1, 2]);
         assert_eq!(ChangeLog::of(&after.records, "now"), ChangeLog::of(&before.records, "now"));
         assert_eq!(after.damaged.len(), before.damaged.len());
+    }
+
+    #[test]
+    fn a_damaged_change_is_still_known_by_its_result() {
+        let lost = &there_and_back("1-a", "/sys/lost")[2];
+        for (damaged, behind) in [(&b"\x01\x02\n"[..], 1), (b"\0\0\0\n", 1), (b"\x01\n\x02\n", 2)] {
+            let mut all = damaged.to_vec();
+            all.extend(text(std::slice::from_ref(lost)));
+            // Damage behind the result was not its change.
+            all.extend(b"\x03\n");
+            for number in 0..50 {
+                all.extend(text(&there_and_back(&format!("2-{number:x}"), "/f")));
+            }
+            let before = parse(&all);
+            assert_eq!(before.damaged[behind - 1].file.as_deref(), Some("/sys/lost"));
+            let short = shortened(all.as_slice(), "now", |_| false).unwrap();
+            let after = parse(&short);
+            assert!(after.lost_change, "{}", String::from_utf8_lossy(&short));
+            let files = |contents: &Contents| {
+                contents
+                    .damaged
+                    .iter()
+                    .map(|damage| (damage.has_change, damage.file.clone()))
+                    .collect::<Vec<_>>()
+            };
+            assert_eq!(files(&after), files(&before));
+            assert_eq!(after.records, std::slice::from_ref(lost), "once");
+            assert_eq!(
+                shortened([short.as_slice(), &all[damaged.len()..]].concat().as_slice(), "now", |_| false)
+                    .map(|again| parse(&again).lost_change),
+                Some(true),
+                "again"
+            );
+        }
     }
 
     proptest! {

@@ -64,19 +64,27 @@ impl Contents {
         self.damaged.len() + self.more_damaged
     }
 
-    /// Behind a damaged line a result of a change of this file without a record: that line was the change.
-    fn take_result(&mut self, session: &str, file: &str) {
+    /// Behind a damaged line a result without its change: that line was the change.
+    fn take_result(&mut self, record: &Record) {
         let is_named = self.lost_change && self.damaged.iter().all(|damage| damage.has_change);
-        // Its change is among the last records.
-        let is_change = |record: &Record| matches!(&record.event, Event::Change { file: changed, .. } if changed == file && record.session == session);
-        if self.unread() == 0 || is_named || self.records.iter().rev().any(is_change) {
+        if self.unread() == 0 || is_named {
             return;
         }
+        let Some(file) = without_change(&self.records, record) else { return };
         self.lost_change = true;
         if let Some(damage) = self.damaged.iter_mut().rfind(|damage| !damage.has_change) {
             (damage.has_change, damage.file) = (true, Some(file.to_owned()));
         }
     }
+}
+
+/// The file of an accepted change that is not among the records before its result.
+pub(super) fn without_change<'a>(before: &[Record], record: &'a Record) -> Option<&'a str> {
+    let Event::Result { file, outcome: Outcome::Accepted, .. } = &record.event else { return None };
+    let is_change = |other: &Record| matches!(&other.event, Event::Change { file: changed, .. } if changed == file && other.session == record.session);
+    // Its change is among the last records.
+    let has_change = before.iter().rev().any(is_change);
+    (!has_change).then_some(file)
 }
 
 /// Parses a journal. A last line without an end was torn by a kill before its change was made; any other invalid line is
@@ -95,11 +103,8 @@ pub(super) fn read(mut content: impl BufRead) -> io::Result<Contents> {
         number += 1;
         let (record, why) = line.parsed();
         let is_read = record.is_some();
-        if let Some(Record {
-            session, event: Event::Result { file, outcome: Outcome::Accepted, .. }, ..
-        }) = &record
-        {
-            contents.take_result(session, file);
+        if let Some(record) = &record {
+            contents.take_result(record);
         }
         contents.records.extend(record);
         contents.torn = line.is_torn().then_some(number);

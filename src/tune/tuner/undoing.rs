@@ -10,7 +10,7 @@ use crate::{
     tune::{
         actuator::Actuator,
         change::Outcome,
-        change_log::ChangeLog,
+        change_log::{ChangeLog, Entry},
         journal::{Affected, Event},
         tags,
         undo::{Restored, Step, Which},
@@ -98,12 +98,15 @@ impl Tuner<'_> {
                 *restored = Restored::Back;
             }
         }
-        for (entry, why) in &left {
-            if *why == Restored::Gone && is_gone(&self.actuator, entry, machine) {
-                let (file, value) = (entry.file.clone(), entry.found.clone());
-                self.record_undo(Event::Undone { file, value, sessions: Vec::new() });
-            }
-        }
+        // Nothing is written for them, so one sync is enough. After a kill the next undo finds the rest gone, too.
+        let gone = left
+            .iter()
+            .filter(|(entry, why)| *why == Restored::Gone && is_gone(&self.actuator, entry, machine));
+        let undone = |(entry, _): &(Entry, Restored)| {
+            let (file, value) = (entry.file.clone(), entry.found.clone());
+            Event::Undone { file, value, sessions: Vec::new() }
+        };
+        self.record_undos(gone.map(undone).collect());
         // Files that kept their value are not reported.
         let has_kept = |step: &Step| step.stays || step.is_detour(change_log);
         report.retain(|(step, what)| !(has_kept(step) && what.is_whole()));
