@@ -423,9 +423,9 @@ fn queue(facts: &Facts<'_>) -> Option<String> {
     let is_known = facts.inputs.activity.threads.as_ref().is_some_and(|threads| !threads.kinds.is_empty());
     let (name, disk) =
         facts.deepest.filter(|(_, disk)| disk.queue_depth >= 1.0 && !is_known && facts.is_moving())?;
-    let wait = disk.read_await_ms.into_iter().chain(disk.write_await_ms).fold(0.0, f64::max);
+    let each = by_drives::each(disk).map_or_else(String::new, |each| format!(", {each} each"));
     Some(format!(
-        "{} has {:.1} I/Os in flight that take {wait:.2} ms: the drives or their links are the limit",
+        "{} has {:.1} I/Os in flight{each}: the drives or their links are the limit",
         name.as_str(),
         disk.queue_depth
     ))

@@ -90,7 +90,7 @@ fn flushes(facts: &Facts<'_>) -> String {
 }
 
 /// The time of an I/O of the kind that a drive does more of.
-fn each(disk: &DiskRates) -> Option<Micros> {
+pub(super) fn each(disk: &DiskRates) -> Option<Micros> {
     let ms = if disk.reads >= disk.writes { disk.read_await_ms } else { disk.write_await_ms };
     ms.filter(|ms| *ms > 0.0).map(|ms| Micros(1e3 * ms))
 }

@@ -3,7 +3,7 @@
 use super::{
     Facts, Inputs,
     busy::{beside, full},
-    by_drives::{one_after_the_other, short_readers},
+    by_drives::{each, one_after_the_other, short_readers},
     own_time::{busy_cpus, full_cpus},
     programs::OwnTime,
     waits::{self, Wait},
@@ -11,7 +11,6 @@ use super::{
 use crate::{
     counters::{DiskRates, PagingRates},
     machine::Drive,
-    units::Micros,
 };
 
 pub(super) fn page_cache(facts: &Facts<'_>) -> Option<String> {
@@ -125,8 +124,7 @@ pub(super) fn latency(facts: &Facts<'_>) -> Option<String> {
 
 /// `, 78.0 us,`: of an I/O of the kind that a drive does more of.
 fn of_an_io(disk: &DiskRates) -> String {
-    let await_ms = if disk.reads >= disk.writes { disk.read_await_ms } else { disk.write_await_ms };
-    await_ms.map_or_else(String::new, |ms| format!(", {},", Micros(1e3 * ms)))
+    each(disk).map_or_else(String::new, |each| format!(", {each},"))
 }
 
 /// Processes of one program that have one I/O in flight each: samples often find them running.
