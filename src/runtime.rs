@@ -16,7 +16,6 @@ pub mod demo_root;
 pub mod headless;
 pub(crate) mod beside;
 mod clipboard;
-mod code_pages;
 mod console;
 mod effects;
 mod experiment_thread;

@@ -15,7 +15,6 @@ use super::{
     activity_sampler::{self, ActivitySampler, Profiling},
     beside,
     clock::Clock,
-    code_pages,
     inbox::Outside,
     settings_files::SettingsFiles,
     startup,
@@ -192,7 +191,6 @@ impl Watch {
                 settings = is_wanted.then(|| SettingsFiles::of(&read.machine, &*self.root, before));
                 // Names are known now: 2 MiB that a screen need not hold for days.
                 source::forget_lists();
-                code_pages::unmap_once();
                 if !self.send(Message::Machine(Box::new(read))) {
                     return;
                 }
