@@ -180,6 +180,50 @@ fn a_loop_device_that_gets_its_file_later_is_shown() {
     assert!(is_shown, "{}", device.name);
 }
 
+#[test]
+fn a_device_with_iostats_0_is_named() {
+    let Some(device) = LoopDevice::new(SIZE) else { return };
+    let path = format!("/sys/block/{}/queue/iostats", device.name);
+    let reason = format!("{} not counted: iostats is 0", device.name);
+    let state = tempfile::tempdir().unwrap();
+    let shown = |arguments: &[&str]| {
+        let rest = ["--interval", "0.2", "--count", "3"];
+        let output = iodyno(state.path(), &[&["stat"], arguments, &rest].concat());
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output));
+        [output.stdout, output.stderr].map(|out| String::from_utf8(out).unwrap())
+    };
+    let is_named = |line: &Value| {
+        let problems = line["problems"].as_array().unwrap();
+        let drives = line["drives"].as_array().unwrap();
+        let drive = drives.iter().find(|drive| drive["name"] == *device.name);
+        problems.iter().any(|problem| problem["reason"] == "not counted: iostats is 0")
+            && drive.is_some_and(|drive| drive["read"]["iops"].is_null())
+    };
+    let parsed = |line: &str| -> Value { serde_json::from_str(line).unwrap() };
+    assert!(shown(&["--json"])[0].lines().all(|line| !is_named(&parsed(line))));
+
+    let mut child = command(state.path(), &["stat", "--json", "--interval", "0.2"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    lines.next();
+    std::fs::write(&path, "0").unwrap();
+    let is_seen = (0..20).any(|_| is_named(&parsed(&lines.next().unwrap().unwrap())));
+    kill_process(Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap(), Signal::INT).unwrap();
+    child.wait().unwrap();
+
+    let [table, _] = shown(&["--iostat"]);
+    let [csv, said] = shown(&["--csv", "--iostat"]);
+    let [dstat, _] = shown(&[]);
+    std::fs::write(&path, "1").unwrap();
+    assert!(is_seen, "the setting changes while it runs");
+    assert_eq!(table.matches(&reason).count(), 1, "{table}");
+    assert!(said.contains(&reason) && said.lines().count() == 1, "{said}");
+    assert!(csv.contains(&format!(",{},,,", device.name)), "{csv}");
+    assert!(!dstat.contains(&reason), "its sums have no loop devices: {dstat}");
+}
+
 /// zram counts although its `iostats` is 0.
 #[test]
 fn the_screen_shows_what_is_read_from_zram() {

@@ -41,6 +41,17 @@ pub struct Expected {
     pub is_latency: bool,
 }
 
+/// Before the port of a link in the words of its limit.
+const PORT: &str = ", port ";
+
+impl Expected {
+    /// The limit in words that are those of all equal links: `Gen4 x4 (16 GT/s) at MPS 256`.
+    pub(crate) fn kind_of_limit(&self) -> &str {
+        let link = self.because.split_once(PORT).filter(|_| self.basis == Basis::Link);
+        link.map_or(&self.because, |(link, _)| link)
+    }
+}
+
 impl From<&Expected> for Expectation {
     fn from(expected: &Expected) -> Self {
         Self {

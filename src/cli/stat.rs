@@ -6,7 +6,7 @@ use clap::Args;
 use jiff::Timestamp;
 use signal_hook::consts::SIGINT;
 
-use super::{Complaint, Failure, Status, columns, print, print_text, signals::Signal};
+use super::{Complaint, Failure, Status, columns, print, print_text, say, signals::Signal};
 use crate::{
     app::MachineRead,
     counters::{Counters, Rates, rates},
@@ -14,7 +14,7 @@ use crate::{
     model::{DriveName, Problem},
     report::{
         json,
-        stat::{Averages, Interval, Line, Table},
+        stat::{Averages, Interval, Line, Table, Uncounted},
         why::lines as why,
     },
     runtime::{
@@ -22,7 +22,7 @@ use crate::{
         clock::Clock,
         startup,
     },
-    source::{SysRoot, counters::CountersReader, origin::Origin},
+    source::{SysRoot, block, counters::CountersReader, origin::Origin},
 };
 
 #[derive(Debug, Clone, Args)]
@@ -164,7 +164,9 @@ fn watch(
         let rates = rates(&before.counters, &after.counters, elapsed);
         // A loop device has counters before it has a file.
         let now = unlisted(&read.machine, &rates);
-        if after.counters.disks.keys().ne(before.counters.disks.keys()) || !now.is_subset(&others) {
+        let is_other = after.counters.disks.keys().ne(before.counters.disks.keys());
+        if is_other || !now.is_subset(&others) || block::has_other_iostats(sampler.root, &read.machine.drives)
+        {
             read = startup::read(sampler.root);
             others.extend(now);
         }
@@ -234,11 +236,13 @@ struct Output<'a> {
     rows: Option<usize>,
     /// Whether the reasons of what is missing are printed.
     has_reasons: bool,
+    /// Drives whose reason for missing rates is printed.
+    uncounted: BTreeSet<DriveName>,
 }
 
 impl<'a> Output<'a> {
     fn new(args: &'a StatArgs, tables: Vec<Table>) -> Self {
-        Self { args, tables, rows: None, has_reasons: false }
+        Self { args, tables, rows: None, has_reasons: false, uncounted: BTreeSet::new() }
     }
 
     fn print(&mut self, interval: &Interval<'_>) -> Result<(), Failure> {
@@ -265,8 +269,20 @@ impl<'a> Output<'a> {
             }
             lines.extend(interval.csv(*table));
         }
+        // CSV has no place for them.
+        self.newly_uncounted(interval).iter().for_each(|line| say(line));
         self.rows = Some(0);
         joined(&lines)
+    }
+
+    /// The reasons of drives without rates, once as long as they have none.
+    fn newly_uncounted(&mut self, interval: &Interval<'_>) -> Vec<String> {
+        let now = interval.uncounted(&self.tables);
+        let names: BTreeSet<DriveName> = now.iter().map(|one| one.drive.name.clone()).collect();
+        let new = now.iter().filter(|one| !self.uncounted.contains(&one.drive.name));
+        let lines = new.map(Uncounted::line).collect();
+        self.uncounted = names;
+        lines
     }
 
     /// Several tables each have their heading every time; one table has it once a screenful.
@@ -294,6 +310,9 @@ impl<'a> Output<'a> {
             }
         }
         self.has_reasons = true;
+        let uncounted = self.newly_uncounted(interval);
+        lines.extend(uncounted.iter().map(|line| format!("{} {line}", interval.clock())));
+        self.rows = self.rows.map(|above| above + uncounted.len());
         joined(&lines)
     }
 }

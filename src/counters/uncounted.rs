@@ -6,16 +6,22 @@ use crate::model::DriveName;
 /// Interrupts per second of a drive's I/O queues from which it counts as working.
 const WORKING: f64 = 100.0;
 
+impl DiskRates {
+    /// Whether no counter of it grew.
+    pub(crate) fn is_still(&self) -> bool {
+        self.reads + self.writes + self.utilisation <= 0.0
+    }
+}
+
 impl Rates {
     /// NVMe drives whose I/O queues interrupt while none of their disk counters grows: `queue/iostats` is 0, or what they do
     /// bypasses the block layer (NVMe commands through io_uring). Polled I/O raises no interrupts and is not seen.
     pub fn uncounted(&self) -> Vec<DriveName> {
-        let stands_still = |disk: &DiskRates| disk.reads + disk.writes + disk.utilisation <= 0.0;
         let works = |name: &DriveName| {
             let Some(controller) = controller(name.as_str()) else { return false };
             let others =
                 self.disks.iter().filter(|(other, _)| self::controller(other.as_str()) == Some(controller));
-            others.into_iter().all(|(_, disk)| stands_still(disk))
+            others.into_iter().all(|(_, disk)| disk.is_still())
                 && self.queue_interrupts(controller) >= WORKING
         };
         self.disks.keys().filter(|name| works(name)).cloned().collect()

@@ -2,10 +2,15 @@
 
 mod averages;
 mod line;
+mod uncounted;
 
 use jiff::{Timestamp, tz::TimeZone};
 
-pub(crate) use self::{averages::Averages, line::Line};
+pub(crate) use self::{
+    averages::Averages,
+    line::Line,
+    uncounted::{IOSTATS_OFF, Uncounted},
+};
 use crate::{
     counters::{
         DiskRates, Rates, SideRates,
@@ -63,7 +68,7 @@ impl Interval<'_> {
         let Self { machine, rates, activity, .. } = *self;
         match table {
             Table::Dstat => dstat::Row::of_rates(rates, &summed(machine)).grid(),
-            Table::Iostat => iostat(machine, rates),
+            Table::Iostat => iostat(self),
             Table::Cpu => tables::cpus(machine, rates),
             Table::Interrupts => tables::interrupts(machine, rates),
             Table::Threads => threads(activity, room),
@@ -73,6 +78,15 @@ impl Interval<'_> {
             }
             Table::Profile => profile::rows(activity),
         }
+    }
+
+    /// Drives of these tables' rows and sums that the kernel does not count.
+    pub(crate) fn uncounted(&self, tables: &[Table]) -> Vec<Uncounted<'_>> {
+        let (has_rows, is_summed) = (tables.contains(&Table::Iostat), tables.contains(&Table::Dstat));
+        let summed = summed(self.machine);
+        let mut all = Uncounted::all(self);
+        all.retain(|one| has_rows || (is_summed && summed.contains(&one.drive.name)));
+        all
     }
 
     /// `12:30:05`, local, or `average`.
@@ -152,14 +166,20 @@ fn summed(machine: &Machine) -> Vec<DriveName> {
     machine.summed_drives().map(|drive| drive.name.clone()).collect()
 }
 
-/// Whole drives with counters; software ones only while they move something.
-fn disks<'a>(machine: &'a Machine, rates: &'a Rates) -> impl Iterator<Item = (&'a Drive, &'a DiskRates)> {
+/// Whole drives with counters, software ones only while they move something; `None` for one that the kernel does not count.
+fn disks<'a>(interval: &Interval<'a>) -> impl Iterator<Item = (&'a Drive, Option<&'a DiskRates>)> {
+    let Interval { machine, rates, .. } = *interval;
+    let uncounted: Vec<&DriveName> =
+        Uncounted::all(interval).iter().map(|uncounted| &uncounted.drive.name).collect();
     let all = machine.drives.iter().filter_map(|drive| Some((drive, rates.disks.get(&drive.name)?)));
-    all.filter(|(drive, disk)| !drive.kind.is_software() || disk.reads + disk.writes > 0.0)
+    let all = all.map(move |(drive, disk)| (drive, Some(disk).filter(|_| !uncounted.contains(&&drive.name))));
+    all.filter(|(drive, disk)| {
+        !drive.kind.is_software() || disk.is_none_or(|disk| disk.reads + disk.writes > 0.0)
+    })
 }
 
 /// The columns of `iostat -xm`, with its units: MB is 2^20 bytes, kB 2^10, waits are milliseconds.
-fn iostat(machine: &Machine, rates: &Rates) -> Grid {
+fn iostat(interval: &Interval<'_>) -> Grid {
     let columns = vec![
         word("Device", 8, 0).up_to(16),
         number("r/s", 8, 0).up_to(9),
@@ -185,7 +205,13 @@ fn iostat(machine: &Machine, rates: &Rates) -> Grid {
         number("aqu-sz", 6, 0).up_to(7),
         number("%util", 5, 0).up_to(6),
     ];
-    let row = |(drive, disk): (&Drive, &DiskRates)| {
+    let numbers = columns.len() - 1;
+    let row = |(drive, disk): (&Drive, Option<&DiskRates>)| {
+        let name = Cell::text(drive.name.as_str());
+        let Some(disk) = disk else {
+            let cells = std::iter::once(name).chain(std::iter::repeat_n(Cell::Unknown, numbers)).collect();
+            return Row { cells, mark: Mark::Plain };
+        };
         let DiskRates { reads, read_bytes, writes, written_bytes, reads_merged, writes_merged, .. } = *disk;
         let side = |ios: f64, bytes: f64, merged: f64, wait: Option<f64>| {
             let share = if ios + merged > 0.0 { 100.0 * merged / (ios + merged) } else { 0.0 };
@@ -193,7 +219,7 @@ fn iostat(machine: &Machine, rates: &Rates) -> Grid {
             let size = if ios > 0.0 { bytes / ios / KIBI } else { 0.0 };
             [(ios, 2), (bytes / MEBI, 2), (merged, 2), (share, 2), (wait.unwrap_or(0.0), 2), (size, 2)]
         };
-        let mut cells = vec![Cell::text(drive.name.as_str())];
+        let mut cells = vec![name];
         let read = side(reads, read_bytes, reads_merged, disk.read_await_ms);
         let write = side(writes, written_bytes, writes_merged, disk.write_await_ms);
         let SideRates { ios, bytes, merged, await_ms } = disk.discards;
@@ -204,7 +230,7 @@ fn iostat(machine: &Machine, rates: &Rates) -> Grid {
         cells.extend([Cell::Number(disk.queue_depth, 2), Cell::Number(disk.utilisation, 2)]);
         Row { cells, mark: Mark::Plain }
     };
-    Grid { columns, rows: disks(machine, rates).map(row).collect() }
+    Grid { columns, rows: disks(interval).map(row).collect() }
 }
 
 #[cfg(test)]

@@ -30,6 +30,14 @@ pub(super) const FOLDER: &str = "/sys/block";
 /// Block devices that are read.
 pub(super) const MOST_DRIVES: usize = 1 << 12;
 
+/// Whether a drive's `iostats` has changed since it was read.
+pub(crate) fn has_other_iostats(root: &dyn SysRoot, drives: &[Drive]) -> bool {
+    drives.iter().any(|drive| {
+        let read = &drive.queue.iostats;
+        read.is_known() && number::<u64>(root, &read.path()).get() != read.get()
+    })
+}
+
 /// All whole block devices: hardware in bus order, then software ones by name, loop, zram and similar devices when in use.
 /// Then the hidden paths of native NVMe multipath, without the data of their drive, what lies on what, and problems.
 pub(crate) fn read(root: &dyn SysRoot, tree: &PciTree) -> (Vec<Drive>, Vec<Drive>, Stacking, Vec<Problem>) {

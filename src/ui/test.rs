@@ -3,7 +3,7 @@
 mod stretches;
 
 use std::{
-    collections::{BTreeMap, VecDeque},
+    collections::{BTreeMap, BTreeSet, VecDeque},
     time::Duration,
 };
 
@@ -23,6 +23,7 @@ use crate::{
         load::Way,
         series::{Scale, Series, WINDOW},
     },
+    units::counted,
 };
 
 /// Rates are taken over this much time, so that they do not flicker.
@@ -188,17 +189,33 @@ impl Test {
 
     /// What most targets are expected to be limited by, if together they read at least 95 % of what is expected.
     pub fn reached(&self) -> Option<&Expected> {
-        let mut counts: BTreeMap<&str, (usize, &Expected)> = BTreeMap::new();
+        self.most_reached().and_then(|alike| alike.into_iter().next())
+    }
+
+    /// The same in words: `4 links, each Gen4 x4 (16 GT/s) at MPS 256` where equal links are as full as each other.
+    pub fn reached_in_words(&self) -> Option<String> {
+        let alike = self.most_reached()?;
+        let first = alike.first()?;
+        let links: BTreeSet<&str> = alike.iter().map(|expected| expected.because.as_str()).collect();
+        Some(match links.len() {
+            1 => first.because.clone(),
+            count => format!("{}, each {}", counted(count, "link"), first.kind_of_limit()),
+        })
+    }
+
+    /// The expected rates of most targets, which are limited alike.
+    fn most_reached(&self) -> Option<Vec<&Expected>> {
+        let mut groups: BTreeMap<&str, Vec<&Expected>> = BTreeMap::new();
         let (mut read, mut all) = (0.0, 0.0);
         for (index, expected) in self.expected.iter().enumerate() {
             let expected = expected.as_ref()?;
-            counts.entry(&expected.because).or_insert((0, expected)).0 += 1;
+            groups.entry(expected.kind_of_limit()).or_default().push(expected);
             // A pause does not change what was reached before it.
             read += self.reads(index).or_else(|| self.targets.get(index)?.curves.bytes.last())?;
             all += expected.bytes_per_second.0;
         }
-        let (_, expected) = counts.into_values().max_by_key(|(count, _)| *count)?;
-        (all > 0.0 && read >= latency::AS_EXPECTED * all).then_some(expected)
+        let most = groups.into_values().max_by_key(Vec::len)?;
+        (all > 0.0 && read >= latency::AS_EXPECTED * all).then_some(most)
     }
 
     /// `1 I/O`, in flight per drive, if latency sets the rate now, or over the whole test: not where all CPUs are busy.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::Interval;
+use super::{Interval, Uncounted};
 use crate::{
     counters::{
         CpuShares, DiskRates, SideRates,
@@ -70,29 +70,30 @@ struct OneCpu {
     interrupts_per_second: Option<f64>,
 }
 
-#[derive(Debug, Serialize)]
+/// A drive that the kernel does not count has `null` for all numbers.
+#[derive(Debug, Serialize, Default)]
 struct Drive {
     name: String,
     read: Direction,
     write: Direction,
     discard: Direction,
     flush: Flush,
-    queue_depth: f64,
-    utilisation: f64,
+    queue_depth: Option<f64>,
+    utilisation: Option<f64>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Default)]
 struct Direction {
-    bytes_per_second: f64,
-    iops: f64,
+    bytes_per_second: Option<f64>,
+    iops: Option<f64>,
     await_ns: Option<f64>,
     request_bytes: Option<f64>,
-    merged_per_second: f64,
+    merged_per_second: Option<f64>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Default)]
 struct Flush {
-    iops: f64,
+    iops: Option<f64>,
     await_ns: Option<f64>,
 }
 
@@ -215,11 +216,11 @@ impl From<CpuShares> for Cpu {
 impl Direction {
     fn new(bytes: f64, ios: f64, wait_ms: Option<f64>, merged: f64) -> Self {
         Self {
-            bytes_per_second: bytes,
-            iops: ios,
+            bytes_per_second: Some(bytes),
+            iops: Some(ios),
             await_ns: wait_ms.map(|ms| ms * 1e6),
             request_bytes: (ios > 0.0).then(|| bytes / ios),
-            merged_per_second: merged,
+            merged_per_second: Some(merged),
         }
     }
 }
@@ -235,6 +236,7 @@ impl Line {
         });
         let of_hardware = activity.hardware.iter().filter_map(|hardware| hardware.as_ref().err());
         let problems = problems.chain(of_profile).chain(of_hardware);
+        let uncounted = Uncounted::all(interval).into_iter().map(|uncounted| uncounted.problem());
         let hardware = activity.hardware.iter().flatten().next();
         Self {
             time: i64::try_from(time.as_nanosecond()).unwrap_or_default(),
@@ -250,7 +252,7 @@ impl Line {
                     OneCpu { cpu: *cpu, shares: (*shares).into(), interrupts_per_second }
                 })
                 .collect(),
-            drives: super::disks(interval.machine, rates)
+            drives: super::disks(interval)
                 .map(|(drive, disk)| self::drive(drive.name.as_str(), disk))
                 .collect(),
             hops: hops(interval),
@@ -301,21 +303,23 @@ impl Line {
                 scanned_directly_per_second: rates.scanned_directly,
                 reclaimed_per_second: rates.reclaimed,
             }),
-            problems: problems.cloned().collect(),
+            problems: problems.cloned().chain(uncounted).collect(),
         }
     }
 }
 
-fn drive(name: &str, disk: &DiskRates) -> Drive {
+fn drive(name: &str, disk: Option<&DiskRates>) -> Drive {
+    let name = name.to_owned();
+    let Some(disk) = disk else { return Drive { name, ..Drive::default() } };
     let SideRates { ios, merged, bytes, await_ms } = disk.discards;
     Drive {
-        name: name.to_owned(),
+        name,
         read: Direction::new(disk.read_bytes, disk.reads, disk.read_await_ms, disk.reads_merged),
         write: Direction::new(disk.written_bytes, disk.writes, disk.write_await_ms, disk.writes_merged),
         discard: Direction::new(bytes, ios, await_ms, merged),
-        flush: Flush { iops: disk.flushes.ios, await_ns: disk.flushes.await_ms.map(|ms| ms * 1e6) },
-        queue_depth: disk.queue_depth,
-        utilisation: disk.utilisation,
+        flush: Flush { iops: Some(disk.flushes.ios), await_ns: disk.flushes.await_ms.map(|ms| ms * 1e6) },
+        queue_depth: Some(disk.queue_depth),
+        utilisation: Some(disk.utilisation),
     }
 }
 

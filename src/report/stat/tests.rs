@@ -415,3 +415,45 @@ fn a_kernel_worker_is_one_process_whatever_it_works_on() {
     let all = mean.processes.unwrap();
     assert_eq!((all.len(), all[0].command.as_str(), all[0].cpus), (1, "kworker/u8:5", 0.25));
 }
+
+#[test]
+fn a_drive_that_is_not_counted_has_a_reason_and_no_numbers() {
+    let mut machine = machine();
+    let (mut rates, activity) = second(&machine);
+    let [first, second, third] = [0, 1, 2].map(|at| machine.hardware_drives().nth(at).unwrap().name.clone());
+    for name in [&second, &third] {
+        rates.disks.insert(name.clone(), DiskRates::default());
+    }
+    // The first one counted before its setting changed, the third is idle.
+    for drive in machine.drives.iter_mut().filter(|drive| [&first, &second].contains(&&drive.name)) {
+        drive.queue.iostats = crate::model::Reading::known("/sys/q/iostats", 0);
+    }
+    let time = Timestamp::UNIX_EPOCH;
+    let shown = |rates: &Rates| {
+        let interval = Interval { machine: &machine, rates, activity: &activity, time, is_average: false };
+        let json: Value = serde_json::from_str(&json::line(&Line::new(&interval))).unwrap();
+        let reasons = |tables: &[Table]| -> Vec<String> {
+            interval.uncounted(tables).iter().map(Uncounted::line).collect()
+        };
+        assert_eq!(reasons(&[Table::Dstat]), reasons(&[Table::Cpu, Table::Iostat]));
+        assert!(reasons(&[Table::Cpu]).is_empty());
+        (json, interval.csv(Table::Iostat), reasons(&[Table::Dstat]))
+    };
+    let (json, rows, reasons) = shown(&rates);
+    assert_eq!(reasons, [format!("{second} not counted: iostats is 0 (/sys/q/iostats)")]);
+    let drive = |name: &DriveName| {
+        let drives = json["drives"].as_array().unwrap().clone();
+        drives.into_iter().find(|drive| drive["name"] == name.as_str()).unwrap()
+    };
+    assert!(drive(&second)["read"]["iops"].is_null() && drive(&second)["utilisation"].is_null(), "{json}");
+    assert!(drive(&first)["read"]["iops"] == 1000.0 && drive(&third)["read"]["iops"] == 0.0, "{json}");
+    let problem = serde_json::json!({"path": "/sys/q/iostats", "reason": "not counted: iostats is 0", "kind": "absent"});
+    assert!(json["problems"].as_array().unwrap().contains(&problem), "{json}");
+    let row = |name: &DriveName| rows.iter().find(|row| row.contains(&format!(",{name},"))).unwrap();
+    assert!(row(&second).ends_with(&format!("{second}{}", ",".repeat(22))), "{rows:?}");
+    assert!(row(&third).contains(&format!(",{third},0,0,")), "{rows:?}");
+    let controller = machine.drive(&third).unwrap().nvme.as_ref().unwrap().controller.clone();
+    rates.vectors.insert(Label::new(&format!("{controller}q1")), 9e3);
+    let bypass = format!("{third} not counted: NVMe commands bypass the block layer (/proc/diskstats)");
+    assert!(shown(&rates).2.contains(&bypass));
+}

@@ -407,17 +407,18 @@ impl<'a> Waiters<'a> {
         self.waiting >= part && self.waiting >= part * self.active
     }
 
-    /// `12 of 12 workers wait in io_cqring_wait`.
+    /// `12 of 12 workers wait in io_cqring_wait`, `1 of 12 workers waits in io_cqring_wait`.
     pub(super) fn words(&self, test: Option<TestNow<'_>>) -> String {
         let (waiting, active) = (self.waiting.round().max(1.0), self.active.round().max(1.0));
         let wchan = self.wchan;
+        let verb = if waiting > 1.0 { "wait" } else { "waits" };
         if let Some(test) = test.filter(|_| self.command.as_str() == WORKERS) {
             let all = (test.workers as f64).max(waiting);
-            let verb = if all > 1.0 { "workers wait" } else { "worker waits" };
+            let workers = if all > 1.0 { "workers" } else { "worker" };
             // The ring submits them for the worker, which does not wait for the pages itself.
             let between =
                 if test.is_buffered { " for buffered reads, which fill the page cache" } else { "" };
-            return format!("{waiting:.0} of {all:.0} {verb} in {wchan}{between}");
+            return format!("{waiting:.0} of {all:.0} {workers} {verb} in {wchan}{between}");
         }
         let name = self.name();
         let wait = match self.wait {
@@ -425,7 +426,7 @@ impl<'a> Waiters<'a> {
             _ => format!("in {wchan}"),
         };
         if active > 1.0 {
-            format!("{waiting:.0} of {active:.0} threads of {name} wait {wait}")
+            format!("{waiting:.0} of {active:.0} threads of {name} {verb} {wait}")
         } else {
             format!("{name} waits {wait}")
         }

@@ -18,7 +18,7 @@ pub(super) use link_state::LinkState;
 pub(super) const LARGE: f64 = 1_048_576.0;
 
 /// Why a drive has no rates, whole and for narrow rows.
-pub(super) const UNCOUNTED: &str = "not counted: iostats is 0";
+pub(super) use crate::report::stat::IOSTATS_OFF as UNCOUNTED;
 pub(super) const UNCOUNTED_IN_SHORT: &str = "iostats 0";
 
 /// A row with what is known of it now.

@@ -26,6 +26,7 @@ use crate::{
         Key::{self, Char},
         Look, Mode, ScreenId, Shared,
         command::{command, pair},
+        test::Test,
         theme::Meaning,
     },
 };
@@ -221,11 +222,12 @@ impl Why {
         let Some((rates, activity)) = self.shown_of(shared) else {
             return Source::Nothing("Counting; first figures after one second.");
         };
+        let reached = test.and_then(Test::reached_in_words);
         let test = test.map(|test| TestNow {
             workers: test.workload.targets.len() * usize::try_from(test.workload.jobs).unwrap_or(1),
             is_polled: test.workload.hipri,
             is_buffered: !test.workload.direct,
-            reached: test.reached().map(|expected| expected.because.as_str()),
+            reached: reached.as_deref(),
             is_cpu_bound: test
                 .reached()
                 .is_some_and(|expected| expected.node.is_none() && !expected.is_latency),

@@ -82,7 +82,7 @@ fn a_large_share_of_waits_for_io_is_the_limit_beside_busy_cpus() {
     };
     let reads = "buffered reads are the limit, they wait for the page cache to fill; CPUs are busy too";
     mixed(0.69, 0.44)
-        .says("page-cache", &format!("1 of 2 threads of fio wait in folio_wait_bit_common: {reads}"));
+        .says("page-cache", &format!("1 of 2 threads of fio waits in folio_wait_bit_common: {reads}"));
     let words = "fio waits for I/O 40 % of the time and runs or waits for a CPU the rest; CPUs are busy too";
     mixed(0.4, 0.4).says("turns", words);
     let busy = "Both CPUs are busy, most of the time with hog";
