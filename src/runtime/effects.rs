@@ -36,7 +36,7 @@ use super::{
 use crate::{
     app::{App, Effect, MachineRead, Message, draw, keymap::Key, update},
     engine::simulated,
-    model::{Choice, Failed, Workload},
+    model::{Choice, Failed, RunState, Workload},
     source::{SysRoot, origin::Origin},
     store,
     ui::{Opening, inquiry::FileRequest, picture},
@@ -467,6 +467,11 @@ impl Effects {
         let Some(run) = &mut self.run else { return Ok(()) };
         let (look, at) = (run.look(false), self.clock.elapsed());
         self.look_at = self.clock.now() + LOOK;
+        // The next look at the counters is of this test alone.
+        let test = app.shared.tests.running().filter(|test| test.reads_since.is_none());
+        if test.is_some() && look.sample.state != RunState::Preparing {
+            self.sampler.iter().for_each(Sampler::look);
+        }
         self.send(app, Message::Sample(Box::new(look.sample), at))?;
         if let Some(Row::Rates(rates)) = look.row {
             let test = app.shared.tests.running().filter(|test| test.simulated);

@@ -29,6 +29,8 @@ use crate::{
 const WHOLE: Duration = Duration::from_secs(10);
 /// The same while they do not: most of what an idle screen costs is this reading.
 const WHOLE_AT_REST: Duration = Duration::from_secs(30);
+/// A stretch so short has no rates worth showing.
+const SHORT: Duration = Duration::from_millis(250);
 /// Bytes per second of all drives below which they are at rest: logs, and what runs beside.
 const REST: f64 = 1e6;
 
@@ -58,8 +60,11 @@ impl Wanted {
     }
 }
 
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum Ask {
     Machine,
+    /// The load changes now.
+    Look,
     /// Something is wanted that was not.
     Wake,
 }
@@ -106,6 +111,11 @@ impl Sampler {
         self.send(Ask::Machine);
     }
 
+    /// Requests a look now: the next one, an interval later, spans no load of before.
+    pub fn look(&self) {
+        self.send(Ask::Look);
+    }
+
     fn send(&self, ask: Ask) {
         // The thread may have ended.
         let _ = self.asked.send(ask);
@@ -145,12 +155,12 @@ impl Watch {
         loop {
             let next_pass = seen.as_ref().and_then(ActivitySampler::next_pass);
             let next = next_pass.map_or(next_look, |pass| next_look.min(pass));
-            let mut asked = false;
-            match asking.recv_timeout(next.saturating_sub(self.clock.elapsed())) {
-                Ok(Ask::Machine) => asked = true,
-                Ok(Ask::Wake) | Err(RecvTimeoutError::Timeout) => {}
+            let ask = match asking.recv_timeout(next.saturating_sub(self.clock.elapsed())) {
+                Ok(ask) => Some(ask),
+                Err(RecvTimeoutError::Timeout) => None,
                 Err(RecvTimeoutError::Disconnected) => return,
-            }
+            };
+            let (asked, changes) = (ask == Some(Ask::Machine), ask == Some(Ask::Look));
             if self.over.load(Ordering::Relaxed) {
                 return;
             }
@@ -163,10 +173,18 @@ impl Watch {
             } else {
                 seen = Some(ActivitySampler::begin(self.wanted.sampled(), &*self.root, &self.clock));
             }
-            if now < next_look && !asked {
+            if now < next_look && !asked && !changes {
                 continue;
             }
             next_look = now + self.interval;
+            if changes && now < counted.at + SHORT {
+                self.count(&mut counted);
+                // What it did in that time is of the load before.
+                if let Some(seen) = &mut seen {
+                    seen.look(&*self.root, &self.clock);
+                }
+                continue;
+            }
             let rates = self.count(&mut counted);
             let whole = if moved(&rates) > REST { WHOLE } else { WHOLE_AT_REST };
             // Both arrive together: one frame shows them, and what follows the rates is made from both.
@@ -270,6 +288,25 @@ mod tests {
             messages[..],
             [Outside::Message(Message::Rates(..)), Outside::Message(Message::Machine(_))]
         ));
+    }
+
+    #[test]
+    fn a_look_that_is_asked_for_comes_before_its_time_and_the_next_one_an_interval_later() {
+        let root = Origin::Demo("laptop".to_owned()).open().unwrap();
+        let (sender, told) = mpsc::channel();
+        let over = Arc::new(AtomicBool::new(false));
+        let interval = Duration::from_secs(2);
+        let sampler = Sampler::start(root, sender, Clock::real(), Arc::clone(&over), interval).unwrap();
+        let mut elapsed = told.iter().filter_map(|outside| match outside {
+            Outside::Message(Message::Rates(rates, _)) => Some(rates.elapsed),
+            _ => None,
+        });
+        elapsed.next();
+        std::thread::sleep(Duration::from_millis(500));
+        sampler.look();
+        let (asked, next) = (elapsed.next().unwrap(), elapsed.next().unwrap());
+        over.store(true, Ordering::Relaxed);
+        assert!(asked < interval && next >= interval, "{asked:?} {next:?}");
     }
 
     #[test]

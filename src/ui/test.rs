@@ -56,6 +56,8 @@ pub struct Test {
     pub state: RunState,
     /// Counted time so far.
     pub elapsed: Duration,
+    /// When it was first seen to read.
+    pub reads_since: Option<Duration>,
     /// Preparation step.
     pub preparing: Option<String>,
     /// How batches are chosen; empty where that is not known.
@@ -152,6 +154,7 @@ impl Test {
             each: Vec::new(),
             state: RunState::Preparing,
             elapsed: Duration::ZERO,
+            reads_since: None,
             preparing: None,
             batch: String::new(),
             simulated: false,
@@ -302,6 +305,9 @@ impl Test {
         let went_on = sample.at > self.elapsed;
         self.state = sample.state;
         self.elapsed = sample.at;
+        if sample.state != RunState::Preparing {
+            self.reads_since.get_or_insert(now);
+        }
         self.simulated = sample.simulated;
         self.preparing.clone_from(&sample.preparing);
         self.batch.clone_from(&sample.batch);

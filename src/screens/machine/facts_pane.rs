@@ -221,8 +221,8 @@ pub(super) fn over(state: &Tree, shared: &Shared, width: u16) -> Option<Over> {
     Some(Over { title: facts::heading(shared, row), lines, size: (96, 60), cursor: None })
 }
 
-/// Facts in two columns of a narrow place that has no room for all lines of all of them: a line each, but as many as they need where
-/// rows are free, and for a warning where another fact out of sight makes room.
+/// Facts in two columns of a narrow place that has no room for all lines of all of them. The columns are as wide as shows most facts
+/// with all their lines; others go out of sight.
 struct TwoColumns<'a> {
     /// The facts shown, each with its column, its first row, and whether it has all its lines.
     shown: Vec<(&'a Fact, usize, usize, bool)>,
@@ -241,41 +241,40 @@ impl<'a> TwoColumns<'a> {
         let (left, right) = first.split_at(first.len().min(rows));
         let wanted = |facts: &[&Fact]| facts.iter().map(|fact| one_line(fact, paths).1).max();
         let widths = [left, right].map(|facts| wanted(facts).unwrap_or_default());
-        let (second, gap) = split(widths, inner.width);
-        let columns = [(0, second - gap), (second, inner.width.saturating_sub(second))];
-        let lines = |fact: &Fact, column: usize, is_whole: bool| {
-            if is_whole && !paths { value_lines(fact, columns[column].1).len() } else { 1 }
-        };
-        let place = |whole: &[bool]| -> Vec<(usize, usize)> {
+        let by_widths = split(widths, inner.width);
+        let bounds = inner.width * 3 / 10..=inner.width * 7 / 10;
+        let others = first.iter().map(|fact| one_line(fact, paths).1).filter(|width| bounds.contains(width));
+        let others = others.filter(|_| !paths).map(|width| (width + GAP, GAP));
+        let columns_of =
+            |(second, gap): (u16, u16)| [(0, second - gap), (second, inner.width.saturating_sub(second))];
+        let place = |columns: &[(u16, u16); 2]| -> Vec<(usize, usize, bool)> {
+            let lines = |fact: &Fact, column: usize| match value_lines(fact, columns[column].1).len() {
+                lines if lines <= rows && !paths => lines,
+                _ => 1,
+            };
             let (mut column, mut row) = (0, 0);
             let mut placed = Vec::new();
-            for (fact, is_whole) in first.iter().zip(whole) {
-                if column == 0 && row + lines(fact, 0, *is_whole) > rows {
+            for fact in &first {
+                if column == 0 && row + lines(fact, 0) > rows {
                     (column, row) = (1, 0);
                 }
-                let height = lines(fact, column, *is_whole);
+                let height = lines(fact, column);
                 if row + height > rows {
                     break;
                 }
-                placed.push((column, row));
+                placed.push((column, row, height > 1));
                 row += height;
             }
             placed
         };
-        let mut whole = vec![false; first.len()];
-        let is_warning = |index: &usize| first[*index].meaning == Meaning::Warning;
-        let (warnings, others): (Vec<usize>, Vec<usize>) = (0..first.len()).partition(is_warning);
-        for index in warnings.into_iter().chain(others) {
-            let before = place(&whole).len();
-            whole[index] = true;
-            let after = place(&whole).len();
-            let gives = usize::from(is_warning(&index));
-            whole[index] = after > index && after + gives >= before;
-        }
-        let placed = place(&whole);
+        let forms = std::iter::once(by_widths).chain(others).map(columns_of);
+        let forms = forms.map(|columns| (place(&columns), columns));
+        // The first of those that are as good.
+        let most = forms.reduce(|best, form| if form.0.len() > best.0.len() { form } else { best });
+        let (placed, columns) = most.unwrap_or_default();
         let below = named.len() - placed.len();
-        let shown = first.into_iter().zip(placed).zip(whole);
-        let shown = shown.map(|((fact, (column, row)), is_whole)| (fact, column, row, is_whole)).collect();
+        let shown = first.into_iter().zip(placed);
+        let shown = shown.map(|(fact, (column, row, is_whole))| (fact, column, row, is_whole)).collect();
         Self { shown, columns, paths, below }
     }
 

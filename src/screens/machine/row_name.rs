@@ -72,6 +72,10 @@ fn shortened_device(name: &str, left_out: usize) -> String {
         if words.len() > LEAST_WORDS && words.last().is_some_and(goes) {
             words.pop();
         }
+        // An adjective alone looks cut.
+        if words.len() > LEAST_WORDS && words.last() == Some(&"Gigabit") {
+            words.pop();
+        }
     }
     words.join(" ")
 }
@@ -206,7 +210,7 @@ mod tests {
                 "Realtek Semiconductor RTL8111/8168 PCI Express Gigabit Ethernet Controller",
                 "Realtek Semiconductor RTL8111/8168 Gigabit Ethernet Controller",
                 "Realtek Semiconductor RTL8111/8168 Gigabit Ethernet",
-                "Realtek Semiconductor RTL8111/8168 Gigabit",
+                "Realtek Semiconductor RTL8111/8168",
                 "Realtek Semiconductor RTL8111/8168",
             ]
         );

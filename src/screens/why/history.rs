@@ -66,7 +66,9 @@ type Drawn<'a> = (&'a Series, &'static str, Meaning);
 /// The least time between points; news come for other reasons than counters too.
 const BETWEEN: Duration = Duration::from_millis(500);
 /// The least rows of curves with their caption.
-const LEAST: u16 = 6;
+const LEAST: u16 = 4;
+/// The same below rows that matter less, which are worth more than low curves.
+const BESIDE: u16 = 6;
 
 /// The most rows of curves beside rows that could be shown instead.
 pub(super) const MOST: u16 = 16;
@@ -75,11 +77,13 @@ pub(super) const MOST: u16 = 16;
 /// third of what is left, and what the curves do not need.
 pub(super) fn split(body: Rect, rows: usize, has_more: bool) -> (Rect, Rect) {
     let free = body.height.saturating_sub(u16::try_from(rows).unwrap_or(u16::MAX));
-    if free <= LEAST {
+    let least = if has_more { BESIDE + 1 } else { LEAST };
+    if free < least {
         return (body, Rect::default());
     }
-    let height = if has_more { (free * 2 / 3).clamp(LEAST, MOST) } else { free - 1 };
-    let above = Rect { height: body.height - height - 1, ..body };
+    let height = if has_more { (free * 2 / 3).clamp(BESIDE, MOST) } else { (free - 1).max(LEAST) };
+    let gap = u16::from(free > height);
+    let above = Rect { height: body.height - height - gap, ..body };
     (above, Rect { y: body.bottom() - height, height, ..body })
 }
 

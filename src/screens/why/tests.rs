@@ -379,6 +379,13 @@ fn each_test_of_a_pull_has_its_own_sentence_from_its_first_whole_look_on() {
     let (_, (rule, busy), title) = idle(5);
     assert!(rule != "other-programs" && busy < 19.0, "the first whole look: {rule} {busy}");
     assert!(!title.contains("figures"), "{title}");
+    // Its first look began with its reads.
+    begin(&mut shared, 2);
+    shared.tests.running_mut().unwrap().reads_since = Some(std::time::Duration::from_secs(6));
+    look_at(&mut shared, 7, 0.0);
+    state.hear(News::Findings, &shared);
+    let Source::Now(sentence) = state.source(&shared) else { panic!("there are rates") };
+    assert_eq!(sentence.rule, "other-programs", "{}", sentence.text);
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! Keys and mouse on the Why screen.
 
+use std::time::Duration;
+
 use ratatui::layout::{Position, Rect};
 
 use super::{COMMANDS, FIND, Places, SLEEPING, STACKS, Source, Why, draw, draw::Contents};
@@ -17,6 +19,15 @@ use crate::{
     },
     ui::{Asks, Mode, Shared, ask::tell},
 };
+
+/// Whether the rates of now are of the time since the test began to read.
+fn is_of_test(shared: &Shared) -> bool {
+    /// Time between a look and its news.
+    const LATE: Duration = Duration::from_millis(50);
+    let since = shared.tests.running().and_then(|test| test.reads_since);
+    let rates = shared.rates.as_ref();
+    since.zip(rates).is_some_and(|(since, rates)| since + rates.elapsed <= shared.now + LATE)
+}
 
 impl Screen for Why {
     fn draw(&self, shared: &Shared, area: Rect, brush: &mut Brush<'_>) {
@@ -89,9 +100,12 @@ impl Screen for Why {
                 self.load = load;
                 if shared.mode == Mode::Live {
                     self.evidence.change();
-                    return;
+                    if !is_of_test(shared) {
+                        return;
+                    }
+                } else {
+                    self.evidence = Evidence::default();
                 }
-                self.evidence = Evidence::default();
             }
             // A pause counts nothing.
             let is_reading = shared.tests.running().is_some_and(|test| !test.is_paused());

@@ -112,9 +112,9 @@ fn line_of(
     let note = is_under_load(shared, finding).then(|| piece(format!("  {}", when(shared)), Meaning::Quiet));
     // The panel's title counts them too: the note goes before a word of the finding does.
     let has_room = |note: &Piece| 2 + cells(&finding.title) + cells(&note.0) <= row.width;
-    let is_cut_anyway = 2 + cells(&finding.title) > row.width;
-    let note: Vec<Piece> = note.into_iter().filter(|note| is_cut_anyway || has_room(note)).collect();
-    let title = fit(&finding.title, row.width.saturating_sub(2 + width(&note)));
+    let is_short_anyway = 2 + cells(&finding.title) > row.width;
+    let note: Vec<Piece> = note.into_iter().filter(|note| is_short_anyway || has_room(note)).collect();
+    let title = in_short(&finding.title, row.width.saturating_sub(2 + width(&note)));
     let weight = if finding.severity == Severity::Info { Meaning::Quiet } else { Meaning::Text };
     brush.text(row.x, row.y, 1, symbol, meaning);
     let (lines, _) = highlighted(vec![vec![piece(title, weight)]], word);
@@ -124,6 +124,25 @@ fn line_of(
         brush.shade(Rect { x: row.x + 2, width: end.saturating_sub(row.x + 2), ..row }, Meaning::Selected);
     }
     brush.write(end, row.y, row.right().saturating_sub(end), &note)
+}
+
+/// A title in so many cells: of a list its first words and a count, else its first clause. The finding's details have all of it.
+fn in_short(title: &str, room: u16) -> String {
+    let fits = |text: &String| cells(text) <= room;
+    if cells(title) <= room {
+        return title.to_owned();
+    }
+    let list = title.split_once(": ").map(|(name, list)| (name, list.split(", ").collect::<Vec<_>>()));
+    let list = list.filter(|(_, words)| words.len() > 2 && words.iter().all(|word| !word.contains(' ')));
+    let counted = list.iter().flat_map(|(name, words)| {
+        let kept = (1..words.len()).rev().map(|kept| words.split_at(kept));
+        kept.map(|(kept, rest)| format!("{name}: {} and {} more", kept.join(", "), rest.len()))
+            .collect::<Vec<_>>()
+    });
+    let clauses = title.rmatch_indices("; ").chain(title.rmatch_indices(", ")).filter(|_| list.is_none());
+    let clauses = clauses.map(|(end, _)| title[..end].to_owned());
+    let mut forms = counted.chain(clauses);
+    forms.find(fits).unwrap_or_else(|| fit(title, room))
 }
 
 /// `+17.7 GB/s`; `(3.32 GB/s)` where nothing here reaches it; nothing where it is unknown.
@@ -244,5 +263,22 @@ pub fn strip(shared: &Shared, brush: &mut Brush<'_>, area: Rect, top: usize) {
     }
     if shared.findings.list.is_empty() {
         brush.text(area.x, area.y, area.width, &shared.no_findings(), Meaning::Quiet);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_title_without_room_keeps_words_of_its_list_or_its_first_clause() {
+        let list = "8 settings at default: readahead, iostats, nomerges, wbt";
+        assert_eq!(in_short(list, 60), list);
+        assert_eq!(in_short(list, 54), "8 settings at default: readahead, iostats and 2 more");
+        assert_eq!(in_short(list, 44), "8 settings at default: readahead and 3 more");
+        assert_eq!(in_short(list, 20), "8 settings at defau…", "no form fits");
+        let clauses = "2 drives use 512 B blocks; by their own rating 4096 B are faster";
+        assert_eq!(in_short(clauses, 60), "2 drives use 512 B blocks");
+        assert_eq!(in_short("card: could do Gen4 x8, the slot gives Gen4 x4", 40), "card: could do Gen4 x8");
     }
 }
