@@ -126,17 +126,18 @@ pub(super) fn own_waits(facts: &Facts<'_>) -> Option<String> {
     // In means of looks before it began there is a part of it only.
     let seen = waits::all(threads, &program.command).min(1.0);
     let is_most = active < least * seen && !facts.deepest.is_some_and(is_busy);
-    let part = if is_most { "most".to_owned() } else { slept_longer(facts)? };
     let call = waits::sleeping(threads, &program.command)?;
-    let itself = if call.ends_with("nanosleep") { " by itself" } else { "" };
-    Some(format!(
-        "{} waits{itself} in {call} {part} of the time: neither drives nor CPUs are its limit",
-        program.name
-    ))
+    let is_sleep = call.ends_with("nanosleep");
+    let (part, is_longest) =
+        if is_most { ("most".to_owned(), true) } else { slept_by_choice(facts, is_sleep)? };
+    let itself = if is_sleep { " by itself" } else { "" };
+    let limit = if is_longest { "neither drives nor CPUs are its limit" } else { "it limits its own rate" };
+    Some(format!("{} waits{itself} in {call} {part} of the time: {limit}", program.name))
 }
 
-/// `27 %`, where the threads that do a program's I/O sleep for times that they chose at least as long as they wait for I/O or for a CPU.
-fn slept_longer(facts: &Facts<'_>) -> Option<String> {
+/// `27 %`, where the threads that do a program's I/O sleep for times that they chose, and whether that is at least as long as they wait
+/// for I/O or for a CPU. Such as do nothing but sleep (`is_sleep`) keep to a rate, also if they wait longer for I/O in between.
+fn slept_by_choice(facts: &Facts<'_>, is_sleep: bool) -> Option<(String, bool)> {
     let OwnTime { program, delayed, .. } = OwnTime::of(facts)?;
     let threads = facts.inputs.activity.threads.as_ref()?;
     let (running, active) = waits::running(threads, &program.command);
@@ -150,8 +151,10 @@ fn slept_longer(facts: &Facts<'_>) -> Option<String> {
     let is_seen = program.movers == 1 && sampled >= facts.least(0.05, 0.03);
     let slept = sampled.min(working - active).max(if is_seen { rest } else { 0.0 });
     let is_long = slept >= facts.least(0.2, 0.14) * working;
-    let others = waiting.max(delayed) * facts.most(1.0, 0.7);
-    (is_long && slept >= others).then(|| format!("{:.0} %", 100.0 * slept / working))
+    let others = waiting.max(delayed);
+    let least = if is_sleep { facts.least(0.25, 0.15) } else { facts.least(1.0, 0.7) };
+    let is_longest = slept >= facts.least_for("neither drives", 1.0, 0.7) * others;
+    (is_long && slept >= least * others).then(|| (format!("{:.0} %", 100.0 * slept / working), is_longest))
 }
 
 /// A program that waits for the end of its syncs.

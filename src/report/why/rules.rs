@@ -82,7 +82,7 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         id: "own-waits",
-        fires: "the process that moves most sleeps more than half of the time (`clock_nanosleep`, `poll`, `futex` and their kin) since the sample before, and no drive has a mean queue depth of 0.35; or its threads that do I/O sleep a fifth of the time or more for times that they chose (`clock_nanosleep`, `poll` and `select` with their kin), at least as long as they wait for I/O and for a CPU",
+        fires: "the process that moves most sleeps more than half of the time (`clock_nanosleep`, `poll`, `futex` and their kin) since the sample before, and no drive has a mean queue depth of 0.35; or its threads that do I/O sleep a fifth of the time or more for times that they chose (`clock_nanosleep`, `poll` and `select` with their kin), at least as long as they wait for I/O and for a CPU, or a quarter of that where they only sleep (`clock_nanosleep`), as with a rate limit",
         panels: [Panel::Threads, Panel::Processes],
         is_fallback: false,
         says: own_waits,

@@ -152,7 +152,12 @@ fn a_program_that_sleeps_as_long_as_it_waits_for_io_limits_itself() {
         "fio waits by itself in clock_nanosleep 27 % of the time: neither drives nor CPUs are its limit",
     );
     assert_eq!(scene(0.0, 0.9).sentence().rule, "latency", "the parent sleeps, its job never");
-    assert_eq!(scene(0.1, 0.85).sentence().rule, "latency");
+    // A rate that a drive nearly reaches: it waits longer for that, and has none in flight in between.
+    scene(0.1, 0.85)
+        .says("own-waits", "fio waits by itself in clock_nanosleep 26 % of the time: it limits its own rate");
+    let mut busy = scene(0.1, 0.85);
+    busy.rates.disks.values_mut().for_each(|disk| disk.utilisation = 85.0);
+    assert_eq!(busy.sentence().rule, "latency");
     assert_eq!(held(&scene(0.25, 0.3), "own-waits"), Some("own-waits"));
     let mut short = scene(0.06, 0.2);
     short.rates.disks.values_mut().for_each(|disk| disk.utilisation = 25.0);
