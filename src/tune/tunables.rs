@@ -62,9 +62,12 @@ pub fn write(actuator: &dyn Actuator, queue: &str, tunables: &Tunables) -> Vec<(
         };
         tunables.iter().filter(may_be).filter_map(now).collect::<Vec<_>>()
     };
-    for (file, value, _) in differing() {
-        // What was refused differs afterwards.
-        let _ = actuator.write(&file, &value);
+    // One may set another: bfq's `strict_guarantees` raises `slice_idle`.
+    for _ in 0..2 {
+        for (file, value, _) in differing() {
+            // What was refused differs afterwards.
+            let _ = actuator.write(&file, &value);
+        }
     }
     differing().into_iter().map(|(file, _, now)| (file, now)).collect()
 }
