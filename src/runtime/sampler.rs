@@ -306,7 +306,8 @@ mod tests {
         sampler.look();
         let (asked, next) = (elapsed.next().unwrap(), elapsed.next().unwrap());
         over.store(true, Ordering::Relaxed);
-        assert!(asked < interval && next >= interval, "{asked:?} {next:?}");
+        // A look at its usual time may be a little early too.
+        assert!(asked < interval * 3 / 4 && next >= interval, "{asked:?} {next:?}");
     }
 
     #[test]

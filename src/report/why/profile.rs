@@ -23,12 +23,16 @@ pub(crate) fn note(activity: &Activity) -> String {
     let Some(cost) = profile.cost_percent() else {
         return "simulated: programs and kernel only".to_owned();
     };
-    let samples = match profile.busy() {
-        1 => "1 sample".to_owned(),
-        busy => format!("{} samples", count(busy as f64)),
-    };
     let seconds = profile.elapsed.as_secs_f64();
-    format!("{samples}, {seconds:.0} s, cost {cost:.2} % of a CPU")
+    format!("{}, {seconds:.0} s, cost {cost:.2} % of a CPU", samples(profile.busy()))
+}
+
+/// `1 sample`, `1.20 k samples`.
+fn samples(number: u64) -> String {
+    match number {
+        1 => "1 sample".to_owned(),
+        number => format!("{} samples", count(number as f64)),
+    }
 }
 
 /// What busy CPUs do in words, most first, and what is not known.
@@ -50,7 +54,7 @@ pub(crate) fn lines(activity: &Activity) -> Vec<Line> {
         lines.push(known("CPU time", words.join(", "), false));
     }
     if profile.lost > 0 {
-        lines.push(known("lost", format!("{} samples found no room", count(profile.lost as f64)), true));
+        lines.push(known("lost", format!("{} found no room", samples(profile.lost)), true));
     }
     lines.extend(profile.problems.iter().map(|problem| missing("names", &unread(problem))));
     lines
@@ -185,6 +189,13 @@ mod tests {
             ]
         );
         assert_eq!(note(&activity), "1.00 k samples, 10 s, cost 0.12 % of a CPU");
+    }
+
+    #[test]
+    fn one_lost_sample_is_singular() {
+        let profile = Profile { lost: 1, ..Profile::default() };
+        let lines = lines(&Activity { profile: Some(Ok(profile)), ..Activity::default() });
+        assert_eq!(lines.last().unwrap().text, "1 sample found no room");
     }
 
     /// linux-block 2025: direct reads into 1 GB pages contend for one reference count.
