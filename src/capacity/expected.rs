@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 
 use super::{
-    flow,
+    flow, link,
     processor::{self, Cost},
     sharing::{self, Bound, Shared},
 };
@@ -41,14 +41,23 @@ pub struct Expected {
     pub is_latency: bool,
 }
 
-/// Before the port of a link in the words of its limit.
-const PORT: &str = ", port ";
-
 impl Expected {
     /// The limit in words that are those of all equal links: `Gen4 x4 (16 GT/s) at MPS 256`.
     pub(crate) fn kind_of_limit(&self) -> &str {
-        let link = self.because.split_once(PORT).filter(|_| self.basis == Basis::Link);
-        link.map_or(&self.because, |(link, _)| link)
+        if self.basis == Basis::Link { link::without_port(&self.because) } else { &self.because }
+    }
+
+    /// The limit of targets that are limited alike: `4 links, each Gen4 x4 (16 GT/s) at MPS 256`.
+    pub(crate) fn limit_of_all<'a>(alike: impl IntoIterator<Item = &'a Self>) -> String {
+        let mut alike = alike.into_iter().peekable();
+        let first = alike.peek().copied();
+        let limits: BTreeSet<&str> = alike.map(|expected| expected.because.as_str()).collect();
+        match (first, limits.len()) {
+            (Some(first), 2..) => {
+                format!("{}, each {}", counted(limits.len(), "link"), first.kind_of_limit())
+            }
+            (first, _) => first.map_or_else(String::new, |first| first.because.clone()),
+        }
     }
 }
 

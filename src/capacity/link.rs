@@ -45,6 +45,14 @@ pub(super) fn trained(tree: &PciTree, index: NodeIndex) -> Option<Trained> {
     Some(Trained { speed, width })
 }
 
+/// Before the port in the words of a link's limit.
+const PORT: &str = ", port ";
+
+/// The words of a link's limit that equal links share.
+pub(super) fn without_port(because: &str) -> &str {
+    because.split_once(PORT).map_or(because, |(link, _)| link)
+}
+
 /// Payload bytes per second of a function's own link at its highest speed and width (its link capabilities register),
 /// whatever it is plugged into, with the sentence for it; `None` where it has no link or the link is not real.
 pub(super) fn capability(tree: &PciTree, function: NodeIndex) -> Option<(f64, String)> {
@@ -71,17 +79,17 @@ pub(super) fn limit(tree: &PciTree, index: NodeIndex, packets: &[(u16, f64)]) ->
     let rate = if sizes.is_empty() { link.rate(set) } else { link.mixed_rate(packets) };
     let because = match (set, sizes.as_slice()) {
         (None, []) => format!(
-            "{at} by line coding alone, port {port}: MPS cannot be read; at 256 B it would be {:.0} % of this",
+            "{at} by line coding alone{PORT}{port}: MPS cannot be read; at 256 B it would be {:.0} % of this",
             100.0 * link.rate(Some(256)) / rate
         ),
-        (Some(bytes), []) => format!("{at} at MPS {bytes}, port {port}"),
+        (Some(bytes), []) => format!("{at} at MPS {bytes}{PORT}{port}"),
         (set, [bytes]) if set.is_none_or(|set| set == *bytes) => {
-            format!("{at} at MPS {bytes}, port {port}")
+            format!("{at} at MPS {bytes}{PORT}{port}")
         }
         (set, sizes) => {
             let sizes: Vec<_> = sizes.iter().map(ToString::to_string).collect();
             let here = set.map_or_else(String::new, |set| format!(" (set here: {set})"));
-            format!("{at} at MPS {} of the drives below{here}, port {port}", sizes.join(" and "))
+            format!("{at} at MPS {} of the drives below{here}{PORT}{port}", sizes.join(" and "))
         }
     };
     let bytes_per_second = BytesPerSecond(rate);

@@ -3,7 +3,7 @@
 mod stretches;
 
 use std::{
-    collections::{BTreeMap, BTreeSet, VecDeque},
+    collections::{BTreeMap, VecDeque},
     time::Duration,
 };
 
@@ -23,7 +23,6 @@ use crate::{
         load::Way,
         series::{Scale, Series, WINDOW},
     },
-    units::counted,
 };
 
 /// Rates are taken over this much time, so that they do not flicker.
@@ -197,13 +196,7 @@ impl Test {
 
     /// The same in words: `4 links, each Gen4 x4 (16 GT/s) at MPS 256` where equal links are as full as each other.
     pub fn reached_in_words(&self) -> Option<String> {
-        let alike = self.most_reached()?;
-        let first = alike.first()?;
-        let links: BTreeSet<&str> = alike.iter().map(|expected| expected.because.as_str()).collect();
-        Some(match links.len() {
-            1 => first.because.clone(),
-            count => format!("{}, each {}", counted(count, "link"), first.kind_of_limit()),
-        })
+        self.most_reached().map(Expected::limit_of_all)
     }
 
     /// The expected rates of most targets, which are limited alike.

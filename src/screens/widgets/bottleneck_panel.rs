@@ -8,7 +8,10 @@ use super::{
     words::{basis, giga_before_unit, place, rate},
 };
 use crate::{
-    capacity::bottleneck::{Bottleneck, Direction},
+    capacity::{
+        bottleneck::{Bottleneck, Direction},
+        expected::Expected,
+    },
     ui::{Shared, load::LoadSource, test::Test, theme::Meaning},
     units::counted,
 };
@@ -112,22 +115,22 @@ pub fn expectations(shared: &Shared, test: &Test, width: u16) -> Vec<Vec<Piece>>
     }
     let mut groups: Vec<(&str, Vec<usize>)> = Vec::new();
     for (index, expected) in known() {
-        match groups.iter_mut().find(|(because, _)| *because == expected.because) {
+        let kind = expected.kind_of_limit();
+        match groups.iter_mut().find(|(known, _)| *known == kind) {
             Some((_, targets)) => targets.push(index),
-            None => groups.push((&expected.because, vec![index])),
+            None => groups.push((kind, vec![index])),
         }
     }
     groups.sort_by_key(|(_, targets)| std::cmp::Reverse(targets.len()));
-    let lines = merged(test, groups).into_iter().flat_map(|(because, targets)| {
+    let lines = merged(test, groups).into_iter().flat_map(|(kind, targets)| {
         let reads = giga_before_unit(shared.units, sum(&targets, |index| test.reads(index)));
         let expected = rate(shared.units, sum(&targets, |index| test.expected_of(index)));
-        // A reason may name the port of one drive.
-        let named = test.expected[targets[0]].as_ref().map(|expected| &expected.because);
-        let is_of_all =
-            targets.iter().all(|index| test.expected[*index].as_ref().map(|one| &one.because) == named);
+        let limits = || targets.iter().filter_map(|index| test.expected[*index].as_ref());
+        let limit = Expected::limit_of_all(limits().filter(|expected| expected.kind_of_limit() == kind));
+        let is_of_all = limits().all(|expected| expected.kind_of_limit() == kind);
         let others = if is_of_all { "" } else { "; the others alike" };
         let who = who_reads(test, &targets);
-        let text = format!("{who} {reads} of {expected} expected: {because}{others}");
+        let text = format!("{who} {reads} of {expected} expected: {limit}{others}");
         paragraph(&text, Meaning::Text, width)
     });
     lines.collect()
@@ -162,11 +165,11 @@ fn merged<'a>(test: &Test, groups: Vec<(&'a str, Vec<usize>)>) -> Vec<(&'a str, 
     let each =
         |targets: &[usize]| sum(targets, |index| test.expected_of(index)) / targets.len().max(1) as f64;
     let mut kept: Vec<(&str, Vec<usize>)> = Vec::new();
-    for (because, targets) in groups {
+    for (kind, targets) in groups {
         let own = each(&targets);
         match kept.iter_mut().find(|(_, larger)| (each(larger) - own).abs() <= ALIKE * own) {
             Some((_, larger)) => larger.extend(targets),
-            None => kept.push((because, targets)),
+            None => kept.push((kind, targets)),
         }
     }
     kept

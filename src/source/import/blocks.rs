@@ -241,11 +241,10 @@ pub(super) fn join(facts: &mut Facts) {
     without_users(facts);
 }
 
-/// Takes away what is not known to have no user: a row that was not read may be one. A list without a drawing (`lsblk -l`, `-r`) does not show what a layer lies on,
-/// and lsblk shows no pool of a member.
+/// Takes away what is not known to have no user: a row that was not read may be one, a list without a drawing (`lsblk -l`, `-r`) does
+/// not show what a layer lies on, and lsblk shows no pool of a member.
 fn without_users(facts: &mut Facts) {
-    let is_cut = facts.cut_blocks > 0;
-    if is_cut || facts.blocks.values().any(|block| block.is_layer() && block.below.is_empty()) {
+    if facts.cut_blocks > 0 || facts.blocks.values().any(|block| block.is_layer() && block.below.is_empty()) {
         facts.with_mounts.clear();
         return;
     }
