@@ -434,18 +434,20 @@ fn queue(facts: &Facts<'_>) -> Option<String> {
 fn moving(facts: &Facts<'_>) -> Option<String> {
     facts.is_moving().then(|| {
         let all = facts.all().filter(|all| all.idle + all.iowait < tables::LEFT);
-        let cpus = all.map(|all| busy_with(facts, all)).or_else(|| one_busy_cpu_of(facts)).or_else(|| {
-            let (cpu, split) = nearest_limit(facts.inputs.rates)?;
-            Some(format!("CPU {cpu} is the busiest with {:.0} %", split.busy()))
-        });
+        let cpus = all
+            .map(|all| busy_with(all, busy::others(facts, all, 0.5)))
+            .or_else(|| one_busy_cpu_of(facts))
+            .or_else(|| {
+                let (cpu, split) = nearest_limit(facts.inputs.rates)?;
+                Some(format!("CPU {cpu} is the busiest with {:.0} %", split.busy()))
+            });
         let cpus = cpus.map_or_else(String::new, |cpus| format!("; {cpus}"));
         format!("{}{}{cpus}", facts.moves(), of_short_runs(facts))
     })
 }
 
 /// `CPUs are 99 % busy (usr 90 %, sys 9 %), most of the time with rustc`.
-fn busy_with(facts: &Facts<'_>, all: Split) -> String {
-    let most = busy::others(facts, all, 0.5);
+fn busy_with(all: Split, most: Option<String>) -> String {
     let most = most.map_or_else(String::new, |most| format!(", most of the time with {most}"));
     format!("CPUs are {:.0} % busy ({}){most}", all.busy(), shares(all))
 }
@@ -463,7 +465,7 @@ fn idle(facts: &Facts<'_>) -> String {
         return format!("{drives}; {busy}");
     }
     match facts.all().filter(|all| all.busy() >= 50.0) {
-        Some(all) => format!("{drives}; {}", busy_with(facts, all)),
+        Some(all) => format!("{drives}; {}", busy_with(all, busy::busiest(facts, all, 0.5, |_| true))),
         None => format!("{drives}."),
     }
 }
@@ -476,7 +478,8 @@ fn one_busy_cpu_of(facts: &Facts<'_>) -> Option<String> {
     let busy = facts.all().map_or(0.0, |all| all.busy() / 100.0 * facts.inputs.rates.cpus.len() as f64);
     let is_alone = all - first.cpus < 0.3 && busy - first.cpus < 0.5;
     let called = first.called_read + first.called_write;
-    let moves = if called >= 1e6 {
+    // What starts all the time reads its libraries.
+    let moves = if called >= 1e6 && !first.has_ended() {
         format!(" for {} of read and write calls", facts.rate(called))
     } else {
         String::new()

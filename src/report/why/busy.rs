@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 
 use super::{
     Activity, Facts,
+    by_drives::runs_of,
     programs::{Program, name_of},
     tables::{self, Split},
     waits,
 };
-use crate::text::starred_name;
+use crate::{counters::activity::ProcessRates, text::starred_name};
 
 pub(super) fn interrupts(facts: &Facts<'_>) -> Option<String> {
     let most = facts.least(80.0, 65.0);
@@ -135,23 +136,36 @@ fn is_kernel(facts: &Facts<'_>, command: &str) -> bool {
 pub(super) fn others(facts: &Facts<'_>, all: Split, part: f64) -> Option<String> {
     /// Bytes per second of CPU time: gzip reads more, a compiler less.
     const LEAST: f64 = 5e6;
+    busiest(facts, all, part, |process| {
+        let bytes = process.read_bytes.zip(process.written_bytes);
+        let called = process.called_read.unwrap_or(0.0) + process.called_write.unwrap_or(0.0);
+        bytes.is_some_and(|(read, written)| (read + written).max(called) < LEAST * process.cpus)
+    })
+}
+
+/// Programs that count, where they use more than this part of what is busy.
+pub(super) fn busiest(
+    facts: &Facts<'_>,
+    all: Split,
+    part: f64,
+    counts: impl Fn(&ProcessRates) -> bool,
+) -> Option<String> {
     let yielded = if facts.is_moving() { facts.yielded(all) } else { 0.0 };
     let busy = (all.busy() - yielded) / 100.0 * facts.inputs.rates.cpus.len() as f64;
     let Activity { processes, .. } = facts.inputs.activity;
     let mut sums: BTreeMap<String, (String, f64)> = BTreeMap::new();
     for process in processes.as_ref()? {
-        let (Some(read), Some(written)) = (process.read_bytes, process.written_bytes) else { continue };
-        let called = process.called_read.unwrap_or(0.0) + process.called_write.unwrap_or(0.0);
-        let moves_little = (read + written).max(called) < LEAST * process.cpus;
         let command = starred_name(process.command.as_str());
         // Nice programs leave the CPU to others, unless these are nice too.
         let yields = process.is_nice && yielded > 0.0;
-        if moves_little && !yields && !is_kernel(facts, &command) {
+        if counts(process) && !yields && !is_kernel(facts, &command) {
             let own = name_of(process, facts.inputs.own);
             let command = if own.is_another { own.name.clone() } else { command };
-            let (name, cpus) = sums.entry(command.clone()).or_insert_with(|| (own.name.clone(), 0.0));
+            let is_child = command.starts_with("a child of ");
+            let shown = if is_child { runs_of(&own.name) } else { own.name };
+            let (name, cpus) = sums.entry(command.clone()).or_insert_with(|| (shown.clone(), 0.0));
             // Numbered ones share a name; cc1 keeps its own.
-            if *name != own.name {
+            if *name != shown {
                 *name = command;
             }
             *cpus += process.cpus;

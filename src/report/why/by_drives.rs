@@ -1,6 +1,6 @@
 //! What the counters of drives tell alone: of processes that end before samples find their waits, and of devices that memory serves.
 
-use super::{Facts, Inputs, programs::Program, tables::Split, waits};
+use super::{Facts, Inputs, busy::full, programs::Program, tables::Split, waits};
 use crate::{counters::DiskRates, machine::Drive, model::DriveName, units::Micros};
 
 /// A device on drives that moves this many times the bytes of all drives is in memory or in the page cache: RAID 6 reads less than that.
@@ -75,10 +75,10 @@ impl Facts<'_> {
 }
 
 /// `short runs of dd`, `short children of bash` where no sample knows their name.
-fn runs_of(program: &Program) -> String {
-    match program.name.strip_prefix("a child of ") {
+pub(super) fn runs_of(program: &str) -> String {
+    match program.strip_prefix("a child of ") {
         Some(parent) => format!("short children of {parent}"),
-        None => format!("short runs of {}", program.name),
+        None => format!("short runs of {program}"),
     }
 }
 
@@ -106,7 +106,7 @@ pub(super) fn of_short_runs(facts: &Facts<'_>) -> String {
         Some(format!("; {} has {:.1} I/Os in flight, {each} each", name.as_str(), disk.queue_depth))
     });
     let most = if 2.0 * program.moved() >= facts.read + facts.written { "most" } else { "much" };
-    format!(", {most} of it for {}{}{}", runs_of(program), flushes(facts), depth.unwrap_or_default())
+    format!(", {most} of it for {}{}{}", runs_of(&program.name), flushes(facts), depth.unwrap_or_default())
 }
 
 /// Short processes that read while tasks wait for I/O, and of which samples find no waits but those for pages.
@@ -120,10 +120,43 @@ pub(super) fn short_readers(facts: &Facts<'_>) -> Option<String> {
     let (_, disk) = facts.deepest.filter(|_| is_for_pages)?;
     let waits = facts.io_waits();
     (disk.queue_depth >= facts.least(1.3, 1.1) && waits >= facts.least(0.5, 0.35)).then(|| {
-        let who = runs_of(program).replacen("short", "Short", 1);
+        let who = runs_of(&program.name).replacen("short", "Short", 1);
         format!(
             "{who} wait for pages of the page cache, some task waits for I/O {:.0} % of the time",
             100.0 * waits
+        )
+    })
+}
+
+/// Short processes that keep a drive busy with several I/Os all the time while tasks wait for I/O: buffered writes, or direct calls that
+/// the kernel splits.
+pub(super) fn of_short_ones(facts: &Facts<'_>) -> Option<String> {
+    /// A call of a MiB is split into as many.
+    const SPLIT: f64 = 4.0;
+    let program = facts.short_runs().filter(|_| facts.is_moving() && full(facts).is_none())?;
+    let (name, disk) = facts.deepest?;
+    let is_busy = disk.queue_depth >= facts.least(1.3, 1.1) && disk.utilisation >= facts.least(90.0, 75.0);
+    let each = each(disk).filter(|_| is_busy && facts.io_waits() >= facts.least(0.5, 0.35))?;
+    let who = runs_of(&program.name).replacen("short", "Short", 1);
+    let limit = match facts.drives_are_the_limit() {
+        limit if disk.queue_depth >= SPLIT || !facts.served.is_empty() => limit,
+        _ => "the drives, their links or the latency of a call are the limit".to_owned(),
+    };
+    let (depth, name, flushes) = (disk.queue_depth, name.as_str(), flushes(facts));
+    Some(format!("{who} keep {depth:.1} I/Os in flight on {name}, {each} each{flushes}: {limit}"))
+}
+
+/// Short processes, one after the other, that run and wait for I/O by turns, as far as the waits of all tasks are theirs.
+pub(super) fn one_run_at_a_time(facts: &Facts<'_>) -> Option<String> {
+    let program = facts.short_runs().filter(|_| facts.is_moving() && full(facts).is_none())?;
+    let (waits, runs) = (facts.io_waits(), program.cpus);
+    let least = facts.least(0.2, 0.12);
+    let is_one = (facts.least(0.8, 0.7)..facts.most(1.1, 1.2)).contains(&(waits + runs));
+    (is_one && waits >= least && runs >= least).then(|| {
+        let who = runs_of(&program.name).replacen("short", "Short", 1);
+        let (waits, runs) = (100.0 * waits, 100.0 * runs);
+        format!(
+            "{who} wait for I/O {waits:.0} % of the time and run {runs:.0} %: one run at a time is the limit"
         )
     })
 }
@@ -138,7 +171,7 @@ pub(super) fn one_after_the_other(facts: &Facts<'_>) -> Option<String> {
     if facts.io_waits() < facts.least(0.5, 0.35) * disk.queue_depth.min(1.0) {
         return None;
     }
-    let who = runs_of(program).replacen("short", "Short", 1);
+    let who = runs_of(&program.name).replacen("short", "Short", 1);
     let (depth, name) = (disk.queue_depth, name.as_str());
     let one = format!("{who} have one I/O in flight at a time (queue depth {depth:.1})");
     Some(format!("{one}{}: the latency of {name}, {each}, is the limit", flushes(facts)))

@@ -3,7 +3,7 @@
 use super::{
     Facts, Inputs,
     busy::{beside, full},
-    by_drives::{each, one_after_the_other, short_readers},
+    by_drives::{each, of_short_ones, one_after_the_other, one_run_at_a_time, short_readers},
     own_time::{busy_cpus, full_cpus},
     programs::OwnTime,
     waits::{self, Wait},
@@ -55,7 +55,7 @@ fn at_the_end(facts: &Facts<'_>) -> Option<String> {
     let waiting: f64 = waits.iter().map(|(_, mean)| mean).sum();
     let names: Vec<&str> = waits.iter().map(|(name, _)| *name).collect();
     let verb = if names.len() > 1 { "wait" } else { "waits" };
-    (waiting >= facts.least(0.3, 0.2)).then(|| {
+    (waiting >= facts.least(0.3, 0.15)).then(|| {
         let who = names.join(" and ");
         let words = format!("{who} {verb} in close or fsync {:.0} % of the time", 100.0 * waiting.min(1.0));
         beside(facts, format!("{words}: writeback of the page cache to the drives is the limit"))
@@ -153,7 +153,9 @@ fn one_each(facts: &Facts<'_>) -> Option<String> {
 }
 
 pub(super) fn drives(facts: &Facts<'_>) -> Option<String> {
-    let waiters = facts.waiters(Wait::Completion).filter(|_| facts.is_moving())?;
+    let Some(waiters) = facts.waiters(Wait::Completion).filter(|_| facts.is_moving()) else {
+        return of_short_ones(facts).map(|words| beside(facts, words));
+    };
     // A call that the kernel splits into several I/Os need not fill the drive: the next one comes after its last.
     let is_one_call = facts.inputs.test.is_none() && waiters.is_one_each() && waiters.is_one_thread();
     if let Some((_, disk)) = facts.deepest.filter(|_| is_one_call && facts.served.is_empty()) {
@@ -169,6 +171,10 @@ pub(super) fn drives(facts: &Facts<'_>) -> Option<String> {
 }
 
 pub(super) fn turns(facts: &Facts<'_>) -> Option<String> {
+    by_turns(facts).or_else(|| one_run_at_a_time(facts))
+}
+
+fn by_turns(facts: &Facts<'_>) -> Option<String> {
     let least = facts.least(0.2, 0.12);
     let command = facts.mover.as_deref().filter(|_| facts.inputs.test.is_none() && facts.is_moving())?;
     let (running, active) = waits::running(facts.inputs.activity.threads.as_ref()?, command);

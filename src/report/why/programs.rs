@@ -34,6 +34,8 @@ pub(super) struct Program {
     pub(super) called_read: f64,
     pub(super) called_write: f64,
     pub(super) cpus: f64,
+    /// CPUs of its processes that ended.
+    ended_cpus: f64,
     /// CPUs of its processes whose bytes cannot be read.
     hidden: f64,
     /// CPUs of its nice processes.
@@ -55,6 +57,11 @@ impl Program {
     /// Whether processes that ended before a sample found them do most of its I/O.
     pub(super) fn is_short(&self) -> bool {
         self.ended > 0.0 && 2.0 * self.ended >= self.moved()
+    }
+
+    /// Whether processes that ended used most of its CPU time.
+    pub(super) fn has_ended(&self) -> bool {
+        2.0 * self.ended_cpus > self.cpus
     }
 
     /// What it does more of, and how much.
@@ -117,7 +124,10 @@ pub(super) fn programs(activity: &Activity, own: u32) -> Vec<Program> {
         }
         sum.living += usize::from(!process.has_ended);
         sum.pids.extend((!process.has_ended).then_some(process.pid));
-        sum.ended += if process.has_ended { process.moved() } else { 0.0 };
+        if process.has_ended {
+            sum.ended += process.moved();
+            sum.ended_cpus += process.cpus;
+        }
         sum.read += process.read_bytes.unwrap_or(0.0);
         sum.written += process.written_bytes.unwrap_or(0.0);
         sum.called_read += process.called_read.unwrap_or(0.0);

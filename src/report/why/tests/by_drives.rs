@@ -75,6 +75,40 @@ fn a_loop_device_that_memory_serves_is_no_drive() {
 
 /// As a loop of `dd bs=1M count=400` over a file that is dropped from the page cache each time.
 #[test]
+fn short_writers_that_keep_a_drive_busy_are_limited_by_it() {
+    let busy = |depth: f64, io_some: f64, utilisation: f64| {
+        let mut scene = short_writers(depth, io_some);
+        scene.rates.disks.values_mut().for_each(|disk| disk.utilisation = utilisation);
+        scene
+    };
+    let name = busy(13.5, 80.0, 97.0).rates.disks.keys().next().unwrap().clone();
+    let keep = |depth: &str| format!("Short runs of dd keep {depth} I/Os in flight on {}", name.as_str());
+    let limit = "the drives or their links are the limit";
+    busy(13.5, 80.0, 97.0).says("drives", &format!("{}, 60.0 us each: {limit}", keep("13.5")));
+    // The kernel splits a direct call of a MiB.
+    let limit = "the drives, their links or the latency of a call are the limit";
+    busy(1.6, 80.0, 97.0).says("drives", &format!("{}, 60.0 us each: {limit}", keep("1.6")));
+    assert_eq!(busy(13.5, 20.0, 97.0).sentence().rule, "moving", "nothing waits for them");
+    assert_eq!(held(&busy(13.5, 40.0, 80.0), "drives"), Some("drives"));
+    assert_eq!(busy(13.5, 80.0, 80.0).sentence().rule, "turns", "the drive has pauses");
+}
+
+#[test]
+fn short_writers_that_run_and_wait_by_turns_are_limited_by_their_number() {
+    let turns = |io_some: f64, cpus: f64| {
+        let mut scene = short_writers(14.7, io_some);
+        scene.rates.disks.values_mut().for_each(|disk| disk.utilisation = 80.0);
+        scene.activity.processes.as_mut().unwrap()[0].cpus = cpus;
+        scene
+    };
+    let words = "Short runs of dd wait for I/O 51 % of the time and run 35 %: one run at a time is the limit";
+    turns(51.2, 0.35).says("turns", words);
+    assert_eq!(turns(51.2, 0.1).sentence().rule, "moving", "they do neither for a third of the time");
+    assert_eq!(turns(90.0, 0.35).sentence().rule, "moving", "others wait too");
+    assert_eq!(held(&turns(45.0, 0.28), "turns"), Some("turns"));
+}
+
+#[test]
 fn short_readers_that_wait_for_pages_name_the_page_cache() {
     let scene = |wchan: &str, io_some: f64, depth: f64| {
         let threads = [('R', "dd", "", "", 0.25), ('D', "dd", "read", wchan, 0.19)];
@@ -94,5 +128,5 @@ fn short_readers_that_wait_for_pages_name_the_page_cache() {
     assert_ne!(pages(61.6, 1.0).sentence().rule, "page-cache", "one I/O in flight");
     let mut unseen = pages(61.6, 3.1);
     unseen.activity.threads.as_mut().unwrap().kinds.truncate(1);
-    assert_eq!((unseen.sentence().rule, held(&unseen, "page-cache")), ("moving", Some("page-cache")));
+    assert_eq!((unseen.sentence().rule, held(&unseen, "page-cache")), ("turns", Some("page-cache")));
 }

@@ -324,3 +324,20 @@ fn a_second_load_that_is_named_stays_while_it_is_half_of_another() {
     assert_eq!(look_at(4e6, 9e6), "; tar reads 9.00 MB/s beside it");
     assert_eq!(look_at(0.0, 0.0), "");
 }
+
+#[test]
+fn programs_that_keep_cpus_busy_beside_idle_drives_are_named_whatever_their_calls_read() {
+    let all = CpuShares { usr: 20.0, sys: 31.0, idl: 49.0, ..CpuShares::default() };
+    let mut scene = Scene::idle().all(all).process("true", 0.0, 16e6, 1.9);
+    scene.activity.processes.as_mut().unwrap()[0].has_ended = true;
+    let cpus = "CPUs are 51 % busy (usr 20 %, sys 31 %)";
+    let words = scene.sentence().text;
+    assert_eq!(words, format!("Drives are idle; {cpus}, most of the time with true"));
+    scene.activity.processes.as_mut().unwrap()[0].command = Label::new("a child of sh");
+    assert!(scene.sentence().text.ends_with("most of the time with short children of sh"));
+    let one = CpuShares { usr: 10.0, sys: 15.0, idl: 75.0, ..CpuShares::default() };
+    let mut scene = Scene::idle().all(one).process("true", 0.0, 7e6, 0.98);
+    assert!(scene.sentence().text.ends_with("true keeps one CPU busy for 7.00 MB/s of read and write calls"));
+    scene.activity.processes.as_mut().unwrap()[0].has_ended = true;
+    assert_eq!(scene.sentence().text, "Drives are idle; true keeps one CPU busy", "it reads its libraries");
+}
