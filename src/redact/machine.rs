@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// Replaces in the rules of a machine what sets nothing: other arguments, words and values that no setting takes may be secrets.
-/// Names and paths stay: these are the owner's outputs.
+/// Names and paths stay: these are the owner's outputs. No finding is lost: the kernel refuses such a value.
 pub(crate) fn hide_unknown_values(machine: &mut Machine) {
     let schedulers = machine.drives.iter().filter_map(|drive| drive.queue.scheduler.value());
     let of_drives = schedulers.flat_map(|choice| &choice.choices);
