@@ -19,6 +19,7 @@ mod results;
 mod tables;
 
 pub use capture::capture_text;
+pub(crate) use machine::hide_unknown_values;
 use std::borrow::Cow;
 
 use originals::Originals;

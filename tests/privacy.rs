@@ -52,7 +52,8 @@ const PASSWORDS: &[(&str, &str)] = &[
         "/proc/cmdline",
         "BOOT_IMAGE=/boot/vmlinuz-6.12.0 root=UUID=@ ro quiet db_password=@ http_proxy=http://bob:@@proxy:3128 \
          rd.luks.key=/@:/dev/disk/by-id/@ nfsroot=10.0.0.1:/@ zfs=@/ROOT rd.lvm.lv=@/@ cryptdevice=UUID=@:@ \
-         resume=PARTUUID=@ systemd.hostname=@ nvme.poll_queues=@ iommu=pt,@ @ token:@ console=@ init=/@ \
+         resume=PARTUUID=@ systemd.hostname=@ nvme.poll_queues=@ elevator=@ cpufreq.default_governor=@ \
+         nvme_core.default_ps_max_latency_us=@ iommu=pt,@ @ token:@ console=@ init=/@ \
          netconsole=4444@10.0.0.1/eth0,9353@10.0.0.2/@ -- --secret @\n",
     ),
     (
@@ -84,12 +85,18 @@ const BOOT_RULES: (&str, &str) = (
      /etc/systemd/system/%.service:7:ExecStart=/bin/sh -c 'curl -u @:@ x; echo 2 > /sys/block/nvme0n1/queue/nomerges'\n\
      /opt/%/tune.sh:3:PASSWORD=@; echo none > /sys/block/nvme0n1/queue/scheduler # @\n\
      /etc/systemd/system/x.service:8:ExecStart=/usr/bin/cpupower frequency-set -g performance --token @\n\
-     /etc/tuned/%/tuned.conf:3:[disk]\n/etc/tuned/%/tuned.conf:4:elevator=none\n",
+     /etc/modprobe.d/x.conf:2:options nvme poll_queues=@\n\
+     /etc/tmpfiles.d/x.conf:3:w /sys/block/nvme0n1/queue/scheduler - @ - - x@ @\n\
+     /etc/systemd/system/x.service:9:ExecStart=/bin/sh -c 'echo x@ > /sys/block/nvme0n1/queue/nomerges'\n\
+     /etc/tuned/%/tuned.conf:3:[disk]\n/etc/tuned/%/tuned.conf:4:elevator=x@\n",
 );
 
 const BOOT_FILES: &[(&str, &str)] = &[
-    ("/etc/modprobe.d/%.conf", "# @\noptions nvme poll_queues=2 token=@\n"),
-    ("/etc/tmpfiles.d/%.conf", "# @\nw /sys/block/nvme0n1/queue/nomerges - - - - 2\n"),
+    ("/etc/modprobe.d/%.conf", "# @\noptions nvme poll_queues=2 token=@\noptions nvme poll_queues=@\n"),
+    (
+        "/etc/tmpfiles.d/%.conf",
+        "# @\nw /sys/block/nvme0n1/queue/nomerges - - - - 2\nw /sys/block/nvme0n1/queue/scheduler - @ - - x@ @\n",
+    ),
     (
         "/etc/systemd/system/x.service",
         "[Service]\nEnvironment=PASSWORD=@\nExecStart=/bin/sh /opt/x.sh @\nExecStart=/bin/sh -c 'echo 2 > \
@@ -237,6 +244,10 @@ impl Planted {
             &["drives"],
             &["drives", "--json"],
             &["metrics"],
+            &["tune", "list"],
+            &["tune", "list", "--json"],
+            &["render", "tune", "--size", "200x60"],
+            &["render", "findings", "--size", "200x60"],
         ] {
             leaked(words, &[&self.passwords]);
         }

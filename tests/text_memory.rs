@@ -38,6 +38,15 @@ fn read_partitions(count: usize) {
     assert_eq!(read_machine(&root).0.drives[0].partitions.len(), count);
 }
 
+/// The text of `fdisk -l` of so many disks.
+fn disks(count: usize) -> String {
+    (0..count).fold(String::new(), |mut text, at| {
+        let row = format!("Disk /dev/nvme{at}n1: 931.51 GiB, 1000204886016 bytes, 1953525168 sectors");
+        let _infallible = writeln!(text, "{row}\n");
+        text
+    })
+}
+
 /// `docs/open.md` has these bounds.
 #[test]
 fn a_function_of_a_text_takes_three_kilobytes_and_a_drive_eight() {
@@ -67,4 +76,9 @@ fn a_function_of_a_text_takes_three_kilobytes_and_a_drive_eight() {
         eprintln!("{}: {bytes} bytes", function.0);
         assert!(bytes < most, "{}: {bytes} bytes for each function", function.0);
     }
+    let text = disks(100_000);
+    assert!(import::read(text.as_bytes()).is_err(), "no machine has so many");
+    let times = (peak().unwrap_or(before) - before) / text.len() as u64;
+    eprintln!("fdisk: {times} times its text");
+    assert!(times < 10, "{times} times the text");
 }

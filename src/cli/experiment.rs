@@ -133,7 +133,7 @@ pub(super) fn run(args: &ExperimentArgs, origin: &Origin) -> Result<Status, Fail
 
 fn list(on: &On, json: bool, origin: &Origin) -> Result<Status, Failure> {
     let root = origin.open()?;
-    let (machine, _) = crate::source::read_machine(&*root);
+    let (machine, _) = startup::machine(&*root);
     let wishes = Wishes::default();
     let rows = EXPERIMENTS
         .iter()
@@ -188,7 +188,7 @@ impl RunArgs {
             return Err(Complaint::new("--arm", format!("{} has fixed arms", self.name), fix).into());
         }
         let root = origin.open()?;
-        let (machine, _) = crate::source::read_machine(&*root);
+        let (machine, _) = startup::machine(&*root);
         let targets = self.on.targets(origin, &*root, &machine, row)?;
         if targets.is_empty() {
             let fix =

@@ -18,7 +18,7 @@ use crate::{
     model::SettingId,
     report::tune as report,
     runtime::startup,
-    source::{SysRoot, origin::Origin, read_machine},
+    source::{SysRoot, origin::Origin},
     store,
     text::Label,
     tune::{
@@ -118,7 +118,7 @@ pub(super) fn run(args: &TuneArgs, origin: &Origin) -> Result<Status, Failure> {
         _ => note(origin, Need::End)?,
     }
     let root = super::open(origin)?;
-    let (machine, _) = read_machine(&*root);
+    let (machine, _) = startup::machine(&*root);
     let service = startup::settings(origin, &root).filter(|_| origin.is_live());
     let context = Context { machine, service };
     match &args.action {

@@ -2,6 +2,9 @@
 
 use std::collections::BTreeSet;
 
+/// The kernel's largest `NR_CPUS`.
+pub const MOST_CPUS: u32 = 1 << 13;
+
 /// Numbers as a kernel CPU list: sorted, each once, `0-3,8`.
 pub fn cpu_list(cpus: impl IntoIterator<Item = u32>) -> String {
     let mut ranges: Vec<(u32, u32)> = Vec::new();
@@ -22,8 +25,6 @@ pub fn cpu_list(cpus: impl IntoIterator<Item = u32>) -> String {
 /// # Errors
 /// The offending part, quoted, when it is no list.
 pub fn parse_cpu_list(text: &str) -> Result<Vec<u32>, String> {
-    // The kernel's largest NR_CPUS.
-    const MOST: u32 = 1 << 13;
     let text = text.trim();
     if text.is_empty() {
         return Ok(Vec::new());
@@ -34,7 +35,7 @@ pub fn parse_cpu_list(text: &str) -> Result<Vec<u32>, String> {
         let bounds = first.trim().parse::<u32>().ok().zip(last.trim().parse::<u32>().ok());
         match bounds {
             // A list that repeats itself would have no end.
-            Some((first, last)) if first <= last && last < MOST && cpus.len() <= MOST as usize => {
+            Some((first, last)) if first <= last && last < MOST_CPUS && cpus.len() <= MOST_CPUS as usize => {
                 cpus.extend(first..=last);
             }
             _ => return Err(format!("{part:?} is no CPU list")),

@@ -5,7 +5,8 @@ use super::{
     Redactor,
     arguments::is_known,
     forms::{
-        REDACTED, is_device_pattern, is_in, is_number, is_queue_file, plain_name, setting_value, sys_path,
+        REDACTED, is_device_pattern, is_in, is_number, is_queue_file, is_setting_value, plain_name,
+        setting_value, sys_path,
     },
     tables,
 };
@@ -222,7 +223,15 @@ pub(super) fn rule(redactor: &mut Redactor, rule: &mut SettingRule) {
     rule.path = path(redactor, &rule.path).into();
     let is_pattern = |names: &Label| is_device_pattern(names.as_str());
     rule.names = rule.names.take().map(|names| if is_pattern(&names) { names } else { Label::new(REDACTED) });
-    let value = setting_value(rule.value.as_str());
+    words_of_rule(redactor, rule, |_| false);
+}
+
+/// What a rule writes: its value passes if it is one that a setting takes, or of words that the kernel offers.
+pub(super) fn words_of_rule(
+    redactor: &mut Redactor,
+    rule: &mut SettingRule,
+    is_offered: impl Fn(&str) -> bool,
+) {
     let text = rule.text.as_str();
     let text = match rule.kind {
         RuleKind::Argument => super::arguments::command_line(redactor, text),
@@ -232,8 +241,14 @@ pub(super) fn rule(redactor: &mut Redactor, rule: &mut SettingRule) {
         RuleKind::Unit | RuleKind::Script => command(text),
         RuleKind::Tuned => tuned(redactor, text),
     };
+    let value = rule.value.as_str();
+    let is_argument = matches!(rule.kind, RuleKind::Argument | RuleKind::ModuleOption);
+    // Of arguments also long numbers go.
+    let is_value = is_setting_value(value) && !(is_argument && text.contains(REDACTED));
+    if !is_value && !value.split('|').map(str::trim).all(is_offered) {
+        rule.value = Label::new(REDACTED);
+    }
     rule.text = Label::new(&text);
-    rule.value = Label::new(&value);
 }
 
 #[cfg(test)]
@@ -263,6 +278,26 @@ mod tests {
                 |text: &str| udev::parse("/x", text).into_iter().map(|rule| rule.names).collect::<Vec<_>>();
             assert_eq!(names(line), names(expected), "{line}");
         }
+    }
+
+    #[test]
+    fn a_value_of_a_rule_is_one_that_settings_take_or_the_kernel_offers() {
+        let shown = |line: &str, is_offered: fn(&str) -> bool| {
+            let mut rule = parse(line).remove(0);
+            words_of_rule(&mut Redactor::new(), &mut rule, is_offered);
+            (rule.value.to_string(), rule.text.to_string())
+        };
+        let write = |value: &str| {
+            format!("/etc/tmpfiles.d/a.conf:1:w /sys/block/sda/queue/scheduler - bob - - {value}")
+        };
+        let text = |value: &str| format!("w /sys/block/sda/queue/scheduler - <redacted> - - {value}");
+        let redacted = || REDACTED.to_owned();
+        assert_eq!(shown(&write("none"), |_| false), ("none".to_owned(), text("none")));
+        assert_eq!(shown(&write("hunter2"), |_| false), (redacted(), text(REDACTED)));
+        assert_eq!(shown(&write("adios"), |word| word == "adios"), ("adios".to_owned(), text(REDACTED)));
+        let option = |value: &str| format!("/etc/modprobe.d/a.conf:1:options nvme poll_queues={value}");
+        assert_eq!(shown(&option("4"), |_| false).0, "4");
+        assert_eq!(shown(&option("731427629"), |_| false).0, REDACTED, "a long number may be an id");
     }
 
     #[test]

@@ -82,7 +82,7 @@ fn redact_path(redactor: &mut Redactor, path: &str) -> String {
 
 /// A folder's copies of services, scripts and profiles contain passwords. Their lines that write settings take their
 /// place, as a live machine answers them.
-fn without_boot_files(capture: Capture) -> Capture {
+fn without_boot_files(mut capture: Capture) -> Capture {
     const KEPT: [&str; 4] = ["/sys/", "/proc/", "/ioctl/", "/probe/"];
     let is_kept = |path: &str| {
         KEPT.iter().chain(&RULES_FOLDERS).any(|first| path.starts_with(first)) || path == "/etc/os-release"
@@ -92,10 +92,10 @@ fn without_boot_files(capture: Capture) -> Capture {
     let files = capture.answers.iter().any(|(path, answers)| {
         !is_kept(path) && (matches!(answers.read, Some(Ok(_))) || matches!(answers.list, Some(Ok(_))))
     });
-    let root = TextRoot::from(capture);
-    let probe = (files && !has_probe).then(|| rules::probe(&root));
-    let mut capture = root.into_capture();
-    if let Some(probe) = probe {
+    if files && !has_probe {
+        let root = TextRoot::from(capture);
+        let probe = rules::probe(&root);
+        capture = root.into_capture();
         capture
             .answers
             .insert(BOOT_RULES.to_owned(), Answers { read: Some(Ok(probe)), ..Answers::default() });

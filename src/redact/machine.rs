@@ -1,5 +1,7 @@
 //! Redacts a [`Machine`] and lines of text, for sheets, which are made of data, not of files.
 
+use std::collections::BTreeSet;
+
 use super::{Redactor, arguments, boot_files, forms::is_in, kernel_tables, pseudonyms::Shape, tables};
 use crate::{
     machine::{
@@ -9,6 +11,22 @@ use crate::{
     model::{DriveName, Problem, Reading},
     text::Label,
 };
+
+/// Replaces in the rules of a machine what sets nothing: other arguments, words and values that no setting takes may be secrets.
+/// Names and paths stay: these are the owner's outputs. No finding is lost: the kernel refuses such a value.
+pub(crate) fn hide_unknown_values(machine: &mut Machine) {
+    let schedulers = machine.drives.iter().filter_map(|drive| drive.queue.scheduler.value());
+    let of_drives = schedulers.flat_map(|choice| &choice.choices);
+    let of_cpus = machine.processors.cpus.iter().flat_map(|cpu| {
+        [&cpu.governors, &cpu.energy_preferences].into_iter().filter_map(Reading::value).flatten()
+    });
+    let offered: BTreeSet<Label> = of_drives.chain(of_cpus).cloned().collect();
+    let mut redactor = Redactor::new();
+    for rule in &mut machine.rules {
+        let is_offered = |word: &str| offered.iter().any(|offer| *offer == *word);
+        boot_files::words_of_rule(&mut redactor, rule, is_offered);
+    }
+}
 
 impl Redactor {
     /// Learns the machine's serials, host name and users.

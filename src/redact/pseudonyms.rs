@@ -19,6 +19,9 @@ pub(super) enum Shape {
 /// Numbers passed over because their pseudonym is an original.
 const MOST_TRIES: usize = 16;
 
+/// Originals with a pseudonym of their own. A machine has some thousand; further ones have pseudonyms in common.
+const MOST_ORIGINALS: usize = 1 << 16;
+
 #[derive(Debug, Clone, Default)]
 pub(super) struct Pseudonyms {
     /// Number of an original, by shape; for hexadecimal ids by digits alone.
@@ -38,10 +41,12 @@ impl Pseudonyms {
             _ => text.to_owned(),
         };
         let own = (shape, key(original));
+        let is_full = self.numbers.len() >= MOST_ORIGINALS;
         let number = match self.numbers.get(&own) {
             Some(number) => *number,
             // Only what was no original before: an original may look like a pseudonym that is issued later.
             None if self.given.contains(original) => return original.to_owned(),
+            None if is_full => return another(original, MOST_ORIGINALS as u64, shape),
             None => {
                 let count = self.counts.entry(shape).or_default();
                 *count += 1;
@@ -56,14 +61,18 @@ impl Pseudonyms {
                 *count
             }
         };
-        let mut pseudonym = shaped(original, number, shape);
-        if pseudonym == original {
-            // Another range of numbers, so that no original stays.
-            pseudonym = shaped(original, number + 900, shape);
+        let pseudonym = another(original, number, shape);
+        if !self.given.contains(&pseudonym) {
+            self.given.insert(pseudonym.clone());
         }
-        self.given.insert(pseudonym.clone());
         pseudonym
     }
+}
+
+/// [`shaped`], in another range of numbers where the original would stay.
+fn another(original: &str, number: u64, shape: Shape) -> String {
+    let pseudonym = shaped(original, number, shape);
+    if pseudonym == original { shaped(original, number + 900, shape) } else { pseudonym }
 }
 
 /// `number` in the shape of `original`: same length in bytes, letters for letters, all else unchanged.
@@ -170,6 +179,17 @@ mod tests {
         let again: Vec<String> =
             ["x3", "ab", "mo", "qr"].iter().map(|word| pseudonyms.of(word, Shape::Text)).collect();
         assert_eq!(again, once);
+    }
+
+    #[test]
+    fn more_originals_than_a_machine_has_share_a_pseudonym() {
+        let mut pseudonyms = Pseudonyms::default();
+        let mut of = |at: usize| pseudonyms.of(&format!("name{at:08}"), Shape::Text);
+        let last = of(0);
+        (1..MOST_ORIGINALS).for_each(|at| _ = of(at));
+        assert_eq!([of(MOST_ORIGINALS), of(MOST_ORIGINALS + 1)], ["xxxx00065536"; 2]);
+        assert_eq!(of(0), last, "those before keep their own");
+        assert_eq!(pseudonyms.numbers.len(), MOST_ORIGINALS);
     }
 
     proptest! {

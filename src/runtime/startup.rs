@@ -12,6 +12,7 @@ use crate::{
     engine::{Engine, Simulated},
     machine::Machine,
     model::Problem,
+    redact,
     source::{
         self, SysRoot,
         origin::{OpenError, Origin},
@@ -26,7 +27,17 @@ const SEED: u64 = 0x1007_d140;
 
 /// Reads a machine and computes its limits.
 pub fn read(root: &dyn SysRoot) -> MachineRead {
-    with_limits(source::read_machine(root))
+    with_limits(machine(root))
+}
+
+/// Reads a machine as it is shown: of boot files no word that is no setting's value.
+pub(crate) fn machine(root: &dyn SysRoot) -> (Machine, Vec<Problem>) {
+    shown(source::read_machine(root))
+}
+
+fn shown((mut machine, problems): (Machine, Vec<Problem>)) -> (Machine, Vec<Problem>) {
+    redact::hide_unknown_values(&mut machine);
+    (machine, problems)
 }
 
 /// The same.
@@ -34,7 +45,7 @@ pub fn read(root: &dyn SysRoot) -> MachineRead {
 /// # Errors
 /// Neither a PCI device nor a block device could be read.
 pub(crate) fn read_or_refuse(root: &dyn SysRoot) -> Result<MachineRead, OpenError> {
-    source::read_or_refuse(root).map(with_limits)
+    source::read_or_refuse(root).map(shown).map(with_limits)
 }
 
 /// Computes the limits of a machine.
@@ -67,7 +78,7 @@ pub fn settings(origin: &Origin, root: &Arc<dyn SysRoot>) -> Option<Arc<Settings
             journal: Journal::in_memory(),
             boot: Some("demo".to_owned()),
             may_write: true,
-            machine: Box::new(move || source::read_machine(&demo)),
+            machine: Box::new(move || machine(&demo)),
             clock: unix_millis,
         }
     } else {
@@ -77,7 +88,7 @@ pub fn settings(origin: &Origin, root: &Arc<dyn SysRoot>) -> Option<Arc<Settings
             journal: Journal::new(store::folder()),
             boot: source::host::boot_id(&*root).value().map(ToString::to_string),
             may_write: rustix::process::geteuid().is_root(),
-            machine: Box::new(move || source::read_machine(&*root)),
+            machine: Box::new(move || machine(&*root)),
             clock: unix_millis,
         }
     };

@@ -14,7 +14,7 @@ use archive::{Archive, Question, names, text};
 
 use super::{
     block,
-    root::{RootError, SysRoot},
+    root::{RootError, SysRoot, most_bytes},
 };
 
 /// Maximum bytes of all contents that a recorder keeps. A machine of 512 drives and 512 CPUs has about 16 MiB.
@@ -74,7 +74,12 @@ impl From<Capture> for TextRoot {
 
 impl SysRoot for TextRoot {
     fn read(&self, path: &str) -> Result<Vec<u8>, RootError> {
-        self.answer(path, Question::Read).map(<[u8]>::to_vec)
+        let content = self.answer(path, Question::Read)?;
+        if content.len() > most_bytes(path) {
+            Err(RootError::Errno(libc::EFBIG))
+        } else {
+            Ok(content.to_vec())
+        }
     }
 
     fn link(&self, path: &str) -> Result<String, RootError> {
@@ -245,6 +250,21 @@ mod tests {
         fn list(&self, _: &str) -> Result<Vec<String>, RootError> {
             Err(RootError::NotHere("no folders at all".to_owned()))
         }
+    }
+
+    #[test]
+    fn a_content_is_as_long_as_such_a_file_can_be() {
+        let mut capture = Capture::default();
+        let line = |length: usize| Some(Ok(vec![b'1'; length]));
+        for (path, length) in [("/proc/vmstat", 1 << 16), ("/sys/a", 1 + (1 << 16)), ("/proc/stat", 1 << 17)]
+        {
+            capture.answers.entry(path.to_owned()).or_default().read = line(length);
+        }
+        let root = TextRoot::from(capture);
+        let length = |path: &str| root.read(path).map(|content| content.len());
+        assert_eq!(length("/proc/vmstat"), Ok(1 << 16));
+        assert_eq!(length("/sys/a"), Err(RootError::Errno(libc::EFBIG)));
+        assert_eq!(length("/proc/stat"), Ok(1 << 17));
     }
 
     #[test]

@@ -29,6 +29,12 @@ const THROTTLES: [(&str, LimitKind); 4] = [
     ("blkio.throttle.write_iops_device", LimitKind::WriteIops),
 ];
 
+/// Bytes of a cgroup's path, with its end (`PATH_MAX`).
+const MOST_OF_PATH: usize = 4096;
+
+/// Folders of a cgroup's path that are read. Containers within containers have some ten.
+const MOST_DEPTH: usize = 128;
+
 /// All read limits of this process' cgroups and their ancestors.
 pub(super) fn io_limits(root: &dyn SysRoot) -> Vec<IoLimit> {
     let groups = root::text(root, "/proc/self/cgroup");
@@ -86,26 +92,27 @@ pub(super) fn cpu_quota_of(root: &dyn SysRoot, groups: &str) -> Option<CpuQuota>
     unified.chain(older).min_by(|a, b| a.cpus.total_cmp(&b.cpus))
 }
 
-/// Folders of the cgroups in `groups`, the text of `/proc/PID/cgroup`, and of their ancestors, topmost first: of that controller of v1,
-/// or of v2.
+/// Folders of the cgroup in `groups`, the text of `/proc/PID/cgroup`, and of its ancestors, topmost first: of that controller of v1,
+/// or of v2. A controller is in one hierarchy.
 fn folders_of(groups: &str, mounts: &[&str], controller: Option<&str>) -> Vec<String> {
-    let of_line = |line: &str| {
+    let path = groups.lines().find_map(|line| {
         let mut fields = line.splitn(3, ':');
         let (number, controllers, path) = (fields.next()?, fields.next()?, fields.next()?);
         let is_its = match controller {
             None => number == "0" && controllers.is_empty(),
             Some(controller) => controllers.split(',').any(|one| one == controller),
         };
-        is_its.then(|| mounts.iter().flat_map(|mount| folders(mount, path)).collect::<Vec<_>>())
-    };
-    groups.lines().filter_map(of_line).flatten().collect()
+        is_its.then_some(path)
+    });
+    let path = path.filter(|path| path.len() < MOST_OF_PATH);
+    path.iter().flat_map(|path| mounts.iter().flat_map(|mount| folders(mount, path))).collect()
 }
 
 /// The cgroup at `path` and its ancestors, topmost first. A cgroup outside of the namespace has no folder.
 fn folders(mount: &str, path: &str) -> Vec<String> {
     let mut folders = vec![mount.to_owned()];
     let steps = path.split('/').filter(|step| !step.is_empty());
-    for step in steps.take_while(|step| !matches!(*step, "." | "..")) {
+    for step in steps.take_while(|step| !matches!(*step, "." | "..")).take(MOST_DEPTH) {
         let above = folders.last().map_or(mount, String::as_str);
         folders.push(format!("{above}/{step}"));
     }
@@ -175,6 +182,14 @@ mod tests {
                 row("b.scope/io.latency", "8:0", LimitKind::Latency, 75),
             ]
         );
+    }
+
+    #[test]
+    fn of_lines_that_no_kernel_writes_few_folders_are_read() {
+        let folders = |groups: &str| folders_of(groups, &UNIFIED, None);
+        assert_eq!(folders(&"0::/a\n".repeat(400_000)).len(), 4);
+        assert_eq!(folders(&format!("0::{}\n", "/a".repeat(2_000))).len(), 2 * (MOST_DEPTH + 1));
+        assert_eq!(folders(&format!("0::{}\n", "/a".repeat(30_000))), Vec::<String>::new());
     }
 
     #[test]

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     counters::{Counters, CpuTimes, DiskCounters, Memory, Paging, Pressure, SideCounters},
-    model::DriveName,
+    model::{DriveName, cpu_list::MOST_CPUS},
     text::Label,
 };
 
@@ -169,7 +169,8 @@ fn stat(text: &[u8], counters: &mut Counters) {
                 b"procs_blocked" => *blocked = single(),
                 key => {
                     let Some(cpu) = key.strip_prefix(b"cpu").and_then(number) else { continue };
-                    if let (Ok(cpu), Some(times)) = (u32::try_from(cpu), cpu_times(rest)) {
+                    let cpu = u32::try_from(cpu).ok().filter(|cpu| *cpu < MOST_CPUS);
+                    if let (Some(cpu), Some(times)) = (cpu, cpu_times(rest)) {
                         rows += 1;
                         cpus.insert(cpu, times);
                     }

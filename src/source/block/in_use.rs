@@ -21,6 +21,9 @@ use crate::{
     text::Label,
 };
 
+/// Rows of `/proc/swaps` that are read: the kernel has no more (`MAX_SWAPFILES`).
+const MOST_SWAPS: usize = 1 << 5;
+
 /// What lies on what.
 #[derive(Debug, Default)]
 pub(crate) struct Stacking {
@@ -275,8 +278,14 @@ impl Users<'_> {
         let swaps = text(root, "/proc/swaps");
         // A kernel without swap has no such file.
         problems.extend(swaps.problem().filter(|problem| problem.kind != ProblemKind::Absent));
+        let rows = swaps.value().map(String::as_str).unwrap_or_default().lines().skip(1);
+        let count = rows.clone().count();
+        if count > MOST_SWAPS {
+            let why = format!("{count} rows of swap; the first {MOST_SWAPS} are read");
+            problems.push(Problem::new(ProblemKind::Cut, &*swaps.path(), why));
+        }
         self.unread.extend(problems.iter().cloned());
-        for row in swaps.value().map(String::as_str).unwrap_or_default().lines().skip(1) {
+        for row in rows.take(MOST_SWAPS) {
             let Some(file) = row.split_ascii_whitespace().next().map(unescape) else { continue };
             if let Some(part) = self.parts.by_file(&file) {
                 self.add(part, User::Swap);

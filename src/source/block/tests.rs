@@ -349,6 +349,10 @@ fn users_that_could_not_be_read_are_told_of() {
     assert_eq!(unread(&told("unread-of loop0 /run/x why")), Vec::<String>::new());
     assert_eq!(unread(&told("no sense at all")), ["/probe/device-users"]);
     assert_eq!(unread(&format!("{read}{quiet}fail list {HOLDERS} EACCES\n")), [HOLDERS]);
+    let rows = "  /dev/s partition 1 0 -2\n".repeat(33);
+    let many = read.replace("file /proc/swaps Filename\n", &format!("text /proc/swaps\n  Filename\n{rows}"));
+    let drives = stacked(&["loop0"], &format!("{many}{quiet}"));
+    assert_eq!(drives[0].users_unread[0].reason.as_ref(), "33 rows of swap; the first 32 are read");
 }
 
 #[test]

@@ -50,6 +50,12 @@ enum Kind {
 }
 
 impl Archive {
+    /// One for a text of so many bytes, which has no longer paths and values but for repeated rows: bytes that grow are there twice
+    /// for a moment.
+    pub(super) fn for_text(length: usize) -> Self {
+        Self { bytes: Vec::with_capacity(length), ..Self::default() }
+    }
+
     /// Adds the names of a folder. No name has a slash.
     pub(super) fn list(&mut self, line: usize, path: &str, names: &[String]) {
         let names: Vec<u8> =

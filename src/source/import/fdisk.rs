@@ -62,6 +62,9 @@ fn behind<'a>(line: &'a str, words: &[&str]) -> Option<&'a str> {
 fn read(lines: &[Line], facts: &mut Facts) -> Option<Cow<'static, str>> {
     let (mut current, mut found) = (None, false);
     for line in lines {
+        if facts.is_too_many() {
+            break;
+        }
         let text = line.text.trim();
         if let Some((name, bytes)) = disk(text) {
             current = Some(name).filter(|name| is_drive(name));

@@ -47,7 +47,7 @@ impl<'a> Parser<'a> {
             line: 0,
             total: text.len(),
             entries: 0,
-            archive: Archive::default(),
+            archive: Archive::for_text(text.len()),
         }
     }
 
