@@ -20,6 +20,9 @@ pub type Tunables = BTreeMap<String, String>;
 /// Their folder in a queue's.
 const FOLDER: &str = "iosched";
 
+/// Tunables that set others: `strict_guarantees` raises `slice_idle` (`bfq_strict_guarantees_store`, block/bfq-iosched.c).
+const SETTING_OTHERS: [&str; 1] = ["/strict_guarantees"];
+
 /// The queue's folder, if the file is one whose change changes tunables.
 pub fn queue_of(file: &str) -> Option<&str> {
     let (queue, name) = file.rsplit_once('/')?;
@@ -62,9 +65,11 @@ pub fn write(actuator: &dyn Actuator, queue: &str, tunables: &Tunables) -> Vec<(
         };
         tunables.iter().filter(may_be).filter_map(now).collect::<Vec<_>>()
     };
-    // One may set another: bfq's `strict_guarantees` raises `slice_idle`.
+    // One may set another. Those that are known to go first, so that the commands of a dry run suffice.
     for _ in 0..2 {
-        for (file, value, _) in differing() {
+        let mut all = differing();
+        all.sort_by_key(|(file, ..)| !SETTING_OTHERS.iter().any(|name| file.ends_with(name)));
+        for (file, value, _) in all {
             // What was refused differs afterwards.
             let _ = actuator.write(&file, &value);
         }
@@ -191,4 +196,40 @@ impl Scheduler {
 
 fn is_scheduler(file: &str) -> bool {
     file.rsplit('/').next() == Some(SCHEDULER.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{cell::RefCell, io};
+
+    use super::*;
+
+    /// Tunables of which `z` sets `a` to 0.
+    struct Chained(RefCell<Tunables>);
+
+    impl Actuator for Chained {
+        fn read(&self, file: &str) -> io::Result<String> {
+            let name = file.rsplit('/').next().unwrap();
+            self.0.borrow().get(name).cloned().ok_or_else(|| io::ErrorKind::NotFound.into())
+        }
+
+        fn write(&self, file: &str, value: &str) -> io::Result<()> {
+            let name = file.rsplit('/').next().unwrap();
+            let mut values = self.0.borrow_mut();
+            values.insert(name.to_owned(), value.to_owned());
+            if name == "z" {
+                values.insert("a".to_owned(), "0".to_owned());
+            }
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_tunable_that_a_later_one_sets_is_written_again() {
+        let of = |values: [(&str, &str); 2]| values.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let chained = Chained(RefCell::new(of([("a", "1"), ("z", "1")]).into()));
+        let found = of([("a", "4"), ("z", "2")]).into();
+        assert_eq!(write(&chained, "/sys/q", &found), []);
+        assert_eq!(*chained.0.borrow(), found);
+    }
 }

@@ -12,7 +12,9 @@ fn tuned(scheduler: &str) -> Kernel {
 
 /// Sets tunables that no scheduler begins with.
 pub(super) fn set_tunables(kernel: &Kernel) {
-    for (name, value) in [("async_depth", "50"), ("read_expire", "123"), ("read_lat_nsec", "7")] {
+    let values =
+        [("async_depth", "50"), ("read_expire", "123"), ("read_lat_nsec", "7"), ("strict_guarantees", "1")];
+    for (name, value) in values.into_iter().chain([("slice_idle", "4")]) {
         let _is_there = kernel.write(&format!("/sys/q/iosched/{name}"), value);
     }
 }
@@ -100,6 +102,15 @@ fn tunables_that_another_program_has_set_since_stay() {
         set(&kernel, &tuner, "scheduler", "mq-deadline");
         assert_eq!(kernel.read(EXPIRE).unwrap(), "500");
     });
+}
+
+#[test]
+fn a_tunable_that_another_one_sets_comes_back_too() {
+    let kernel = tuned("bfq");
+    assert_eq!(kernel.read("/sys/q/iosched/slice_idle").unwrap(), "4", "beside strict_guarantees");
+    for changes in [&[("scheduler", "none")][..], &[("scheduler", "kyber"), ("nr_requests", "64")]] {
+        changed_and_undone(&kernel, changes);
+    }
 }
 
 /// A kernel that refuses a tunable.
