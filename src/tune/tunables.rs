@@ -23,6 +23,26 @@ const FOLDER: &str = "iosched";
 /// Tunables that set others: `strict_guarantees` raises `slice_idle` (`bfq_strict_guarantees_store`, block/bfq-iosched.c).
 const SETTING_OTHERS: [&str; 1] = ["/strict_guarantees"];
 
+/// The setting of a tunable.
+pub fn setting(name: &str) -> String {
+    format!("{FOLDER}/{name}")
+}
+
+/// The tunable's name, if the setting is one.
+pub fn name_of(setting: &str) -> Option<&str> {
+    setting.strip_prefix(FOLDER)?.strip_prefix('/').filter(|name| is_name(name))
+}
+
+/// Whether a tunable may have this value.
+pub fn is_value(value: &str) -> bool {
+    value.parse::<i64>().is_ok()
+}
+
+/// Whether a change of the one setting may change the other, a tunable.
+pub fn are_reset(id: &str, other: &str) -> bool {
+    [SCHEDULER.0, NR_REQUESTS.0].contains(&id) && name_of(other).is_some()
+}
+
 /// The queue's folder, if the file is one whose change changes tunables.
 pub fn queue_of(file: &str) -> Option<&str> {
     let (queue, name) = file.rsplit_once('/')?;
@@ -33,6 +53,12 @@ pub fn queue_of(file: &str) -> Option<&str> {
 pub fn host_of(file: &str) -> Option<&str> {
     let (folder, _) = file.rsplit_once('/')?;
     folder.strip_suffix(FOLDER)?.strip_suffix('/')
+}
+
+/// The queue whose tunables an event is about.
+pub fn queue_of_event(event: &Event) -> Option<&str> {
+    let file = event.file()?;
+    if matches!(event, Event::Left { .. }) { host_of(file) } else { queue_of(file) }
 }
 
 /// The queue's scheduler; `None` where it cannot be read.
@@ -49,13 +75,14 @@ pub fn read(actuator: &dyn Actuator, queue: &str) -> Option<(String, Tunables)> 
     (!values.is_empty()).then_some((scheduler, values))
 }
 
-fn path(queue: &str, name: &str) -> String {
+/// A tunable's file.
+pub fn path(queue: &str, name: &str) -> String {
     format!("{queue}/{FOLDER}/{name}")
 }
 
 /// Writes these tunables where they differ; with the files that do not take them, and their values now.
 pub fn write(actuator: &dyn Actuator, queue: &str, tunables: &Tunables) -> Vec<(String, String)> {
-    let may_be = |(name, value): &(&String, &String)| is_name(name) && value.parse::<i64>().is_ok();
+    let may_be = |(name, value): &(&String, &String)| is_name(name) && is_value(value);
     // One that this kernel does not have cannot differ.
     let differing = || {
         let now = |(name, value): (&String, &String)| {
@@ -91,7 +118,7 @@ struct Scheduler {
     /// What iodyno found; `None` where it has only seen its own doing.
     found: Option<Tunables>,
     state: State,
-    /// A change that was to give them back was interrupted.
+    /// A change that was to give them back was interrupted, and no undo has tried to since.
     is_owed: bool,
     /// A session whose changes are undone has found them.
     is_begun: bool,
@@ -114,10 +141,7 @@ impl<'a> Known<'a> {
     pub fn of(records: impl Iterator<Item = &'a Record>, queue: &str, sessions: &BTreeSet<&str>) -> Self {
         let mut known = Self::default();
         let mut device: Option<&Identity> = None;
-        for record in records {
-            if record.event.file().and_then(queue_of) != Some(queue) {
-                continue;
-            }
+        for record in records.filter(|record| queue_of_event(&record.event) == Some(queue)) {
             if let Event::Tunables { device: now, .. } | Event::Change { device: now, .. } = &record.event
                 && device.replace(now).is_some_and(|before| before.has_left(now))
             {
@@ -164,6 +188,8 @@ impl<'a> Known<'a> {
                 shown.for_each(|known| known.state = State::Changed);
             }
             Event::Result { .. } | Event::Undone { .. } => self.settle(),
+            // The tunable has an entry of its own from now on.
+            Event::Left { .. } => self.0.values_mut().for_each(|known| known.is_owed = false),
             Event::Open { .. } | Event::Measured(_) | Event::Keep { .. } | Event::Close => {}
         }
     }
