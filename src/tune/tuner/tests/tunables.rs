@@ -204,6 +204,39 @@ fn a_tunable_that_another_program_has_set_since_the_undo_that_failed_stays() {
 }
 
 #[test]
+fn an_undo_that_failed_after_a_kill_owes_no_tunable_that_another_program_sets() {
+    let kernel = tuned("mq-deadline");
+    let journal = Journal::in_memory();
+    let killed = Tuner::open(&journal, &kernel, Purpose::Experiment, "boot", || 1).unwrap();
+    set(&kernel, &killed, "scheduler", "kyber");
+    // Killed behind the write of the scheduler, before its tunables are given back.
+    let file = "/sys/q/scheduler".to_owned();
+    let change = Event::Change {
+        device: Identity::of(&machine(&kernel), &Device::Drive(crate::model::DriveName::new("loop7"))),
+        setting: "scheduler".into(),
+        file: file.clone(),
+        old: "kyber".into(),
+        new: "mq-deadline".into(),
+        affected: Vec::new(),
+        tags: false,
+        undo: false,
+    };
+    killed.record(change).unwrap();
+    kernel.write(&file, "mq-deadline").unwrap();
+    let tuner = Tuner::open(&journal, &kernel, Purpose::Command, "boot", || 2).unwrap();
+    set(&kernel, &tuner, "nr_requests", "64");
+    tuner.keep().unwrap();
+    let report = undone_anew(&kernel, &Stubborn(&kernel), &journal, &Which::Sessions(&[killed.session()]));
+    assert!(report.iter().any(|(_, what)| matches!(what, Restored::Failed(_))), "{report:?}");
+    kernel.write(EXPIRE, "77").unwrap();
+    kernel.write("/sys/q/nr_requests", "256").unwrap();
+    let report = undone_anew(&kernel, &kernel, &journal, &Which::All);
+    let theirs = ("iosched/read_expire".to_owned(), Restored::ModifiedExternally("77".to_owned()));
+    assert!(report.contains(&theirs), "{report:?}");
+    assert_eq!(kernel.read(EXPIRE).unwrap(), "77");
+}
+
+#[test]
 fn a_tunable_that_was_not_restored_goes_with_its_scheduler_and_comes_back_with_it() {
     let kernel = tuned("mq-deadline");
     let before = kernel.files();
