@@ -19,6 +19,7 @@ mod clipboard;
 mod console;
 mod effects;
 mod experiment_thread;
+mod faults;
 mod inbox;
 mod input;
 mod opening;

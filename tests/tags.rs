@@ -10,11 +10,17 @@
 mod loop_device;
 #[path = "common/program.rs"]
 mod program;
+#[path = "common/terminal.rs"]
+mod terminal;
 
-use std::process::{Command, Stdio};
+use std::{
+    path::Path,
+    process::{Command, Output, Stdio},
+};
 
 use loop_device::{LoopDevice, skip::skipped};
 use program::{iodyno, text};
+use terminal::Terminal;
 
 #[test]
 fn an_undo_leaves_the_tags_that_it_found_whatever_the_scheduler_hides() {
@@ -179,4 +185,64 @@ fn an_undo_of_nothing_is_not_said_to_repeat_itself() {
     // The journal takes its record.
     assert_eq!(String::from_utf8_lossy(&undone.stderr), "");
     assert_eq!(undo(&["--all"]), "no settings changed since boot\n");
+}
+
+/// `iodyno tune undo --all` where the file of a tunable cannot be written: the results, and that it is so.
+fn undo_with_a_read_only_file(state: &Path, file: &str) -> Output {
+    let script =
+        "mount --bind \"$1\" \"$1\" && mount -o remount,ro,bind \"$1\" && exec \"$2\" tune undo --all";
+    let mut command = Command::new("unshare");
+    command.args(["--mount", "sh", "-ec", script, "sh", file, env!("CARGO_BIN_EXE_iodyno")]);
+    command.env("IODYNO_STATE_DIR", state).stdin(Stdio::null()).output().unwrap()
+}
+
+#[test]
+fn a_tunable_that_an_undo_could_not_restore_is_offered_until_another_program_sets_it() {
+    let Some(device) = LoopDevice::new(16 << 20) else { return };
+    let file = format!("/sys/block/{}/queue/iosched/async_depth", device.name);
+    for ending in ["undo", "screen", "other program"] {
+        let state = tempfile::tempdir().unwrap();
+        device.write("scheduler", "none");
+        device.write("scheduler", "mq-deadline");
+        device.write("iosched/async_depth", "50");
+        let depth = || std::fs::read_to_string(&file).unwrap().trim().to_owned();
+        let run = |args: &[&str]| text(&iodyno(state.path(), args));
+        run(&["tune", "set", &device.name, "nr_requests=64"]);
+        let failed = undo_with_a_read_only_file(state.path(), &file);
+        let left = depth();
+        let line = format!("{} iosched/async_depth: is not 50: the kernel shows {left}\n", device.name);
+        assert!(text(&failed).ends_with(&line), "{}", text(&failed));
+        assert_eq!((failed.status.code(), left == "50"), (Some(1), false));
+        let offer = format!(
+            "iodyno: an undo could not restore settings: {} iosched/async_depth (was 50); `iodyno tune undo` tries again\n",
+            device.name
+        );
+        assert!(run(&["tune", "list", &device.name]).contains(&offer));
+        match ending {
+            "screen" => {
+                let mut screen = Terminal::start_with(&[], state.path());
+                screen.wait_for_text("1 setting not restored by an undo");
+                screen.wait_for_text(&format!("before 50, now {left}"));
+                screen.press("u");
+                screen.wait_for_text("1 of 1 restored");
+                screen.press("q");
+                screen.ends_with(0);
+            }
+            "other program" => {
+                device.write("iosched/async_depth", "77");
+                assert!(!run(&["tune", "list", &device.name]).contains("could not restore"));
+                let said = run(&["tune", "undo"]);
+                let line = "iosched/async_depth: changed to 77 by another program; not restored, `iodyno tune undo --force` sets 50";
+                assert!(said.contains(line), "{said}");
+                assert_eq!(depth(), "77");
+                assert!(iodyno(state.path(), &["tune", "undo", "--force"]).status.success());
+            }
+            _ => {
+                let said = run(&["tune", "undo"]);
+                assert_eq!(said, format!("{} iosched/async_depth: restored to 50\n", device.name));
+            }
+        }
+        assert_eq!(depth(), "50", "{ending}");
+        assert_eq!(run(&["tune", "undo", "--all"]), "no settings changed since boot\n", "{ending}");
+    }
 }

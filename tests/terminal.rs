@@ -64,6 +64,53 @@ fn signals_give_the_terminal_back() {
 }
 
 #[test]
+fn signals_for_real_time_give_the_terminal_back() {
+    // Those between them and 32 are the C library's own.
+    for signal in [35, 50, 64] {
+        let terminal = Terminal::start(&["--demo", "laptop"]);
+        terminal.wait_for_text("root complex");
+        let id = terminal.child.process_id().expect("it runs").to_string();
+        let sent = Command::new("kill").args([&format!("-{signal}"), &id]).status();
+        assert!(sent.expect("kill runs").success());
+        terminal.ends_with(128 + signal);
+    }
+}
+
+#[test]
+fn signals_of_program_errors_give_the_terminal_back_and_end_the_program() {
+    for (signal, name) in [
+        (Signal::ABORT, "Aborted"),
+        (Signal::SYS, "Bad system call"),
+        (Signal::TRAP, "Trace/breakpoint trap"),
+        (Signal::SEGV, "Segmentation fault"),
+        (Signal::BUS, "Bus error"),
+        (Signal::ILL, "Illegal instruction"),
+        (Signal::FPE, "Floating point exception"),
+    ] {
+        let mut terminal = Terminal::start(&["--demo", "laptop"]);
+        let modes = terminal.modes();
+        terminal.wait_for_text("root complex");
+        assert_ne!(terminal.modes(), modes, "raw");
+        terminal.signal(signal);
+        let status = terminal.child.wait().expect("it ends");
+        assert_eq!(status.signal(), Some(name));
+        assert_eq!(terminal.modes(), modes, "{name}");
+        terminal.ends_as_before();
+    }
+}
+
+#[test]
+fn a_program_error_behind_a_terminal_that_takes_no_output_ends_the_program() {
+    let mut terminal = Terminal::start(&["--demo", "laptop"]);
+    let modes = terminal.modes();
+    terminal.wait_for_text("root complex");
+    terminal.stall();
+    terminal.signal(Signal::ABORT);
+    assert!(terminal.ends_soon().is_some());
+    assert_eq!(terminal.modes(), modes);
+}
+
+#[test]
 fn without_any_of_its_threads_the_screen_ends_with_a_line_that_says_so() {
     if Command::new("strace").arg("-V").output().is_err() {
         loop_device::skip::skipped("strace does not run");

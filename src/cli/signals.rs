@@ -8,7 +8,7 @@ use std::sync::{
 use signal_hook::flag;
 
 use super::Complaint;
-use crate::runtime::signals::ENDING;
+use crate::runtime::signals::ending;
 
 /// The number of the last signal; 0 before the first.
 pub(super) struct Signal(Arc<AtomicUsize>);
@@ -16,7 +16,7 @@ pub(super) struct Signal(Arc<AtomicUsize>);
 impl Signal {
     pub(super) fn watch() -> Result<Self, Complaint> {
         let signal = Arc::new(AtomicUsize::new(0));
-        for number in ENDING {
+        for number in ending() {
             let value = usize::try_from(number).unwrap_or_default();
             flag::register_usize(number, Arc::clone(&signal), value).map_err(|error| {
                 Complaint::new("signals", error.to_string(), "run it where signal handlers can be installed")

@@ -18,6 +18,7 @@ use crate::{
         journal::{Event, Record},
         persist::Export,
         settings::{POLL_QUEUES, Risk, Value},
+        tunables,
         tuner::{Along, Foreseen, Restored},
         undo::Step,
     },
@@ -295,6 +296,9 @@ fn became(step: &Step, restored: &Restored, scope: &str) -> String {
         }
         Restored::Kept => format!("kept by another iodyno; `iodyno tune undo --all` sets {target}"),
         Restored::Failed(why) => format!("is not {target}: {}", Label::new(why)),
+        Restored::Gone if tunables::name_of(&step.setting).is_some() => {
+            "its scheduler is not set; its settings went with it".to_owned()
+        }
         Restored::Gone => "drive not present; its settings went with it".to_owned(),
         Restored::Empty => {
             let fix = "attach something, then undo";
@@ -326,6 +330,9 @@ pub(crate) fn journal(records: &[Record], unread: usize, boot: &str, path: &Path
             }
             Event::Result { outcome, .. } => format!("  {outcome}"),
             Event::Undone { file, value, .. } => format!("{file} undone, now {value}"),
+            Event::Left { device, setting, value, now, .. } => {
+                format!("{} {setting}: not restored to {value}, left at {now}", device.name)
+            }
             Event::Measured(gain) => {
                 format!("{} {}: {} -> {}: {}", gain.device.name, gain.setting, gain.old, gain.new, gain.words)
             }

@@ -2,9 +2,8 @@
 
 use std::{
     collections::VecDeque,
-    fs::File,
     io, mem,
-    os::fd::{AsFd, OwnedFd},
+    os::fd::AsFd,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -15,7 +14,6 @@ use std::{
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
     io::Errno,
-    termios::isatty,
 };
 use signal_hook::{
     consts::{SIGHUP, SIGTSTP, SIGWINCH},
@@ -31,7 +29,7 @@ use termina::{
 use super::{
     beside,
     inbox::{Outlet, Outside},
-    signals::ENDING,
+    signals::ending,
     terminal,
 };
 use crate::{
@@ -67,9 +65,7 @@ const PASTE_END: &[u8] = b"\x1b[201~";
 /// # Errors
 /// Standard input is no terminal and /dev/tty cannot be opened.
 pub(super) fn start(outlet: Outlet, over: Arc<AtomicBool>) -> io::Result<()> {
-    let stdin = rustix::stdio::stdin();
-    let terminal =
-        if isatty(stdin) { rustix::io::dup(stdin)? } else { OwnedFd::from(File::open("/dev/tty")?) };
+    let terminal = terminal::device()?;
     beside::start(move || {
         let mut keys = Keys::default();
         while !over.load(Ordering::Relaxed) {
@@ -215,7 +211,7 @@ fn is_burst(bytes: &[u8]) -> bool {
 }
 
 pub(super) fn start_signals(outlet: Outlet) -> io::Result<()> {
-    let mut signals = Signals::new(ENDING.into_iter().chain([SIGTSTP, SIGWINCH]))?;
+    let mut signals = Signals::new(ending().chain([SIGTSTP, SIGWINCH]))?;
     let sender = outlet.sender();
     beside::start(move || {
         for signal in signals.forever() {

@@ -5,12 +5,16 @@ use libc::{
     SIGVTALRM, SIGXCPU, c_int,
 };
 
-/// All that end a program by default (signal(7)), but those of faults, KILL, PIPE and XFSZ, which are errors of writes, and
-/// those for real time.
-pub(crate) const ENDING: [c_int; 13] = [
+const ENDING: [c_int; 13] = [
     SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGALRM, SIGVTALRM, SIGPROF, SIGXCPU, SIGPWR, SIGIO,
     SIGSTKFLT,
 ];
+
+/// All that end a program by default (signal(7)), but KILL, those of program errors (`faults`), and PIPE and XFSZ, which are
+/// errors of writes.
+pub(crate) fn ending() -> impl Iterator<Item = c_int> {
+    ENDING.into_iter().chain(libc::SIGRTMIN()..=libc::SIGRTMAX())
+}
 
 /// 128 + the signal, as in shells.
 pub(crate) fn status_of(signal: c_int) -> u8 {

@@ -1,12 +1,16 @@
 //! The terminal: raw mode, alternate screen, mouse, bracketed paste.
 //!
-//! They are restored when [`Screen`] is dropped, when a thread panics, and around a stop by job control.
+//! They are restored when [`Screen`] is dropped, when a thread panics, before a signal of a program error ends the program, and
+//! around a stop by job control.
 
 use std::{
+    fs::File,
     io::{self, Write},
-    mem, panic,
+    mem,
+    os::fd::OwnedFd,
+    panic,
     sync::{
-        Once,
+        Once, OnceLock,
         atomic::{AtomicBool, Ordering},
     },
     time::Duration,
@@ -27,7 +31,12 @@ use ratatui::{
     layout::Rect,
 };
 
-use super::{clipboard, output};
+use rustix::{
+    event::{PollFd, PollFlags, Timespec, poll},
+    termios::{OptionalActions, Termios, isatty, tcgetattr, tcsetattr},
+};
+
+use super::{clipboard, faults, output};
 use crate::{
     app::{App, draw},
     model::Failed,
@@ -37,6 +46,17 @@ use crate::{
 static TAKEN: AtomicBool = AtomicBool::new(false);
 /// Whether a thread panicked: its message is on the terminal and must not be overdrawn.
 static PANICKED: AtomicBool = AtomicBool::new(false);
+
+/// What a signal handler needs: it may neither allocate nor wait for a lock.
+static AT_ONCE: OnceLock<AtOnce> = OnceLock::new();
+
+struct AtOnce {
+    terminal: OwnedFd,
+    /// Those before raw mode.
+    modes: Termios,
+    /// The sequences that restore the terminal.
+    bytes: Vec<u8>,
+}
 
 /// The largest frame, in columns and rows. A terminal may report any size; two frames of this one take 40 MB.
 const LARGEST: (u16, u16) = (1000, 500);
@@ -72,6 +92,12 @@ impl Screen {
                 before(info);
             }));
         });
+        if AT_ONCE.get().is_none() {
+            let terminal = device()?;
+            let modes = tcgetattr(&terminal)?;
+            let _is_first = AT_ONCE.set(AtOnce { terminal, modes, bytes: cut_off()? });
+            faults::watch(restore_at_once)?;
+        }
         take()?;
         let (shown, next) = (Buffer::default(), Buffer::default());
         Ok(Self { shown, next, is_unknown: true, bytes: Vec::new() })
@@ -149,6 +175,12 @@ impl Drop for Screen {
     }
 }
 
+/// The terminal that keys come from: standard input, or that of the session.
+pub fn device() -> io::Result<OwnedFd> {
+    let stdin = rustix::stdio::stdin();
+    if isatty(stdin) { Ok(rustix::io::dup(stdin)?) } else { Ok(File::open("/dev/tty")?.into()) }
+}
+
 /// The size of the terminal in columns and rows, at most the largest frame's.
 pub fn size() -> io::Result<(u16, u16)> {
     let (columns, rows) = crossterm::terminal::size()?;
@@ -177,19 +209,41 @@ fn restore() {
         return;
     }
     let mut bytes = Vec::new();
-    let leave = |bytes: &mut Vec<u8>| {
-        queue!(bytes, DisableBracketedPaste, DisableMouseCapture, LeaveAlternateScreen, Show)
-    };
     // A closed terminal fails here; its modes are restored in any case.
     let _ = leave(&mut bytes).and_then(|()| output::write(&mut bytes));
     if !output::is_written_within(RESTORE_WAIT) {
         // A stopped one takes no frame: it finds this when it goes on. The frame may end within a sequence.
-        let mut bytes = CANCEL.to_vec();
-        let _ = queue!(bytes, EndSynchronizedUpdate).and_then(|()| leave(&mut bytes));
-        output::replace(bytes);
+        output::replace(cut_off().unwrap_or_default());
         output::is_written_within(FRAME_WAIT);
     }
     let _ = disable_raw_mode();
+}
+
+/// Restores the terminal in a signal handler. One that takes no output gets its modes back.
+fn restore_at_once() {
+    if !TAKEN.swap(false, Ordering::SeqCst) {
+        return;
+    }
+    let Some(AtOnce { terminal, modes, bytes }) = AT_ONCE.get() else { return };
+    let screen = rustix::stdio::stdout();
+    let mut takes = [PollFd::new(&screen, PollFlags::OUT)];
+    let wait = Timespec { tv_sec: 0, tv_nsec: 20_000_000 };
+    if poll(&mut takes, Some(&wait)).is_ok_and(|ready| ready > 0) {
+        let _ = rustix::io::write(screen, bytes);
+    }
+    let _ = tcsetattr(terminal, OptionalActions::Now, modes);
+}
+
+fn leave(bytes: &mut Vec<u8>) -> io::Result<()> {
+    queue!(bytes, DisableBracketedPaste, DisableMouseCapture, LeaveAlternateScreen, Show)
+}
+
+/// What restores a terminal whose last frame may end within a sequence.
+fn cut_off() -> io::Result<Vec<u8>> {
+    let mut bytes = CANCEL.to_vec();
+    queue!(bytes, EndSynchronizedUpdate)?;
+    leave(&mut bytes)?;
+    Ok(bytes)
 }
 
 fn send(sequences: impl FnOnce(&mut Vec<u8>) -> io::Result<()>) -> io::Result<()> {

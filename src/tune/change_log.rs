@@ -74,7 +74,7 @@ impl ChangeLog {
             return;
         }
         let is_its = |record: &&Record| {
-            let queue = record.event.file().and_then(tunables::queue_of);
+            let queue = tunables::queue_of_event(&record.event);
             record.boot == boot && queue.is_some_and(|queue| queues.contains(queue))
         };
         let its: Vec<&Record> = records.iter().filter(is_its).collect();
@@ -132,6 +132,7 @@ impl Taken {
                 }
                 let entry = self.touch(device, (setting, file), (old, *tags), by);
                 entry.is_undoing = *undo;
+                entry.is_unrestored &= undo;
                 entry.asked |= !undo;
                 entry.is_of_tags = *tags;
                 if *tags {
@@ -161,6 +162,18 @@ impl Taken {
                 }
             }
             Event::Undone { file, value, sessions } => self.undone(file, value, sessions, &record.session),
+            Event::Left { device, setting, file, value, now } => {
+                // What no session has open is that of the undo: the next one is offered.
+                let has_open = |entry: &mut Entry| !entry.is_closed() && !entry.open.is_empty();
+                let is_open = self.entry(file).is_some_and(has_open);
+                let by = (!is_open).then_some(record.session.as_str());
+                let entry = self.touch(device, (setting, file), (value, false), by);
+                if let (Some(opened), true) = (entry.open.last_mut(), by.is_some()) {
+                    opened.tags = entry.has_found_tags.then(|| entry.found.clone());
+                }
+                entry.last = vec![now.clone()];
+                (entry.is_unrestored, entry.is_unsure, entry.is_undoing) = (true, false, false);
+            }
             Event::Keep { files } => {
                 let kept: BTreeSet<usize> = if files.is_empty() {
                     self.places.take_session(&record.session)
@@ -186,6 +199,16 @@ impl Taken {
                 }
             }
             Event::Close => drop(self.change_log.ended.insert(record.session.clone())),
+            Event::Tunables { file, values, after: false, .. } => {
+                // Of another program since an undo could not restore it: this change goes back to that one's value.
+                let queue = tunables::queue_of(file).unwrap_or_default();
+                for (name, value) in values {
+                    let entry = self.entry(&tunables::path(queue, name));
+                    if let Some(entry) = entry.filter(|entry| !entry.may_have(value)) {
+                        entry.begin_with((value, false));
+                    }
+                }
+            }
             Event::Measured(_) | Event::Tunables { .. } => {}
         }
     }
@@ -373,9 +396,8 @@ impl Taken {
         let shows_tags = self.shows_tags(file);
         if let Some(place) = self.places.of(file) {
             let entry = &mut self.change_log.entries[place];
-            entry.is_unsure = false;
+            (entry.is_unsure, entry.is_let_go, entry.is_unrestored) = (false, false, false);
             entry.last = vec![value.to_owned()];
-            entry.is_let_go = false;
             value.clone_into(&mut entry.own);
             // A later session goes back to the value before those that are undone.
             let mut passed = None;
@@ -414,6 +436,21 @@ mod tests {
     fn records(session: &str, events: Vec<Event>) -> Vec<Record> {
         let record = |event| Record { time: 1, boot: "b".into(), session: session.into(), event };
         events.into_iter().map(record).collect()
+    }
+
+    #[test]
+    fn an_undo_whose_value_another_program_replaced_has_restored_nothing() {
+        let mut undo = change("/f", "512", "128");
+        if let Event::Change { undo, .. } = &mut undo {
+            *undo = true;
+        }
+        let result = |outcome| Event::Result { file: "/f".into(), outcome, affected: vec![] };
+        let made = [change("/f", "128", "512"), result(Outcome::Accepted)];
+        let undone = [undo, result(Outcome::Changed { now: "64".into() })];
+        let all = [records("1-a", made.into()), records("2-a", undone.into())].concat();
+        let entries = ChangeLog::of(&all, "b").entries;
+        assert_eq!((entries.len(), &entries[0].last[..]), (1, &["64".to_owned()][..]));
+        assert!(entries[0].is_open_in("1-a"));
     }
 
     #[test]

@@ -9,8 +9,9 @@ use super::{
     actuator::Actuator,
     change_log::{ChangeLog, Entry},
     settings::{Value, poll_queues, readings},
+    tunables,
     tuner::foreseen,
-    undo::{Restored, Step, Which},
+    undo::{Restored, Step, Which, file_of},
 };
 use crate::{machine::Machine, model::Reading};
 
@@ -25,6 +26,8 @@ pub struct Prospect {
     pub what: Restored,
     /// Whether another session that changed it too has left its undo to this one.
     pub is_passed_on: bool,
+    /// Whether an undo could not restore it.
+    pub is_unrestored: bool,
     /// Whether the file has the value before iodyno's first change.
     is_found: bool,
 }
@@ -90,7 +93,8 @@ pub fn prospects(
             let last = || step.expected.last().cloned().unwrap_or_default();
             let now = actuator.read(&step.file).unwrap_or_else(|_| last());
             let is_found = now == entry.found;
-            Some((at, Prospect { now, what, is_passed_on: entry.is_passed_on, is_found, step }))
+            let Entry { is_passed_on, is_unrestored, .. } = *entry;
+            Some((at, Prospect { step, now, what, is_passed_on, is_unrestored, is_found }))
         })
         .collect();
     all.sort_by_key(|(at, _)| *at);
@@ -101,11 +105,15 @@ pub fn prospects(
 pub struct Shown(BTreeMap<String, String>);
 
 impl Shown {
-    /// The values of all settings.
-    pub fn of(machine: &Machine) -> Self {
+    /// The values of all settings. A machine has no tunables: of those that an undo could not restore, the value is that which
+    /// the undo left.
+    pub fn of(machine: &Machine, change_log: &ChangeLog) -> Self {
         let value =
             |reading: Reading<Value>| Some((reading.path().to_string(), reading.value()?.text.to_string()));
-        Self(readings(machine).chain(poll_queues(machine)).filter_map(value).collect())
+        let is_tunable = |entry: &&Entry| tunables::name_of(&entry.setting).is_some();
+        let last = |entry: &Entry| Some((file_of(entry, machine).ok()?, entry.last.last()?.clone()));
+        let left = change_log.entries.iter().filter(is_tunable).filter_map(last);
+        Self(readings(machine).chain(poll_queues(machine)).filter_map(value).chain(left).collect())
     }
 }
 

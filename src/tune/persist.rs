@@ -6,7 +6,7 @@ mod udev;
 pub use arguments::kernel_arguments;
 pub use udev::{udev_rules, why_no_rule};
 
-use super::change_log::Entry;
+use super::{change_log::Entry, tunables};
 
 /// An export, and what it lacks, a sentence each.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -25,13 +25,15 @@ impl Export {
 }
 
 /// The first entry of each setting of a device: a setting of all CPUs has a file for each of them. Without those that have their
-/// first value again, by another program or by an undo that the journal could not record.
+/// first value again, by another program or by an undo that the journal could not record, and without tunables, which an undo could
+/// not restore.
 fn distinct<'a>(
     entries: impl Iterator<Item = &'a Entry>,
     value: impl Fn(&Entry) -> Option<String>,
 ) -> impl Iterator<Item = &'a Entry> {
     let mut seen = std::collections::BTreeSet::new();
     entries
+        .filter(|entry| tunables::name_of(&entry.setting).is_none())
         .filter(move |entry| value(entry).is_none_or(|now| !entry.is_restored(&now)))
         .filter(move |entry| seen.insert((&entry.device.name, &entry.setting)))
 }

@@ -20,6 +20,29 @@ pub type Tunables = BTreeMap<String, String>;
 /// Their folder in a queue's.
 const FOLDER: &str = "iosched";
 
+/// Tunables that set others: `strict_guarantees` raises `slice_idle` (`bfq_strict_guarantees_store`, block/bfq-iosched.c).
+const SETTING_OTHERS: [&str; 1] = ["/strict_guarantees"];
+
+/// The setting of a tunable.
+pub fn setting(name: &str) -> String {
+    format!("{FOLDER}/{name}")
+}
+
+/// The tunable's name, if the setting is one.
+pub fn name_of(setting: &str) -> Option<&str> {
+    setting.strip_prefix(FOLDER)?.strip_prefix('/').filter(|name| is_name(name))
+}
+
+/// Whether a tunable may have this value.
+pub fn is_value(value: &str) -> bool {
+    value.parse::<i64>().is_ok()
+}
+
+/// Whether a change of the one setting may change the other, a tunable.
+pub fn are_reset(id: &str, other: &str) -> bool {
+    [SCHEDULER.0, NR_REQUESTS.0].contains(&id) && name_of(other).is_some()
+}
+
 /// The queue's folder, if the file is one whose change changes tunables.
 pub fn queue_of(file: &str) -> Option<&str> {
     let (queue, name) = file.rsplit_once('/')?;
@@ -30,6 +53,12 @@ pub fn queue_of(file: &str) -> Option<&str> {
 pub fn host_of(file: &str) -> Option<&str> {
     let (folder, _) = file.rsplit_once('/')?;
     folder.strip_suffix(FOLDER)?.strip_suffix('/')
+}
+
+/// The queue whose tunables an event is about.
+pub fn queue_of_event(event: &Event) -> Option<&str> {
+    let file = event.file()?;
+    if matches!(event, Event::Left { .. }) { host_of(file) } else { queue_of(file) }
 }
 
 /// The queue's scheduler; `None` where it cannot be read.
@@ -46,13 +75,14 @@ pub fn read(actuator: &dyn Actuator, queue: &str) -> Option<(String, Tunables)> 
     (!values.is_empty()).then_some((scheduler, values))
 }
 
-fn path(queue: &str, name: &str) -> String {
+/// A tunable's file.
+pub fn path(queue: &str, name: &str) -> String {
     format!("{queue}/{FOLDER}/{name}")
 }
 
 /// Writes these tunables where they differ; with the files that do not take them, and their values now.
 pub fn write(actuator: &dyn Actuator, queue: &str, tunables: &Tunables) -> Vec<(String, String)> {
-    let may_be = |(name, value): &(&String, &String)| is_name(name) && value.parse::<i64>().is_ok();
+    let may_be = |(name, value): &(&String, &String)| is_name(name) && is_value(value);
     // One that this kernel does not have cannot differ.
     let differing = || {
         let now = |(name, value): (&String, &String)| {
@@ -62,9 +92,11 @@ pub fn write(actuator: &dyn Actuator, queue: &str, tunables: &Tunables) -> Vec<(
         };
         tunables.iter().filter(may_be).filter_map(now).collect::<Vec<_>>()
     };
-    // One may set another: bfq's `strict_guarantees` raises `slice_idle`.
+    // One may set another. Those that are known to go first, so that the commands of a dry run suffice.
     for _ in 0..2 {
-        for (file, value, _) in differing() {
+        let mut all = differing();
+        all.sort_by_key(|(file, ..)| !SETTING_OTHERS.iter().any(|name| file.ends_with(name)));
+        for (file, value, _) in all {
             // What was refused differs afterwards.
             let _ = actuator.write(&file, &value);
         }
@@ -86,7 +118,7 @@ struct Scheduler {
     /// What iodyno found; `None` where it has only seen its own doing.
     found: Option<Tunables>,
     state: State,
-    /// A change that was to give them back was interrupted.
+    /// A change that was to give them back was interrupted, and no undo has tried to since.
     is_owed: bool,
     /// A session whose changes are undone has found them.
     is_begun: bool,
@@ -109,10 +141,7 @@ impl<'a> Known<'a> {
     pub fn of(records: impl Iterator<Item = &'a Record>, queue: &str, sessions: &BTreeSet<&str>) -> Self {
         let mut known = Self::default();
         let mut device: Option<&Identity> = None;
-        for record in records {
-            if record.event.file().and_then(queue_of) != Some(queue) {
-                continue;
-            }
+        for record in records.filter(|record| queue_of_event(&record.event) == Some(queue)) {
             if let Event::Tunables { device: now, .. } | Event::Change { device: now, .. } = &record.event
                 && device.replace(now).is_some_and(|before| before.has_left(now))
             {
@@ -159,6 +188,8 @@ impl<'a> Known<'a> {
                 shown.for_each(|known| known.state = State::Changed);
             }
             Event::Result { .. } | Event::Undone { .. } => self.settle(),
+            // The tunable has an entry of its own from now on.
+            Event::Left { .. } => self.0.values_mut().for_each(|known| known.is_owed = false),
             Event::Open { .. } | Event::Measured(_) | Event::Keep { .. } | Event::Close => {}
         }
     }
@@ -191,4 +222,40 @@ impl Scheduler {
 
 fn is_scheduler(file: &str) -> bool {
     file.rsplit('/').next() == Some(SCHEDULER.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{cell::RefCell, io};
+
+    use super::*;
+
+    /// Tunables of which `z` sets `a` to 0.
+    struct Chained(RefCell<Tunables>);
+
+    impl Actuator for Chained {
+        fn read(&self, file: &str) -> io::Result<String> {
+            let name = file.rsplit('/').next().unwrap();
+            self.0.borrow().get(name).cloned().ok_or_else(|| io::ErrorKind::NotFound.into())
+        }
+
+        fn write(&self, file: &str, value: &str) -> io::Result<()> {
+            let name = file.rsplit('/').next().unwrap();
+            let mut values = self.0.borrow_mut();
+            values.insert(name.to_owned(), value.to_owned());
+            if name == "z" {
+                values.insert("a".to_owned(), "0".to_owned());
+            }
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_tunable_that_a_later_one_sets_is_written_again() {
+        let of = |values: [(&str, &str); 2]| values.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let chained = Chained(RefCell::new(of([("a", "1"), ("z", "1")]).into()));
+        let found = of([("a", "4"), ("z", "2")]).into();
+        assert_eq!(write(&chained, "/sys/q", &found), []);
+        assert_eq!(*chained.0.borrow(), found);
+    }
 }

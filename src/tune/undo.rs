@@ -12,6 +12,7 @@ use super::{
     settings::{
         NR_REQUESTS, POLL_QUEUES, Risk, SCHEDULER, Setting, Value, find, poll_queues, rank, resets, take_back,
     },
+    tunables,
 };
 use crate::{machine::Machine, model::Reading, text::Label};
 
@@ -114,6 +115,7 @@ impl Restored {
 impl Step {
     /// Whether this step may reset the other's file.
     pub fn may_reset(&self, other: &Self) -> bool {
+        let resets = |id, other| resets(id, other) || tunables::are_reset(id, other);
         self.device.name == other.device.name && resets(&self.setting, &other.setting)
     }
 
@@ -171,7 +173,9 @@ pub fn plan(
     let (meant, others): (Vec<_>, Vec<_>) = targets.partition(|(_, target)| target.is_some());
     let changed = Beside::of(meant.iter().map(|(entry, _)| *entry));
     let others = others.into_iter().map(|(entry, _)| entry).chain(&change_log.companions);
-    let beside = others.filter(|entry| changed.may_change(entry));
+    // Tunables come back with their scheduler.
+    let is_tunable = |entry: &Entry| tunables::name_of(&entry.setting).is_some();
+    let beside = others.filter(|entry| changed.may_change(entry) && !is_tunable(entry));
     let hiding = change_log.companions.iter().filter(|entry| changed.are_hidden_by(entry));
     let beside = beside.map(|entry| (entry, true, entry.beside().map(str::to_owned)));
     let hiding = hiding.map(|entry| (entry, false, Some(entry.found.clone())));
@@ -270,20 +274,32 @@ fn is_on(entry: &Entry, device: &Device, machine: &Machine) -> bool {
     }
 }
 
-/// A file that may be written: of a row of the table, or, without one, the driver of an NVMe function.
+/// A file that may be written.
 struct Place {
     file: String,
-    row: Option<&'static Setting>,
+    takes: Takes,
+}
+
+/// The values of a file.
+enum Takes {
+    /// Those of a row of the table.
+    Row(&'static Setting),
+    /// Drivers of an NVMe function.
+    Driver,
+    /// Numbers of a scheduler's tunable.
+    Number,
 }
 
 impl Place {
     /// The file, if it takes the value.
     fn taking(self, value: &str) -> Result<String, Restored> {
-        let taken = match self.row {
-            Some(row) => take_back(row, value),
+        let taken = match self.takes {
+            Takes::Row(row) => take_back(row, value),
             // An undo binds a drive again; it never takes one from its driver.
-            None if is_driver_name(value) && value != NO_DRIVER => Ok(()),
-            None => Err("needs a driver name".to_owned()),
+            Takes::Driver if is_driver_name(value) && value != NO_DRIVER => Ok(()),
+            Takes::Driver => Err("needs a driver name".to_owned()),
+            Takes::Number if tunables::is_value(value) => Ok(()),
+            Takes::Number => Err("takes a whole number".to_owned()),
         };
         let refused = |why| Restored::Refused(format!("{why}; {} was not written", Label::new(value)));
         taken.map(|()| self.file).map_err(refused)
@@ -306,25 +322,34 @@ fn file_now(entry: &Entry, machine: &Machine) -> Result<Place, Restored> {
         let node = function_of(&entry.file).and_then(|address| machine.pci.find(address));
         let class = node.and_then(|node| machine.pci.node(node).class.get());
         return match class {
-            Some(class) if class >> 8 == NVME_CLASS => Ok(Place { file: entry.file.clone(), row: None }),
+            Some(class) if class >> 8 == NVME_CLASS => {
+                Ok(Place { file: entry.file.clone(), takes: Takes::Driver })
+            }
             _ => Err(no_setting()),
         };
     }
-    let row = find(&entry.setting).filter(|row| row.risk != Risk::Shown).ok_or_else(no_setting)?;
+    let tunable = tunables::name_of(&entry.setting);
+    let id = tunable.map_or(entry.setting.as_str(), |_| SCHEDULER.0);
+    let row = find(id).filter(|row| row.risk != Risk::Shown).ok_or_else(no_setting)?;
     let (readings, moved) = if row.id == POLL_QUEUES {
         (poll_queues(machine).into_iter().collect(), false)
     } else {
         let (device, moved) = device_now(&entry.device, machine)?;
         ((row.read)(machine, &device), moved)
     };
-    let own = |reading: &&Reading<Value>| *reading.path() == *entry.file;
-    let reading = match (readings.iter().find(own), readings.as_slice()) {
-        (Some(reading), _) => reading,
+    let file = |reading: &Reading<Value>| {
+        let file = reading.path().to_string();
+        let Some(name) = tunable else { return Some(file) };
+        tunables::queue_of(&file).map(|queue| tunables::path(queue, name))
+    };
+    let files: Vec<String> = readings.iter().filter_map(file).collect();
+    let file = match (files.contains(&entry.file), files.as_slice()) {
+        (true, _) => entry.file.clone(),
         // A device with a new name: the setting's only file is this one.
-        (None, [reading]) if moved => reading,
+        (false, [file]) if moved => file.clone(),
         _ => return Err(no_setting()),
     };
-    Ok(Place { file: reading.path().to_string(), row: Some(row) })
+    Ok(Place { file, takes: tunable.map_or(Takes::Row(row), |_| Takes::Number) })
 }
 
 /// The changed device by its current name, and whether its files may have new names.

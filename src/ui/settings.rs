@@ -110,7 +110,7 @@ impl Settings {
         let own = self.session.as_deref();
         let dead: Vec<&str> = self.dead.iter().map(String::as_str).collect();
         let is_living = |session: &str| !dead.contains(&session);
-        let shown = Shown::of(machine);
+        let shown = Shown::of(machine, &self.change_log);
         let of = |sessions: &[&str]| {
             prospects(&shown, &self.change_log, machine, Undoer { sessions, own, is_living: &is_living })
         };

@@ -195,12 +195,27 @@ impl Terminal {
     pub fn ends_with(mut self, status: u32) -> Self {
         let ended = self.child.wait().expect("it ends");
         assert_eq!(ended.exit_code(), status);
+        self.ends_as_before();
+        self
+    }
+
+    /// Waits for the terminal as it was before.
+    pub fn ends_as_before(&self) {
         self.wait_for("the terminal as it was", |screen| {
             !screen.alternate_screen()
                 && !screen.hide_cursor()
                 && !screen.bracketed_paste()
                 && screen.mouse_protocol_mode() == vt100::MouseProtocolMode::None
         });
-        self
+    }
+
+    /// Whether lines are edited, and keys are echoed and make signals.
+    pub fn modes(&self) -> rustix::termios::LocalModes {
+        let terminal = File::options()
+            .read(true)
+            .custom_flags(libc::O_NOCTTY)
+            .open(self.master.tty_name().expect("a name"))
+            .expect("it opens");
+        rustix::termios::tcgetattr(terminal).expect("a terminal").local_modes
     }
 }

@@ -12,8 +12,9 @@ import threading
 import time
 
 SETTINGS = ("scheduler", "read_ahead_kb", "nr_requests", "max_sectors_kb", "nomerges", "rq_affinity", "iostats")
-# Other values than a scheduler begins with.
-TUNABLES = {"read_expire": "1000", "async_depth": "40", "read_lat_nsec": "3000000", "slice_idle": "4"}
+# Other values than a scheduler begins with. bfq's strict_guarantees raises slice_idle to 8, so it is written before it.
+TUNABLES = {"read_expire": "1000", "async_depth": "40", "read_lat_nsec": "3000000", "strict_guarantees": "1",
+            "slice_idle": "4"}
 SEQUENCE = re.compile(rb"\x1b(?:\[([0-?]*)[ -/]*([@-~])|\][^\x07\x1b]*(?:\x07|\x1b\\)|[()].|[=>78cDEHMNOZ])")
 
 

@@ -137,11 +137,12 @@ pub(super) fn export(rules: &str, width: u16) -> Over {
 pub(super) fn left_behind(shared: &Shared, width: u16) -> Over {
     let settings = &shared.settings;
     let has_no_end = settings.dead.iter().all(|id| settings.change_log.has_no_end(id));
-    let title = format!(
-        "{} left changed by an iodyno {}",
-        counted(settings.left_behind().count(), "setting"),
-        if has_no_end { "whose end is not recorded" } else { "that ended" }
-    );
+    let how = match has_no_end {
+        _ if settings.left_behind().all(|prospect| prospect.is_unrestored) => "not restored by an undo",
+        true => "left changed by an iodyno whose end is not recorded",
+        false => "left changed by an iodyno that ended",
+    };
+    let title = format!("{} {how}", counted(settings.left_behind().count(), "setting"));
     let mut lines = choices(
         &[
             ("u", "undo: restore the values before it"),

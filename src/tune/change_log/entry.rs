@@ -58,6 +58,8 @@ pub struct Entry {
     pub left: Vec<Opened>,
     /// Whether an undo has left its value to another program, and its exit status has reported that.
     pub is_let_go: bool,
+    /// Whether an undo could not restore it; its value now is the one that the undo left.
+    pub is_unrestored: bool,
     /// Whether a session that changed it has left its undo to a later one, which restores the value before both.
     pub is_passed_on: bool,
 }
@@ -87,6 +89,7 @@ impl Entry {
             open: Vec::new(),
             left: Vec::new(),
             is_let_go: false,
+            is_unrestored: false,
             is_passed_on: false,
         }
     }
@@ -94,6 +97,8 @@ impl Entry {
     /// Its last change has this outcome. Whether its queue has no scheduler now.
     pub(super) fn end(&mut self, outcome: &Outcome) -> bool {
         match outcome {
+            // It is what the undo leaves.
+            Outcome::Changed { now } if self.is_undoing => self.last = vec![now.clone()],
             // A value that another program set is not undone.
             Outcome::Accepted | Outcome::Changed { .. } => {
                 self.last.drain(..self.last.len().saturating_sub(1));
@@ -185,6 +190,7 @@ impl Entry {
         self.open.clear();
         self.left.clear();
         self.is_passed_on = false;
+        self.is_unrestored = false;
         self.is_undoing = false;
         self.is_unsure = false;
     }

@@ -15,7 +15,10 @@ use super::{
     Event, Gain, Record,
     reading::{Line, without_change},
 };
-use crate::tune::change_log::{ChangeLog, Taken};
+use crate::tune::{
+    change_log::{ChangeLog, Taken},
+    tunables::{queue_of, queue_of_event},
+};
 use folding::folded;
 
 /// What stays at the beginning of a journal.
@@ -102,9 +105,11 @@ fn kept<'a>(records: &'a [Record], boot: &str, is_living: impl Fn(&str) -> bool)
         Event::Open { .. } | Event::Keep { .. } | Event::Close => {
             record.boot == boot && (sessions.contains(record.session.as_str()) || is_living(&record.session))
         }
-        Event::Change { .. } | Event::Tunables { .. } | Event::Result { .. } | Event::Undone { .. } => {
-            counts(index, record)
-        }
+        Event::Change { .. }
+        | Event::Tunables { .. }
+        | Event::Result { .. }
+        | Event::Undone { .. }
+        | Event::Left { .. } => counts(index, record),
     };
     let kept: Vec<&Record> = records
         .iter()
@@ -145,11 +150,25 @@ struct Groups<'a> {
 impl<'a> Groups<'a> {
     fn of(records: impl Iterator<Item = &'a Record>) -> Self {
         let mut groups = Self::default();
+        let mut tunables = Vec::new();
         for record in records {
             let places: Vec<usize> =
                 files(&record.event).into_iter().map(|file| groups.place(file)).collect();
             for pair in places.windows(2) {
                 let (one, other) = (groups.group(pair[0]), groups.group(pair[1]));
+                groups.next[other] = one;
+            }
+            if let Event::Left { file, .. } = &record.event {
+                tunables.extend(queue_of_event(&record.event).map(|queue| (file.as_str(), queue)));
+            }
+        }
+        // A scheduler's records have the tunables that an undo could not restore.
+        for (file, queue) in tunables {
+            let its: Vec<usize> =
+                (0..groups.files.len()).filter(|at| queue_of(groups.files[*at]) == Some(queue)).collect();
+            for other in its {
+                let place = groups.place(file);
+                let (one, other) = (groups.group(place), groups.group(other));
                 groups.next[other] = one;
             }
         }
@@ -282,11 +301,18 @@ mod tests {
         });
         let undone = (file(), value(), prop::collection::vec("[123]-a", 0..2))
             .prop_map(|(file, value, sessions)| Event::Undone { file, value, sessions });
+        let left = (file(), value(), value()).prop_map(|(file, value, now)| Event::Left {
+            device: device(),
+            setting: "scheduler".into(),
+            file,
+            value,
+            now,
+        });
         let gain = (value(), value(), "[ab]").prop_map(|(old, new, words)| {
             Event::Measured(Gain { device: device(), setting: "scheduler".into(), old, new, words })
         });
         prop_oneof![
-            4 => change, 4 => result, 4 => undone, 1 => gain,
+            4 => change, 4 => result, 4 => undone, 1 => gain, 2 => left,
             1 => Just(Event::Open { purpose: Purpose::Screen, pid: 1 }), 1 => prop::collection::vec(file(), 0..2).prop_map(|files| Event::Keep { files }), 1 => Just(Event::Close),
         ]
     }

@@ -232,6 +232,7 @@ fn has_long_value(event: &Event) -> bool {
     match event {
         Event::Change { old, new, .. } => old.len().max(new.len()) > PAGE,
         Event::Undone { value, .. } => value.len() > PAGE,
+        Event::Left { value, now, .. } => value.len().max(now.len()) > PAGE,
         _ => false,
     }
 }

@@ -112,6 +112,19 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         sessions: Vec<String>,
     },
+    /// An undo could not restore a file.
+    Left {
+        /// The device.
+        device: Identity,
+        /// The setting.
+        setting: String,
+        /// The file as it was named in the change.
+        file: String,
+        /// The value to restore.
+        value: String,
+        /// The value that the undo left.
+        now: String,
+    },
     /// The measured gain of a change.
     Measured(Gain),
     /// The session's changes stay: of these files, or of all if there are none.
@@ -131,6 +144,7 @@ impl Event {
             Self::Change { file, .. }
             | Self::Result { file, .. }
             | Self::Undone { file, .. }
+            | Self::Left { file, .. }
             | Self::Tunables { file, .. } => Some(file),
             Self::Open { .. } | Self::Measured(_) | Self::Keep { .. } | Self::Close => None,
         }

@@ -64,15 +64,18 @@ impl SettingsService {
         let prospects = prospects(&self.actuator, &change_log, &machine, undoer);
         let words =
             |Step { device, setting, target, .. }: Step| format!("{} {setting} (was {target})", device.name);
-        let mut left: BTreeMap<&str, Vec<String>> = BTreeMap::new();
-        for step in prospects.into_iter().filter(Prospect::is_undone).map(|prospect| prospect.step) {
-            let by = step.sessions.iter().max_by_key(|id| ranks.get(id.as_str()));
-            left.entry(by.map_or("", |id| change_log.end_of(id))).or_default().push(words(step));
+        let mut left: BTreeMap<(&str, &str), Vec<String>> = BTreeMap::new();
+        for prospect in prospects.into_iter().filter(Prospect::is_undone) {
+            let by = prospect.step.sessions.iter().max_by_key(|id| ranks.get(id.as_str()));
+            let how = match by {
+                Some(_) if prospect.is_unrestored => ("an undo could not restore settings", "tries again"),
+                Some(id) => (change_log.end_of(id), "undoes them"),
+                None => continue,
+            };
+            left.entry(how).or_default().push(words(prospect.step));
         }
-        left.remove("");
-        let line = |(how, left): (&str, Vec<String>)| {
-            let left = left.join(", ");
-            format!("{how}: {left}; `iodyno tune undo` undoes them")
+        let line = |((how, fix), left): ((&str, &str), Vec<String>)| {
+            format!("{how}: {}; `iodyno tune undo` {fix}", left.join(", "))
         };
         Ok(left.into_iter().map(line).collect())
     }

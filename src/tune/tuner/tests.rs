@@ -49,7 +49,7 @@ impl Actuator for Memory {
 }
 
 /// A kernel that answers as the real one does: a new scheduler resets `nr_requests`, leaves the tags and has tunables of its own, of which
-/// new requests reset `async_depth`; new limits of a
+/// new requests reset `async_depth` and bfq's `strict_guarantees` raises `slice_idle`; new limits of a
 /// queue reset `read_ahead_kb`, which is rounded to pages, `nr_requests` of more than the driver's is EINVAL without a scheduler, `rq_affinity` of 7 is taken and ignored, unknown schedulers are
 /// EINVAL.
 #[derive(Default)]
@@ -67,6 +67,7 @@ struct Kernel {
 const TUNABLES: &[(&str, &[(&str, &str)])] = &[
     ("mq-deadline", &[("async_depth", "256"), ("read_expire", "500")]),
     ("kyber", &[("read_lat_nsec", "2000000")]),
+    ("bfq", &[("slice_idle", "8"), ("strict_guarantees", "0")]),
 ];
 
 impl Kernel {
@@ -117,6 +118,10 @@ impl Actuator for Kernel {
             // Only a new number is a change.
             "nr_requests" if self.read(file)? != value && self.memory.read(&depth).is_ok() => {
                 self.memory.write(&depth, value)?;
+            }
+            // bfq_strict_guarantees_store, block/bfq-iosched.c.
+            "strict_guarantees" if value == "1" && self.read(file)? == "0" => {
+                self.memory.write(&format!("{folder}/slice_idle"), "8")?;
             }
             _ => {}
         }

@@ -9,7 +9,7 @@ use crate::tune::{
     device::Identity,
     journal::{Event, JournalError, Record},
     settings::{NO_SCHEDULER, NR_REQUESTS, SCHEDULER},
-    tunables::{Known, Tunables, queue_of, read, scheduler, write},
+    tunables::{Known, Tunables, path, queue_of, read, scheduler, setting, write},
     undo::{Restored, Step},
 };
 
@@ -92,16 +92,16 @@ impl Tuner<'_> {
         let reported = refused.map(|(file, now)| {
             let name = file.rsplit('/').next().unwrap_or_default();
             let target = lost.get(name).cloned().unwrap_or_default();
-            let setting = format!("iosched/{name}");
             let tunable = Step {
-                recorded: file.clone(),
-                setting,
+                recorded: path(recorded, name),
+                setting: setting(name),
                 target,
                 is_asked: false,
                 stays: false,
+                file: file.clone(),
                 ..step.clone()
             };
-            (Step { file, ..tunable }, Restored::Failed(format!("the kernel shows {now}")))
+            (tunable, Restored::Failed(format!("the kernel shows {now}")))
         });
         reported.collect()
     }

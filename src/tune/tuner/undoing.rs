@@ -1,5 +1,7 @@
 //! The writes of an undo, as [`plan_undo`] plans them.
 
+use std::io::ErrorKind;
+
 use super::{
     Tuner,
     planning::{hidden, is_gone, is_left_with, plan_undo, stranger},
@@ -12,7 +14,7 @@ use crate::{
         change::Outcome,
         change_log::{ChangeLog, Entry},
         journal::{Affected, Event},
-        tags,
+        tags, tunables,
         undo::{Restored, Step, Which},
     },
 };
@@ -73,8 +75,14 @@ impl Tuner<'_> {
             report.push((step.clone(), restored));
         }
         let own = self.records()[begins..].to_vec();
-        let refused = self.restore_tunables(&steps, change_log, &own);
+        let mut refused = self.restore_tunables(&steps, change_log, &own);
+        refused.retain(|(step, _)| steps.iter().all(|other| other.file != step.file));
+        // Before their scheduler is recorded as restored: a kill in between would lose them.
+        for (step, _) in &refused {
+            self.record_left(step);
+        }
         for ((step, restored), found) in report.iter_mut().zip(found) {
+            self.end_tunable(step, &steps, restored);
             let is_displaced = matches!(restored, Restored::Displaced { .. });
             if is_displaced || restored.is_whole() {
                 match self.actuator.read(&step.file) {
@@ -98,6 +106,9 @@ impl Tuner<'_> {
                 *restored = Restored::Back;
             }
         }
+        let has_failed =
+            |(step, what): &&(Step, Restored)| !step.stays && matches!(what, Restored::Failed(_));
+        report.iter().filter(has_failed).for_each(|(step, _)| self.record_left(step));
         // Nothing is written for them, so one sync is enough. After a kill the next undo finds the rest gone, too.
         let gone = left
             .iter()
@@ -119,6 +130,42 @@ impl Tuner<'_> {
     fn record_lost(&self, step: &Step) {
         if !step.stays && self.actuator.read(&step.file).is_ok_and(|now| now != step.target) {
             self.record_as_it_is(step);
+        }
+    }
+
+    /// A tunable after all steps: one may have set another, and all of them go with their scheduler.
+    fn end_tunable(&self, step: &Step, steps: &[Step], restored: &mut Restored) {
+        if tunables::name_of(&step.setting).is_none() {
+            return;
+        }
+        match self.actuator.read(&step.file) {
+            Ok(now) if now == step.target && matches!(restored, Restored::Failed(_)) => {
+                *restored = Restored::Back;
+            }
+            Ok(now) if now != step.target && restored.is_whole() => {
+                *restored = self.restore(step, steps, true);
+            }
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                *restored = Restored::Gone;
+                let (file, sessions) = (step.recorded.clone(), step.sessions.clone());
+                self.record_undo(Event::Undone { file, value: step.target.clone(), sessions });
+            }
+            _ => {}
+        }
+    }
+
+    /// Records what this undo could not restore, so that the next one is offered.
+    fn record_left(&self, step: &Step) {
+        if let Ok(now) = self.actuator.read(&step.file)
+            && now != step.target
+        {
+            self.record_undo(Event::Left {
+                device: step.device.clone(),
+                setting: step.setting.clone(),
+                file: step.recorded.clone(),
+                value: step.target.clone(),
+                now,
+            });
         }
     }
 

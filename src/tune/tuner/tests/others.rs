@@ -451,3 +451,58 @@ fn a_first_value_that_iodyno_set_again_is_named_until_it_is_restored() {
         });
     }
 }
+
+#[test]
+fn a_kept_setting_that_an_undo_could_not_restore_is_offered() {
+    let kernel = Kernel::new(FILES);
+    with_tuner(&kernel, |journal, tuner| {
+        set(&kernel, &tuner, "read_ahead_kb", "512");
+        tuner.keep().unwrap();
+        let undo = |actuator: &dyn Actuator, which: &Which<'_>| {
+            let tuner = Tuner::open(journal, actuator, Purpose::Command, "boot", || 9).unwrap();
+            let change_log = ChangeLog::of(&journal.contents().unwrap().records, "boot");
+            let report = tuner.undo(&machine(&kernel), &change_log, which, false).unwrap();
+            tuner.close().unwrap();
+            report.into_iter().map(|(_, what)| what).collect::<Vec<_>>()
+        };
+        for value in ["512", "64"] {
+            let reverting = Reverting { kernel: &kernel, instead: value };
+            let failed = undo(&reverting, &Which::All);
+            assert!(matches!(failed[..], [Restored::Failed(_)]), "{failed:?}");
+            assert_eq!(kernel.read("/sys/q/read_ahead_kb").unwrap(), value);
+            let change_log = ChangeLog::of(&journal.contents().unwrap().records, "boot");
+            assert_eq!(
+                (change_log.sessions.len(), &change_log.entries[0].last[..]),
+                (1, &[value.to_owned()][..])
+            );
+        }
+        let change_log = ChangeLog::of(&journal.contents().unwrap().records, "boot");
+        let sessions: Vec<&str> = change_log.sessions.keys().map(String::as_str).collect();
+        kernel.write("/sys/q/read_ahead_kb", "32").unwrap();
+        let left = undo(&kernel, &Which::Sessions(&sessions));
+        assert_eq!(left, [Restored::ModifiedExternally("32".to_owned())]);
+        kernel.write("/sys/q/read_ahead_kb", "64").unwrap();
+        assert_eq!(undo(&kernel, &Which::Sessions(&sessions)), [Restored::Back]);
+        assert_eq!(kernel.read("/sys/q/read_ahead_kb").unwrap(), "128");
+    });
+}
+
+/// A kernel on which another program sets this value after each write.
+struct Reverting<'a> {
+    kernel: &'a Kernel,
+    instead: &'a str,
+}
+
+impl Actuator for Reverting<'_> {
+    fn read(&self, file: &str) -> io::Result<String> {
+        self.kernel.read(file)
+    }
+
+    fn write(&self, file: &str, value: &str) -> io::Result<()> {
+        self.kernel.write(file, value)
+    }
+
+    fn settle(&self) {
+        let _is_there = self.kernel.write("/sys/q/read_ahead_kb", self.instead);
+    }
+}
