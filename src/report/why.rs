@@ -201,7 +201,9 @@ impl<'a> Facts<'a> {
         let (read, written) = (sum(|disk| disk.read_bytes), sum(|disk| disk.written_bytes));
         let hidden = hidden_bytes(&programs, read + written - all);
         let movers = programs.iter().filter(|program| !is_of_programs || !is_kernel(program));
-        let mover = { movers }.find(|program| 2.0 * program.moved() > all + hidden);
+        let is_most =
+            |program: &&Program| 2.0 * program.moved() > all + hidden - pipes::passed_on(&programs, program);
+        let mover = { movers }.find(is_most);
         let mover = mover.map(|program| program.command.clone());
         Self {
             inputs,
@@ -391,7 +393,11 @@ fn cached_writes(facts: &Facts<'_>) -> Option<String> {
     let (times, more) = (facts.least(5.0, 3.0), facts.least(20e6, 10e6));
     let most = facts.programs.iter().max_by(|a, b| a.written.total_cmp(&b.written))?;
     let written = most.written;
-    (written >= times * facts.written && written >= facts.written + more).then(|| {
+    // What it writes may come from drives: it waits for these, or a program that gives it that does.
+    let part = facts.least_for("to the page cache", 0.3, 0.5);
+    let gives = |program: &Program| program.command != most.command && program.read >= part * written;
+    let reads = most.read >= part * written || facts.programs.iter().any(gives);
+    (!reads && written >= times * facts.written && written >= facts.written + more).then(|| {
         let (rate, drives) = (facts.rate(written), facts.rate_or_nothing(facts.written));
         match facts.one_busy_cpu(most) {
             Some(busy) => format!("{busy}; it writes {rate} to the page cache, the drives write {drives}"),
@@ -477,10 +483,14 @@ fn one_busy_cpu_of(facts: &Facts<'_>) -> Option<String> {
     // The kernel's sum has programs that ended before a sample too.
     let busy = facts.all().map_or(0.0, |all| all.busy() / 100.0 * facts.inputs.rates.cpus.len() as f64);
     let is_alone = all - first.cpus < 0.3 && busy - first.cpus < 0.5;
-    let called = first.called_read + first.called_write;
+    let (kind, called) = if first.called_write > first.called_read {
+        ("write", first.called_write)
+    } else {
+        ("read", first.called_read)
+    };
     // What starts all the time reads its libraries.
     let moves = if called >= 1e6 && !first.has_ended() {
-        format!(" for {} of read and write calls", facts.rate(called))
+        format!(" for {} of {kind} calls", facts.rate(called))
     } else {
         String::new()
     };

@@ -83,7 +83,7 @@ pub(super) fn runs_of(program: &str) -> String {
 }
 
 /// `, with 57 flushes/s (fsync, O_SYNC or O_DSYNC)`.
-fn flushes(facts: &Facts<'_>) -> String {
+pub(super) fn flushes(facts: &Facts<'_>) -> String {
     facts.flushing().map_or_else(String::new, |flushes| {
         format!(", with {:.0} flushes/s (fsync, O_SYNC or O_DSYNC)", flushes.ios)
     })

@@ -3,7 +3,7 @@
 use super::{
     Facts, Inputs,
     busy::{beside, full},
-    by_drives::{each, of_short_ones, one_after_the_other, one_run_at_a_time, short_readers},
+    by_drives::{each, flushes, of_short_ones, one_after_the_other, one_run_at_a_time, short_readers},
     own_time::{busy_cpus, full_cpus},
     programs::OwnTime,
     waits::{self, Wait},
@@ -98,7 +98,9 @@ pub(super) fn latency(facts: &Facts<'_>) -> Option<String> {
     // In the same words, whether the few samples found it waiting or the drive's figures tell.
     let one = |who: &str, cache: &str| {
         let words = format!("{who} has one {what} in flight at a time{cache} (queue depth {depth:.1})");
-        Some(beside(facts, format!("{words}: the latency of {of}{time} is the limit")))
+        let is_writer = facts.mover().is_some_and(|mover| mover.written > mover.read);
+        let flushes = if is_writer { flushes(facts) } else { String::new() };
+        Some(beside(facts, format!("{words}{flushes}: the latency of {of}{time} is the limit")))
     };
     let Some(waiters) = waiters.filter(|_| facts.is_moving()) else {
         let program = facts.one_in_flight().filter(|_| facts.is_moving())?;
@@ -177,6 +179,7 @@ pub(super) fn turns(facts: &Facts<'_>) -> Option<String> {
 fn by_turns(facts: &Facts<'_>) -> Option<String> {
     let least = facts.least(0.2, 0.12);
     let command = facts.mover.as_deref().filter(|_| facts.inputs.test.is_none() && facts.is_moving())?;
+    let name = facts.mover().map_or(command, |program| &program.name);
     let (running, active) = waits::running(facts.inputs.activity.threads.as_ref()?, command);
     let (running, waiting) = match facts.waiting_share(command) {
         Some(share) => (active * (1.0 - share), active * share),
@@ -205,7 +208,7 @@ fn by_turns(facts: &Facts<'_>) -> Option<String> {
     };
     if full(facts).is_some() {
         return Some(format!(
-            "{command} waits for {io} {part:.0} % of the time and runs or waits for a CPU the rest; CPUs are busy too"
+            "{name} waits for {io} {part:.0} % of the time and runs or waits for a CPU the rest; CPUs are busy too"
         ));
     }
     // Some CPUs may be busy, others are not.
@@ -213,9 +216,9 @@ fn by_turns(facts: &Facts<'_>) -> Option<String> {
     if delayed >= facts.least(0.1, 0.07) * active {
         let cpu = 100.0 * delayed / active;
         let (verb, who, limit) = if active < 1.5 {
-            ("waits", command.to_owned(), limit_of_one(facts, command, waiting))
+            ("waits", name.to_owned(), limit_of_one(facts, command, waiting))
         } else {
-            ("wait", format!("{active:.0} threads of {command}"), ": their number is the limit".to_owned())
+            ("wait", format!("{active:.0} threads of {name}"), ": their number is the limit".to_owned())
         };
         let words = format!("{who} {verb} for {io} {part:.0} % and for a CPU {cpu:.0} % of the time");
         if full_cpus(facts).is_empty() {
@@ -226,10 +229,10 @@ fn by_turns(facts: &Facts<'_>) -> Option<String> {
     }
     Some(if active < 1.5 {
         let limit = limit_of_one(facts, command, waiting);
-        format!("{command} waits for {io} {part:.0} % of the time and runs the rest{limit}")
+        format!("{name} waits for {io} {part:.0} % of the time and runs the rest{limit}")
     } else {
         format!(
-            "{active:.0} threads of {command} wait for {io} {part:.0} % of the time and run the rest: their number \
+            "{active:.0} threads of {name} wait for {io} {part:.0} % of the time and run the rest: their number \
              is the limit"
         )
     })
@@ -239,8 +242,11 @@ fn by_turns(facts: &Facts<'_>) -> Option<String> {
 /// time, and its own CPU time, where that is longer.
 fn limit_of_one(facts: &Facts<'_>, command: &str, waiting: f64) -> String {
     let threads = facts.inputs.activity.threads.as_ref();
-    let is_direct = threads.is_some_and(|threads| waits::is_for(threads, command, Wait::Completion));
-    let drive = facts.deepest.filter(|(_, disk)| is_direct && disk.queue_depth < facts.most(1.5, 2.5));
+    let is_for = |wait| threads.is_some_and(|threads| waits::is_for(threads, command, wait));
+    // A page that is read is waited for; one that is written goes later.
+    let is_read = facts.mover().is_some_and(|mover| mover.read > mover.written);
+    let waits_for_it = is_for(Wait::Completion) || is_read && is_for(Wait::PageCache);
+    let drive = facts.deepest.filter(|(_, disk)| waits_for_it && disk.queue_depth < facts.most(1.5, 2.5));
     let program = facts.mover().filter(|program| program.cpus < facts.most(0.85, 0.9));
     let Some(((name, disk), program)) = drive.zip(program) else {
         return ": its one thread is the limit".to_owned();
@@ -262,14 +268,15 @@ pub(super) fn threads(facts: &Facts<'_>) -> Option<String> {
         return Some(words);
     }
     // A thread found running a few times is no proof that it keeps a CPU busy; the process's CPU time is.
-    let (name, command, spent, through) = if test.is_some() {
-        ("Workers".to_owned(), waits::WORKERS, f64::INFINITY, "")
+    let (name, who, command, spent, through) = if test.is_some() {
+        ("Workers".to_owned(), String::new(), waits::WORKERS, f64::INFINITY, "")
     } else {
         let command = facts.mover.as_ref()?;
         let first = facts.programs.iter().find(|program| program.command == *command)?;
         (2.0 * first.moved() >= facts.read + facts.written).then(|| {
             (
                 format!("Threads of {}", first.name),
+                first.name.clone(),
                 first.command.as_str(),
                 first.cpus,
                 facts.through_cache(first),
@@ -283,9 +290,11 @@ pub(super) fn threads(facts: &Facts<'_>) -> Option<String> {
     let is_busy = running >= least - 0.15
         && running >= least * active
         && spent >= facts.least(0.85, 0.7) * running.round();
-    (is_busy && full >= running.round()).then(|| match running.round() {
+    // One thread that moves from CPU to CPU fills none of them.
+    let is_one = test.is_none() && running.round() < 2.0 && spent >= facts.least(0.85, 0.7);
+    (is_busy && (is_one || full >= running.round())).then(|| match running.round() {
         one if one < 2.0 => {
-            let who = if test.is_some() { "The only worker" } else { command };
+            let who = if test.is_some() { "The only worker" } else { &who };
             format!(
                 "{who} keeps one CPU busy for {}: one thread{through} is the limit",
                 facts.rate(facts.read + facts.written)

@@ -6,26 +6,40 @@ use super::{Facts, busy::full, programs::Program, waits};
 struct Pipe {
     /// Whether it passes on what it reads; otherwise it writes what it is given.
     is_read: bool,
-    /// Bytes per second of its calls on that side.
-    bytes: f64,
+    /// Bytes per second of its calls on that side, and of them those that it reads or writes: of several processes of one command
+    /// others may have calls of other data, of short ones not all bytes are known.
+    bytes: [f64; 2],
 }
 
 impl Pipe {
     fn of(mover: &Program) -> Self {
         let is_read = mover.read >= mover.written;
-        Self { is_read, bytes: if is_read { mover.called_write } else { mover.called_read } }
+        let (calls, moved) =
+            if is_read { (mover.called_write, mover.read) } else { (mover.called_read, mover.written) };
+        Self { is_read, bytes: [calls, calls.min(moved)] }
     }
 
     /// Whether the calls of this program take what the other passes on, or give what it writes.
     fn is_end(&self, program: &Program) -> bool {
         /// Counters of two programs are not read at one time.
         const ALIKE: f64 = 0.2;
-        self.distance(program) <= ALIKE * self.bytes
+        self.distance(program) <= ALIKE
     }
 
+    /// How far its calls are from that, as a share.
     fn distance(&self, program: &Program) -> f64 {
-        let calls = if self.is_read { program.called_read } else { program.called_write };
-        (calls - self.bytes).abs()
+        let bytes = self.nearest(program);
+        (self.calls_of(program) - bytes).abs() / bytes.max(1.0)
+    }
+
+    fn nearest(&self, program: &Program) -> f64 {
+        let [calls, moved] = self.bytes;
+        let own = self.calls_of(program);
+        if (own - moved).abs() < (own - calls).abs() { moved } else { calls }
+    }
+
+    fn calls_of(&self, program: &Program) -> f64 {
+        if self.is_read { program.called_read } else { program.called_write }
     }
 
     fn words(&self) -> [&'static str; 2] {
@@ -33,14 +47,30 @@ impl Pipe {
     }
 }
 
+/// Bytes per second that others write of what a program reads and passes on: they are the same ones.
+pub(super) fn passed_on(programs: &[Program], reader: &Program) -> f64 {
+    let pipe = Pipe::of(reader);
+    let has_pipe = pipe.is_read && pipe.bytes[0] >= 0.5 * reader.moved();
+    let others = programs.iter().filter(|program| has_pipe && program.command != reader.command);
+    others
+        .filter(|program| pipe.is_end(program) && program.written > program.read)
+        .map(|one| one.written)
+        .sum()
+}
+
 /// One thread at the other end of a pipe that fills a CPU, or a pipe that is waited for.
 pub(super) fn pipe(facts: &Facts<'_>) -> Option<String> {
-    let mover = facts.mover().filter(|_| facts.inputs.test.is_none() && facts.is_moving())?;
+    /// Bytes per second, of which the page cache writes some back later.
+    const LEAST: f64 = 1e6;
+    let mover = facts.mover().filter(|_| facts.inputs.test.is_none())?;
+    if !facts.is_moving() && mover.written < LEAST {
+        return None;
+    }
     let threads = facts.inputs.activity.threads.as_ref()?;
     let pipe = Pipe::of(mover);
     let is_most = 2.0 * mover.moved() >= facts.read + facts.written;
     // It passes on most of what it moves.
-    if !is_most || pipe.bytes < 0.5 * mover.moved() {
+    if !is_most || pipe.bytes[0] < 0.5 * mover.moved() {
         return None;
     }
     let is_other = |program: &&Program| {
@@ -59,7 +89,7 @@ pub(super) fn pipe(facts: &Facts<'_>) -> Option<String> {
             end.name,
             100.0 * cpus.min(1.0),
             mover.name,
-            facts.rate(pipe.bytes)
+            facts.rate(pipe.nearest(end))
         ));
     }
     let (wchan, share) = waits::in_pipe(threads, &mover.command, pipe.is_read)?;

@@ -325,7 +325,8 @@ fn a_thread_that_runs_and_waits_by_turns_is_named() {
         "turns",
         "3 threads of cp wait for I/O 40 % of the time and run the rest: their number is the limit",
     );
-    assert_eq!(copies(0.1, 0.9).sentence().rule, "moving", "it hardly waits");
+    assert_eq!(copies(0.1, 0.9).sentence().rule, "threads", "it hardly waits");
+    assert_eq!(copies(0.1, 0.8).sentence().rule, "moving", "and runs less than one thread can");
     // A writer of 4k on a fast drive, which has its one I/O in flight less than half of the time.
     let writes = |waiting: f64, running: f64| {
         let threads = [('D', "fio", "pwrite64", "__iomap_dio_rw", waiting), ('R', "fio", "", "", running)];
@@ -385,7 +386,7 @@ fn what_keeps_cpus_busy_is_named_while_drives_are_idle() {
         scene
     };
     let gzip = || two().all(all).process("gzip", 0.0, 96e6, 0.99);
-    gzip().says("idle", "Drives are idle; gzip keeps one CPU busy for 96.0 MB/s of read and write calls");
+    gzip().says("idle", "Drives are idle; gzip keeps one CPU busy for 96.0 MB/s of read calls");
     gzip()
         .process("rustc", 0.0, 0.0, 1.2)
         .says("idle", "Drives are idle; CPUs are 52 % busy (usr 52 %), most of the time with rustc");
@@ -453,7 +454,7 @@ fn threads_that_fill_their_cpus_and_one_that_reads_the_cache_are_named() {
         "dd keeps one CPU busy for 1.20 GB/s: one thread, which reads through the page cache, is the limit";
     let waiting = [('R', "dd", "read", "", 0.98), ('D', "dd", "read", "folio_wait_bit_common", 0.02)];
     dd(Scene::reading()).threads(&waiting).cpu(1, full).says("threads", through);
-    assert_eq!(dd(Scene::reading()).sentence().rule, "moving", "no CPU is full");
+    assert_eq!(dd(Scene::reading()).sentence().rule, "threads", "from CPU to CPU it fills none");
     let idle = Scene::reading().threads(&running).process("dd", 1.2e9, 1.2e9, 0.04).cpu(1, full);
     assert_eq!(idle.sentence().rule, "moving", "another program fills the CPU");
     let workers = [('R', "read *", "", "", 1.95), ('S', "read *", "io_uring_enter", "io_cqring_wait", 0.05)];
@@ -499,6 +500,11 @@ fn writes_that_stay_in_the_page_cache_are_named() {
     scene.says("cached-writes", "dd writes 140 MB/s to the page cache; the drives write 10.0 MB/s");
     scene.rates.disks.values_mut().next().unwrap().written_bytes = 100e6;
     assert_ne!(scene.sentence().rule, "cached-writes", "the drives write most of it");
+    let mut copies = dd(Scene::reading(), 140e6, 0.5);
+    copies.activity.processes.as_mut().unwrap()[0].read_bytes = Some(130e6);
+    assert_ne!(copies.sentence().rule, "cached-writes", "it reads what it writes from a drive");
+    let piped = dd(Scene::reading(), 140e6, 0.5).process("tar", 170e6, 170e6, 0.3);
+    assert_ne!(piped.sentence().rule, "cached-writes", "another program does");
     assert_eq!(dd(Scene::idle(), 10e6, 0.5).sentence().rule, "idle");
 }
 

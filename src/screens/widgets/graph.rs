@@ -124,10 +124,17 @@ impl Graph<'_> {
             self.time_axis(brush, plot);
         }
         self.mark_level(brush, plot);
+        let mut below: Option<Dots> = None;
         for curve in &self.curves {
             let mut dots = Dots::new(plot);
             dots.trace(curve, self.top, self.window, now);
+            if let Some(area) = &below {
+                dots.leave_ground(area);
+            }
             dots.paint(brush, plot, curve.meaning);
+            if curve.filled {
+                below = Some(dots);
+            }
         }
     }
 
@@ -246,6 +253,16 @@ impl Dots {
                 self.set(x, y);
             }
             before = Some(level);
+        }
+    }
+
+    /// Takes away the cells on the ground that an area below fills: without these it would float.
+    fn leave_ground(&mut self, area: &Self) {
+        let ground = self.bits.len().saturating_sub(self.width);
+        for (own, below) in self.bits.iter_mut().zip(&area.bits).skip(ground) {
+            if *below == u8::MAX {
+                *own = 0;
+            }
         }
     }
 
@@ -378,6 +395,31 @@ mod tests {
         assert_eq!(labels(4, 2.0), ["2.0", "1.0", "", "0"]);
         assert_eq!(labels(5, 2.0), ["2.0", "", "1.0", "", "0"]);
         assert_eq!(labels(5, 0.5), ["0.5", "", "", "", "0"], "0.25 would be 0.2");
+    }
+
+    #[test]
+    fn a_line_on_the_ground_leaves_the_area_below_it_whole() {
+        let (mut high, mut low) = (Series::default(), Series::default());
+        for second in 0..=60 {
+            let at = Duration::from_secs(second);
+            high.push(at, 8.0);
+            low.push(at, if second < 30 { 0.1 } else { 5.0 });
+        }
+        let area = Rect::new(0, 0, 40, 5);
+        let mut buffer = ratatui::buffer::Buffer::empty(area);
+        let curve = |series, filled| Curve { series, meaning: Meaning::Text, filled };
+        let graph = Graph {
+            top: 10.0,
+            label: &|value| format!("{value:.0}"),
+            window: Duration::from_mins(1),
+            curves: vec![curve(&high, true), curve(&low, false)],
+            level: None,
+        };
+        let theme = crate::ui::theme::Theme::PLAIN;
+        graph.draw(&mut Brush::new(&mut buffer, theme, false), area, Duration::from_mins(1));
+        let row = |y| (AXIS..40).map(|x| buffer[(x, y)].symbol()).collect::<String>();
+        assert_eq!(row(3), "⣿".repeat(34), "the lowest row");
+        assert!((1..3).any(|y| !row(y).ends_with('⣿')), "the line is seen above: {} {}", row(1), row(2));
     }
 
     #[test]

@@ -308,6 +308,33 @@ fn buffered_reads_name_the_page_cache() {
         "turns",
         "fio waits for pages of the page cache 40 % of the time and runs the rest: its one thread is the limit",
     );
+    // Without readahead each page is one I/O, which the drive's latency limits.
+    let mut faults = Scene::reading().threads(&turns).process("fio", 80e6, 80e6, 0.51);
+    let name = faults.rates.disks.keys().next().unwrap().clone();
+    let disk = faults.rates.disks.values_mut().next().unwrap();
+    (disk.queue_depth, disk.read_bytes, disk.read_await_ms) = (0.45, 80e6, Some(0.02));
+    let words = "fio waits for pages of the page cache 49 % of the time and runs the rest";
+    let limit =
+        format!("with one I/O in flight at a time: the latency of {}, 20.0 us, is the limit", name.as_str());
+    faults.says("turns", &format!("{words}, {limit}"));
+}
+
+#[test]
+fn direct_writes_with_flushes_say_so_where_the_latency_limits_them() {
+    let threads = [('D', "fio", "pwrite64", "__iomap_dio_rw", 0.9), ('R', "fio", "", "", 0.1)];
+    let mut scene = Scene::reading().threads(&threads).process("fio", 0.0, 0.0, 0.1);
+    scene.activity.processes.as_mut().unwrap()[0].written_bytes = Some(60e6);
+    let disk = scene.rates.disks.values_mut().next().unwrap();
+    *disk = DiskRates { writes: 15e3, written_bytes: 60e6, queue_depth: 0.9, ..DiskRates::default() };
+    (disk.utilisation, disk.write_await_ms, disk.flushes.ios) = (90.0, Some(0.026), 15e3);
+    let name = scene.rates.disks.keys().next().unwrap().clone();
+    let flushes = "with 15000 flushes/s (fsync, O_SYNC or O_DSYNC)";
+    let words =
+        format!("one I/O in flight at a time (queue depth 0.9), {flushes}: the latency of {}", name.as_str());
+    scene.says("latency", &format!("fio has {words}, 26.0 us, is the limit"));
+    let process = &mut scene.activity.processes.as_mut().unwrap()[0];
+    (process.read_bytes, process.written_bytes) = (Some(60e6), Some(0.0));
+    assert!(!scene.sentence().text.contains("flushes"), "others flush: {:?}", scene.sentence());
 }
 
 #[test]
