@@ -483,7 +483,9 @@ fn one_busy_cpu_of(facts: &Facts<'_>) -> Option<String> {
     // The kernel's sum has programs that ended before a sample too.
     let busy = facts.all().map_or(0.0, |all| all.busy() / 100.0 * facts.inputs.rates.cpus.len() as f64);
     let is_alone = all - first.cpus < 0.3 && busy - first.cpus < 0.5;
-    let (kind, called) = if first.called_write > first.called_read {
+    // What it reads from memory it writes.
+    let is_writer = first.written > first.read && first.called_write >= 0.9 * first.called_read;
+    let (kind, called) = if is_writer || first.called_write > first.called_read {
         ("write", first.called_write)
     } else {
         ("read", first.called_read)

@@ -46,6 +46,11 @@ pub enum Outcome {
     /// Repeated writes succeeded, and the file has its old value. The cause is unknown: the kernel ignores the value, or
     /// another program restores the old one at once.
     Ignored,
+    /// The write succeeded, and the file could not be read since: it has the old value, the new one, or what the kernel made of it.
+    Unread {
+        /// `EIO: Input/output error`.
+        error: String,
+    },
     /// The kernel refused; the error in words.
     Refused {
         /// `EINVAL: Invalid argument`.
@@ -57,6 +62,11 @@ impl Outcome {
     /// Whether the file kept its value.
     pub fn is_without_effect(&self) -> bool {
         matches!(self, Self::Ignored | Self::Refused { .. })
+    }
+
+    /// Whether what the file has now is not known.
+    pub fn is_unread(&self) -> bool {
+        matches!(self, Self::Unread { .. })
     }
 
     /// The outcome of a write that succeeded, from the old value, the one written and the one read back.
@@ -92,6 +102,9 @@ impl fmt::Display for Outcome {
             Self::Adjusted { now } => write!(f, "adjusted by the kernel to {now}"),
             Self::Changed { now } => write!(f, "changed by another program to {now}"),
             Self::Ignored => f.write_str("no effect: the value is unchanged"),
+            Self::Unread { error } => {
+                write!(f, "written, then unreadable ({error}): `iodyno tune undo` restores it")
+            }
             Self::Refused { error } => write!(f, "refused ({error})"),
         }
     }

@@ -8,6 +8,7 @@ mod places;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use super::{
+    change::Outcome,
     device::{DRIVER, Identity},
     journal::{Event, Gain, Journal, Purpose, Record},
     settings::{NO_SCHEDULER, NR_REQUESTS, SCHEDULER, Scope, find},
@@ -145,10 +146,7 @@ impl Taken {
             }
             Event::Result { file, outcome, affected } => {
                 let has_none = self.entry(file).is_some_and(|entry| entry.end(outcome));
-                if outcome.is_without_effect() {
-                    self.not_made(file, &record.session);
-                }
-                self.end_unsure(file);
+                self.end_change(file, outcome, &record.session);
                 for a in affected {
                     if let Some(entry) = self.entry(&a.file) {
                         entry.last = vec![a.value.clone()];
@@ -362,6 +360,16 @@ impl Taken {
         }
     }
 
+    /// What a change reset is known with its outcome, unless that is not.
+    fn end_change(&mut self, file: &str, outcome: &Outcome, session: &str) {
+        if outcome.is_without_effect() {
+            self.not_made(file, session);
+        }
+        if !outcome.is_unread() {
+            self.end_unsure(file);
+        }
+    }
+
     /// A change of the session had no effect: without another one, it has not changed the file.
     fn not_made(&mut self, file: &str, session: &str) {
         let Some(entry) = self.entry(file) else { return };
@@ -431,7 +439,7 @@ impl Taken {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tune::{change::Outcome, testing::change};
+    use crate::tune::testing::change;
 
     fn records(session: &str, events: Vec<Event>) -> Vec<Record> {
         let record = |event| Record { time: 1, boot: "b".into(), session: session.into(), event };

@@ -5,7 +5,10 @@
 //! tunables that it finds, and with those that it leaves. A scheduler that iodyno sets again gets the tunables back that it had
 //! when iodyno first replaced it, unless another program has set others since.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    io,
+};
 
 use super::{
     actuator::Actuator,
@@ -73,6 +76,26 @@ pub fn read(actuator: &dyn Actuator, queue: &str) -> Option<(String, Tunables)> 
     let names = actuator.names(&format!("{queue}/{FOLDER}")).into_iter();
     let values: Tunables = names.filter_map(value).map(|(value, name)| (name, value)).collect();
     (!values.is_empty()).then_some((scheduler, values))
+}
+
+/// Whether the tunables that a change of this file changes can be read: those that are not known could not be restored. The file that
+/// cannot be read, and why.
+pub fn check(actuator: &dyn Actuator, file: &str) -> Result<(), (String, io::Error)> {
+    let Some(queue) = queue_of(file) else { return Ok(()) };
+    let tunables = actuator.names(&format!("{queue}/{FOLDER}")).into_iter().map(|name| path(queue, &name));
+    for file in std::iter::once(format!("{queue}/{}", SCHEDULER.0)).chain(tunables) {
+        match actuator.read(&file) {
+            Err(error) if hides_value(&error) => return Err((file, error)),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// Whether a file that cannot be read has a value all the same. Others are absent, only take values, or have none now.
+pub fn hides_value(error: &io::Error) -> bool {
+    const TRANSIENT: [i32; 5] = [libc::EIO, libc::EMFILE, libc::ENFILE, libc::ENOMEM, libc::EINTR];
+    error.raw_os_error().is_some_and(|number| TRANSIENT.contains(&number))
 }
 
 /// A tunable's file.

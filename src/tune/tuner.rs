@@ -146,10 +146,12 @@ impl<'a> Tuner<'a> {
                 expected: change.from.clone(),
             });
         }
-        let affected = self.affected(machine, change);
+        let affected = self.affected(machine, change)?;
         let tags = tags::are_changed(&self.actuator, change.setting.0, &change.file);
         let is_written = now != change.to;
         if is_written {
+            super::tunables::check(&self.actuator, &change.file)
+                .map_err(|(file, error)| TuneError::Unreadable { file, error })?;
             self.record_tunables(&change.identity, [&change.file; 2], false)?;
         }
         self.record(Event::Change {
@@ -260,7 +262,11 @@ impl<'a> Tuner<'a> {
         let mut files = BTreeSet::new();
         for record in self.records.borrow().iter() {
             match &record.event {
-                Event::Result { file, outcome: Outcome::Accepted | Outcome::Adjusted { .. }, .. } => {
+                Event::Result {
+                    file,
+                    outcome: Outcome::Accepted | Outcome::Adjusted { .. } | Outcome::Unread { .. },
+                    ..
+                } => {
                     files.insert(file.clone());
                 }
                 Event::Undone { file, .. } => drop(files.remove(file)),
@@ -297,7 +303,9 @@ impl<'a> Tuner<'a> {
         let read_back = match &outcome {
             Outcome::Accepted => to,
             Outcome::Adjusted { now } => now,
-            Outcome::Changed { .. } | Outcome::Ignored | Outcome::Refused { .. } => return outcome,
+            Outcome::Changed { .. } | Outcome::Ignored | Outcome::Unread { .. } | Outcome::Refused { .. } => {
+                return outcome;
+            }
         };
         self.actuator.settle();
         match self.actuator.read(file) {
@@ -312,7 +320,7 @@ impl<'a> Tuner<'a> {
         }
         match self.actuator.read(file) {
             Ok(now) => Outcome::read_back(from, to, &now),
-            Err(error) => Outcome::Refused { error: format!("written, then unreadable: {error}") },
+            Err(error) => Outcome::Unread { error: error_words(&error) },
         }
     }
 
@@ -329,7 +337,7 @@ impl<'a> Tuner<'a> {
         }
     }
 
-    fn affected(&self, machine: &Machine, change: &Change) -> Vec<Affected> {
+    fn affected(&self, machine: &Machine, change: &Change) -> Result<Vec<Affected>, TuneError> {
         let row = SETTINGS.iter().find(|row| row.id == change.setting);
         let also = row.map_or(&[][..], |row| row.also);
         let rows = SETTINGS.iter().filter(|row| also.contains(&row.id));
@@ -337,8 +345,14 @@ impl<'a> Tuner<'a> {
             let readings = (row.read)(machine, &change.device);
             readings.into_iter().filter_map(move |reading| {
                 let file = reading.path().to_string();
-                let value = self.actuator.read(&file).ok()?;
-                Some(Affected { setting: row.id.0.to_owned(), file, value })
+                match self.actuator.read(&file) {
+                    Ok(value) => Some(Ok(Affected { setting: row.id.0.to_owned(), file, value })),
+                    // A value that is not known could not be restored.
+                    Err(error) if super::tunables::hides_value(&error) => {
+                        Some(Err(TuneError::Unreadable { file, error }))
+                    }
+                    Err(_) => None,
+                }
             })
         })
         .collect()

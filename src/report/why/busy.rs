@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{
     Activity, Facts,
-    by_drives::runs_of,
-    programs::{Program, name_of},
+    programs::{Program, name_of, runs_of},
     tables::{self, Split},
     waits,
 };

@@ -1,6 +1,12 @@
 //! What the counters of drives tell alone: of processes that end before samples find their waits, and of devices that memory serves.
 
-use super::{Facts, Inputs, busy::full, programs::Program, tables::Split, waits};
+use super::{
+    Facts, Inputs,
+    busy::full,
+    programs::{Program, runs_of},
+    tables::Split,
+    waits,
+};
 use crate::{counters::DiskRates, machine::Drive, model::DriveName, units::Micros};
 
 /// A device on drives that moves this many times the bytes of all drives is in memory or in the page cache: RAID 6 reads less than that.
@@ -71,14 +77,6 @@ impl Facts<'_> {
         let Inputs { rates, .. } = self.inputs;
         let iowait = self.all().map_or(0.0, |Split { iowait, .. }| iowait) * rates.cpus.len() as f64;
         rates.pressure.map_or(0.0, |pressure| pressure.io_some).max(iowait) / 100.0
-    }
-}
-
-/// `short runs of dd`, `short children of bash` where no sample knows their name.
-pub(super) fn runs_of(program: &str) -> String {
-    match program.strip_prefix("a child of ") {
-        Some(parent) => format!("short children of {parent}"),
-        None => format!("short runs of {program}"),
     }
 }
 

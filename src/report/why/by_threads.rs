@@ -291,8 +291,11 @@ pub(super) fn threads(facts: &Facts<'_>) -> Option<String> {
         && running >= least * active
         && spent >= facts.least(0.85, 0.7) * running.round();
     // One thread that moves from CPU to CPU fills none of them.
-    let is_one = test.is_none() && running.round() < 2.0 && spent >= facts.least(0.85, 0.7);
-    (is_busy && (is_one || full >= running.round())).then(|| match running.round() {
+    let is_one = test.is_none()
+        && running.round() < 2.0
+        && running >= facts.least(0.8, 0.7) * active.max(0.9)
+        && spent >= facts.least(0.82, 0.7);
+    (is_one || is_busy && full >= running.round()).then(|| match running.round() {
         one if one < 2.0 => {
             let who = if test.is_some() { "The only worker" } else { &who };
             format!(

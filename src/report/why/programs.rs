@@ -103,6 +103,14 @@ pub(super) fn name_of(process: &ProcessRates, own: u32) -> Name {
     Name { name, is_another }
 }
 
+/// `short runs of dd`, `short children of bash` where no sample knows their name.
+pub(super) fn runs_of(program: &str) -> String {
+    match program.strip_prefix("a child of ") {
+        Some(parent) => format!("short children of {parent}"),
+        None => format!("short runs of {program}"),
+    }
+}
+
 /// Processes by command; `own` is the number of this one.
 pub(super) fn programs(activity: &Activity, own: u32) -> Vec<Program> {
     let mut sums: BTreeMap<String, Program> = BTreeMap::new();

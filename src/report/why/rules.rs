@@ -173,7 +173,7 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         id: "threads",
-        fires: "threads of a test, or of the process that moves most, run at least 90 % of the time and fill as many CPUs; without an idle CPU these are the limit. Or its one thread runs or waits for a CPU 95 % of the time",
+        fires: "threads of a test, or of the process that moves most, run at least 90 % of the time and fill as many CPUs; without an idle CPU these are the limit. Or its one thread uses 82 % of a CPU, or runs or waits for a CPU 95 % of the time",
         panels: [Panel::Threads, Panel::Cpus],
         is_fallback: false,
         says: threads,
@@ -187,7 +187,7 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         id: "cached-writes",
-        fires: "a process writes 5 times what all drives write, and at least 20 MB/s more",
+        fires: "a process writes 5 times what all drives write, and at least 20 MB/s more, and no process reads a third of that from drives",
         panels: [Panel::Processes, Panel::Pressure],
         is_fallback: false,
         says: cached_writes,

@@ -104,6 +104,8 @@ impl Entry {
                 self.last.drain(..self.last.len().saturating_sub(1));
             }
             Outcome::Adjusted { now } => self.last = vec![now.clone()],
+            // As after a kill.
+            Outcome::Unread { .. } => {}
             Outcome::Ignored | Outcome::Refused { .. } => self.last.truncate(1),
         }
         if let (false, [now]) = (outcome.is_without_effect(), &self.last[..]) {

@@ -293,6 +293,7 @@ mod tests {
             Just(Outcome::Ignored),
             value().prop_map(|now| Outcome::Adjusted { now }),
             Just(Outcome::Refused { error: "EINVAL".into() }),
+            Just(Outcome::Unread { error: "EIO".into() }),
         ];
         let result = (file(), outcome, affected()).prop_map(|(file, outcome, affected)| Event::Result {
             file,

@@ -1,7 +1,7 @@
 //! The tuner on kernels in memory that answer as the real one was seen to.
 
 use std::{
-    cell::Cell,
+    cell::{Cell, RefCell},
     collections::BTreeMap,
     io,
     sync::{
@@ -61,6 +61,10 @@ struct Kernel {
     drivers: u32,
     /// Its schedulers have tunables.
     has_tunables: bool,
+    /// A file of which reads fail with EIO, and how many before do not.
+    unread: RefCell<Option<(&'static str, usize)>>,
+    /// A file that takes no value: EROFS.
+    unwritten: Cell<Option<&'static str>>,
 }
 
 /// Each scheduler's tunables, and the values they begin with.
@@ -74,7 +78,7 @@ impl Kernel {
     fn new(files: &[(&str, &str)]) -> Self {
         let files = files.iter().map(|(file, value)| ((*file).to_owned(), (*value).to_owned())).collect();
         let memory = Memory { files: Mutex::new(files) };
-        Self { memory, tags: Cell::new(DRIVERS), drivers: DRIVERS, has_tunables: false }
+        Self { memory, tags: Cell::new(DRIVERS), drivers: DRIVERS, ..Self::default() }
     }
 
     /// The most requests of a queue: the driver's tags, or `MAX_SCHED_RQ` with a scheduler.
@@ -101,6 +105,12 @@ impl Kernel {
 
 impl Actuator for Kernel {
     fn read(&self, file: &str) -> io::Result<String> {
+        if let Some((_, left)) = self.unread.borrow_mut().as_mut().filter(|(unread, _)| *unread == file) {
+            match left.checked_sub(1) {
+                Some(less) => *left = less,
+                None => return Err(io::Error::from_raw_os_error(libc::EIO)),
+            }
+        }
         if file == "/sys/mq/0/nr_tags" { Ok(self.drivers.to_string()) } else { self.memory.read(file) }
     }
 
@@ -110,6 +120,9 @@ impl Actuator for Kernel {
     }
 
     fn write(&self, file: &str, value: &str) -> io::Result<()> {
+        if self.unwritten.get() == Some(file) {
+            return Err(io::Error::from_raw_os_error(libc::EROFS));
+        }
         let folder = file.rsplit_once('/').unwrap().0;
         let name = file.rsplit('/').next().unwrap();
         let depth = format!("{folder}/iosched/async_depth");

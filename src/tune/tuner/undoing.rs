@@ -106,8 +106,8 @@ impl Tuner<'_> {
                 *restored = Restored::Back;
             }
         }
-        let has_failed =
-            |(step, what): &&(Step, Restored)| !step.stays && matches!(what, Restored::Failed(_));
+        // Also of those that had their value until another step of this undo reset them.
+        let has_failed = |(_, what): &&(Step, Restored)| matches!(what, Restored::Failed(_));
         report.iter().filter(has_failed).for_each(|(step, _)| self.record_left(step));
         // Nothing is written for them, so one sync is enough. After a kill the next undo finds the rest gone, too.
         let gone = left

@@ -506,3 +506,58 @@ impl Actuator for Reverting<'_> {
         let _is_there = self.kernel.write("/sys/q/read_ahead_kb", self.instead);
     }
 }
+
+#[test]
+fn what_a_scheduler_reset_and_an_undo_could_not_restore_is_restored_by_the_next() {
+    let kernel = with_tags("mq-deadline", 128);
+    kernel.memory.write("/sys/q/nr_requests", "128").unwrap();
+    let before = kernel.files();
+    with_tuner(&kernel, |journal, tuner| {
+        set(&kernel, &tuner, "scheduler", "none");
+        assert_eq!(kernel.files()["/sys/q/nr_requests"], "128", "the driver's number is the same");
+        kernel.unwritten.set(Some("/sys/q/nr_requests"));
+        let change_log = ChangeLog::of(&journal.contents().unwrap().records, "boot");
+        // Nobody foresees it.
+        let report = tuner.undo(&machine(&kernel), &change_log, &Which::All, false).unwrap();
+        assert!(report.iter().any(|(_, restored)| matches!(restored, Restored::Failed(_))), "{report:?}");
+        assert_eq!(kernel.files()["/sys/q/nr_requests"], "256");
+        kernel.unwritten.set(None);
+        assert!(is_whole(&undone(&kernel, journal, &tuner, &Which::All)));
+        assert_eq!(kernel.files(), before);
+    });
+}
+
+#[test]
+fn a_written_file_that_cannot_be_read_is_restored_by_an_undo() {
+    let kernel = Kernel::new(FILES);
+    let before = kernel.files();
+    with_tuner(&kernel, |journal, tuner| {
+        let read = kernel.files()["/sys/q/read_ahead_kb"].clone();
+        // Its value before is read twice.
+        *kernel.unread.borrow_mut() = Some(("/sys/q/read_ahead_kb", 1));
+        let outcome = change(&kernel, &tuner, "read_ahead_kb", &read, "512").unwrap();
+        *kernel.unread.borrow_mut() = None;
+        assert!(outcome.is_unread(), "{outcome}");
+        assert_eq!(kernel.files()["/sys/q/read_ahead_kb"], "512");
+        let report = undone(&kernel, journal, &tuner, &Which::All);
+        assert_eq!(report.len(), 1, "it is offered");
+        assert_eq!(kernel.files(), before);
+    });
+}
+
+#[test]
+fn nothing_is_written_where_a_value_that_it_resets_cannot_be_read() {
+    for unread in ["/sys/q/nr_requests", "/sys/q/iosched/slice_idle"] {
+        let kernel = Kernel { has_tunables: true, ..Kernel::new(FILES) };
+        kernel.write("/sys/q/scheduler", "bfq").unwrap();
+        let before = kernel.files();
+        with_tuner(&kernel, |journal, tuner| {
+            *kernel.unread.borrow_mut() = Some((unread, 0));
+            let refused = change(&kernel, &tuner, "scheduler", "bfq", "mq-deadline").unwrap_err();
+            assert!(matches!(&refused, TuneError::Unreadable { file, .. } if file == unread), "{refused}");
+            *kernel.unread.borrow_mut() = None;
+            assert_eq!(kernel.files(), before);
+            assert_eq!(ChangeLog::of(&journal.contents().unwrap().records, "boot"), ChangeLog::default());
+        });
+    }
+}
