@@ -129,7 +129,7 @@ pub(super) fn short_readers(facts: &Facts<'_>) -> Option<String> {
 /// Short processes that keep a drive busy with several I/Os all the time while tasks wait for I/O: buffered writes, or direct calls that
 /// the kernel splits.
 pub(super) fn of_short_ones(facts: &Facts<'_>) -> Option<String> {
-    /// A call of a MiB is split into as many.
+    /// I/Os in flight up to which one direct call may be all that is waited for: the kernel splits large ones.
     const SPLIT: f64 = 4.0;
     let program = facts.short_runs().filter(|_| facts.is_moving() && full(facts).is_none())?;
     let (name, disk) = facts.deepest?;

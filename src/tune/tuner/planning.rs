@@ -11,7 +11,7 @@ use crate::{
         device::{Device, Identity},
         dry_run::DryRun,
         journal::{Journal, Purpose},
-        settings::NO_SCHEDULER,
+        settings::{NO_SCHEDULER, SCHEDULER},
         tags,
         undo::{Restored, Step, Which, plan},
     },
@@ -97,6 +97,15 @@ pub(super) fn is_left_with(report: &[(Step, Restored)], step: &Step) -> bool {
         matches!(what, Restored::ModifiedExternally(_)) && other.may_reset(step)
     };
     !step.is_asked && report.iter().any(is_left)
+}
+
+/// Whether an earlier step could not restore the scheduler that a step's number of requests is for.
+pub(super) fn misses_scheduler(report: &[(Step, Restored)], step: &Step) -> bool {
+    let has_failed = |(other, what): &(Step, Restored)| {
+        let is_scheduler = other.setting == SCHEDULER.0 && other.target != NO_SCHEDULER;
+        is_scheduler && matches!(what, Restored::Failed(_)) && other.may_reset(step)
+    };
+    report.iter().any(has_failed)
 }
 
 /// The results of an undo that is not made, and its writes.

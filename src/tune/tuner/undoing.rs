@@ -4,7 +4,7 @@ use std::io::ErrorKind;
 
 use super::{
     Tuner,
-    planning::{hidden, is_gone, is_left_with, plan_undo, stranger},
+    planning::{hidden, is_gone, is_left_with, misses_scheduler, plan_undo, stranger},
 };
 use crate::{
     machine::Machine,
@@ -68,6 +68,10 @@ impl Tuner<'_> {
                 stranger => stranger,
             };
             let restored = match stranger {
+                // Without it the number would be one of tags.
+                _ if self.writes_tags(step) && misses_scheduler(&report, step) => {
+                    Restored::Refused("its scheduler is not restored".to_owned())
+                }
                 Some(value) if step.stays || !force => self.leave(step, &steps, value, host),
                 // An earlier step of this undo may have reset it.
                 _ => self.restore(step, &steps, force || steps.iter().any(|other| other.may_reset(step))),

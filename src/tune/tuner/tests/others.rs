@@ -528,6 +528,25 @@ fn what_a_scheduler_reset_and_an_undo_could_not_restore_is_restored_by_the_next(
 }
 
 #[test]
+fn requests_of_a_scheduler_that_could_not_be_restored_are_not_made_tags() {
+    let kernel = with_tags("kyber", 128);
+    kernel.write("/sys/q/nr_requests", "32").unwrap();
+    let before = (kernel.files(), kernel.tags.get());
+    with_tuner(&kernel, |journal, tuner| {
+        set(&kernel, &tuner, "scheduler", "none");
+        set(&kernel, &tuner, "nr_requests", "64");
+        kernel.unwritten.set(Some("/sys/q/scheduler"));
+        let change_log = ChangeLog::of(&journal.contents().unwrap().records, "boot");
+        let report = tuner.undo(&machine(&kernel), &change_log, &Which::All, false).unwrap();
+        assert!(!is_whole(&report), "{report:?}");
+        assert_eq!((kernel.files()["/sys/q/nr_requests"].as_str(), kernel.tags.get()), ("64", 64));
+        kernel.unwritten.set(None);
+        assert!(is_whole(&undone(&kernel, journal, &tuner, &Which::All)));
+        assert_eq!((kernel.files(), kernel.tags.get()), before);
+    });
+}
+
+#[test]
 fn a_written_file_that_cannot_be_read_is_restored_by_an_undo() {
     let kernel = Kernel::new(FILES);
     let before = kernel.files();
