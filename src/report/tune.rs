@@ -296,7 +296,7 @@ fn became(step: &Step, restored: &Restored, scope: &str) -> String {
         }
         Restored::Kept => format!("kept by another iodyno; `iodyno tune undo --all` sets {target}"),
         Restored::Failed(why) => format!("is not {target}: {}", Label::new(why)),
-        Restored::Gone if tunables::name_of(&step.setting).is_some() => {
+        Restored::Gone if tunables::is_tunable(&step.setting) => {
             "its scheduler is not set; its settings went with it".to_owned()
         }
         Restored::Gone => "drive not present; its settings went with it".to_owned(),

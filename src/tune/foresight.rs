@@ -110,7 +110,7 @@ impl Shown {
     pub fn of(machine: &Machine, change_log: &ChangeLog) -> Self {
         let value =
             |reading: Reading<Value>| Some((reading.path().to_string(), reading.value()?.text.to_string()));
-        let is_tunable = |entry: &&Entry| tunables::name_of(&entry.setting).is_some();
+        let is_tunable = |entry: &&Entry| tunables::is_tunable(&entry.setting);
         let last = |entry: &Entry| Some((file_of(entry, machine).ok()?, entry.last.last()?.clone()));
         let left = change_log.entries.iter().filter(is_tunable).filter_map(last);
         Self(readings(machine).chain(poll_queues(machine)).filter_map(value).chain(left).collect())

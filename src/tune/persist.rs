@@ -33,7 +33,7 @@ fn distinct<'a>(
 ) -> impl Iterator<Item = &'a Entry> {
     let mut seen = std::collections::BTreeSet::new();
     entries
-        .filter(|entry| tunables::name_of(&entry.setting).is_none())
+        .filter(|entry| !tunables::is_tunable(&entry.setting))
         .filter(move |entry| value(entry).is_none_or(|now| !entry.is_restored(&now)))
         .filter(move |entry| seen.insert((&entry.device.name, &entry.setting)))
 }

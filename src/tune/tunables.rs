@@ -31,6 +31,11 @@ pub fn setting(name: &str) -> String {
     format!("{FOLDER}/{name}")
 }
 
+/// Whether a setting is a tunable.
+pub fn is_tunable(setting: &str) -> bool {
+    name_of(setting).is_some()
+}
+
 /// The tunable's name, if the setting is one.
 pub fn name_of(setting: &str) -> Option<&str> {
     setting.strip_prefix(FOLDER)?.strip_prefix('/').filter(|name| is_name(name))
@@ -43,7 +48,7 @@ pub fn is_value(value: &str) -> bool {
 
 /// Whether a change of the one setting may change the other, a tunable.
 pub fn are_reset(id: &str, other: &str) -> bool {
-    [SCHEDULER.0, NR_REQUESTS.0].contains(&id) && name_of(other).is_some()
+    [SCHEDULER.0, NR_REQUESTS.0].contains(&id) && is_tunable(other)
 }
 
 /// The queue's folder, if the file is one whose change changes tunables.
@@ -69,27 +74,36 @@ pub fn scheduler(actuator: &dyn Actuator, queue: &str) -> Option<String> {
     actuator.read(&format!("{queue}/{}", SCHEDULER.0)).ok()
 }
 
-/// The queue's scheduler and its tunables; `None` without any.
-pub fn read(actuator: &dyn Actuator, queue: &str) -> Option<(String, Tunables)> {
-    let scheduler = scheduler(actuator, queue).filter(|now| now != NO_SCHEDULER)?;
-    let value = |name: String| Some((actuator.read(&path(queue, &name)).ok()?, name));
-    let names = actuator.names(&format!("{queue}/{FOLDER}")).into_iter();
-    let values: Tunables = names.filter_map(value).map(|(value, name)| (name, value)).collect();
-    (!values.is_empty()).then_some((scheduler, values))
+/// The tunables of a queue, and which of them are not known.
+#[derive(Debug, Default)]
+pub struct Found {
+    /// The queue's scheduler and its tunables; `None` without any.
+    pub values: Option<(String, Tunables)>,
+    /// The first file that could not be read although it has a value, and why: what is not known could not be restored.
+    pub unread: Option<(String, io::Error)>,
 }
 
-/// Whether the tunables that a change of this file changes can be read: those that are not known could not be restored. The file that
-/// cannot be read, and why.
-pub fn check(actuator: &dyn Actuator, file: &str) -> Result<(), (String, io::Error)> {
-    let Some(queue) = queue_of(file) else { return Ok(()) };
-    let tunables = actuator.names(&format!("{queue}/{FOLDER}")).into_iter().map(|name| path(queue, &name));
-    for file in std::iter::once(format!("{queue}/{}", SCHEDULER.0)).chain(tunables) {
-        match actuator.read(&file) {
-            Err(error) if hides_value(&error) => return Err((file, error)),
-            _ => {}
+/// Reads the tunables that a change of this file changes.
+pub fn read(actuator: &dyn Actuator, file: &str) -> Found {
+    let Some(queue) = queue_of(file) else { return Found::default() };
+    let mut unread = None;
+    let mut value = |file: String| match actuator.read(&file) {
+        Ok(value) => Some(value),
+        Err(error) => {
+            if hides_value(&error) {
+                unread.get_or_insert((file, error));
+            }
+            None
         }
-    }
-    Ok(())
+    };
+    let scheduler = value(format!("{queue}/{}", SCHEDULER.0)).filter(|now| now != NO_SCHEDULER);
+    let values = scheduler.and_then(|scheduler| {
+        let names = actuator.names(&format!("{queue}/{FOLDER}")).into_iter();
+        let values: Tunables =
+            names.filter_map(|name| value(path(queue, &name)).map(|value| (name, value))).collect();
+        (!values.is_empty()).then_some((scheduler, values))
+    });
+    Found { values, unread }
 }
 
 /// Whether a file that cannot be read has a value all the same. Others are absent, only take values, or have none now.

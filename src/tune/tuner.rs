@@ -150,9 +150,11 @@ impl<'a> Tuner<'a> {
         let tags = tags::are_changed(&self.actuator, change.setting.0, &change.file);
         let is_written = now != change.to;
         if is_written {
-            super::tunables::check(&self.actuator, &change.file)
-                .map_err(|(file, error)| TuneError::Unreadable { file, error })?;
-            self.record_tunables(&change.identity, [&change.file; 2], false)?;
+            let found = super::tunables::read(&self.actuator, &change.file);
+            if let Some((file, error)) = found.unread {
+                return Err(TuneError::Unreadable { file, error });
+            }
+            self.record_tunables(&change.identity, &change.file, found.values, false)?;
         }
         self.record(Event::Change {
             device: change.identity.clone(),
@@ -184,7 +186,8 @@ impl<'a> Tuner<'a> {
         let mut recorded = Ok(());
         if is_written {
             self.give_tunables_back(change);
-            recorded = self.record_tunables(&change.identity, [&change.file; 2], true);
+            let found = super::tunables::read(&self.actuator, &change.file);
+            recorded = self.record_tunables(&change.identity, &change.file, found.values, true);
         }
         let result = Event::Result { file: change.file.clone(), outcome: outcome.clone(), affected };
         match recorded.and_then(|()| self.record(result)) {

@@ -174,8 +174,7 @@ pub fn plan(
     let changed = Beside::of(meant.iter().map(|(entry, _)| *entry));
     let others = others.into_iter().map(|(entry, _)| entry).chain(&change_log.companions);
     // Tunables come back with their scheduler.
-    let is_tunable = |entry: &Entry| tunables::name_of(&entry.setting).is_some();
-    let beside = others.filter(|entry| changed.may_change(entry) && !is_tunable(entry));
+    let beside = others.filter(|entry| changed.may_change(entry) && !tunables::is_tunable(&entry.setting));
     let hiding = change_log.companions.iter().filter(|entry| changed.are_hidden_by(entry));
     let beside = beside.map(|entry| (entry, true, entry.beside().map(str::to_owned)));
     let hiding = hiding.map(|entry| (entry, false, Some(entry.found.clone())));

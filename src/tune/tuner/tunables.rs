@@ -14,18 +14,16 @@ use crate::tune::{
 };
 
 impl Tuner<'_> {
-    /// Records the tunables before or after a change of a file, which the journal may know by another name: `[recorded, file]`.
-    /// Nothing for files whose change changes none.
+    /// Records the tunables before or after a change of a file, by the name that the journal has for it. Nothing without any.
     pub(super) fn record_tunables(
         &self,
         device: &Identity,
-        [recorded, file]: [&String; 2],
+        file: &str,
+        found: Option<(String, Tunables)>,
         after: bool,
     ) -> Result<(), JournalError> {
-        let Some((scheduler, values)) = queue_of(file).and_then(|queue| read(&self.actuator, queue)) else {
-            return Ok(());
-        };
-        let (device, file) = (device.clone(), recorded.clone());
+        let Some((scheduler, values)) = found else { return Ok(()) };
+        let (device, file) = (device.clone(), file.to_owned());
         self.record(Event::Tunables { device, file, scheduler, values, after })
     }
 
@@ -108,7 +106,8 @@ impl Tuner<'_> {
 
     /// Records the tunables before or after a step of an undo, which goes on where they cannot be recorded.
     pub(super) fn record_own_tunables(&self, step: &Step, after: bool) {
-        if let Err(error) = self.record_tunables(&step.device, [&step.recorded, &step.file], after) {
+        let found = read(&self.actuator, &step.file).values;
+        if let Err(error) = self.record_tunables(&step.device, &step.recorded, found, after) {
             self.unrecorded.borrow_mut().get_or_insert(error);
         }
     }

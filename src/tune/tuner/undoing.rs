@@ -139,7 +139,7 @@ impl Tuner<'_> {
 
     /// A tunable after all steps: one may have set another, and all of them go with their scheduler.
     fn end_tunable(&self, step: &Step, steps: &[Step], restored: &mut Restored) {
-        if tunables::name_of(&step.setting).is_none() {
+        if !tunables::is_tunable(&step.setting) {
             return;
         }
         match self.actuator.read(&step.file) {

@@ -517,7 +517,7 @@ fn what_a_scheduler_reset_and_an_undo_could_not_restore_is_restored_by_the_next(
         assert_eq!(kernel.files()["/sys/q/nr_requests"], "128", "the driver's number is the same");
         kernel.unwritten.set(Some("/sys/q/nr_requests"));
         let change_log = ChangeLog::of(&journal.contents().unwrap().records, "boot");
-        // Nobody foresees it.
+        // A dry run does not foresee it.
         let report = tuner.undo(&machine(&kernel), &change_log, &Which::All, false).unwrap();
         assert!(report.iter().any(|(_, restored)| matches!(restored, Restored::Failed(_))), "{report:?}");
         assert_eq!(kernel.files()["/sys/q/nr_requests"], "256");
