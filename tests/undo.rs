@@ -402,6 +402,11 @@ fn what_somebody_else_changed_is_left_alone_until_forced() {
     assert!(text(&output).contains("changed to 64 by another program"), "{}", text(&output));
     assert!(text(&output).contains(&format!("tune undo {} --force`", device.name)), "{}", text(&output));
     assert_eq!(device.setting("read_ahead_kb").as_deref(), Some("64"));
+    let again = iodyno(state.path(), &["tune", "undo", &device.name]);
+    assert_eq!(again.status.code(), Some(0), "reported once");
+    let left = "read_ahead_kb: is 64; an earlier undo left it to another program; `iodyno tune undo";
+    assert!(text(&again).contains(left), "{}", text(&again));
+    assert_eq!(device.setting("read_ahead_kb").as_deref(), Some("64"));
     assert!(iodyno(state.path(), &["tune", "undo", &device.name, "--force"]).status.success());
     assert_eq!(device.setting("read_ahead_kb"), Some(before));
 }

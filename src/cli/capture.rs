@@ -164,6 +164,10 @@ fn checked(folder: &OwnedFd, name: &OsStr, stat: &Stat) -> Result<Stat, (String,
     if !is_same(&opened, stat) {
         return refused("changed while it was checked", "choose another name");
     }
+    if opened.st_nlink > 1 {
+        // They would keep the old capture.
+        return refused("has other names (hard links)", "remove this name, or choose another");
+    }
     if start.is_empty() || start == MAGIC.as_bytes() {
         return Ok(opened);
     }
@@ -272,6 +276,20 @@ mod tests {
     use std::{fs, os::unix::fs::PermissionsExt};
 
     use super::*;
+
+    #[test]
+    fn a_capture_with_another_name_is_not_replaced() {
+        let folder = tempfile::tempdir().unwrap();
+        let [path, other] = ["x.capture", "other"].map(|name| folder.path().join(name));
+        replace(&path, MAGIC, false).unwrap();
+        fs::hard_link(&path, &other).unwrap();
+        let refused = replace(&path, "new", false).unwrap_err().to_string();
+        assert!(refused.contains("has other names (hard links)"), "{refused}");
+        assert_eq!([&path, &other].map(|file| fs::read_to_string(file).unwrap()), [MAGIC, MAGIC]);
+        fs::remove_file(&other).unwrap();
+        replace(&path, "new", false).unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "new");
+    }
 
     #[test]
     fn a_capture_that_is_not_finished_has_no_name() {

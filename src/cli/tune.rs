@@ -338,8 +338,17 @@ impl Context {
             }
         };
         let (steps, _) = plan_undo(&service.actuator, &change_log, &which, &self.machine, None);
+        // What an undo has left to another program before is that one's.
+        let is_let_go = |step: &Step| {
+            change_log.entries.iter().any(|entry| entry.file == step.recorded && entry.is_let_go)
+        };
+        let reported = |(step, what): (Step, Restored)| match what {
+            Restored::ModifiedExternally(now) if is_let_go(&step) => (step, Restored::LeftBefore(now)),
+            what => (step, what),
+        };
         if dry_run || !(steps.is_empty() || service.may_write) {
-            let foreseen = foreseen(&service.actuator, &change_log, &which, &self.machine, None, force);
+            let mut foreseen = foreseen(&service.actuator, &change_log, &which, &self.machine, None, force);
+            foreseen.report = foreseen.report.into_iter().map(reported).collect();
             print_text(&report::undo_commands(&foreseen, &scope))?;
             if foreseen.report.is_empty() && held.is_empty() {
                 print_text(&report::comments(&nothing()))?;
@@ -356,6 +365,7 @@ impl Context {
         let _ = service.leave(&[tuner.session()], &restored);
         // Nothing of an undo is left to keep, so its end needs no record.
         let _ = tuner.close();
+        let restored: Vec<_> = restored.into_iter().map(reported).collect();
         print_text(&report::restored(&restored, &scope))
             .map_err(|failure| failure.after("the settings were restored"))?;
         if restored.is_empty() && recovered.is_empty() && held.is_empty() {
@@ -363,13 +373,8 @@ impl Context {
         }
         // A damaged line may be a change that is not restored.
         let is_lost = change_log.lost_change;
-        // What an undo has left to another program before is that one's.
-        let is_let_go = |step: &Step| {
-            change_log.entries.iter().any(|entry| entry.file == step.recorded && entry.is_let_go)
-        };
-        let is_over = |(step, what): &(Step, Restored)| {
-            what.is_whole() || matches!(what, Restored::ModifiedExternally(_)) && is_let_go(step)
-        };
+        let is_over =
+            |(_, what): &(Step, Restored)| what.is_whole() || matches!(what, Restored::LeftBefore(_));
         let is_whole = restored.iter().all(is_over) && is_whole(recovered) && held.is_empty() && !is_lost;
         Ok(if is_whole { Status::Done } else { Status::No })
     }

@@ -287,6 +287,10 @@ fn became(step: &Step, restored: &Restored, scope: &str) -> String {
             let fix = format!("`iodyno tune undo{scope} --force` sets {target}");
             format!("changed to {} by another program; not restored, {fix}", Label::new(now))
         }
+        Restored::LeftBefore(now) => {
+            let fix = format!("`iodyno tune undo{scope} --force` sets {target}");
+            format!("is {}; an earlier undo left it to another program; {fix}", Label::new(now))
+        }
         Restored::Displaced { theirs, now, why } => {
             let [theirs, now, why] = [theirs, now, why].map(|text| Label::new(text));
             format!("is {now} now; another program's value {theirs} could not be kept ({why})")
@@ -389,6 +393,7 @@ mod tests {
             Restored::AlreadyThere,
             Restored::Resized,
             Restored::ModifiedExternally(now.clone()),
+            Restored::LeftBefore(now.clone()),
             Restored::Displaced { theirs, now: now.clone(), why: why.clone() },
             Restored::Held(now),
             Restored::Kept,

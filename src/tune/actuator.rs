@@ -22,9 +22,9 @@ pub trait Actuator {
     /// Writes `value` in a single call.
     fn write(&self, file: &str, value: &str) -> io::Result<()>;
 
-    /// The names in a folder, sorted; none where it cannot be read.
-    fn names(&self, _folder: &str) -> Vec<String> {
-        Vec::new()
+    /// The names in a folder, sorted.
+    fn names(&self, _folder: &str) -> io::Result<Vec<String>> {
+        Ok(Vec::new())
     }
 
     /// Waits until a program that reverts changes would have reverted this one.
@@ -40,7 +40,7 @@ impl<P: Deref<Target: Actuator>> Actuator for P {
         (**self).write(file, value)
     }
 
-    fn names(&self, folder: &str) -> Vec<String> {
+    fn names(&self, folder: &str) -> io::Result<Vec<String>> {
         (**self).names(folder)
     }
 
@@ -81,12 +81,12 @@ impl Actuator for Live {
         if written == value.len() { Ok(()) } else { Err(io::Error::from(io::ErrorKind::WriteZero)) }
     }
 
-    fn names(&self, folder: &str) -> Vec<String> {
-        let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    fn names(&self, folder: &str) -> io::Result<Vec<String>> {
+        let entries = fs::read_dir(folder)?.collect::<io::Result<Vec<_>>>()?.into_iter();
         let mut names: Vec<String> =
             entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
         names.sort_unstable();
-        names
+        Ok(names)
     }
 
     fn settle(&self) {

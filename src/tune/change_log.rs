@@ -150,7 +150,7 @@ impl Taken {
                 for a in affected {
                     if let Some(entry) = self.entry(&a.file) {
                         entry.last = vec![a.value.clone()];
-                        if has_none && entry.tags.is_some() {
+                        if has_none && entry.has_other_tags(&a.value) {
                             // The tuner resizes them to the driver's number.
                             let is_known =
                                 entry.has_found_tags || entry.open.iter().any(|opened| opened.tags.is_some());

@@ -39,7 +39,7 @@ impl Actuator for DryRun<'_> {
         written.map_or_else(|| if is_begun { Ok(String::new()) } else { self.actuator.read(file) }, Ok)
     }
 
-    fn names(&self, folder: &str) -> Vec<String> {
+    fn names(&self, folder: &str) -> io::Result<Vec<String>> {
         self.actuator.names(folder)
     }
 

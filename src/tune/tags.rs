@@ -48,6 +48,12 @@ pub fn way(step: &Step, steps: &[Step], now: &str) -> Vec<String> {
     }
 }
 
+/// The file of the scheduler whose requests a step's file may show.
+pub fn host_file(step: &Step) -> Option<String> {
+    let (queue, _) = step.file.rsplit_once('/').filter(|_| step.setting == NR_REQUESTS.0)?;
+    Some(format!("{queue}/{}", SCHEDULER.0))
+}
+
 /// The scheduler of the queue of a file of requests; none where it cannot be read.
 fn scheduler(actuator: &dyn Actuator, requests: &str) -> Option<String> {
     let (queue, _) = requests.rsplit_once('/')?;

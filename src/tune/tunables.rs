@@ -16,6 +16,7 @@ use super::{
     journal::{Event, Record},
     settings::{NO_SCHEDULER, NR_REQUESTS, SCHEDULER},
 };
+use crate::model::error_words;
 
 /// Values of a scheduler's tunables, by file name.
 pub type Tunables = BTreeMap<String, String>;
@@ -24,7 +25,7 @@ pub type Tunables = BTreeMap<String, String>;
 const FOLDER: &str = "iosched";
 
 /// Tunables that set others: `strict_guarantees` raises `slice_idle` (`bfq_strict_guarantees_store`, block/bfq-iosched.c).
-const SETTING_OTHERS: [&str; 1] = ["/strict_guarantees"];
+const SETTING_OTHERS: [&str; 1] = ["strict_guarantees"];
 
 /// The setting of a tunable.
 pub fn setting(name: &str) -> String {
@@ -87,20 +88,30 @@ pub struct Found {
 pub fn read(actuator: &dyn Actuator, file: &str) -> Found {
     let Some(queue) = queue_of(file) else { return Found::default() };
     let mut unread = None;
-    let mut value = |file: String| match actuator.read(&file) {
-        Ok(value) => Some(value),
-        Err(error) => {
-            if hides_value(&error) {
-                unread.get_or_insert((file, error));
-            }
-            None
+    let mut known = |file: &str, read: io::Result<String>, is_hidden: fn(&io::Error) -> bool| {
+        let error = match read {
+            Ok(value) => return Some(value),
+            Err(error) => error,
+        };
+        if is_hidden(&error) {
+            unread.get_or_insert_with(|| (file.to_owned(), error));
         }
+        None
     };
-    let scheduler = value(format!("{queue}/{}", SCHEDULER.0)).filter(|now| now != NO_SCHEDULER);
+    let (file, folder) = (format!("{queue}/{}", SCHEDULER.0), format!("{queue}/{FOLDER}"));
+    let scheduler = known(&file, actuator.read(&file), keeps_value).filter(|now| now != NO_SCHEDULER);
     let values = scheduler.and_then(|scheduler| {
-        let names = actuator.names(&format!("{queue}/{FOLDER}")).into_iter();
-        let values: Tunables =
-            names.filter_map(|name| value(path(queue, &name)).map(|value| (name, value))).collect();
+        let mut values = Tunables::new();
+        match actuator.names(&folder) {
+            Ok(names) => {
+                for name in names {
+                    let file = path(queue, &name);
+                    let value = known(&file, actuator.read(&file), hides_value);
+                    values.extend(value.map(|value| (name, value)));
+                }
+            }
+            Err(error) => drop(known(&folder, Err(error), hides_value)),
+        }
         (!values.is_empty()).then_some((scheduler, values))
     });
     Found { values, unread }
@@ -112,33 +123,49 @@ pub fn hides_value(error: &io::Error) -> bool {
     error.raw_os_error().is_some_and(|number| TRANSIENT.contains(&number))
 }
 
+/// The same of a file whose value is in the journal: it could be read before.
+pub fn keeps_value(error: &io::Error) -> bool {
+    hides_value(error) || error.kind() == io::ErrorKind::PermissionDenied
+}
+
 /// A tunable's file.
 pub fn path(queue: &str, name: &str) -> String {
     format!("{queue}/{FOLDER}/{name}")
 }
 
-/// Writes these tunables where they differ; with the files that do not take them, and their values now.
-pub fn write(actuator: &dyn Actuator, queue: &str, tunables: &Tunables) -> Vec<(String, String)> {
+/// Writes these tunables where they differ or cannot be read; by name what became of them: why one does not have its value.
+pub fn write(
+    actuator: &dyn Actuator,
+    queue: &str,
+    tunables: &Tunables,
+) -> BTreeMap<String, Result<(), String>> {
     let may_be = |(name, value): &(&String, &String)| is_name(name) && is_value(value);
-    // One that this kernel does not have cannot differ.
     let differing = || {
         let now = |(name, value): (&String, &String)| {
-            let file = path(queue, name);
-            let now = actuator.read(&file).ok()?;
-            (now != *value).then(|| (file, value.clone(), now))
+            let why = match actuator.read(&path(queue, name)) {
+                Ok(now) if now == *value => return None,
+                Ok(now) => format!("the kernel shows {now}"),
+                Err(error) if hides_value(&error) => error_words(&error),
+                // One that this kernel does not have cannot differ.
+                Err(_) => return None,
+            };
+            Some((name.clone(), value.clone(), why))
         };
         tunables.iter().filter(may_be).filter_map(now).collect::<Vec<_>>()
     };
+    let mut written = BTreeMap::new();
     // One may set another. Those that are known to go first, so that the commands of a dry run suffice.
     for _ in 0..2 {
         let mut all = differing();
-        all.sort_by_key(|(file, ..)| !SETTING_OTHERS.iter().any(|name| file.ends_with(name)));
-        for (file, value, _) in all {
+        all.sort_by_key(|(name, ..)| !SETTING_OTHERS.contains(&name.as_str()));
+        for (name, value, _) in all {
             // What was refused differs afterwards.
-            let _ = actuator.write(&file, &value);
+            let _ = actuator.write(&path(queue, &name), &value);
+            written.insert(name, Ok(()));
         }
     }
-    differing().into_iter().map(|(file, _, now)| (file, now)).collect()
+    written.extend(differing().into_iter().map(|(name, _, why)| (name, Err(why))));
+    written
 }
 
 fn is_name(name: &str) -> bool {
@@ -224,6 +251,8 @@ impl<'a> Known<'a> {
                 let shown = self.0.values_mut().filter(|known| matches!(known.state, State::Known(_)));
                 shown.for_each(|known| known.state = State::Changed);
             }
+            // As after a kill.
+            Event::Result { outcome, .. } if outcome.is_unread() => {}
             Event::Result { .. } | Event::Undone { .. } => self.settle(),
             // The tunable has an entry of its own from now on.
             Event::Left { .. } => self.0.values_mut().for_each(|known| known.is_owed = false),
@@ -292,7 +321,7 @@ mod tests {
         let of = |values: [(&str, &str); 2]| values.map(|(name, value)| (name.to_owned(), value.to_owned()));
         let chained = Chained(RefCell::new(of([("a", "1"), ("z", "1")]).into()));
         let found = of([("a", "4"), ("z", "2")]).into();
-        assert_eq!(write(&chained, "/sys/q", &found), []);
+        assert!(write(&chained, "/sys/q", &found).values().all(Result::is_ok));
         assert_eq!(*chained.0.borrow(), found);
     }
 }

@@ -172,7 +172,7 @@ impl<'a> Tuner<'a> {
             Outcome::Accepted
         };
         if change.setting == SCHEDULER && change.to == NO_SCHEDULER {
-            self.resize_tags(&affected);
+            self.resize_tags(&change.identity, &affected);
         }
         let now = |old: &Affected| {
             let value = self.actuator.read(&old.file).ok()?;
@@ -327,16 +327,33 @@ impl<'a> Tuner<'a> {
         }
     }
 
-    /// What iodyno has made of the requests of a queue that lost its scheduler is not to stay behind the driver's number.
-    fn resize_tags(&self, affected: &[Affected]) {
+    /// Tags that iodyno has changed or found are not to stay behind the driver's number, which a queue shows that lost its
+    /// scheduler: a later change would find that number.
+    fn resize_tags(&self, device: &Identity, affected: &[Affected]) {
         let requests = affected.iter().find(|other| other.setting == NR_REQUESTS.0);
-        if let (Some(requests), Ok(contents)) = (requests, self.journal.contents()) {
-            let change_log = ChangeLog::of(&contents.records, &self.boot);
-            let mut entries = change_log.entries.iter().chain(&change_log.companions);
-            let is_changed = entries.any(|entry| entry.tags.is_some() && entry.file == requests.file);
-            let numbers = tags::resizing(&self.actuator, &requests.file, None).filter(|_| is_changed);
+        let shown = requests.and_then(|requests| self.actuator.read(&requests.file).ok());
+        let (Some(requests), Some(shown), Ok(contents)) = (requests, shown, self.journal.contents()) else {
+            return;
+        };
+        let change_log = ChangeLog::of(&contents.records, &self.boot);
+        let mut entries = change_log.entries.iter().chain(&change_log.companions);
+        let entry = entries.find(|entry| entry.file == requests.file && entry.has_other_tags(&shown));
+        let numbers = entry.and_then(|_| tags::resizing(&self.actuator, &requests.file, None));
+        let (Some(entry), Some(numbers)) = (entry, numbers) else { return };
+        // A kill behind the first write leaves tags that only this record names.
+        let change = || Event::Change {
+            device: device.clone(),
+            setting: requests.setting.clone(),
+            file: requests.file.clone(),
+            old: shown.clone(),
+            new: shown.clone(),
+            affected: Vec::new(),
+            tags: true,
+            undo: true,
+        };
+        if entry.tags.is_some() || self.record(change()).is_ok() {
             // Tags that stay are those that were set before.
-            let _ = numbers.map(|numbers| tags::resize(&self.actuator, &requests.file, &numbers));
+            let _ = tags::resize(&self.actuator, &requests.file, &numbers);
         }
     }
 

@@ -67,6 +67,8 @@ pub enum Restored {
     Resized,
     /// Another program changed it to this value; it was left alone.
     ModifiedExternally(String),
+    /// It has this value; an earlier undo left it to another program, and has reported that in its exit status.
+    LeftBefore(String),
     /// The kernel refused another program's value after this undo had reset the file.
     Displaced {
         /// The other program's value.
@@ -103,7 +105,7 @@ impl Restored {
 
     /// Whether its line in a report has the `iodyno tune undo` that restores the file.
     pub fn is_advised(&self) -> bool {
-        matches!(self, Self::ModifiedExternally(_) | Self::Kept)
+        matches!(self, Self::ModifiedExternally(_) | Self::LeftBefore(_) | Self::Kept)
     }
 
     /// Whether the undo has written to the file.

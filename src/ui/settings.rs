@@ -310,7 +310,10 @@ impl Done {
     /// Whether an undo has left another program's value or another iodyno's.
     pub fn is_left_alone(&self) -> bool {
         let Self::Restored(_, what) = self else { return false };
-        matches!(what, Restored::ModifiedExternally(_) | Restored::Held(_) | Restored::Kept)
+        matches!(
+            what,
+            Restored::ModifiedExternally(_) | Restored::LeftBefore(_) | Restored::Held(_) | Restored::Kept
+        )
     }
 
     /// Why it was not made, with the remedy where another program's value was left.
@@ -323,7 +326,7 @@ impl Done {
             Self::Restored(step, Restored::Kept) => {
                 format!("; {{undo one}} in its cell restores {}", step.target)
             }
-            Self::Restored(step, Restored::ModifiedExternally(_)) => {
+            Self::Restored(step, Restored::ModifiedExternally(_) | Restored::LeftBefore(_)) => {
                 let is_live = find(setting).is_some_and(|row| row.risk == Risk::Live);
                 let by = if is_live { "{edit value} in its cell" } else { "`iodyno tune undo --force`" };
                 format!("; {by} sets {} all the same", step.target)
@@ -361,7 +364,7 @@ impl Done {
             Self::Restored(_, Restored::Resized) => {
                 "unchanged; the queue's tags are resized to it".to_owned()
             }
-            Self::Restored(_, Restored::ModifiedExternally(now)) => {
+            Self::Restored(_, Restored::ModifiedExternally(now) | Restored::LeftBefore(now)) => {
                 format!("left alone: another program set {now}")
             }
             Self::Restored(_, Restored::Displaced { theirs, now, .. }) => {

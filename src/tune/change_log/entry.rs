@@ -117,6 +117,11 @@ impl Entry {
         self.setting == SCHEDULER.0 && self.last == [NO_SCHEDULER]
     }
 
+    /// Whether iodyno knows that the queue's tags are not this number, which the file shows without a scheduler.
+    pub fn has_other_tags(&self, shown: &str) -> bool {
+        self.tags.is_some() || self.has_found_tags && self.found != shown
+    }
+
     /// The value to restore for these sessions: the one that the first of them found.
     pub fn before(&self, sessions: &[&str]) -> Option<&str> {
         self.first_of(|id| sessions.contains(&id)).map(|opened| opened.found.as_str())

@@ -5,6 +5,7 @@ use std::io;
 use super::Tuner;
 use crate::{
     machine::Machine,
+    model::error_words,
     tune::{
         actuator::Actuator,
         change_log::{ChangeLog, Entry},
@@ -13,6 +14,7 @@ use crate::{
         journal::{Journal, Purpose},
         settings::{NO_SCHEDULER, SCHEDULER},
         tags,
+        tunables::{self, keeps_value},
         undo::{Restored, Step, Which, plan},
     },
 };
@@ -78,10 +80,56 @@ pub(super) fn is_gone(actuator: &dyn Actuator, entry: &Entry, machine: &Machine)
 }
 
 /// The value that another program set. After a killed undo, a file that its steps may reset is not one.
-pub(super) fn stranger(actuator: &dyn Actuator, step: &Step, steps: &[Step]) -> Option<String> {
-    let now = actuator.read(&step.file).ok()?;
+///
+/// # Errors
+/// What is not known: see [`unread`].
+pub(super) fn stranger(
+    actuator: &dyn Actuator,
+    step: &Step,
+    steps: &[Step],
+) -> Result<Option<String>, String> {
+    let now = actuator.read(&step.file);
+    let host = tags::host_file(step).and_then(|file| unread_file(actuator.read(&file), &file));
+    if let Some(why) = host {
+        return Err(why);
+    }
+    let now = match now {
+        Ok(now) => now,
+        unread => return unread_file(unread, &step.file).map_or(Ok(None), Err),
+    };
     let interrupted = steps.iter().any(|other| other.expected.len() > 1 && other.may_reset(step));
-    (!step.is_known(&now) && !interrupted).then_some(now)
+    Ok((!step.is_known(&now) && !interrupted).then_some(now))
+}
+
+/// Why it is not known what a step's file has, in words. Requests are those of a scheduler, or the queue's tags.
+pub(super) fn unread(actuator: &dyn Actuator, step: &Step) -> Option<String> {
+    let host = tags::host_file(step);
+    let mut files = [Some(step.file.as_str()), host.as_deref()].into_iter().flatten();
+    files.find_map(|file| unread_file(actuator.read(file), file))
+}
+
+fn unread_file(read: io::Result<String>, file: &str) -> Option<String> {
+    read.err().filter(keeps_value).map(|error| unreadable(file, &error))
+}
+
+/// `nr_requests could not be read (EIO: Input/output error)`.
+pub(super) fn unreadable(file: &str, error: &io::Error) -> String {
+    let name = file.rsplit('/').next().unwrap_or(file);
+    format!("{name} could not be read ({})", error_words(error))
+}
+
+/// Why a step is not made: what its write may reset is not known, or what it finds of tunables.
+pub(super) fn unknown(
+    actuator: &dyn Actuator,
+    step: &Step,
+    steps: &[Step],
+    strangers: &[Result<Option<String>, String>],
+) -> Option<String> {
+    let mut others = steps.iter().zip(strangers).filter(|(other, _)| step.may_reset(other));
+    let value = others.find_map(|(_, found)| found.as_ref().err().cloned());
+    let tunable =
+        || tunables::read(actuator, &step.file).unread.map(|(file, error)| unreadable(&file, &error));
+    value.or_else(tunable)
 }
 
 /// Why a step is refused whose tags a scheduler hides.
@@ -103,7 +151,7 @@ pub(super) fn is_left_with(report: &[(Step, Restored)], step: &Step) -> bool {
 pub(super) fn misses_scheduler(report: &[(Step, Restored)], step: &Step) -> bool {
     let has_failed = |(other, what): &(Step, Restored)| {
         let is_scheduler = other.setting == SCHEDULER.0 && other.target != NO_SCHEDULER;
-        is_scheduler && matches!(what, Restored::Failed(_)) && other.may_reset(step)
+        is_scheduler && matches!(what, Restored::Failed(_) | Restored::Refused(_)) && other.may_reset(step)
     };
     report.iter().any(has_failed)
 }

@@ -14,6 +14,7 @@ mod beside;
 mod kills;
 mod others;
 mod tunables;
+mod unread;
 
 use tunables::set_tunables;
 
@@ -114,9 +115,9 @@ impl Actuator for Kernel {
         if file == "/sys/mq/0/nr_tags" { Ok(self.drivers.to_string()) } else { self.memory.read(file) }
     }
 
-    fn names(&self, folder: &str) -> Vec<String> {
+    fn names(&self, folder: &str) -> io::Result<Vec<String>> {
         let folder = format!("{folder}/");
-        self.files().keys().filter_map(|file| file.strip_prefix(&folder)).map(str::to_owned).collect()
+        Ok(self.files().keys().filter_map(|file| file.strip_prefix(&folder)).map(str::to_owned).collect())
     }
 
     fn write(&self, file: &str, value: &str) -> io::Result<()> {

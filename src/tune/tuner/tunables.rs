@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::Tuner;
+use super::{Tuner, planning::unreadable};
 use crate::tune::{
     change::Change,
     change_log::ChangeLog,
@@ -49,16 +49,16 @@ impl Tuner<'_> {
         }
     }
 
-    /// Gives tunables back to the schedulers of the queues that steps were for; those that the kernel refuses, as steps of their
-    /// own. `own` are the records of this undo.
+    /// Gives tunables back to the schedulers of the queues that steps were for. Steps of their own have those that the kernel
+    /// refuses, and those whose scheduler no step has restored. `own` are the records of this undo.
     pub(super) fn restore_tunables(
         &self,
-        steps: &[Step],
+        report: &[(Step, Restored)],
         change_log: &ChangeLog,
         own: &[Record],
     ) -> Vec<(Step, Restored)> {
         let mut queues: BTreeMap<&str, Vec<&Step>> = BTreeMap::new();
-        for step in steps {
+        for (step, _) in report {
             if let Some(queue) = queue_of(&step.file) {
                 queues.entry(queue).or_default().push(step);
             }
@@ -70,7 +70,11 @@ impl Tuner<'_> {
             let sessions = later.iter().flat_map(|step| step.sessions.iter().map(String::as_str)).collect();
             Some((*steps.first()?, sessions))
         });
-        each.flat_map(|(step, sessions)| self.restore_queue(step, &sessions, change_log, own)).collect()
+        let all = each.flat_map(|(step, sessions)| self.restore_queue(step, &sessions, change_log, own));
+        let is_restored = |tunable: &Step| {
+            report.iter().any(|(step, what)| what.is_undone() && !step.stays && step.may_reset(tunable))
+        };
+        all.filter(|(tunable, what)| !(what.is_whole() && is_restored(tunable))).collect()
     }
 
     fn restore_queue(
@@ -85,31 +89,38 @@ impl Tuner<'_> {
         };
         let known = Known::of(change_log.tunables.iter().chain(own), recorded, sessions);
         let Some(lost) = self.lost(&known, queue) else { return Vec::new() };
-        let refused = write(&self.actuator, queue, lost).into_iter();
-        self.record_own_tunables(step, true);
-        let reported = refused.map(|(file, now)| {
-            let name = file.rsplit('/').next().unwrap_or_default();
-            let target = lost.get(name).cloned().unwrap_or_default();
+        let written = write(&self.actuator, queue, lost).into_iter();
+        // Without this record, as after a kill, the next undo restores them.
+        let _ = self.record_own_tunables(step, true);
+        let reported = written.map(|(name, what)| {
+            let target = lost.get(&name).cloned().unwrap_or_default();
             let tunable = Step {
-                recorded: path(recorded, name),
-                setting: setting(name),
+                recorded: path(recorded, &name),
+                setting: setting(&name),
                 target,
                 is_asked: false,
                 stays: false,
-                file: file.clone(),
+                file: path(queue, &name),
                 ..step.clone()
             };
-            (tunable, Restored::Failed(format!("the kernel shows {now}")))
+            (tunable, what.map_or_else(Restored::Failed, |()| Restored::Back))
         });
         reported.collect()
     }
 
     /// Records the tunables before or after a step of an undo, which goes on where they cannot be recorded.
-    pub(super) fn record_own_tunables(&self, step: &Step, after: bool) {
-        let found = read(&self.actuator, &step.file).values;
-        if let Err(error) = self.record_tunables(&step.device, &step.recorded, found, after) {
+    ///
+    /// # Errors
+    /// One could not be read: nothing is recorded.
+    pub(super) fn record_own_tunables(&self, step: &Step, after: bool) -> Result<(), String> {
+        let found = read(&self.actuator, &step.file);
+        if let Some((file, error)) = found.unread {
+            return Err(unreadable(&file, &error));
+        }
+        if let Err(error) = self.record_tunables(&step.device, &step.recorded, found.values, after) {
             self.unrecorded.borrow_mut().get_or_insert(error);
         }
+        Ok(())
     }
 
     /// The tunables that the queue's scheduler has lost.

@@ -4,7 +4,9 @@ use std::io::ErrorKind;
 
 use super::{
     Tuner,
-    planning::{hidden, is_gone, is_left_with, misses_scheduler, plan_undo, stranger},
+    planning::{
+        hidden, is_gone, is_left_with, misses_scheduler, plan_undo, stranger, unknown, unread, unreadable,
+    },
 };
 use crate::{
     machine::Machine,
@@ -52,8 +54,10 @@ impl Tuner<'_> {
         }
         let is_same = |step: &&Step| change_log.companions.iter().any(|entry| entry.file == step.recorded);
         steps.iter().filter(is_same).for_each(|step| self.record_lost(step));
-        let strangers: Vec<Option<String>> =
+        let strangers: Vec<Result<Option<String>, String>> =
             steps.iter().map(|step| stranger(&self.actuator, step, &steps)).collect();
+        let unknown: Vec<_> =
+            steps.iter().map(|step| unknown(&self.actuator, step, &steps, &strangers)).collect();
         let found: Vec<_> = steps.iter().map(|step| self.actuator.read(&step.file).ok()).collect();
         let hosts: Vec<_> = steps.iter().map(|step| tags::scheduler_of(&self.actuator, step)).collect();
         // A number that was kept for a scheduler may be one of tags now.
@@ -61,7 +65,15 @@ impl Tuner<'_> {
             step.stays && *restored == Restored::Back && self.writes_tags(step)
         };
         let mut report: Vec<(Step, Restored)> = Vec::new();
-        for ((step, stranger), host) in steps.iter().zip(strangers).zip(hosts) {
+        for (((step, stranger), unknown), host) in steps.iter().zip(strangers).zip(unknown).zip(hosts) {
+            // What it has, or what would be reset with it, is not known: the next undo finds all as it is.
+            let stranger = match (stranger, unknown) {
+                (Ok(stranger), None) => stranger,
+                (Err(why), _) | (Ok(_), Some(why)) => {
+                    report.push((step.clone(), Restored::Refused(why)));
+                    continue;
+                }
+            };
             // What changed with a setting that another program has changed since is that one's.
             let stranger = match stranger {
                 None if is_left_with(&report, step) => self.actuator.read(&step.file).ok(),
@@ -79,16 +91,27 @@ impl Tuner<'_> {
             report.push((step.clone(), restored));
         }
         let own = self.records()[begins..].to_vec();
-        let mut refused = self.restore_tunables(&steps, change_log, &own);
-        refused.retain(|(step, _)| steps.iter().all(|other| other.file != step.file));
+        let mut tunables = self.restore_tunables(&report, change_log, &own);
+        tunables.retain(|(step, _)| steps.iter().all(|other| other.file != step.file));
         // Before their scheduler is recorded as restored: a kill in between would lose them.
-        for (step, _) in &refused {
+        for (step, _) in tunables.iter().filter(|(_, what)| !what.is_whole()) {
             self.record_left(step);
         }
+        for (step, restored) in report.iter_mut().filter(|(_, restored)| restored.is_whole()) {
+            if let Some(why) = unread(&self.actuator, step) {
+                *restored = Restored::Failed(why);
+            }
+        }
+        let failed = report.iter().chain(&tunables).filter(|(_, what)| matches!(what, Restored::Failed(_)));
+        let failed = failed.map(|(step, _)| step);
+        let not_known: Vec<Step> =
+            failed.filter(|step| unread(&self.actuator, step).is_some()).cloned().collect();
         for ((step, restored), found) in report.iter_mut().zip(found) {
             self.end_tunable(step, &steps, restored);
             let is_displaced = matches!(restored, Restored::Displaced { .. });
-            if is_displaced || restored.is_whole() {
+            // What it has reset is not known. As after a kill, its undo is not over: the next one restores that as well.
+            let is_over = !not_known.iter().any(|other| step.may_reset(other));
+            if is_over && (is_displaced || restored.is_whole()) {
                 match self.actuator.read(&step.file) {
                     Ok(now)
                         if now == step.target && (step.is_taken_back() || has_new_tags(step, restored)) =>
@@ -125,7 +148,7 @@ impl Tuner<'_> {
         // Files that kept their value are not reported.
         let has_kept = |step: &Step| step.stays || step.is_detour(change_log);
         report.retain(|(step, what)| !(has_kept(step) && what.is_whole()));
-        report.extend(refused);
+        report.extend(tunables);
         report.extend(left.into_iter().map(|(entry, why)| (Step::untouched(entry), why)));
         report
     }
@@ -213,7 +236,10 @@ impl Tuner<'_> {
     /// Keeps another program's value, also when an earlier step has reset it. Requests of the scheduler `host` go with it: the
     /// same number would be one of tags.
     fn leave(&self, step: &Step, steps: &[Step], value: String, host: Option<String>) -> Restored {
-        let is_reset = self.actuator.read(&step.file).is_ok_and(|now| now != value);
+        let is_reset = match self.actuator.read(&step.file) {
+            Ok(now) => now != value,
+            Err(error) => tunables::keeps_value(&error),
+        };
         let gone = host.filter(|_| self.writes_tags(step));
         let refused = match gone {
             _ if !is_reset => None,
@@ -224,6 +250,7 @@ impl Tuner<'_> {
             (Ok(now), Some(why)) if now != value && !tags::is_schedulers(&step.setting, &value, &now) => {
                 self.displaced(step, steps, (value, now), why)
             }
+            (Err(error), Some(_)) => Restored::Failed(unreadable(&step.file, &error)),
             _ if step.stays => Restored::AlreadyThere,
             // The kernel's number is no other program's.
             (Ok(now), Some(_)) if now != value => self.restore(step, steps, true),
@@ -274,16 +301,16 @@ impl Tuner<'_> {
         }
         let mut from = now;
         for to in way {
-            if let Err(words) = self.step(step, steps, &from, &to) {
-                return Restored::Failed(words);
+            if let Err(why) = self.step(step, steps, &from, &to) {
+                return why;
             }
             from = to;
         }
         Restored::Back
     }
 
-    /// Writes one value on the way to a step's target; the error is the outcome in words.
-    pub(super) fn step(&self, step: &Step, steps: &[Step], from: &str, to: &str) -> Result<(), String> {
+    /// Writes one value on the way to a step's target; the error is why it is not restored.
+    pub(super) fn step(&self, step: &Step, steps: &[Step], from: &str, to: &str) -> Result<(), Restored> {
         let tags = self.writes_tags(step);
         let is_recorded = !step.stays || step.is_taken_back() || tags;
         if is_recorded {
@@ -295,23 +322,23 @@ impl Tuner<'_> {
                 other.expected.contains(&value).then_some(())?;
                 Some(Affected { setting, file, value })
             });
-            self.record_own_tunables(step, false);
+            self.record_own_tunables(step, false).map_err(Restored::Refused)?;
             self.record_step(step, [from, to].map(str::to_owned), affected.collect(), tags);
         }
         let outcome = self.write(&step.setting, &step.file, from, to);
         if outcome != Outcome::Accepted {
             let words = outcome.to_string();
-            if is_recorded {
-                self.record_own_tunables(step, true);
+            // Tunables that are not known count as changed while the change has no result, as after a kill.
+            if is_recorded && (outcome.is_unread() || self.record_own_tunables(step, true).is_ok()) {
                 let file = step.recorded.clone();
                 self.record_undo(Event::Result { file, outcome, affected: Vec::new() });
             }
-            return Err(words);
+            return Err(Restored::Failed(words));
         }
         if to != step.target
             && let Some(requests) = step.tags_beside(steps)
         {
-            self.resize(requests, requests.tags.as_deref())?;
+            self.resize(requests, requests.tags.as_deref()).map_err(Restored::Failed)?;
         }
         Ok(())
     }

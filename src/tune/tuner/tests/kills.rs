@@ -31,7 +31,7 @@ impl Actuator for Killing<'_> {
         self.kernel.read(file)
     }
 
-    fn names(&self, folder: &str) -> Vec<String> {
+    fn names(&self, folder: &str) -> io::Result<Vec<String>> {
         self.kernel.names(folder)
     }
 
@@ -67,11 +67,10 @@ const VALUES: &[(&str, &str)] = &[
     ("iostats", "1"),
 ];
 
-/// Also with whether the journal is shortened before it.
-fn deed() -> impl Strategy<Value = (Deed, Option<u32>, bool)> {
+fn deed() -> impl Strategy<Value = Moment> {
     let set = prop::sample::subsequence(VALUES, 1..4).prop_map(Deed::Set);
     let deed = prop_oneof![3 => set, 1 => Just(Deed::Undo), 1 => Just(Deed::UndoAll)];
-    (deed, prop::option::weighted(0.6, 0..40u32), prop::bool::weighted(0.3))
+    (deed, prop::option::weighted(0.6, 0..60u32), prop::bool::weighted(0.3))
 }
 
 /// The state of a queue: its files, and the tags that they may hide.
@@ -116,59 +115,137 @@ fn done(
     catch_unwind(AssertUnwindSafe(work)).ok()
 }
 
+/// A deed, the call before which it is killed, and whether the journal is shortened before it.
+type Moment = (Deed, Option<u32>, bool);
+
+/// Does these to a queue of a driver with 128 tags: the last undo restores everything.
+fn restored_after(
+    found: &str,
+    requests: &str,
+    tunables: bool,
+    deeds: &[Moment],
+) -> Result<(), TestCaseError> {
+    let kernel = Kernel { has_tunables: true, ..with_tags("none", 128) };
+    kernel.write("/sys/q/scheduler", found).unwrap();
+    kernel.write("/sys/q/nr_requests", requests).unwrap();
+    if tunables {
+        set_tunables(&kernel);
+    }
+    let first = state(&kernel);
+    let mut journal = Journal::in_memory();
+    // The state before a change that was killed, where a plain undo has to restore just that.
+    let (mut is_left, mut before) = (false, None);
+    // An undo of everything was killed: what it left is no state to go back to, and a later undo may restore more.
+    let mut is_half = false;
+    for (number, (deed, kill, is_shortened)) in deeds.iter().enumerate() {
+        if *is_shortened {
+            journal = journal.compacted("boot");
+        }
+        let was = state(&kernel);
+        let report = done(&kernel, &journal, deed, *kill, i64::try_from(number).unwrap());
+        let is_over = report.is_some();
+        match deed {
+            Deed::Set(_) if is_over => before = None,
+            Deed::Set(_) => {
+                before = (!is_left && !is_half).then_some(was);
+                is_left = true;
+            }
+            Deed::Undo => {
+                if !is_left {
+                    prop_assert_eq!(&state(&kernel), &was, "{}: nothing was left", number);
+                } else if let (Some(before), true) = (&before, is_over) {
+                    prop_assert_eq!(&state(&kernel), before, "{}: {:?}", number, report);
+                }
+                is_left &= !is_over;
+            }
+            Deed::UndoAll if is_over => {
+                prop_assert_eq!(&state(&kernel), &first, "{}: {:?}", number, report);
+                (is_left, is_half) = (false, false);
+            }
+            Deed::UndoAll => (before, is_half) = (None, true),
+        }
+    }
+    let report = done(&kernel, &journal, &Deed::UndoAll, None, 100).unwrap();
+    prop_assert_eq!(state(&kernel), first, "{:?}", report);
+    let left = ChangeLog::of(&journal.contents().unwrap().records, "boot");
+    prop_assert_eq!(left, ChangeLog::default());
+    let report = done(&kernel, &journal, &Deed::Undo, None, 101).unwrap();
+    prop_assert_eq!(report, vec![]);
+    Ok(())
+}
+
+fn set_to(values: &[(&'static str, &'static str)]) -> Moment {
+    (Deed::Set(values.to_vec()), None, false)
+}
+
+#[test]
+fn tags_behind_the_number_of_a_driver_stay_whenever_a_change_of_them_is_killed() {
+    for kill in 0..16 {
+        let deeds = [
+            set_to(&[("scheduler", "mq-deadline")]),
+            set_to(&[("scheduler", "none")]),
+            (Deed::Undo, None, false),
+            (Deed::Set(vec![("nr_requests", "100"), ("read_ahead_kb", "65")]), Some(kill), false),
+            (Deed::Undo, None, false),
+        ];
+        restored_after("none", "32", false, &deeds).unwrap_or_else(|error| panic!("{kill}: {error}"));
+    }
+}
+
+#[test]
+fn tags_that_a_killed_change_has_resized_are_those_that_were_hidden() {
+    for kill in 0..30 {
+        let killed = (Deed::Set(vec![("scheduler", "none")]), Some(kill), false);
+        let deeds = [set_to(&[("scheduler", "kyber")]), killed, (Deed::Undo, None, false)];
+        restored_after("none", "32", false, &deeds).unwrap_or_else(|error| panic!("{kill}: {error}"));
+    }
+}
+
+#[test]
+fn tunables_that_an_undo_restores_after_a_killed_one_are_named() {
+    let mut named = 0;
+    for kill in 0..60 {
+        let kernel = Kernel { has_tunables: true, ..with_tags("none", 128) };
+        kernel.write("/sys/q/scheduler", "bfq").unwrap();
+        set_tunables(&kernel);
+        let first = state(&kernel);
+        let journal = Journal::in_memory();
+        done(&kernel, &journal, &set_to(&[("scheduler", "none")]).0, None, 1).unwrap();
+        done(&kernel, &journal, &Deed::UndoAll, Some(kill), 2);
+        let was = kernel.files();
+        let report = done(&kernel, &journal, &Deed::UndoAll, None, 3).unwrap();
+        assert_eq!(state(&kernel), first, "{kill}");
+        if was["/sys/q/scheduler"] == "bfq" {
+            let is_back = |(step, what): &&(Step, Restored)| {
+                step.setting.starts_with("iosched/") && *what == Restored::Back
+            };
+            let now = kernel.files();
+            let written =
+                was.iter().filter(|(file, value)| file.contains("/iosched/") && now[*file] != **value);
+            let written = written.count();
+            assert_eq!(report.iter().filter(is_back).count(), written, "{kill}: {report:?}");
+            named += written;
+        }
+    }
+    assert!(named > 0, "no kill came between the scheduler and its tunables");
+}
+
+/// Deeds in a row; `PROPTEST_CASES` asks for more.
+fn config() -> ProptestConfig {
+    let asked = std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok());
+    ProptestConfig::with_cases(asked.unwrap_or(1024))
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(1024))]
+    #![proptest_config(config())]
 
     #[test]
     fn every_setting_is_restored_whatever_was_killed(
         found in prop::sample::select(&["none", "mq-deadline", "kyber"][..]),
         requests in prop::sample::select(&["32", "100", "128"][..]),
         tunables in any::<bool>(),
-        deeds in prop::collection::vec(deed(), 1..6),
+        deeds in prop::collection::vec(deed(), 1..8),
     ) {
-        let kernel = Kernel { has_tunables: true, ..with_tags("none", 128) };
-        kernel.write("/sys/q/scheduler", found).unwrap();
-        kernel.write("/sys/q/nr_requests", requests).unwrap();
-        if tunables {
-            set_tunables(&kernel);
-        }
-        let first = state(&kernel);
-        let mut journal = Journal::in_memory();
-        // The state before a change that was killed, where a plain undo has to restore just that.
-        let (mut is_left, mut before) = (false, None);
-        for (number, (deed, kill, is_shortened)) in deeds.iter().enumerate() {
-            if *is_shortened {
-                journal = journal.compacted("boot");
-            }
-            let was = state(&kernel);
-            let report = done(&kernel, &journal, deed, *kill, i64::try_from(number).unwrap());
-            let is_over = report.is_some();
-            match deed {
-                Deed::Set(_) if is_over => before = None,
-                Deed::Set(_) => {
-                    before = (!is_left).then_some(was);
-                    is_left = true;
-                }
-                Deed::Undo => {
-                    if !is_left {
-                        prop_assert_eq!(&state(&kernel), &was, "{}: nothing was left", number);
-                    } else if let (Some(before), true) = (&before, is_over) {
-                        prop_assert_eq!(&state(&kernel), before, "{}: {:?}", number, report);
-                    }
-                    is_left &= !is_over;
-                }
-                Deed::UndoAll if is_over => {
-                    prop_assert_eq!(&state(&kernel), &first, "{}: {:?}", number, report);
-                    is_left = false;
-                }
-                Deed::UndoAll => before = None,
-            }
-        }
-        let report = done(&kernel, &journal, &Deed::UndoAll, None, 100).unwrap();
-        prop_assert_eq!(state(&kernel), first, "{:?}", report);
-        let left = ChangeLog::of(&journal.contents().unwrap().records, "boot");
-        prop_assert_eq!(left, ChangeLog::default());
-        let report = done(&kernel, &journal, &Deed::Undo, None, 101).unwrap();
-        prop_assert_eq!(report, vec![]);
+        restored_after(found, requests, tunables, &deeds)?;
     }
 }

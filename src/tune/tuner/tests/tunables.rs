@@ -121,7 +121,7 @@ impl Actuator for Stubborn<'_> {
         self.0.read(file)
     }
 
-    fn names(&self, folder: &str) -> Vec<String> {
+    fn names(&self, folder: &str) -> io::Result<Vec<String>> {
         self.0.names(folder)
     }
 
