@@ -327,8 +327,8 @@ impl<'a> Tuner<'a> {
         }
     }
 
-    /// Tags that iodyno has changed or found are not to stay behind the driver's number, which a queue shows that lost its
-    /// scheduler: a later change would find that number.
+    /// Resizes tags that iodyno has changed or found to the driver's number, which a queue shows without its scheduler. Else a
+    /// later change would take that number for them.
     fn resize_tags(&self, device: &Identity, affected: &[Affected]) {
         let requests = affected.iter().find(|other| other.setting == NR_REQUESTS.0);
         let shown = requests.and_then(|requests| self.actuator.read(&requests.file).ok());

@@ -1,6 +1,6 @@
 //! What an undo will do, for the undo and for its dry run.
 
-use std::io;
+use std::{collections::BTreeSet, io};
 
 use super::Tuner;
 use crate::{
@@ -34,10 +34,13 @@ pub fn plan_undo(
             *why = Restored::Empty;
         }
     }
-    // One that another program has set hides them.
+    // One that another program has set hides them. Without tags to restore, its record would forget those that it hides.
+    let resized = steps.iter().filter(|step| step.tags_beside(&steps).is_some());
+    let resized: BTreeSet<String> = resized.map(|step| step.file.clone()).collect();
     steps.retain(|step| {
         let has_it = || actuator.read(&step.file).is_ok_and(|now| now == step.target);
-        !step.is_detour(change_log) || step.target != NO_SCHEDULER && has_it()
+        let hides = || step.target != NO_SCHEDULER && resized.contains(&step.file);
+        !step.is_detour(change_log) || hides() && has_it()
     });
     let is_same = |step: &Step| change_log.companions.iter().any(|entry| entry.file == step.recorded);
     for step in steps.iter_mut().filter(|step| step.stays && step.is_asked && is_same(step)) {

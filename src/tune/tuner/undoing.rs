@@ -102,10 +102,13 @@ impl Tuner<'_> {
                 *restored = Restored::Failed(why);
             }
         }
-        let failed = report.iter().chain(&tunables).filter(|(_, what)| matches!(what, Restored::Failed(_)));
-        let failed = failed.map(|(step, _)| step);
+        let is_not_known = |(step, what): &&(Step, Restored)| {
+            let is_left = matches!(what, Restored::Failed(_) | Restored::Refused(_));
+            let has_unread = || tunables::read(&self.actuator, &step.file).unread.is_some();
+            is_left && (unread(&self.actuator, step).is_some() || has_unread())
+        };
         let not_known: Vec<Step> =
-            failed.filter(|step| unread(&self.actuator, step).is_some()).cloned().collect();
+            report.iter().chain(&tunables).filter(is_not_known).map(|(step, _)| step.clone()).collect();
         for ((step, restored), found) in report.iter_mut().zip(found) {
             self.end_tunable(step, &steps, restored);
             let is_displaced = matches!(restored, Restored::Displaced { .. });

@@ -202,6 +202,20 @@ fn tags_that_a_killed_change_has_resized_are_those_that_were_hidden() {
 }
 
 #[test]
+fn tags_that_an_undo_leaves_hidden_are_restored_by_the_undo_of_everything() {
+    for kill in 0..30 {
+        let killed = (Deed::Set(vec![("nr_requests", "64"), ("iostats", "1")]), Some(kill), false);
+        let deeds = [
+            set_to(&[("scheduler", "none"), ("nr_requests", "64")]),
+            set_to(&[("scheduler", "kyber"), ("iostats", "0")]),
+            killed,
+            (Deed::Undo, None, false),
+        ];
+        restored_after("kyber", "32", false, &deeds).unwrap_or_else(|error| panic!("{kill}: {error}"));
+    }
+}
+
+#[test]
 fn tunables_that_an_undo_restores_after_a_killed_one_are_named() {
     let mut named = 0;
     for kill in 0..60 {
