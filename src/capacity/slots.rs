@@ -5,7 +5,7 @@
 //! ports, each empty or with an NVMe function behind it, count as one slot. Two do not: boards often give their own
 //! M.2 sockets two neighbouring ports. Users can name drives together, or a port alone.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use super::{chipset, link};
 use crate::{
@@ -100,19 +100,29 @@ pub(crate) fn best_below(
 ) -> Option<Slot> {
     let mut slots = all(machine);
     slots.retain(|slot| slot.is_below(&machine.pci, place));
-    best_of(machine, &slots, from, keep)
+    best_of(&machine.pci, &slots, &drive_nodes(machine), from, keep)
 }
 
-/// The same among `slots`.
-pub(crate) fn best_of(machine: &Machine, slots: &[Slot], from: &Slot, keep: &[NodeIndex]) -> Option<Slot> {
-    let tree = &machine.pci;
+/// The nodes of hardware drives.
+pub(crate) fn drive_nodes(machine: &Machine) -> HashSet<NodeIndex> {
+    machine.hardware_drives().filter_map(|drive| drive.node).collect()
+}
+
+/// The same among `slots`, with the machine's [`drive_nodes`].
+pub(crate) fn best_of(
+    tree: &PciTree,
+    slots: &[Slot],
+    drives: &HashSet<NodeIndex>,
+    from: &Slot,
+    keep: &[NodeIndex],
+) -> Option<Slot> {
     // One device may also go into one socket of a split slot.
     let sockets = slots.iter().filter(|slot| slot.ports.len() > 1 && from.ports.len() == 1);
     let sockets = sockets.flat_map(|slot| slot.ports.iter().map(|port| Slot::of([*port])));
     let sockets: Vec<Slot> = sockets.collect();
     let is_left = |slot: &&Slot| !slot.content(tree).iter().any(|function| keep.contains(function));
     let best = slots.iter().chain(&sockets).filter(is_left);
-    let best = best.filter_map(|slot| Some((fit(machine, from, slot)?, slot)));
+    let best = best.filter_map(|slot| Some((fit(tree, drives, from, slot)?, slot)));
     best.min_by_key(|(fit, _)| *fit).map(|(_, slot)| slot.clone())
 }
 
@@ -129,17 +139,15 @@ pub(crate) fn can_change_places(tree: &PciTree, from: &Slot, to: &Slot) -> bool 
     apart && takes(to, from) && takes(from, to) && !above(from, to) && !above(to, from)
 }
 
-fn fit(machine: &Machine, from: &Slot, to: &Slot) -> Option<Fit> {
-    let tree = &machine.pci;
+fn fit(tree: &PciTree, drives: &HashSet<NodeIndex>, from: &Slot, to: &Slot) -> Option<Fit> {
     let lanes = to.lanes(tree).or_else(|| to.lanes_of_graphics(tree))?;
     can_change_places(tree, from, to).then_some(())?;
     let needs = from.needs(tree);
     let room = from.lanes(tree).unwrap_or(needs);
-    let carries_drives = |at: &NodeIndex| machine.hardware_drives().any(|drive| drive.node == Some(*at));
     let content: Vec<NodeIndex> = to.content(tree).into_iter().flat_map(|top| tree.subtree(top)).collect();
     Some(Fit {
         short: needs.saturating_sub(lanes),
-        in_the_way: u8::from(!content.is_empty()) + u8::from(content.iter().any(carries_drives)),
+        in_the_way: u8::from(!content.is_empty()) + u8::from(content.iter().any(|at| drives.contains(at))),
         other_short: to.needs(tree).saturating_sub(room),
         spare: lanes.saturating_sub(needs),
         first: to.ports[0],

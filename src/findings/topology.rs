@@ -2,7 +2,7 @@
 
 use std::{
     cell::LazyCell,
-    collections::{BTreeMap, BTreeSet},
+    collections::{BTreeMap, BTreeSet, HashSet},
 };
 
 use super::{
@@ -92,12 +92,12 @@ struct Card<'a> {
     wants: f64,
 }
 
-/// The machine's slots, those with drives by the outermost root complex whose bus they are on, and the outermost root
-/// complexes with drives anywhere below.
+/// The slots with drives by the outermost root complex whose bus they are on, and all slots below each outermost root complex
+/// without drives.
 struct Cards<'a> {
-    slots: Vec<Slot>,
+    free: Vec<(NodeIndex, Vec<Slot>)>,
     by_root: BTreeMap<NodeIndex, Vec<Card<'a>>>,
-    carrying: BTreeSet<NodeIndex>,
+    drive_nodes: HashSet<NodeIndex>,
 }
 
 impl<'a> Cards<'a> {
@@ -128,8 +128,13 @@ impl<'a> Cards<'a> {
             let card = Card { slot: slot.clone(), drives, wants };
             by_root.entry(tree.outermost_root(bus)).or_default().push(card);
         }
-        let carrying = capacity::outermost_roots(tree).filter(|root| below.contains_key(root)).collect();
-        Self { slots, by_root, carrying }
+        let mut by_place: BTreeMap<NodeIndex, Vec<Slot>> = BTreeMap::new();
+        for slot in slots {
+            by_place.entry(tree.outermost_root(slot.ports[0])).or_default().push(slot);
+        }
+        let free = capacity::outermost_roots(tree).filter(|root| !below.contains_key(root));
+        let free = free.map(|root| (root, by_place.remove(&root).unwrap_or_default())).collect();
+        Self { free, by_root, drive_nodes: slots::drive_nodes(machine) }
     }
 }
 
@@ -155,18 +160,15 @@ struct Bunch<'c, 'a> {
 
 /// The best move of a card from `root` to a root complex without drives: the one with the highest rate there.
 fn best_offer<'c, 'a>(inputs: &Inputs<'a>, all: &'c Cards<'a>, root: NodeIndex) -> Option<Offer<'c, 'a>> {
-    let machine = inputs.machine;
+    let tree = &inputs.machine.pci;
     let own = |node| inputs.limits.hop(node).map_or(f64::INFINITY, |limit| limit.bytes_per_second.0);
-    let targets =
-        capacity::outermost_roots(&machine.pci).filter(|node| *node != root && !all.carrying.contains(node));
-    let moves = targets.flat_map(|target| {
-        let slots = all.slots.iter().filter(|slot| slot.is_below(&machine.pci, target));
-        let slots: Vec<Slot> = slots.cloned().collect();
+    let targets = all.free.iter().filter(|(target, _)| *target != root);
+    let moves = targets.flat_map(|(target, slots)| {
         all.by_root.get(&root).into_iter().flatten().filter_map(move |card| {
-            let slot = slots::best_of(machine, &slots, &card.slot, &[])?;
-            let lanes = slot.lanes(&machine.pci).or_else(|| slot.lanes_of_graphics(&machine.pci))?;
-            let fits = lanes >= card.slot.needs(&machine.pci);
-            fits.then(|| (own(target).min(card.wants), Offer { card, target, slot }))
+            let slot = slots::best_of(tree, slots, &all.drive_nodes, &card.slot, &[])?;
+            let lanes = slot.lanes(tree).or_else(|| slot.lanes_of_graphics(tree))?;
+            let fits = lanes >= card.slot.needs(tree);
+            fits.then(|| (own(*target).min(card.wants), Offer { card, target: *target, slot }))
         })
     });
     moves.reduce(|best, next| if next.0 > best.0 { next } else { best }).map(|(_, offer)| offer)
