@@ -103,13 +103,31 @@ impl Taken {
         self.places.of(file).is_none_or(|place| self.change_log.entries[place].is_closed())
     }
 
+    /// Whether it is a change, and no file that it sets has another program's value now.
+    pub(super) fn goes_on(&self, event: &Event) -> bool {
+        let Event::Change { file, old, affected, .. } = event else { return false };
+        let mut along = affected.iter().map(|a| (a.file.as_str(), a.value.as_str()));
+        let is_anothers = |(file, value): (&str, &str)| {
+            let place = self.places.of(file);
+            place.is_some_and(|place| self.change_log.entries[place].is_anothers(value))
+        };
+        !is_anothers((file, old)) && !along.any(is_anothers)
+    }
+
     /// The next record of this boot.
     pub(super) fn take(&mut self, record: &Record) {
         match &record.event {
             Event::Open { purpose, .. } => {
                 self.change_log.sessions.insert(record.session.clone(), *purpose);
             }
-            Event::Change { device, setting, file, old, new, affected, tags, undo } => {
+            Event::Change { device, setting, file, old, new, affected, tags, undo, follows } => {
+                let mut is_anothers = false;
+                if !undo && !follows {
+                    is_anothers = self.begin_anew(file, old);
+                    for a in affected {
+                        self.begin_anew(&a.file, &a.value);
+                    }
+                }
                 // An undo that is killed leaves the changes of the sessions before it, and none of its own.
                 let by = (!undo).then_some(record.session.as_str());
                 let had_none = setting == SCHEDULER.0 && old == NO_SCHEDULER;
@@ -117,9 +135,11 @@ impl Taken {
                 for a in affected {
                     let is_of_tags = had_none && a.setting == NR_REQUESTS.0;
                     let entry = self.touch(device, (&a.setting, &a.file), (&a.value, is_of_tags), by);
-                    // Another program may have set it since; what was found first is still to be restored, unless that one set
-                    // the scheduler too, which then is found with its own number.
-                    if !entry.is_unsure && !entry.may_have(&a.value) {
+                    let is_known = entry.may_have(&a.value);
+                    if *undo && entry.is_anothers(&a.value) {
+                        entry.theirs = Some(a.value.clone());
+                    } else if !entry.is_unsure && (is_anothers || !is_known) {
+                        // Requests of another program's scheduler are found with that.
                         if begins && entry.has_found_tags != is_of_tags {
                             entry.begin_with((&a.value, is_of_tags));
                             if let Some(by) = by {
@@ -170,32 +190,10 @@ impl Taken {
                     opened.tags = entry.has_found_tags.then(|| entry.found.clone());
                 }
                 entry.last = vec![now.clone()];
-                (entry.is_unrestored, entry.is_unsure, entry.is_undoing) = (true, false, false);
+                (entry.is_unrestored, entry.is_undoing) = (true, false);
+                entry.end_unsure();
             }
-            Event::Keep { files } => {
-                let kept: BTreeSet<usize> = if files.is_empty() {
-                    self.places.take_session(&record.session)
-                } else {
-                    files.iter().filter_map(|file| self.places.of(file)).collect()
-                };
-                for place in kept {
-                    let entry = &mut self.change_log.entries[place];
-                    let its = entry.open.iter().rposition(|opened| opened.session == record.session);
-                    let Some(at) = its else {
-                        // Of an undo, which changed none of these files.
-                        entry.is_let_go |= !files.is_empty();
-                        continue;
-                    };
-                    // What was done to it before is over; a session that changed it since has a later place.
-                    let over = entry.open.drain(..=at);
-                    if files.is_empty() {
-                        drop(over);
-                        entry.left.clear();
-                    } else {
-                        entry.left.extend(over);
-                    }
-                }
-            }
+            Event::Keep { files } => self.keep(files, &record.session),
             Event::Close => drop(self.change_log.ended.insert(record.session.clone())),
             Event::Tunables { file, values, after: false, .. } => {
                 // Of another program since an undo could not restore it: this change goes back to that one's value.
@@ -341,6 +339,17 @@ impl Taken {
         entry
     }
 
+    /// What another program set since iodyno's last change is what the next one finds; nothing before it is
+    /// restored. Whether that is so.
+    fn begin_anew(&mut self, file: &str, value: &str) -> bool {
+        let entry = self.places.of(file).map(|place| &mut self.change_log.entries[place]);
+        let Some(entry) = entry.filter(|entry| entry.is_anothers(value)) else { return false };
+        entry.begin_with((value, false));
+        self.places.forget_along(entry);
+        entry.forget();
+        true
+    }
+
     fn entry(&mut self, file: &str) -> Option<&mut Entry> {
         self.places.of(file).map(|place| &mut self.change_log.entries[place])
     }
@@ -356,7 +365,7 @@ impl Taken {
     fn end_unsure(&mut self, file: &str) {
         let Some(place) = self.places.of(file) else { return };
         for other in self.places.take_unsure(place, &self.change_log.entries[place]) {
-            self.change_log.entries[other].is_unsure = false;
+            self.change_log.entries[other].end_unsure();
         }
     }
 
@@ -388,6 +397,32 @@ impl Taken {
         scheduler.is_none_or(|scheduler| scheduler.last == [NO_SCHEDULER])
     }
 
+    /// The session keeps its changes of these files, or all of them.
+    fn keep(&mut self, files: &[String], session: &str) {
+        let kept: BTreeSet<usize> = if files.is_empty() {
+            self.places.take_session(session)
+        } else {
+            files.iter().filter_map(|file| self.places.of(file)).collect()
+        };
+        for place in kept {
+            let entry = &mut self.change_log.entries[place];
+            let its = entry.open.iter().rposition(|opened| opened.session == session);
+            let Some(at) = its else {
+                // Of an undo, which changed none of these files.
+                entry.is_let_go |= !files.is_empty();
+                continue;
+            };
+            // What was done to it before is over; a session that changed it since has a later place.
+            let over = entry.open.drain(..=at);
+            if files.is_empty() {
+                drop(over);
+                entry.left.clear();
+            } else {
+                entry.left.extend(over);
+            }
+        }
+    }
+
     fn undone(&mut self, file: &str, value: &str, sessions: &[String], by: &str) {
         // The undo resized the tags on its way; one that a session left to a later one made none.
         let has_resized = value != NO_SCHEDULER
@@ -404,7 +439,8 @@ impl Taken {
         let shows_tags = self.shows_tags(file);
         if let Some(place) = self.places.of(file) {
             let entry = &mut self.change_log.entries[place];
-            (entry.is_unsure, entry.is_let_go, entry.is_unrestored) = (false, false, false);
+            (entry.is_let_go, entry.is_unrestored) = (false, false);
+            entry.end_unsure();
             entry.last = vec![value.to_owned()];
             value.clone_into(&mut entry.own);
             // A later session goes back to the value before those that are undone.
@@ -437,149 +473,4 @@ impl Taken {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::tune::testing::change;
-
-    fn records(session: &str, events: Vec<Event>) -> Vec<Record> {
-        let record = |event| Record { time: 1, boot: "b".into(), session: session.into(), event };
-        events.into_iter().map(record).collect()
-    }
-
-    #[test]
-    fn an_undo_whose_value_another_program_replaced_has_restored_nothing() {
-        let mut undo = change("/f", "512", "128");
-        if let Event::Change { undo, .. } = &mut undo {
-            *undo = true;
-        }
-        let result = |outcome| Event::Result { file: "/f".into(), outcome, affected: vec![] };
-        let made = [change("/f", "128", "512"), result(Outcome::Accepted)];
-        let undone = [undo, result(Outcome::Changed { now: "64".into() })];
-        let all = [records("1-a", made.into()), records("2-a", undone.into())].concat();
-        let entries = ChangeLog::of(&all, "b").entries;
-        assert_eq!((entries.len(), &entries[0].last[..]), (1, &["64".to_owned()][..]));
-        assert!(entries[0].is_open_in("1-a"));
-    }
-
-    #[test]
-    fn the_change_log_keeps_the_first_value_and_forgets_restored_ones() {
-        let accepted =
-            |file: &str| Event::Result { file: file.into(), outcome: Outcome::Accepted, affected: vec![] };
-        let mut all = records(
-            "1-a",
-            vec![
-                Event::Open { purpose: Purpose::Screen, pid: 1 },
-                change("/f", "128", "256"),
-                accepted("/f"),
-            ],
-        );
-        all.extend(records(
-            "2-b",
-            vec![change("/f", "256", "512"), accepted("/f"), change("/g", "0", "2"), accepted("/g")],
-        ));
-        let change_log = ChangeLog::of(&all, "b");
-        assert_eq!(change_log.found("/f"), Some("128"));
-        assert_eq!(change_log.entries[0].last, ["512"]);
-        assert_eq!(change_log.entries[0].before(&["2-b"]), Some("256"));
-        assert_eq!(change_log.entries[0].before(&["1-a", "2-b"]), Some("128"));
-        assert_eq!(
-            change_log.sessions.keys().collect::<Vec<_>>(),
-            ["1-a"],
-            "a session counts from its opening on"
-        );
-        all.extend(records(
-            "2-b",
-            vec![
-                Event::Undone { file: "/f".into(), value: "128".into(), sessions: vec![] },
-                Event::Keep { files: vec![] },
-            ],
-        ));
-        let change_log = ChangeLog::of(&all, "b");
-        assert_eq!(change_log.found("/f"), None);
-        assert_eq!(change_log.found("/g"), Some("0"), "kept is still changed");
-        assert!(change_log.entries[0].open.is_empty());
-        assert_eq!(ChangeLog::of(&all, "another boot"), ChangeLog::default());
-    }
-
-    #[test]
-    fn a_kill_between_the_record_and_the_write_leaves_both_values_possible() {
-        let change_log = ChangeLog::of(&records("1-a", vec![change("/f", "0", "1")]), "b");
-        assert_eq!(change_log.entries[0].last, ["0", "1"]);
-        let refused = Event::Result {
-            file: "/f".into(),
-            outcome: Outcome::Refused { error: "EINVAL".into() },
-            affected: vec![],
-        };
-        let change_log = ChangeLog::of(&records("1-a", vec![change("/f", "0", "1"), refused]), "b");
-        assert_eq!(change_log.entries, [], "a refused change changed nothing");
-    }
-
-    #[test]
-    fn a_session_without_a_record_of_its_end_is_not_known_to_be_killed() {
-        for (purpose, who) in [(Purpose::Experiment, "an experiment"), (Purpose::Screen, "iodyno")] {
-            let mut events = vec![Event::Open { purpose, pid: 1 }, change("/f", "0", "1")];
-            let said = |events: &[Event]| {
-                ChangeLog::of(&records("1-a", events.to_vec()), "b").end_of("1-a").to_owned()
-            };
-            let unknown = "was killed, or could not record its end, and left settings changed";
-            assert_eq!(said(&events), format!("{who} {unknown}"));
-            events.push(Event::Close);
-            assert_eq!(said(&events), format!("{who} ended and left settings changed"));
-        }
-    }
-
-    #[test]
-    fn a_change_after_an_undo_begins_with_what_it_finds() {
-        let accepted = || Event::Result { file: "/f".into(), outcome: Outcome::Accepted, affected: vec![] };
-        let undone = || Event::Undone { file: "/f".into(), value: "128".into(), sessions: vec![] };
-        let mut events =
-            vec![change("/f", "128", "512"), accepted(), change("/f", "512", "128"), accepted(), undone()];
-        // An administrator writes 776 here.
-        events.extend([change("/f", "776", "64"), accepted()]);
-        let change_log = ChangeLog::of(&records("1-a", events), "b");
-        assert_eq!(change_log.found("/f"), Some("776"));
-        assert_eq!(change_log.entries[0].before(&["1-a"]), Some("776"));
-        let refused = Event::Result {
-            file: "/f".into(),
-            outcome: Outcome::Refused { error: "EINVAL".into() },
-            affected: vec![],
-        };
-        let events = vec![change("/f", "128", "7"), refused, change("/f", "776", "64"), accepted()];
-        assert_eq!(ChangeLog::of(&records("1-a", events), "b").found("/f"), Some("776"), "nor a refused one");
-    }
-
-    #[test]
-    fn another_drive_under_the_same_name_begins_anew() {
-        let on = |sequence, event| match event {
-            Event::Change { device, setting, file, old, new, affected, tags, undo } => {
-                let device = Identity { diskseq: Some(sequence), ..device };
-                Event::Change { device, setting, file, old, new, affected, tags, undo }
-            }
-            other => other,
-        };
-        let accepted = || Event::Result { file: "/f".into(), outcome: Outcome::Accepted, affected: vec![] };
-        let changes = |second| {
-            let first = [on(7, change("/f", "128", "512")), accepted()];
-            let then = [on(second, change("/f", "4096", "64")), accepted()];
-            ChangeLog::of(&records("1-a", [first, then].concat()), "b").found("/f").map(str::to_owned)
-        };
-        assert_eq!(changes(7).as_deref(), Some("128"));
-        assert_eq!(changes(8).as_deref(), Some("4096"), "what was found on the drive before is not its own");
-    }
-
-    #[test]
-    fn sessions_are_ordered_by_the_journal_and_not_by_their_clock() {
-        let accepted = || Event::Result { file: "/f".into(), outcome: Outcome::Accepted, affected: vec![] };
-        let mut all = records("19f-1-0", vec![change("/f", "0", "1"), accepted()]);
-        // The clock was set back between the two.
-        all.extend(records("18a-2-0", vec![change("/f", "1", "2"), accepted()]));
-        let entry = &ChangeLog::of(&all, "b").entries[0];
-        assert_eq!(entry.before(&["18a-2-0", "19f-1-0"]), Some("0"));
-        assert_eq!(entry.sessions().collect::<Vec<_>>(), ["19f-1-0", "18a-2-0"]);
-        all.extend(records(
-            "3-c",
-            vec![Event::Undone { file: "/f".into(), value: "1".into(), sessions: vec!["18a-2-0".into()] }],
-        ));
-        assert_eq!(ChangeLog::of(&all, "b").entries[0].by, "19f-1-0");
-    }
-}
+mod tests;

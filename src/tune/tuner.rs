@@ -165,6 +165,7 @@ impl<'a> Tuner<'a> {
             affected: affected.clone(),
             tags,
             undo: false,
+            follows: false,
         })?;
         let outcome = if is_written {
             self.write(change.setting.0, &change.file, &now, &change.to)
@@ -350,6 +351,7 @@ impl<'a> Tuner<'a> {
             affected: Vec::new(),
             tags: true,
             undo: true,
+            follows: false,
         };
         if entry.tags.is_some() || self.record(change()).is_ok() {
             // Tags that stay are those that were set before.

@@ -50,6 +50,8 @@ pub struct Step {
     pub stays: bool,
     /// It was changed itself, not only along with another.
     pub is_asked: bool,
+    /// Another program's value, which this undo keeps, also where one of its steps resets it.
+    pub theirs: Option<String>,
     /// It was changed while it was the number of the queue's tags.
     pub is_of_tags: bool,
     /// The number of tags to restore behind a scheduler; the driver's where it is not known.
@@ -157,6 +159,7 @@ impl Step {
             sessions: Vec::new(),
             stays: false,
             is_asked: entry.asked,
+            theirs: entry.theirs,
             is_of_tags: entry.tags.is_some(),
             tags: None,
         }
@@ -197,8 +200,10 @@ pub fn plan(
                 sessions: entry.sessions().filter(|id| selection.has(id)).map(str::to_owned).collect(),
                 stays,
                 is_asked: entry.asked,
+                theirs: entry.theirs.clone(),
                 // Sessions that found the tags as they are have none to restore.
-                is_of_tags: entry.tags.is_some() && (entry.is_unsure || tags.is_none() || tags != entry.tags),
+                is_of_tags: entry.tags.is_some()
+                    && (entry.is_unsure || entry.last.len() > 1 || tags.is_none() || tags != entry.tags),
                 tags,
             }),
             Err(why) if !stays => left.push((entry.clone(), why)),

@@ -403,6 +403,7 @@ mod tests {
                 sessions: Vec::new(),
                 stays: false,
                 is_asked: true,
+                theirs: None,
                 is_of_tags: false,
                 tags: None,
             };

@@ -21,7 +21,17 @@ pub fn record(session: &str, event: Event) -> Record {
 pub fn change(device: Identity, setting: &str, file: &str, old: &str, new: &str) -> Event {
     let (setting, file) = (setting.to_owned(), file.to_owned());
     let (old, new) = (old.to_owned(), new.to_owned());
-    Event::Change { device, setting, file, old, new, affected: Vec::new(), tags: false, undo: false }
+    Event::Change {
+        device,
+        setting,
+        file,
+        old,
+        new,
+        affected: Vec::new(),
+        tags: false,
+        undo: false,
+        follows: false,
+    }
 }
 
 /// A device of which the name alone is known.

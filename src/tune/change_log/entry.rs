@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use crate::tune::{
     change::Outcome,
     device::Identity,
-    settings::{NO_SCHEDULER, SCHEDULER, find},
+    settings::{NO_SCHEDULER, NR_REQUESTS, SCHEDULER, find},
 };
 
 /// A session that changed a file and has not kept it.
@@ -39,6 +39,8 @@ pub struct Entry {
     pub asked: bool,
     /// Whether a change of another file, which may have changed it along, has no result: it was killed.
     pub is_unsure: bool,
+    /// The value of another program that an undo resets and restores. It is killed before it has done both.
+    pub theirs: Option<String>,
     /// Whether its last change is an undo's.
     pub is_undoing: bool,
     /// The number of the queue's tags that iodyno has set, which a scheduler hides.
@@ -80,6 +82,7 @@ impl Entry {
             own: value.to_owned(),
             asked: false,
             is_unsure: false,
+            theirs: None,
             is_undoing: false,
             tags: None,
             has_found_tags: is_of_tags,
@@ -167,6 +170,11 @@ impl Entry {
         is_expected(&self.setting, &self.last, value)
     }
 
+    /// Whether another program has set this value since. Requests are not known: they have the value of their scheduler.
+    pub(super) fn is_anothers(&self, value: &str) -> bool {
+        !self.is_unsure && self.setting != NR_REQUESTS.0 && !self.may_have(value)
+    }
+
     /// Whether a session found this value, so that an undo of that session restores it.
     pub fn has_found(&self, value: &str) -> bool {
         self.open.iter().chain(&self.left).any(|opened| opened.found == value)
@@ -179,6 +187,11 @@ impl Entry {
             // Of two values possible after a kill, the first is the old one.
             last => last.first().map(String::as_str),
         }
+    }
+
+    /// What a change of another file made of it is known.
+    pub(super) fn end_unsure(&mut self) {
+        (self.is_unsure, self.theirs) = (false, None);
     }
 
     /// What is undone begins anew.
@@ -199,7 +212,7 @@ impl Entry {
         self.is_passed_on = false;
         self.is_unrestored = false;
         self.is_undoing = false;
-        self.is_unsure = false;
+        self.end_unsure();
     }
 
     /// Whether it has its first value: undone, refused, or restored by hand. A later change starts a new entry. A session that

@@ -55,7 +55,7 @@ pub(super) fn shortened(
         records.extend(record);
     }
     let left = folded(kept(&records, boot, &is_living)?, boot, &is_living);
-    let stays: HashSet<*const Record> = left.iter().map(|record| std::ptr::from_ref(*record)).collect();
+    let stays: HashSet<*const Record> = left.iter().map(|record| std::ptr::from_ref(&**record)).collect();
     let mut out = Vec::new();
     for what in front {
         match what {
@@ -66,7 +66,7 @@ pub(super) fn shortened(
         out.push(b'\n');
     }
     for record in left {
-        serde_json::to_writer(&mut out, record).ok()?;
+        serde_json::to_writer(&mut out, &*record).ok()?;
         out.push(b'\n');
     }
     (out.len() <= length / 2).then_some(out)
@@ -238,7 +238,10 @@ impl super::Journal {
     pub fn compacted(&self, boot: &str) -> Self {
         let records = self.contents().unwrap_or_default().records;
         let left = kept(&records, boot, |_| false).map(|kept| folded(kept, boot, |_| false));
-        let left = left.map_or_else(|| records.clone(), |left| left.into_iter().cloned().collect());
+        let left = left.map_or_else(
+            || records.clone(),
+            |left| left.into_iter().map(std::borrow::Cow::into_owned).collect(),
+        );
         Self { memory: Some(std::sync::Arc::new(std::sync::Mutex::new(left))), ..self.clone() }
     }
 }
@@ -286,6 +289,7 @@ mod tests {
                 affected,
                 tags,
                 undo,
+                follows: false,
             },
         );
         let outcome = prop_oneof![
@@ -345,6 +349,7 @@ mod tests {
             }],
             tags: false,
             undo: new == "0",
+            follows: false,
         };
         let done = || Event::Result { file: file.into(), outcome: Outcome::Accepted, affected: Vec::new() };
         let undone = Event::Undone { file: file.into(), value: "0".into(), sessions: vec![session.into()] };
@@ -424,7 +429,7 @@ mod tests {
         fn what_can_be_undone_stays_the_same(records in records()) {
             let Some(kept) = kept(&records, "now", |session| session == "1-a") else { return Ok(()) };
             let kept = folded(kept, "now", |session| session == "1-a");
-            let kept: Vec<Record> = kept.into_iter().cloned().collect();
+            let kept: Vec<Record> = kept.into_iter().map(std::borrow::Cow::into_owned).collect();
             let by_file = |records: &[Record]| {
                 let mut change_log = ChangeLog::of(records, "now");
                 change_log.entries.sort_by(|a, b| a.file.cmp(&b.file));

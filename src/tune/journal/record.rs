@@ -76,6 +76,9 @@ pub enum Event {
         /// It is a step of an undo, which leaves nothing to undo itself.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         undo: bool,
+        /// What it finds was set by sessions that a shortened journal leaves out.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        follows: bool,
     },
     /// The tunables of a queue's scheduler, before a change of that scheduler or its requests is recorded, or after it is made.
     Tunables {

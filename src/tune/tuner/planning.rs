@@ -100,6 +100,9 @@ pub(super) fn stranger(
         Ok(now) => now,
         unread => return unread_file(unread, &step.file).map_or(Ok(None), Err),
     };
+    if step.theirs.is_some() {
+        return Ok(step.theirs.clone());
+    }
     let interrupted = steps.iter().any(|other| other.expected.len() > 1 && other.may_reset(step));
     Ok((!step.is_known(&now) && !interrupted).then_some(now))
 }

@@ -10,6 +10,7 @@ use std::{
     },
 };
 
+mod anew;
 mod beside;
 mod kills;
 mod others;

@@ -16,6 +16,7 @@ use crate::{
         change::Outcome,
         change_log::{ChangeLog, Entry},
         journal::{Affected, Event},
+        settings::NR_REQUESTS,
         tags, tunables,
         undo::{Restored, Step, Which},
     },
@@ -56,6 +57,10 @@ impl Tuner<'_> {
         steps.iter().filter(is_same).for_each(|step| self.record_lost(step));
         let strangers: Vec<Result<Option<String>, String>> =
             steps.iter().map(|step| stranger(&self.actuator, step, &steps)).collect();
+        for (step, stranger) in steps.iter_mut().zip(&strangers) {
+            let is_kept = (step.stays || !force) && step.setting != NR_REQUESTS.0;
+            step.theirs = stranger.as_ref().ok().and_then(Option::clone).filter(|_| is_kept);
+        }
         let unknown: Vec<_> =
             steps.iter().map(|step| unknown(&self.actuator, step, &steps, &strangers)).collect();
         let found: Vec<_> = steps.iter().map(|step| self.actuator.read(&step.file).ok()).collect();
@@ -139,6 +144,17 @@ impl Tuner<'_> {
         // Also of those that had their value until another step of this undo reset them.
         let has_failed = |(_, what): &&(Step, Restored)| matches!(what, Restored::Failed(_));
         report.iter().filter(has_failed).for_each(|(step, _)| self.record_left(step));
+        self.record_gone(&left, machine);
+        // Files that kept their value are not reported.
+        let has_kept = |step: &Step| step.stays || step.is_detour(change_log);
+        report.retain(|(step, what)| !(has_kept(step) && what.is_whole()));
+        report.extend(tunables);
+        report.extend(left.into_iter().map(|(entry, why)| (Step::untouched(entry), why)));
+        report
+    }
+
+    /// Records the changes of drives that are gone as undone.
+    fn record_gone(&self, left: &[(Entry, Restored)], machine: &Machine) {
         // Nothing is written for them, so one sync is enough. After a kill the next undo finds the rest gone, too.
         let gone = left
             .iter()
@@ -148,12 +164,6 @@ impl Tuner<'_> {
             Event::Undone { file, value, sessions: Vec::new() }
         };
         self.record_undos(gone.map(undone).collect());
-        // Files that kept their value are not reported.
-        let has_kept = |step: &Step| step.stays || step.is_detour(change_log);
-        report.retain(|(step, what)| !(has_kept(step) && what.is_whole()));
-        report.extend(tunables);
-        report.extend(left.into_iter().map(|(entry, why)| (Step::untouched(entry), why)));
-        report
     }
 
     /// Records a first value that iodyno had set again and that is lost now: until it is restored, it counts as changed.
@@ -216,6 +226,7 @@ impl Tuner<'_> {
             affected,
             tags,
             undo: true,
+            follows: false,
         });
     }
 
@@ -320,9 +331,9 @@ impl Tuner<'_> {
             let beside = steps.iter().filter(|other| step.may_reset(other));
             let affected = beside.filter_map(|other| {
                 let (setting, file) = (other.setting.clone(), other.recorded.clone());
-                // Any other value is one that this undo leaves alone, or one on its way: neither is to be restored.
-                let value = self.actuator.read(&other.file).ok()?;
-                other.expected.contains(&value).then_some(())?;
+                // Another program's value is restored after this. Any other that is not expected is one on its way.
+                let now = || self.actuator.read(&other.file).ok().filter(|now| other.expected.contains(now));
+                let value = other.theirs.clone().or_else(now)?;
                 Some(Affected { setting, file, value })
             });
             self.record_own_tunables(step, false).map_err(Restored::Refused)?;

@@ -3,7 +3,10 @@
 //! A setting that is set again and again, and kept, stays changed until its undo or a reboot. A session goes only where each
 //! entry stays as it is, with its open sessions: what later records make of the entries is then the same as well.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::{
+    borrow::Cow,
+    collections::{HashMap, HashSet, VecDeque},
+};
 
 use super::files;
 use crate::tune::{
@@ -21,13 +24,15 @@ pub(super) fn folded<'a>(
     records: Vec<&'a Record>,
     boot: &str,
     is_living: impl Fn(&str) -> bool,
-) -> Vec<&'a Record> {
+) -> Vec<Cow<'a, Record>> {
     let its: Vec<&Record> = records.iter().copied().filter(|record| record.boot == boot).collect();
     let mut between = between(&its, is_living);
     if between.is_empty() {
-        return records;
+        return records.into_iter().map(Cow::Borrowed).collect();
     }
-    let whole = entries(&its, &HashSet::new());
+    let going_on = going_on(&its);
+    let without = |left_out: &HashSet<&str>| without(&its, left_out, &going_on);
+    let whole = entries(&without(&HashSet::new()));
     let places = whole.iter().flat_map(|entry| entry.open.iter().chain(&entry.left));
     let unkept: HashSet<&str> = places.map(|opened| opened.session.as_str()).collect();
     between.retain(|session| !unkept.contains(session));
@@ -37,23 +42,72 @@ pub(super) fn folded<'a>(
     for _ in 0..ATTEMPTS {
         let Some(part) = parts.pop_front() else { break };
         let more: HashSet<&str> = left_out.iter().chain(part).copied().collect();
-        if entries(&its, &more) == whole {
+        if entries(&without(&more)) == whole {
             left_out = more;
         } else if part.len() > 1 {
             parts.extend(<[_; 2]>::from(part.split_at(part.len() / 2)));
         }
     }
-    let stays = |record: &&Record| {
+    let mut left = without(&left_out).into_iter().peekable();
+    let mut folded = Vec::new();
+    for record in records {
         let is_gain = matches!(record.event, Event::Measured(_));
-        is_gain || record.boot != boot || !left_out.contains(record.session.as_str())
-    };
-    records.into_iter().filter(stays).collect()
+        let is_here = |next: &(&Record, Cow<'_, Record>)| std::ptr::eq(next.0, record);
+        match left.next_if(is_here) {
+            Some((_, changed)) => folded.push(changed),
+            None if is_gain || record.boot != boot => folded.push(Cow::Borrowed(record)),
+            None => {}
+        }
+    }
+    folded
 }
 
-/// The entries after these records without some sessions.
-fn entries(records: &[&Record], left_out: &HashSet<&str>) -> Vec<Entry> {
-    let stays = |record: &&Record| !left_out.contains(record.session.as_str());
-    Taken::of(records.iter().copied().filter(stays)).into_entries()
+/// The changes that find what iodyno left: their places among these records.
+fn going_on(records: &[&Record]) -> HashSet<usize> {
+    let mut taken = Taken::default();
+    let mut going_on = HashSet::new();
+    for (place, record) in records.iter().enumerate() {
+        if taken.goes_on(&record.event) {
+            going_on.insert(place);
+        }
+        taken.take(record);
+    }
+    going_on
+}
+
+/// These records without some sessions, each with the record that it was: a change that found what one of them left says so.
+fn without<'a>(
+    records: &[&'a Record],
+    left_out: &HashSet<&str>,
+    going_on: &HashSet<usize>,
+) -> Vec<(&'a Record, Cow<'a, Record>)> {
+    let mut gaps: HashSet<&str> = HashSet::new();
+    let mut left = Vec::with_capacity(records.len());
+    for (place, record) in records.iter().copied().enumerate() {
+        let files = files(&record.event);
+        if left_out.contains(record.session.as_str()) {
+            gaps.extend(files);
+            continue;
+        }
+        let mut of_gap = false;
+        for file in files {
+            of_gap |= gaps.remove(file);
+        }
+        let mut record = (record, Cow::Borrowed(record));
+        if let (true, true, Event::Change { follows: false, .. }) =
+            (of_gap, going_on.contains(&place), &record.0.event)
+            && let Event::Change { follows, .. } = &mut record.1.to_mut().event
+        {
+            *follows = true;
+        }
+        left.push(record);
+    }
+    left
+}
+
+/// The entries after these records.
+fn entries(records: &[(&Record, Cow<'_, Record>)]) -> Vec<Entry> {
+    Taken::of(records.iter().map(|(_, record)| &**record)).into_entries()
 }
 
 /// Dead sessions that are neither the first nor the last ones of any file, in their order.
@@ -109,11 +163,10 @@ mod tests {
         testing::change,
     };
 
-    /// Sessions that set a value, each another one than the one before, and keep it.
+    /// Sessions that set a value, no two the same one, and keep it.
     fn kept_sets(count: usize) -> Vec<Record> {
         let of_one = |number: usize| {
-            let value =
-                |number: usize| if number == 0 { "128".to_owned() } else { (1 + number % 2).to_string() };
+            let value = |number: usize| (128 + number).to_string();
             let outcome = Outcome::Accepted;
             let events = [
                 Event::Open { purpose: Purpose::Command, pid: 1 },
@@ -129,14 +182,21 @@ mod tests {
     }
 
     fn fold(records: &[Record]) -> Vec<Record> {
-        folded(records.iter().collect(), "now", |session| session == "e-e").into_iter().cloned().collect()
+        folded(records.iter().collect(), "now", |session| session == "e-e")
+            .into_iter()
+            .map(Cow::into_owned)
+            .collect()
     }
 
     #[test]
     fn kept_sets_of_one_setting_fold_into_the_first_and_the_last() {
         let all = kept_sets(8000);
         let folded = fold(&all);
-        assert_eq!(folded, [&all[..5], &all[all.len() - 5..]].concat());
+        let mut expected = [&all[..5], &all[all.len() - 5..]].concat();
+        if let Event::Change { follows, .. } = &mut expected[6].event {
+            *follows = true;
+        }
+        assert_eq!(folded, expected);
         assert_eq!(ChangeLog::of(&folded, "now"), ChangeLog::of(&all, "now"));
     }
 

@@ -45,7 +45,7 @@ impl Actuator for Killing<'_> {
 
 /// What a user does.
 #[derive(Debug, Clone)]
-enum Deed {
+pub(super) enum Deed {
     /// `iodyno tune set` with these values.
     Set(Vec<(&'static str, &'static str)>),
     /// `iodyno tune undo`.
@@ -79,7 +79,7 @@ fn state(kernel: &Kernel) -> (BTreeMap<String, String>, u32) {
 }
 
 /// Does it, unless a kill comes before its end; the report of an undo.
-fn done(
+pub(super) fn done(
     kernel: &Kernel,
     journal: &Journal,
     deed: &Deed,
@@ -242,6 +242,27 @@ fn tunables_that_an_undo_restores_after_a_killed_one_are_named() {
         }
     }
     assert!(named > 0, "no kill came between the scheduler and its tunables");
+}
+
+#[test]
+fn tags_of_a_killed_change_behind_an_earlier_killed_one_s_scheduler_are_restored() {
+    let values = vec![("nr_requests", "1"), ("nr_requests", "64"), ("nr_requests", "100")];
+    let deeds = [
+        (
+            Deed::Set(vec![("scheduler", "none"), ("nr_requests", "1"), ("read_ahead_kb", "512")]),
+            Some(20),
+            false,
+        ),
+        set_to(&[("iostats", "0")]),
+        set_to(&[("nr_requests", "64")]),
+        (
+            Deed::Set(vec![("nr_requests", "1"), ("nr_requests", "64"), ("nr_requests", "100")]),
+            Some(10),
+            false,
+        ),
+        (Deed::Undo, None, false),
+    ];
+    restored_after("mq-deadline", "32", false, &deeds).unwrap_or_else(|error| panic!("{error}"));
 }
 
 /// Deeds in a row; `PROPTEST_CASES` asks for more.
