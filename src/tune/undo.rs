@@ -189,6 +189,8 @@ pub fn plan(
     for (entry, stays, value) in itself.chain(beside).chain(hiding) {
         let Some(target) = value else { continue };
         let tags = entry.first_of(|id| selection.has(id)).and_then(|opened| opened.tags.clone());
+        // A change of the tags, which may have either number.
+        let is_killed = entry.is_of_tags && entry.last.len() > 1;
         match file_now(entry, machine).and_then(|place| place.taking(&target)) {
             Ok(file) => steps.push(Step {
                 recorded: entry.file.clone(),
@@ -203,7 +205,7 @@ pub fn plan(
                 theirs: entry.theirs.clone(),
                 // Sessions that found the tags as they are have none to restore.
                 is_of_tags: entry.tags.is_some()
-                    && (entry.is_unsure || entry.last.len() > 1 || tags.is_none() || tags != entry.tags),
+                    && (entry.is_unsure || is_killed || tags.is_none() || tags != entry.tags),
                 tags,
             }),
             Err(why) if !stays => left.push((entry.clone(), why)),

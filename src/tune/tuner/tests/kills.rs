@@ -246,7 +246,6 @@ fn tunables_that_an_undo_restores_after_a_killed_one_are_named() {
 
 #[test]
 fn tags_of_a_killed_change_behind_an_earlier_killed_one_s_scheduler_are_restored() {
-    let values = vec![("nr_requests", "1"), ("nr_requests", "64"), ("nr_requests", "100")];
     let deeds = [
         (
             Deed::Set(vec![("scheduler", "none"), ("nr_requests", "1"), ("read_ahead_kb", "512")]),
@@ -263,6 +262,19 @@ fn tags_of_a_killed_change_behind_an_earlier_killed_one_s_scheduler_are_restored
         (Deed::Undo, None, false),
     ];
     restored_after("mq-deadline", "32", false, &deeds).unwrap_or_else(|error| panic!("{error}"));
+}
+
+#[test]
+fn requests_of_a_scheduler_are_no_tags_when_their_change_is_killed() {
+    for kill in 0..20 {
+        let deeds = [
+            set_to(&[("scheduler", "none"), ("nr_requests", "100")]),
+            set_to(&[("scheduler", "mq-deadline")]),
+            (Deed::Set(vec![("nr_requests", "64")]), Some(kill), false),
+            (Deed::Undo, None, false),
+        ];
+        restored_after("kyber", "32", false, &deeds).unwrap_or_else(|error| panic!("{kill}: {error}"));
+    }
 }
 
 /// Deeds in a row; `PROPTEST_CASES` asks for more.
