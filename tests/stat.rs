@@ -224,6 +224,38 @@ fn a_device_with_iostats_0_is_named() {
     assert!(!dstat.contains(&reason), "its sums have no loop devices: {dstat}");
 }
 
+/// `iostat` has zeros where `stat --json` has nulls.
+#[test]
+fn a_comparison_leaves_out_what_is_not_counted() {
+    const CALL: &str = "
+import importlib.machinery, importlib.util, json, sys
+loader = importlib.machinery.SourceFileLoader('compare', sys.argv[1])
+compare = importlib.util.module_from_spec(importlib.util.spec_from_loader('compare', loader))
+loader.exec_module(compare)
+sides = lambda rate: {way: {'bytes_per_second': rate, 'iops': rate} for way in ('read', 'write', 'discard', 'flush')}
+drive = lambda name, rate: {'name': name, 'utilisation': rate, **sides(rate)}
+line = lambda rate: json.dumps({'elapsed_seconds': 1.0, 'cpus': [], 'processes': None, 'interrupts': [],
+    'drives': [drive('nvme0n1', 2048.0), drive('loop0', rate)]})
+kib = dict.fromkeys(('rkB/s', 'wkB/s', 'dkB/s'), 2.0)
+disk = lambda name: {'disk_device': name, **kib, **dict.fromkeys(('r/s', 'w/s', 'd/s', 'f/s', 'util'), 2048.0)}
+report = {'disk': [disk('nvme0n1'), disk('loop0')]}
+texts = {'iodyno': line(1.0) + '\\n' + line(None),
+    'iostat': json.dumps({'sysstat': {'hosts': [{'statistics': [report, report]}]}}),
+    'dstat': 'read,writ\\n0,0\\n2048,2048\\n2048,2048\\n'}
+print(compare.judged(compare.rows_of(texts, {'queues': 0.0}, ())))
+";
+    let compare = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/side-by-side/compare");
+    let Ok(output) = std::process::Command::new("python3").args(["-B", "-c", CALL, compare]).output() else {
+        loop_device::skip::skipped("no python3");
+        return;
+    };
+    let said = text(&output);
+    assert!(output.status.success() && said.ends_with("\n0\n"), "{said}");
+    assert!(said.contains("loop0 rkB: left out, iodyno has no rate"), "{said}");
+    let compared = |of: &str| said.lines().any(|line| line.starts_with(of) && !line.contains("left out"));
+    assert!(compared("nvme0n1 %util") && compared("all drives read") && !compared("loop0"), "{said}");
+}
+
 /// zram counts although its `iostats` is 0.
 #[test]
 fn the_screen_shows_what_is_read_from_zram() {

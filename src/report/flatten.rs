@@ -191,10 +191,17 @@ impl Screen<'_> {
         let mut items = flattener.roots(tree.roots().filter(|root| tree.node(*root).parent.is_none()));
         items.extend(flattener.groups());
         if self.sort != Sort::Bus {
-            let mut leaves = Vec::new();
-            self.leaves(items, &mut leaves);
-            leaves.sort_by(|a, b| self.order(a, b));
-            return leaves;
+            // Of loop devices there may be many: by name they are below all others.
+            let is_last =
+                |item: &Item| self.sort == Sort::Name && item.row.kind == RowKind::Group(Group::Software);
+            let (last, first): (Vec<Item>, Vec<Item>) = items.into_iter().partition(is_last);
+            let sorted = |items| {
+                let mut leaves = Vec::new();
+                self.leaves(items, &mut leaves);
+                leaves.sort_by(|a, b| self.order(a, b));
+                leaves
+            };
+            return [first, last].into_iter().flat_map(sorted).collect();
         }
         let (mut toggled, software) = (Cow::Borrowed(self.toggled), RowKey::Group(Group::Software));
         if default_rows(&items) <= self.spacious && !toggled.to_mut().remove(&software) {
@@ -212,13 +219,11 @@ impl Screen<'_> {
         rows
     }
 
-    /// The rows of drives, devices and arrays alone, without what is folded by itself. Loop devices, of which there may be many,
-    /// are not listed by name: by their figures the busy ones are on top, the others last.
+    /// The rows of drives, devices and arrays alone, without other devices that are folded by themselves.
     fn leaves(&self, items: Vec<Item>, rows: &mut Vec<Row>) {
         for Item { row, below } in items {
             match row.kind {
                 RowKind::Folded { .. } if !self.everything => {}
-                RowKind::Group(Group::Software) if !self.everything && self.sort == Sort::Name => {}
                 // The members of an array have rows of their own.
                 RowKind::Drive => rows.push(row),
                 RowKind::Device if below.is_empty() => rows.push(row),

@@ -21,7 +21,7 @@ use crate::{
     report::{
         dstat,
         why::{
-            grid::{Cell, Grid, Mark, Row, number, word},
+            grid::{Cell, ENDLESS, Grid, Mark, Row, number, word},
             profile, tables,
         },
     },
@@ -131,12 +131,12 @@ impl Interval<'_> {
     /// Lines of CSV behind their time, RFC 3339.
     pub(crate) fn csv(&self, table: Table) -> Vec<String> {
         let time = if self.is_average { "average".to_owned() } else { format!("{:.3}", self.time) };
-        self.grid(table, usize::MAX).csv_rows().map(|row| format!("{time},{row}")).collect()
+        self.grid(table, ENDLESS).csv_rows().map(|row| format!("{time},{row}")).collect()
     }
 
     /// The heading of the CSV.
     pub(crate) fn csv_heading(&self, table: Table) -> String {
-        format!("time,{}", self.grid(table, usize::MAX).csv_heading())
+        format!("time,{}", self.grid(table, ENDLESS).csv_heading())
     }
 }
 
@@ -147,7 +147,7 @@ fn has_time(width: usize) -> bool {
 
 /// Cells behind the time.
 const fn room(width: usize) -> usize {
-    width.saturating_sub(9)
+    if width == ENDLESS { width } else { width.saturating_sub(9) }
 }
 
 /// Threads with the share of all threads that were seen.

@@ -359,7 +359,7 @@ fn reclaim(facts: &Facts<'_>) -> Option<String> {
     if !facts.is_moving() {
         return None;
     }
-    if paging.scanned_directly >= direct {
+    if paging.scanned_directly >= direct && by_threads::is_much_reclaimed(facts, paging.scanned_directly) {
         return Some(format!(
             "Tasks scan {} pages/s for free memory themselves (direct reclaim): {} are the limit",
             count(paging.scanned_directly),
@@ -369,7 +369,8 @@ fn reclaim(facts: &Facts<'_>) -> Option<String> {
     if let Some(words) = by_threads::reclaim_in_group(facts, paging) {
         return Some(words);
     }
-    (paging.scanned_by_kswapd >= kswapd).then(|| {
+    let all = paging.scanned_by_kswapd + paging.scanned_directly;
+    (paging.scanned_by_kswapd >= kswapd && by_threads::is_much_reclaimed(facts, all)).then(|| {
         format!(
             "kswapd scans {} pages/s: {} are the limit",
             count(paging.scanned_by_kswapd),
@@ -458,9 +459,10 @@ fn busy_with(all: Split, most: Option<String>) -> String {
     format!("CPUs are {:.0} % busy ({}){most}", all.busy(), shares(all))
 }
 
+/// Bytes per second. Less is a log of the system, and its figure another one each second.
+const LITTLE: f64 = 1e6;
+
 fn idle(facts: &Facts<'_>) -> String {
-    /// Less is a log of the system, and its figure another one each second.
-    const LITTLE: f64 = 1e6;
     let moved = facts.read + facts.written;
     let drives = if moved >= LITTLE {
         format!("Drives read and write little ({})", facts.rate(moved))

@@ -171,6 +171,27 @@ fn a_process_that_moves_nothing_has_no_drives() {
     assert_eq!(cell(0.0, names), Cell::Unknown);
 }
 
+/// A terminal cuts a command; what is not written to one has no width.
+#[test]
+fn a_long_command_is_whole_where_the_output_has_no_width() {
+    let machine = machine();
+    let (rates, mut activity) = second(&machine);
+    let process = &mut activity.processes.as_mut().unwrap()[0];
+    (process.command, process.has_ended) = (Label::new("a child of python3.13"), true);
+    let interval = Interval {
+        machine: &machine,
+        rates: &rates,
+        activity: &activity,
+        time: Timestamp::UNIX_EPOCH,
+        is_average: true,
+    };
+    let whole = "a child of python3.13 (ended)";
+    for (width, is_whole) in [(usize::MAX, true), (80, false)] {
+        let rows = interval.text(Table::Processes, width);
+        assert_eq!(rows.iter().any(|row| row.contains(whole)), is_whole, "{width}: {rows:?}");
+    }
+}
+
 #[test]
 fn cpus_have_mpstats_columns_that_exclude_each_other() {
     let lines = shown(Table::Cpu);

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{
-    Activity, Facts,
+    Activity, Facts, LITTLE,
     programs::{Program, name_of, runs_of},
     tables::{self, Split},
     waits,
@@ -64,21 +64,20 @@ fn cpus_are(facts: &Facts<'_>) -> String {
 
 /// CPUs that are busy with programs without I/O, beside drives that do next to nothing: neither keeps the other from anything.
 pub(super) fn little_io(facts: &Facts<'_>) -> Option<String> {
-    let least = facts.least(1e5, 1e4);
     let moved = facts.read + facts.written;
     let left = facts.most(tables::LEFT, STILL_LEFT);
     // Nice programs do not leave this time to others that hardly want any.
     let all = facts.all().filter(|all| all.idle + all.iowait < left)?;
-    if facts.inputs.test.is_some() || !facts.is_trickle() {
+    // One that syncs waits for its drive, however little it writes.
+    if facts.inputs.test.is_some() || !facts.is_trickle() || facts.waits_for_syncs().is_some() {
         return None;
     }
-    let commands =
-        others(facts, all, facts.least(0.5, 0.35)).filter(|_| moved >= least && !facts.is_cached())?;
+    let commands = others(facts, all, facts.least(0.5, 0.35)).filter(|_| !facts.is_cached())?;
     let verb = if facts.named.borrow().len() > 1 { "read or write" } else { "reads or writes" };
+    let rate = if moved >= LITTLE { format!(" ({})", facts.rate(moved)) } else { String::new() };
     Some(format!(
-        "{} busy, most of the time with {commands}, which hardly {verb}; drives do little ({}) and are no limit",
-        cpus_are(facts),
-        facts.rate(moved)
+        "{} busy, most of the time with {commands}, which hardly {verb}; drives do little{rate} and are no limit",
+        cpus_are(facts)
     ))
 }
 
@@ -86,7 +85,8 @@ pub(super) fn other_programs(facts: &Facts<'_>) -> Option<String> {
     let (all, which) = full(facts).filter(|_| !facts.is_cached())?;
     let commands = others(facts, all, facts.least(0.5, 0.35))?;
     // Busy CPUs do not slow down what waits for something else, or a thread that has a CPU.
-    (!facts.mover_waits() && !facts.mover_has_cpus() && !facts.one_thread_is_full()).then(|| {
+    let is_free = facts.mover_waits() || facts.mover_has_cpus() || facts.waits_for_syncs().is_some();
+    (!is_free && !facts.one_thread_is_full()).then(|| {
         let drive = facts.deepest.filter(|(_, disk)| disk.utilisation >= 80.0);
         let limit = match drive {
             Some((name, disk)) => format!(
@@ -107,7 +107,8 @@ pub(super) fn all_cpus(facts: &Facts<'_>) -> Option<String> {
     }
     // Neither the program that waits nor the kernel, which may work for it, uses most of the time.
     let busy = all.busy() / 100.0 * facts.inputs.rates.cpus.len() as f64;
-    if (facts.mover_waits() || facts.mover_has_cpus()) && strangers(facts) > 0.5 * busy {
+    let is_free = facts.mover_waits() || facts.mover_has_cpus() || facts.waits_for_syncs().is_some();
+    if is_free && strangers(facts) > 0.5 * busy {
         return None;
     }
     // More CPUs would not help a thread that has one.

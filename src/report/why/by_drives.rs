@@ -73,7 +73,7 @@ impl Facts<'_> {
     }
 
     /// The time in which some task waits for I/O: of a second, by `/proc/pressure`, or by the kernel's estimate of iowait.
-    fn io_waits(&self) -> f64 {
+    pub(super) fn io_waits(&self) -> f64 {
         let Inputs { rates, .. } = self.inputs;
         let iowait = self.all().map_or(0.0, |Split { iowait, .. }| iowait) * rates.cpus.len() as f64;
         rates.pressure.map_or(0.0, |pressure| pressure.io_some).max(iowait) / 100.0

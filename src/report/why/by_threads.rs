@@ -1,5 +1,7 @@
 //! Rules about threads: what those that move most wait for, or that they fill their CPUs.
 
+use rustix::param::page_size;
+
 use super::{
     Facts, Inputs,
     busy::{beside, full},
@@ -11,6 +13,7 @@ use super::{
 use crate::{
     counters::{DiskRates, PagingRates},
     machine::Drive,
+    model::DriveName,
 };
 
 pub(super) fn page_cache(facts: &Facts<'_>) -> Option<String> {
@@ -18,6 +21,14 @@ pub(super) fn page_cache(facts: &Facts<'_>) -> Option<String> {
     let words = words.or_else(|| short_readers(facts))?;
     let limit = "buffered reads are the limit, they wait for the page cache to fill";
     Some(beside(facts, format!("{words}: {limit}")))
+}
+
+/// Whether so many scanned pages per second are a real part of what drives and the page cache pass on, or tasks stall for memory.
+pub(super) fn is_much_reclaimed(facts: &Facts<'_>, pages: f64) -> bool {
+    let bytes = pages * page_size() as f64;
+    let stalls =
+        facts.inputs.rates.pressure.is_some_and(|pressure| pressure.memory_some >= facts.least(10.0, 5.0));
+    stalls || bytes >= facts.least(0.25, 0.15) * (facts.read + facts.written)
 }
 
 /// Threads that wait for memory although hardly any is reclaimed for all: their control group's limit is reached.
@@ -41,23 +52,42 @@ pub(super) fn file_lock(facts: &Facts<'_>) -> Option<String> {
 }
 
 pub(super) fn writeback(facts: &Facts<'_>) -> Option<String> {
-    let Some(waiters) = facts.waiters(Wait::Writeback) else { return at_the_end(facts) };
-    Some(beside(facts, format!("{}: buffered writes wait for writeback to the drives", waiters.words(None))))
+    at_the_end(facts).or_else(|| {
+        let words = facts.waiters(Wait::Writeback)?.words(None);
+        Some(beside(facts, format!("{words}: buffered writes wait for writeback to the drives")))
+    })
 }
 
 /// A program whose files are written back when they are closed or synced, each time: it and `sync` take turns.
 fn at_the_end(facts: &Facts<'_>) -> Option<String> {
-    let mover = facts.mover().filter(|_| facts.inputs.test.is_none() && facts.is_moving())?;
-    if mover.written <= mover.read || 2.0 * mover.written < facts.written {
+    let writer = facts.mover().or_else(|| facts.syncer());
+    let writer = writer.filter(|_| facts.inputs.test.is_none() && facts.is_moving())?;
+    if writer.written <= writer.read || 4.0 * writer.written < facts.written {
         return None;
     }
-    let waits = waits::at_the_end(facts.inputs.activity.threads.as_ref()?, &mover.command);
+    let threads = facts.inputs.activity.threads.as_ref()?;
+    let waits = waits::at_the_end(threads, &writer.command);
     let waiting: f64 = waits.iter().map(|(_, mean)| mean).sum();
-    let names: Vec<&str> = waits.iter().map(|(name, _)| *name).collect();
-    let verb = if names.len() > 1 { "wait" } else { "waits" };
-    (waiting >= facts.least(0.3, 0.15)).then(|| {
-        let who = names.join(" and ");
-        let words = format!("{who} {verb} in close or fsync {:.0} % of the time", 100.0 * waiting.min(1.0));
+    let (running, active) = waits::running(threads, &writer.command);
+    // Short processes are in few samples; the time in which tasks wait for I/O tells that some do.
+    let is_only = 2.0 * waiting >= active - running && facts.io_waits() >= facts.least(0.25, 0.15);
+    let least = match (is_only, facts.inputs.said.contains(waits::AT_THE_END)) {
+        (true, true) => facts.least(0.15, 0.0),
+        (true, false) => 0.15,
+        (false, _) => facts.least(0.3, 0.15),
+    };
+    (waiting >= least).then(|| {
+        // Threads are known by a command without its digits.
+        let name_of = |command| if command == writer.command { writer.name.as_str() } else { command };
+        let names: Vec<&str> = waits.iter().map(|(command, _)| name_of(*command)).collect();
+        let who = if names.is_empty() { writer.name.clone() } else { names.join(" and ") };
+        let verb = if names.len() > 1 { "wait" } else { "waits" };
+        let part = if waiting >= 0.05 {
+            format!(" {:.0} % of the time", 100.0 * waiting.min(1.0))
+        } else {
+            String::new()
+        };
+        let words = format!("{who} {verb} {}{part}", waits::AT_THE_END);
         beside(facts, format!("{words}: writeback of the page cache to the drives is the limit"))
     })
 }
@@ -97,7 +127,10 @@ pub(super) fn latency(facts: &Facts<'_>) -> Option<String> {
     let of = if facts.alike(disk.queue_depth) > 1 { "the drives" } else { name.as_str() };
     // In the same words, whether the few samples found it waiting or the drive's figures tell.
     let one = |who: &str, cache: &str| {
-        let words = format!("{who} has one {what} in flight at a time{cache} (queue depth {depth:.1})");
+        let words = match what {
+            "I/O" => format!("{who} has one I/O in flight at a time{cache} (queue depth {depth:.1})"),
+            _ => one_call(facts, &format!("{who} waits for one call at a time{cache}"), name, disk),
+        };
         let is_writer = facts.mover().is_some_and(|mover| mover.written > mover.read);
         let flushes = if is_writer { flushes(facts) } else { String::new() };
         Some(beside(facts, format!("{words}{flushes}: the latency of {of}{time} is the limit")))
@@ -127,6 +160,27 @@ pub(super) fn latency(facts: &Facts<'_>) -> Option<String> {
 /// `, 78.0 us,`: of an I/O of the kind that a drive does more of.
 fn of_an_io(disk: &DiskRates) -> String {
     each(disk).map_or_else(String::new, |each| format!(", {each},"))
+}
+
+/// `dd waits for one call at a time, which the kernel splits into requests of 128 KiB (queue depth 11.4)`: where the drive's requests
+/// are as large as it allows, they are pieces of larger calls.
+fn one_call(facts: &Facts<'_>, words: &str, name: &DriveName, disk: &DiskRates) -> String {
+    let (ios, bytes) = if disk.reads >= disk.writes {
+        (disk.reads, disk.read_bytes)
+    } else {
+        (disk.writes, disk.written_bytes)
+    };
+    let drive = facts.inputs.machine.drives.iter().find(|drive| drive.name == *name);
+    let most = drive.and_then(|drive| drive.queue.max_sectors_kb.get());
+    // A call's last request may be smaller.
+    let is_full = |kib: &u64| (0.85..1.05).contains(&(bytes / ios.max(1.0) / (1024 * kib) as f64));
+    let depth = disk.queue_depth;
+    match most.filter(is_full) {
+        Some(kib) => {
+            format!("{words}, which the kernel splits into requests of {kib} KiB (queue depth {depth:.1})")
+        }
+        None => format!("{words} while {} has {depth:.1} I/Os in flight", name.as_str()),
+    }
 }
 
 /// Processes of one program that have one I/O in flight each: samples often find them running.
@@ -160,10 +214,10 @@ pub(super) fn drives(facts: &Facts<'_>) -> Option<String> {
     };
     // A call that the kernel splits into several I/Os need not fill the drive: the next one comes after its last.
     let is_one_call = facts.inputs.test.is_none() && waiters.is_one_each() && waiters.is_one_thread();
-    if let Some((_, disk)) = facts.deepest.filter(|_| is_one_call && facts.served.is_empty()) {
-        let one = format!("{} has one call in flight at a time", waiters.name());
+    if let Some((name, disk)) = facts.deepest.filter(|_| is_one_call && facts.served.is_empty()) {
+        let words = one_call(facts, &format!("{} waits for one call at a time", waiters.name()), name, disk);
         let limit = "the drives, their links or the latency of a call are the limit";
-        return Some(beside(facts, format!("{one} (queue depth {:.1}): {limit}", disk.queue_depth)));
+        return Some(beside(facts, format!("{words}: {limit}")));
     }
     let words = waiters.words(facts.inputs.test);
     Some(match facts.inputs.test.and_then(|test| test.reached) {

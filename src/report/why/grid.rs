@@ -73,6 +73,9 @@ pub(crate) struct Grid {
     pub(crate) rows: Vec<Row>,
 }
 
+/// Cells of a line that no terminal shows: it has whole texts, the longest beyond their columns.
+pub(crate) const ENDLESS: usize = usize::MAX;
+
 /// Cells between columns.
 const GAP: usize = 1;
 
@@ -317,7 +320,8 @@ impl Grid {
             let room = if is_last && !is_number { layout.room.saturating_sub(line.width()) } else { *cells };
             let text = text(*column, room);
             // A number is never cut: it would be another number.
-            let text = if is_number { text } else { cut(&text, room) };
+            let is_whole = is_number || layout.room == ENDLESS;
+            let text = if is_whole { text } else { cut(&text, room) };
             // The last word may have all cells of a line without an end.
             let blanks = if is_last && !is_number { 0 } else { cells.saturating_sub(text.width()) };
             let padding = " ".repeat(blanks);

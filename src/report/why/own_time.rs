@@ -4,7 +4,7 @@
 use super::{
     Facts, Inputs,
     busy::{self, full},
-    programs::OwnTime,
+    programs::{OwnTime, Program},
     tables::{self, Split},
     waits,
 };
@@ -21,6 +21,56 @@ impl Facts<'_> {
         let disk = disks.max_by(|a, b| a.flushes.ios.total_cmp(&b.flushes.ios))?;
         let least = self.least(20.0, 10.0).max(self.least(0.05, 0.03) * disk.writes);
         (disk.flushes.ios >= least).then_some(disk.flushes)
+    }
+
+    /// The program that writes most, which samples find in syncs or in `close`: a journal and the devices below a file system add to its
+    /// bytes, so that drives may write several times as much.
+    pub(super) fn syncer(&self) -> Option<&Program> {
+        let threads = self.inputs.activity.threads.as_ref().filter(|_| self.inputs.test.is_none())?;
+        let own = self.programs.iter().filter(|program| !waits::is_kernel(Some(threads), &program.command));
+        let most = own.max_by(|a, b| a.moved().total_cmp(&b.moved()))?;
+        let is_writer = most.written > most.read && 4.0 * most.written >= self.written;
+        let ends = waits::at_the_end(threads, &most.command);
+        let is_said = self.inputs.said.contains(waits::AT_THE_END);
+        let is_found = is_said || ends.iter().any(|(command, _)| *command == most.command);
+        (is_writer && is_found).then_some(most)
+    }
+
+    /// A program that waits for the end of its syncs, without what is busy beside it.
+    pub(super) fn waits_for_syncs(&self) -> Option<String> {
+        let program = self.mover().or_else(|| self.syncer());
+        let program = program.filter(|_| self.inputs.test.is_none() && self.is_moving())?;
+        let threads = self.inputs.activity.threads.as_ref()?;
+        let (running, active) = waits::running(threads, &program.command);
+        let waiting = self.waiting_share(&program.command).map_or(active - running, |share| active * share);
+        let flushing = self.flushing();
+        // Samples seldom find a thread in waits of some microseconds. One that writes with a flush for every few writes waits for these.
+        let writes = self.deepest.map_or(0.0, |(_, disk)| disk.writes);
+        let often = flushing.is_some_and(|flushes| flushes.ios >= self.least(0.1, 0.07) * writes);
+        let is_writer = program.written > program.read && 4.0 * program.written >= self.written;
+        // About half of the time it is on its way into these waits or out of them.
+        let runs_less = program.cpus < self.most(0.6, 0.75) * active;
+        let is_part = full(self).is_some() || often && is_writer && runs_less;
+        let part = if is_part { self.least(0.3, 0.2) } else { self.least(0.5, 0.35) };
+        if waiting < part || waiting < part * active {
+            return None;
+        }
+        let syncs = waits::syncing(threads, &program.command, flushing.is_some(), self.inputs.said);
+        let is_by_flushes = often && is_writer && syncs.others < 0.2 * waiting;
+        if syncs.waiting < syncs.others || (syncs.waiting == 0.0 && !is_by_flushes) {
+            return None;
+        }
+        let flushes = flushing.map_or_else(String::new, |flushes| {
+            let each = flushes.await_ms.filter(|ms| *ms > 0.0);
+            let each = each.map_or_else(String::new, |ms| format!(", {} each", Micros(1e3 * ms)));
+            format!(" with {:.0} flushes/s{each}", flushes.ios)
+        });
+        let part = format!("{:.0} % of the time", 100.0 * waiting / active);
+        let waits = syncs.wchan.map_or(part, |wchan| format!("in {wchan}"));
+        Some(format!(
+            "{} waits {waits}{flushes}: syncs are the limit (fsync, O_SYNC or O_DSYNC)",
+            program.name
+        ))
     }
 }
 
@@ -159,35 +209,5 @@ fn slept_by_choice(facts: &Facts<'_>, is_sleep: bool) -> Option<(String, bool)> 
 
 /// A program that waits for the end of its syncs.
 pub(super) fn flushes(facts: &Facts<'_>) -> Option<String> {
-    let program = facts.mover().filter(|_| facts.inputs.test.is_none() && facts.is_moving())?;
-    let threads = facts.inputs.activity.threads.as_ref()?;
-    let (running, active) = waits::running(threads, &program.command);
-    let waiting = facts.waiting_share(&program.command).map_or(active - running, |share| active * share);
-    let flushing = facts.flushing();
-    // Samples seldom find a thread in waits of some microseconds. One that writes with a flush for every few writes waits for these.
-    let writes = facts.deepest.map_or(0.0, |(_, disk)| disk.writes);
-    let often = flushing.is_some_and(|flushes| flushes.ios >= facts.least(0.2, 0.15) * writes);
-    let is_writer = program.written > program.read && 4.0 * program.written >= facts.written;
-    // About half of the time it is on its way into these waits or out of them.
-    let runs_less = program.cpus < facts.most(0.6, 0.75) * active;
-    let is_part = full(facts).is_some() || often && is_writer && runs_less;
-    let part = if is_part { facts.least(0.3, 0.2) } else { facts.least(0.5, 0.35) };
-    if waiting < part || waiting < part * active {
-        return None;
-    }
-    let syncs = waits::syncing(threads, &program.command, flushing.is_some(), facts.inputs.said);
-    let is_by_flushes = often && is_writer && syncs.others < 0.2 * waiting;
-    if syncs.waiting < syncs.others || (syncs.waiting == 0.0 && !is_by_flushes) {
-        return None;
-    }
-    let flushes = flushing.map_or_else(String::new, |flushes| {
-        let each = flushes.await_ms.filter(|ms| *ms > 0.0);
-        let each = each.map_or_else(String::new, |ms| format!(", {} each", Micros(1e3 * ms)));
-        format!(" with {:.0} flushes/s{each}", flushes.ios)
-    });
-    let part = format!("{:.0} % of the time", 100.0 * waiting / active);
-    let waits = syncs.wchan.map_or(part, |wchan| format!("in {wchan}"));
-    let words =
-        format!("{} waits {waits}{flushes}: syncs are the limit (fsync, O_SYNC or O_DSYNC)", program.name);
-    Some(busy::beside(facts, words))
+    facts.waits_for_syncs().map(|words| busy::beside(facts, words))
 }

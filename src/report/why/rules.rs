@@ -54,7 +54,7 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         id: "reclaim",
-        fires: "kswapd scans at least 25 000 pages/s, or tasks at least 5 000 themselves, while drives read or write; or threads of the process that moves most wait for memory 30 % of the time (`reclaim_throttle` and its kin) although fewer than 1 000 pages/s are scanned for all, and some task waits for memory 10 % of the time",
+        fires: "kswapd scans at least 25 000 pages/s, or tasks at least 5 000 themselves, while drives read or write, and these are a quarter of the bytes that drives move or some task waits for memory 10 % of the time; or threads of the process that moves most wait for memory 30 % of the time (`reclaim_throttle` and its kin) although fewer than 1 000 pages/s are scanned for all, and some task waits for memory 10 % of the time",
         panels: [Panel::Pressure, Panel::Threads],
         is_fallback: false,
         says: reclaim,
@@ -96,14 +96,14 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         id: "little-io",
-        fires: "less than 5 % of all CPU time is idle or iowait, programs that hardly read or write use more than half of the rest, nice ones apart, and drives move less than 20 MB/s in less than 1000 I/Os a second, with a mean queue depth below 0.2 and in flight less than 20 % of the time",
+        fires: "less than 5 % of all CPU time is idle or iowait, programs that hardly read or write use more than half of the rest, nice ones apart, and drives move less than 20 MB/s in less than 1000 I/Os a second, with a mean queue depth below 0.2 and in flight less than 20 % of the time, and `flushes` would not fire",
         panels: [Panel::Cpus, Panel::Processes],
         is_fallback: false,
         says: little_io,
     },
     Rule {
         id: "other-programs",
-        fires: "less than 5 % of all CPU time is idle, iowait or of nice programs while drives read or write, programs that hardly read or write use more than half of the rest, and threads of the process that moves most wait for I/O less than 30 % of the time and, where that is known, for a CPU at least 10 %",
+        fires: "less than 5 % of all CPU time is idle, iowait or of nice programs while drives read or write, programs that hardly read or write use more than half of the rest, and threads of the process that moves most wait for I/O less than 30 % of the time and, where that is known, for a CPU at least 10 %, and `flushes` would not fire",
         panels: [Panel::Cpus, Panel::Processes],
         is_fallback: false,
         says: other_programs,
@@ -117,7 +117,7 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         id: "flushes",
-        fires: "threads of the process that moves most wait half of the time in `fsync` and its kin, for a commit of the journal, or in write calls while drives complete at least 20 flushes/s, one for 20 writes; or it writes and waits 30 % of the time, and runs less than 60 %, while drives complete a flush for every 5 writes",
+        fires: "threads of the process that moves most wait half of the time in `fsync` and its kin, for a commit of the journal, or in write calls while drives complete at least 20 flushes/s, one for 20 writes; or it writes and waits 30 % of the time, and runs less than 60 %, while drives complete a flush for every 10 writes; the process may be the one that writes most and syncs, where drives write up to 4 times as much",
         panels: [Panel::Threads, Panel::Pressure],
         is_fallback: false,
         says: flushes,
@@ -145,7 +145,7 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         id: "writeback",
-        fires: "at least half of a command's active threads wait for writeback, or the process that writes most and `sync` wait 30 % of the time in `close` and `fsync`",
+        fires: "at least half of a command's active threads wait for writeback, or the process that writes most and `sync` wait 30 % of the time in `close` and `fsync`, or 15 % where these are most of its waits and some task waits for I/O 25 % of the time",
         panels: [Panel::Threads, Panel::Pressure],
         is_fallback: false,
         says: writeback,

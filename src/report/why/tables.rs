@@ -11,6 +11,7 @@ use crate::{
     machine::{Drive, Machine},
     model::DriveName,
     text::{Label, starred_name},
+    units::UnitSystem,
 };
 
 /// From this share on a CPU has hardly any time left, percent.
@@ -276,6 +277,14 @@ impl Controller {
     }
 }
 
+/// Bytes of the unit of rates on screens, and the headings of their two columns.
+pub(crate) const fn rates_of(units: UnitSystem) -> (f64, [&'static str; 2]) {
+    match units {
+        UnitSystem::Decimal => (1e6, ["rd MB/s", "wr MB/s"]),
+        UnitSystem::Binary => (1_048_576.0, ["rd MiB/s", "wr MiB/s"]),
+    }
+}
+
 /// Rates of drives, the busiest first; a rate in units of `unit` bytes.
 pub(crate) fn drives(machine: &Machine, rates: &Rates, unit: f64, unit_names: [&'static str; 2]) -> Grid {
     let columns = vec![
@@ -400,13 +409,13 @@ pub(crate) fn processes(
     (unit, unit_names): (f64, [&'static str; 2]),
     shows: impl Fn(&ProcessRates) -> bool,
 ) -> Grid {
-    let rate = |name: &'static str| number(name, name.len().max(9), 0);
+    let rate = |name: &'static str| number(name, name.len().max(7), 0).up_to(9);
     let columns = vec![
         number("PID", 7, 2),
-        word("command", 16, 0).up_to(24),
+        word("command", 14, 0).up_to(24),
         rate(unit_names[0]),
         rate(unit_names[1]),
-        number("%share", 6, 3),
+        number("%share", 6, 0),
         number("%CPU", 6, 1),
         word("drives", 9, 0),
     ];

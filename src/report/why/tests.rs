@@ -8,7 +8,9 @@ mod panel_lines;
 mod other_programs;
 mod own_time;
 mod pipes;
+mod reclaim;
 mod steady_words;
+mod syncs;
 
 use std::time::Duration;
 
@@ -209,50 +211,6 @@ fn throttled_writes_name_what_throttles_them() {
 }
 
 #[test]
-fn reclaim_is_named_with_the_direction_that_causes_it() {
-    let mut scene = Scene::reading();
-    let paging = PagingRates { scanned_by_kswapd: 120_000.0, ..PagingRates::default() };
-    scene.rates.paging = Some(paging);
-    scene.says("reclaim", "kswapd scans 120 k pages/s: buffered reads are the limit");
-    scene.rates.paging = Some(PagingRates { scanned_directly: 9_000.0, ..paging });
-    scene.says(
-        "reclaim",
-        "Tasks scan 9.00 k pages/s for free memory themselves (direct reclaim): buffered reads are the limit",
-    );
-    scene.rates.paging = Some(PagingRates { scanned_by_kswapd: 24_000.0, ..PagingRates::default() });
-    assert_ne!(scene.sentence().rule, "reclaim");
-    let mut scene = Scene::idle();
-    scene.rates.paging = Some(paging);
-    assert_eq!(scene.sentence().rule, "idle");
-}
-
-/// As dd with buffered writes in a group with `memory.max` of 32 MiB: `/proc/vmstat` counts none of its scanned pages.
-#[test]
-fn reclaim_in_a_control_group_is_named() {
-    let dd = |waiting: f64, memory_some: f64, scanned_directly: f64| {
-        let kinds = [('D', "dd", "write", "reclaim_throttle", waiting), ('R', "dd", "", "", 1.0 - waiting)];
-        let mut scene = Scene::reading().threads(&kinds).process("dd", 0.0, 0.0, 0.22);
-        let process = &mut scene.activity.processes.as_mut().unwrap()[0];
-        (process.written_bytes, process.delayed) = (Some(560e6), Some(0.02));
-        let disk =
-            DiskRates { writes: 600.0, written_bytes: 560e6, queue_depth: 3.0, ..DiskRates::default() };
-        scene.rates.disks.values_mut().for_each(|one| *one = disk);
-        scene.rates.paging = Some(PagingRates { scanned_directly, ..PagingRates::default() });
-        scene.rates.pressure = Some(PressureShares { memory_some, ..PressureShares::default() });
-        scene
-    };
-    let limit =
-        "the memory limit of its control group (memory.max or memory.high) makes it reclaim pages first";
-    dd(0.7, 28.0, 0.0).says("reclaim", &format!("dd waits in reclaim_throttle: {limit}"));
-    let mut runs = dd(0.05, 28.0, 0.0);
-    runs.activity.processes.as_mut().unwrap()[0].cpus = 0.93;
-    for other in [runs, dd(0.7, 2.0, 0.0), dd(0.7, 28.0, 3000.0)] {
-        assert_ne!(other.sentence().rule, "reclaim", "{:?}", other.sentence());
-    }
-    assert_eq!(held(&dd(0.3, 6.0, 0.0), "reclaim"), Some("reclaim"));
-}
-
-#[test]
 fn workers_that_wait_for_completions_make_the_drives_the_limit() {
     let waiting = [('S', "read *", "io_uring_enter", "io_cqring_wait", 11.8), ('R', "read *", "", "", 0.2)];
     Scene::reading()
@@ -285,7 +243,8 @@ fn one_io_at_a_time_is_limited_by_latency() {
     scene.says("latency", &format!("{one} {name}, 78.0 us, is the limit"));
     scene.rates.disks.values_mut().next().unwrap().queue_depth = 1.4;
     let split = scene.sentence().text;
-    assert!(split.contains(" has one call in flight at a time (queue depth 1.4): the latency of"), "{split}");
+    assert!(split.contains(" waits for one call at a time while ") && !split.contains("splits"), "{split}");
+    assert!(split.contains(" has 1.4 I/Os in flight: the latency of"), "{split}");
     scene.rates.disks.values_mut().next().unwrap().queue_depth = 0.94;
     // Few samples find it waiting, beside busy CPUs: the drive has its read in flight nearly always.
     let all = CpuShares { usr: 99.0, idl: 1.0, ..CpuShares::default() };
@@ -393,7 +352,8 @@ fn what_keeps_cpus_busy_is_named_while_drives_are_idle() {
     // Of a build most programs end before a sample.
     let full = CpuShares { usr: 99.0, idl: 1.0, ..CpuShares::default() };
     let build = two().all(full).process("rustc", 0.0, 0.0, 1.05);
-    build.says("idle", "Drives are idle; CPUs are 99 % busy (usr 99 %), most of the time with rustc");
+    let only = "Both CPUs are busy, most of the time with rustc, which hardly reads or writes";
+    build.says("little-io", &format!("{only}; drives do little and are no limit"));
 }
 
 /// The rule that stays while it is shown.

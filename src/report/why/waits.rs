@@ -251,6 +251,9 @@ pub(super) fn syncing<'a>(
     syncs
 }
 
+/// The calls with which a file ends.
+pub(super) const AT_THE_END: &str = "in close or fsync";
+
 /// Commands whose threads wait until what was written is on the drive, in the calls with which a file ends: this one and `sync`.
 pub(super) fn at_the_end<'a>(threads: &'a ThreadActivity, command: &'a str) -> Vec<(&'a str, f64)> {
     let ends = |(kind, _): &&(ThreadKind, f64)| {

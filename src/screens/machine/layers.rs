@@ -307,6 +307,32 @@ mod tests {
     }
 
     #[test]
+    fn every_sort_lists_the_same_drives() {
+        let machine = machine();
+        let toggled = std::collections::BTreeSet::new();
+        let value = |_: &Row| None;
+        let drives = |everything, sort| {
+            let (toggled, value) = (&toggled, &value);
+            let screen =
+                Screen { machine: &machine, toggled, everything, sort, value, height: 60, spacious: 0 };
+            let rows = screen.rows();
+            rows.iter().filter_map(|row| Some(row.drive()?.to_string())).collect::<Vec<String>>()
+        };
+        for everything in [false, true] {
+            let mut by_load = drives(everything, Sort::Load);
+            by_load.sort();
+            assert!(by_load.contains(&"loop0".to_owned()), "{by_load:?}");
+            for sort in [Sort::Name, Sort::Column("read"), Sort::Reversed("read")] {
+                let mut other = drives(everything, sort);
+                // Of loop devices there may be many.
+                assert!(sort != Sort::Name || other.last().is_some_and(|last| last == "loop0"), "{other:?}");
+                other.sort();
+                assert_eq!(by_load, other, "{sort:?}");
+            }
+        }
+    }
+
+    #[test]
     fn the_tree_has_arrays_with_their_members() {
         let machine = machine();
         let toggled = std::collections::BTreeSet::new();

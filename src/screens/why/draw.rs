@@ -20,7 +20,7 @@ use crate::{
         sections,
     },
     ui::{Mode, Shared, test::Test, theme::Meaning},
-    units::{UnitSystem, counted},
+    units::counted,
 };
 
 /// What the panels hold.
@@ -158,10 +158,7 @@ impl Contents {
         let (machine, is_large) = (&shared.machine, state.is_large);
         let (rates, activity) = state.shown_of(shared).unzip();
         let activity = activity.unwrap_or(&shared.activity);
-        let (unit, names) = match shared.units {
-            UnitSystem::Decimal => (1e6, ["read MB/s", "write MB/s"]),
-            UnitSystem::Binary => (1_048_576.0, ["read MiB/s", "write MiB/s"]),
-        };
+        let (unit, names) = tables::rates_of(shared.units);
         let room = room(state, shared);
         let [threads, others] =
             [state.with_sleeping, !state.with_sleeping].map(|all| tables::threads(activity, all, room));

@@ -71,6 +71,26 @@ fn what_is_missing_names_what_refused_it() {
 }
 
 #[test]
+fn processes_have_their_share_in_the_narrowest_panel() {
+    /// Cells of a row in a panel of 58 with its frame, and in one of 60.
+    const WIDTHS: [usize; 2] = [54, 56];
+    let activity = Activity { processes: Some(Vec::new()), ..Activity::default() };
+    for (units, least) in [(UnitSystem::Decimal, WIDTHS[0]), (UnitSystem::Binary, WIDTHS[1])] {
+        let grid = tables::processes(&activity, tables::rates_of(units), |_| true);
+        for room in WIDTHS[0]..400 {
+            let line = grid.heading(&grid.layout(room));
+            let has = |name: &str| line.split_whitespace().any(|word| word == name);
+            assert!(
+                ["command", "rd", "wr", "%share", "drives"].iter().all(|name| has(name)),
+                "{room}: {line}"
+            );
+            assert!(room < least || has("%CPU"), "{room}: {line}");
+            assert!(room < least + 8 || has("PID"), "{room}: {line}");
+        }
+    }
+}
+
+#[test]
 fn drives_with_several_queues_have_no_utilisation() {
     let scene = Scene::reading();
     let cells = |default: u32| {

@@ -46,9 +46,17 @@ fn one_io_in_flight_has_the_same_words_whether_samples_found_it_waiting() {
 fn a_call_of_several_ios_need_not_fill_the_drive() {
     let mut scene = copies(0.9, false);
     scene.rates.disks.values_mut().next().unwrap().queue_depth = 6.5;
-    let limit = "the drives, their links or the latency of a call are the limit";
-    let words = format!("dd has one call in flight at a time (queue depth 6.5): {limit}; CPUs are busy too");
-    scene.says("drives", &words);
+    let limit = "the drives, their links or the latency of a call are the limit; CPUs are busy too";
+    let name = scene.rates.disks.keys().next().unwrap().clone();
+    let one = "dd waits for one call at a time";
+    scene.says("drives", &format!("{one} while {} has 6.5 I/Os in flight: {limit}", name.as_str()));
+    // Requests of that size are known to be pieces of a call.
+    let drive = scene.machine.drives.iter_mut().find(|drive| drive.name == name).unwrap();
+    drive.queue.max_sectors_kb = crate::model::Reading::known("max_sectors_kb", 128);
+    assert!(!scene.sentence().text.contains("splits"), "its requests are larger");
+    scene.rates.disks.values_mut().next().unwrap().reads = 1.2e9 / 131_072.0;
+    let splits = format!("{one}, which the kernel splits into requests of 128 KiB (queue depth 6.5)");
+    scene.says("drives", &format!("{splits}: {limit}"));
     // One that submits several is not limited by the time of one.
     let several = [('S', "dd", "io_uring_enter", "io_cqring_wait", 0.9)];
     assert!(!scene.threads(&several).sentence().text.contains("one call"));

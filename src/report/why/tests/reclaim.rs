@@ -1,0 +1,70 @@
+//! Memory that is reclaimed for the page cache, and in a control group.
+
+use super::*;
+
+#[test]
+fn reclaim_is_named_with_the_direction_that_causes_it() {
+    let mut scene = Scene::reading();
+    let paging = PagingRates { scanned_by_kswapd: 120_000.0, ..PagingRates::default() };
+    scene.rates.paging = Some(paging);
+    scene.says("reclaim", "kswapd scans 120 k pages/s: buffered reads are the limit");
+    scene.rates.paging = Some(PagingRates { scanned_directly: 90_000.0, ..paging });
+    scene.says(
+        "reclaim",
+        "Tasks scan 90.0 k pages/s for free memory themselves (direct reclaim): buffered reads are the limit",
+    );
+    scene.rates.paging = Some(PagingRates { scanned_by_kswapd: 24_000.0, ..PagingRates::default() });
+    assert_ne!(scene.sentence().rule, "reclaim");
+    let mut scene = Scene::idle();
+    scene.rates.paging = Some(paging);
+    assert_eq!(scene.sentence().rule, "idle");
+}
+
+/// As dd with buffered writes in a group with `memory.max` of 32 MiB: `/proc/vmstat` counts none of its scanned pages.
+#[test]
+fn reclaim_in_a_control_group_is_named() {
+    let dd = |waiting: f64, memory_some: f64, scanned_directly: f64| {
+        let kinds = [('D', "dd", "write", "reclaim_throttle", waiting), ('R', "dd", "", "", 1.0 - waiting)];
+        let mut scene = Scene::reading().threads(&kinds).process("dd", 0.0, 0.0, 0.22);
+        let process = &mut scene.activity.processes.as_mut().unwrap()[0];
+        (process.written_bytes, process.delayed) = (Some(560e6), Some(0.02));
+        let disk =
+            DiskRates { writes: 600.0, written_bytes: 560e6, queue_depth: 3.0, ..DiskRates::default() };
+        scene.rates.disks.values_mut().for_each(|one| *one = disk);
+        scene.rates.paging = Some(PagingRates { scanned_directly, ..PagingRates::default() });
+        scene.rates.pressure = Some(PressureShares { memory_some, ..PressureShares::default() });
+        scene
+    };
+    let limit =
+        "the memory limit of its control group (memory.max or memory.high) makes it reclaim pages first";
+    dd(0.7, 28.0, 0.0).says("reclaim", &format!("dd waits in reclaim_throttle: {limit}"));
+    let mut runs = dd(0.05, 28.0, 0.0);
+    runs.activity.processes.as_mut().unwrap()[0].cpus = 0.93;
+    for other in [runs, dd(0.7, 2.0, 0.0), dd(0.7, 28.0, 3000.0)] {
+        assert_ne!(other.sentence().rule, "reclaim", "{:?}", other.sentence());
+    }
+    assert_eq!(held(&dd(0.3, 6.0, 0.0), "reclaim"), Some("reclaim"));
+}
+
+/// As `dd` that copies 500 MB/s: tasks scan 10 MB/s of it.
+#[test]
+fn few_scanned_pages_are_no_limit_unless_tasks_wait_for_them() {
+    let copies = |scanned_directly, scanned_by_kswapd, memory_some| {
+        let mut scene = Scene::reading();
+        let disk = scene.rates.disks.values_mut().next().unwrap();
+        (disk.read_bytes, disk.written_bytes) = (500e6, 500e6);
+        scene.rates.paging =
+            Some(PagingRates { scanned_by_kswapd, scanned_directly, ..PagingRates::default() });
+        scene.rates.pressure = Some(PressureShares { memory_some, ..PressureShares::default() });
+        scene
+    };
+    for few in [copies(9_000.0, 0.0, 0.0), copies(2_630.0, 30_000.0, 3.0)] {
+        assert_ne!(few.sentence().rule, "reclaim", "{:?}", few.sentence());
+        assert_eq!(held(&few, "reclaim"), None);
+    }
+    let said = |scene: Scene| scene.sentence().text.split(" pages/s").next().unwrap_or_default().to_owned();
+    assert_eq!(said(copies(9_000.0, 0.0, 12.0)), "Tasks scan 9.00 k", "they wait for memory");
+    assert_eq!(said(copies(70_000.0, 0.0, 0.0)), "Tasks scan 70.0 k", "a quarter of the bytes");
+    assert_eq!(said(copies(3_000.0, 70_000.0, 0.0)), "kswapd scans 70.0 k");
+    assert_eq!(held(&copies(45_000.0, 0.0, 0.0), "reclaim"), Some("reclaim"));
+}

@@ -1,0 +1,72 @@
+//! Writers that sync, of which samples or counters tell little: short ones, and those beside busy CPUs.
+
+use super::*;
+use crate::counters::{PressureShares, SideRates};
+
+/// As a loop of `dd bs=1M count=700 conv=fsync` over one file, which samples find waiting in `fsync` this part of the time.
+fn short_runs(waiting: f64, written: f64) -> Scene {
+    let threads = [('D', "dd", "fsync", "rq_qos_wait", waiting), ('R', "dd", "", "", 0.3)];
+    let mut scene = Scene::idle().threads(&threads);
+    scene.activity.threads.as_mut().unwrap().kinds.retain(|(_, mean)| *mean > 0.0);
+    scene = scene.process("dd", 0.0, 0.0, 0.2).process("dd", 0.0, 0.0, 0.15).process("root", 0.0, 0.0, 0.5);
+    let processes = scene.activity.processes.as_mut().unwrap();
+    (processes[0].has_ended, processes[0].written_bytes) = (true, Some(400e6));
+    (processes[1].pid, processes[1].written_bytes) = (4711, Some(350e6));
+    // Its bytes cannot be read: they may be what the journal and writeback of the second before moved.
+    (processes[2].read_bytes, processes[2].written_bytes) = (None, None);
+    let name = scene.machine.hardware_drives().next().unwrap().name.clone();
+    let disk = DiskRates { writes: 1060.0, queue_depth: 38.0, utilisation: 80.0, ..DiskRates::default() };
+    let disk = DiskRates { written_bytes: written, write_await_ms: Some(150.0), ..disk };
+    scene.rates.disks.insert(name, disk);
+    scene.rates.pressure = Some(PressureShares { io_some: 45.0, ..PressureShares::default() });
+    scene
+}
+
+#[test]
+fn short_writers_that_sync_at_their_end_have_one_sentence() {
+    let limit = "writeback of the page cache to the drives is the limit";
+    for written in [750e6, 1.06e9, 1.9e9] {
+        let first = short_runs(0.16, written);
+        let words = format!("dd waits in close or fsync 16 % of the time: {limit}");
+        first.says("writeback", &words);
+        // Some looks find none of them.
+        for waiting in [0.0, 0.06, 0.3] {
+            let scene = short_runs(waiting, written);
+            let shown = look(&Inputs { said: &words, ..scene.inputs() }, Some("writeback")).shown;
+            assert!(shown.is_some_and(|shown| shown.text.ends_with(limit)), "{waiting} {written}");
+        }
+    }
+    let mut copies = short_runs(0.16, 750e6);
+    copies.rates.pressure = Some(PressureShares { io_some: 12.0, ..PressureShares::default() });
+    assert_ne!(copies.sentence().rule, "writeback", "tasks hardly wait for I/O");
+}
+
+/// As a script that writes 64 KiB and syncs, on ext4 on a loop device: its drive writes several times as much.
+fn beside_shells(written: f64, all: f64, idl: f64) -> Scene {
+    let threads = [('D', "python*", "fsync", "jbd2_log_wait_commit", 0.6), ('R', "python*", "", "", 0.4)];
+    let busy = CpuShares { usr: 100.0 - idl, idl, ..CpuShares::default() };
+    let mut scene = Scene::idle().threads(&threads).all(busy).cpu(0, busy).cpu(1, busy);
+    scene.rates.cpus.retain(|cpu, _| *cpu < 2);
+    scene = scene.process("python3", 0.0, 0.0, 0.03).process("bash", 0.0, 0.0, 1.6 - idl / 100.0);
+    scene = scene.process("root", 0.0, 0.0, 0.1);
+    let processes = scene.activity.processes.as_mut().unwrap();
+    (processes[0].written_bytes, processes[0].delayed) = (Some(written), Some(0.25));
+    (processes[2].read_bytes, processes[2].written_bytes) = (None, None);
+    let name = scene.machine.hardware_drives().next().unwrap().name.clone();
+    let disk = DiskRates { writes: 3000.0, queue_depth: 0.15, utilisation: 10.0, ..DiskRates::default() };
+    let flushes = SideRates { ios: 440.0, await_ms: Some(0.018), ..SideRates::default() };
+    scene.rates.disks.insert(name, DiskRates { written_bytes: all, flushes, ..disk });
+    scene
+}
+
+#[test]
+fn a_writer_that_syncs_is_named_beside_busy_cpus() {
+    let words = "python3 waits in jbd2_log_wait_commit with 440 flushes/s, 18.0 us each: syncs are the limit \
+                 (fsync, O_SYNC or O_DSYNC)";
+    for (written, all) in [(26.8e6, 85.9e6), (15e6, 29e6), (8e6, 15e6)] {
+        beside_shells(written, all, 1.0).says("flushes", &format!("{words}; CPUs are busy too"));
+        beside_shells(written, all, 30.0).says("flushes", words);
+    }
+    // A log beside a build.
+    assert_ne!(beside_shells(1e6, 85.9e6, 1.0).sentence().rule, "flushes");
+}
