@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use super::{
     change::Outcome,
     device::{DRIVER, Identity},
-    journal::{Event, Gain, Journal, Purpose, Record},
+    journal::{Affected, Event, Gain, Journal, Purpose, Record},
     settings::{NO_SCHEDULER, NR_REQUESTS, SCHEDULER, Scope, find},
     tunables,
 };
@@ -85,6 +85,11 @@ impl ChangeLog {
     }
 }
 
+/// Whether what a change resets is the number of the queue's tags: a queue without a scheduler, which the change sets.
+fn is_of_tags(affected: &Affected, had_none: bool) -> bool {
+    had_none && affected.setting == NR_REQUESTS.0
+}
+
 impl Taken {
     /// All of these records of one boot.
     pub(super) fn of<'a>(records: impl Iterator<Item = &'a Record>) -> Self {
@@ -105,13 +110,11 @@ impl Taken {
 
     /// Whether it is a change, and no file that it sets has another program's value now.
     pub(super) fn goes_on(&self, event: &Event) -> bool {
-        let Event::Change { file, old, affected, .. } = event else { return false };
-        let mut along = affected.iter().map(|a| (a.file.as_str(), a.value.as_str()));
-        let is_anothers = |(file, value): (&str, &str)| {
-            let place = self.places.of(file);
-            place.is_some_and(|place| self.change_log.entries[place].is_anothers(value))
-        };
-        !is_anothers((file, old)) && !along.any(is_anothers)
+        let Event::Change { setting, file, old, affected, tags, .. } = event else { return false };
+        let had_none = setting == SCHEDULER.0 && old == NO_SCHEDULER;
+        let mut along = affected.iter();
+        self.anothers(file, old, *tags).is_none()
+            && along.all(|a| self.anothers(&a.file, &a.value, is_of_tags(a, had_none)).is_none())
     }
 
     /// The next record of this boot.
@@ -121,22 +124,23 @@ impl Taken {
                 self.change_log.sessions.insert(record.session.clone(), *purpose);
             }
             Event::Change { device, setting, file, old, new, affected, tags, undo, follows } => {
-                let mut is_anothers = false;
-                if !undo && !follows {
-                    is_anothers = self.begin_anew(file, old);
-                    for a in affected {
-                        self.begin_anew(&a.file, &a.value);
-                    }
-                }
                 // An undo that is killed leaves the changes of the sessions before it, and none of its own.
                 let by = (!undo).then_some(record.session.as_str());
                 let had_none = setting == SCHEDULER.0 && old == NO_SCHEDULER;
+                let mut is_anothers = false;
+                if !undo && !follows {
+                    // Before their scheduler, whose requests they are.
+                    for a in affected {
+                        self.begin_anew(&a.file, (&a.value, is_of_tags(a, had_none)));
+                    }
+                    is_anothers = self.begin_anew(file, (old, *tags));
+                }
                 let begins = self.entry(file).is_none_or(|entry| entry.is_closed());
                 for a in affected {
-                    let is_of_tags = had_none && a.setting == NR_REQUESTS.0;
+                    let is_of_tags = is_of_tags(a, had_none);
                     let entry = self.touch(device, (&a.setting, &a.file), (&a.value, is_of_tags), by);
                     let is_known = entry.may_have(&a.value);
-                    if *undo && entry.is_anothers(&a.value) {
+                    if *undo && a.setting != NR_REQUESTS.0 && entry.is_anothers(&a.value) {
                         entry.theirs = Some(a.value.clone());
                     } else if !entry.is_unsure && (is_anothers || !is_known) {
                         // Requests of another program's scheduler are found with that.
@@ -341,13 +345,26 @@ impl Taken {
 
     /// What another program set since iodyno's last change is what the next one finds; nothing before it is
     /// restored. Whether that is so.
-    fn begin_anew(&mut self, file: &str, value: &str) -> bool {
-        let entry = self.places.of(file).map(|place| &mut self.change_log.entries[place]);
-        let Some(entry) = entry.filter(|entry| entry.is_anothers(value)) else { return false };
-        entry.begin_with((value, false));
+    fn begin_anew(&mut self, file: &str, (value, is_of_tags): (&str, bool)) -> bool {
+        let Some(place) = self.anothers(file, value, is_of_tags) else { return false };
+        let entry = &mut self.change_log.entries[place];
+        entry.begin_with((value, is_of_tags));
         self.places.forget_along(entry);
         entry.forget();
         true
+    }
+
+    /// The place of a file with this value, if another program set that. Requests of a scheduler that iodyno has set, or of
+    /// another one than before, go with it.
+    fn anothers(&self, file: &str, value: &str, is_of_tags: bool) -> Option<usize> {
+        let place = self.places.of(file)?;
+        let entry = &self.change_log.entries[place];
+        let is_hosted = || {
+            let mut hosts = self.places.hosts(place).map(|host| &self.change_log.entries[host]);
+            hosts.any(|host| host.setting == SCHEDULER.0 && !host.is_closed())
+        };
+        let is_own = entry.setting != NR_REQUESTS.0 || entry.is_of_tags == is_of_tags && !is_hosted();
+        (is_own && entry.is_anothers(value)).then_some(place)
     }
 
     fn entry(&mut self, file: &str) -> Option<&mut Entry> {
@@ -419,6 +436,7 @@ impl Taken {
                 entry.left.clear();
             } else {
                 entry.left.extend(over);
+                entry.is_let_go = true;
             }
         }
     }

@@ -198,7 +198,8 @@ pub fn plan(
                 device: entry.device.clone(),
                 setting: entry.setting.clone(),
                 target,
-                expected: entry.last.clone(),
+                // What an undo left to another program is that one's, whatever it sets.
+                expected: if entry.is_let_go && !stays { Vec::new() } else { entry.last.clone() },
                 sessions: entry.sessions().filter(|id| selection.has(id)).map(str::to_owned).collect(),
                 stays,
                 is_asked: entry.asked,

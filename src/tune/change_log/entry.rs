@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use crate::tune::{
     change::Outcome,
     device::Identity,
-    settings::{NO_SCHEDULER, NR_REQUESTS, SCHEDULER, find},
+    settings::{NO_SCHEDULER, SCHEDULER, find},
 };
 
 /// A session that changed a file and has not kept it.
@@ -170,9 +170,9 @@ impl Entry {
         is_expected(&self.setting, &self.last, value)
     }
 
-    /// Whether another program has set this value since. Requests are not known: they have the value of their scheduler.
+    /// Whether another program has set this value since iodyno's last change. Of one that an undo left to it, every value is.
     pub(super) fn is_anothers(&self, value: &str) -> bool {
-        !self.is_unsure && self.setting != NR_REQUESTS.0 && !self.may_have(value)
+        !self.is_unsure && (self.is_let_go || !self.may_have(value))
     }
 
     /// Whether a session found this value, so that an undo of that session restores it.

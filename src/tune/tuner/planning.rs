@@ -54,6 +54,7 @@ pub fn plan_undo(
         if let (Some(entry), Ok(now)) = (entry, actuator.read(&step.file))
             && !step.is_known(&now)
             && !entry.is_unsure
+            && !entry.is_let_go
         {
             recognise(step, entry, now);
         }

@@ -160,7 +160,7 @@ impl Actuator for Kernel {
                 self.tags.set(requests);
                 return self.memory.write(file, &requests.to_string());
             }
-            ("iostats", _) => self.memory.write(&format!("{folder}/read_ahead_kb"), "2560")?,
+            ("iostats" | "add_random", _) => self.memory.write(&format!("{folder}/read_ahead_kb"), "2560")?,
             ("rq_affinity", "7") => return Ok(()),
             ("read_ahead_kb", _) => {
                 let rounded = value.parse::<u64>().unwrap() / 4 * 4;

@@ -114,6 +114,7 @@ impl Tuner<'_> {
         };
         let not_known: Vec<Step> =
             report.iter().chain(&tunables).filter(is_not_known).map(|(step, _)| step.clone()).collect();
+        let mut undone = Vec::new();
         for ((step, restored), found) in report.iter_mut().zip(found) {
             self.end_tunable(step, &steps, restored);
             let is_displaced = matches!(restored, Restored::Displaced { .. });
@@ -129,7 +130,7 @@ impl Tuner<'_> {
                     Ok(_) if step.stays => {}
                     Ok(now) if now == step.target => {
                         let (file, sessions) = (step.recorded.clone(), step.sessions.clone());
-                        self.record_undo(Event::Undone { file, value: now, sessions });
+                        undone.push(Event::Undone { file, value: now, sessions });
                     }
                     _ if is_displaced => {}
                     Ok(now) => *restored = Restored::Failed(format!("reverted to {now}")),
@@ -141,6 +142,8 @@ impl Tuner<'_> {
                 *restored = Restored::Back;
             }
         }
+        // At once: until all that reset a file are recorded as undone, what it had is.
+        self.record_undos(undone);
         // Also of those that had their value until another step of this undo reset them.
         let has_failed = |(_, what): &&(Step, Restored)| matches!(what, Restored::Failed(_));
         report.iter().filter(has_failed).for_each(|(step, _)| self.record_left(step));

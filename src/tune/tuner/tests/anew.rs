@@ -1,6 +1,6 @@
 //! A change that finds another program's value: it is restored, and nothing before it.
 
-use super::*;
+use super::{kills::state, *};
 
 fn files_after(kernel: &Kernel, journal: &Journal, tuner: &Tuner<'_>) -> BTreeMap<String, String> {
     let report = undone(kernel, journal, tuner, &Which::All);
@@ -20,19 +20,28 @@ fn a_value_that_another_program_set_between_two_changes_is_restored() {
         [("rq_affinity", "2"), ("rq_affinity", "0"), ("rq_affinity", "1")],
         [("scheduler", "bfq"), ("scheduler", "mq-deadline"), ("scheduler", "none")],
         [("scheduler", "bfq"), ("scheduler", "mq-deadline"), ("scheduler", "kyber")],
+        [("nr_requests", "64"), ("nr_requests", "100"), ("nr_requests", "32")],
+        [("nr_requests", "64"), ("nr_requests", "100"), ("nr_requests", "64")],
+        [("nr_requests", "64"), ("nr_requests", "100"), ("scheduler", "mq-deadline")],
     ];
-    for [first, theirs, second] in cases {
-        let kernel = Kernel { has_tunables: true, ..with_all_tags("none") };
+    let without = cases.iter().map(|case| ("none", *case));
+    let with: &[[(&str, &str); 3]] = &[
+        [("nr_requests", "64"), ("nr_requests", "100"), ("nr_requests", "32")],
+        [("nr_requests", "64"), ("nr_requests", "100"), ("scheduler", "none")],
+    ];
+    for (found, [first, theirs, second]) in without.chain(with.iter().map(|case| ("mq-deadline", *case))) {
+        let kernel = Kernel { has_tunables: found == "none", ..with_all_tags(found) };
         with_tuner(&kernel, |journal, tuner| {
             set(&kernel, &tuner, first.0, first.1);
             kernel.write(&format!("/sys/q/{}", theirs.0), theirs.1).unwrap();
             if theirs.1 == "mq-deadline" {
                 kernel.write("/sys/q/iosched/read_expire", "7").unwrap();
             }
-            let before = kernel.files();
+            let before = state(&kernel);
             set(&kernel, &tuner, second.0, second.1);
-            assert_ne!(kernel.files(), before);
-            assert_eq!(files_after(&kernel, journal, &tuner), before, "{first:?}, {theirs:?}, {second:?}");
+            assert_ne!(state(&kernel), before);
+            let files = files_after(&kernel, journal, &tuner);
+            assert_eq!((files, kernel.tags.get()), before, "{found}: {first:?}, {theirs:?}, {second:?}");
         });
     }
 }
@@ -59,27 +68,55 @@ fn what_another_program_set_is_left_alone_after_a_session_that_put_it_back() {
 #[test]
 fn what_another_program_set_stays_when_the_undo_that_resets_it_is_killed() {
     // What the kernel makes of it with `iostats`, and another value.
-    for found in ["2560", "128"] {
-        for kill in 0..40 {
-            let kernel = with_all_tags("none");
-            kernel.write("/sys/q/read_ahead_kb", found).unwrap();
-            let journal = Journal::in_memory();
-            kills::done(&kernel, &journal, &kills::Deed::Set(vec![("iostats", "0")]), None, 1).unwrap();
-            // The kernel rounds it to pages.
-            kernel.write("/sys/q/read_ahead_kb", "333").unwrap();
-            kills::done(&kernel, &journal, &kills::Deed::UndoAll, Some(kill), 2);
-            for number in 3..6 {
-                kills::done(&kernel, &journal, &kills::Deed::UndoAll, None, number).unwrap();
-                let now = kernel.files();
-                let now = (now["/sys/q/iostats"].as_str(), now["/sys/q/read_ahead_kb"].as_str());
-                assert_eq!(now, ("1", "332"), "{kill}, {number}");
-            }
-            let left = ChangeLog::of(&journal.contents().unwrap().records, "boot").entries;
-            assert!(
-                left.iter().all(|entry| entry.setting == "read_ahead_kb" && !entry.is_unsure),
-                "{left:?}"
-            );
-            assert_eq!(left.is_empty(), found == "2560", "{kill}: {left:?}");
+    for (found, kill) in ["2560", "128"].into_iter().flat_map(|found| (0..60).map(move |kill| (found, kill)))
+    {
+        let kernel = with_all_tags("none");
+        kernel.memory.files.lock().unwrap().insert("/sys/q/add_random".into(), "0".into());
+        kernel.write("/sys/q/read_ahead_kb", found).unwrap();
+        let journal = Journal::in_memory();
+        let both = kills::Deed::Set(vec![("iostats", "0"), ("add_random", "1")]);
+        kills::done(&kernel, &journal, &both, None, 1).unwrap();
+        // The kernel rounds it to pages.
+        kernel.write("/sys/q/read_ahead_kb", "333").unwrap();
+        kills::done(&kernel, &journal, &kills::Deed::UndoAll, Some(kill), 2);
+        for number in 3..6 {
+            kills::done(&kernel, &journal, &kills::Deed::UndoAll, None, number).unwrap();
+            let now = kernel.files();
+            let now = (now["/sys/q/iostats"].as_str(), now["/sys/q/read_ahead_kb"].as_str());
+            assert_eq!(now, ("1", "332"), "{kill}, {number}");
         }
+        let left = ChangeLog::of(&journal.contents().unwrap().records, "boot").entries;
+        assert!(left.iter().all(|entry| entry.setting == "read_ahead_kb" && !entry.is_unsure), "{left:?}");
+        assert_eq!(left.is_empty(), found == "2560", "{kill}: {left:?}");
+    }
+}
+
+#[test]
+fn what_an_undo_left_to_another_program_stays_that_ones() {
+    // With another change since, if any, and what is restored.
+    for (since, expected) in [(None, "2"), (Some("1"), "2"), (Some("0"), "2")] {
+        let kernel = with_all_tags("none");
+        let write = |value: &str| kernel.write("/sys/q/rq_affinity", value).unwrap();
+        write("0");
+        with_tuner(&kernel, |journal, tuner| {
+            set(&kernel, &tuner, "rq_affinity", "2");
+            tuner.keep().unwrap();
+            write("1");
+            let first = Tuner::open(journal, &kernel, Purpose::Command, "boot", || 8).unwrap();
+            let report = undone(&kernel, journal, &first, &Which::All);
+            assert!(matches!(&report[0].1, Restored::ModifiedExternally(now) if now == "1"), "{report:?}");
+            let event = Event::Keep { files: vec!["/sys/q/rq_affinity".into()] };
+            journal
+                .append(&Record { time: 9, boot: "boot".into(), session: first.session().into(), event })
+                .unwrap();
+            // What iodyno had set.
+            write("2");
+            let next = Tuner::open(journal, &kernel, Purpose::Command, "boot", || 10).unwrap();
+            if let Some(value) = since {
+                set(&kernel, &next, "rq_affinity", value);
+            }
+            undone(&kernel, journal, &next, &Which::All);
+            assert_eq!(kernel.files()["/sys/q/rq_affinity"], expected, "{since:?}");
+        });
     }
 }

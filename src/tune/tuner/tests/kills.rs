@@ -74,7 +74,7 @@ fn deed() -> impl Strategy<Value = Moment> {
 }
 
 /// The state of a queue: its files, and the tags that they may hide.
-fn state(kernel: &Kernel) -> (BTreeMap<String, String>, u32) {
+pub(super) fn state(kernel: &Kernel) -> (BTreeMap<String, String>, u32) {
     (kernel.files(), kernel.tags.get())
 }
 

@@ -79,13 +79,13 @@ fn another_program_s_requests_are_found_by_the_change_that_resets_them() {
 }
 
 #[test]
-fn a_first_value_is_restored_also_where_another_program_wrote_before_the_scheduler_changed() {
+fn requests_that_another_program_set_go_with_their_scheduler() {
     let kernel = with_tags("mq-deadline", 128);
     kernel.write("/sys/q/nr_requests", "200").unwrap();
-    let before = kernel.files();
     with_tuner(&kernel, |journal, tuner| {
         set(&kernel, &tuner, "nr_requests", "100");
         kernel.write("/sys/q/nr_requests", "60").unwrap();
+        let before = kernel.files();
         set(&kernel, &tuner, "scheduler", "kyber");
         assert!(is_whole(&undone(&kernel, journal, &tuner, &Which::All)));
         assert_eq!(kernel.files(), before);
