@@ -1,7 +1,7 @@
 //! Memory that an opened capture takes. The only test of its program: the peak is the whole process's.
 #![expect(clippy::unwrap_used, reason = "a test ends where something is not there")]
 
-use std::fmt::Write as _;
+use std::{env, fmt::Write as _, process::Command};
 
 use iodyno::{
     redact::capture_text,
@@ -33,39 +33,73 @@ fn with_lines(path: &str, count: usize, line: impl Fn(usize) -> String) -> Strin
     text
 }
 
-/// Reads and writes it as `iodyno capture --open` does; the length of the text.
-fn captured(path: &str, count: usize, line: impl Fn(usize) -> String) -> u64 {
-    let text = with_lines(path, count, line);
-    let root = TextRoot::parse(&text).unwrap();
+/// Reads and writes it as `iodyno capture --open` does.
+fn captured(text: &str) {
+    let root = TextRoot::parse(text).unwrap();
     let recorder = Recorder::new(&root);
     assert!(!read_machine(&recorder).0.drives.is_empty());
     counters::read(&recorder);
     capture_text(recorder.into_recorded(), false);
-    text.len() as u64
 }
 
-#[test]
-fn a_capture_takes_less_than_ten_times_its_text_and_one_of_short_files_five() {
+/// One-line files, sorted as iodyno writes them, and the other way round.
+fn short_files() -> String {
     let mut text = "iodyno capture 1\n\n".to_owned();
-    // Sorted as iodyno writes them, and the other way round.
     for file in (0..125_000).chain((125_000..250_000).rev()) {
         let _infallible = writeln!(text, "file /sys/a/{file:06} {}", file % 10);
     }
+    text
+}
+
+/// A text, what is done with it, and the memory in lengths of the text that this may not take.
+struct Case {
+    name: &'static str,
+    text: fn() -> String,
+    take: fn(&str),
+    times: u64,
+}
+
+const CASES: [Case; 4] = [
+    Case { name: "files", text: short_files, take: |text| drop(TextRoot::parse(text).unwrap()), times: 5 },
+    Case {
+        name: "words",
+        text: || with_lines("/proc/stat", 400_000, |at| format!("w{at} {}", at % 10)),
+        take: captured,
+        times: 10,
+    },
+    Case {
+        name: "CPUs",
+        text: || with_lines("/proc/stat", 300_000, |at| format!("cpu{at} 1 2 3 4")),
+        take: captured,
+        times: 10,
+    },
+    Case {
+        name: "swap",
+        text: || with_lines("/proc/swaps", 220_000, |at| format!("/dev/s{at} partition 0 0 0")),
+        take: captured,
+        times: 10,
+    },
+];
+
+/// The case that this process measures: what another one had before it would stay in its memory.
+const CASE: &str = "IODYNO_TEST_CASE";
+
+#[test]
+fn a_capture_takes_less_than_ten_times_its_text_and_one_of_short_files_five() {
+    let Ok(name) = env::var(CASE) else {
+        for case in CASES {
+            let own =
+                Command::new(env::current_exe().unwrap()).arg("--nocapture").env(CASE, case.name).output();
+            let own = own.unwrap();
+            assert!(own.status.success(), "{}: {}", case.name, String::from_utf8_lossy(&own.stderr));
+        }
+        return;
+    };
+    let case = CASES.into_iter().find(|case| case.name == name).unwrap();
     let Some(before) = peak() else { return };
-    drop(TextRoot::parse(&text).unwrap());
-    let taken = peak().unwrap_or(before) - before;
-    let length = text.len() as u64;
-    eprintln!("{taken} bytes for {length}");
-    assert!(taken < 5 * length, "{taken} bytes for a text of {length}");
-    drop(text);
-    // The longer ones last: the peak never falls.
-    let words = || captured("/proc/stat", 400_000, |at| format!("w{at} {}", at % 10));
-    let cpus = || captured("/proc/stat", 300_000, |at| format!("cpu{at} 1 2 3 4"));
-    let swaps = || captured("/proc/swaps", 220_000, |at| format!("/dev/s{at} partition 0 0 0"));
-    for (what, length) in [("words", &words as &dyn Fn() -> u64), ("CPUs", &cpus), ("swap", &swaps)] {
-        let length = length();
-        let times = (peak().unwrap_or(before) - before) / length;
-        eprintln!("{what}: {times} times {length} bytes");
-        assert!(times < 10, "{what}: {times} times the text");
-    }
+    let text = (case.text)();
+    (case.take)(&text);
+    let (taken, length) = (peak().unwrap_or(before) - before, text.len() as u64);
+    eprintln!("{name}: {taken} bytes for a text of {length}");
+    assert!(taken < case.times * length, "{taken} bytes for a text of {length}");
 }
