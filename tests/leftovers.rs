@@ -62,14 +62,18 @@ fn a_value_of_another_program_is_an_unsuccessful_undo_once() {
             };
             assert!(said.contains(what), "{said}");
         }
-        // A change begins anew, and its value is iodyno's.
+        // A change begins anew, and finds 1.
         set("2");
-        device.write("nomerges", "1");
+        device.write("nomerges", "0");
         assert_eq!(undo(&[scope]).0, Some(1));
+        // Another program's, though iodyno had set it.
         device.write("nomerges", "2");
         let (code, said) = undo(&[scope]);
-        assert!(code == Some(0) && said.contains("nomerges: restored to 0"), "{said}");
-        assert_eq!(device.setting("nomerges").as_deref(), Some("0"));
+        assert!(code == Some(0) && said.contains("nomerges: is 2; an earlier undo left it"), "{said}");
+        assert_eq!(device.setting("nomerges").as_deref(), Some("2"));
+        let (code, said) = undo(&[scope, "--force"]);
+        assert!(code == Some(0) && said.contains("nomerges: restored to 1"), "{said}");
+        device.write("nomerges", "0");
     }
 }
 
@@ -445,7 +449,7 @@ fn a_number_that_a_restored_scheduler_resets_is_reported_as_it_is() {
     device.write("nr_requests", "33");
     assert_eq!(iodyno(state.path(), &["tune", "undo", "--all"]).status.code(), Some(1));
     device.write("scheduler", "kyber");
-    let undone = iodyno(state.path(), &["tune", "undo", "--all"]);
+    let undone = iodyno(state.path(), &["tune", "undo", "--all", "--force"]);
     assert!(undone.status.success() && !text(&undone).contains("256"), "{}", text(&undone));
     assert_eq!(device.read_settings(), before);
 }
