@@ -171,18 +171,7 @@ fn best_offer<'c, 'a>(inputs: &Inputs<'a>, all: &'c Cards<'a>, root: NodeIndex) 
             fits.then(|| (own(*target).min(card.wants), Offer { card, target: *target, slot }))
         })
     });
-    // The first of the best. No move brings more than the card that wants most.
-    let most = all.by_root.get(&root).into_iter().flatten().map(|card| card.wants).fold(0.0, f64::max);
-    let mut best: Option<(f64, Offer)> = None;
-    for (rate, offer) in moves {
-        if best.as_ref().is_none_or(|(best, _)| rate > *best) {
-            best = Some((rate, offer));
-            if rate >= most {
-                break;
-            }
-        }
-    }
-    best.map(|(_, offer)| offer)
+    moves.reduce(|best, next| if next.0 > best.0 { next } else { best }).map(|(_, offer)| offer)
 }
 
 impl Offer<'_, '_> {

@@ -85,9 +85,9 @@ impl ChangeLog {
     }
 }
 
-/// Whether what a change resets is the number of the queue's tags: a queue without a scheduler, which the change sets.
-fn is_of_tags(affected: &Affected, had_none: bool) -> bool {
-    had_none && affected.setting == NR_REQUESTS.0
+/// Whether what a change of this setting resets is the number of the queue's tags: it sets a scheduler where there was none.
+fn is_of_tags(affected: &Affected, setting: &str, old: &str) -> bool {
+    setting == SCHEDULER.0 && old == NO_SCHEDULER && affected.setting == NR_REQUESTS.0
 }
 
 impl Taken {
@@ -111,10 +111,9 @@ impl Taken {
     /// Whether it is a change, and no file that it sets has another program's value now.
     pub(super) fn goes_on(&self, event: &Event) -> bool {
         let Event::Change { setting, file, old, affected, tags, .. } = event else { return false };
-        let had_none = setting == SCHEDULER.0 && old == NO_SCHEDULER;
         let mut along = affected.iter();
         self.anothers(file, old, *tags).is_none()
-            && along.all(|a| self.anothers(&a.file, &a.value, is_of_tags(a, had_none)).is_none())
+            && along.all(|a| self.anothers(&a.file, &a.value, is_of_tags(a, setting, old)).is_none())
     }
 
     /// The next record of this boot.
@@ -126,18 +125,17 @@ impl Taken {
             Event::Change { device, setting, file, old, new, affected, tags, undo, follows } => {
                 // An undo that is killed leaves the changes of the sessions before it, and none of its own.
                 let by = (!undo).then_some(record.session.as_str());
-                let had_none = setting == SCHEDULER.0 && old == NO_SCHEDULER;
                 let mut is_anothers = false;
                 if !undo && !follows {
                     // Before their scheduler, whose requests they are.
                     for a in affected {
-                        self.begin_anew(&a.file, (&a.value, is_of_tags(a, had_none)));
+                        self.begin_anew(&a.file, (&a.value, is_of_tags(a, setting, old)));
                     }
                     is_anothers = self.begin_anew(file, (old, *tags));
                 }
                 let begins = self.entry(file).is_none_or(|entry| entry.is_closed());
                 for a in affected {
-                    let is_of_tags = is_of_tags(a, had_none);
+                    let is_of_tags = is_of_tags(a, setting, old);
                     let entry = self.touch(device, (&a.setting, &a.file), (&a.value, is_of_tags), by);
                     let is_known = entry.may_have(&a.value);
                     if *undo && a.setting != NR_REQUESTS.0 && entry.is_anothers(&a.value) {
@@ -359,12 +357,15 @@ impl Taken {
     fn anothers(&self, file: &str, value: &str, is_of_tags: bool) -> Option<usize> {
         let place = self.places.of(file)?;
         let entry = &self.change_log.entries[place];
-        let is_hosted = || {
-            let mut hosts = self.places.hosts(place).map(|host| &self.change_log.entries[host]);
-            hosts.any(|host| host.setting == SCHEDULER.0 && !host.is_closed())
-        };
+        let is_hosted = || self.scheduler_of(place).is_some_and(|scheduler| !scheduler.is_closed());
         let is_own = entry.setting != NR_REQUESTS.0 || entry.is_of_tags == is_of_tags && !is_hosted();
         (is_own && entry.is_anothers(value)).then_some(place)
+    }
+
+    /// The scheduler that a number of requests may change along with.
+    fn scheduler_of(&self, place: usize) -> Option<&Entry> {
+        let mut hosts = self.places.hosts(place).map(|host| &self.change_log.entries[host]);
+        hosts.find(|host| host.setting == SCHEDULER.0)
     }
 
     fn entry(&mut self, file: &str) -> Option<&mut Entry> {
@@ -408,9 +409,7 @@ impl Taken {
 
     /// Whether a file of requests shows the queue's tags: no scheduler that iodyno has set hides them.
     fn shows_tags(&self, file: &str) -> bool {
-        let hosts = self.places.of(file).into_iter().flat_map(|place| self.places.hosts(place));
-        let mut hosts = hosts.map(|host| &self.change_log.entries[host]);
-        let scheduler = hosts.find(|entry| entry.setting == SCHEDULER.0);
+        let scheduler = self.places.of(file).and_then(|place| self.scheduler_of(place));
         scheduler.is_none_or(|scheduler| scheduler.last == [NO_SCHEDULER])
     }
 
@@ -423,12 +422,10 @@ impl Taken {
         };
         for place in kept {
             let entry = &mut self.change_log.entries[place];
+            entry.is_let_go |= !files.is_empty();
             let its = entry.open.iter().rposition(|opened| opened.session == session);
-            let Some(at) = its else {
-                // Of an undo, which changed none of these files.
-                entry.is_let_go |= !files.is_empty();
-                continue;
-            };
+            // Those of an undo have none.
+            let Some(at) = its else { continue };
             // What was done to it before is over; a session that changed it since has a later place.
             let over = entry.open.drain(..=at);
             if files.is_empty() {
@@ -436,7 +433,6 @@ impl Taken {
                 entry.left.clear();
             } else {
                 entry.left.extend(over);
-                entry.is_let_go = true;
             }
         }
     }

@@ -81,12 +81,16 @@ pub(super) fn little_io(facts: &Facts<'_>) -> Option<String> {
     ))
 }
 
+/// Whether what moves most does not wait for a CPU: it waits for something else, or has one.
+fn is_slowed_elsewhere(facts: &Facts<'_>) -> bool {
+    facts.mover_waits() || facts.mover_has_cpus() || facts.waits_for_syncs().is_some()
+}
+
 pub(super) fn other_programs(facts: &Facts<'_>) -> Option<String> {
     let (all, which) = full(facts).filter(|_| !facts.is_cached())?;
     let commands = others(facts, all, facts.least(0.5, 0.35))?;
     // Busy CPUs do not slow down what waits for something else, or a thread that has a CPU.
-    let is_free = facts.mover_waits() || facts.mover_has_cpus() || facts.waits_for_syncs().is_some();
-    (!is_free && !facts.one_thread_is_full()).then(|| {
+    (!is_slowed_elsewhere(facts) && !facts.one_thread_is_full()).then(|| {
         let drive = facts.deepest.filter(|(_, disk)| disk.utilisation >= 80.0);
         let limit = match drive {
             Some((name, disk)) => format!(
@@ -107,8 +111,7 @@ pub(super) fn all_cpus(facts: &Facts<'_>) -> Option<String> {
     }
     // Neither the program that waits nor the kernel, which may work for it, uses most of the time.
     let busy = all.busy() / 100.0 * facts.inputs.rates.cpus.len() as f64;
-    let is_free = facts.mover_waits() || facts.mover_has_cpus() || facts.waits_for_syncs().is_some();
-    if is_free && strangers(facts) > 0.5 * busy {
+    if is_slowed_elsewhere(facts) && strangers(facts) > 0.5 * busy {
         return None;
     }
     // More CPUs would not help a thread that has one.

@@ -93,14 +93,14 @@ fn without<'a>(
         for file in files {
             of_gap |= gaps.remove(file);
         }
-        let mut record = (record, Cow::Borrowed(record));
-        if let (true, true, Event::Change { follows: false, .. }) =
-            (of_gap, going_on.contains(&place), &record.0.event)
-            && let Event::Change { follows, .. } = &mut record.1.to_mut().event
+        let mut flagged = Cow::Borrowed(record);
+        if of_gap
+            && going_on.contains(&place)
+            && let Event::Change { follows, .. } = &mut flagged.to_mut().event
         {
             *follows = true;
         }
-        left.push(record);
+        left.push((record, flagged));
     }
     left
 }
