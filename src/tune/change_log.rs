@@ -136,6 +136,9 @@ impl Taken {
                 let begins = self.entry(file).is_none_or(|entry| entry.is_closed());
                 for a in affected {
                     let is_of_tags = is_of_tags(a, setting, old);
+                    if let Some(entry) = self.entry(&a.file).filter(|_| is_of_tags) {
+                        entry.find_tags(&a.value);
+                    }
                     let entry = self.touch(device, (&a.setting, &a.file), (&a.value, is_of_tags), by);
                     let is_known = entry.may_have(&a.value);
                     if *undo && a.setting != NR_REQUESTS.0 && entry.is_anothers(&a.value) {

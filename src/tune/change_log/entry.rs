@@ -125,6 +125,14 @@ impl Entry {
         self.tags.is_some() || self.has_found_tags && self.found != shown
     }
 
+    /// The queue's tags are this many: which of two numbers a killed change has left.
+    pub(super) fn find_tags(&mut self, now: &str) {
+        if self.is_of_tags && self.last.len() > 1 && self.last.iter().any(|last| last == now) {
+            self.last = vec![now.to_owned()];
+            self.tags = Some(now.to_owned());
+        }
+    }
+
     /// The value to restore for these sessions: the one that the first of them found.
     pub fn before(&self, sessions: &[&str]) -> Option<&str> {
         self.first_of(|id| sessions.contains(&id)).map(|opened| opened.found.as_str())

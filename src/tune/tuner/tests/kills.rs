@@ -277,6 +277,21 @@ fn requests_of_a_scheduler_are_no_tags_when_their_change_is_killed() {
     }
 }
 
+#[test]
+fn tags_that_an_undo_restored_behind_a_scheduler_are_found_by_the_next_change() {
+    for (first, second) in (0..14).flat_map(|first| (0..14).map(move |second| (first, second))) {
+        let deeds = [
+            (Deed::Set(vec![("nr_requests", "64"), ("read_ahead_kb", "512")]), Some(first), false),
+            set_to(&[("scheduler", "mq-deadline")]),
+            (Deed::Undo, None, false),
+            (Deed::Set(vec![("scheduler", "none")]), Some(second), false),
+            (Deed::Undo, None, false),
+        ];
+        restored_after("none", "32", false, &deeds)
+            .unwrap_or_else(|error| panic!("{first}, {second}: {error}"));
+    }
+}
+
 /// Deeds in a row; `PROPTEST_CASES` asks for more.
 fn config() -> ProptestConfig {
     let asked = std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok());
