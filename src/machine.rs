@@ -114,13 +114,13 @@ impl Machine {
         }
     }
 
-    /// A copy with an empty tree, to which another one is given.
-    pub(crate) fn without_tree(&self) -> Self {
+    /// A copy with another tree and the drives in it.
+    pub(crate) fn with_tree(&self, pci: PciTree, drives: Vec<Drive>, paths: Vec<Drive>) -> Self {
         Self {
-            pci: PciTree::default(),
+            pci,
+            drives,
+            paths,
             host: self.host.clone(),
-            drives: self.drives.clone(),
-            paths: self.paths.clone(),
             processors: self.processors.clone(),
             posted_msi_row: self.posted_msi_row.clone(),
             rules: self.rules.clone(),

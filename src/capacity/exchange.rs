@@ -7,7 +7,13 @@ mod bench;
 mod link;
 mod addresses;
 
-use crate::{machine::Machine, model::NodeIndex, units::TransferRate};
+use std::collections::BTreeMap;
+
+use crate::{
+    machine::{Drive, Machine, PciTree},
+    model::NodeIndex,
+    units::TransferRate,
+};
 
 use super::Slot;
 use bench::Bench;
@@ -29,6 +35,31 @@ impl Exchanged {
     pub fn nothing(machine: &Machine) -> Self {
         let was = machine.pci.iter().map(|(index, _)| Some(index)).collect();
         Self { machine: machine.clone(), was, renumbered: true }
+    }
+
+    /// The part of a machine below these outermost root complexes; the others are there, with nothing below them.
+    pub(crate) fn part(machine: &Machine, roots: &[NodeIndex]) -> Self {
+        let tree = &machine.pci;
+        let is_in = |index: NodeIndex| {
+            let root = tree.outermost_root(index);
+            root == index || roots.contains(&root)
+        };
+        let kept: Vec<NodeIndex> = tree.iter().map(|(index, _)| index).filter(|at| is_in(*at)).collect();
+        let place: BTreeMap<NodeIndex, NodeIndex> =
+            kept.iter().enumerate().map(|(now, was)| (*was, NodeIndex(now))).collect();
+        let node = |index: &NodeIndex| {
+            let mut node = tree.node(*index).clone();
+            node.parent = node.parent.and_then(|above| place.get(&above).copied());
+            node.children = node.children.iter().filter_map(|child| place.get(child).copied()).collect();
+            node
+        };
+        let pci = PciTree::new(kept.iter().map(node).collect());
+        let drives = machine.hardware_drives().filter_map(|drive| {
+            let node = place.get(&drive.node?).copied();
+            node.map(|_| Drive { node, ..drive.clone() })
+        });
+        let machine = machine.with_tree(pci, drives.collect(), Vec::new());
+        Self { machine, was: kept.into_iter().map(Some).collect(), renumbered: true }
     }
 
     /// Index of today's node; `None` for a port that is gone.
@@ -61,4 +92,41 @@ pub(crate) fn with_slot_speed(machine: &Machine, slot: &Slot, speed: TransferRat
     let mut bench = Bench::new(&machine.pci);
     bench.cap(slot, speed);
     bench.finish(machine)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        capacity::{self, slots},
+        source::{self, origin::Origin},
+    };
+
+    #[test]
+    fn a_move_changes_as_much_in_the_part_of_its_two_root_complexes_as_in_the_whole() {
+        let rate = |machine: &Machine| {
+            capacity::total(machine, &capacity::limits(machine)).at_most_bytes_per_second.0
+        };
+        let mut moves = 0;
+        for demo in ["threadripper-before", "threadripper-after", "x570"] {
+            let (machine, _) = source::read_machine(&*Origin::Demo(demo.to_owned()).open().unwrap());
+            let (tree, now) = (&machine.pci, rate(&machine));
+            let slots = slots::all(&machine);
+            let pairs = slots.iter().flat_map(|one| slots.iter().map(move |other| (one, other)));
+            for (one, other) in pairs {
+                let roots = [one, other].map(|slot| tree.outermost_root(slot.ports[0]));
+                if roots[0] >= roots[1] || !slots::can_change_places(tree, one, other) {
+                    continue;
+                }
+                let part = Exchanged::part(&machine, &roots);
+                let [mine, theirs] =
+                    [one, other].map(|slot| Slot::of(slot.ports.iter().map(|port| part.now(*port).unwrap())));
+                let whole = rate(&exchange(&machine, one, other).machine) - now;
+                let alone = rate(&exchange(&part.machine, &mine, &theirs).machine) - rate(&part.machine);
+                assert!((whole - alone).abs() < 1.0, "{demo}: {one:?}, {other:?}: {whole} and {alone}");
+                moves += usize::from(whole.abs() > 1e9);
+            }
+        }
+        assert!(moves >= 3, "{moves}");
+    }
 }

@@ -177,14 +177,19 @@ impl<'a> Inputs<'a> {
         total(self.machine, self.limits)
     }
 
-    /// The severity of a gain in bytes per second: high from 15 % of the machine's rate with it, a warning above 3 %.
+    /// The severity of a gain in bytes per second.
     pub(super) fn weigh(&self, gain: f64) -> Severity {
-        let could = self.total() + gain;
-        match if could > 0.0 { gain / could } else { 0.0 } {
-            share if share >= 0.15 => Severity::High,
-            share if share > 0.03 => Severity::Warning,
-            _ => Severity::Info,
-        }
+        severity(gain, self.total())
+    }
+}
+
+/// The severity of a gain over what all drives read today: high from 15 % of the rate with it, a warning above 3 %.
+pub(super) fn severity(gain: f64, today: f64) -> Severity {
+    let could = today + gain;
+    match if could > 0.0 { gain / could } else { 0.0 } {
+        share if share >= 0.15 => Severity::High,
+        share if share > 0.03 => Severity::Warning,
+        _ => Severity::Info,
     }
 }
 

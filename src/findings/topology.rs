@@ -7,13 +7,13 @@ use std::{
 
 use super::{
     Check, Detection, Evidence, Gain, Inputs, Risk, Row, Subject, chipset,
-    inputs::{count_drives, drives, names},
+    inputs::{count_drives, drives, names, severity},
 };
 use crate::{
     capacity::{
         self, Slot,
         bottleneck::{self, Bottleneck},
-        exchange::exchange,
+        exchange::{Exchanged, exchange},
         flow, slots,
     },
     machine::{Drive, DriveKind, Machine, NodeKind, PciNode, PciTree, pci::NodeAddress},
@@ -136,6 +136,31 @@ impl<'a> Cards<'a> {
         let free = free.map(|root| (root, by_place.remove(&root).unwrap_or_default())).collect();
         Self { free, by_root, drive_nodes: slots::drive_nodes(machine) }
     }
+
+    /// Root complexes without drives, the slots there, and the cards that could move from `root` to them.
+    fn moves(&self, root: NodeIndex) -> impl Iterator<Item = (NodeIndex, &[Slot], &Card<'a>)> {
+        let targets = self.free.iter().filter(move |(target, _)| *target != root);
+        targets.flat_map(move |(target, slots)| {
+            let cards = self.by_root.get(&root).into_iter().flatten();
+            cards.map(move |card| (*target, slots.as_slice(), card))
+        })
+    }
+
+    /// The best of these slots for a card, if it has room for all of it.
+    fn slot_for(&self, tree: &PciTree, slots: &[Slot], card: &Card) -> Option<Slot> {
+        let slot = slots::best_of(tree, slots, &self.drive_nodes, &card.slot, &[])?;
+        let lanes = slot.lanes(tree).or_else(|| slot.lanes_of_graphics(tree))?;
+        (lanes >= card.slot.needs(tree)).then_some(slot)
+    }
+
+    /// Whether its drives could read more than a root complex carries, and one of its cards could move.
+    fn is_shared(&self, inputs: &Inputs, root: NodeIndex) -> bool {
+        let cards = self.by_root.get(&root).map_or(&[][..], Vec::as_slice);
+        crowding(inputs, root, cards).is_some()
+            && self
+                .moves(root)
+                .any(|(_, slots, card)| self.slot_for(&inputs.machine.pci, slots, card).is_some())
+    }
 }
 
 fn is_real_nvme(inputs: &Inputs, drive: &Drive) -> bool {
@@ -160,25 +185,32 @@ struct Bunch<'c, 'a> {
 
 /// The best move of a card from `root` to a root complex without drives: the one with the highest rate there.
 fn best_offer<'c, 'a>(inputs: &Inputs<'a>, all: &'c Cards<'a>, root: NodeIndex) -> Option<Offer<'c, 'a>> {
-    let tree = &inputs.machine.pci;
     let own = |node| inputs.limits.hop(node).map_or(f64::INFINITY, |limit| limit.bytes_per_second.0);
-    let targets = all.free.iter().filter(|(target, _)| *target != root);
-    let moves = targets.flat_map(|(target, slots)| {
-        all.by_root.get(&root).into_iter().flatten().filter_map(move |card| {
-            let slot = slots::best_of(tree, slots, &all.drive_nodes, &card.slot, &[])?;
-            let lanes = slot.lanes(tree).or_else(|| slot.lanes_of_graphics(tree))?;
-            let fits = lanes >= card.slot.needs(tree);
-            fits.then(|| (own(*target).min(card.wants), Offer { card, target: *target, slot }))
-        })
-    });
-    moves.reduce(|best, next| if next.0 > best.0 { next } else { best }).map(|(_, offer)| offer)
+    let mut best: Option<(f64, Offer)> = None;
+    for (target, slots, card) in all.moves(root) {
+        let rate = own(target).min(card.wants);
+        // The first of the best; a slot is looked for only where it would bring more.
+        if best.as_ref().is_none_or(|(most, _)| rate > *most)
+            && let Some(slot) = all.slot_for(&inputs.machine.pci, slots, card)
+        {
+            best = Some((rate, Offer { card, target, slot }));
+        }
+    }
+    best.map(|(_, offer)| offer)
 }
 
 impl Offer<'_, '_> {
-    /// The difference of both machines' rates; `None` if a limit is unknown.
-    fn gain(&self, machine: &Machine, now: f64) -> Option<f64> {
-        let then = exchange(machine, &self.card.slot, &self.slot).machine;
-        Some(rate_of_all(&then, &capacity::limits(&then))? - now)
+    /// The difference of the rates with and without the move; `None` if a limit is unknown. The drives of other root complexes
+    /// read as much as before.
+    fn gain(&self, machine: &Machine) -> Option<f64> {
+        let root = machine.pci.outermost_root(self.card.slot.ports[0]);
+        let part = Exchanged::part(machine, &[root, self.target]);
+        let slot = |slot: &Slot| {
+            Some(Slot { ports: slot.ports.iter().map(|port| part.now(*port)).collect::<Option<_>>()? })
+        };
+        let then = exchange(&part.machine, &slot(&self.card.slot)?, &slot(&self.slot)?).machine;
+        let rate = |machine: &Machine| rate_of_all(machine, &capacity::limits(machine));
+        Some(rate(&then)? - rate(&part.machine)?)
     }
 
     /// What is in the slot; `None` of a free one.
@@ -197,19 +229,21 @@ fn shared_root_complex(inputs: &Inputs) -> Vec<Detection> {
 }
 
 fn bunches<'c, 'a>(inputs: &'c Inputs<'a>, all: &'c Cards<'a>) -> impl Iterator<Item = Bunch<'c, 'a>> {
-    let tree = &inputs.machine.pci;
     all.by_root.iter().filter_map(move |(root, cards)| {
-        let wanted: f64 = cards.iter().map(|card| card.wants).sum();
-        let lanes: u32 = cards.iter().map(|card| card.slot.needs(tree)).sum();
-        let limit = inputs.limits.hop(*root);
-        // Without link speeds, as in a drawing of the tree, the demand is unknown.
-        let known = limit.filter(|_| wanted > 0.0);
-        let carries = known.map_or(lanes <= ONE_SLOT, |limit| wanted <= limit.bytes_per_second.0);
-        if cards.len() < 2 || carries {
-            return None;
-        }
+        let wanted = crowding(inputs, *root, cards)?;
         Some(Bunch { root: *root, cards, wanted, offer: best_offer(inputs, all, *root)? })
     })
+}
+
+/// What the drives of these cards under a root complex could read, if it is more than the root complex carries.
+fn crowding(inputs: &Inputs, root: NodeIndex, cards: &[Card]) -> Option<f64> {
+    let tree = &inputs.machine.pci;
+    let wanted: f64 = cards.iter().map(|card| card.wants).sum();
+    let lanes: u32 = cards.iter().map(|card| card.slot.needs(tree)).sum();
+    // Without link speeds, as in a drawing of the tree, the demand is unknown.
+    let known = inputs.limits.hop(root).filter(|_| wanted > 0.0);
+    let carries = known.map_or(lanes <= ONE_SLOT, |limit| wanted <= limit.bytes_per_second.0);
+    (cards.len() > 1 && !carries).then_some(wanted)
 }
 
 /// Rate of all drives together; `None` if a limit is unknown.
@@ -258,17 +292,20 @@ fn bunched(inputs: &Inputs, bunch: &Bunch, now: impl FnOnce() -> Option<f64>) ->
         of_root(format!("carries {}, {}", inputs.rate(limit.bytes_per_second.0), limit.because))
     });
     let below = drives.iter().map(|drive| Evidence::new(&*drive.path, format!("under root complex {name}")));
-    let gain =
-        limit.filter(|_| wanted > 0.0).and_then(|_| now()).and_then(|now| offer.gain(inputs.machine, now));
+    let gain = limit
+        .filter(|_| wanted > 0.0)
+        .and_then(|_| now())
+        .and_then(|now| Some((now, offer.gain(inputs.machine)?)));
     let (severity, gain) = match (limit, gain) {
-        (Some(limit), Some(gain)) => {
+        (Some(limit), Some((now, gain))) => {
             let word = match limit.basis {
                 Basis::Measured => "measured",
                 Basis::Published => "published",
                 Basis::Link | Basis::Table => "known",
             };
             let carries = format!("{word} {}", inputs.rate(limit.bytes_per_second.0));
-            (inputs.weigh(gain), inputs.gain(gain, SHARED_ROOT_COMPLEX.source.replace("{basis}", &carries)))
+            let source = SHARED_ROOT_COMPLEX.source.replace("{basis}", &carries);
+            (severity(gain, now), inputs.gain(gain, source))
         }
         (Some(_), None) => {
             let which = if wanted > 0.0 {
@@ -332,9 +369,8 @@ fn range(ports: &[String]) -> String {
 fn oversubscribed_hop(inputs: &Inputs) -> Vec<Detection> {
     // `shared-root-complex` and `chipset-uplink` have the others.
     let cards = Cards::new(inputs);
-    let shared_roots: BTreeSet<NodeIndex> = bunches(inputs, &cards).map(|bunch| bunch.root).collect();
     let mut short = bottleneck::find(inputs.machine, inputs.limits, None);
-    short.retain(|short| !shared_roots.contains(&short.node) && !chipset::is_uplink(inputs, short.node));
+    short.retain(|short| !cards.is_shared(inputs, short.node) && !chipset::is_uplink(inputs, short.node));
     short.sort_by_key(|short| short.node);
     short.iter().map(|short| oversubscribed(inputs, short)).collect()
 }

@@ -230,7 +230,7 @@ impl Bench {
         let mut pci = PciTree::new(nodes);
         addresses::name_folders(&mut pci, &machine.pci, &was);
         let before = &machine.pci;
-        let mut machine = Machine { pci, ..machine.without_tree() };
+        let mut machine = machine.with_tree(pci, machine.drives.clone(), machine.paths.clone());
         for drive in machine.drives.iter_mut().chain(&mut machine.paths) {
             rehouse(drive, before, &machine.pci, &place);
         }
