@@ -14,7 +14,7 @@ use super::{
     settings::{NO_SCHEDULER, NR_REQUESTS, SCHEDULER, Scope, find},
     tunables,
 };
-pub use entry::{Beside, Entry, Opened, is_expected};
+pub use entry::{Beside, Entry, Opened, Replaced, is_expected};
 use places::Places;
 
 /// The changed files of this boot.
@@ -111,9 +111,12 @@ impl Taken {
     /// Whether it is a change, and no file that it sets has another program's value now.
     pub(super) fn goes_on(&self, event: &Event) -> bool {
         let Event::Change { setting, file, old, affected, tags, .. } = event else { return false };
+        let is_own = |file: &str, value: &str, is_of_tags: bool| {
+            self.anothers(file, value, is_of_tags).is_none()
+                && self.replaced(file, value, is_of_tags).is_none()
+        };
         let mut along = affected.iter();
-        self.anothers(file, old, *tags).is_none()
-            && along.all(|a| self.anothers(&a.file, &a.value, is_of_tags(a, setting, old)).is_none())
+        is_own(file, old, *tags) && along.all(|a| is_own(&a.file, &a.value, is_of_tags(a, setting, old)))
     }
 
     /// The next record of this boot.
@@ -132,10 +135,14 @@ impl Taken {
                         self.begin_anew(&a.file, (&a.value, is_of_tags(a, setting, old)));
                     }
                     is_anothers = self.begin_anew(file, (old, *tags));
+                    self.replace(file, old, *tags);
                 }
                 let begins = self.entry(file).is_none_or(|entry| entry.is_closed());
                 for a in affected {
                     let is_of_tags = is_of_tags(a, setting, old);
+                    if !undo && !follows && !is_anothers {
+                        self.replace(&a.file, &a.value, is_of_tags);
+                    }
                     if let Some(entry) = self.entry(&a.file).filter(|_| is_of_tags) {
                         entry.find_tags(&a.value);
                     }
@@ -145,7 +152,7 @@ impl Taken {
                         entry.theirs = Some(a.value.clone());
                     } else if !entry.is_unsure && (is_anothers || !is_known) {
                         // Requests of another program's scheduler are found with that.
-                        if begins && entry.has_found_tags != is_of_tags {
+                        if begins && (entry.has_found_tags != is_of_tags || is_anothers && !is_of_tags) {
                             entry.begin_with((&a.value, is_of_tags));
                             if let Some(by) = by {
                                 entry.open_for(by, &a.value);
@@ -365,6 +372,25 @@ impl Taken {
         (is_own && entry.is_anothers(value)).then_some(place)
     }
 
+    /// The place of a number of requests that another program set while iodyno's scheduler was set, and what is said of it.
+    fn replaced(&self, file: &str, value: &str, is_of_tags: bool) -> Option<(usize, Replaced)> {
+        let place = self.places.of(file)?;
+        let entry = &self.change_log.entries[place];
+        let scheduler = self.scheduler_of(place).filter(|scheduler| !scheduler.is_closed())?;
+        let [scheduler] = &scheduler.last[..] else { return None };
+        let name = if is_of_tags { NO_SCHEDULER } else { scheduler };
+        let scheduler = (is_of_tags || name != NO_SCHEDULER).then(|| name.to_owned());
+        let is_anothers = entry.setting == NR_REQUESTS.0 && entry.is_anothers(value);
+        is_anothers.then(|| (place, Replaced { value: value.to_owned(), scheduler }))
+    }
+
+    /// Remembers a number of requests that a change replaces and no undo restores.
+    fn replace(&mut self, file: &str, value: &str, is_of_tags: bool) {
+        if let Some((place, replaced)) = self.replaced(file, value, is_of_tags) {
+            self.change_log.entries[place].replaced = Some(replaced);
+        }
+    }
+
     /// The scheduler that a number of requests may change along with.
     fn scheduler_of(&self, place: usize) -> Option<&Entry> {
         let mut hosts = self.places.hosts(place).map(|host| &self.change_log.entries[host]);
@@ -425,7 +451,10 @@ impl Taken {
         };
         for place in kept {
             let entry = &mut self.change_log.entries[place];
-            entry.is_let_go |= !files.is_empty();
+            if !files.is_empty() {
+                entry.is_let_go = true;
+                entry.replaced = None;
+            }
             let its = entry.open.iter().rposition(|opened| opened.session == session);
             // Those of an undo have none.
             let Some(at) = its else { continue };
@@ -478,6 +507,9 @@ impl Taken {
             entry.left.retain(|opened| !sessions.is_empty() && !its.contains(opened.session.as_str()));
             if let Some(before) = entry.open.last() {
                 entry.by.clone_from(&before.session);
+            }
+            if sessions.is_empty() || value == entry.found {
+                entry.replaced = None;
             }
             if sessions.is_empty() {
                 self.places.forget_along(entry);

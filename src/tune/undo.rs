@@ -7,7 +7,7 @@ use std::collections::HashSet;
 
 use super::{
     actuator::{NO_DRIVER, function_of, is_driver_name},
-    change_log::{Beside, ChangeLog, Entry, is_expected},
+    change_log::{Beside, ChangeLog, Entry, Replaced, is_expected},
     device::{DRIVER, Device, Identity, Located},
     settings::{
         NR_REQUESTS, POLL_QUEUES, Risk, SCHEDULER, Setting, Value, find, poll_queues, rank, resets, take_back,
@@ -52,6 +52,8 @@ pub struct Step {
     pub is_asked: bool,
     /// Another program's value, which this undo keeps, also where one of its steps resets it.
     pub theirs: Option<String>,
+    /// Another program's number of requests that iodyno has replaced since.
+    pub replaced: Option<Replaced>,
     /// It was changed while it was the number of the queue's tags.
     pub is_of_tags: bool,
     /// The number of tags to restore behind a scheduler; the driver's where it is not known.
@@ -160,6 +162,7 @@ impl Step {
             stays: false,
             is_asked: entry.asked,
             theirs: entry.theirs,
+            replaced: None,
             is_of_tags: entry.tags.is_some(),
             tags: None,
         }
@@ -191,6 +194,7 @@ pub fn plan(
         let tags = entry.first_of(|id| selection.has(id)).and_then(|opened| opened.tags.clone());
         // A change of the tags, which may have either number.
         let is_killed = entry.is_of_tags && entry.last.len() > 1;
+        let replaced = entry.replaced.clone().filter(|replaced| !stays && replaced.value != target);
         match file_now(entry, machine).and_then(|place| place.taking(&target)) {
             Ok(file) => steps.push(Step {
                 recorded: entry.file.clone(),
@@ -204,6 +208,7 @@ pub fn plan(
                 stays,
                 is_asked: entry.asked,
                 theirs: entry.theirs.clone(),
+                replaced,
                 // Sessions that found the tags as they are have none to restore.
                 is_of_tags: entry.tags.is_some()
                     && (entry.is_unsure || is_killed || tags.is_none() || tags != entry.tags),

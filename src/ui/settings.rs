@@ -404,6 +404,7 @@ mod tests {
                 stays: false,
                 is_asked: true,
                 theirs: None,
+                replaced: None,
                 is_of_tags: false,
                 tags: None,
             };

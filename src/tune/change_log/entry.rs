@@ -19,6 +19,15 @@ pub struct Opened {
     pub tags: Option<String>,
 }
 
+/// A number of requests of another program that a change of iodyno has replaced.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Replaced {
+    /// The number.
+    pub value: String,
+    /// The scheduler whose requests they were; `none` of the queue's tags, `None` of another program's scheduler.
+    pub scheduler: Option<String>,
+}
+
 /// A changed file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
@@ -41,6 +50,8 @@ pub struct Entry {
     pub is_unsure: bool,
     /// The value of another program that an undo resets and restores. It is killed before it has done both.
     pub theirs: Option<String>,
+    /// What another program set while iodyno's scheduler was set, the last of several. The undo goes back behind that scheduler.
+    pub replaced: Option<Replaced>,
     /// Whether its last change is an undo's.
     pub is_undoing: bool,
     /// The number of the queue's tags that iodyno has set, which a scheduler hides.
@@ -83,6 +94,7 @@ impl Entry {
             asked: false,
             is_unsure: false,
             theirs: None,
+            replaced: None,
             is_undoing: false,
             tags: None,
             has_found_tags: is_of_tags,
@@ -217,6 +229,7 @@ impl Entry {
         value.clone_into(&mut self.own);
         self.open.clear();
         self.left.clear();
+        self.replaced = None;
         self.is_passed_on = false;
         self.is_unrestored = false;
         self.is_undoing = false;
@@ -232,6 +245,7 @@ impl Entry {
         let has_its_value = self.last == [self.found.as_str()];
         is_first(&self.tags)
             && has_its_value
+            && self.replaced.is_none()
             && !self.is_unsure
             && self.open.iter().all(|opened| opened.found == self.found && is_first(&opened.tags))
     }

@@ -8,7 +8,7 @@ use crate::{
     model::error_words,
     tune::{
         actuator::Actuator,
-        change_log::{ChangeLog, Entry},
+        change_log::{ChangeLog, Entry, Replaced},
         device::{Device, Identity},
         dry_run::DryRun,
         journal::{Journal, Purpose},
@@ -105,7 +105,29 @@ pub(super) fn stranger(
         return Ok(step.theirs.clone());
     }
     let interrupted = steps.iter().any(|other| other.expected.len() > 1 && other.may_reset(step));
-    Ok((!step.is_known(&now) && !interrupted).then_some(now))
+    let is_own = interrupted || step.is_known(&now);
+    Ok(if is_own { replaced(actuator, step).map(|replaced| replaced.value.clone()) } else { Some(now) })
+}
+
+/// The number of requests that another program set before iodyno's last change. The kernel's own number is no program's.
+fn replaced<'a>(actuator: &dyn Actuator, step: &'a Step) -> Option<&'a Replaced> {
+    step.replaced.as_ref().filter(|replaced| {
+        let scheduler = replaced.scheduler.as_deref().unwrap_or_default();
+        let kernels = tags::requests_with(actuator, &step.file, scheduler);
+        kernels.as_ref() != Some(&replaced.value)
+    })
+}
+
+/// The scheduler whose requests a value of another program is.
+pub(super) fn host(
+    actuator: &dyn Actuator,
+    step: &Step,
+    stranger: &Result<Option<String>, String>,
+) -> Option<String> {
+    let is_it = |value: &String| stranger.as_ref().is_ok_and(|now| now.as_ref() == Some(value));
+    let its = replaced(actuator, step).filter(|replaced| is_it(&replaced.value));
+    let its = its.and_then(|replaced| replaced.scheduler.clone());
+    its.or_else(|| tags::scheduler_of(actuator, step)).filter(|host| host != NO_SCHEDULER)
 }
 
 /// Why it is not known what a step's file has, in words. Requests are those of a scheduler, or the queue's tags.

@@ -5,7 +5,8 @@ use std::io::ErrorKind;
 use super::{
     Tuner,
     planning::{
-        hidden, is_gone, is_left_with, misses_scheduler, plan_undo, stranger, unknown, unread, unreadable,
+        hidden, host, is_gone, is_left_with, misses_scheduler, plan_undo, stranger, unknown, unread,
+        unreadable,
     },
 };
 use crate::{
@@ -45,14 +46,7 @@ impl Tuner<'_> {
     ) -> Vec<(Step, Restored)> {
         let begins = self.records().len();
         let (mut steps, left) = plan_undo(&self.actuator, change_log, which, machine, Some(session));
-        for step in steps.iter_mut().filter(|step| step.stays && !step.is_taken_back()) {
-            // After a kill two values are possible: the current one is kept.
-            if let Ok(now) = self.actuator.read(&step.file)
-                && step.expected.contains(&now)
-            {
-                step.target = now;
-            }
-        }
+        self.keep_current(&mut steps);
         let is_same = |step: &&Step| change_log.companions.iter().any(|entry| entry.file == step.recorded);
         steps.iter().filter(is_same).for_each(|step| self.record_lost(step));
         let strangers: Vec<Result<Option<String>, String>> =
@@ -64,7 +58,11 @@ impl Tuner<'_> {
         let unknown: Vec<_> =
             steps.iter().map(|step| unknown(&self.actuator, step, &steps, &strangers)).collect();
         let found: Vec<_> = steps.iter().map(|step| self.actuator.read(&step.file).ok()).collect();
-        let hosts: Vec<_> = steps.iter().map(|step| tags::scheduler_of(&self.actuator, step)).collect();
+        let hosts: Vec<_> = steps
+            .iter()
+            .zip(&strangers)
+            .map(|(step, stranger)| host(&self.actuator, step, stranger))
+            .collect();
         // A number that was kept for a scheduler may be one of tags now.
         let has_new_tags = |step: &Step, restored: &Restored| {
             step.stays && *restored == Restored::Back && self.writes_tags(step)
@@ -154,6 +152,17 @@ impl Tuner<'_> {
         report.extend(tunables);
         report.extend(left.into_iter().map(|(entry, why)| (Step::untouched(entry), why)));
         report
+    }
+
+    /// Of two values that are possible after a kill, a step that keeps its value keeps the current one.
+    fn keep_current(&self, steps: &mut [Step]) {
+        for step in steps.iter_mut().filter(|step| step.stays && !step.is_taken_back()) {
+            if let Ok(now) = self.actuator.read(&step.file)
+                && step.expected.contains(&now)
+            {
+                step.target = now;
+            }
+        }
     }
 
     /// Records the changes of drives that are gone as undone.

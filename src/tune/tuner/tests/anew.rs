@@ -120,3 +120,76 @@ fn what_an_undo_left_to_another_program_stays_that_ones() {
         });
     }
 }
+
+/// What came of an undo of all, and the files before iodyno's first change and after the undo.
+fn undone_after(found: &str, deeds: &[(&str, &str, bool)]) -> (Vec<Restored>, [BTreeMap<String, String>; 2]) {
+    let kernel = Kernel { has_tunables: false, ..with_tags("none", 128) };
+    kernel.write("/sys/q/scheduler", found).unwrap();
+    let before = kernel.files();
+    let journal = Journal::in_memory();
+    let tuner = Tuner::open(&journal, &kernel, Purpose::Command, "boot", || 1).unwrap();
+    for (setting, value, is_own) in deeds {
+        match is_own {
+            true => drop(set(&kernel, &tuner, setting, value)),
+            false => kernel.write(&format!("/sys/q/{setting}"), value).unwrap(),
+        }
+    }
+    let report = undone(&kernel, &journal, &tuner, &Which::All);
+    (report.into_iter().map(|(_, what)| what).collect(), [before, kernel.files()])
+}
+
+#[test]
+fn requests_that_another_program_set_under_a_scheduler_of_iodyno_stay_or_are_named() {
+    let scheduler = |name: &'static str| ("scheduler", name, true);
+    let own = |value: &'static str| ("nr_requests", value, true);
+    let theirs = |value: &'static str| ("nr_requests", value, false);
+    // The tags of a queue whose scheduler iodyno removed: they stay, whatever iodyno set since.
+    for since in [
+        vec![],
+        vec![own("32")],
+        vec![own("96"), own("32")],
+        vec![scheduler("kyber")],
+        vec![scheduler("kyber"), own("32")],
+    ] {
+        let deeds = [vec![scheduler("none"), theirs("96")], since].concat();
+        let (report, [_, after]) = undone_after("mq-deadline", &deeds);
+        assert_eq!(report, [Restored::Back, Restored::ModifiedExternally("96".into())], "{deeds:?}");
+        let after = (after["/sys/q/scheduler"].as_str(), after["/sys/q/nr_requests"].as_str());
+        assert_eq!(after, ("mq-deadline", "96"), "{deeds:?}");
+    }
+    // Requests of a scheduler that goes: they are named.
+    for since in [vec![], vec![own("32")], vec![own("60"), own("32")], vec![scheduler("kyber")]] {
+        let deeds = [vec![scheduler("mq-deadline"), theirs("48")], since].concat();
+        let (report, [before, after]) = undone_after("none", &deeds);
+        let why = "it belonged to the scheduler mq-deadline".to_owned();
+        let displaced = Restored::Displaced { theirs: "48".into(), now: "128".into(), why };
+        assert_eq!(report, [Restored::Back, displaced], "{deeds:?}");
+        assert_eq!(before, after, "{deeds:?}");
+    }
+    // The kernel's own numbers are no program's.
+    for deeds in [
+        &[
+            scheduler("mq-deadline"),
+            own("48"),
+            ("scheduler", "kyber", false),
+            ("scheduler", "mq-deadline", false),
+            own("32"),
+        ][..],
+        &[scheduler("mq-deadline"), scheduler("none"), scheduler("kyber"), own("32")][..],
+    ] {
+        let (report, [before, after]) = undone_after("none", deeds);
+        assert!(report.iter().all(Restored::is_whole), "{deeds:?}: {report:?}");
+        assert_eq!(before, after, "{deeds:?}");
+    }
+    // Requests of another program's scheduler return with that.
+    for since in [vec![scheduler("kyber")], vec![scheduler("kyber"), own("32")], vec![own("32")]] {
+        let deeds = [vec![scheduler("none"), ("scheduler", "bfq", false), theirs("77")], since].concat();
+        let (_, [_, after]) = undone_after("mq-deadline", &deeds);
+        let after = (after["/sys/q/scheduler"].as_str(), after["/sys/q/nr_requests"].as_str());
+        assert_eq!(after, ("bfq", "77"), "{deeds:?}");
+    }
+    // Tags that it set after it had removed the scheduler.
+    let deeds = [scheduler("mq-deadline"), ("scheduler", "none", false), theirs("77"), own("32")];
+    let (_, [_, after]) = undone_after("none", &deeds);
+    assert_eq!((after["/sys/q/scheduler"].as_str(), after["/sys/q/nr_requests"].as_str()), ("none", "77"));
+}
