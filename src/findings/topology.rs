@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     capacity::{
-        self, Slot,
+        self, Slot, Total,
         bottleneck::{self, Bottleneck},
         exchange::{Exchanged, exchange},
         flow, slots,
@@ -200,17 +200,18 @@ fn best_offer<'c, 'a>(inputs: &Inputs<'a>, all: &'c Cards<'a>, root: NodeIndex) 
 }
 
 impl Offer<'_, '_> {
-    /// The difference of the rates with and without the move; `None` if a limit is unknown. The drives of other root complexes
-    /// read as much as before.
-    fn gain(&self, machine: &Machine) -> Option<f64> {
+    /// The difference of the rates with the move and `now`; `None` if a limit is unknown. The drives of other root complexes read
+    /// as much as before.
+    fn gain(&self, machine: &Machine, now: &Total) -> Option<f64> {
         let root = machine.pci.outermost_root(self.card.slot.ports[0]);
         let part = Exchanged::part(machine, &[root, self.target]);
         let slot = |slot: &Slot| {
-            Some(Slot { ports: slot.ports.iter().map(|port| part.now(*port)).collect::<Option<_>>()? })
+            slot.ports.iter().map(|port| part.now(*port)).collect::<Option<Vec<_>>>().map(Slot::of)
         };
         let then = exchange(&part.machine, &slot(&self.card.slot)?, &slot(&self.slot)?).machine;
-        let rate = |machine: &Machine| rate_of_all(machine, &capacity::limits(machine));
-        Some(rate(&then)? - rate(&part.machine)?)
+        let shares = part.machine.drives.iter().filter_map(|drive| now.shares.get(&drive.name));
+        let today: f64 = shares.map(|share| share.bytes_per_second.0).sum();
+        Some(total_of_all(&then, &capacity::limits(&then))?.0 - today)
     }
 
     /// What is in the slot; `None` of a free one.
@@ -224,8 +225,8 @@ const ONE_SLOT: u32 = 16;
 
 fn shared_root_complex(inputs: &Inputs) -> Vec<Detection> {
     let cards = Cards::new(inputs);
-    let now = LazyCell::new(|| rate_of_all(inputs.machine, inputs.limits));
-    bunches(inputs, &cards).map(|bunch| bunched(inputs, &bunch, || *now)).collect()
+    let now = LazyCell::new(|| total_of_all(inputs.machine, inputs.limits));
+    bunches(inputs, &cards).map(|bunch| bunched(inputs, &bunch, || now.as_ref())).collect()
 }
 
 fn bunches<'c, 'a>(inputs: &'c Inputs<'a>, all: &'c Cards<'a>) -> impl Iterator<Item = Bunch<'c, 'a>> {
@@ -246,16 +247,14 @@ fn crowding(inputs: &Inputs, root: NodeIndex, cards: &[Card]) -> Option<f64> {
     (cards.len() > 1 && !carries).then_some(wanted)
 }
 
-/// Rate of all drives together; `None` if a limit is unknown.
-fn rate_of_all(machine: &Machine, limits: &Limits) -> Option<f64> {
-    capacity::is_known(machine, limits)
-        .then(|| capacity::total(machine, limits).bytes_per_second)
-        .flatten()
-        .map(|rate| rate.0)
+/// All drives together, and their rate; `None` if a limit is unknown.
+fn total_of_all(machine: &Machine, limits: &Limits) -> Option<(f64, Total)> {
+    let total = capacity::is_known(machine, limits).then(|| capacity::total(machine, limits))?;
+    Some((total.bytes_per_second?.0, total))
 }
 
-/// `now` is the rate of all drives today.
-fn bunched(inputs: &Inputs, bunch: &Bunch, now: impl FnOnce() -> Option<f64>) -> Detection {
+/// `now` is all drives together today.
+fn bunched<'t>(inputs: &Inputs, bunch: &Bunch, now: impl FnOnce() -> Option<&'t (f64, Total)>) -> Detection {
     let tree = &inputs.machine.pci;
     let Bunch { root, cards, wanted, offer } = bunch;
     let (root, wanted, limit) = (*root, *wanted, inputs.limits.hop(*root));
@@ -295,7 +294,7 @@ fn bunched(inputs: &Inputs, bunch: &Bunch, now: impl FnOnce() -> Option<f64>) ->
     let gain = limit
         .filter(|_| wanted > 0.0)
         .and_then(|_| now())
-        .and_then(|now| Some((now, offer.gain(inputs.machine)?)));
+        .and_then(|(rate, now)| Some((*rate, offer.gain(inputs.machine, now)?)));
     let (severity, gain) = match (limit, gain) {
         (Some(limit), Some((now, gain))) => {
             let word = match limit.basis {
