@@ -359,10 +359,14 @@ fn reclaim(facts: &Facts<'_>) -> Option<String> {
     if !facts.is_moving() {
         return None;
     }
-    if paging.scanned_directly >= direct && by_threads::is_much_reclaimed(facts, paging.scanned_directly) {
+    let by_tasks = paging.scanned_directly;
+    if by_tasks >= direct
+        && by_threads::is_much_reclaimed(facts, by_tasks)
+        && by_threads::is_much_by_tasks(facts, paging)
+    {
         return Some(format!(
             "Tasks scan {} pages/s for free memory themselves (direct reclaim): {} are the limit",
-            count(paging.scanned_directly),
+            count(by_tasks),
             facts.buffered()
         ));
     }

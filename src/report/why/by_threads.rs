@@ -26,9 +26,21 @@ pub(super) fn page_cache(facts: &Facts<'_>) -> Option<String> {
 /// Whether so many scanned pages per second are a real part of what drives and the page cache pass on, or tasks stall for memory.
 pub(super) fn is_much_reclaimed(facts: &Facts<'_>, pages: f64) -> bool {
     let bytes = pages * page_size() as f64;
-    let stalls =
-        facts.inputs.rates.pressure.is_some_and(|pressure| pressure.memory_some >= facts.least(10.0, 5.0));
-    stalls || bytes >= facts.least(0.25, 0.15) * (facts.read + facts.written)
+    stalls_for_memory(facts, facts.least(10.0, 5.0))
+        || bytes >= facts.least(0.25, 0.15) * (facts.read + facts.written)
+}
+
+/// Whether tasks scan a real part of all pages themselves, or stall for memory: what kswapd frees in time delays none of them.
+pub(super) fn is_much_by_tasks(facts: &Facts<'_>, paging: PagingRates) -> bool {
+    const WORDS: &str = "direct reclaim";
+    let all = paging.scanned_directly + paging.scanned_by_kswapd;
+    paging.scanned_directly >= facts.least_for(WORDS, 0.25, 0.15) * all
+        || stalls_for_memory(facts, facts.least_for(WORDS, 10.0, 5.0))
+}
+
+/// Whether some task waits for memory this part of the time, percent.
+fn stalls_for_memory(facts: &Facts<'_>, least: f64) -> bool {
+    facts.inputs.rates.pressure.is_some_and(|pressure| pressure.memory_some >= least)
 }
 
 /// Threads that wait for memory although hardly any is reclaimed for all: their control group's limit is reached.

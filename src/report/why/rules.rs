@@ -54,7 +54,7 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         id: "reclaim",
-        fires: "kswapd scans at least 25 000 pages/s, or tasks at least 5 000 themselves, while drives read or write, and these are a quarter of the bytes that drives move or some task waits for memory 10 % of the time; or threads of the process that moves most wait for memory 30 % of the time (`reclaim_throttle` and its kin) although fewer than 1 000 pages/s are scanned for all, and some task waits for memory 10 % of the time",
+        fires: "kswapd scans at least 25 000 pages/s, or tasks at least 5 000 themselves (a quarter of all scanned pages, unless some task waits for memory 10 % of the time), while drives read or write, and these are a quarter of the bytes that drives move or some task waits for memory 10 % of the time; or threads of the process that moves most wait for memory 30 % of the time (`reclaim_throttle` and its kin) although fewer than 1 000 pages/s are scanned for all, and some task waits for memory 10 % of the time",
         panels: [Panel::Pressure, Panel::Threads],
         is_fallback: false,
         says: reclaim,
