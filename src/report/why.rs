@@ -117,6 +117,21 @@ pub fn sentence(inputs: &Inputs<'_>) -> Sentence {
     look(inputs, None).first
 }
 
+/// What is known before threads and processes were counted over a whole interval: no limit.
+pub(crate) fn not_yet(inputs: &Inputs<'_>) -> Sentence {
+    let facts = Facts::new(inputs);
+    let drives = if facts.is_moving() { facts.moves() } else { "Drives are idle".to_owned() };
+    let text =
+        format!("{drives}; limit not known yet: threads and processes are counted for one interval first");
+    Sentence {
+        rule: "counting",
+        text,
+        panels: [Panel::Cpus, Panel::Processes],
+        is_fallback: true,
+        named: Vec::new(),
+    }
+}
+
 /// The rules of a test that reads as expected: they name the limit that is expected, the first two CPUs.
 const AS_EXPECTED: [&str; 6] = ["cpus", "threads", "full", "polling", "drives", "expected"];
 
