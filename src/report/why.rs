@@ -15,7 +15,7 @@ mod rules;
 pub(crate) mod tables;
 pub(crate) mod waits;
 
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 
 pub use self::rules::markdown;
 use self::{
@@ -151,6 +151,7 @@ pub fn look(inputs: &Inputs<'_>, shown: Option<&str>) -> Found {
     let counts = |rule: &&Rule| same_limit.is_none_or(|rules| rules.contains(&rule.id));
     let first = RULES.iter().filter(counts).find_map(|rule| said(&facts, rule));
     facts.is_shown = true;
+    facts.syncs.take();
     let held = RULES.iter().filter(counts).find(|rule| Some(rule.id) == shown && !rule.is_fallback);
     let shown = held.and_then(|rule| said(&facts, rule));
     // The last rule always fires.
@@ -187,6 +188,8 @@ struct Facts<'a> {
     deepest: Option<(&'a DriveName, &'a DiskRates)>,
     /// Programs that the rule names beside the one that it is about.
     named: RefCell<Vec<String>>,
+    /// What waits for its syncs, once a rule has asked.
+    syncs: OnceCell<Option<String>>,
 }
 
 impl<'a> Facts<'a> {
@@ -233,6 +236,7 @@ impl<'a> Facts<'a> {
             deepest: disks().max_by(|(_, a), (_, b)| a.queue_depth.total_cmp(&b.queue_depth)),
             served,
             named: RefCell::default(),
+            syncs: OnceCell::new(),
         }
     }
 

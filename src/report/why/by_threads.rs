@@ -5,7 +5,9 @@ use rustix::param::page_size;
 use super::{
     Facts, Inputs,
     busy::{beside, full},
-    by_drives::{each, flushes, of_short_ones, one_after_the_other, one_run_at_a_time, short_readers},
+    by_drives::{
+        each, flushes, of_short_ones, one_after_the_other, one_run_at_a_time, short_readers, short_syncers,
+    },
     own_time::{busy_cpus, full_cpus},
     programs::OwnTime,
     waits::{self, Wait},
@@ -64,10 +66,12 @@ pub(super) fn file_lock(facts: &Facts<'_>) -> Option<String> {
 }
 
 pub(super) fn writeback(facts: &Facts<'_>) -> Option<String> {
-    at_the_end(facts).or_else(|| {
-        let words = facts.waiters(Wait::Writeback)?.words(None);
-        Some(beside(facts, format!("{words}: buffered writes wait for writeback to the drives")))
-    })
+    if let Some(words) = short_syncers(facts).or_else(|| at_the_end(facts)) {
+        let limit = "writeback of the page cache to the drives is the limit";
+        return Some(beside(facts, format!("{words}: {limit}")));
+    }
+    let words = facts.waiters(Wait::Writeback)?.words(None);
+    Some(beside(facts, format!("{words}: buffered writes wait for writeback to the drives")))
 }
 
 /// A program whose files are written back when they are closed or synced, each time: it and `sync` take turns.
@@ -99,8 +103,7 @@ fn at_the_end(facts: &Facts<'_>) -> Option<String> {
         } else {
             String::new()
         };
-        let words = format!("{who} {verb} {}{part}", waits::AT_THE_END);
-        beside(facts, format!("{words}: writeback of the page cache to the drives is the limit"))
+        format!("{who} {verb} {}{part}", waits::AT_THE_END)
     })
 }
 

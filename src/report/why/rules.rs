@@ -145,7 +145,7 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         id: "writeback",
-        fires: "at least half of a command's active threads wait for writeback, or the process that writes most and `sync` wait 30 % of the time in `close` and `fsync`, or 15 % where these are most of its waits and some task waits for I/O 25 % of the time",
+        fires: "at least half of a command's active threads wait for writeback, or the process that writes most and `sync` wait 30 % of the time in `close` and `fsync`, or 15 % where these are most of its waits and some task waits for I/O 25 % of the time; or the program that moves most, at least a quarter of it, writes, short processes, which end before a sample, do a quarter of that, drives complete a flush a second and have 8 I/Os in flight while they are busy, and some task waits for I/O 20 % of the time and longer than they run",
         panels: [Panel::Threads, Panel::Pressure],
         is_fallback: false,
         says: writeback,
