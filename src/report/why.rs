@@ -15,7 +15,7 @@ mod rules;
 pub(crate) mod tables;
 pub(crate) mod waits;
 
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 
 pub use self::rules::markdown;
 use self::{
@@ -117,6 +117,21 @@ pub fn sentence(inputs: &Inputs<'_>) -> Sentence {
     look(inputs, None).first
 }
 
+/// What is known before threads and processes were counted over a whole interval: no limit.
+pub(crate) fn not_yet(inputs: &Inputs<'_>) -> Sentence {
+    let facts = Facts::new(inputs);
+    let drives = if facts.is_moving() { facts.moves() } else { "Drives are idle".to_owned() };
+    let text =
+        format!("{drives}; limit not known yet: threads and processes are counted for one interval first");
+    Sentence {
+        rule: "counting",
+        text,
+        panels: [Panel::Cpus, Panel::Processes],
+        is_fallback: true,
+        named: Vec::new(),
+    }
+}
+
 /// The rules of a test that reads as expected: they name the limit that is expected, the first two CPUs.
 const AS_EXPECTED: [&str; 6] = ["cpus", "threads", "full", "polling", "drives", "expected"];
 
@@ -136,6 +151,7 @@ pub fn look(inputs: &Inputs<'_>, shown: Option<&str>) -> Found {
     let counts = |rule: &&Rule| same_limit.is_none_or(|rules| rules.contains(&rule.id));
     let first = RULES.iter().filter(counts).find_map(|rule| said(&facts, rule));
     facts.is_shown = true;
+    facts.syncs.take();
     let held = RULES.iter().filter(counts).find(|rule| Some(rule.id) == shown && !rule.is_fallback);
     let shown = held.and_then(|rule| said(&facts, rule));
     // The last rule always fires.
@@ -172,6 +188,8 @@ struct Facts<'a> {
     deepest: Option<(&'a DriveName, &'a DiskRates)>,
     /// Programs that the rule names beside the one that it is about.
     named: RefCell<Vec<String>>,
+    /// What waits for its syncs, once a rule has asked.
+    syncs: OnceCell<Option<String>>,
 }
 
 impl<'a> Facts<'a> {
@@ -218,6 +236,7 @@ impl<'a> Facts<'a> {
             deepest: disks().max_by(|(_, a), (_, b)| a.queue_depth.total_cmp(&b.queue_depth)),
             served,
             named: RefCell::default(),
+            syncs: OnceCell::new(),
         }
     }
 
@@ -359,10 +378,14 @@ fn reclaim(facts: &Facts<'_>) -> Option<String> {
     if !facts.is_moving() {
         return None;
     }
-    if paging.scanned_directly >= direct && by_threads::is_much_reclaimed(facts, paging.scanned_directly) {
+    let by_tasks = paging.scanned_directly;
+    if by_tasks >= direct
+        && by_threads::is_much_reclaimed(facts, by_tasks)
+        && by_threads::is_much_by_tasks(facts, paging)
+    {
         return Some(format!(
             "Tasks scan {} pages/s for free memory themselves (direct reclaim): {} are the limit",
-            count(paging.scanned_directly),
+            count(by_tasks),
             facts.buffered()
         ));
     }

@@ -160,7 +160,7 @@ impl Watch {
                 Err(RecvTimeoutError::Timeout) => None,
                 Err(RecvTimeoutError::Disconnected) => return,
             };
-            let (asked, changes) = (ask == Some(Ask::Machine), ask == Some(Ask::Look));
+            let (asked, mut changes) = (ask == Some(Ask::Machine), ask == Some(Ask::Look));
             if self.over.load(Ordering::Relaxed) {
                 return;
             }
@@ -172,6 +172,8 @@ impl Watch {
                 seen.pass_if_due(&*self.root, &self.clock);
             } else {
                 seen = Some(ActivitySampler::begin(self.wanted.sampled(), &*self.root, &self.clock));
+                // Its first look spans the same whole interval as the rates beside it.
+                changes = true;
             }
             if now < next_look && !asked && !changes {
                 continue;
@@ -308,6 +310,29 @@ mod tests {
         over.store(true, Ordering::Relaxed);
         // A look at its usual time may be a little early too.
         assert!(asked < interval * 3 / 4 && next >= interval, "{asked:?} {next:?}");
+    }
+
+    #[test]
+    fn the_first_activity_is_of_a_whole_interval_like_the_rates_beside_it() {
+        let root = Origin::Demo("laptop".to_owned()).open().unwrap();
+        let (sender, told) = mpsc::channel();
+        let over = Arc::new(AtomicBool::new(false));
+        let interval = Duration::from_secs(1);
+        let sampler = Sampler::start(root, sender, Clock::real(), Arc::clone(&over), interval).unwrap();
+        std::thread::sleep(interval / 2);
+        let clock = Clock::real();
+        sampler.watch(false, true, (false, false));
+        let activity = told.iter().find(|outside| matches!(outside, Outside::Message(Message::Activity(_))));
+        let took = clock.elapsed();
+        let rates = told.recv();
+        over.store(true, Ordering::Relaxed);
+        assert!(activity.is_some() && took >= interval, "{took:?}");
+        let Ok(Outside::Message(Message::Rates(rates, _))) = rates else { panic!("rates follow") };
+        assert!(
+            rates.elapsed >= interval * 9 / 10 && rates.elapsed < interval * 3 / 2,
+            "{:?}",
+            rates.elapsed
+        );
     }
 
     #[test]

@@ -5,7 +5,7 @@ use super::{
     busy::full,
     programs::{Program, runs_of},
     tables::Split,
-    waits,
+    waits::{self, Wait},
 };
 use crate::{counters::DiskRates, machine::Drive, model::DriveName, units::Micros};
 
@@ -68,7 +68,12 @@ impl Facts<'_> {
 
     /// The program whose short processes do much of what drives do. A journal's writes for them are not theirs.
     fn short_runs(&self) -> Option<&Program> {
-        let program = self.mover().filter(|program| program.is_short() && self.inputs.test.is_none())?;
+        self.much_moved().filter(|program| program.is_short())
+    }
+
+    /// The program that moves most, where it does much of what drives do.
+    fn much_moved(&self) -> Option<&Program> {
+        let program = self.mover().filter(|_| self.inputs.test.is_none())?;
         (4.0 * program.moved() >= self.read + self.written).then_some(program)
     }
 
@@ -123,6 +128,29 @@ pub(super) fn short_readers(facts: &Facts<'_>) -> Option<String> {
             "{who} wait for pages of the page cache, some task waits for I/O {:.0} % of the time",
             100.0 * waits
         )
+    })
+}
+
+/// Short processes that write to the page cache and wait until that is on a drive: drives have a long queue whenever they write, complete
+/// flushes, and tasks wait for I/O longer than the processes run. Samples find few of them.
+pub(super) fn short_syncers(facts: &Facts<'_>) -> Option<String> {
+    let short = facts.least(0.25, 0.1);
+    let program = facts.much_moved().filter(|program| facts.is_moving() && program.is_short_by(short))?;
+    let threads = facts.inputs.activity.threads.as_ref().filter(|_| program.written > program.read)?;
+    if waits::is_for(threads, &program.command, Wait::Completion) {
+        return None;
+    }
+    // Of a direct call only its own parts are in flight.
+    let (_, disk) = facts.deepest?;
+    let while_busy = disk.queue_depth / (disk.utilisation / 100.0).max(0.01);
+    // A journal that nothing syncs commits once in five seconds.
+    let flushes = facts.most_flushed().map_or(0.0, |disk| disk.flushes.ios);
+    let is_synced = flushes >= facts.least(1.0, 0.5) && while_busy >= facts.least(8.0, 5.0);
+    let waits = facts.io_waits();
+    let are_longer = waits >= facts.least(0.2, 0.12) && waits >= facts.least(1.0, 0.7) * program.cpus;
+    (is_synced && are_longer).then(|| {
+        let who = runs_of(&program.name).replacen("short", "Short", 1);
+        format!("{who} write to the page cache, some task waits for I/O {:.0} % of the time", 100.0 * waits)
     })
 }
 

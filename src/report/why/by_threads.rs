@@ -5,7 +5,9 @@ use rustix::param::page_size;
 use super::{
     Facts, Inputs,
     busy::{beside, full},
-    by_drives::{each, flushes, of_short_ones, one_after_the_other, one_run_at_a_time, short_readers},
+    by_drives::{
+        each, flushes, of_short_ones, one_after_the_other, one_run_at_a_time, short_readers, short_syncers,
+    },
     own_time::{busy_cpus, full_cpus},
     programs::OwnTime,
     waits::{self, Wait},
@@ -26,9 +28,21 @@ pub(super) fn page_cache(facts: &Facts<'_>) -> Option<String> {
 /// Whether so many scanned pages per second are a real part of what drives and the page cache pass on, or tasks stall for memory.
 pub(super) fn is_much_reclaimed(facts: &Facts<'_>, pages: f64) -> bool {
     let bytes = pages * page_size() as f64;
-    let stalls =
-        facts.inputs.rates.pressure.is_some_and(|pressure| pressure.memory_some >= facts.least(10.0, 5.0));
-    stalls || bytes >= facts.least(0.25, 0.15) * (facts.read + facts.written)
+    stalls_for_memory(facts, facts.least(10.0, 5.0))
+        || bytes >= facts.least(0.25, 0.15) * (facts.read + facts.written)
+}
+
+/// Whether tasks scan a real part of all pages themselves, or stall for memory: what kswapd frees in time delays none of them.
+pub(super) fn is_much_by_tasks(facts: &Facts<'_>, paging: PagingRates) -> bool {
+    const WORDS: &str = "direct reclaim";
+    let all = paging.scanned_directly + paging.scanned_by_kswapd;
+    paging.scanned_directly >= facts.least_for(WORDS, 0.25, 0.15) * all
+        || stalls_for_memory(facts, facts.least_for(WORDS, 10.0, 5.0))
+}
+
+/// Whether some task waits for memory this part of the time, percent.
+fn stalls_for_memory(facts: &Facts<'_>, least: f64) -> bool {
+    facts.inputs.rates.pressure.is_some_and(|pressure| pressure.memory_some >= least)
 }
 
 /// Threads that wait for memory although hardly any is reclaimed for all: their control group's limit is reached.
@@ -52,10 +66,12 @@ pub(super) fn file_lock(facts: &Facts<'_>) -> Option<String> {
 }
 
 pub(super) fn writeback(facts: &Facts<'_>) -> Option<String> {
-    at_the_end(facts).or_else(|| {
-        let words = facts.waiters(Wait::Writeback)?.words(None);
-        Some(beside(facts, format!("{words}: buffered writes wait for writeback to the drives")))
-    })
+    if let Some(words) = short_syncers(facts).or_else(|| at_the_end(facts)) {
+        let limit = "writeback of the page cache to the drives is the limit";
+        return Some(beside(facts, format!("{words}: {limit}")));
+    }
+    let words = facts.waiters(Wait::Writeback)?.words(None);
+    Some(beside(facts, format!("{words}: buffered writes wait for writeback to the drives")))
 }
 
 /// A program whose files are written back when they are closed or synced, each time: it and `sync` take turns.
@@ -87,8 +103,7 @@ fn at_the_end(facts: &Facts<'_>) -> Option<String> {
         } else {
             String::new()
         };
-        let words = format!("{who} {verb} {}{part}", waits::AT_THE_END);
-        beside(facts, format!("{words}: writeback of the page cache to the drives is the limit"))
+        format!("{who} {verb} {}{part}", waits::AT_THE_END)
     })
 }
 

@@ -4,21 +4,27 @@
 use super::{
     Facts, Inputs,
     busy::{self, full},
+    by_drives::short_syncers,
     programs::{OwnTime, Program},
     tables::{self, Split},
     waits,
 };
 use crate::{
-    counters::{CpuShares, SideRates},
+    counters::{CpuShares, DiskRates, SideRates},
     units::Micros,
 };
 
 impl Facts<'_> {
-    /// Flushes of the drive that completes most of them, where they come with writes.
-    pub(super) fn flushing(&self) -> Option<SideRates> {
+    /// The drive that completes most flushes.
+    pub(super) fn most_flushed(&self) -> Option<&DiskRates> {
         let Inputs { machine, rates, .. } = self.inputs;
         let disks = machine.summed_drives().filter_map(|drive| rates.disks.get(&drive.name));
-        let disk = disks.max_by(|a, b| a.flushes.ios.total_cmp(&b.flushes.ios))?;
+        disks.max_by(|a, b| a.flushes.ios.total_cmp(&b.flushes.ios))
+    }
+
+    /// Its flushes, where they come with writes.
+    pub(super) fn flushing(&self) -> Option<SideRates> {
+        let disk = self.most_flushed()?;
         let least = self.least(20.0, 10.0).max(self.least(0.05, 0.03) * disk.writes);
         (disk.flushes.ios >= least).then_some(disk.flushes)
     }
@@ -36,8 +42,12 @@ impl Facts<'_> {
         (is_writer && is_found).then_some(most)
     }
 
-    /// A program that waits for the end of its syncs, without what is busy beside it.
-    pub(super) fn waits_for_syncs(&self) -> Option<String> {
+    /// A program that waits for the end of its syncs, without what is busy beside it: several rules ask.
+    pub(super) fn waits_for_syncs(&self) -> Option<&str> {
+        self.syncs.get_or_init(|| self.syncs_in_words()).as_deref()
+    }
+
+    fn syncs_in_words(&self) -> Option<String> {
         let program = self.mover().or_else(|| self.syncer());
         let program = program.filter(|_| self.inputs.test.is_none() && self.is_moving())?;
         let threads = self.inputs.activity.threads.as_ref()?;
@@ -172,7 +182,7 @@ pub(super) fn own_waits(facts: &Facts<'_>) -> Option<String> {
     // One that has just begun is not in all samples: what is seen of it may be the parent, which waits for the job.
     let active = sampled.max(program.cpus + program.delayed()?);
     let least = facts.most(0.5, 0.65);
-    let is_busy = |(_, disk): (_, &crate::counters::DiskRates)| disk.queue_depth >= facts.most(0.35, 0.5);
+    let is_busy = |(_, disk): (_, &DiskRates)| disk.queue_depth >= facts.most(0.35, 0.5);
     // In means of looks before it began there is a part of it only.
     let seen = waits::all(threads, &program.command).min(1.0);
     let is_most = active < least * seen && !facts.deepest.is_some_and(is_busy);
@@ -207,7 +217,8 @@ fn slept_by_choice(facts: &Facts<'_>, is_sleep: bool) -> Option<(String, bool)> 
     (is_long && slept >= least * others).then(|| (format!("{:.0} %", 100.0 * slept / working), is_longest))
 }
 
-/// A program that waits for the end of its syncs.
+/// A program that waits for the end of its syncs. Of short processes that write much the drives' counters tell more.
 pub(super) fn flushes(facts: &Facts<'_>) -> Option<String> {
-    facts.waits_for_syncs().map(|words| busy::beside(facts, words))
+    let words = facts.waits_for_syncs().filter(|_| short_syncers(facts).is_none());
+    words.map(|words| busy::beside(facts, words.to_owned()))
 }

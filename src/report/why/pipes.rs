@@ -50,7 +50,8 @@ impl Pipe {
 /// Bytes per second that others write of what a program reads and passes on: they are the same ones.
 pub(super) fn passed_on(programs: &[Program], reader: &Program) -> f64 {
     let pipe = Pipe::of(reader);
-    let has_pipe = pipe.is_read && pipe.bytes[0] >= 0.5 * reader.moved();
+    // One that moves nothing passes nothing on, though others have no calls either.
+    let has_pipe = pipe.is_read && pipe.bytes[0] >= 0.5 * reader.moved().max(1.0);
     let others = programs.iter().filter(|program| has_pipe && program.command != reader.command);
     others
         .filter(|program| pipe.is_end(program) && program.written > program.read)

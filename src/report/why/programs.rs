@@ -56,7 +56,12 @@ impl Program {
 
     /// Whether processes that ended before a sample found them do most of its I/O.
     pub(super) fn is_short(&self) -> bool {
-        self.ended > 0.0 && 2.0 * self.ended >= self.moved()
+        self.is_short_by(0.5)
+    }
+
+    /// Whether they do this part of it: one that writes for half a second is often found.
+    pub(super) fn is_short_by(&self, part: f64) -> bool {
+        self.ended > 0.0 && self.ended >= part * self.moved()
     }
 
     /// Whether processes that ended used most of its CPU time.

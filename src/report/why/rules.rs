@@ -54,7 +54,7 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         id: "reclaim",
-        fires: "kswapd scans at least 25 000 pages/s, or tasks at least 5 000 themselves, while drives read or write, and these are a quarter of the bytes that drives move or some task waits for memory 10 % of the time; or threads of the process that moves most wait for memory 30 % of the time (`reclaim_throttle` and its kin) although fewer than 1 000 pages/s are scanned for all, and some task waits for memory 10 % of the time",
+        fires: "kswapd scans at least 25 000 pages/s, or tasks at least 5 000 themselves (a quarter of all scanned pages, unless some task waits for memory 10 % of the time), while drives read or write, and these are a quarter of the bytes that drives move or some task waits for memory 10 % of the time; or threads of the process that moves most wait for memory 30 % of the time (`reclaim_throttle` and its kin) although fewer than 1 000 pages/s are scanned for all, and some task waits for memory 10 % of the time",
         panels: [Panel::Pressure, Panel::Threads],
         is_fallback: false,
         says: reclaim,
@@ -145,7 +145,7 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         id: "writeback",
-        fires: "at least half of a command's active threads wait for writeback, or the process that writes most and `sync` wait 30 % of the time in `close` and `fsync`, or 15 % where these are most of its waits and some task waits for I/O 25 % of the time",
+        fires: "at least half of a command's active threads wait for writeback, or the process that writes most and `sync` wait 30 % of the time in `close` and `fsync`, or 15 % where these are most of its waits and some task waits for I/O 25 % of the time; or the program that moves most, at least a quarter of it, writes, short processes, which end before a sample, do a quarter of that, drives complete a flush a second and have 8 I/Os in flight while they are busy, and some task waits for I/O 20 % of the time and longer than they run",
         panels: [Panel::Threads, Panel::Pressure],
         is_fallback: false,
         says: writeback,

@@ -19,7 +19,7 @@ use crate::{
     report::why::{
         Inputs, PANELS, Panel, Sentence, TestNow,
         evidence::{Evidence, Shown},
-        sentence,
+        not_yet, sentence,
     },
     ui::{
         About, Asks, Command,
@@ -162,7 +162,10 @@ impl Why {
                 "A demo simulates the reads of an experiment alone, without CPUs, threads and interrupts. {what-if} shows its runs.",
             );
         }
-        match (self.found(shared, sentence), self.steady.last()) {
+        let judged = |inputs: &Inputs<'_>| {
+            if self.is_counted(shared) || inputs.full.is_some() { sentence(inputs) } else { not_yet(inputs) }
+        };
+        match (self.found(shared, judged), self.steady.last()) {
             (Source::Now(now), _) => Source::Now(self.steady.of(now, shared.tests.running().is_some())),
             (Source::Nothing(_), Some(last)) => Source::Now(self.of_ended(shared, last)),
             (nothing, None) => nothing,
@@ -195,6 +198,12 @@ impl Why {
             Mode::Demo(_) => load.is_some() && load != self.load.as_ref() && self.of_test.is_some(),
             Mode::Capture | Mode::Folder => false,
         }
+    }
+
+    /// Whether threads and processes of a live load were counted over a whole interval: rates alone name no limit. Those of a test are
+    /// judged with what the test counts.
+    fn is_counted(&self, shared: &Shared) -> bool {
+        shared.mode != Mode::Live || shared.tests.running().is_some() || self.evidence.means().is_some()
     }
 
     /// What `of` finds in this state.

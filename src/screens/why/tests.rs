@@ -268,6 +268,30 @@ fn a_hog_beside_reads_that_wait_now_and_then_does_not_alternate_with_the_drives(
 }
 
 #[test]
+fn no_limit_is_named_before_threads_and_processes_were_counted() {
+    let mut shared = shared((120, 40));
+    let mut state = Why::default();
+    let said = |state: &Why, shared: &Shared| {
+        let Source::Now(sentence) = state.source(shared) else { panic!("there are rates") };
+        (sentence.rule, sentence.text)
+    };
+    // Both CPUs are busy, as where the program itself has just begun.
+    look_at(&mut shared, 0, 1.0);
+    shared.activity = Activity::default();
+    state.hear(News::Findings, &shared);
+    let words = "Drives read 80.0 MB/s; limit not known yet: threads and processes are counted for one interval first";
+    assert_eq!(said(&state, &shared), ("counting", words.to_owned()));
+    look_at(&mut shared, 1, 1.0);
+    state.hear(News::Findings, &shared);
+    assert_eq!(said(&state, &shared).0, "drives", "no sentence of before is in its way");
+    // Another screen was shown meanwhile.
+    look_at(&mut shared, 2, 1.0);
+    shared.activity = Activity::default();
+    state.hear(News::Findings, &shared);
+    assert_eq!(said(&state, &shared).0, "counting");
+}
+
+#[test]
 fn a_load_that_ends_takes_its_sentence_along_and_panels_show_what_the_sentence_is_made_of() {
     let mut shared = shared((120, 40));
     let mut state = Why::default();

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use ratatui::layout::{Position, Rect};
 
-use super::{COMMANDS, FIND, Places, SLEEPING, STACKS, Source, Why, draw, draw::Contents};
+use super::{COMMANDS, FIND, Places, SLEEPING, STACKS, Source, Why, draw, draw::Contents, steady::Steady};
 use crate::{
     report::why::{PANELS, Panel, Sentence, evidence::Evidence, look},
     screens::{
@@ -116,7 +116,9 @@ impl Screen for Why {
             let is_other_load = rates.is_some_and(|rates| {
                 self.evidence.take(&shared.machine, (rates, &shared.activity), with_test)
             });
-            if let Source::Now(found) = self.found(shared, |inputs| look(inputs, self.steady.rule())) {
+            if !self.is_counted(shared) {
+                self.steady = Steady::default();
+            } else if let Source::Now(found) = self.found(shared, |inputs| look(inputs, self.steady.rule())) {
                 self.steady.take(found, with_test, is_other_load || is_other_test);
             }
         }

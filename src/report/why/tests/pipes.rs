@@ -103,3 +103,19 @@ fn who_reads_and_waits_is_named_before_who_writes_the_same_to_the_page_cache() {
     let words = "tar waits for pages of the page cache 40 % of the time and runs the rest";
     scene.says("turns", &format!("{words}: its one thread is the limit"));
 }
+
+/// As a writer on a loop device, whose kernel thread writes the same and more to the drive below.
+#[test]
+fn a_program_that_moves_nothing_is_not_the_one_that_moves_most() {
+    let mut scene = Scene::idle().threads(&[('D', "dd", "fsync", "folio_wait_bit", 0.9)]);
+    for (command, written) in [("bash", 0.0), ("dd", 1.22e9), ("kworker/u8:10", 1.25e9)] {
+        scene = scene.process(command, 0.0, 0.0, 0.1);
+        scene.activity.processes.as_mut().unwrap().last_mut().unwrap().written_bytes = Some(written);
+    }
+    let name = scene.machine.hardware_drives().next().unwrap().name.clone();
+    let disk = DiskRates { writes: 300.0, written_bytes: 1.21e9, queue_depth: 9.0, ..DiskRates::default() };
+    scene.rates.disks.insert(name, disk);
+    let inputs = scene.inputs();
+    let facts = Facts::new(&inputs);
+    assert_eq!(facts.mover().map(|program| program.command.as_str()), Some("dd"));
+}

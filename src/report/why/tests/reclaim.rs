@@ -68,3 +68,31 @@ fn few_scanned_pages_are_no_limit_unless_tasks_wait_for_them() {
     assert_eq!(said(copies(3_000.0, 70_000.0, 0.0)), "kswapd scans 70.0 k");
     assert_eq!(held(&copies(45_000.0, 0.0, 0.0), "reclaim"), Some("reclaim"));
 }
+
+/// As `dd` of 2 GB/s through the page cache while kswapd frees nearly all of it.
+#[test]
+fn direct_reclaim_beside_much_more_of_kswapd_is_no_limit_unless_tasks_wait_for_it() {
+    let scene = |scanned_directly, scanned_by_kswapd, memory_some| {
+        let mut scene = Scene::reading();
+        scene.rates.disks.values_mut().next().unwrap().read_bytes = 400e6;
+        scene.rates.paging =
+            Some(PagingRates { scanned_by_kswapd, scanned_directly, ..PagingRates::default() });
+        scene.rates.pressure = Some(PressureShares { memory_some, ..PressureShares::default() });
+        scene
+    };
+    let said = |scene: &Scene, before: &str| {
+        let inputs = Inputs { said: before, ..scene.inputs() };
+        let Found { first, shown } = look(&inputs, (!before.is_empty()).then_some("reclaim"));
+        let text = shown.unwrap_or(first).text;
+        text.split(" pages/s").next().unwrap_or_default().to_owned()
+    };
+    let mostly_kswapd = scene(34_000.0, 193_000.0, 3.0);
+    mostly_kswapd.says("reclaim", "kswapd scans 193 k pages/s: buffered reads are the limit");
+    assert_eq!(said(&scene(34_000.0, 193_000.0, 12.0), ""), "Tasks scan 34.0 k", "they wait for memory");
+    assert_eq!(said(&scene(65_000.0, 193_000.0, 3.0), ""), "Tasks scan 65.0 k", "a quarter of all pages");
+    // Near the border the shown one stays.
+    let [direct, kswapd] = [scene(65_000.0, 193_000.0, 3.0), mostly_kswapd].map(|of| of.sentence().text);
+    let fifth = scene(50_000.0, 193_000.0, 3.0);
+    assert_eq!(said(&fifth, &direct), "Tasks scan 50.0 k");
+    assert_eq!(said(&fifth, &kswapd), "kswapd scans 193 k");
+}
