@@ -77,6 +77,9 @@ const LOCKS: [&[&str]; 2] = [
 /// Beginnings of wait channels of threads that may have submitted more than one I/O.
 const OF_SEVERAL: &[&str] = &["io_cqring_wait", "read_events", "do_io_getevents"];
 
+/// Beginnings of wait channels of threads that write pages back in a call of [`SYNCS`]; a flush waits elsewhere.
+const OF_WRITEBACK: &[&str] = &["io_schedule", "blk_mq_get_tag"];
+
 /// Beginnings of wait channels of threads that wait for a journal's commit or a flush.
 const COMMITS: &[&str] =
     &["jbd2_log_wait_commit", "xlog_", "fsync_buffers_list", "blkdev_issue_flush", "__sync_dirty_buffer"];
@@ -114,9 +117,11 @@ pub(crate) fn wait_of(kind: &ThreadKind) -> Option<Wait> {
     if is_for_file_lock(kind, wchan.as_str()) {
         return Some(Wait::FileLock);
     }
-    let (_, wait) = WAITS.iter().find(|(beginning, _)| wchan.as_str().starts_with(beginning))?;
-    let writes = is_in(kind, WRITES) || is_in(kind, SYNCS);
-    Some(if writes && *wait == Wait::PageCache { Wait::Writeback } else { *wait })
+    let (beginning, wait) = WAITS.iter().find(|(beginning, _)| wchan.as_str().starts_with(beginning))?;
+    let (writes, syncs) = (is_in(kind, WRITES), is_in(kind, SYNCS));
+    let is_writeback =
+        (writes || syncs) && *wait == Wait::PageCache || syncs && OF_WRITEBACK.contains(beginning);
+    Some(if is_writeback { Wait::Writeback } else { *wait })
 }
 
 fn is_for_file_lock(kind: &ThreadKind, wchan: &str) -> bool {

@@ -115,3 +115,18 @@ fn short_writers_that_sync_are_known_by_what_drives_count() {
     let direct = each.threads(&[('D', "dd", "write", "__iomap_dio_rw", 0.06)]);
     assert_ne!(direct.sentence().rule, "writeback", "with O_DIRECT");
 }
+
+#[test]
+fn pages_that_a_sync_submits_are_written_back() {
+    use waits::Wait::{Completion, Writeback};
+    for (call, wchan, wait) in [
+        ("fsync", "io_schedule", Writeback),
+        ("fdatasync", "blk_mq_get_tag", Writeback),
+        ("pread64", "blk_mq_get_tag", Completion),
+        ("fsync", "submit_bio_wait", Completion),
+    ] {
+        let scene = Scene::idle().threads(&[('D', "dd", call, wchan, 0.4)]);
+        let kind = &scene.activity.threads.as_ref().unwrap().kinds[0].0;
+        assert_eq!(waits::wait_of(kind), Some(wait), "{call}, {wchan}");
+    }
+}
