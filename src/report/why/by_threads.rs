@@ -155,7 +155,10 @@ pub(super) fn latency(facts: &Facts<'_>) -> Option<String> {
         let cache = if facts.is_for_pages(program) { ", for pages of the page cache" } else { "" };
         return one(&program.name, cache);
     };
-    if facts.inputs.test.is_none() && waiters.is_one_each() && waiters.is_one_thread() {
+    // One that may submit several has one in flight where the drive's figures say so.
+    let has_one =
+        || facts.one_in_flight().is_some_and(|program| what == "I/O" && waiters.is_of(&program.command));
+    if facts.inputs.test.is_none() && waiters.is_one_thread() && (waiters.is_one_each() || has_one()) {
         return one(waiters.name(), "");
     }
     let words = waiters.words(facts.inputs.test);

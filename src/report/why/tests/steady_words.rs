@@ -35,6 +35,16 @@ fn one_io_in_flight_has_the_same_words_whether_samples_found_it_waiting() {
             copies(sampled, writes).says("latency", &words);
         }
     }
+    // As fio with libaio at depth 1.
+    for sampled in [0.05, 0.3, 0.5, 0.9] {
+        let kinds = [('S', "dd", "io_getevents", "read_events", sampled), ('R', "dd", "", "", 1.0 - sampled)];
+        let scene = copies(sampled, false).threads(&kinds);
+        let text = scene.sentence().text;
+        assert!(
+            text.starts_with("dd has one I/O in flight at a time (queue depth 0.9)"),
+            "{sampled}: {text}"
+        );
+    }
     // Buffered writes are in flight while it runs.
     let mut buffered = copies(0.05, true);
     buffered.activity.threads.as_mut().unwrap().kinds.remove(0);
