@@ -270,7 +270,7 @@ mod tests {
         counters::{CpuShares, DiskRates, Rates},
         machine::Drive,
         model::Workload,
-        source::{self, demo::DEMOS, origin::Origin},
+        source::{self, demo::DEMOS},
         units::UnitSystem,
     };
 
@@ -285,7 +285,7 @@ mod tests {
     #[test]
     fn rates_and_tests_change_no_finding_of_the_machine_alone() {
         for demo in DEMOS {
-            let (machine, _) = source::read_machine(&*Origin::Demo(demo.name.to_owned()).open().unwrap());
+            let machine = source::testing::demo(demo.name);
             let limits = capacity::limits(&machine);
             let disk = DiskRates {
                 reads: 9e3,

@@ -126,3 +126,13 @@ fn nothing_read(machine: &Machine, problems: &[Problem]) -> Option<OpenError> {
     };
     Some(OpenError { path, wrong, fix: fix.to_owned() })
 }
+
+#[cfg(test)]
+pub(crate) mod testing {
+    use super::{Machine, origin::Origin, read_machine};
+
+    /// The machine of a demo.
+    pub fn demo(name: &str) -> Machine {
+        read_machine(&*Origin::Demo(name.to_owned()).open().unwrap()).0
+    }
+}

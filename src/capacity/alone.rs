@@ -114,14 +114,12 @@ mod tests {
     use crate::{
         capacity,
         model::{Basis, DriveName, run::testing},
-        source::{self, origin::Origin},
+        source,
         text::Label,
     };
 
     fn machine() -> Machine {
-        static READ: LazyLock<Machine> = LazyLock::new(|| {
-            source::read_machine(&*Origin::Demo("threadripper-before".to_owned()).open().unwrap()).0
-        });
+        static READ: LazyLock<Machine> = LazyLock::new(|| source::testing::demo("threadripper-before"));
         READ.clone()
     }
 

@@ -122,15 +122,11 @@ pub(crate) fn find_in(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        capacity,
-        source::{self, origin::Origin},
-    };
+    use crate::{capacity, source};
 
     #[test]
     fn a_place_is_full_by_its_fuller_direction() {
-        let (machine, _) =
-            source::read_machine(&*Origin::Demo("threadripper-before".to_owned()).open().unwrap());
+        let machine = source::testing::demo("threadripper-before");
         let limits = capacity::limits(&machine);
         // 8 drives share 0000:40, which carries 39.4 GB/s in each direction.
         let full = |[read, write]: [f64; 2]| {
@@ -148,8 +144,7 @@ mod tests {
 
     #[test]
     fn a_full_place_stays_full_until_its_load_clearly_falls() {
-        let (machine, _) =
-            source::read_machine(&*Origin::Demo("threadripper-before".to_owned()).open().unwrap());
+        let machine = source::testing::demo("threadripper-before");
         let limits = capacity::limits(&machine);
         let mut found = Vec::new();
         let mut look = |part: f64| {
@@ -167,7 +162,7 @@ mod tests {
 
     #[test]
     fn drives_on_several_ports_of_an_intel_chipset_share_dmi() {
-        let (machine, _) = source::read_machine(&*Origin::Demo("x570".to_owned()).open().unwrap());
+        let machine = source::testing::demo("x570");
         let machine = capacity::chipset::testing::behind_a_b660(machine);
         let limits = capacity::limits(&machine);
         let found = find(&machine, &limits, None);

@@ -294,12 +294,12 @@ mod tests {
     use super::*;
     use crate::{
         capacity::{self, chipset},
-        source::{self, origin::Origin},
+        source,
     };
 
     #[test]
     fn a_link_that_ports_of_a_chipset_share_is_counted_once() {
-        let (machine, _) = source::read_machine(&*Origin::Demo("x570".to_owned()).open().unwrap());
+        let machine = source::testing::demo("x570");
         let machine = chipset::testing::behind_a_b660(machine);
         let limits = capacity::limits(&machine);
         let behind: Vec<_> = machine

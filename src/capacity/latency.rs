@@ -69,12 +69,12 @@ mod tests {
     use crate::{
         capacity::{expected, limits},
         model::run::testing,
-        source::{self, origin::Origin},
+        source,
     };
 
     #[test]
     fn few_reads_in_flight_name_latency_for_each_drive_and_busy_workers_do_not() {
-        let machine = source::read_machine(&*Origin::Demo("x570".to_owned()).open().unwrap()).0;
+        let machine = source::testing::demo("x570");
         let limits = limits(&machine);
         let drives = ["nvme0n1", "nvme1n1", "nvme2n1", "nvme3n1"];
         let causes = |depth: u32, cpu_bound: bool| -> Vec<String> {

@@ -139,10 +139,10 @@ pub(crate) fn slowest(machine: &Machine, head: Option<NodeIndex>, node: NodeInde
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::source::{self, origin::Origin};
+    use crate::source;
 
     fn demo(name: &str) -> Machine {
-        source::read_machine(&*Origin::Demo(name.to_owned()).open().unwrap()).0
+        source::testing::demo(name)
     }
 
     fn at(machine: &Machine, address: &str) -> NodeIndex {

@@ -234,12 +234,12 @@ mod tests {
     use crate::{
         capacity,
         model::{Basis, Workload},
-        source::{self, origin::Origin},
+        source,
         units::Bytes,
     };
 
     fn machine() -> Machine {
-        source::read_machine(&*Origin::Demo("threadripper-before".to_owned()).open().unwrap()).0
+        source::testing::demo("threadripper-before")
     }
 
     /// The eight drives below 0000:40, reading `each` bytes per second for ten seconds.

@@ -77,14 +77,10 @@ pub fn together(machine: &Machine, workload: &Workload, each: &[Option<(f64, f64
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        capacity,
-        source::{self, origin::Origin},
-        units::Bytes,
-    };
+    use crate::{capacity, source, units::Bytes};
 
     fn of_demo(name: &str, block: u64) -> (Machine, Workload, Vec<Option<Potential>>) {
-        let (machine, _) = source::read_machine(&*Origin::Demo(name.to_owned()).open().unwrap());
+        let machine = source::testing::demo(name);
         let limits = capacity::limits(&machine);
         let targets = machine.hardware_drives().map(Drive::target).collect();
         let workload = Workload { targets, block_size: Bytes(block), ..Workload::default() };

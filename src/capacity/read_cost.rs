@@ -177,15 +177,10 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::{
-        capacity,
-        machine::Measured,
-        model::Workload,
-        source::{self, origin::Origin},
-    };
+    use crate::{capacity, machine::Measured, model::Workload, source};
 
     fn machine() -> Machine {
-        source::read_machine(&*Origin::Demo("x570".to_owned()).open().unwrap()).0
+        source::testing::demo("x570")
     }
 
     /// Ten seconds of 4 KiB reads by one worker with this CPU time: 500 k reads a second.

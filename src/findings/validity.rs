@@ -379,7 +379,7 @@ mod tests {
         counters::CpuShares,
         machine::{Use, User},
         model::{Reading, Workload},
-        source::{self, origin::Origin},
+        source,
         units::Bytes,
     };
 
@@ -394,7 +394,7 @@ mod tests {
 
     /// Ten seconds with these reads from and writes to the drive, and idle CPUs.
     fn doubts(read: f64, written: f64, idle: f64, celsius: f64) -> Vec<String> {
-        let (mut machine, _) = source::read_machine(&*Origin::Demo("x570".to_owned()).open().unwrap());
+        let mut machine = source::testing::demo("x570");
         let drive = machine.drives.iter_mut().find(|drive| drive.name.as_str() == "nvme0n1").unwrap();
         drive.temperature.as_mut().unwrap().now = Reading::known("/test", celsius);
         let disk = DiskRates { read_bytes: read, written_bytes: written, ..DiskRates::default() };
@@ -416,14 +416,13 @@ mod tests {
         assert_eq!(doubts(100e6, 0.0, 90.0, 40.0), Vec::<String>::new());
         assert_eq!(doubts(104e6, 0.5e6, 90.0, 40.0), Vec::<String>::new(), "noise");
         let mut alone = run();
-        RunMonitor::default()
-            .judge(&source::read_machine(&*Origin::Demo("laptop".to_owned()).open().unwrap()).0, &mut alone);
+        RunMonitor::default().judge(&source::testing::demo("laptop"), &mut alone);
         assert_eq!(alone, run(), "no counters, no doubts");
     }
 
     #[test]
     fn interrupts_are_those_of_the_drives_own_queues_per_read() {
-        let (machine, _) = source::read_machine(&*Origin::Demo("x570".to_owned()).open().unwrap());
+        let machine = source::testing::demo("x570");
         let controller =
             machine.drive(&DriveName::new("nvme0n1")).unwrap().nvme.as_ref().unwrap().controller.clone();
         let rate = |queue: &str, rate: f64| (Label::new(&format!("{controller}{queue}")), rate);
@@ -444,7 +443,7 @@ mod tests {
 
     #[test]
     fn thermal_counters_that_move_are_named_and_those_that_stood_before_are_not() {
-        let (mut machine, _) = source::read_machine(&*Origin::Demo("x570".to_owned()).open().unwrap());
+        let mut machine = source::testing::demo("x570");
         let name = DriveName::new("nvme0n1");
         let change = |machine: &mut Machine, change: &dyn Fn(&mut Smart)| {
             let drive = machine.drives.iter_mut().find(|drive| drive.name == name).unwrap();
@@ -469,7 +468,7 @@ mod tests {
 
     #[test]
     fn a_threshold_of_zero_is_none() {
-        let (mut machine, _) = source::read_machine(&*Origin::Demo("x570".to_owned()).open().unwrap());
+        let mut machine = source::testing::demo("x570");
         let name = DriveName::new("nvme0n1");
         let drive = machine.drives.iter_mut().find(|drive| drive.name == name).unwrap();
         drive.temperature.as_mut().unwrap().max = Reading::known("/test", 0.0);
@@ -495,7 +494,7 @@ mod tests {
 
     #[test]
     fn what_was_watched_is_compared_with_what_was_read_in_that_time() {
-        let (machine, _) = source::read_machine(&*Origin::Demo("x570".to_owned()).open().unwrap());
+        let machine = source::testing::demo("x570");
         let name = DriveName::new("nvme0n1");
         let judged = |seconds: f64, disk_bytes: f64, own_bytes: f64, change: &dyn Fn(&mut RunSummary)| {
             let disk = DiskRates { read_bytes: disk_bytes / seconds, ..DiskRates::default() };
@@ -526,7 +525,7 @@ mod tests {
 
     #[test]
     fn reads_of_devices_that_stand_on_a_drive_are_the_tests_own() {
-        let (mut machine, _) = source::read_machine(&*Origin::Demo("x570".to_owned()).open().unwrap());
+        let mut machine = source::testing::demo("x570");
         let name = DriveName::new("nvme0n1");
         let mut above = machine.drive(&name).unwrap().clone();
         above.name = DriveName::new("dm-0");
@@ -546,7 +545,7 @@ mod tests {
 
     #[test]
     fn limits_of_control_groups_are_reasons_where_they_are_reached_and_notes_where_not() {
-        let (mut machine, _) = source::read_machine(&*Origin::Demo("x570".to_owned()).open().unwrap());
+        let mut machine = source::testing::demo("x570");
         let device =
             machine.drive(&DriveName::new("nvme0n1")).unwrap().device_number.value().unwrap().clone();
         let limit = |path: &str, device: &Label, kind, value| IoLimit {

@@ -5,12 +5,12 @@ use crate::{
     capacity,
     machine::Smart,
     model::{Reading, run::testing},
-    source::{self, origin::Origin},
+    source,
     units::{Lanes, UnitSystem},
 };
 
 fn machine(name: &str) -> Machine {
-    source::read_machine(&*Origin::Demo(name.to_owned()).open().unwrap()).0
+    source::testing::demo(name)
 }
 
 fn all(machine: &Machine) -> Vec<Target> {

@@ -173,19 +173,11 @@ impl Pulls {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        capacity,
-        machine::Drive,
-        model::Reading,
-        pull::Series,
-        source::{self, origin::Origin},
-        units::UnitSystem,
-    };
+    use crate::{capacity, machine::Drive, model::Reading, pull::Series, source, units::UnitSystem};
 
     #[test]
     fn a_setting_that_another_program_changes_during_a_pull_is_named() {
-        let (before, _) =
-            source::read_machine(&*Origin::Demo("threadripper-before".to_owned()).open().unwrap());
+        let before = source::testing::demo("threadripper-before");
         let targets: Vec<Target> = before.hardware_drives().map(Drive::target).collect();
         let mut now = before.clone();
         let queue = &mut now.drives[0].queue;

@@ -479,7 +479,7 @@ mod tests {
         capacity,
         counters::{CpuShares, DiskRates},
         model::{Target, run},
-        source::{self, origin::Origin},
+        source,
     };
 
     fn sample(at_ms: u64, ios: u64) -> RunSample {
@@ -519,7 +519,7 @@ mod tests {
                 test.watch(&rates(250_000.0), Duration::from_millis(now));
             }
         }
-        let (machine, _) = source::read_machine(&*Origin::Demo("x570".to_owned()).open().unwrap());
+        let machine = source::testing::demo("x570");
         let mut run = run::testing::run(&["nvme0n1"], 500_000 * 4096, test.workload.clone());
         test.watch.judge(&machine, &mut run);
         assert!(run.targets[0].invalid_because.is_empty(), "{run:?}");
@@ -527,7 +527,7 @@ mod tests {
 
     #[test]
     fn busy_cpus_and_not_latency_keep_a_running_test_below() {
-        let (machine, _) = source::read_machine(&*Origin::Demo("laptop".to_owned()).open().unwrap());
+        let machine = source::testing::demo("laptop");
         let drive = machine.hardware_drives().next().unwrap();
         let workload = Workload { targets: vec![drive.target()], depth: 1, ..Workload::default() };
         let expected = capacity::expected(&machine, &capacity::limits(&machine), &workload);

@@ -11,7 +11,7 @@ use crate::{
 };
 
 fn machine(demo: &str) -> Machine {
-    source::read_machine(&*Origin::Demo(demo.to_owned()).open().unwrap()).0
+    source::testing::demo(demo)
 }
 
 fn targets(machine: &Machine) -> Vec<Target> {

@@ -101,7 +101,7 @@ mod tests {
         counters::{DiskRates, Rates},
         findings::validity::OwnReads,
         model::{Target, Workload, run::testing},
-        source::{self, capture::TextRoot, origin::Origin},
+        source::{self, capture::TextRoot},
     };
 
     const STACK: &str = include_str!("../../../tests/fixtures/stack.capture");
@@ -140,7 +140,7 @@ mod tests {
 
     #[test]
     fn only_a_hot_sensor_that_a_long_test_does_not_move_is_stuck() {
-        let (machine, _) = source::read_machine(&*Origin::Demo("x570".to_owned()).open().unwrap());
+        let machine = source::testing::demo("x570");
         let name = DriveName::new("nvme0n1");
         let at = |celsius: i32| {
             let mut machine = machine.clone();

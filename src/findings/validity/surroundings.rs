@@ -51,12 +51,12 @@ mod tests {
     use crate::{
         counters::{CpuShares, Rates},
         model::Workload,
-        source::{self, origin::Origin},
+        source,
     };
 
     #[test]
     fn cpus_that_other_processes_kept_busy_are_theirs() {
-        let (machine, _) = source::read_machine(&*Origin::Demo("x570".to_owned()).open().unwrap());
+        let machine = source::testing::demo("x570");
         // Four CPUs without idle time, of which the test used so many.
         let judged = |cpus: f64, irq: f64| {
             let cpu = CpuShares { usr: 100.0, irq, ..CpuShares::default() };

@@ -148,15 +148,14 @@ mod tests {
     use super::*;
     use crate::{
         model::{Seconds, Workload, run::testing},
-        source::{self, origin::Origin},
+        source,
         text::Label,
         units::Bytes,
     };
 
     /// Metrics of a run of large reads of three drives of a demo.
     fn metrics(change: impl Fn(&mut RunRecord)) -> String {
-        let (machine, _) =
-            source::read_machine(&*Origin::Demo("threadripper-before".to_owned()).open().unwrap());
+        let machine = source::testing::demo("threadripper-before");
         let limits = capacity::limits(&machine);
         let workload = Workload { block_size: Bytes(1 << 20), ..Workload::default() };
         let run = testing::run(&["nvme0n1", "nvme1n1", "nvme2n1"], 4_000_000_000 * 10, workload);

@@ -12,12 +12,12 @@ use crate::{
         profile::{Hardware, Profile},
     },
     report::json,
-    source::{self, origin::Origin},
+    source,
     text::Label,
 };
 
 fn machine() -> Machine {
-    source::read_machine(&*Origin::Demo("threadripper-before".to_owned()).open().unwrap()).0
+    source::testing::demo("threadripper-before")
 }
 
 fn second(machine: &Machine) -> (Rates, Activity) {

@@ -184,7 +184,7 @@ mod tests {
     use super::*;
     use crate::{
         counters::activity::{ThreadActivity, ThreadKind},
-        source::{self, origin::Origin},
+        source,
         text::Label,
     };
 
@@ -206,7 +206,7 @@ mod tests {
 
     #[test]
     fn a_program_that_ended_is_no_evidence_of_what_goes_on() {
-        let (machine, _) = source::read_machine(&*Origin::Demo("laptop".to_owned()).open().unwrap());
+        let machine = source::testing::demo("laptop");
         let look = |of: &[(&str, f64, f64)], asleep: &[&str]| {
             let kind = |name: &&str| {
                 let command = Label::new(name);
@@ -243,7 +243,7 @@ mod tests {
 
     #[test]
     fn a_look_in_which_the_load_began_is_not_joined_with_whole_ones() {
-        let (machine, _) = source::read_machine(&*Origin::Demo("laptop".to_owned()).open().unwrap());
+        let machine = source::testing::demo("laptop");
         let look = |cpus: f64, waits: f64, delayed: Option<f64>| {
             let (command, syscall) = (Label::new("fio"), Some(Label::new("io_getevents")));
             let wchan = Some(Label::new("read_events"));

@@ -22,7 +22,7 @@ use crate::{
         CpuShares, PagingRates, PressureShares,
         activity::{ProcessRates, ThreadActivity, ThreadKind},
     },
-    source::{self, origin::Origin},
+    source,
     text::Label,
 };
 
@@ -48,7 +48,7 @@ impl Scene {
     }
 
     fn idle() -> Self {
-        let (machine, _) = source::read_machine(&*Origin::Demo("laptop".to_owned()).open().unwrap());
+        let machine = source::testing::demo("laptop");
         let quiet = CpuShares { usr: 1.0, sys: 2.0, idl: 97.0, ..CpuShares::default() };
         let rates = Rates {
             elapsed: Duration::from_secs(1),

@@ -241,14 +241,13 @@ mod tests {
 
     use super::*;
     use crate::{
-        capacity,
-        source::{self, origin::Origin},
+        capacity, source,
         ui::{Mode, message::MachineRead},
     };
 
     #[test]
     fn one_drive_shares_nothing_and_no_drive_is_called_so() {
-        let (whole, _) = source::read_machine(&*Origin::Demo("laptop".to_owned()).open().unwrap());
+        let whole = source::testing::demo("laptop");
         for (drives, text) in [(0, "No drives."), (1, "One drive: it shares nothing.")] {
             let mut machine = whole.clone();
             machine.drives.truncate(drives);
@@ -261,7 +260,7 @@ mod tests {
 
     #[test]
     fn reads_of_which_nothing_is_expected_have_a_limit_all_the_same() {
-        let (machine, _) = source::read_machine(&*Origin::Demo("laptop".to_owned()).open().unwrap());
+        let machine = source::testing::demo("laptop");
         let limits = Arc::new(capacity::limits(&machine));
         let read = MachineRead { machine: Arc::new(machine), problems: Vec::new(), limits };
         let mut shared = Shared::new(Mode::Live, read, (80, 24));

@@ -86,7 +86,7 @@ mod tests {
     use crate::{
         counters::DiskRates,
         model::{LatencySummary, TargetSample, Workload, run::testing},
-        source::{self, origin::Origin},
+        source,
         text::Label,
     };
 
@@ -112,7 +112,7 @@ mod tests {
     /// A test that speeds up by 100 MB/s each second, looked at every 100 ms from 1.03 s on; counters are read at whole
     /// seconds and show `shown` of what it read.
     fn doubts(shown: f64) -> Vec<String> {
-        let (machine, _) = source::read_machine(&*Origin::Demo("x570".to_owned()).open().unwrap());
+        let machine = source::testing::demo("x570");
         let read = |ms: u64| 50 * ms.saturating_sub(1030).pow(2);
         let (mut stretches, mut watch) = (Stretches::default(), RunMonitor::default());
         for ms in (930..6000).step_by(10) {
