@@ -248,6 +248,15 @@ mod tests {
         tune::Actuator,
     };
 
+    /// A sampler of the laptop, what it tells, and how it ends.
+    fn of_laptop(interval: Duration) -> (Sampler, Receiver<Outside>, Arc<AtomicBool>) {
+        let root = Origin::Demo("laptop".to_owned()).open().unwrap();
+        let (sender, told) = mpsc::channel();
+        let over = Arc::new(AtomicBool::new(false));
+        let sampler = Sampler::start(root, sender, Clock::real(), Arc::clone(&over), interval).unwrap();
+        (sampler, told, over)
+    }
+
     #[test]
     fn a_setting_that_another_program_changes_is_read_while_settings_are_wanted() {
         const PACE: Duration = Duration::from_millis(20);
@@ -279,11 +288,7 @@ mod tests {
 
     #[test]
     fn the_first_look_reads_the_machine_again() {
-        let root = Origin::Demo("laptop".to_owned()).open().unwrap();
-        let (sender, told) = mpsc::channel();
-        let over = Arc::new(AtomicBool::new(false));
-        let _sampler =
-            Sampler::start(root, sender, Clock::real(), Arc::clone(&over), Duration::from_secs(1)).unwrap();
+        let (_sampler, told, over) = of_laptop(Duration::from_secs(1));
         let messages: Vec<_> = told.iter().take(2).collect();
         over.store(true, Ordering::Relaxed);
         assert!(matches!(
@@ -294,11 +299,8 @@ mod tests {
 
     #[test]
     fn a_look_that_is_asked_for_comes_before_its_time_and_the_next_one_an_interval_later() {
-        let root = Origin::Demo("laptop".to_owned()).open().unwrap();
-        let (sender, told) = mpsc::channel();
-        let over = Arc::new(AtomicBool::new(false));
         let interval = Duration::from_secs(2);
-        let sampler = Sampler::start(root, sender, Clock::real(), Arc::clone(&over), interval).unwrap();
+        let (sampler, told, over) = of_laptop(interval);
         let mut elapsed = told.iter().filter_map(|outside| match outside {
             Outside::Message(Message::Rates(rates, _)) => Some(rates.elapsed),
             _ => None,
@@ -314,11 +316,8 @@ mod tests {
 
     #[test]
     fn the_first_activity_is_of_a_whole_interval_like_the_rates_beside_it() {
-        let root = Origin::Demo("laptop".to_owned()).open().unwrap();
-        let (sender, told) = mpsc::channel();
-        let over = Arc::new(AtomicBool::new(false));
         let interval = Duration::from_secs(1);
-        let sampler = Sampler::start(root, sender, Clock::real(), Arc::clone(&over), interval).unwrap();
+        let (sampler, told, over) = of_laptop(interval);
         std::thread::sleep(interval / 2);
         let clock = Clock::real();
         sampler.watch(false, true, (false, false));
