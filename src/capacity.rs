@@ -38,7 +38,7 @@ pub(crate) use read_cost::SystemActivity;
 pub use slots::Slot;
 use tables::RootComplex;
 pub use total::{Total, total, total_in};
-pub(crate) use total::{is_known, outermost_roots, total_of};
+pub(crate) use total::{outermost_roots, total_of};
 
 /// All limits of a machine; measurements of earlier tests on it precede published figures.
 pub fn limits(machine: &Machine) -> Limits {

@@ -10,7 +10,7 @@ mod addresses;
 use std::collections::BTreeMap;
 
 use crate::{
-    machine::{Drive, Machine, PciTree},
+    machine::{Drive, Machine, PciNode, PciTree},
     model::NodeIndex,
     units::TransferRate,
 };
@@ -47,16 +47,10 @@ impl Exchanged {
         let kept: Vec<NodeIndex> = tree.iter().map(|(index, _)| index).filter(|at| is_in(*at)).collect();
         let place: BTreeMap<NodeIndex, NodeIndex> =
             kept.iter().enumerate().map(|(now, was)| (*was, NodeIndex(now))).collect();
-        let node = |index: &NodeIndex| {
-            let mut node = tree.node(*index).clone();
-            node.parent = node.parent.and_then(|above| place.get(&above).copied());
-            node.children = node.children.iter().filter_map(|child| place.get(child).copied()).collect();
-            node
-        };
-        let pci = PciTree::new(kept.iter().map(node).collect());
+        let pci = PciTree::new(kept.iter().map(|at| placed(tree.node(*at).clone(), &place)).collect());
         let drives = machine.hardware_drives().filter_map(|drive| {
-            let node = place.get(&drive.node?).copied();
-            node.map(|_| Drive { node, ..drive.clone() })
+            let node = *place.get(&drive.node?)?;
+            Some(Drive { node: Some(node), ..drive.clone() })
         });
         let machine = machine.with_tree(pci, drives.collect(), Vec::new());
         Self { machine, was: kept.into_iter().map(Some).collect(), renumbered: true }
@@ -73,6 +67,13 @@ impl Exchanged {
         let was = next.was.iter().map(|middle| self.was.get((*middle)?.0).copied().flatten()).collect();
         Self { machine: next.machine, was, renumbered: self.renumbered && next.renumbered }
     }
+}
+
+/// A node of a tree whose nodes have other places now; what has none is not beside it any more.
+fn placed(mut node: PciNode, place: &BTreeMap<NodeIndex, NodeIndex>) -> PciNode {
+    node.parent = node.parent.and_then(|above| place.get(&above).copied());
+    node.children = node.children.iter().filter_map(|child| place.get(child).copied()).collect();
+    node
 }
 
 /// Exchanges the content of two slots.
@@ -99,7 +100,7 @@ mod tests {
     use super::*;
     use crate::{
         capacity::{self, slots},
-        source::{self, origin::Origin},
+        source,
     };
 
     #[test]
@@ -109,7 +110,7 @@ mod tests {
         };
         let mut moves = 0;
         for demo in ["threadripper-before", "threadripper-after", "x570"] {
-            let (machine, _) = source::read_machine(&*Origin::Demo(demo.to_owned()).open().unwrap());
+            let machine = source::testing::demo(demo);
             let (tree, now) = (&machine.pci, rate(&machine));
             let slots = slots::all(&machine);
             let pairs = slots.iter().flat_map(|one| slots.iter().map(move |other| (one, other)));

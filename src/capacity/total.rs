@@ -110,11 +110,6 @@ fn is_emulated(machine: &Machine, drive: &Drive) -> bool {
     drive.node.is_none_or(|node| machine.pci.node(node).is_emulated())
 }
 
-/// Whether the limits of all root complexes with drives are known, so that [`Total::bytes_per_second`] can be.
-pub(crate) fn is_known(machine: &Machine, limits: &Limits) -> bool {
-    unknown_roots(machine, limits, &with_sisters(machine, limits)).is_empty()
-}
-
 /// Limits of root complexes without one: those measured here for one with the same host bridge.
 fn with_sisters(machine: &Machine, limits: &Limits) -> BTreeMap<NodeIndex, Limit> {
     let tree = &machine.pci;

@@ -17,7 +17,7 @@ use crate::{
         flow, slots,
     },
     machine::{Drive, DriveKind, Machine, NodeKind, PciNode, PciTree, pci::NodeAddress},
-    model::{Basis, FindingId, Limits, NodeIndex, Severity},
+    model::{Basis, FindingId, NodeIndex, Severity},
 };
 
 pub(super) const SHARED_ROOT_COMPLEX: Row = Row {
@@ -211,7 +211,7 @@ impl Offer<'_, '_> {
         let then = exchange(&part.machine, &slot(&self.card.slot)?, &slot(&self.slot)?).machine;
         let shares = part.machine.drives.iter().filter_map(|drive| now.shares.get(&drive.name));
         let today: f64 = shares.map(|share| share.bytes_per_second.0).sum();
-        Some(total_of_all(&then, &capacity::limits(&then))?.0 - today)
+        Some(capacity::total(&then, &capacity::limits(&then)).bytes_per_second?.0 - today)
     }
 
     /// What is in the slot; `None` of a free one.
@@ -225,8 +225,8 @@ const ONE_SLOT: u32 = 16;
 
 fn shared_root_complex(inputs: &Inputs) -> Vec<Detection> {
     let cards = Cards::new(inputs);
-    let now = LazyCell::new(|| total_of_all(inputs.machine, inputs.limits));
-    bunches(inputs, &cards).map(|bunch| bunched(inputs, &bunch, || now.as_ref())).collect()
+    let now = LazyCell::new(|| capacity::total(inputs.machine, inputs.limits));
+    bunches(inputs, &cards).map(|bunch| bunched(inputs, &bunch, || &now)).collect()
 }
 
 fn bunches<'c, 'a>(inputs: &'c Inputs<'a>, all: &'c Cards<'a>) -> impl Iterator<Item = Bunch<'c, 'a>> {
@@ -247,14 +247,8 @@ fn crowding(inputs: &Inputs, root: NodeIndex, cards: &[Card]) -> Option<f64> {
     (cards.len() > 1 && !carries).then_some(wanted)
 }
 
-/// All drives together, and their rate; `None` if a limit is unknown.
-fn total_of_all(machine: &Machine, limits: &Limits) -> Option<(f64, Total)> {
-    let total = capacity::is_known(machine, limits).then(|| capacity::total(machine, limits))?;
-    Some((total.bytes_per_second?.0, total))
-}
-
 /// `now` is all drives together today.
-fn bunched<'t>(inputs: &Inputs, bunch: &Bunch, now: impl FnOnce() -> Option<&'t (f64, Total)>) -> Detection {
+fn bunched<'t>(inputs: &Inputs, bunch: &Bunch, now: impl FnOnce() -> &'t Total) -> Detection {
     let tree = &inputs.machine.pci;
     let Bunch { root, cards, wanted, offer } = bunch;
     let (root, wanted, limit) = (*root, *wanted, inputs.limits.hop(*root));
@@ -291,10 +285,10 @@ fn bunched<'t>(inputs: &Inputs, bunch: &Bunch, now: impl FnOnce() -> Option<&'t 
         of_root(format!("carries {}, {}", inputs.rate(limit.bytes_per_second.0), limit.because))
     });
     let below = drives.iter().map(|drive| Evidence::new(&*drive.path, format!("under root complex {name}")));
-    let gain = limit
-        .filter(|_| wanted > 0.0)
-        .and_then(|_| now())
-        .and_then(|(rate, now)| Some((*rate, offer.gain(inputs.machine, now)?)));
+    let gain = limit.filter(|_| wanted > 0.0).and_then(|_| {
+        let now = now();
+        Some((now.bytes_per_second?.0, offer.gain(inputs.machine, now)?))
+    });
     let (severity, gain) = match (limit, gain) {
         (Some(limit), Some((now, gain))) => {
             let word = match limit.basis {

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::{
     Exchanged, addresses,
     link::{self, Today},
+    placed,
 };
 use crate::{
     capacity::Slot,
@@ -221,11 +222,7 @@ impl Bench {
         let place: BTreeMap<NodeIndex, NodeIndex> =
             order.iter().enumerate().map(|(now, was)| (*was, NodeIndex(now))).collect();
         let mut old: Vec<Option<PciNode>> = self.tree.nodes.into_iter().map(Some).collect();
-        let mut nodes: Vec<PciNode> = order.iter().filter_map(|at| old[at.0].take()).collect();
-        for node in &mut nodes {
-            node.parent = node.parent.and_then(|above| place.get(&above).copied());
-            node.children = node.children.iter().filter_map(|child| place.get(child).copied()).collect();
-        }
+        let nodes = order.iter().filter_map(|at| Some(placed(old[at.0].take()?, &place))).collect();
         let was: Vec<Option<NodeIndex>> = order.iter().map(|at| self.was[at.0]).collect();
         let mut pci = PciTree::new(nodes);
         addresses::name_folders(&mut pci, &machine.pci, &was);
