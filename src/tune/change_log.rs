@@ -379,7 +379,8 @@ impl Taken {
         let scheduler = self.scheduler_of(place).filter(|scheduler| !scheduler.is_closed())?;
         let [scheduler] = &scheduler.last[..] else { return None };
         let name = if is_of_tags { NO_SCHEDULER } else { scheduler };
-        let scheduler = (is_of_tags || name != NO_SCHEDULER).then(|| name.to_owned());
+        // Requests where iodyno had removed the scheduler are those of another program's.
+        let scheduler = Some(name).filter(|name| is_of_tags == (*name == NO_SCHEDULER)).map(str::to_owned);
         let is_anothers = entry.setting == NR_REQUESTS.0 && entry.is_anothers(value);
         is_anothers.then(|| (place, Replaced { value: value.to_owned(), scheduler }))
     }

@@ -8,7 +8,7 @@ use crate::{
     model::error_words,
     tune::{
         actuator::Actuator,
-        change_log::{ChangeLog, Entry, Replaced},
+        change_log::{ChangeLog, Entry},
         device::{Device, Identity},
         dry_run::DryRun,
         journal::{Journal, Purpose},
@@ -42,6 +42,13 @@ pub fn plan_undo(
         let hides = || step.target != NO_SCHEDULER && resized.contains(&step.file);
         !step.is_detour(change_log) || hides() && has_it()
     });
+    // The kernel's own number is no program's.
+    for step in &mut steps {
+        let kernels = |scheduler: &str| tags::requests_with(actuator, &step.file, scheduler);
+        step.replaced.take_if(|replaced| {
+            kernels(replaced.scheduler.as_deref().unwrap_or_default()).as_ref() == Some(&replaced.value)
+        });
+    }
     let is_same = |step: &Step| change_log.companions.iter().any(|entry| entry.file == step.recorded);
     for step in steps.iter_mut().filter(|step| step.stays && step.is_asked && is_same(step)) {
         // iodyno set its first value again; with what it changed besides, that value may be lost.
@@ -106,16 +113,7 @@ pub(super) fn stranger(
     }
     let interrupted = steps.iter().any(|other| other.expected.len() > 1 && other.may_reset(step));
     let is_own = interrupted || step.is_known(&now);
-    Ok(if is_own { replaced(actuator, step).map(|replaced| replaced.value.clone()) } else { Some(now) })
-}
-
-/// The number of requests that another program set before iodyno's last change. The kernel's own number is no program's.
-fn replaced<'a>(actuator: &dyn Actuator, step: &'a Step) -> Option<&'a Replaced> {
-    step.replaced.as_ref().filter(|replaced| {
-        let scheduler = replaced.scheduler.as_deref().unwrap_or_default();
-        let kernels = tags::requests_with(actuator, &step.file, scheduler);
-        kernels.as_ref() != Some(&replaced.value)
-    })
+    Ok(if is_own { step.replaced.as_ref().map(|replaced| replaced.value.clone()) } else { Some(now) })
 }
 
 /// The scheduler whose requests a value of another program is.
@@ -125,7 +123,7 @@ pub(super) fn host(
     stranger: &Result<Option<String>, String>,
 ) -> Option<String> {
     let is_it = |value: &String| stranger.as_ref().is_ok_and(|now| now.as_ref() == Some(value));
-    let its = replaced(actuator, step).filter(|replaced| is_it(&replaced.value));
+    let its = step.replaced.as_ref().filter(|replaced| is_it(&replaced.value));
     let its = its.and_then(|replaced| replaced.scheduler.clone());
     its.or_else(|| tags::scheduler_of(actuator, step)).filter(|host| host != NO_SCHEDULER)
 }
