@@ -123,12 +123,17 @@ pub(super) fn short_readers(facts: &Facts<'_>) -> Option<String> {
     let (_, disk) = facts.deepest.filter(|_| is_for_pages)?;
     let waits = facts.io_waits();
     (disk.queue_depth >= facts.least(1.3, 1.1) && waits >= facts.least(0.5, 0.35)).then(|| {
-        let who = runs_of(&program.name).replacen("short", "Short", 1);
+        let who = runs_first(program);
         format!(
             "{who} wait for pages of the page cache, some task waits for I/O {:.0} % of the time",
             100.0 * waits
         )
     })
+}
+
+/// `Short runs of dd`, where a sentence begins with them.
+fn runs_first(program: &Program) -> String {
+    runs_of(&program.name).replacen("short", "Short", 1)
 }
 
 /// Short processes that write to the page cache and wait until that is on a drive: drives have a long queue whenever they write, complete
@@ -149,7 +154,7 @@ pub(super) fn short_syncers(facts: &Facts<'_>) -> Option<String> {
     let waits = facts.io_waits();
     let are_longer = waits >= facts.least(0.2, 0.12) && waits >= facts.least(1.0, 0.7) * program.cpus;
     (is_synced && are_longer).then(|| {
-        let who = runs_of(&program.name).replacen("short", "Short", 1);
+        let who = runs_first(program);
         format!("{who} write to the page cache, some task waits for I/O {:.0} % of the time", 100.0 * waits)
     })
 }
@@ -163,7 +168,7 @@ pub(super) fn of_short_ones(facts: &Facts<'_>) -> Option<String> {
     let (name, disk) = facts.deepest?;
     let is_busy = disk.queue_depth >= facts.least(1.3, 1.1) && disk.utilisation >= facts.least(90.0, 75.0);
     let each = each(disk).filter(|_| is_busy && facts.io_waits() >= facts.least(0.5, 0.35))?;
-    let who = runs_of(&program.name).replacen("short", "Short", 1);
+    let who = runs_first(program);
     let limit = match facts.drives_are_the_limit() {
         limit if disk.queue_depth >= SPLIT || !facts.served.is_empty() => limit,
         _ => "the drives, their links or the latency of a call are the limit".to_owned(),
@@ -179,7 +184,7 @@ pub(super) fn one_run_at_a_time(facts: &Facts<'_>) -> Option<String> {
     let least = facts.least(0.2, 0.12);
     let is_one = (facts.least(0.8, 0.7)..facts.most(1.1, 1.2)).contains(&(waits + runs));
     (is_one && waits >= least && runs >= least).then(|| {
-        let who = runs_of(&program.name).replacen("short", "Short", 1);
+        let who = runs_first(program);
         let (waits, runs) = (100.0 * waits, 100.0 * runs);
         format!(
             "{who} wait for I/O {waits:.0} % of the time and run {runs:.0} %: one run at a time is the limit"
@@ -197,7 +202,7 @@ pub(super) fn one_after_the_other(facts: &Facts<'_>) -> Option<String> {
     if facts.io_waits() < facts.least(0.5, 0.35) * disk.queue_depth.min(1.0) {
         return None;
     }
-    let who = runs_of(&program.name).replacen("short", "Short", 1);
+    let who = runs_first(program);
     let (depth, name) = (disk.queue_depth, name.as_str());
     let one = format!("{who} have one I/O in flight at a time (queue depth {depth:.1})");
     Some(format!("{one}{}: the latency of {name}, {each}, is the limit", flushes(facts)))
