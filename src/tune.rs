@@ -11,6 +11,7 @@ pub mod journal;
 pub mod change_log;
 pub mod undo;
 pub mod tags;
+mod resets;
 pub mod tunables;
 mod dry_run;
 mod tune_error;

@@ -14,7 +14,7 @@ use super::{
     settings::{NO_SCHEDULER, NR_REQUESTS, SCHEDULER, Scope, find},
     tunables,
 };
-pub use entry::{Beside, Entry, Opened, Replaced, is_expected};
+pub use entry::{Beside, Entry, Opened, Replaced, is_expected, is_reset};
 use places::Places;
 
 /// The changed files of this boot.
@@ -85,9 +85,13 @@ impl ChangeLog {
     }
 }
 
-/// Whether what a change of this setting resets is the number of the queue's tags: it sets a scheduler where there was none.
+/// The scheduler whose number of requests a change of this setting resets: `none` of the queue's tags.
+fn host_of<'a>(affected: &Affected, setting: &str, old: &'a str) -> Option<&'a str> {
+    (setting == SCHEDULER.0 && affected.setting == NR_REQUESTS.0).then_some(old)
+}
+
 fn is_of_tags(affected: &Affected, setting: &str, old: &str) -> bool {
-    setting == SCHEDULER.0 && old == NO_SCHEDULER && affected.setting == NR_REQUESTS.0
+    host_of(affected, setting, old) == Some(NO_SCHEDULER)
 }
 
 impl Taken {
@@ -110,13 +114,14 @@ impl Taken {
 
     /// Whether it is a change, and no file that it sets has another program's value now.
     pub(super) fn goes_on(&self, event: &Event) -> bool {
-        let Event::Change { setting, file, old, affected, tags, .. } = event else { return false };
-        let is_own = |file: &str, value: &str, is_of_tags: bool| {
-            self.anothers(file, value, is_of_tags).is_none()
-                && self.replaced(file, value, is_of_tags).is_none()
+        let Event::Change { setting, file, old, affected, tags, host, .. } = event else { return false };
+        let is_own = |file: &str, value: &str, host: Option<&str>| {
+            let is_of_tags = host == Some(NO_SCHEDULER);
+            self.anothers(file, value, is_of_tags).is_none() && self.replaced(file, value, host).is_none()
         };
         let mut along = affected.iter();
-        is_own(file, old, *tags) && along.all(|a| is_own(&a.file, &a.value, is_of_tags(a, setting, old)))
+        is_own(file, old, host.as_deref().or(tags.then_some(NO_SCHEDULER)))
+            && along.all(|a| is_own(&a.file, &a.value, host_of(a, setting, old)))
     }
 
     /// The next record of this boot.
@@ -125,7 +130,7 @@ impl Taken {
             Event::Open { purpose, .. } => {
                 self.change_log.sessions.insert(record.session.clone(), *purpose);
             }
-            Event::Change { device, setting, file, old, new, affected, tags, undo, follows } => {
+            Event::Change { device, setting, file, old, new, affected, tags, host, undo, follows } => {
                 // An undo that is killed leaves the changes of the sessions before it, and none of its own.
                 let by = (!undo).then_some(record.session.as_str());
                 let mut is_anothers = false;
@@ -135,13 +140,14 @@ impl Taken {
                         self.begin_anew(&a.file, (&a.value, is_of_tags(a, setting, old)));
                     }
                     is_anothers = self.begin_anew(file, (old, *tags));
-                    self.replace(file, old, *tags);
+                    self.replace(file, old, host.as_deref().or(tags.then_some(NO_SCHEDULER)));
                 }
                 let begins = self.entry(file).is_none_or(|entry| entry.is_closed());
                 for a in affected {
-                    let is_of_tags = is_of_tags(a, setting, old);
+                    let host = host_of(a, setting, old);
+                    let is_of_tags = host == Some(NO_SCHEDULER);
                     if !undo && !follows && !is_anothers {
-                        self.replace(&a.file, &a.value, is_of_tags);
+                        self.replace(&a.file, &a.value, host);
                     }
                     if let Some(entry) = self.entry(&a.file).filter(|_| is_of_tags) {
                         entry.find_tags(&a.value);
@@ -150,18 +156,26 @@ impl Taken {
                     let is_known = entry.may_have(&a.value);
                     if *undo && a.setting != NR_REQUESTS.0 && entry.is_anothers(&a.value) {
                         entry.theirs = Some(a.value.clone());
-                    } else if !entry.is_unsure && (is_anothers || !is_known) {
+                    } else if !entry.may_be_reset(&a.value) && (is_anothers || !is_known) {
                         // Requests of another program's scheduler are found with that.
-                        if begins && (entry.has_found_tags != is_of_tags || is_anothers && !is_of_tags) {
-                            entry.begin_with((&a.value, is_of_tags));
+                        let is_theirs = !is_of_tags || entry.tags.is_none() && !is_known;
+                        if begins && (entry.has_found_tags != is_of_tags || is_anothers && is_theirs) {
+                            // Those that iodyno has replaced there were the first ones.
+                            let replaced = entry.replaced.take().filter(|_| is_known);
+                            let replaced = replaced.filter(|replaced| replaced.scheduler.as_deref() == host);
+                            let found = replaced.map_or_else(|| a.value.clone(), |replaced| replaced.value);
+                            entry.begin_with((&found, is_of_tags));
                             if let Some(by) = by {
                                 entry.open_for(by, &a.value);
                             }
                         }
                         entry.last = vec![a.value.clone()];
                     }
-                    entry.is_unsure = true;
+                    entry.begin_unsure(&a.becomes);
                     self.places.add_unsure(&a.file);
+                }
+                if *undo {
+                    self.forget_resets(file);
                 }
                 let entry = self.touch(device, (setting, file), (old, *tags), by);
                 entry.is_undoing = *undo;
@@ -362,33 +376,45 @@ impl Taken {
         true
     }
 
-    /// The place of a file with this value, if another program set that. Requests of a scheduler that iodyno has set, or of
-    /// another one than before, go with it.
+    /// The place of a file with this value, if another program set that. Requests of a scheduler that iodyno has set go with
+    /// it, and those of another program's hide the tags that iodyno has set.
     fn anothers(&self, file: &str, value: &str, is_of_tags: bool) -> Option<usize> {
         let place = self.places.of(file)?;
         let entry = &self.change_log.entries[place];
         let is_hosted = || self.scheduler_of(place).is_some_and(|scheduler| !scheduler.is_closed());
-        let is_own = entry.setting != NR_REQUESTS.0 || entry.is_of_tags == is_of_tags && !is_hosted();
+        let is_same = entry.is_of_tags == is_of_tags || is_of_tags && entry.tags.is_none();
+        let is_own = entry.setting != NR_REQUESTS.0 || is_same && !is_hosted();
         (is_own && entry.is_anothers(value)).then_some(place)
     }
 
     /// The place of a number of requests that another program set while iodyno's scheduler was set, and what is said of it.
-    fn replaced(&self, file: &str, value: &str, is_of_tags: bool) -> Option<(usize, Replaced)> {
+    fn replaced(&self, file: &str, value: &str, host: Option<&str>) -> Option<(usize, Replaced)> {
         let place = self.places.of(file)?;
         let entry = &self.change_log.entries[place];
-        let scheduler = self.scheduler_of(place).filter(|scheduler| !scheduler.is_closed())?;
-        let [scheduler] = &scheduler.last[..] else { return None };
-        let name = if is_of_tags { NO_SCHEDULER } else { scheduler };
-        // Requests where iodyno had removed the scheduler are those of another program's.
-        let scheduler = Some(name).filter(|name| is_of_tags == (*name == NO_SCHEDULER)).map(str::to_owned);
+        // A journal of an earlier release does not name it.
+        let own = self.scheduler_of(place).filter(|scheduler| !scheduler.is_closed());
+        let last = || own.filter(|own| own.last.len() == 1).and_then(|own| own.last.first());
+        let last = || last().filter(|name| *name != NO_SCHEDULER).cloned();
+        let scheduler = host.map(str::to_owned).or_else(last);
         let is_anothers = entry.setting == NR_REQUESTS.0 && entry.is_anothers(value);
-        is_anothers.then(|| (place, Replaced { value: value.to_owned(), scheduler }))
+        let is_hosted = own.is_some() || host.is_some_and(|host| host != NO_SCHEDULER);
+        (is_anothers && is_hosted).then(|| (place, Replaced { value: value.to_owned(), scheduler }))
     }
 
     /// Remembers a number of requests that a change replaces and no undo restores.
-    fn replace(&mut self, file: &str, value: &str, is_of_tags: bool) {
-        if let Some((place, replaced)) = self.replaced(file, value, is_of_tags) {
+    fn replace(&mut self, file: &str, value: &str, host: Option<&str>) {
+        if let Some((place, replaced)) = self.replaced(file, value, host) {
             self.change_log.entries[place].replaced = Some(replaced);
+        }
+    }
+
+    /// An undo writes this file: what it makes of those beside is not foreseen.
+    fn forget_resets(&mut self, file: &str) {
+        let with = self.entry(file).map(|entry| entry.with.clone()).unwrap_or_default();
+        for other in with {
+            if let Some(entry) = self.entry(&other) {
+                entry.resets.clear();
+            }
         }
     }
 

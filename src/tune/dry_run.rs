@@ -2,11 +2,7 @@
 
 use std::{cell::RefCell, collections::BTreeMap, io};
 
-use super::{
-    actuator::Actuator,
-    settings::{NR_REQUESTS, find},
-    tags, tunables,
-};
+use super::{actuator::Actuator, resets::becoming, settings::find, tags, tunables};
 
 /// Answers as the kernel would after the writes so far.
 pub struct DryRun<'a> {
@@ -52,8 +48,8 @@ impl Actuator for DryRun<'_> {
         for other in find(id).map_or(&[][..], |row| row.also) {
             let beside = format!("{folder}/{}", other.0);
             if self.actuator.read(&beside).is_ok() {
-                let reset = (*other == NR_REQUESTS).then(|| tags::requests_with(self, &beside, value));
-                self.files.borrow_mut().insert(beside, reset.flatten().unwrap_or_default());
+                let becomes = becoming(self, id, value, &beside);
+                self.files.borrow_mut().insert(beside, becomes.into_iter().next().unwrap_or_default());
             }
         }
         self.files.borrow_mut().insert(file.to_owned(), value.to_owned());

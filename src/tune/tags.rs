@@ -55,7 +55,7 @@ pub fn host_file(step: &Step) -> Option<String> {
 }
 
 /// The scheduler of the queue of a file of requests; none where it cannot be read.
-fn scheduler(actuator: &dyn Actuator, requests: &str) -> Option<String> {
+pub fn scheduler(actuator: &dyn Actuator, requests: &str) -> Option<String> {
     let (queue, _) = requests.rsplit_once('/')?;
     tunables::scheduler(actuator, queue)
 }
@@ -115,11 +115,7 @@ pub fn hidden_by(actuator: &dyn Actuator, step: &Step, steps: &[Step]) -> Option
     (!is_restored).then_some(now)
 }
 
-/// Whether an undo has a step for the scheduler of the step's device.
-pub fn has_scheduler(step: &Step, steps: &[Step]) -> bool {
-    scheduler_step(step, steps).is_some()
-}
-
-fn scheduler_step<'a>(step: &Step, steps: &'a [Step]) -> Option<&'a Step> {
+/// The step of an undo for the scheduler of the step's device.
+pub fn scheduler_step<'a>(step: &Step, steps: &'a [Step]) -> Option<&'a Step> {
     steps.iter().find(|other| other.setting == SCHEDULER.0 && other.device.name == step.device.name)
 }

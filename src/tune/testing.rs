@@ -25,6 +25,7 @@ pub fn change(file: &str, old: &str, new: &str) -> Event {
         affected: Vec::new(),
         tags: false,
         undo: false,
+        host: None,
         follows: false,
     }
 }
@@ -47,6 +48,7 @@ pub fn change_log_of(changes: &[(&str, &str, &str, &str)]) -> ChangeLog {
                 affected: vec![],
                 tags: false,
                 undo: false,
+                host: None,
                 follows: false,
             };
             [change, Event::Result { file, outcome: Outcome::Accepted, affected: vec![] }]

@@ -16,6 +16,7 @@ use super::{
     change_log::ChangeLog,
     device::{Device, Identity},
     journal::{Affected, Event, Gain, Journal, JournalError, Purpose, Record, Session},
+    resets::becoming,
     settings::{NO_SCHEDULER, NR_REQUESTS, SCHEDULER, SETTINGS, Setting, Value, find, validate},
     tags,
     undo::{Step, Which},
@@ -147,7 +148,8 @@ impl<'a> Tuner<'a> {
             });
         }
         let affected = self.affected(machine, change)?;
-        let tags = tags::are_changed(&self.actuator, change.setting.0, &change.file);
+        let host = (change.setting == NR_REQUESTS).then(|| tags::scheduler(&self.actuator, &change.file));
+        let host = host.flatten();
         let is_written = now != change.to;
         if is_written {
             let found = super::tunables::read(&self.actuator, &change.file);
@@ -163,7 +165,8 @@ impl<'a> Tuner<'a> {
             old: now.clone(),
             new: change.to.clone(),
             affected: affected.clone(),
-            tags,
+            tags: host.as_deref() == Some(NO_SCHEDULER),
+            host,
             undo: false,
             follows: false,
         })?;
@@ -180,7 +183,7 @@ impl<'a> Tuner<'a> {
             let (device, setting, from) = (change.device.clone(), old.setting.clone(), old.value.clone());
             let along = (from != value).then(|| Along { device, setting, from, to: value.clone() });
             self.along.borrow_mut().extend(along);
-            Some(Affected { value, ..old.clone() })
+            Some(Affected { value, becomes: Vec::new(), ..old.clone() })
         };
         let affected: Vec<_> = affected.iter().filter_map(now).collect();
         self.reset.borrow_mut().extend(affected.iter().map(|a| (a.file.clone(), a.value.clone())));
@@ -350,6 +353,7 @@ impl<'a> Tuner<'a> {
             new: shown.clone(),
             affected: Vec::new(),
             tags: true,
+            host: None,
             undo: true,
             follows: false,
         };
@@ -368,7 +372,10 @@ impl<'a> Tuner<'a> {
             readings.into_iter().filter_map(move |reading| {
                 let file = reading.path().to_string();
                 match self.actuator.read(&file) {
-                    Ok(value) => Some(Ok(Affected { setting: row.id.0.to_owned(), file, value })),
+                    Ok(value) => {
+                        let becomes = becoming(&self.actuator, change.setting.0, &change.to, &file);
+                        Some(Ok(Affected { setting: row.id.0.to_owned(), file, value, becomes }))
+                    }
                     // A value that is not known could not be restored.
                     Err(error) if super::tunables::hides_value(&error) => {
                         Some(Err(TuneError::Unreadable { file, error }))

@@ -54,6 +54,8 @@ pub struct Step {
     pub theirs: Option<String>,
     /// Another program's number of requests that iodyno has replaced since.
     pub replaced: Option<Replaced>,
+    /// What a killed change of another file may have made of it; empty where that is not known.
+    pub resets: Vec<String>,
     /// It was changed while it was the number of the queue's tags.
     pub is_of_tags: bool,
     /// The number of tags to restore behind a scheduler; the driver's where it is not known.
@@ -163,6 +165,7 @@ impl Step {
             is_asked: entry.asked,
             theirs: entry.theirs,
             replaced: None,
+            resets: Vec::new(),
             is_of_tags: entry.tags.is_some(),
             tags: None,
         }
@@ -209,6 +212,7 @@ pub fn plan(
                 is_asked: entry.asked,
                 theirs: entry.theirs.clone(),
                 replaced,
+                resets: entry.resets.clone(),
                 // Sessions that found the tags as they are have none to restore.
                 is_of_tags: entry.tags.is_some()
                     && (entry.is_unsure || is_killed || tags.is_none() || tags != entry.tags),

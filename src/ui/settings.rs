@@ -405,6 +405,7 @@ mod tests {
                 is_asked: true,
                 theirs: None,
                 replaced: None,
+                resets: Vec::new(),
                 is_of_tags: false,
                 tags: None,
             };

@@ -30,6 +30,7 @@ pub fn change(device: Identity, setting: &str, file: &str, old: &str, new: &str)
         affected: Vec::new(),
         tags: false,
         undo: false,
+        host: None,
         follows: false,
     }
 }

@@ -24,7 +24,7 @@ pub struct Opened {
 pub struct Replaced {
     /// The number.
     pub value: String,
-    /// The scheduler whose requests they were; `none` of the queue's tags, `None` of another program's scheduler.
+    /// The scheduler whose requests they were; `none` of the queue's tags, `None` where the journal does not name it.
     pub scheduler: Option<String>,
 }
 
@@ -48,6 +48,8 @@ pub struct Entry {
     pub asked: bool,
     /// Whether a change of another file, which may have changed it along, has no result: it was killed.
     pub is_unsure: bool,
+    /// What such changes may have made of it; empty where that is not known.
+    pub resets: Vec<String>,
     /// The value of another program that an undo resets and restores. It is killed before it has done both.
     pub theirs: Option<String>,
     /// What another program set while iodyno's scheduler was set, the last of several. The undo goes back behind that scheduler.
@@ -93,6 +95,7 @@ impl Entry {
             own: value.to_owned(),
             asked: false,
             is_unsure: false,
+            resets: Vec::new(),
             theirs: None,
             replaced: None,
             is_undoing: false,
@@ -192,7 +195,23 @@ impl Entry {
 
     /// Whether another program has set this value since iodyno's last change. Of one that an undo left to it, every value is.
     pub(super) fn is_anothers(&self, value: &str) -> bool {
-        !self.is_unsure && (self.is_let_go || !self.may_have(value))
+        !self.may_be_reset(value) && (self.is_let_go || !self.may_have(value))
+    }
+
+    /// Whether a change of another file, which has no result, may have set this value.
+    pub(super) fn may_be_reset(&self, value: &str) -> bool {
+        self.is_unsure && is_reset(&self.resets, value)
+    }
+
+    /// A change of another file begins that may make one of these values of it, or any where there are none.
+    pub(super) fn begin_unsure(&mut self, becomes: &[String]) {
+        let is_unknown = self.is_unsure && self.resets.is_empty();
+        if is_unknown || becomes.is_empty() {
+            self.resets.clear();
+        } else {
+            self.resets.extend_from_slice(becomes);
+        }
+        self.is_unsure = true;
     }
 
     /// Whether a session found this value, so that an undo of that session restores it.
@@ -212,6 +231,7 @@ impl Entry {
     /// What a change of another file made of it is known.
     pub(super) fn end_unsure(&mut self) {
         (self.is_unsure, self.theirs) = (false, None);
+        self.resets.clear();
     }
 
     /// What is undone begins anew.
@@ -275,6 +295,11 @@ impl<'a> Beside<'a> {
     pub fn are_hidden_by(&self, entry: &Entry) -> bool {
         entry.setting == SCHEDULER.0 && entry.with.iter().any(|file| self.tagged.contains(file.as_str()))
     }
+}
+
+/// Whether a killed change that may have made these values of a file, or any where there are none, may have made that one.
+pub fn is_reset(resets: &[String], value: &str) -> bool {
+    resets.is_empty() || resets.iter().any(|reset| reset == value)
 }
 
 /// Whether a file with these values, the last one read back, or the old and the new one of a change that was killed, may have

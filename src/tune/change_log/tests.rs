@@ -108,9 +108,9 @@ fn a_change_after_an_undo_begins_with_what_it_finds() {
 #[test]
 fn another_drive_under_the_same_name_begins_anew() {
     let on = |sequence, event| match event {
-        Event::Change { device, setting, file, old, new, affected, tags, undo, follows } => {
+        Event::Change { device, setting, file, old, new, affected, tags, host, undo, follows } => {
             let device = Identity { diskseq: Some(sequence), ..device };
-            Event::Change { device, setting, file, old, new, affected, tags, undo, follows }
+            Event::Change { device, setting, file, old, new, affected, tags, host, undo, follows }
         }
         other => other,
     };

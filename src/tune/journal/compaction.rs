@@ -269,8 +269,12 @@ mod tests {
     }
 
     fn affected() -> impl Strategy<Value = Vec<Affected>> {
-        let one =
-            (file(), value()).prop_map(|(file, value)| Affected { setting: "nomerges".into(), file, value });
+        let one = (file(), value()).prop_map(|(file, value)| Affected {
+            setting: "nomerges".into(),
+            file,
+            value,
+            becomes: Vec::new(),
+        });
         prop::collection::vec(one, 0..2)
     }
 
@@ -289,6 +293,7 @@ mod tests {
                 affected,
                 tags,
                 undo,
+                host: None,
                 follows: false,
             },
         );
@@ -346,9 +351,11 @@ mod tests {
                 setting: "nomerges".into(),
                 file: format!("{file}/along"),
                 value: "0".into(),
+                becomes: Vec::new(),
             }],
             tags: false,
             undo: new == "0",
+            host: None,
             follows: false,
         };
         let done = || Event::Result { file: file.into(), outcome: Outcome::Accepted, affected: Vec::new() };

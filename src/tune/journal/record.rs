@@ -27,6 +27,9 @@ pub struct Affected {
     pub file: String,
     /// Its value when it was recorded.
     pub value: String,
+    /// What the kernel may make of it; empty where that is not known.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub becomes: Vec<String>,
 }
 
 /// The measured gain of a change, for exported rules.
@@ -73,6 +76,9 @@ pub enum Event {
         /// It is a number of requests that is the number of the queue's tags: the queue has no scheduler.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         tags: bool,
+        /// The queue's scheduler, of a number of requests; a journal of an earlier release has none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        host: Option<String>,
         /// It is a step of an undo, which leaves nothing to undo itself.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         undo: bool,

@@ -8,7 +8,7 @@ use crate::{
     model::error_words,
     tune::{
         actuator::Actuator,
-        change_log::{ChangeLog, Entry},
+        change_log::{ChangeLog, Entry, Replaced, is_reset},
         device::{Device, Identity},
         dry_run::DryRun,
         journal::{Journal, Purpose},
@@ -42,12 +42,9 @@ pub fn plan_undo(
         let hides = || step.target != NO_SCHEDULER && resized.contains(&step.file);
         !step.is_detour(change_log) || hides() && has_it()
     });
-    // The kernel's own number is no program's.
     for step in &mut steps {
-        let kernels = |scheduler: &str| tags::requests_with(actuator, &step.file, scheduler);
-        step.replaced.take_if(|replaced| {
-            kernels(replaced.scheduler.as_deref().unwrap_or_default()).as_ref() == Some(&replaced.value)
-        });
+        step.replaced =
+            step.replaced.take().filter(|replaced| !is_past(actuator, change_log, step, replaced));
     }
     let is_same = |step: &Step| change_log.companions.iter().any(|entry| entry.file == step.recorded);
     for step in steps.iter_mut().filter(|step| step.stays && step.is_asked && is_same(step)) {
@@ -67,6 +64,18 @@ pub fn plan_undo(
         }
     }
     (steps, left)
+}
+
+/// Whether a number of another program that iodyno has replaced is none to restore: it is the kernel's own, or that of a
+/// scheduler which another program has replaced since.
+fn is_past(actuator: &dyn Actuator, change_log: &ChangeLog, step: &Step, replaced: &Replaced) -> bool {
+    let host = replaced.scheduler.as_deref();
+    let kernels = tags::requests_with(actuator, &step.file, host.unwrap_or_default());
+    let now = tags::scheduler(actuator, &step.file);
+    let is_scheduler = |entry: &&Entry| entry.setting == SCHEDULER.0 && entry.device.name == step.device.name;
+    let its = change_log.entries.iter().chain(&change_log.companions).find(is_scheduler);
+    let is_anothers = |now: &String| Some(now.as_str()) != host && its.is_some_and(|its| !its.may_have(now));
+    kernels.as_ref() == Some(&replaced.value) || host.is_some() && now.is_some_and(|now| is_anothers(&now))
 }
 
 /// Takes a value that an undo of the entry restores for iodyno's own. With the first one, nothing is left to undo.
@@ -90,7 +99,7 @@ pub(super) fn is_gone(actuator: &dyn Actuator, entry: &Entry, machine: &Machine)
     !machine.drives.is_empty() && (is_anothers() || has_no_file())
 }
 
-/// The value that another program set. After a killed undo, a file that its steps may reset is not one.
+/// The value that another program set. After a kill, one that the killed change or undo may have made is not such a value.
 ///
 /// # Errors
 /// What is not known: see [`unread`].
@@ -112,7 +121,7 @@ pub(super) fn stranger(
         return Ok(step.theirs.clone());
     }
     let interrupted = steps.iter().any(|other| other.expected.len() > 1 && other.may_reset(step));
-    let is_own = interrupted || step.is_known(&now);
+    let is_own = interrupted && is_reset(&step.resets, &now) || step.is_known(&now);
     Ok(if is_own { step.replaced.as_ref().map(|replaced| replaced.value.clone()) } else { Some(now) })
 }
 

@@ -14,6 +14,7 @@ mod anew;
 mod beside;
 mod kills;
 mod others;
+mod strangers;
 mod tunables;
 mod unread;
 

@@ -237,6 +237,7 @@ impl Tuner<'_> {
             new,
             affected,
             tags,
+            host: None,
             undo: true,
             follows: false,
         });
@@ -283,7 +284,7 @@ impl Tuner<'_> {
             (Ok(now), _) if now == step.target => self.restore(step, steps, false),
             // By force too, unless that restores the scheduler.
             (now, _) => hidden(&self.actuator, step, steps)
-                .filter(|_| !tags::has_scheduler(step, steps))
+                .filter(|_| tags::scheduler_step(step, steps).is_none())
                 .unwrap_or_else(|| Restored::ModifiedExternally(now.unwrap_or(value))),
         }
     }
@@ -346,7 +347,7 @@ impl Tuner<'_> {
                 // Another program's value is restored after this. Any other that is not expected is one on its way.
                 let now = || self.actuator.read(&other.file).ok().filter(|now| other.expected.contains(now));
                 let value = other.theirs.clone().or_else(now)?;
-                Some(Affected { setting, file, value })
+                Some(Affected { setting, file, value, becomes: Vec::new() })
             });
             self.record_own_tunables(step, false).map_err(Restored::Refused)?;
             self.record_step(step, [from, to].map(str::to_owned), affected.collect(), tags);

@@ -193,3 +193,86 @@ fn requests_that_another_program_set_under_a_scheduler_of_iodyno_stay_or_are_nam
     let (_, [_, after]) = undone_after("none", &deeds);
     assert_eq!((after["/sys/q/scheduler"].as_str(), after["/sys/q/nr_requests"].as_str()), ("none", "77"));
 }
+
+#[test]
+fn what_another_program_sets_after_a_kill_is_named() {
+    use kills::Deed::{Set, UndoAll};
+    // The change that is killed, what another program sets then, iodyno's next change, and how many results name that value.
+    type Case = (
+        &'static [(&'static str, &'static str)],
+        (&'static str, &'static str),
+        Option<(&'static str, &'static str)>,
+    );
+    let cases: &[Case] = &[
+        (&[("scheduler", "mq-deadline")], ("nr_requests", "72"), None),
+        (&[("scheduler", "mq-deadline")], ("nr_requests", "72"), Some(("nr_requests", "50"))),
+        (&[("scheduler", "mq-deadline")], ("nr_requests", "72"), Some(("scheduler", "kyber"))),
+        (&[("scheduler", "mq-deadline")], ("nr_requests", "72"), Some(("rq_affinity", "2"))),
+        (&[("nr_requests", "32"), ("scheduler", "kyber")], ("nr_requests", "72"), None),
+        (&[("iostats", "0")], ("read_ahead_kb", "192"), None),
+        (&[("iostats", "0")], ("read_ahead_kb", "192"), Some(("rq_affinity", "2"))),
+    ];
+    for found in ["none", "bfq"] {
+        for (killed, theirs, next) in cases {
+            for kill in 0..25 {
+                let kernel = Kernel { has_tunables: false, ..with_tags("none", 128) };
+                let limits = [("optimal_io_size", "1310720"), ("rotational", "0")];
+                for (file, value) in limits {
+                    kernel.memory.files.lock().unwrap().insert(format!("/sys/q/{file}"), value.into());
+                }
+                kernel.write("/sys/q/scheduler", found).unwrap();
+                let journal = Journal::in_memory();
+                kills::done(&kernel, &journal, &Set(killed.to_vec()), Some(kill), 1);
+                kernel.write(&format!("/sys/q/{}", theirs.0), theirs.1).unwrap();
+                if let Some(next) = next {
+                    kills::done(&kernel, &journal, &Set(vec![*next]), None, 2).unwrap();
+                }
+                let log = ChangeLog::of(&journal.contents().unwrap().records, "boot");
+                let is_known = log.entries.iter().any(|entry| entry.setting == theirs.0);
+                let report = kills::done(&kernel, &journal, &UndoAll, None, 3).unwrap();
+                let stays = kernel.files()[&format!("/sys/q/{}", theirs.0)] == theirs.1;
+                let is_named = report.iter().any(|(_, what)| match what {
+                    Restored::ModifiedExternally(now) => now == theirs.1,
+                    Restored::Displaced { theirs: value, .. } => value == theirs.1,
+                    _ => false,
+                });
+                assert!(stays || is_named, "{found}, {killed:?}, {next:?}, {kill}: {report:?}");
+                assert!(is_named || !is_known || next.is_some(), "{found}, {killed:?}, {kill}: {report:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn requests_of_a_scheduler_that_another_program_replaced_are_none_of_the_next() {
+    let scheduler = |name: &'static str| ("scheduler", name, true);
+    let own = |value: &'static str| ("nr_requests", value, true);
+    let theirs = |setting: &'static str, value: &'static str| (setting, value, false);
+    // What is found, what happens, and the scheduler and requests that are left.
+    let cases = [
+        (
+            "none",
+            vec![
+                scheduler("mq-deadline"),
+                theirs("nr_requests", "144"),
+                own("32"),
+                scheduler("kyber"),
+                scheduler("none"),
+                own("32"),
+                theirs("scheduler", "bfq"),
+                own("200"),
+            ],
+            ["bfq", "200"],
+        ),
+        (
+            "bfq",
+            vec![scheduler("none"), theirs("nr_requests", "96"), own("64"), theirs("scheduler", "kyber")],
+            ["kyber", "256"],
+        ),
+    ];
+    for (found, deeds, left) in cases {
+        let (report, [_, after]) = undone_after(found, &deeds);
+        assert_eq!(["scheduler", "nr_requests"].map(|id| after[&format!("/sys/q/{id}")].as_str()), left);
+        assert!(!report.iter().all(Restored::is_whole), "{report:?}");
+    }
+}

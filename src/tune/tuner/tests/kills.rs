@@ -293,7 +293,7 @@ fn tags_that_an_undo_restored_behind_a_scheduler_are_found_by_the_next_change() 
 }
 
 /// Deeds in a row; `PROPTEST_CASES` asks for more.
-fn config() -> ProptestConfig {
+pub(super) fn config() -> ProptestConfig {
     let asked = std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok());
     ProptestConfig::with_cases(asked.unwrap_or(1024))
 }

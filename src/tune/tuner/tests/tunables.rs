@@ -220,6 +220,7 @@ fn an_undo_that_failed_after_a_kill_owes_no_tunable_that_another_program_sets() 
         affected: Vec::new(),
         tags: false,
         undo: false,
+        host: None,
         follows: false,
     };
     killed.record(change).unwrap();

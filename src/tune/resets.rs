@@ -1,0 +1,49 @@
+//! What the kernel makes of a setting when another one is written, where that is known.
+
+use super::{
+    actuator::Actuator,
+    settings::{NO_SCHEDULER, NR_REQUESTS, READ_AHEAD, SCHEDULER, resets},
+    tags,
+};
+
+/// The values that the file, of a queue, may have once `value` is written to the setting `changed` of that queue, the likeliest
+/// first; none where that is not known.
+pub fn becoming(actuator: &dyn Actuator, changed: &str, value: &str, file: &str) -> Vec<String> {
+    let Some((queue, id)) = file.rsplit_once('/').filter(|(_, id)| resets(changed, id)) else {
+        return Vec::new();
+    };
+    if changed == SCHEDULER.0 && id == NR_REQUESTS.0 {
+        requests(actuator, file, value)
+    } else if id == READ_AHEAD.0 {
+        let asked = (changed == MAX_SECTORS).then_some(value);
+        read_ahead(actuator, queue, asked).unwrap_or_default()
+    } else {
+        Vec::new()
+    }
+}
+
+/// The setting from which the kernel computes the readahead of rotational devices.
+const MAX_SECTORS: &str = "max_sectors_kb";
+
+/// Without a scheduler, tags that iodyno had changed are resized, by way of another number.
+fn requests(actuator: &dyn Actuator, file: &str, scheduler: &str) -> Vec<String> {
+    let Some(begins) = tags::requests_with(actuator, file, scheduler) else { return Vec::new() };
+    let on_the_way = begins.parse::<u64>().ok().filter(|_| scheduler == NO_SCHEDULER);
+    let on_the_way = on_the_way.and_then(|tags| tags.checked_sub(1)).map(|other| other.to_string());
+    [begins].into_iter().chain(on_the_way).collect()
+}
+
+/// Readahead by new limits of a queue: twice the optimal I/O size, 128 KiB at least. Since Linux 6.18 it is twice the largest
+/// request where a rotational device has no such size (`blk_apply_bdi_limits`, block/blk-settings.c).
+fn read_ahead(actuator: &dyn Actuator, queue: &str, max_sectors: Option<&str>) -> Option<Vec<String>> {
+    /// `VM_READAHEAD_PAGES`, KiB.
+    const LEAST: u64 = 128;
+    let number = |name: &str| actuator.read(&format!("{queue}/{name}")).ok()?.parse::<u64>().ok();
+    let optimal = number("optimal_io_size")? / 1024;
+    let largest = || max_sectors.map_or_else(|| number(MAX_SECTORS), |asked| asked.parse().ok());
+    let twice = |kib: u64| kib.saturating_mul(2).max(LEAST).to_string();
+    if optimal > 0 || number("rotational")? == 0 {
+        return Some(vec![twice(optimal)]);
+    }
+    Some(vec![twice(largest()?), twice(optimal)])
+}

@@ -1,0 +1,142 @@
+//! Changes of iodyno, killed or not, and other programs' in any order: an undo loses none of these without a word.
+
+use proptest::prelude::*;
+
+use super::{
+    kills::{Deed, config, done},
+    *,
+};
+use crate::tune::change_log::Entry;
+
+/// What happens to a queue.
+#[derive(Debug, Clone)]
+enum Happening {
+    /// `iodyno tune set` with this value, and the call before which it is killed.
+    Own(&'static str, &'static str, Option<u32>),
+    /// Another program writes this scheduler.
+    Theirs(&'static str),
+    /// It writes a number to this setting, which is not the kernel's, iodyno's, or one of before.
+    Number(&'static str),
+    /// `iodyno tune undo --all`, and the call before which it is killed.
+    Undo(Option<u32>),
+}
+
+const OWN: &[(&str, &str)] = &[
+    ("scheduler", "none"),
+    ("scheduler", "mq-deadline"),
+    ("scheduler", "kyber"),
+    ("nr_requests", "50"),
+    ("nr_requests", "100"),
+    ("read_ahead_kb", "512"),
+    ("iostats", "0"),
+    ("iostats", "1"),
+    ("rq_affinity", "2"),
+];
+
+/// The settings whose values are followed.
+const NUMBERS: [&str; 2] = ["nr_requests", "read_ahead_kb"];
+
+fn happening() -> impl Strategy<Value = Happening> {
+    let own = (prop::sample::select(OWN), prop::option::weighted(0.4, 0..30u32))
+        .prop_map(|((id, value), kill)| Happening::Own(id, value, kill));
+    let theirs = prop::sample::select(&["none", "bfq", "mq-deadline"][..]).prop_map(Happening::Theirs);
+    let number = prop::sample::select(&NUMBERS[..]).prop_map(Happening::Number);
+    let undo = prop::option::weighted(0.5, 0..60u32).prop_map(Happening::Undo);
+    prop_oneof![6 => own, 2 => theirs, 2 => number, 1 => undo]
+}
+
+/// Lets these happen, and undoes everything: the last values of other programs are left, or named.
+fn kept_after(found: &str, happenings: &[Happening]) -> Result<(), TestCaseError> {
+    let kernel = Kernel { has_tunables: false, ..with_tags("none", 128) };
+    for (file, value) in [("optimal_io_size", "1310720"), ("rotational", "0")] {
+        kernel.memory.files.lock().unwrap().insert(format!("/sys/q/{file}"), value.into());
+    }
+    kernel.write("/sys/q/scheduler", found).unwrap();
+    let journal = Journal::in_memory();
+    let mut theirs = BTreeMap::new();
+    // What other programs set before or after an undo that is killed may be taken for what that undo resets.
+    let mut is_half = false;
+    let end = Happening::Undo(None);
+    for (happening, number) in happenings.iter().chain([&end]).zip(1..) {
+        match happening {
+            Happening::Own(id, value, kill) => {
+                done(&kernel, &journal, &Deed::Set(vec![(*id, *value)]), *kill, number);
+            }
+            Happening::Theirs(value) => {
+                kernel.write("/sys/q/scheduler", value).unwrap();
+                // Requests go with their scheduler.
+                theirs.remove("nr_requests");
+            }
+            Happening::Number(id) => {
+                let value = (56 + 4 * number).to_string();
+                kernel.write(&format!("/sys/q/{id}"), &value).unwrap();
+                // Tags of both, of which a scheduler hides which are whose (docs/security.md).
+                let log = ChangeLog::of(&journal.contents().unwrap().records, "boot");
+                let are_own = log.entries.iter().any(|entry| entry.tags.is_some() && entry.setting == *id);
+                let are_hidden = are_own && kernel.read("/sys/q/scheduler").unwrap() == "none";
+                if !is_half && !are_hidden {
+                    theirs.insert(*id, value);
+                }
+            }
+            Happening::Undo(kill) => {
+                is_half = !is_undone(&kernel, &journal, &mut theirs, *kill, number)?;
+                if is_half {
+                    theirs.clear();
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Undoes everything, unless a kill comes before its end; whether none did. It leaves these values of other programs, or names
+/// them: those no longer count.
+fn is_undone(
+    kernel: &Kernel,
+    journal: &Journal,
+    theirs: &mut BTreeMap<&str, String>,
+    kill: Option<u32>,
+    number: i64,
+) -> Result<bool, TestCaseError> {
+    let log = ChangeLog::of(&journal.contents().unwrap().records, "boot");
+    let is_hosted = |entry: &Entry| ["scheduler", "nr_requests"].contains(&entry.setting.as_str());
+    if !log.entries.iter().any(is_hosted) {
+        // iodyno itself put its scheduler back, and said what that reset: nothing is left to undo.
+        theirs.remove("nr_requests");
+    }
+    let Some(report) = done(kernel, journal, &Deed::UndoAll, kill, number) else { return Ok(false) };
+    let left = report.iter().filter(|(_, what)| matches!(what, Restored::ModifiedExternally(_)));
+    let files: Vec<String> = left.map(|(step, _)| step.recorded.clone()).collect();
+    if !files.is_empty() {
+        let event = Event::Keep { files };
+        journal.append(&Record { time: number, boot: "boot".into(), session: "undo".into(), event }).unwrap();
+    }
+    let now = kernel.files();
+    for id in NUMBERS {
+        let Some(value) = theirs.get(id).cloned() else { continue };
+        let is_named = report.iter().any(|(step, what)| match what {
+            Restored::ModifiedExternally(now) => step.setting == id && *now == value,
+            Restored::Displaced { theirs, .. } => step.setting == id && *theirs == value,
+            Restored::Refused(_) => step.setting == id,
+            _ => false,
+        });
+        let stays = now[&format!("/sys/q/{id}")] == value;
+        prop_assert!(stays || is_named, "{} {}, {}: {:?}", number, id, value, report);
+        if !stays {
+            theirs.remove(id);
+        }
+    }
+    Ok(true)
+}
+
+proptest! {
+    #![proptest_config(config())]
+
+    #[test]
+    fn no_value_of_another_program_is_lost_without_a_word(
+        found in prop::sample::select(&["none", "mq-deadline", "bfq"][..]),
+        happenings in prop::collection::vec(happening(), 1..8),
+    ) {
+        kept_after(found, &happenings)?;
+    }
+}
