@@ -438,6 +438,8 @@ pub(crate) fn processes(
             Cell::Number(rates.cpus * 100.0, 1),
             match drives.filter(|names| !names.is_empty() && moved > 0.0) {
                 Some(names) => Cell::Drives(names),
+                // Its open files went with it.
+                None if moved > 0.0 && rates.has_ended => Cell::Text("ended".to_owned()),
                 None if moved > 0.0 => Cell::Text("not known".to_owned()),
                 None => Cell::Unknown,
             },
