@@ -78,9 +78,9 @@ fn every_table_has_its_columns() {
         assert!(tables.contains(columns), "{columns} in {tables}");
     }
     let dstat = stat(&["--interval", "0.1", "--count", "30"]);
-    assert_eq!(dstat.lines().filter(|line| line.starts_with("time     run blk new")).count(), 2, "{dstat}");
+    assert_eq!(dstat.lines().filter(|line| line.starts_with("time       run blk new")).count(), 2, "{dstat}");
     let rows: Vec<&str> = dstat.lines().filter(|line| line.starts_with(char::is_numeric)).collect();
-    let has_time = |row: &&str| row.as_bytes().get(2) == Some(&b':') && row.as_bytes().get(8) == Some(&b' ');
+    let has_time = |row: &&str| row.as_bytes().get(2) == Some(&b':') && row.as_bytes().get(10) == Some(&b' ');
     assert!(rows.len() == 30 && rows.iter().all(has_time), "{dstat}");
     assert_eq!(dstat.lines().count(), 30 + 2 * 2 + 1, "{dstat}");
     let last = dstat.lines().last().unwrap();

@@ -181,7 +181,8 @@ fn watch(
             return Ok(Status::Stopped(number));
         }
         let (machine, rates, activity) = (&*read.machine, &rates, &activity);
-        output.print(&Interval { machine, rates, activity, time, is_average: false })?;
+        let has_tenths = output.has_tenths();
+        output.print(&Interval { machine, rates, activity, time, is_average: false, has_tenths })?;
         printed += 1;
         // One interval is its own average.
         if printed > 1 && args.count == Some(printed) {
@@ -245,6 +246,11 @@ impl<'a> Output<'a> {
         Self { args, tables, rows: None, has_reasons: false, uncounted: BTreeSet::new() }
     }
 
+    /// Whether several intervals end within a second.
+    fn has_tenths(&self) -> bool {
+        self.args.interval < Duration::from_secs(1)
+    }
+
     fn print(&mut self, interval: &Interval<'_>) -> Result<(), Failure> {
         let printed = if self.args.json {
             print(&json::line(&Line::new(interval)))
@@ -258,7 +264,8 @@ impl<'a> Output<'a> {
 
     fn print_means(&mut self, averages: Averages, machine: &Machine, time: Timestamp) -> Result<(), Failure> {
         let Some((rates, activity)) = averages.means() else { return Ok(()) };
-        self.print(&Interval { machine, rates: &rates, activity: &activity, time, is_average: true })
+        let (rates, activity, has_tenths) = (&rates, &activity, self.has_tenths());
+        self.print(&Interval { machine, rates, activity, time, is_average: true, has_tenths })
     }
 
     fn csv(&mut self, interval: &Interval<'_>) -> String {
@@ -402,6 +409,7 @@ mod tests {
                 activity: &activity,
                 time: Timestamp::UNIX_EPOCH,
                 is_average: true,
+                has_tenths: false,
             };
             let command = StatArgs::augment_args(clap::Command::new("stat"));
             let args = StatArgs::from_arg_matches(&command.get_matches_from(["stat", "--threads"])).unwrap();
@@ -447,7 +455,14 @@ mod tests {
             ..Activity::default()
         };
         let (time, rates) = (Timestamp::UNIX_EPOCH, &Rates::default());
-        let interval = Interval { machine: &machine, rates, activity: &activity, time, is_average: true };
+        let interval = Interval {
+            machine: &machine,
+            rates,
+            activity: &activity,
+            time,
+            is_average: true,
+            has_tenths: false,
+        };
         let command = StatArgs::augment_args(clap::Command::new("stat"));
         let args = StatArgs::from_arg_matches(&command.get_matches_from(["stat"])).unwrap();
         let mut output = Output::new(&args, vec![Table::Threads, Table::Processes]);

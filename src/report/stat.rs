@@ -56,6 +56,8 @@ pub(crate) struct Interval<'a> {
     pub(crate) time: Timestamp,
     /// All intervals as one.
     pub(crate) is_average: bool,
+    /// Several end within a second: their times have tenths.
+    pub(crate) has_tenths: bool,
 }
 
 /// Bytes of sysstat's MB and kB.
@@ -89,12 +91,30 @@ impl Interval<'_> {
         all
     }
 
-    /// `12:30:05`, local, or `average`.
+    /// `12:30:05`, `12:30:05.2`, local, or `average`.
     pub(crate) fn clock(&self) -> String {
-        if self.is_average {
-            return "average ".to_owned();
-        }
-        self.time.to_zoned(TimeZone::system()).strftime("%H:%M:%S").to_string()
+        let clock = if self.is_average {
+            "average".to_owned()
+        } else {
+            let format = if self.has_tenths { "%H:%M:%S.%1f" } else { "%H:%M:%S" };
+            self.time.to_zoned(TimeZone::system()).strftime(format).to_string()
+        };
+        format!("{clock:0$}", self.clock_width())
+    }
+
+    /// Cells of the time.
+    const fn clock_width(&self) -> usize {
+        if self.has_tenths { 10 } else { 8 }
+    }
+
+    /// Whether dstat's rows have room for their time: they fill 80 cells without it.
+    fn has_time(&self, width: usize) -> bool {
+        dstat::HEADING.lines().all(|line| line.len() <= self.room(width))
+    }
+
+    /// Cells behind the time.
+    const fn room(&self, width: usize) -> usize {
+        if width == ENDLESS { width } else { width.saturating_sub(self.clock_width() + 1) }
     }
 
     /// Rows of a table behind their time, without the heading; each at most `width` cells.
@@ -102,13 +122,13 @@ impl Interval<'_> {
         let clock = self.clock();
         if table == Table::Dstat {
             let row = dstat::Row::of_rates(self.rates, &summed(self.machine)).line();
-            return vec![match (has_time(width), self.is_average) {
+            return vec![match (self.has_time(width), self.is_average) {
                 (true, _) => format!("{clock} {row}"),
                 (false, true) => format!("{row}  average"),
                 (false, false) => row,
             }];
         }
-        let room = room(width);
+        let room = self.room(width);
         let grid = self.grid(table, room);
         let layout = grid.layout(room);
         grid.rows.iter().map(|row| format!("{clock} {}", grid.row(row, &layout))).collect()
@@ -118,14 +138,15 @@ impl Interval<'_> {
     pub(crate) fn heading(&self, table: Table, width: usize) -> String {
         if table == Table::Dstat {
             let heading = dstat::HEADING.trim_end();
-            return match heading.split_once('\n').filter(|_| has_time(width)) {
-                Some((groups, columns)) => format!("-------- {groups}\n{:8} {columns}", "time"),
+            let time = self.clock_width();
+            return match heading.split_once('\n').filter(|_| self.has_time(width)) {
+                Some((groups, columns)) => format!("{:-<time$} {groups}\n{:time$} {columns}", "", "time"),
                 None => heading.to_owned(),
             };
         }
-        let room = room(width);
+        let room = self.room(width);
         let grid = self.grid(table, room);
-        format!("{:8} {}", "time", grid.heading(&grid.layout(room)))
+        format!("{:1$} {2}", "time", self.clock_width(), grid.heading(&grid.layout(room)))
     }
 
     /// Lines of CSV behind their time, RFC 3339.
@@ -138,16 +159,6 @@ impl Interval<'_> {
     pub(crate) fn csv_heading(&self, table: Table) -> String {
         format!("time,{}", self.grid(table, ENDLESS).csv_heading())
     }
-}
-
-/// Whether dstat's rows have room for their time: they fill 80 cells without it.
-fn has_time(width: usize) -> bool {
-    dstat::HEADING.lines().all(|line| line.len() <= room(width))
-}
-
-/// Cells behind the time.
-const fn room(width: usize) -> usize {
-    if width == ENDLESS { width } else { width.saturating_sub(9) }
 }
 
 /// Threads with the share of all threads that were seen.

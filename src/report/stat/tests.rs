@@ -97,7 +97,14 @@ fn with<T>(show: impl FnOnce(&Interval<'_>) -> T) -> T {
     let machine = machine();
     let (rates, activity) = second(&machine);
     let time = Timestamp::from_millisecond(1_700_000_000_123).unwrap();
-    show(&Interval { machine: &machine, rates: &rates, activity: &activity, time, is_average: true })
+    show(&Interval {
+        machine: &machine,
+        rates: &rates,
+        activity: &activity,
+        time,
+        is_average: true,
+        has_tenths: false,
+    })
 }
 
 /// Heading and rows of a table, single blanks between cells.
@@ -157,18 +164,48 @@ fn sums_of_drives_count_zram_and_no_device_that_lies_on_drives() {
 
 #[test]
 fn a_process_that_moves_nothing_has_no_drives() {
-    let cell = |read: f64, names: Option<&[&str]>| {
+    let of = |has_ended: bool, read: f64, names: Option<&[&str]>| {
         let (_, mut activity) = second(&machine());
         for process in activity.processes.iter_mut().flatten() {
             process.read_bytes = Some(read);
             process.drives = names.map(|names| names.iter().map(|name| DriveName::new(name)).collect());
+            process.has_ended = has_ended;
         }
         tables::processes(&activity, (MEBI, ["read", "write"]), |_| true).rows[0].cells[6].clone()
     };
+    let cell = |read, names| of(false, read, names);
     let names: Option<&[&str]> = Some(&["sda", "sdb"]);
     assert_eq!(cell(1e6, names), Cell::Drives(vec!["sda".to_owned(), "sdb".to_owned()]));
     assert_eq!(cell(1e6, None), Cell::Text("not known".to_owned()));
     assert_eq!(cell(0.0, names), Cell::Unknown);
+    assert_eq!(of(true, 1e6, None), Cell::Text("ended".to_owned()), "its open files went with it");
+}
+
+#[test]
+fn times_of_intervals_within_a_second_have_tenths_in_a_wider_column() {
+    let lines = |table, width, has_tenths, is_average| {
+        with(|interval| {
+            let interval = Interval { is_average, has_tenths, ..*interval };
+            let mut lines: Vec<String> = interval.heading(table, width).lines().map(str::to_owned).collect();
+            lines.extend(interval.text(table, width));
+            lines
+        })
+    };
+    let seconds = |lines: &[String]| lines.last().unwrap().split(' ').next().unwrap().to_owned();
+    for table in [Table::Dstat, Table::Iostat, Table::Cpu] {
+        let (whole, tenths) = (lines(table, 300, false, false), lines(table, 300, true, false));
+        assert!(seconds(&whole).ends_with(":20"), "{whole:#?}");
+        assert!(seconds(&tenths).ends_with(":20.1"), "{tenths:#?}");
+        // What follows keeps its columns below its heading.
+        let behind = |lines: &[String], at: usize| lines.iter().map(|line| line[at..].to_owned()).collect();
+        let [whole, tenths]: [Vec<String>; 2] = [behind(&whole, 8), behind(&tenths, 10)];
+        assert_eq!(whole, tenths);
+        let average = lines(table, 300, true, true);
+        assert_eq!(behind(&average, 10), whole, "{average:#?}");
+    }
+    for table in [Table::Cpu, Table::Processes] {
+        assert!(lines(table, 80, true, false).iter().all(|line| line.chars().count() <= 80));
+    }
 }
 
 /// A terminal cuts a command; what is not written to one has no width.
@@ -184,6 +221,7 @@ fn a_long_command_is_whole_where_the_output_has_no_width() {
         activity: &activity,
         time: Timestamp::UNIX_EPOCH,
         is_average: true,
+        has_tenths: false,
     };
     let whole = "a child of python3.13 (ended)";
     for (width, is_whole) in [(usize::MAX, true), (80, false)] {
@@ -262,7 +300,14 @@ fn a_process_that_moved_nothing_has_no_row() {
     let hidden = ProcessRates { written_bytes: None, ..with("sshd", None) };
     activity.processes.as_mut().unwrap().extend([idle, hidden]);
     let time = Timestamp::UNIX_EPOCH;
-    let interval = Interval { machine: &machine, rates: &rates, activity: &activity, time, is_average: true };
+    let interval = Interval {
+        machine: &machine,
+        rates: &rates,
+        activity: &activity,
+        time,
+        is_average: true,
+        has_tenths: false,
+    };
     let [text, csv] =
         [interval.text(Table::Processes, 100), interval.csv(Table::Processes)].map(|rows| rows.join("\n"));
     for rows in [text, csv] {
@@ -367,7 +412,14 @@ fn stacks_are_a_column_only_where_they_were_asked_for() {
     let (rates, mut activity) = second(&machine);
     let time = Timestamp::UNIX_EPOCH;
     let heading = |activity: &Activity| {
-        let interval = Interval { machine: &machine, rates: &rates, activity, time, is_average: false };
+        let interval = Interval {
+            machine: &machine,
+            rates: &rates,
+            activity,
+            time,
+            is_average: false,
+            has_tenths: false,
+        };
         (interval.heading(Table::Threads, 200), interval.text(Table::Threads, 200).join("\n"))
     };
     assert!(!heading(&activity).0.contains("kernel stack"));
@@ -412,7 +464,14 @@ fn cpus_and_processes_fit_into_80_columns() {
     }
     let machine = machine();
     let (time, is_average) = (Timestamp::UNIX_EPOCH, false);
-    let interval = Interval { machine: &machine, rates: &rates, activity: &activity, time, is_average };
+    let interval = Interval {
+        machine: &machine,
+        rates: &rates,
+        activity: &activity,
+        time,
+        is_average,
+        has_tenths: false,
+    };
     for table in [Table::Cpu, Table::Processes] {
         let mut lines = interval.text(table, 80);
         lines.push(interval.heading(table, 80));
@@ -451,7 +510,14 @@ fn a_drive_that_is_not_counted_has_a_reason_and_no_numbers() {
     }
     let time = Timestamp::UNIX_EPOCH;
     let shown = |rates: &Rates| {
-        let interval = Interval { machine: &machine, rates, activity: &activity, time, is_average: false };
+        let interval = Interval {
+            machine: &machine,
+            rates,
+            activity: &activity,
+            time,
+            is_average: false,
+            has_tenths: false,
+        };
         let json: Value = serde_json::from_str(&json::line(&Line::new(&interval))).unwrap();
         let reasons = |tables: &[Table]| -> Vec<String> {
             interval.uncounted(tables).iter().map(Uncounted::line).collect()
