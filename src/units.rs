@@ -98,7 +98,8 @@ impl UnitSystem {
         if unit == "B" { format!("{} B", bytes.0) } else { format!("{} {unit}", three_digits(number)) }
     }
 
-    fn scaled(self, value: f64) -> (f64, &'static str) {
+    /// A number of bytes below 1000 or 1024 of a unit, and that.
+    pub(crate) fn scaled(self, value: f64) -> (f64, &'static str) {
         let (base, names) = match self {
             Self::Decimal => (1000.0, DECIMAL),
             Self::Binary => (1024.0, BINARY),

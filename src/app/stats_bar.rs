@@ -12,7 +12,7 @@ use crate::{
         graph::{Curve, Graph, TimeAxis, sample},
         paint::{Brush, Piece, cells, inner, piece, width},
         span::Selection,
-        words::{giga, giga_before_unit},
+        words::RateUnit,
     },
     ui::{
         series::{Scale, Series, WINDOW},
@@ -259,13 +259,22 @@ fn curve(app: &App, brush: &mut Brush<'_>, area: Rect) {
     let bar = &app.stats_bar;
     let units = app.shared.units;
     let is_counted = bar.reads.last().is_some();
-    let newest = |series: &Series| giga_before_unit(units, series.last().unwrap_or(0.0));
+    let last = |series: &Series| series.last().unwrap_or(0.0);
+    let most = bar.reads.most().max(bar.writes.most());
+    let rates = match bar.selection.span {
+        Some(span) => span.rates([&bar.reads, &bar.writes]),
+        None => vec![last(&bar.reads), last(&bar.writes), most],
+    };
+    let rate = RateUnit::of(units, rates);
     let lines = Curve::above_ground(&bar.writes, Meaning::Writes, bar.scale.top());
     // Two curves need more than colours to be told apart.
     let sample = |filled, meaning| piece(if lines.is_some() { sample(filled) } else { "" }, meaning);
     let in_words = |[reads, gap, writes]: [&'static str; 3], unit: &str| {
         let figure = |series| {
-            piece(if is_counted { format!(" {}", newest(series)) } else { String::new() }, Meaning::Figure)
+            piece(
+                if is_counted { format!(" {}", rate.write(last(series))) } else { String::new() },
+                Meaning::Figure,
+            )
         };
         vec![
             sample(true, Meaning::Load),
@@ -283,7 +292,10 @@ fn curve(app: &App, brush: &mut Brush<'_>, area: Rect) {
     // Figures of other panels of that screen may be means of a longer time.
     let is_beside_means = app.screen == WHY && is_counted;
     let seconds = app.shared.rates.as_ref().map_or(1.0, |rates| rates.elapsed.as_secs_f64());
-    let unit = format!(" {}", units.giga_per_second());
+    let unit = match rate.at_the_end() {
+        unit if unit.is_empty() => unit,
+        unit => format!(" {unit}"),
+    };
     let leads = [format!("last {seconds:.0} s: "), format!("{seconds:.0} s: "), String::new()];
     let brief = ["rd", " ", "wr"];
     // The unit is that of the axis: it goes last.
@@ -296,15 +308,14 @@ fn curve(app: &App, brush: &mut Brush<'_>, area: Rect) {
     let titles: Vec<Vec<Piece>> = titles.collect();
     let fits = |title: &&Vec<Piece>| width(title) + frame <= area.width;
     let mut title = titles.iter().find(fits).or(titles.last()).cloned().unwrap_or_default();
-    let most = bar.reads.most().max(bar.writes.most());
-    let max = piece(format!("  max {}", giga_before_unit(units, most)), Meaning::Quiet);
+    let max = piece(format!("  max {}", rate.write(most)), Meaning::Quiet);
     if is_counted && width(&title) + width(std::slice::from_ref(&max)) + 4 < area.width {
         title.push(max);
     }
     if let Some(span) = bar.selection.span {
         let curves = [("reads", "rd", &bar.reads), ("writes", "wr", &bar.writes)];
-        let write = |rate| giga_before_unit(units, rate);
-        let words = span.words(&curves, &write, units.giga_per_second(), area.width.saturating_sub(frame));
+        let room = area.width.saturating_sub(frame);
+        let words = span.words(&curves, &|value| rate.write(value), &rate.at_the_end(), room);
         title = vec![piece(words, Meaning::Figure)];
     }
     let inner = brush.panel(area, &title, &[]);
@@ -314,7 +325,7 @@ fn curve(app: &App, brush: &mut Brush<'_>, area: Rect) {
     let graph = Graph {
         curves,
         top: units.axis(bar.scale.top()),
-        label: &|value| giga(units, value),
+        label: &|value| rate.label(value),
         level: None,
         window: WINDOW,
     };

@@ -14,7 +14,8 @@ use crate::{
         heat,
         paint::{Brush, Piece, hanging, inner, paragraph, piece, simulated, width},
         scroll,
-        words::{giga, nanoseconds, rate, rate_beside},
+        span::Span,
+        words::{nanoseconds, rate},
     },
     ui::{
         Shared,
@@ -102,7 +103,7 @@ fn draw_plot(
     match plot {
         Plot::Heat => heat::draw(test, brush, inner, now),
         Plot::Curve(curve) => {
-            draw_curve(shared, brush, curve, test, inner, now);
+            draw_curve(shared, brush, (curve, span), test, inner, now);
             if let Some((axis, span)) = span::axis(test, inner, shared).zip(span) {
                 axis.mark(span.from, span.to, brush);
             }
@@ -142,7 +143,9 @@ fn titled(shared: &Shared, curve: Curve, test: &Test, (line_words, which): (&str
     let upper = (has_more && !which.is_empty()).then(|| quiet(which.to_owned()));
     match curve {
         Curve::Throughput => {
-            let [now, most] = rate_beside(shared.units, test.bytes_per_second(), test.total.bytes.most());
+            let unit = span::rate_unit(test, None, shared.units);
+            let [now, most] = [test.bytes_per_second(), test.total.bytes.most()].map(|rate| unit.write(rate));
+            let now = [now, unit.at_the_end()].join(" ").trim_end().to_owned();
             pieces.extend((!is_paused).then(|| figure(now)));
             pieces.extend(line);
             pieces.push(quiet(format!("max {most}")));
@@ -199,7 +202,14 @@ fn runs_workload(shared: &Shared) -> &'static str {
     }
 }
 
-fn draw_curve(shared: &Shared, brush: &mut Brush<'_>, curve: Curve, test: &Test, inner: Rect, now: Duration) {
+fn draw_curve(
+    shared: &Shared,
+    brush: &mut Brush<'_>,
+    (curve, span): (Curve, Option<Span>),
+    test: &Test,
+    inner: Rect,
+    now: Duration,
+) {
     let units = shared.units;
     let pick: fn(&Curves) -> &Series = match curve {
         Curve::Throughput => |curves| &curves.bytes,
@@ -219,7 +229,10 @@ fn draw_curve(shared: &Shared, brush: &mut Brush<'_>, curve: Curve, test: &Test,
         curves.push(line(pick(&test.total), Meaning::Brand));
     }
     let (top, label): (f64, Box<dyn Fn(f64) -> String>) = match curve {
-        Curve::Throughput => (units.axis(test.scales.bytes.top()), Box::new(move |value| giga(units, value))),
+        Curve::Throughput => {
+            let unit = span::rate_unit(test, span, units);
+            (units.axis(test.scales.bytes.top()), Box::new(move |value| unit.label(value)))
+        }
         Curve::Iops => (test.scales.iops.top(), Box::new(|value| count(value).replace(' ', ""))),
         Curve::Latency => (test.scales.latency.top(), Box::new(|value| nanoseconds(value).replace(' ', ""))),
     };

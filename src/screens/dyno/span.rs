@@ -10,7 +10,7 @@ use crate::{
         graph::TimeAxis,
         paint::{cells, inner},
         span::{Figures, Span},
-        words::{giga, nanoseconds},
+        words::{RateUnit, nanoseconds},
     },
     ui::{Shared, series::Series, test::Test},
     units::{UnitSystem, count},
@@ -47,22 +47,35 @@ pub(super) fn has_points(span: Span, curve: Curve, test: &Test) -> bool {
     span.figures(series(curve, test)).is_some()
 }
 
+/// The unit of the rates in the title of the throughput: of those of now, or of a selected span.
+pub(super) fn rate_unit(test: &Test, span: Option<Span>, units: UnitSystem) -> RateUnit {
+    let series = &test.total.bytes;
+    let rates = match span.and_then(|span| span.figures(series)) {
+        Some(Figures { mean, least, most }) => [mean, least, most],
+        None => [test.bytes_per_second(), series.most(), 0.0],
+    };
+    RateUnit::of(units, rates)
+}
+
 /// `throughput  3.2 s: mean 6.52, min 6.10, max 6.90 GB/s`, in as many words as fit.
 pub(super) fn words(span: Span, curve: Curve, test: &Test, units: UnitSystem, room: u16) -> String {
     let name = curve_name(curve);
     let seconds = span.seconds();
-    let (unit, write): (&str, fn(UnitSystem, f64) -> String) = match curve {
-        Curve::Throughput => (units.giga_per_second(), giga),
-        Curve::Iops => ("IOPS", |_, value| count(value)),
-        Curve::Latency => ("p99", |_, value| nanoseconds(value)),
+    let rate = rate_unit(test, Some(span), units);
+    let (unit, write): (String, &dyn Fn(f64) -> String) = match curve {
+        Curve::Throughput => (rate.at_the_end(), &|value| rate.write(value)),
+        Curve::Iops => ("IOPS".to_owned(), &count),
+        Curve::Latency => ("p99".to_owned(), &nanoseconds),
     };
     let Some(Figures { mean, least, most }) = span.figures(series(curve, test)) else {
         return format!("{name}  {seconds:.1} s: nothing read");
     };
-    let [mean, least, most] = [mean, least, most].map(|value| write(units, value));
+    let [mean, least, most] = [mean, least, most].map(write);
+    let figures = format!("{seconds:.1} s: mean {mean}, min {least}, max {most} {unit}");
+    let figures = figures.trim_end();
     let forms = [
-        format!("{name}  {seconds:.1} s: mean {mean}, min {least}, max {most} {unit}"),
-        format!("{seconds:.1} s: mean {mean}, min {least}, max {most} {unit}"),
+        format!("{name}  {figures}"),
+        figures.to_owned(),
         format!("{seconds:.1} s: mean {mean}, {least} to {most}"),
     ];
     let fitting = forms.iter().find(|form| cells(form) <= room);

@@ -8,7 +8,7 @@ use crate::{
         graph::{Curve, Graph, TimeAxis, sample},
         paint::{Brush, Piece, piece, width},
         span::Span,
-        words::{giga, giga_before_unit},
+        words::RateUnit,
     },
     ui::{
         Shared,
@@ -33,18 +33,23 @@ struct Kind<'a> {
     least: f64,
     label: &'a dyn Fn(f64) -> String,
     unit: &'static str,
+    /// Of bytes per second, the unit of the values of now.
+    rate: Option<RateUnit>,
     limit: Option<f64>,
 }
 
 impl Kind<'_> {
-    /// How a value is written before the unit.
-    fn write(&self, shared: &Shared, value: f64) -> String {
-        let is_bytes = self.unit == shared.units.giga_per_second();
-        if is_bytes { giga_before_unit(shared.units, value) } else { (self.label)(value) }
+    /// How a value is written before the unit at the end, and that.
+    fn write(&self, rate: Option<RateUnit>, value: f64) -> String {
+        rate.map_or_else(|| (self.label)(value), |rate| rate.write(value))
+    }
+
+    fn unit(&self, rate: Option<RateUnit>) -> String {
+        rate.map_or_else(|| self.unit.to_owned(), RateUnit::at_the_end)
     }
 
     /// The curves' names and values of now; two need more than colours to be told apart.
-    fn figures(&self, has_second: bool, shared: &Shared) -> Vec<Piece> {
+    fn figures(&self, has_second: bool) -> Vec<Piece> {
         let mut pieces = Vec::new();
         let colours = [Meaning::Load, Meaning::Writes];
         for (((_, value), word), meaning) in self
@@ -55,12 +60,12 @@ impl Kind<'_> {
             .zip(colours)
             .filter(|(((curve, _), _), _)| curve.is_some())
         {
-            let value = value.map_or_else(|| "-".to_owned(), |value| self.write(shared, value));
+            let value = value.map_or_else(|| "-".to_owned(), |value| self.write(self.rate, value));
             pieces.extend(has_second.then(|| piece(sample(meaning == Meaning::Load), meaning)));
             pieces.push(piece(word, meaning));
             pieces.push(piece(format!(" {value}  "), Meaning::Figure));
         }
-        pieces.push(piece(self.unit, Meaning::Quiet));
+        pieces.push(piece(self.unit(self.rate), Meaning::Quiet));
         pieces
     }
 
@@ -68,7 +73,9 @@ impl Kind<'_> {
     fn words(&self, span: Span, shared: &Shared, room: u16) -> String {
         let curves = self.names.into_iter().zip(self.curves);
         let curves: Vec<_> = curves.filter_map(|(name, series)| Some((name, name, series?))).collect();
-        span.words(&curves, &|value| self.write(shared, value), self.unit, room)
+        let rates = || span.rates(self.curves.into_iter().flatten());
+        let rate = self.rate.map(|_| RateUnit::of(shared.units, rates()));
+        span.words(&curves, &|value| self.write(rate, value), &self.unit(rate), room)
     }
 }
 
@@ -111,7 +118,8 @@ pub(super) fn draw(state: &Tree, shared: &Shared, area: Rect, brush: &mut Brush<
         &shared.load.history(&figures.counted);
     let per_second = |value: f64| count(value).replace(' ', "");
     let short = |value: f64| if value < 9.995 { format!("{value:.2}") } else { per_second(value) };
-    let bytes = |value: f64| giga(units, value);
+    let rate = RateUnit::of(units, [flow.read.bytes, flow.write.bytes]);
+    let bytes = |value: f64| rate.label(value);
     let kind = |names, now, curves, (least, label, unit)| Kind {
         names,
         now,
@@ -119,6 +127,7 @@ pub(super) fn draw(state: &Tree, shared: &Shared, area: Rect, brush: &mut Brush<
         least,
         label,
         unit,
+        rate: None,
         limit: None,
     };
     let directions = ["reads", "writes"];
@@ -128,7 +137,7 @@ pub(super) fn draw(state: &Tree, shared: &Shared, area: Rect, brush: &mut Brush<
             directions,
             [Some(flow.read.bytes), Some(flow.write.bytes)],
             both(read, written),
-            (1e8, &bytes, units.giga_per_second()),
+            (1e8, &bytes, ""),
         ),
         kind(
             directions,
@@ -150,6 +159,7 @@ pub(super) fn draw(state: &Tree, shared: &Shared, area: Rect, brush: &mut Brush<
         ),
     ];
     let most = read.window_most().max(written.window_most());
+    kinds[0].rate = Some(rate);
     kinds[0].limit = figures.limit().filter(|limit| most > limit / 4.0);
     for (at, (kind, place)) in kinds.iter().zip(grid(area)).enumerate() {
         let name = if at == 0 { facts::heading(shared, row) + "  " } else { String::new() };
@@ -203,8 +213,7 @@ fn graph(
     area: Rect,
     brush: &mut Brush<'_>,
 ) {
-    let Kind { curves, least, label, unit, limit, .. } = kind;
-    let is_bytes = *unit == shared.units.giga_per_second();
+    let Kind { curves, least, label, rate, limit, .. } = kind;
     let most = curves.iter().flatten().map(|series| series.window_most()).fold(0.0, f64::max);
     let mut scale = Scale::new(*least);
     scale.fit(shared.load.at, most.max(limit.unwrap_or_default()));
@@ -214,7 +223,7 @@ fn graph(
     let room = open.title_room(area.width).saturating_sub(width(std::slice::from_ref(&name)));
     let figures = match span {
         Some(span) => vec![piece(kind.words(span, shared, room), Meaning::Figure)],
-        None => kind.figures(second.is_some(), shared),
+        None => kind.figures(second.is_some()),
     };
     open.panel(Rect { height: 1, ..area }, &[vec![name], figures].concat(), &[]);
     let mut drawn: Vec<Curve<'_>> = Vec::new();
@@ -222,9 +231,9 @@ fn graph(
     drawn.extend(second);
     let graph = Graph {
         curves: drawn,
-        top: if is_bytes { shared.units.axis(scale.top()) } else { scale.top() },
+        top: if rate.is_some() { shared.units.axis(scale.top()) } else { scale.top() },
         label,
-        level: limit.map(|limit| (limit, format!("limit {}", giga(shared.units, limit)))),
+        level: limit.map(|limit| (limit, format!("limit {}", label(limit)))),
         window: WINDOW,
     };
     let inside = below_title(area);

@@ -10,14 +10,14 @@ use crate::{
         graph::{Curve, Graph, TimeAxis, sample},
         paint::{Brush, piece},
         span::Span,
-        words::{giga, giga_before_unit},
+        words::RateUnit,
     },
     ui::{
         Shared,
         series::{Scale, Series, WINDOW},
         theme::Meaning,
     },
-    units::{UnitSystem, count},
+    units::count,
 };
 
 /// Curves of the last minute.
@@ -106,10 +106,10 @@ fn last(shared: &Shared, is_over: bool) -> String {
     format!("last {seconds:.0} s: ")
 }
 
-/// A curve's last value in its caption; of bytes the unit stands at the end.
-fn latest(panel: Panel, units: UnitSystem, value: f64, label: &dyn Fn(f64) -> String) -> String {
+/// A value in the caption of curves; of bytes the unit stands at the end where they have one.
+fn latest(panel: Panel, bytes: RateUnit, value: f64, label: &dyn Fn(f64) -> String) -> String {
     match panel {
-        Panel::Processes => giga_before_unit(units, value),
+        Panel::Processes => bytes.write(value),
         // Means over samples, often of one thread.
         Panel::Threads if value > 0.0 && value < 9.95 => format!("{value:.1}"),
         _ => label(value),
@@ -184,7 +184,13 @@ impl History {
         }
         let units = shared.units;
         let percent = |value: f64| format!("{value:.0}%");
-        let bytes = |value: f64| giga(units, value);
+        let both = [&self.read, &self.written];
+        let rates = match span {
+            Some(span) => span.rates(both),
+            None => both.iter().filter_map(|series| series.last()).collect(),
+        };
+        let in_bytes = RateUnit::of(units, rates);
+        let bytes = |value: f64| in_bytes.label(value);
         let rate = |value: f64| count(value).replace(' ', "");
         let (curves, top, label): (Vec<Drawn<'_>>, f64, &dyn Fn(f64) -> String) = match panel {
             Panel::Cpus => {
@@ -226,19 +232,19 @@ impl History {
             }
             Panel::Profile => return,
         };
-        let unit = if panel == Panel::Processes { units.giga_per_second() } else { "" };
+        let unit = if panel == Panel::Processes { in_bytes.at_the_end() } else { String::new() };
         let mut caption = vec![piece(last(shared, is_over), Meaning::Quiet)];
         for (at, (series, name, meaning)) in curves.iter().enumerate() {
             let value =
-                series.last().map_or_else(|| "-".to_owned(), |value| latest(panel, units, value, label));
+                series.last().map_or_else(|| "-".to_owned(), |value| latest(panel, in_bytes, value, label));
             caption.push(piece(sample(at == 0), *meaning));
             caption.push(piece(format!("{name} {value}  "), Meaning::Quiet));
         }
-        caption.push(piece(unit, Meaning::Quiet));
+        caption.push(piece(unit.as_str(), Meaning::Quiet));
         if let Some(span) = span {
             let curves: Vec<_> = curves.iter().map(|(series, name, _)| (*name, *name, *series)).collect();
-            let write = |value| latest(panel, units, value, label);
-            caption = vec![piece(span.words(&curves, &write, unit, area.width), Meaning::Figure)];
+            let write = |value| latest(panel, in_bytes, value, label);
+            caption = vec![piece(span.words(&curves, &write, &unit, area.width), Meaning::Figure)];
         }
         brush.write(area.x, area.y, area.width, &caption);
         let lines = curves.into_iter().enumerate();
@@ -254,19 +260,19 @@ impl History {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::units::UnitSystem;
 
     #[test]
-    fn a_small_rate_has_the_unit_at_the_end_of_the_caption() {
-        let axis = |value: f64| giga(UnitSystem::Decimal, value);
-        let words = |panel| latest(panel, UnitSystem::Decimal, 4.2e6, &axis);
-        assert_eq!([words(Panel::Processes), words(Panel::Cpus)], ["0.0042", "4.2M"], "GB/s follows");
+    fn a_small_rate_has_three_digits_in_the_caption() {
+        let rate = RateUnit::of(UnitSystem::Decimal, [4.2e6]);
+        let words = |panel| latest(panel, rate, 4.2e6, &|value| rate.label(value));
+        assert_eq!([words(Panel::Processes), words(Panel::Cpus)], ["4.20", "4.20M"], "MB/s follows");
     }
 
     #[test]
     fn less_than_one_thread_is_not_none() {
-        let rate = |value: f64| count(value);
-        let words =
-            [0.0, 0.44, 1.0, 9.97].map(|value| latest(Panel::Threads, UnitSystem::Decimal, value, &rate));
+        let (rate, bytes) = (|value: f64| count(value), RateUnit::of(UnitSystem::Decimal, []));
+        let words = [0.0, 0.44, 1.0, 9.97].map(|value| latest(Panel::Threads, bytes, value, &rate));
         assert_eq!(words, ["0", "0.4", "1.0", "10"]);
     }
 }

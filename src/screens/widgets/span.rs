@@ -71,6 +71,14 @@ impl Span {
         Some(Figures { mean: values.iter().sum::<f64>() / values.len() as f64, least, most })
     }
 
+    /// What [`Self::words`] has of curves of rates.
+    pub fn rates<'a>(self, curves: impl IntoIterator<Item = &'a Series>) -> Vec<f64> {
+        let mut figures = curves.into_iter().filter_map(|series| self.figures(series));
+        let first = figures.next();
+        let means = first.map(|first| [first.mean, first.most]).into_iter().flatten();
+        means.chain(figures.map(|one| one.mean)).collect()
+    }
+
     /// The figures of one or two curves in it: `3.2 s mean: reads 6.52, max 6.90  writes 0.00 GB/s`, in as many words as fit. A
     /// curve has a name and a short one.
     pub fn words(
@@ -94,10 +102,11 @@ impl Span {
             });
             figures.collect::<Vec<_>>().join(if is_short { " " } else { "  " })
         };
+        let unit = if unit.is_empty() { String::new() } else { format!(" {unit}") };
         let forms = [
-            format!("{seconds:.1} s mean: {} {unit}", joined(false, true)),
-            format!("{seconds:.1} s mean: {} {unit}", joined(false, false)),
-            format!("{seconds:.1} s: {} {unit}", joined(true, false)),
+            format!("{seconds:.1} s mean: {}{unit}", joined(false, true)),
+            format!("{seconds:.1} s mean: {}{unit}", joined(false, false)),
+            format!("{seconds:.1} s: {}{unit}", joined(true, false)),
         ];
         let fitting = forms.into_iter().find(|form| cells(form) <= room);
         fitting.unwrap_or_else(|| format!("{seconds:.1} s: {}", joined(true, false)))

@@ -70,19 +70,50 @@ pub fn rate(units: UnitSystem, bytes_per_second: f64) -> String {
     format!("{} {}", giga(units, bytes_per_second), units.giga_per_second())
 }
 
-/// A rate with its unit, and another one in the same unit, the number alone: `9.92 MB/s`, `10.1`. A rate of zero takes the unit
-/// of the other one.
-pub fn rate_beside(units: UnitSystem, shown: f64, other: f64) -> [String; 2] {
-    let of = if shown > 0.0 { shown } else { other };
-    if !is_small(units, of) {
-        let giga = giga_before_unit(units, shown);
-        return [format!("{giga} {}", units.giga_per_second()), giga_before_unit(units, other)];
+/// The unit of the rates in a title: once where one suits all, else behind each of them.
+#[derive(Debug, Clone, Copy)]
+pub struct RateUnit {
+    units: UnitSystem,
+    /// That of the largest, `MB`, and its bytes.
+    shared: Option<(&'static str, f64)>,
+}
+
+impl RateUnit {
+    /// The least part of the unit with which a rate has it: less would have one digit.
+    const LEAST: f64 = 0.1;
+
+    /// That of these rates; one of zero takes any.
+    pub fn of(units: UnitSystem, rates: impl IntoIterator<Item = f64>) -> Self {
+        let moving: Vec<f64> = rates.into_iter().filter(|rate| rate.round() >= 1.0).collect();
+        let most = moving.iter().copied().reduce(f64::max).unwrap_or_else(|| units.giga());
+        let (number, name) = units.scaled(most);
+        let bytes = most / number;
+        let is_for_all = moving.iter().all(|rate| *rate >= Self::LEAST * bytes);
+        Self { units, shared: is_for_all.then_some((name, bytes)) }
     }
-    let whole = units.rate(BytesPerSecond(of));
-    let unit = whole.split_once(' ').map_or("", |(_, unit)| unit);
-    let base = units.giga().cbrt();
-    let divisor = if unit.starts_with('M') { base.powi(2) } else { base };
-    [format!("{} {unit}", three_digits(shown / divisor)), three_digits(other / divisor)]
+
+    /// A rate, with its unit where that is not the one of all.
+    pub fn write(self, rate: f64) -> String {
+        match self.shared {
+            _ if rate.round() < 1.0 => if self.shared.is_some() { "0.00" } else { "0" }.to_owned(),
+            Some((_, bytes)) if rate >= Self::LEAST * bytes => three_digits(rate / bytes),
+            _ => self.units.rate(BytesPerSecond(rate)),
+        }
+    }
+
+    /// The unit of all, for the end of a title; empty where each has its own.
+    pub fn at_the_end(self) -> String {
+        self.shared.map_or_else(String::new, |(name, _)| format!("{name}/s"))
+    }
+
+    /// A label of the axis: without a unit where the title has the usual one.
+    pub fn label(self, rate: f64) -> String {
+        if self.at_the_end() == self.units.giga_per_second() {
+            return giga(self.units, rate);
+        }
+        let (number, name) = self.units.scaled(rate);
+        if rate < 1.0 { "0".to_owned() } else { three_digits(number) + name[..1].trim_matches('B') }
+    }
 }
 
 /// Reads per second with their unit.
@@ -185,15 +216,31 @@ mod tests {
     }
 
     #[test]
-    fn two_rates_of_a_title_have_one_unit() {
-        let decimal = |shown, other| rate_beside(UnitSystem::Decimal, shown, other).join(" max ");
-        assert_eq!(decimal(9.92e6, 10.1e6), "9.92 MB/s max 10.1");
-        assert_eq!(decimal(3.51e9, 3.52e9), "3.51 GB/s max 3.52");
-        assert_eq!(decimal(20e6, 9.2e6), "0.02 GB/s max 0.0092");
-        assert_eq!(decimal(430e3, 2.1e6), "430 kB/s max 2100");
-        assert_eq!(decimal(0.0, 5e6), "0.00 MB/s max 5.00");
-        assert_eq!(decimal(0.0, 0.0), "0.00 GB/s max 0.00");
-        assert_eq!(rate_beside(UnitSystem::Binary, 2_097_152.0, 4_194_304.0), ["2.00 MiB/s", "4.00"]);
+    fn rates_of_a_title_have_three_digits_and_one_unit_where_they_can() {
+        let title = |units: UnitSystem, rates: [f64; 3]| {
+            let unit = RateUnit::of(units, rates);
+            let [read, written, most] = rates.map(|rate| unit.write(rate));
+            format!("{read} {written} {} max {most}", unit.at_the_end())
+        };
+        let decimal = |rates| title(UnitSystem::Decimal, rates);
+        assert_eq!(decimal([1.2e9, 3.4e9, 5e9]), "1.20 3.40 GB/s max 5.00");
+        assert_eq!(decimal([1.2e9, 0.5e9, 3e9]), "1.20 0.50 GB/s max 3.00");
+        assert_eq!(decimal([9.92e6, 0.0, 10.1e6]), "9.92 0.00 MB/s max 10.1");
+        assert_eq!(decimal([102_400.0, 0.0, 1.2e9]), "102 kB/s 0  max 1.20 GB/s");
+        assert_eq!(decimal([20e6, 9.2e3, 0.2]), "20.0 MB/s 9.20 kB/s  max 0");
+        assert_eq!(decimal([0.0; 3]), "0.00 0.00 GB/s max 0.00");
+        assert_eq!(title(UnitSystem::Binary, [2_097_152.0, 0.0, 4_194_304.0]), "2.00 0.00 MiB/s max 4.00");
+    }
+
+    #[test]
+    fn an_axis_has_its_unit_where_the_title_has_another_one() {
+        let labels = |rate: f64| {
+            let unit = RateUnit::of(UnitSystem::Decimal, [rate]);
+            [0.0, 5e5, 1e8, 1e9].map(|value| unit.label(value)).join(" ")
+        };
+        assert_eq!(labels(2e9), "0.00 500k 0.10 1.00");
+        assert_eq!(labels(100e3), "0 500k 100M 1.00G");
+        assert_eq!(RateUnit::of(UnitSystem::Decimal, [300.0]).label(300.0), "300");
     }
 
     #[test]
