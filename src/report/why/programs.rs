@@ -231,10 +231,12 @@ impl Facts<'_> {
         own.is_none_or(|program| 2.0 * program.moved() >= most.max(self.hidden))
     }
 
-    /// `dd writes 5.00 MB/s`: the second program by bytes, where it is no log. The one that was named before stays while it moves half of
-    /// what the second does.
+    /// `dd writes 50.0 MB/s`: the second program by bytes, where it is no log and moves enough to matter. The one that was named before
+    /// stays while it moves half of what the second does.
     pub(super) fn second(&self) -> Option<String> {
         const LEAST: f64 = 1e6;
+        /// The least part of all bytes: with less the first program would hardly be faster without it.
+        const PART: f64 = 0.05;
         let first = self.mover.as_ref().filter(|_| self.inputs.test.is_none())?;
         // The kernel's workers move what programs ask for: it is no load of its own.
         let threads = self.inputs.activity.threads.as_ref();
@@ -247,7 +249,9 @@ impl Facts<'_> {
         let named = others().find(|program| self.inputs.named.contains(&program.name));
         let second = named.filter(|named| 2.0 * named.larger().1 >= most.larger().1).unwrap_or(most);
         let (verb, bytes) = second.larger();
-        (bytes >= self.least(LEAST, LEAST / 2.0)).then(|| {
+        let moved = self.mover().map_or(0.0, Program::moved).max(self.read + self.written);
+        let least = LEAST.max(PART * moved);
+        (bytes >= self.least_for(" beside it", least, least / 2.0)).then(|| {
             self.named.replace(vec![second.name.clone()]);
             format!("{} {verb} {}", second.name, self.rate(bytes))
         })

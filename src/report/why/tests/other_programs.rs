@@ -322,10 +322,33 @@ fn a_second_load_that_is_named_stays_while_it_is_half_of_another() {
         named = sentence.named;
         sentence.text.split_once("limit").unwrap().1.to_owned()
     };
-    assert_eq!(look_at(9e6, 8e6), "; cp reads 9.00 MB/s beside it");
-    assert_eq!(look_at(8e6, 9e6), "; cp reads 8.00 MB/s beside it");
-    assert_eq!(look_at(4e6, 9e6), "; tar reads 9.00 MB/s beside it");
+    assert_eq!(look_at(90e6, 80e6), "; cp reads 90.0 MB/s beside it");
+    assert_eq!(look_at(80e6, 90e6), "; cp reads 80.0 MB/s beside it");
+    assert_eq!(look_at(40e6, 90e6), "; tar reads 90.0 MB/s beside it");
     assert_eq!(look_at(0.0, 0.0), "");
+}
+
+#[test]
+fn a_program_with_hardly_any_of_the_bytes_is_not_named_beside_another() {
+    let scene = |cp: f64| {
+        let scene = Scene::reading().threads(&[('D', "fio", "io_getevents", "read_events", 0.9)]);
+        scene.process("fio", 1.2e9, 1.2e9, 0.1).process("cp", cp, cp, 0.1)
+    };
+    let first = "fio waits in read_events: the drives or their links are the limit";
+    for little in [518e3, 1.2e6, 50e6] {
+        scene(little).says("drives", first);
+    }
+    let both = format!("{first}; cp reads 70.0 MB/s beside it");
+    scene(70e6).says("drives", &both);
+    // It stays while it is half of that.
+    let after = |cp: f64| {
+        let scene = scene(cp);
+        look(&Inputs { said: &both, ..scene.inputs() }, Some("drives")).shown.unwrap().text
+    };
+    assert_eq!(
+        (after(40e6), after(20e6)),
+        (format!("{first}; cp reads 40.0 MB/s beside it"), first.to_owned())
+    );
 }
 
 #[test]
