@@ -85,9 +85,9 @@ impl Facts<'_> {
     }
 }
 
-/// `, with 57 flushes/s (fsync, O_SYNC or O_DSYNC)`.
-pub(super) fn flushes(facts: &Facts<'_>) -> String {
-    facts.flushing().map_or_else(String::new, |flushes| {
+/// `, with 57 flushes/s (fsync, O_SYNC or O_DSYNC)`, where no other program syncs.
+pub(super) fn flushes(facts: &Facts<'_>, program: &Program) -> String {
+    facts.flushing_of(&program.command).map_or_else(String::new, |flushes| {
         format!(", with {:.0} flushes/s (fsync, O_SYNC or O_DSYNC)", flushes.ios)
     })
 }
@@ -109,7 +109,12 @@ pub(super) fn of_short_runs(facts: &Facts<'_>) -> String {
         Some(format!("; {} has {:.1} I/Os in flight, {each} each", name.as_str(), disk.queue_depth))
     });
     let most = if 2.0 * program.moved() >= facts.read + facts.written { "most" } else { "much" };
-    format!(", {most} of it for {}{}{}", runs_of(&program.name), flushes(facts), depth.unwrap_or_default())
+    format!(
+        ", {most} of it for {}{}{}",
+        runs_of(&program.name),
+        flushes(facts, program),
+        depth.unwrap_or_default()
+    )
 }
 
 /// Short processes that read while tasks wait for I/O, and of which samples find no waits but those for pages.
@@ -150,7 +155,8 @@ pub(super) fn short_syncers(facts: &Facts<'_>) -> Option<String> {
     let while_busy = disk.queue_depth / (disk.utilisation / 100.0).max(0.01);
     // A journal that nothing syncs commits once in five seconds.
     let flushes = facts.most_flushed().map_or(0.0, |disk| disk.flushes.ios);
-    let is_synced = flushes >= facts.least(1.0, 0.5) && while_busy >= facts.least(8.0, 5.0);
+    let are_its = !facts.others_sync(&program.command) || waits::is_in_syncs(threads, &program.command);
+    let is_synced = are_its && flushes >= facts.least(1.0, 0.5) && while_busy >= facts.least(8.0, 5.0);
     let waits = facts.io_waits();
     let are_longer = waits >= facts.least(0.2, 0.12) && waits >= facts.least(1.0, 0.7) * program.cpus;
     (is_synced && are_longer).then(|| {
@@ -173,7 +179,7 @@ pub(super) fn of_short_ones(facts: &Facts<'_>) -> Option<String> {
         limit if disk.queue_depth >= SPLIT || !facts.served.is_empty() => limit,
         _ => "the drives, their links or the latency of a call are the limit".to_owned(),
     };
-    let (depth, name, flushes) = (disk.queue_depth, name.as_str(), flushes(facts));
+    let (depth, name, flushes) = (disk.queue_depth, name.as_str(), flushes(facts, program));
     Some(format!("{who} keep {depth:.1} I/Os in flight on {name}, {each} each{flushes}: {limit}"))
 }
 
@@ -205,5 +211,5 @@ pub(super) fn one_after_the_other(facts: &Facts<'_>) -> Option<String> {
     let who = runs_first(program);
     let (depth, name) = (disk.queue_depth, name.as_str());
     let one = format!("{who} have one I/O in flight at a time (queue depth {depth:.1})");
-    Some(format!("{one}{}: the latency of {name}, {each}, is the limit", flushes(facts)))
+    Some(format!("{one}{}: the latency of {name}, {each}, is the limit", flushes(facts, program)))
 }

@@ -146,8 +146,8 @@ pub(super) fn latency(facts: &Facts<'_>) -> Option<String> {
             "I/O" => format!("{who} has one I/O in flight at a time{cache} (queue depth {depth:.1})"),
             _ => one_call(facts, &format!("{who} waits for one call at a time{cache}"), name, disk),
         };
-        let is_writer = facts.mover().is_some_and(|mover| mover.written > mover.read);
-        let flushes = if is_writer { flushes(facts) } else { String::new() };
+        let writer = facts.mover().filter(|mover| mover.written > mover.read);
+        let flushes = writer.map_or_else(String::new, |writer| flushes(facts, writer));
         Some(beside(facts, format!("{words}{flushes}: the latency of {of}{time} is the limit")))
     };
     let Some(waiters) = waiters.filter(|_| facts.is_moving()) else {

@@ -29,6 +29,22 @@ impl Facts<'_> {
         (disk.flushes.ios >= least).then_some(disk.flushes)
     }
 
+    /// The same where no other program than this one is found in syncs: counters do not tell whose flushes they are.
+    pub(super) fn flushing_of(&self, command: &str) -> Option<SideRates> {
+        self.flushing().filter(|_| !self.others_sync(command))
+    }
+
+    /// Whether samples find other programs than this one in syncs.
+    pub(super) fn others_sync(&self, command: &str) -> bool {
+        /// Mean number of such threads: a log that syncs once a second is in fewer samples.
+        const LEAST: f64 = 0.05;
+        let threads = self.inputs.activity.threads.as_ref();
+        // Threads of other names may be its own.
+        let is_other =
+            |name: &str| name != command && self.programs.iter().any(|program| program.command == name);
+        threads.is_some_and(|threads| waits::in_syncs(threads, is_other) >= LEAST)
+    }
+
     /// The program that writes most, which samples find in syncs or in `close`: a journal and the devices below a file system add to its
     /// bytes, so that drives may write several times as much.
     pub(super) fn syncer(&self) -> Option<&Program> {
@@ -53,7 +69,7 @@ impl Facts<'_> {
         let threads = self.inputs.activity.threads.as_ref()?;
         let (running, active) = waits::running(threads, &program.command);
         let waiting = self.waiting_share(&program.command).map_or(active - running, |share| active * share);
-        let flushing = self.flushing();
+        let flushing = self.flushing_of(&program.command);
         // Samples seldom find a thread in waits of some microseconds. One that writes with a flush for every few writes waits for these.
         let writes = self.deepest.map_or(0.0, |(_, disk)| disk.writes);
         let often = flushing.is_some_and(|flushes| flushes.ios >= self.least(0.1, 0.07) * writes);

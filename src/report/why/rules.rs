@@ -117,7 +117,7 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         id: "flushes",
-        fires: "threads of the process that moves most wait half of the time in `fsync` and its kin, for a commit of the journal, or in write calls while drives complete at least 20 flushes/s, one for 20 writes; or it writes and waits 30 % of the time, and runs less than 60 %, while drives complete a flush for every 10 writes; the process may be the one that writes most and syncs, where drives write up to 4 times as much",
+        fires: "threads of the process that moves most wait half of the time in `fsync` and its kin, for a commit of the journal, or in write calls while drives complete at least 20 flushes/s, one for 20 writes; or it writes and waits 30 % of the time, and runs less than 60 %, while drives complete a flush for every 10 writes; the process may be the one that writes most and syncs, where drives write up to 4 times as much. Flushes count where samples find no other program in such calls",
         panels: [Panel::Threads, Panel::Pressure],
         is_fallback: false,
         says: flushes,

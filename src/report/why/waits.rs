@@ -223,10 +223,27 @@ pub(super) struct Syncs<'a> {
 pub(super) fn syncing<'a>(
     threads: &'a ThreadActivity,
     command: &str,
+/// Mean number of threads in syncs, of the commands that count; without the kernel's.
+pub(super) fn in_syncs(threads: &ThreadActivity, counts: impl Fn(&str) -> bool) -> f64 {
+    let is_sync = |kind: &ThreadKind| !kind.is_kernel && (is_in(kind, SYNCS) || is_commit(kind));
+    let syncs = threads.kinds.iter().filter(|(kind, _)| is_sync(kind) && counts(kind.command.as_str()));
+    syncs.map(|(_, mean)| mean).sum()
+}
+
+/// Whether the thread waits for a journal's commit or a flush.
+fn is_commit(kind: &ThreadKind) -> bool {
+    let wchan = kind.wchan.as_ref().map_or("", Label::as_str);
+    COMMITS.iter().any(|beginning| wchan.starts_with(beginning))
+}
+
+/// Whether samples find threads of a command in calls that end when data is on the drive.
+pub(super) fn is_in_syncs(threads: &ThreadActivity, command: &str) -> bool {
+    of_command(threads, command).any(|(kind, mean)| *mean > 0.0 && is_in(kind, SYNCS))
+}
+
     are_flushed: bool,
     said: &str,
 ) -> Syncs<'a> {
-    let is_commit = |wchan: &str| COMMITS.iter().any(|beginning| wchan.starts_with(beginning));
     // A direct write ends before the flush, a buffered one is throttled without any.
     let ends_first =
         |wchan: &str| ["dio_", "direct", "balance_dirty", "rq_qos"].iter().any(|part| wchan.contains(part));
@@ -236,7 +253,9 @@ pub(super) fn syncing<'a>(
         let wchan = kind.wchan.as_ref().map_or("", Label::as_str);
         let is_known = wait.is_some();
         let is_flushed = are_flushed && is_known && is_in(kind, WRITES) && !ends_first(wchan);
-        if is_in(kind, SYNCS) && (is_known || kind.state == 'D') || is_commit(wchan) || is_flushed {
+        // A throttled one has data to write first.
+        let is_sync = is_in(kind, SYNCS) && (is_known || kind.state == 'D') && wait != Some(Wait::Throttle);
+        if is_sync || is_commit(kind) || is_flushed {
             syncs.waiting += mean;
             if is_known {
                 *by_wchan.entry(wchan).or_default() += mean;

@@ -130,3 +130,66 @@ fn pages_that_a_sync_submits_are_written_back() {
         assert_eq!(waits::wait_of(kind), Some(wait), "{call}, {wchan}");
     }
 }
+
+/// As `dd` beside a loop that writes 4 KiB and syncs: the drive's flushes are those of the other one.
+fn beside_syncs(threads: &[(char, &str, &str, &str, f64)], cpus: f64, flushes: f64) -> Scene {
+    let other = ('D', "python*", "fsync", "jbd2_log_wait_commit", 0.8);
+    let mut scene = Scene::idle().threads(&[threads, &[other]].concat());
+    scene = scene.process("dd", 0.0, 0.0, cpus).process("python3", 0.0, 0.0, 0.05);
+    let processes = scene.activity.processes.as_mut().unwrap();
+    (processes[0].written_bytes, processes[0].delayed) = (Some(900e6), Some(0.02));
+    processes[1].written_bytes = Some(1e6);
+    let name = scene.machine.hardware_drives().next().unwrap().name.clone();
+    let disk = DiskRates { writes: 3600.0, queue_depth: 2.6, utilisation: 90.0, ..DiskRates::default() };
+    let flushes = SideRates { ios: flushes, await_ms: Some(0.9), ..SideRates::default() };
+    let disk = DiskRates { written_bytes: 901e6, write_await_ms: Some(0.7), flushes, ..disk };
+    scene.rates.disks.insert(name, disk);
+    scene
+}
+
+#[test]
+fn flushes_of_another_program_are_not_charged_to_a_bulk_writer() {
+    let run = ('R', "dd", "", "", 0.3);
+    for (wait, rule) in [
+        // Of a buffered one, throttled, and at its end with `conv=fsync`.
+        (('D', "dd", "write", "balance_dirty_pages", 0.7), "writeback"),
+        (('D', "dd", "write", "folio_wait_bit", 0.7), "writeback"),
+        (('D', "dd", "write", "rq_qos_wait", 0.7), "throttling"),
+        (('D', "dd", "fsync", "rq_qos_wait", 0.7), "writeback"),
+        // Of a direct one, and where the call cannot be read.
+        (('D', "dd", "write", "submit_bio_wait", 0.7), "drives"),
+        (('D', "dd", "write", "__iomap_dio_rw", 0.7), "drives"),
+        (('D', "dd", "", "rq_qos_wait", 0.7), "throttling"),
+    ] {
+        for flushes in [58.0, 400.0, 3441.0] {
+            let sentence = beside_syncs(&[wait, run], 0.3, flushes).sentence();
+            let text = &sentence.text;
+            assert!(!text.contains("flushes") && !text.contains("syncs are"), "{wait:?}: {text}");
+            assert!(sentence.rule == rule && text.starts_with("dd "), "{wait:?}: {sentence:?}");
+        }
+    }
+    // No sample finds it waiting.
+    let seldom = beside_syncs(&[('R', "dd", "", "", 1.0)], 0.3, 3441.0).sentence();
+    assert_ne!(seldom.rule, "flushes", "{seldom:?}");
+    // With one I/O in flight.
+    let mut one = beside_syncs(&[('D', "dd", "write", "__iomap_dio_rw", 0.8), run], 0.2, 400.0);
+    one.rates.disks.values_mut().for_each(|disk| disk.queue_depth = 0.8);
+    let one = one.sentence();
+    assert!(one.rule == "latency" && !one.text.contains("flushes"), "{one:?}");
+}
+
+#[test]
+fn a_program_that_syncs_itself_beside_another_one_waits_for_its_own_syncs() {
+    let limit = "syncs are the limit (fsync, O_SYNC or O_DSYNC)";
+    for (call, wchan) in [("fsync", "jbd2_log_wait_commit"), ("write", "blkdev_issue_flush")] {
+        let scene = beside_syncs(&[('D', "dd", call, wchan, 0.7)], 0.05, 400.0);
+        scene.says("flushes", &format!("dd waits in {wchan}: {limit}"));
+        let mut alone = scene;
+        alone.activity.threads.as_mut().unwrap().kinds.retain(|(kind, _)| kind.command.as_str() == "dd");
+        alone.says("flushes", &format!("dd waits in {wchan} with 400 flushes/s, 900 us each: {limit}"));
+    }
+    // A log that syncs once a second is in few samples.
+    let mut log = beside_syncs(&[('D', "dd", "write", "submit_bio_wait", 0.7)], 0.05, 400.0);
+    log.activity.threads.as_mut().unwrap().kinds[1].1 = 0.02;
+    log.says("flushes", &format!("dd waits in submit_bio_wait with 400 flushes/s, 900 us each: {limit}"));
+}
