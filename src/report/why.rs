@@ -295,9 +295,14 @@ impl<'a> Facts<'a> {
     fn waiters(&self, wait: Wait) -> Option<Waiters<'a>> {
         // Busy CPUs are found running while they wait for a CPU.
         let few = self.least(0.3, 0.2);
-        let part = if full(self).is_some() { few } else { self.least(0.5, 0.35) };
+        let is_full = full(self).is_some();
+        let part = if is_full { few } else { self.least(0.5, 0.35) };
         // A thread that waits although several of its I/Os are in flight has time left: it is not what they wait for.
-        let of_several = || self.waiters_of(wait, few).filter(|waiters| !waiters.is_one_each());
+        let is_part = |waiters: &Waiters<'_>| {
+            let is_one = waiters.is_one_thread() && !is_full;
+            !waiters.is_one_each() && (is_one || waiters.is_most_of_them(few))
+        };
+        let of_several = || self.waiters_of(wait, self.least(0.2, 0.12)).filter(is_part);
         let waiters = self.waiters_of(wait, part).or_else(of_several)?;
         let is_for_drives = matches!(wait, Wait::Completion | Wait::PageCache);
         let is_there = !is_for_drives || self.are_in_drives(&waiters, self.least(0.25, 0.15));

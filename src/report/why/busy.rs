@@ -32,10 +32,17 @@ const STILL_LEFT: f64 = 12.0;
 /// Most characters of a sentence that names the second load.
 const ROOM: usize = 150;
 
+/// Behind what waits for I/O.
+const BUSY: &str = "; CPUs are busy too";
+
+/// Whether hardly any CPU time is left; where the shown sentence has that, a little more.
+pub(super) fn are_busy_too(facts: &Facts<'_>) -> bool {
+    full_below(facts, facts.least_for(BUSY, tables::LEFT, STILL_LEFT)).is_some()
+}
+
 /// What waits for I/O, with the CPUs as a second fact where they are busy, or else the second load.
 pub(super) fn beside(facts: &Facts<'_>, words: String) -> String {
-    const BUSY: &str = "; CPUs are busy too";
-    if full_below(facts, facts.least_for(BUSY, tables::LEFT, STILL_LEFT)).is_some() {
+    if are_busy_too(facts) {
         return format!("{words}{BUSY}");
     }
     let both = facts.second().map(|second| format!("{words}; {second} beside it"));

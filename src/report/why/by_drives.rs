@@ -12,6 +12,9 @@ use crate::{counters::DiskRates, machine::Drive, model::DriveName, units::Micros
 /// A device on drives that moves this many times the bytes of all drives is in memory or in the page cache: RAID 6 reads less than that.
 const SERVED_FROM_MEMORY: f64 = 4.0;
 
+/// The limit of one call at a time that the kernel splits.
+pub(super) const OF_A_CALL: &str = "the drives, their links or the latency of a call are the limit";
+
 /// Devices on drives that memory serves, those that move most first; empty where drives do the I/O.
 pub(super) fn served_by_memory<'a>(inputs: &Inputs<'a>) -> Vec<&'a DriveName> {
     let Inputs { machine, rates, .. } = *inputs;
@@ -177,7 +180,7 @@ pub(super) fn of_short_ones(facts: &Facts<'_>) -> Option<String> {
     let who = runs_first(program);
     let limit = match facts.drives_are_the_limit() {
         limit if disk.queue_depth >= SPLIT || !facts.served.is_empty() => limit,
-        _ => "the drives, their links or the latency of a call are the limit".to_owned(),
+        _ => OF_A_CALL.to_owned(),
     };
     let (depth, name, flushes) = (disk.queue_depth, name.as_str(), flushes(facts, program));
     Some(format!("{who} keep {depth:.1} I/Os in flight on {name}, {each} each{flushes}: {limit}"))

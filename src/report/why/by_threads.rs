@@ -4,9 +4,10 @@ use rustix::param::page_size;
 
 use super::{
     Facts, Inputs,
-    busy::{beside, full},
+    busy::{are_busy_too, beside, full},
     by_drives::{
-        each, flushes, of_short_ones, one_after_the_other, one_run_at_a_time, short_readers, short_syncers,
+        OF_A_CALL, each, flushes, of_short_ones, one_after_the_other, one_run_at_a_time, short_readers,
+        short_syncers,
     },
     own_time::{busy_cpus, full_cpus},
     programs::OwnTime,
@@ -18,11 +19,14 @@ use crate::{
     model::DriveName,
 };
 
+/// The limit of threads that wait for pages that are read, or written back.
+const FOR_PAGES: &str = "buffered reads are the limit, they wait for the page cache to fill";
+const FOR_WRITEBACK: &str = "buffered writes wait for writeback to the drives";
+
 pub(super) fn page_cache(facts: &Facts<'_>) -> Option<String> {
     let words = facts.waiters(Wait::PageCache).map(|waiters| waiters.words(None));
     let words = words.or_else(|| short_readers(facts))?;
-    let limit = "buffered reads are the limit, they wait for the page cache to fill";
-    Some(beside(facts, format!("{words}: {limit}")))
+    Some(beside(facts, format!("{words}: {FOR_PAGES}")))
 }
 
 /// Whether so many scanned pages per second are a real part of what drives and the page cache pass on, or tasks stall for memory.
@@ -71,7 +75,7 @@ pub(super) fn writeback(facts: &Facts<'_>) -> Option<String> {
         return Some(beside(facts, format!("{words}: {limit}")));
     }
     let words = facts.waiters(Wait::Writeback)?.words(None);
-    Some(beside(facts, format!("{words}: buffered writes wait for writeback to the drives")))
+    Some(beside(facts, format!("{words}: {FOR_WRITEBACK}")))
 }
 
 /// A program whose files are written back when they are closed or synced, each time: it and `sync` take turns.
@@ -234,8 +238,7 @@ pub(super) fn drives(facts: &Facts<'_>) -> Option<String> {
     let is_one_call = facts.inputs.test.is_none() && waiters.is_one_each() && waiters.is_one_thread();
     if let Some((name, disk)) = facts.deepest.filter(|_| is_one_call && facts.served.is_empty()) {
         let words = one_call(facts, &format!("{} waits for one call at a time", waiters.name()), name, disk);
-        let limit = "the drives, their links or the latency of a call are the limit";
-        return Some(beside(facts, format!("{words}: {limit}")));
+        return Some(beside(facts, format!("{words}: {OF_A_CALL}")));
     }
     let words = waiters.words(facts.inputs.test);
     Some(match facts.inputs.test.and_then(|test| test.reached) {
@@ -253,6 +256,11 @@ fn by_turns(facts: &Facts<'_>) -> Option<String> {
     let command = facts.mover.as_deref().filter(|_| facts.inputs.test.is_none() && facts.is_moving())?;
     let name = facts.mover().map_or(command, |program| &program.name);
     let (running, active) = waits::running(facts.inputs.activity.threads.as_ref()?, command);
+    // Of a thread that no sample found waiting it is not known whether several of its I/Os are in flight.
+    let is_seen = active - running >= 0.05;
+    if !is_seen && facts.deepest.is_some_and(|(_, disk)| disk.queue_depth >= facts.most(1.5, 2.5)) {
+        return None;
+    }
     let (running, waiting) = match facts.waiting_share(command) {
         Some(share) => (active * (1.0 - share), active * share),
         None => (running, active - running),
@@ -273,19 +281,19 @@ fn by_turns(facts: &Facts<'_>) -> Option<String> {
         return None;
     }
     let part = 100.0 * waiting / active;
-    let io = if waits::is_for(facts.inputs.activity.threads.as_ref()?, command, Wait::PageCache) {
-        "pages of the page cache"
-    } else {
-        "I/O"
+    let is_for_pages = match facts.mover() {
+        Some(mover) => facts.is_for_pages(mover),
+        None => waits::is_for(facts.inputs.activity.threads.as_ref()?, command, Wait::PageCache),
     };
-    if full(facts).is_some() {
+    let io = if is_for_pages { "pages of the page cache" } else { "I/O" };
+    if are_busy_too(facts) {
         return Some(format!(
             "{name} waits for {io} {part:.0} % of the time and runs or waits for a CPU the rest; CPUs are busy too"
         ));
     }
     // Some CPUs may be busy, others are not.
     let delayed = OwnTime::of(facts).map_or(0.0, |own| own.delayed);
-    if delayed >= facts.least(0.1, 0.07) * active {
+    if delayed >= facts.least_for("% and for a CPU", 0.1, 0.07) * active {
         let cpu = 100.0 * delayed / active;
         let (verb, who, limit) = if active < 1.5 {
             ("waits", name.to_owned(), limit_of_one(facts, command, waiting))
@@ -311,26 +319,41 @@ fn by_turns(facts: &Facts<'_>) -> Option<String> {
 }
 
 /// What limits a thread that waits for I/O and runs by turns: with one I/O in flight the drive's latency, which is `waiting` of the
-/// time, and its own CPU time, where that is longer.
+/// time, and its own CPU time, where that is longer; else the thread where it runs most of the time, or what it waits for.
 fn limit_of_one(facts: &Facts<'_>, command: &str, waiting: f64) -> String {
+    const ITSELF: &str = ": its one thread is the limit";
+    const ONE: &str = ", with one I/O in flight at a time";
     let threads = facts.inputs.activity.threads.as_ref();
     let is_for = |wait| threads.is_some_and(|threads| waits::is_for(threads, command, wait));
-    // A page that is read is waited for; one that is written goes later.
+    // What is read is waited for, the file system's own blocks too; a page that is written goes later.
     let is_read = facts.mover().is_some_and(|mover| mover.read > mover.written);
-    let waits_for_it = is_for(Wait::Completion) || is_read && is_for(Wait::PageCache);
-    let drive = facts.deepest.filter(|(_, disk)| waits_for_it && disk.queue_depth < facts.most(1.5, 2.5));
-    let program = facts.mover().filter(|program| program.cpus < facts.most(0.85, 0.9));
-    let Some(((name, disk), program)) = drive.zip(program) else {
-        return ": its one thread is the limit".to_owned();
-    };
-    let latency = format!("the latency of {}{}", name.as_str(), of_an_io(disk));
-    let one = ", with one I/O in flight at a time";
-    let both = "its CPU time and ";
-    if program.cpus > facts.least_for(both, 1.1, 0.9) * waiting {
-        format!("{one}: {both}{latency} are the limit")
-    } else {
-        format!("{one}: {latency} is the limit")
+    let waits_for_it = is_for(Wait::Completion) || is_read && !is_for(Wait::Throttle);
+    let depth = facts.least_for(ONE, 1.5, 2.5);
+    let drive = facts.deepest.filter(|(_, disk)| waits_for_it && disk.queue_depth < depth);
+    let cpus = facts.mover().map_or(1.0 - waiting, |program| program.cpus);
+    if let Some((name, disk)) = drive.filter(|_| cpus < facts.least_for(ONE, 0.85, 0.9)) {
+        let latency = format!("the latency of {}{}", name.as_str(), of_an_io(disk));
+        let both = "its CPU time and ";
+        return if cpus > facts.least_for(both, 1.1, 0.9) * waiting {
+            format!("{ONE}: {both}{latency} are the limit")
+        } else {
+            format!("{ONE}: {latency} is the limit")
+        };
     }
+    // More than half of a CPU: it would be faster on a faster CPU rather than on a faster drive.
+    if cpus >= facts.least_for(ITSELF, 0.5, 0.4) {
+        return ITSELF.to_owned();
+    }
+    if is_for(Wait::Completion) && facts.served.is_empty() {
+        return format!(": {OF_A_CALL}");
+    }
+    if facts.mover().is_some_and(|mover| facts.is_for_pages(mover)) {
+        return format!(": {FOR_PAGES}");
+    }
+    if is_for(Wait::Writeback) {
+        return format!(": {FOR_WRITEBACK}");
+    }
+    format!(": {}", facts.drives_are_the_limit())
 }
 
 pub(super) fn threads(facts: &Facts<'_>) -> Option<String> {

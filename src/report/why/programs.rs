@@ -353,10 +353,13 @@ impl Facts<'_> {
         })
     }
 
-    /// Whether most waits of a program's threads for I/O are for pages of the page cache.
+    /// Whether most waits of a program's threads for I/O are for pages of the page cache. What waits for both kinds keeps the words of
+    /// the shown sentence.
     pub(super) fn is_for_pages(&self, program: &Program) -> bool {
+        const PAGES: &str = "page cache";
+        let part = self.least_for(PAGES, self.least_for("for I/O", 0.5, 0.8), 0.25);
         let threads = self.inputs.activity.threads.as_ref();
-        threads.is_some_and(|threads| waits::is_for(threads, &program.command, Wait::PageCache))
+        threads.is_some_and(|threads| waits::is_for_by(threads, &program.command, Wait::PageCache, part))
     }
 
     /// `, which reads through the page cache,`: most of its waits are for pages, or most CPU time of the machine is copying.

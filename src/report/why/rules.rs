@@ -166,7 +166,7 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         id: "drives",
-        fires: "at least half of a command's active threads wait for completions while drives read or write; or short processes, which end before a sample, do at least a quarter of what moves while a drive has at least 1.3 I/Os in flight 90 % of the time and some task waits for I/O half of the time",
+        fires: "at least half of a command's active threads wait for completions while drives read or write, or a fifth of the time its one thread with several I/Os in flight; or short processes, which end before a sample, do at least a quarter of what moves while a drive has at least 1.3 I/Os in flight 90 % of the time and some task waits for I/O half of the time",
         panels: [Panel::Threads, Panel::Cpus],
         is_fallback: false,
         says: drives,
@@ -201,7 +201,7 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         id: "turns",
-        fires: "threads of the process that moves most run and wait for I/O by turns, each at least a fifth of the time; or short processes, which end before a sample, run and some task waits for I/O, each a fifth of the time and both together all of it",
+        fires: "threads of the process that moves most run and wait for I/O by turns, each at least a fifth of the time: its one thread is the limit where it uses half of a CPU or more, else what it waits for; or short processes, which end before a sample, run and some task waits for I/O, each a fifth of the time and both together all of it",
         panels: [Panel::Threads, Panel::Profile],
         is_fallback: false,
         says: turns,

@@ -11,6 +11,7 @@ mod pipes;
 mod reclaim;
 mod steady_words;
 mod syncs;
+mod turns;
 
 use std::time::Duration;
 

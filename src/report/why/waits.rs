@@ -200,11 +200,16 @@ pub(super) fn in_pipe<'a>(
 
 /// Whether most waits of a command's threads for I/O are such ones; samples may have found none.
 pub(super) fn is_for(threads: &ThreadActivity, command: &str, of: Wait) -> bool {
+    is_for_by(threads, command, of, 0.5)
+}
+
+/// Whether more than this part of them are.
+pub(super) fn is_for_by(threads: &ThreadActivity, command: &str, of: Wait, part: f64) -> bool {
     let waits = of_command(threads, command).filter_map(|(kind, mean)| Some((wait_of(kind)?, *mean)));
     let (all, such) = waits.fold((0.0, 0.0), |(all, such), (wait, mean)| {
         (all + mean, if wait == of { such + mean } else { such })
     });
-    2.0 * such > all
+    such > part * all
 }
 
 /// Threads that wait for the end of a sync, and those that wait for something else.
@@ -218,11 +223,6 @@ pub(super) struct Syncs<'a> {
     pub(super) others: f64,
 }
 
-/// Threads of a command in syncs; those in write calls wait for one where drives flush (`O_SYNC`, `O_DSYNC`). The wait channel that the
-/// shown sentence names stays while it has a third of them.
-pub(super) fn syncing<'a>(
-    threads: &'a ThreadActivity,
-    command: &str,
 /// Mean number of threads in syncs, of the commands that count; without the kernel's.
 pub(super) fn in_syncs(threads: &ThreadActivity, counts: impl Fn(&str) -> bool) -> f64 {
     let is_sync = |kind: &ThreadKind| !kind.is_kernel && (is_in(kind, SYNCS) || is_commit(kind));
@@ -241,6 +241,11 @@ pub(super) fn is_in_syncs(threads: &ThreadActivity, command: &str) -> bool {
     of_command(threads, command).any(|(kind, mean)| *mean > 0.0 && is_in(kind, SYNCS))
 }
 
+/// Threads of a command in syncs; those in write calls wait for one where drives flush (`O_SYNC`, `O_DSYNC`). The wait channel that the
+/// shown sentence names stays while it has a third of them.
+pub(super) fn syncing<'a>(
+    threads: &'a ThreadActivity,
+    command: &str,
     are_flushed: bool,
     said: &str,
 ) -> Syncs<'a> {

@@ -568,7 +568,8 @@ fn what_waits_for_a_cpu_too_does_not_run_the_rest() {
     scene.activity.processes.as_mut().unwrap()[0].delayed = Some(0.25);
     let words = "cp waits for pages of the page cache 40 % and for a CPU 25 % of the time";
     let quiet = scene.sentence();
-    assert_eq!((quiet.rule, quiet.text), ("turns", format!("{words}: its one thread is the limit")));
+    let limit = "buffered reads are the limit, they wait for the page cache to fill";
+    assert_eq!((quiet.rule, quiet.text), ("turns", format!("{words}: {limit}")));
     scene.cpu(2, busy).says("turns", &format!("{words}; CPU 2 is busy"));
 }
 
