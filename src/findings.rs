@@ -32,7 +32,7 @@ mod not_made;
 use finding::Detection;
 pub(crate) use finding::marked;
 pub use finding::{Evidence, Finding, Gain, Remedy, Risk, Subject, SubjectKind};
-pub use inputs::{Inputs, Load, is_depth_one, is_one_at_a_time};
+pub use inputs::{Inputs, Known, Load, is_depth_one, is_one_at_a_time};
 pub use not_made::{NotMade, not_made};
 pub(crate) use not_made::{lacking, untestable, without_pci};
 

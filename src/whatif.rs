@@ -181,7 +181,8 @@ fn all_moved(machine: &Machine, asked: &Move, units: &[Unit]) -> Result<Moved, M
         ));
     }
     let mut moving = Moving {
-        then: Exchanged::nothing(machine),
+        today: machine,
+        then: None,
         units: units.iter().flat_map(|unit| unit.functions.clone()).collect(),
         displaced: Vec::new(),
         assumptions: Vec::new(),
@@ -193,19 +194,19 @@ fn all_moved(machine: &Machine, asked: &Move, units: &[Unit]) -> Result<Moved, M
         }
         if let Some(speed) = asked.speed {
             let slot = moving.slot(unit);
-            let port = moving.then.machine.pci.node(slot.ports[0]).address.to_string();
+            let port = moving.now().pci.node(slot.ports[0]).address.to_string();
             moving.assumptions.push(Assumption::SlotSpeed { port, speed });
-            let next = exchange::with_slot_speed(&moving.then.machine, &slot, speed);
-            moving.then = moving.then.then(next);
+            moving.step(exchange::with_slot_speed(moving.now(), &slot, speed));
         }
     }
-    moving.assumptions.extend(Assumption::addresses(machine, &moving.then));
+    let then = moving.then.unwrap_or_else(|| Exchanged::nothing(machine));
+    moving.assumptions.extend(Assumption::addresses(machine, &then));
     let whole = |tops: Vec<NodeIndex>| {
         let all: BTreeSet<NodeIndex> = tops.into_iter().flat_map(|top| machine.pci.subtree(top)).collect();
         all.into_iter().collect()
     };
     Ok(Moved {
-        then: moving.then,
+        then,
         moved: whole(moving.units),
         displaced: whole(moving.displaced),
         assumptions: moving.assumptions,
@@ -213,19 +214,39 @@ fn all_moved(machine: &Machine, asked: &Move, units: &[Unit]) -> Result<Moved, M
 }
 
 /// A move in progress.
-struct Moving {
-    then: Exchanged,
+struct Moving<'a> {
+    today: &'a Machine,
+    /// The machine after the steps so far; `None` before the first one.
+    then: Option<Exchanged>,
     /// Today's functions that the user moves: nothing displaces them again.
     units: Vec<NodeIndex>,
     displaced: Vec<NodeIndex>,
     assumptions: Vec<Assumption>,
 }
 
-impl Moving {
+impl Moving<'_> {
+    /// The machine after the steps so far.
+    fn now(&self) -> &Machine {
+        self.then.as_ref().map_or(self.today, |then| &then.machine)
+    }
+
+    /// Index of today's node there.
+    fn index(&self, was: NodeIndex) -> Option<NodeIndex> {
+        self.then.as_ref().map_or(Some(was), |then| then.now(was))
+    }
+
+    /// Adds a step, which started from the machine of now.
+    fn step(&mut self, next: Exchanged) {
+        self.then = Some(match &self.then {
+            Some(then) => then.then(next),
+            None => next,
+        });
+    }
+
     /// The unit's current slot.
     fn slot(&self, unit: &Unit) -> Slot {
-        let machine = &self.then.machine;
-        let port = |function: &NodeIndex| machine.pci.node(self.then.now(*function)?).parent;
+        let machine = self.now();
+        let port = |function: &NodeIndex| machine.pci.node(self.index(*function)?).parent;
         let mut ports: BTreeSet<NodeIndex> = unit.functions.iter().filter_map(port).collect();
         if unit.whole_slot {
             let slots: Vec<Slot> = ports.iter().filter_map(|port| slots::of_port(machine, *port)).collect();
@@ -243,15 +264,20 @@ impl Moving {
         let from = self.slot(unit);
         let gone =
             || MoveError::of_under(&address, "an earlier move removed this slot", "move one at a time");
-        let place = self.then.now(under).ok_or_else(gone)?;
+        let place = self.index(under).ok_or_else(gone)?;
         let to = self.destination(machine, &from, place).map_err(|why| why.named(address))?;
         let Some(to) = to else { return Ok(()) };
-        let before = &self.then.machine;
-        let in_the_way = to.content(&before.pci);
-        self.displaced.extend(in_the_way.iter().filter_map(|at| self.then.was.get(at.0).copied().flatten()));
+        let before = self.now();
+        let was = |at: NodeIndex| match &self.then {
+            Some(then) => then.was.get(at.0).copied().flatten(),
+            None => Some(at),
+        };
+        let in_the_way: Vec<NodeIndex> = to.content(&before.pci).into_iter().filter_map(was).collect();
         let next = exchange::exchange(before, &from, &to);
-        self.assumptions.extend(Assumption::of_exchange(before, &from, &to, &next));
-        self.then = self.then.then(next);
+        let assumptions = Assumption::of_exchange(before, &from, &to, &next);
+        self.displaced.extend(in_the_way);
+        self.assumptions.extend(assumptions);
+        self.step(next);
         Ok(())
     }
 
@@ -262,14 +288,14 @@ impl Moving {
         from: &Slot,
         place: NodeIndex,
     ) -> Result<Option<Slot>, MoveError> {
-        let now = &self.then.machine;
+        let now = self.now();
         let tree = &now.pci;
         let kind = tree.node(place).kind;
         if !slots::is_slot(tree, place) {
             if kind == NodeKind::Endpoint {
                 return Err(ask::no_place(tree, place));
             }
-            let keep: Vec<NodeIndex> = self.units.iter().filter_map(|unit| self.then.now(*unit)).collect();
+            let keep: Vec<NodeIndex> = self.units.iter().filter_map(|unit| self.index(*unit)).collect();
             let best = slots::best_below(now, place, from, &keep);
             return best.map(Some).ok_or_else(|| ask::no_room(now, machine, place, from));
         }

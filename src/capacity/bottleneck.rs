@@ -68,13 +68,9 @@ impl Bottleneck {
     }
 }
 
-/// Bottlenecks, full ones first, then by cost; of several on one path the narrowest. Places without a known limit are
-/// none. `moves` is given under load; the direction that is fuller counts.
-pub fn find(machine: &Machine, limits: &Limits, moves: Option<Moves>) -> Vec<Bottleneck> {
-    find_in(&Places::new(machine, limits), machine, limits, moves, &[])
-}
-
-/// The same among the places of this machine with these limits, after a look that found those `before`.
+/// Bottlenecks among the places of this machine with these limits, after a look that found those `before`: full ones first, then
+/// by cost; of several on one path the narrowest. Places without a known limit are none. `moves` is given under load; the
+/// direction that is fuller counts.
 pub(crate) fn find_in(
     places: &Places,
     machine: &Machine,
@@ -123,6 +119,10 @@ pub(crate) fn find_in(
 mod tests {
     use super::*;
     use crate::{capacity, source};
+
+    fn find(machine: &Machine, limits: &Limits, moves: Option<Moves>) -> Vec<Bottleneck> {
+        find_in(&Places::new(machine, limits), machine, limits, moves, &[])
+    }
 
     #[test]
     fn a_place_is_full_by_its_fuller_direction() {

@@ -1,16 +1,16 @@
 //! [`Inputs`] of checks, and helpers that several checks share.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, fmt};
 
 use crate::{
     capacity,
     counters::{DiskRates, Rates},
     machine::{Drive, DriveKind, Machine, PciNode, drive},
-    model::{DriveName, Limits, RunSummary, Severity, Workload},
+    model::{DriveName, FindingId, Limits, RunSummary, Severity, Workload},
     units::{BytesPerSecond, UnitSystem, counted, names_of},
 };
 
-use super::{Gain, validity::RunMonitor};
+use super::{Gain, Subject, validity::RunMonitor};
 
 /// The inputs of checks.
 #[derive(Debug, Clone, Copy)]
@@ -25,6 +25,18 @@ pub struct Inputs<'a> {
     pub load: Option<Load<'a>>,
     /// Units of rates in sentences.
     pub units: UnitSystem,
+    /// Findings of the machine that this one is compared with.
+    pub known: Option<Known<'a>>,
+}
+
+/// Findings of another machine, by id, title and subjects: a comparison shows none of them, so that they need no gain.
+#[derive(Clone, Copy)]
+pub struct Known<'a>(pub(crate) &'a dyn Fn(FindingId, &str, &[Subject]) -> bool);
+
+impl fmt::Debug for Known<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Known")
+    }
 }
 
 /// A test.
@@ -67,7 +79,12 @@ pub(super) fn interrupts_by_cpu(rates: &Rates) -> BTreeMap<u32, f64> {
 impl<'a> Inputs<'a> {
     /// A machine without counters and tests.
     pub const fn at_rest(machine: &'a Machine, limits: &'a Limits) -> Self {
-        Self { machine, limits, rates: None, load: None, units: UnitSystem::Decimal }
+        Self { machine, limits, rates: None, load: None, units: UnitSystem::Decimal, known: None }
+    }
+
+    /// Whether it is one of the [`Known`].
+    pub(super) fn is_known(&self, id: FindingId, title: &str, subjects: &[Subject]) -> bool {
+        self.known.is_some_and(|Known(is_known)| is_known(id, title, subjects))
     }
 
     pub(super) fn rate(&self, rate: f64) -> String {

@@ -95,6 +95,7 @@ struct Card<'a> {
 /// The slots with drives by the outermost root complex whose bus they are on, and all slots below each outermost root complex
 /// without drives.
 struct Cards<'a> {
+    places: flow::Places,
     free: Vec<(NodeIndex, Vec<Slot>)>,
     by_root: BTreeMap<NodeIndex, Vec<Card<'a>>>,
     drive_nodes: HashSet<NodeIndex>,
@@ -134,7 +135,7 @@ impl<'a> Cards<'a> {
         }
         let free = capacity::outermost_roots(tree).filter(|root| !below.contains_key(root));
         let free = free.map(|root| (root, by_place.remove(&root).unwrap_or_default())).collect();
-        Self { free, by_root, drive_nodes: slots::drive_nodes(machine) }
+        Self { places, free, by_root, drive_nodes: slots::drive_nodes(machine) }
     }
 
     /// Root complexes without drives, the slots there, and the cards that could move from `root` to them.
@@ -285,7 +286,11 @@ fn bunched<'t>(inputs: &Inputs, bunch: &Bunch, now: impl FnOnce() -> &'t Total) 
         of_root(format!("carries {}, {}", inputs.rate(limit.bytes_per_second.0), limit.because))
     });
     let below = drives.iter().map(|drive| Evidence::new(&*drive.path, format!("under root complex {name}")));
-    let gain = limit.filter(|_| wanted > 0.0).and_then(|_| {
+    let subjects: Vec<Subject> = std::iter::once(Subject::of_node(inputs.machine, root))
+        .chain(drives.iter().map(|drive| Subject::drive(drive)))
+        .collect();
+    let is_weighed = wanted > 0.0 && !inputs.is_known(SHARED_ROOT_COMPLEX.id, &title, &subjects);
+    let gain = limit.filter(|_| is_weighed).and_then(|_| {
         let now = now();
         Some((now.bytes_per_second?.0, offer.gain(inputs.machine, now)?))
     });
@@ -322,8 +327,7 @@ fn bunched<'t>(inputs: &Inputs, bunch: &Bunch, now: impl FnOnce() -> &'t Total) 
         None => detection.with_remedy("Move {what} to a free slot of {target}.", Risk::Hardware),
     };
     detection
-        .about([Subject::of_node(inputs.machine, root)])
-        .about(drives.iter().map(|drive| Subject::drive(drive)))
+        .about(subjects)
         .with_evidence(wants.into_iter().chain(carries))
         .with_evidence([Evidence::new(&*tree.node(offer.target).path, "no drive below")])
         .with_evidence(below)
@@ -362,7 +366,7 @@ fn range(ports: &[String]) -> String {
 fn oversubscribed_hop(inputs: &Inputs) -> Vec<Detection> {
     // `shared-root-complex` and `chipset-uplink` have the others.
     let cards = Cards::new(inputs);
-    let mut short = bottleneck::find(inputs.machine, inputs.limits, None);
+    let mut short = bottleneck::find_in(&cards.places, inputs.machine, inputs.limits, None, &[]);
     short.retain(|short| !cards.is_shared(inputs, short.node) && !chipset::is_uplink(inputs, short.node));
     short.sort_by_key(|short| short.node);
     short.iter().map(|short| oversubscribed(inputs, short)).collect()

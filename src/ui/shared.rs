@@ -392,11 +392,14 @@ impl Shared {
         // What a test does to the machine is judged by what was counted while it ran.
         let rates = test.map_or(self.rates.as_ref(), |test| test.watch.rates());
         let (machine, limits, units) = (&self.machine, &self.limits, self.units);
-        let judged = Judged::with(&derived.findings, &Inputs { machine, limits, rates, load, units });
+        let judged = Judged::with(
+            &derived.findings,
+            &Inputs { rates, load, units, ..Inputs::at_rest(machine, limits) },
+        );
         // Another load may follow a test that has ended.
         let has_ended = test.is_some_and(|test| test.result.is_some());
         self.findings = if has_ended && self.rates.is_some() {
-            let now = Inputs { machine, limits, rates: self.rates.as_ref(), load: None, units };
+            let now = Inputs { rates: self.rates.as_ref(), units, ..Inputs::at_rest(machine, limits) };
             let now = Judged::with(&derived.findings, &now);
             judged.and_now(machine, now)
         } else {
@@ -480,7 +483,8 @@ mod tests {
             let Shared { machine, limits, units, .. } = &*shared;
             let inputs = Inputs { units: *units, ..Inputs::at_rest(machine, limits) };
             assert_eq!(shared.findings.list, findings::check(&inputs));
-            assert_eq!(shared.bottlenecks, bottleneck::find(machine, limits, None));
+            let places = Places::new(machine, limits);
+            assert_eq!(shared.bottlenecks, bottleneck::find_in(&places, machine, limits, None, &[]));
             (shared.findings.list.clone(), shared.bottlenecks.clone())
         };
         let mut seen = vec![is_of_now(&mut shared)];

@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::{Move, MoveError, Moved, move_devices};
 use crate::{
     capacity::{self, Total},
-    findings::{self, Finding, Inputs, MachineFindings, Subject, SubjectKind},
+    findings::{self, Finding, Inputs, Known, MachineFindings, Subject, SubjectKind},
     machine::{Drive, Machine},
     model::{DriveName, FindingId, Limits, NodeIndex},
     units::{BytesPerSecond, UnitSystem},
@@ -104,17 +104,24 @@ pub fn predict_from(
     let limits_then = capacity::limits(then);
     let Today { total: before, findings: today, units } = today;
     let after = capacity::total_in(then, &limits_then, *units);
-    let later = findings::check(&Inputs { units: *units, ..Inputs::at_rest(then, &limits_then) });
-    let known: Vec<Key> = today.iter().map(|finding| key(finding, Subject::clone)).collect();
+    let known: Vec<Key> =
+        today.iter().map(|finding| key(finding.id, &finding.subjects, Subject::clone)).collect();
     let todays = |subject: &Subject| todays(machine, &moved, subject);
-    let coming: Vec<Key> = later.iter().map(|finding| key(finding, todays)).collect();
     // A root complex that has as many drives as before is neither better nor worse for having others.
-    let is_said = |finding: &Finding, findings: &[Finding]| {
-        findings.iter().any(|other| (other.id, &other.title) == (finding.id, &finding.title))
+    let is_said = |id: FindingId, title: &str, findings: &[Finding]| {
+        findings.iter().any(|other| (other.id, other.title.as_str()) == (id, title))
     };
+    let is_known = |id: FindingId, title: &str, subjects: &[Subject]| {
+        is_said(id, title, today) || known.contains(&key(id, subjects, todays))
+    };
+    let inputs =
+        Inputs { units: *units, known: Some(Known(&is_known)), ..Inputs::at_rest(then, &limits_then) };
+    let later = findings::check(&inputs);
+    let coming: Vec<Key> = later.iter().map(|finding| key(finding.id, &finding.subjects, todays)).collect();
     let without = |findings: &[Finding], own: &[Key], others: &[Finding], other: &[Key]| {
         let pairs = findings.iter().zip(own);
-        let gone = pairs.filter(|(finding, key)| !other.contains(key) && !is_said(finding, others));
+        let gone = pairs
+            .filter(|(finding, key)| !other.contains(key) && !is_said(finding.id, &finding.title, others));
         gone.map(|(finding, _)| finding.clone()).collect()
     };
     let now = Side::new(machine, limits, before);
@@ -169,8 +176,8 @@ impl Prediction {
 /// Identity of a finding on both machines.
 type Key = (FindingId, BTreeSet<Subject>);
 
-fn key(finding: &Finding, of: impl Fn(&Subject) -> Subject) -> Key {
-    (finding.id, finding.subjects.iter().map(of).collect())
+fn key(id: FindingId, subjects: &[Subject], of: impl Fn(&Subject) -> Subject) -> Key {
+    (id, subjects.iter().map(of).collect())
 }
 
 /// A subject of the new tree by today's name.
@@ -277,6 +284,37 @@ mod tests {
         let is_downtrained = |finding: &Finding| finding.id.0 == "link-downtrained";
         assert!(!slower.findings_gone.iter().any(is_downtrained), "{:?}", slower.findings_gone);
         assert!(!slower.findings_new.is_empty());
+    }
+
+    #[test]
+    fn findings_of_both_machines_need_no_gain_and_new_ones_have_theirs() {
+        let machine = source::testing::demo("threadripper-before");
+        let limits = capacity::limits(&machine);
+        let gain = |inputs: &Inputs| {
+            let found = findings::check(inputs);
+            found.into_iter().find(|one| one.id.0 == "shared-root-complex").unwrap().gain.bytes_per_second
+        };
+        let rest = Inputs::at_rest(&machine, &limits);
+        assert!(gain(&rest).is_some_and(|gain| gain > 1e9));
+        assert_eq!(gain(&Inputs { known: Some(Known(&|_, _, _| true)), ..rest }), None);
+        assert_eq!(gain(&Inputs { known: Some(Known(&|_, _, _| false)), ..rest }), gain(&rest));
+
+        let machine = source::testing::demo("threadripper-after");
+        let limits = capacity::limits(&machine);
+        let today = Today::new(&machine, &limits, UnitSystem::Decimal, None);
+        let mut crowded = 0;
+        for device in machine.hardware_drives().filter_map(|drive| drive.node) {
+            for under in machine.pci.roots() {
+                let asked = Move { devices: vec![device], under: Some(under), speed: None };
+                let Ok(then) = predict_from(&today, &machine, &limits, &asked) else { continue };
+                let later = findings::check(&Inputs::at_rest(&then.moved.then.machine, &then.limits));
+                for new in &then.findings_new {
+                    assert!(later.contains(new), "{new:?}");
+                    crowded += usize::from(new.id.0 == "shared-root-complex");
+                }
+            }
+        }
+        assert!(crowded > 0, "no move crowds a root complex");
     }
 
     #[test]

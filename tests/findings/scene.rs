@@ -333,6 +333,7 @@ impl Scene {
             rates: self.rates.as_ref(),
             load,
             units: UnitSystem::Decimal,
+            known: None,
         })
     }
 
