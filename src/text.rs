@@ -23,9 +23,13 @@ impl Label {
     /// Neutralizes `raw`. At most 4096 characters are kept.
     pub fn new(raw: &str) -> Self {
         const MOST: usize = 4096;
+        let trimmed = raw.trim_matches(|c: char| c.is_whitespace() || c == '\0');
+        if trimmed.len() <= MOST && is_printable_ascii(trimmed) && !trimmed.contains("  ") {
+            return Self(trimmed.into());
+        }
         let mut text = String::with_capacity(raw.len().min(MOST));
         let mut space = false;
-        for c in raw.trim_matches(|c: char| c.is_whitespace() || c == '\0').chars().take(MOST) {
+        for c in trimmed.chars().take(MOST) {
             if c.is_whitespace() {
                 space = true;
                 continue;
@@ -131,6 +135,11 @@ pub(crate) fn escaped_json(text: String) -> String {
     })
 }
 
+/// Whether all of a text is ASCII and [`is_harmless`]: nearly all texts are.
+pub(crate) fn is_printable_ascii(text: &str) -> bool {
+    text.bytes().all(|byte| matches!(byte, b' '..=b'~'))
+}
+
 /// Whether a character has no effect on a terminal and is visible.
 pub(crate) fn is_harmless(c: char) -> bool {
     !matches!(c,
@@ -230,6 +239,20 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn printable_ascii_keeps_its_words(raw in "[ -~]{0,40}") {
+            let words: Vec<&str> = raw.split(' ').filter(|word| !word.is_empty()).collect();
+            prop_assert!(is_printable_ascii(&raw) && raw.chars().all(is_harmless));
+            let label = Label::new(&raw);
+            prop_assert_eq!(label.as_str(), words.join(" "));
+        }
+
+        #[test]
+        fn printable_ascii_is_harmless(raw in "[ -~\\x00-\\x20\\x7f-\u{ff}]{0,3}") {
+            prop_assert!(!is_printable_ascii(&raw) || raw.chars().all(is_harmless));
+            prop_assert_eq!(is_printable_ascii(&raw), raw.is_ascii() && raw.chars().all(is_harmless));
+        }
+
         #[test]
         fn a_json_document_is_ascii_where_it_would_be_invisible_and_means_the_same(text in any::<String>()) {
             let json = escaped_json(serde_json::to_string(&text).unwrap());

@@ -1,10 +1,10 @@
 //! [`Reading`]: a value with its path, or the reason why it is missing.
 
-use std::{cell::RefCell, collections::HashSet, hash::Hash, sync::Arc};
+use std::{borrow::Borrow, cell::RefCell, collections::HashSet, hash::Hash, sync::Arc};
 
 use serde::Serialize;
 
-use crate::text::{Label, is_harmless};
+use crate::text::{Label, is_harmless, is_printable_ascii};
 
 /// A value with its path (`/sys/...`, `/proc/...`, `ioctl/nvme0n1/identify-ns`, a configuration-space register as
 /// `/sys/.../config LnkSta`), or why it is missing. A missing value is never zero.
@@ -18,9 +18,9 @@ pub struct Reading<T> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Path {
     /// With its slash; shared by the readings of a device.
-    folder: Arc<Box<str>>,
+    folder: Word,
     /// Shared by the readings of a kind.
-    name: Arc<Box<str>>,
+    name: Word,
 }
 
 /// A problem without its path, which is the reading's: most readings of an opened text are missing.
@@ -70,24 +70,43 @@ fn or_null<S: serde::Serializer>(path: &Arc<str>, serializer: S) -> Result<S::Ok
 
 /// Paths and reasons quote files: as a [`Label`], without a copy where nothing changes.
 fn neutral(text: Arc<str>) -> Arc<str> {
-    if text.chars().all(is_harmless) { text } else { Label::new(&text).as_str().into() }
+    if is_printable_ascii(&text) || text.chars().all(is_harmless) {
+        text
+    } else {
+        Label::new(&text).as_str().into()
+    }
+}
+
+/// A folder or a name of [`Path`].
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct Word(Arc<Box<str>>);
+
+impl Borrow<str> for Word {
+    fn borrow(&self) -> &str {
+        &self.0
+    }
 }
 
 thread_local! {
-    static WORDS: RefCell<HashSet<Arc<Box<str>>>> = RefCell::default();
+    static WORDS: RefCell<HashSet<Word>> = RefCell::default();
+    static FOLDER: RefCell<Option<Word>> = const { RefCell::new(None) };
     static REASONS: RefCell<HashSet<Arc<Missing>>> = RefCell::default();
 }
 
 /// What was given lately is used again: readings have few folders at a time, few names and few reasons.
-fn shared<T: Hash + Eq>(lately: &mut HashSet<Arc<T>>, new: T) -> Arc<T> {
+fn shared<K: Hash + Eq + ?Sized, T: Borrow<K> + Hash + Eq + Clone, O: Borrow<K>>(
+    lately: &mut HashSet<T>,
+    own: O,
+    new: impl FnOnce(O) -> T,
+) -> T {
     const MOST: usize = 1024;
-    if let Some(known) = lately.get(&new) {
+    if let Some(known) = lately.get(own.borrow()) {
         return known.clone();
     }
     if lately.len() >= MOST {
         lately.clear();
     }
-    let new = Arc::new(new);
+    let new = new(own);
     lately.insert(new.clone());
     new
 }
@@ -95,18 +114,28 @@ fn shared<T: Hash + Eq>(lately: &mut HashSet<Arc<T>>, new: T) -> Arc<T> {
 impl Path {
     fn new(path: &str) -> Self {
         let (folder, name) = path.split_at(path.rfind('/').map_or(0, |slash| slash + 1));
-        let word = |word: &str| WORDS.with_borrow_mut(|lately| shared(lately, word.into()));
-        Self { folder: word(folder), name: word(name) }
+        let word = |word: &str| {
+            WORDS.with_borrow_mut(|lately| {
+                shared::<str, _, _>(lately, word, |word| Word(Arc::new(word.into())))
+            })
+        };
+        // One reading follows another of the same folder.
+        let folder = FOLDER.with_borrow_mut(|last| match last {
+            Some(last) if **last.0 == *folder => last.clone(),
+            _ => last.insert(word(folder)).clone(),
+        });
+        Self { folder, name: word(name) }
     }
 
     fn whole(&self) -> Arc<str> {
-        [&**self.folder, &**self.name].concat().into()
+        [&**self.folder.0, &**self.name.0].concat().into()
     }
 }
 
 impl Missing {
     fn shared(kind: ProblemKind, reason: Arc<str>) -> Arc<Self> {
-        REASONS.with_borrow_mut(|lately| shared(lately, Self { reason, kind }))
+        let missing = Self { reason, kind };
+        REASONS.with_borrow_mut(|lately| shared::<Self, _, _>(lately, missing, Arc::new))
     }
 }
 

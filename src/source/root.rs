@@ -274,6 +274,14 @@ pub(crate) fn join(base: &str, target: &str) -> String {
     format!("/{}", parts.join("/"))
 }
 
+/// Whether a path is absolute and as [`join`] writes it: without `.`, `..`, doubled or trailing slashes.
+pub(crate) fn is_plain(path: &str) -> bool {
+    let Some(parts) = path.strip_prefix('/') else { return false };
+    let is_dotted = || path.as_bytes().windows(2).any(|pair| matches!(pair, b"//" | b"/."));
+    let is_part = |part: &str| !matches!(part, "" | "." | "..");
+    path == "/" || !path.ends_with('/') && (!is_dotted() || parts.split('/').all(is_part))
+}
+
 /// Whether a name is this word and a number: `nvme0`.
 pub(crate) fn is_numbered(name: &str, word: &str) -> bool {
     name.strip_prefix(word)
@@ -325,6 +333,16 @@ mod tests {
         assert_eq!(parent("/sys/block"), "/sys");
         assert_eq!(parent("/sys"), "/");
         assert_eq!(file_name("../../bus/pci/drivers/nvme"), "nvme");
+    }
+
+    #[test]
+    fn a_plain_path_is_one_that_join_would_write() {
+        for path in [
+            "", "/", "//", "/a", "a", "a/b", "/a/", "/a/b", "/a//b", "//a", "/.", "/./a", "/a/.", "/..",
+            "/a/..", "/a/../b", "/.a", "/..a", "/a/.b/c", "/a./b", "/a/b..", "/a.b", "/...",
+        ] {
+            assert_eq!(is_plain(path), path.starts_with('/') && join("/", path) == path, "{path:?}");
+        }
     }
 
     #[test]

@@ -107,6 +107,10 @@ impl Settings {
 
     /// Plans the undos that are offered.
     fn foresee(&mut self, machine: &Machine) {
+        if self.change_log.entries.is_empty() {
+            (self.undo, self.undo_of_dead) = (Vec::new(), Vec::new());
+            return;
+        }
         let own = self.session.as_deref();
         let dead: Vec<&str> = self.dead.iter().map(String::as_str).collect();
         let is_living = |session: &str| !dead.contains(&session);

@@ -1,6 +1,8 @@
 //! [`Archive`]: the answers of a capture in one piece. A capture may have hundreds of thousands of files of one line; each takes its
 //! own bytes here, and an [`Entry`].
 
+use std::hash::{BuildHasher, RandomState};
+
 use super::{Answers, Capture};
 use crate::source::root::RootError;
 
@@ -11,12 +13,38 @@ pub(super) struct Archive {
     pub(super) notes: Vec<(String, String)>,
     /// Each entry's path, then its value.
     bytes: Vec<u8>,
-    /// Sorted by path and question, once [`Archive::sort`] was called.
     entries: Vec<Entry>,
+    /// Of the entries, once [`Archive::index`] was called.
+    index: Index,
+}
+
+/// Places of entries by their path and question: a reading of a machine asks some hundred thousand times.
+#[derive(Debug, Clone, Default)]
+struct Index {
+    /// An entry's place and 1, at its hash or behind it; 0 where there is none. At most half of them are taken.
+    places: Vec<u32>,
+    hasher: RandomState,
+}
+
+impl Index {
+    /// The slot that an entry has, or would get; `None` without any slots.
+    fn slot(&self, archive: &Archive, path: &[u8], question: Question) -> Option<usize> {
+        let size = self.places.len();
+        let hash = self.hasher.hash_one((path, question));
+        let first = usize::try_from(hash % size.max(1) as u64).unwrap_or(0);
+        (first..size).chain(0..first).find(|slot| {
+            self.entry(archive, *slot)
+                .is_none_or(|entry| entry.question == question && archive.path(entry) == path)
+        })
+    }
+
+    fn entry<'a>(&self, archive: &'a Archive, slot: usize) -> Option<&'a Entry> {
+        archive.entries.get((self.places[slot] as usize).checked_sub(1)?)
+    }
 }
 
 /// What a root is asked about a path, in the order of a capture's text.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Question {
     List,
     Link,
@@ -57,34 +85,33 @@ impl Archive {
     }
 
     /// Adds the names of a folder. No name has a slash.
-    pub(super) fn list(&mut self, line: usize, path: &str, names: &[String]) {
-        let names: Vec<u8> =
-            names.iter().flat_map(|name| [name.as_bytes(), b"/"]).flatten().copied().collect();
+    pub(super) fn list(&mut self, line: usize, path: &str, names: &[impl AsRef<str>]) {
+        let names: Vec<&[u8]> = names.iter().flat_map(|name| [name.as_ref().as_bytes(), b"/"]).collect();
         self.put(line, path, Question::List, Kind::Known, &names);
     }
 
     /// Adds a link's target.
     pub(super) fn link(&mut self, line: usize, path: &str, target: &str) {
-        self.put(line, path, Question::Link, Kind::Known, target.as_bytes());
+        self.put(line, path, Question::Link, Kind::Known, &[target.as_bytes()]);
     }
 
-    /// Adds a file's content.
-    pub(super) fn read(&mut self, line: usize, path: &str, content: &[u8]) {
+    /// Adds a file's content, given in parts.
+    pub(super) fn read(&mut self, line: usize, path: &str, content: &[&[u8]]) {
         self.put(line, path, Question::Read, Kind::Known, content);
     }
 
     /// Adds why there is no answer.
     pub(super) fn error(&mut self, line: usize, path: &str, question: Question, error: &RootError) {
         match error {
-            RootError::Errno(errno) => self.put(line, path, question, Kind::Errno, &errno.to_le_bytes()),
-            RootError::NotHere(why) => self.put(line, path, question, Kind::NotHere, why.as_bytes()),
+            RootError::Errno(errno) => self.put(line, path, question, Kind::Errno, &[&errno.to_le_bytes()]),
+            RootError::NotHere(why) => self.put(line, path, question, Kind::NotHere, &[why.as_bytes()]),
         }
     }
 
-    fn put(&mut self, line: usize, path: &str, question: Question, kind: Kind, value: &[u8]) {
+    fn put(&mut self, line: usize, path: &str, question: Question, kind: Kind, value: &[&[u8]]) {
         // A capture's text and contents are bounded far below 4 GiB.
         let short = |length: usize| u32::try_from(length).unwrap_or(u32::MAX);
-        let lengths = (short(path.len()), short(value.len()));
+        let lengths = (short(path.len()), short(value.iter().map(|part| part.len()).sum()));
         let start = self.bytes.len();
         self.entries.push(Entry {
             start,
@@ -95,17 +122,26 @@ impl Archive {
             kind,
         });
         self.bytes.extend_from_slice(path.as_bytes());
-        self.bytes.extend_from_slice(value);
+        for part in value {
+            self.bytes.extend_from_slice(part);
+        }
     }
 
-    /// Sorts the entries. The first line that answers what an earlier one does.
-    pub(super) fn sort(&mut self) -> Option<usize> {
-        let mut entries = std::mem::take(&mut self.entries);
-        let key = |entry: &Entry| (self.path(entry), entry.question);
-        entries.sort_by(|one, other| key(one).cmp(&key(other)));
-        let twice = entries.windows(2).filter(|pair| key(&pair[0]) == key(&pair[1]));
-        let twice = twice.map(|pair| pair[1].line as usize).min();
-        self.entries = entries;
+    /// Indexes the entries. The first line that answers what an earlier one does.
+    pub(super) fn index(&mut self) -> Option<usize> {
+        let size = (self.entries.len() * 2).next_power_of_two();
+        let mut index = Index { places: vec![0; size], hasher: RandomState::new() };
+        let mut twice = None;
+        for (at, entry) in self.entries.iter().enumerate() {
+            let Some(slot) = index.slot(self, self.path(entry), entry.question) else { continue };
+            if index.entry(self, slot).is_some() {
+                twice.get_or_insert(entry.line as usize);
+            } else {
+                // A capture has far fewer entries.
+                index.places[slot] = u32::try_from(at + 1).unwrap_or(0);
+            }
+        }
+        self.index = index;
         twice
     }
 
@@ -124,9 +160,8 @@ impl Archive {
 
     /// The answer to a question; `None` if it was not asked.
     pub(super) fn answer(&self, path: &str, question: Question) -> Option<Result<&[u8], RootError>> {
-        let asked = (path.as_bytes(), question);
-        let found = self.entries.binary_search_by(|entry| (self.path(entry), entry.question).cmp(&asked));
-        Some(self.value(&self.entries[found.ok()?]))
+        let slot = self.index.slot(self, path.as_bytes(), question)?;
+        Some(self.value(self.index.entry(self, slot)?))
     }
 
     /// The answers as they can be changed.
@@ -160,12 +195,12 @@ impl From<Capture> for Archive {
                 None => {}
             }
             match read {
-                Some(Ok(content)) => archive.read(0, path, content),
+                Some(Ok(content)) => archive.read(0, path, &[content]),
                 Some(Err(error)) => archive.error(0, path, Question::Read, error),
                 None => {}
             }
         }
-        archive.sort();
+        archive.index();
         archive
     }
 }
@@ -178,4 +213,31 @@ pub(super) fn text(bytes: &[u8]) -> String {
 /// The names of a folder.
 pub(super) fn names(value: &[u8]) -> Vec<String> {
     value.split_inclusive(|byte| *byte == b'/').map(|name| text(&name[..name.len() - 1])).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_entry_is_found_by_path_and_question_in_any_order() {
+        let path = |at: usize| format!("/sys/{}/{at}", at % 7);
+        let mut archive = Archive::default();
+        assert_eq!(archive.answer("/sys", Question::Read), None, "without an index");
+        for at in (0..500).rev() {
+            archive.read(at, &path(at), &[b"a", at.to_string().as_bytes()]);
+            archive.link(at, &path(at), "../x");
+        }
+        assert_eq!(archive.index(), None);
+        for at in 0..500 {
+            let content = format!("a{at}").into_bytes();
+            assert_eq!(archive.answer(&path(at), Question::Read), Some(Ok(&content[..])));
+            assert_eq!(archive.answer(&path(at), Question::Link), Some(Ok(&b"../x"[..])));
+            assert_eq!(archive.answer(&path(at), Question::List), None);
+        }
+        assert_eq!(archive.answer("/sys/0/500", Question::Read), None);
+        archive.read(800, &path(3), &[b"again"]);
+        archive.link(900, &path(4), "again");
+        assert_eq!(archive.index(), Some(800), "the first line that repeats a question");
+    }
 }

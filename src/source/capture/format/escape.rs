@@ -1,6 +1,6 @@
 //! Escapes of the capture format.
 
-use std::fmt::Write as _;
+use std::{borrow::Cow, fmt::Write as _};
 
 /// Position of a text, which decides how spaces are escaped.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -30,7 +30,10 @@ pub(super) fn escape(out: &mut String, text: &str, place: Place) {
 }
 
 /// A line's unescaped text, and whether a newline follows (no backslash at its end).
-pub(super) fn unescape(line: &str) -> Result<(String, bool), String> {
+pub(super) fn unescape(line: &str) -> Result<(Cow<'_, str>, bool), String> {
+    if !line.contains('\\') {
+        return Ok((Cow::Borrowed(line), true));
+    }
     let mut text = String::with_capacity(line.len());
     let mut chars = line.chars();
     while let Some(c) = chars.next() {
@@ -39,7 +42,7 @@ pub(super) fn unescape(line: &str) -> Result<(String, bool), String> {
             continue;
         }
         match chars.next() {
-            None => return Ok((text, false)),
+            None => return Ok((text.into(), false)),
             Some('\\') => text.push('\\'),
             Some('s') => text.push(' '),
             Some('t') => text.push('\t'),
@@ -59,11 +62,11 @@ pub(super) fn unescape(line: &str) -> Result<(String, bool), String> {
             Some(other) => return Err(format!("\\{other} is not an escape")),
         }
     }
-    Ok((text, true))
+    Ok((text.into(), true))
 }
 
 /// Unescapes a word or rest of line that must not end in a lone backslash.
-pub(super) fn unescape_name(word: &str) -> Result<String, String> {
+pub(super) fn unescape_name(word: &str) -> Result<Cow<'_, str>, String> {
     match unescape(word)? {
         (name, true) => Ok(name),
         (_, false) => Err("a lone backslash at the end".to_owned()),

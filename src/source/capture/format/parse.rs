@@ -1,5 +1,7 @@
 //! Parses the text of a capture. Captures are untrusted: everything is checked, nothing is guessed.
 
+use std::borrow::Cow;
+
 use super::{
     super::{
         Capture, MAGIC,
@@ -9,7 +11,7 @@ use super::{
     escape::{unescape, unescape_name},
 };
 use crate::{
-    source::root::{MOST_BYTES, RootError, errno_number, join},
+    source::root::{MOST_BYTES, RootError, errno_number, is_plain},
     text::Label,
 };
 
@@ -53,7 +55,7 @@ impl<'a> Parser<'a> {
 
     fn run(mut self) -> Result<Archive, CaptureError> {
         let parsed = self.parse();
-        if let Some(line) = self.archive.sort() {
+        if let Some(line) = self.archive.index() {
             // Before the line that is wrong, if one is.
             return Err(CaptureError { line, wrong: "given twice".to_owned() });
         }
@@ -112,7 +114,7 @@ impl<'a> Parser<'a> {
                 .split_once(':')
                 .ok_or("the header needs lines of `name: text` and an empty line at its end")?;
             let remark = remark.strip_prefix(' ').unwrap_or(remark);
-            self.archive.notes.push((unescape_name(name)?, unescape_name(remark)?));
+            self.archive.notes.push((unescape_name(name)?.into_owned(), unescape_name(remark)?.into_owned()));
         }
         Ok(())
     }
@@ -134,16 +136,14 @@ impl<'a> Parser<'a> {
             "file" => {
                 let (path, line) = rest.split_once(' ').unwrap_or((rest, ""));
                 let path = absolute(path)?;
-                let (mut content, newline) = unescape(line)?;
-                if newline {
-                    content.push('\n');
-                }
-                self.content(&path, content.as_bytes())?;
+                let (text, newline) = unescape(line)?;
+                let newline = if newline { &b"\n"[..] } else { &[] };
+                self.content(&path, &[text.as_bytes(), newline])?;
             }
             "text" => {
                 let path = absolute(rest)?;
                 let content = self.text_body()?;
-                self.content(&path, content.as_bytes())?;
+                self.content(&path, &[content.as_bytes()])?;
             }
             "hex" => {
                 let (path, length) = rest.split_once(' ').ok_or("hex needs a path and a length")?;
@@ -155,7 +155,7 @@ impl<'a> Parser<'a> {
                     .ok_or_else(|| format!("{} is not a length up to {MOST_BYTES}", quote(length)))?;
                 self.count(length)?;
                 let content = self.hex_body(length)?;
-                self.archive.read(self.line, &path, &content);
+                self.archive.read(self.line, &path, &[&content]);
             }
             "fail" | "none" => self.error(keyword, rest)?,
             other => return Err(format!("{} is not a kind of entry", quote(other))),
@@ -163,7 +163,7 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    fn names(&mut self) -> Parsed<Vec<String>> {
+    fn names(&mut self) -> Parsed<Vec<Cow<'a, str>>> {
         let mut names = Vec::new();
         while let Some(line) = self.next_indented()? {
             let name = unescape_name(line)?;
@@ -234,11 +234,12 @@ impl<'a> Parser<'a> {
         Ok(content)
     }
 
-    fn content(&mut self, path: &str, content: &[u8]) -> Parsed<()> {
-        if content.len() > MOST_BYTES {
+    fn content(&mut self, path: &str, content: &[&[u8]]) -> Parsed<()> {
+        let length = content.iter().map(|part| part.len()).sum();
+        if length > MOST_BYTES {
             return Err(format!("a file of more than {MOST_BYTES} bytes"));
         }
-        self.count(content.len())?;
+        self.count(length)?;
         self.archive.read(self.line, path, content);
         Ok(())
     }
@@ -266,7 +267,7 @@ impl<'a> Parser<'a> {
             return Err(format!("{keyword} needs a question, a path and a reason"));
         };
         let error = if keyword == "none" {
-            RootError::NotHere(unescape_name(why)?)
+            RootError::NotHere(unescape_name(why)?.into_owned())
         } else {
             let errno = errno_number(why).or_else(|| why.parse().ok().filter(|number| *number > 0));
             RootError::Errno(errno.ok_or_else(|| format!("{} is not an errno", quote(why)))?)
@@ -284,9 +285,9 @@ impl<'a> Parser<'a> {
 }
 
 /// A normalized absolute path: without `.`, `..`, doubled or trailing slashes.
-fn absolute(word: &str) -> Parsed<String> {
+fn absolute(word: &str) -> Parsed<Cow<'_, str>> {
     let path = unescape_name(word)?;
-    if !path.starts_with('/') || join("/", &path) != path {
+    if !is_plain(&path) {
         return Err(format!("{} is not a plain absolute path", quote(&path)));
     }
     Ok(path)
@@ -296,6 +297,9 @@ fn absolute(word: &str) -> Parsed<String> {
 fn check_characters(line: &str) -> Parsed<()> {
     if line.ends_with('\r') {
         return Err("ends in CR LF; convert the file to LF".to_owned());
+    }
+    if crate::text::is_printable_ascii(line) {
+        return Ok(());
     }
     match line.chars().find(|c| *c != '\t' && !crate::text::is_harmless(*c)) {
         Some(c) => Err(format!("contains U+{:04X}, which must be escaped in a capture", u32::from(c))),
