@@ -5,6 +5,7 @@ Here: QEMU. Not here: which machines there are (`machines.py`), what is tried in
 
 import json
 import os
+import select
 import shutil
 import socket
 import subprocess
@@ -23,6 +24,7 @@ from patching import Patcher
 
 BOOT_SECONDS = 180  # on a machine that has much else to do; usually it is 10
 SCRIPT_SECONDS = 180  # likewise; usually less than one
+PANIC = "Kernel panic - not syncing"  # an emulated processor may never get past it
 CLEAR = r"\033[2J\033[H"
 
 
@@ -88,7 +90,7 @@ class Guest:
         try:
             self.terminal = Terminal(self.connect("console"), lab.patience)
             self.serial = self.connect("scripts")
-            self.lines = self.serial.makefile("rw")
+            self.heard = b""
             self.qmp = self.connect("control").makefile("rw")
             self.qmp.readline()
             self.order("qmp_capabilities")
@@ -150,27 +152,36 @@ class Guest:
         return self
 
     def expect(self, word: str, seconds: float) -> list[str]:
-        """The rest of the line of the script port that begins with this word."""
-        end = time.monotonic() + seconds
-        while not self.silent and (left := end - time.monotonic()) > 0:
-            self.serial.settimeout(left)
-            try:
-                words = self.lines.readline().split()
-            except TimeoutError:
+        """The rest of the line of the script port that begins with this word. No wait for a kernel that has stopped."""
+        start = time.monotonic()
+        while not self.silent and (spent := time.monotonic() - start) < seconds:
+            line, newline, rest = self.heard.partition(b"\n")
+            if newline:
+                self.heard = rest
+                words = line.decode(errors="replace").split()
+                if words and words[0] == word:
+                    return words[1:]
+            elif select.select([self.serial], [], [], min(1, seconds - spent))[0]:
+                more = self.serial.recv(4096)
+                if not more:
+                    break
+                self.heard += more
+            elif PANIC in self.console():
                 break
-            if words and words[0] == word:
-                return words[1:]
         self.silent = True  # a late answer would be taken for that to the next script
-        console = (self.folder / "console.log").read_text(errors="replace")
-        raise Silent(f"no {word!r} from the guest in {seconds} s; its console ends: {console[-600:]}")
+        spent = time.monotonic() - start
+        raise Silent(f"no {word!r} from the guest in {spent:.0f} s; its console ends: {self.console()[-600:]}")
+
+    def console(self) -> str:
+        """What the guest's kernel has written."""
+        return (self.folder / "console.log").read_text(errors="replace")
 
     def run(self, script: str, seconds: float = SCRIPT_SECONDS) -> Answer:
         """Runs a shell script in the guest as root, to its end."""
         self.scripts += 1
         name = f"script{self.scripts:03}"
         (self.share / name).write_text(script + "\n")
-        self.lines.write(name + "\n")
-        self.lines.flush()
+        self.serial.sendall(f"{name}\n".encode())
         (status,) = self.expect(name, seconds)
         written = [(self.share / f"{name}.{kind}").read_text(errors="replace") for kind in ("out", "err")]
         return Answer(int(status), *written)
