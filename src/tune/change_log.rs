@@ -178,14 +178,7 @@ impl Taken {
                     self.forget_resets(file);
                 }
                 let entry = self.touch(device, (setting, file), (old, *tags), by);
-                entry.is_undoing = *undo;
-                entry.is_unrestored &= undo;
-                entry.asked |= !undo;
-                entry.is_of_tags = *tags;
-                if *tags {
-                    entry.tags = Some(new.clone());
-                }
-                entry.last = vec![old.clone(), new.clone()];
+                entry.begin_change([old, new], (*tags, host.as_deref()), *undo);
                 for a in affected {
                     self.add_along(file, &a.file);
                 }

@@ -54,6 +54,8 @@ pub struct Entry {
     pub theirs: Option<String>,
     /// What another program set while iodyno's scheduler was set, the last of several. The undo goes back behind that scheduler.
     pub replaced: Option<Replaced>,
+    /// The scheduler for which iodyno set this number of requests; the journal of an earlier release does not name it.
+    pub host: Option<String>,
     /// Whether its last change is an undo's.
     pub is_undoing: bool,
     /// The number of the queue's tags that iodyno has set, which a scheduler hides.
@@ -98,6 +100,7 @@ impl Entry {
             resets: Vec::new(),
             theirs: None,
             replaced: None,
+            host: None,
             is_undoing: false,
             tags: None,
             has_found_tags: is_of_tags,
@@ -110,6 +113,25 @@ impl Entry {
             is_unrestored: false,
             is_passed_on: false,
         }
+    }
+
+    /// A change of it begins, from the old value to the new one; whether that is the number of the queue's tags, and for which
+    /// scheduler.
+    pub(super) fn begin_change(
+        &mut self,
+        [old, new]: [&str; 2],
+        (is_of_tags, host): (bool, Option<&str>),
+        is_undoing: bool,
+    ) {
+        self.is_undoing = is_undoing;
+        self.is_unrestored &= is_undoing;
+        self.asked |= !is_undoing;
+        self.is_of_tags = is_of_tags;
+        self.host = host.map(str::to_owned);
+        if is_of_tags {
+            self.tags = Some(new.to_owned());
+        }
+        self.last = vec![old.to_owned(), new.to_owned()];
     }
 
     /// Its last change has this outcome. Whether its queue has no scheduler now.

@@ -60,7 +60,11 @@ pub fn plan_undo(
             && !entry.is_unsure
             && !entry.is_let_go
         {
-            recognise(step, entry, now);
+            if is_begun(actuator, step, entry, &now) {
+                step.expected = vec![now];
+            } else {
+                recognise(step, entry, now);
+            }
         }
     }
     (steps, left)
@@ -76,6 +80,13 @@ fn is_past(actuator: &dyn Actuator, change_log: &ChangeLog, step: &Step, replace
     let its = change_log.entries.iter().chain(&change_log.companions).find(is_scheduler);
     let is_anothers = |now: &String| Some(now.as_str()) != host && its.is_some_and(|its| !its.may_have(now));
     kernels.as_ref() == Some(&replaced.value) || host.is_some() && now.is_some_and(|now| is_anothers(&now))
+}
+
+/// Whether a number of requests is the kernel's own, with which a scheduler begins that is not the one iodyno set them for.
+fn is_begun(actuator: &dyn Actuator, step: &Step, entry: &Entry, now: &String) -> bool {
+    let Some(scheduler) = tags::scheduler(actuator, &step.file) else { return false };
+    entry.host.as_ref().is_some_and(|host| *host != scheduler)
+        && tags::requests_with(actuator, &step.file, &scheduler).as_ref() == Some(now)
 }
 
 /// Takes a value that an undo of the entry restores for iodyno's own. With the first one, nothing is left to undo.

@@ -276,3 +276,23 @@ fn requests_of_a_scheduler_that_another_program_replaced_are_none_of_the_next() 
         assert!(!report.iter().all(Restored::is_whole), "{report:?}");
     }
 }
+
+#[test]
+fn requests_with_which_a_scheduler_begins_are_no_other_program_s() {
+    let kernel = Kernel { has_tunables: false, ..with_tags("none", 128) };
+    kernel.write("/sys/q/nr_requests", "100").unwrap();
+    let journal = Journal::in_memory();
+    let set = |value, number| {
+        let deed = kills::Deed::Set(vec![("nr_requests", value)]);
+        kills::done(&kernel, &journal, &deed, None, number).unwrap();
+    };
+    let before = state(&kernel);
+    set("32", 1);
+    kernel.write("/sys/q/scheduler", "bfq").unwrap();
+    set("200", 2);
+    // As the undo advises, which cannot restore tags behind a scheduler.
+    kernel.write("/sys/q/scheduler", "none").unwrap();
+    let report = kills::done(&kernel, &journal, &kills::Deed::UndoAll, None, 3).unwrap();
+    assert!(is_whole(&report), "{report:?}");
+    assert_eq!(state(&kernel), before);
+}
