@@ -310,8 +310,9 @@ mod tests {
         sampler.look();
         let (asked, next) = (elapsed.next().unwrap(), elapsed.next().unwrap());
         over.store(true, Ordering::Relaxed);
-        // A look at its usual time may be a little early too.
-        assert!(asked < interval * 3 / 4 && next >= interval, "{asked:?} {next:?}");
+        // Between the times at which counters were read: on a busy machine later than asked for. At the usual time the next one
+        // would come after three quarters of an interval.
+        assert!(asked < interval * 3 / 4 && next > interval * 4 / 5, "{asked:?} {next:?}");
     }
 
     #[test]

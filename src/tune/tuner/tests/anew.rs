@@ -197,7 +197,7 @@ fn requests_that_another_program_set_under_a_scheduler_of_iodyno_stay_or_are_nam
 #[test]
 fn what_another_program_sets_after_a_kill_is_named() {
     use kills::Deed::{Set, UndoAll};
-    // The change that is killed, what another program sets then, iodyno's next change, and how many results name that value.
+    // The change that is killed, what another program sets then, and iodyno's next change.
     type Case = (
         &'static [(&'static str, &'static str)],
         (&'static str, &'static str),
