@@ -36,7 +36,8 @@ def idle(screen: str) -> str:
             line = re.sub(r"(reads|writes) .*?(?=─)", r"\1 ", line)
             line = re.sub("─+", "─", line)
         elif re.search(r"\brun blk new", line):
-            line = flat(re.sub(r"[\d.]", " ", line))
+            # The axis beside it has the unit that suits the rates.
+            line = flat(re.sub(r"[\d.]", " ", re.sub(r"(?<=[\d.])[kM](?=┤)", " ", line)))
         elif re.search(r"\d +\d+ +\d+\| ", line):  # a row of the strip whose heading lies below a window
             line = blank(line)
         else:
@@ -53,6 +54,7 @@ def busy(screen: str) -> str:
     text = re.sub(r"(2 Findings)(\(\d\+?\))? *", r"\1 ", text)
     text = flat(text)
     text = re.sub(r"(?<![\w.])[\d.]+( ?(k|M|G)\b)?( (ns|us|ms|s)\b)?(?![\w.])", "#", text)
+    text = re.sub(r"# [kM]B/s", "# GB/s", text)
     # Which way of making calls wins is the machine's affair.
     text = text.replace(", spins", ", waits for #")
     text = re.sub(" +", " ", re.sub("─+", "─", text))
