@@ -390,7 +390,8 @@ impl Taken {
         let last = || last().filter(|name| *name != NO_SCHEDULER).cloned();
         let scheduler = host.map(str::to_owned).or_else(last);
         let is_anothers = entry.setting == NR_REQUESTS.0 && entry.is_anothers(value);
-        let is_hosted = own.is_some() || host.is_some_and(|host| host != NO_SCHEDULER);
+        // What has its first value begins anew.
+        let is_hosted = own.is_some() || !entry.is_closed() && host.is_some_and(|host| host != NO_SCHEDULER);
         (is_anothers && is_hosted).then(|| (place, Replaced { value: value.to_owned(), scheduler }))
     }
 

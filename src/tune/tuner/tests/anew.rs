@@ -296,3 +296,27 @@ fn requests_with_which_a_scheduler_begins_are_no_other_program_s() {
     assert!(is_whole(&report), "{report:?}");
     assert_eq!(state(&kernel), before);
 }
+
+#[test]
+fn requests_of_another_program_s_scheduler_are_found_by_the_first_change_after_an_undo() {
+    for (found, between) in [("none", "bfq"), ("bfq", "none"), ("bfq", "mq-deadline")] {
+        let kernel = Kernel { has_tunables: false, ..with_tags("none", 128) };
+        kernel.write("/sys/q/scheduler", found).unwrap();
+        let journal = Journal::in_memory();
+        let set = |id, value, number| {
+            kills::done(&kernel, &journal, &kills::Deed::Set(vec![(id, value)]), None, number).unwrap();
+        };
+        for (round, id, value) in
+            [(0, "nr_requests", "32"), (10, "scheduler", "kyber"), (20, "nr_requests", "50")]
+        {
+            for scheduler in [between, found, between] {
+                let before = state(&kernel);
+                set(id, value, round);
+                let report = kills::done(&kernel, &journal, &kills::Deed::UndoAll, None, round + 1).unwrap();
+                assert!(is_whole(&report), "{found}, {between}, {id}: {report:?}");
+                assert_eq!(state(&kernel).0, before.0, "{found}, {between}, {id}");
+                kernel.write("/sys/q/scheduler", scheduler).unwrap();
+            }
+        }
+    }
+}
