@@ -402,15 +402,8 @@ mod tests {
             let threads =
                 ThreadActivity { seen: 900, total: 10_000, is_whole, kinds, ..ThreadActivity::default() };
             let activity = Activity { threads: Some(threads), ..Activity::default() };
-            let (machine, rates) = (&*machine, &Rates::default());
-            let interval = Interval {
-                machine,
-                rates,
-                activity: &activity,
-                time: Timestamp::UNIX_EPOCH,
-                is_average: true,
-                has_tenths: false,
-            };
+            let rates = Rates::default();
+            let interval = Interval::average(&machine, &rates, &activity);
             let command = StatArgs::augment_args(clap::Command::new("stat"));
             let args = StatArgs::from_arg_matches(&command.get_matches_from(["stat", "--threads"])).unwrap();
             let text = Output::new(&args, vec![Table::Threads]).text(&interval, 100, 20);
@@ -454,15 +447,8 @@ mod tests {
             problems: vec![problem("/proc/1/io")],
             ..Activity::default()
         };
-        let (time, rates) = (Timestamp::UNIX_EPOCH, &Rates::default());
-        let interval = Interval {
-            machine: &machine,
-            rates,
-            activity: &activity,
-            time,
-            is_average: true,
-            has_tenths: false,
-        };
+        let rates = Rates::default();
+        let interval = Interval::average(&machine, &rates, &activity);
         let command = StatArgs::augment_args(clap::Command::new("stat"));
         let args = StatArgs::from_arg_matches(&command.get_matches_from(["stat"])).unwrap();
         let mut output = Output::new(&args, vec![Table::Threads, Table::Processes]);

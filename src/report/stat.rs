@@ -64,6 +64,14 @@ pub(crate) struct Interval<'a> {
 const MEBI: f64 = 1_048_576.0;
 const KIBI: f64 = 1024.0;
 
+#[cfg(test)]
+impl<'a> Interval<'a> {
+    /// All seconds of a test as one, at the epoch.
+    pub(crate) const fn average(machine: &'a Machine, rates: &'a Rates, activity: &'a Activity) -> Self {
+        Self { machine, rates, activity, time: Timestamp::UNIX_EPOCH, is_average: true, has_tenths: false }
+    }
+}
+
 impl Interval<'_> {
     /// The rows of a table for so many cells.
     pub(crate) fn grid(&self, table: Table, room: usize) -> Grid {

@@ -97,14 +97,7 @@ fn with<T>(show: impl FnOnce(&Interval<'_>) -> T) -> T {
     let machine = machine();
     let (rates, activity) = second(&machine);
     let time = Timestamp::from_millisecond(1_700_000_000_123).unwrap();
-    show(&Interval {
-        machine: &machine,
-        rates: &rates,
-        activity: &activity,
-        time,
-        is_average: true,
-        has_tenths: false,
-    })
+    show(&Interval { time, ..Interval::average(&machine, &rates, &activity) })
 }
 
 /// Heading and rows of a table, single blanks between cells.
@@ -215,14 +208,7 @@ fn a_long_command_is_whole_where_the_output_has_no_width() {
     let (rates, mut activity) = second(&machine);
     let process = &mut activity.processes.as_mut().unwrap()[0];
     (process.command, process.has_ended) = (Label::new("a child of python3.13"), true);
-    let interval = Interval {
-        machine: &machine,
-        rates: &rates,
-        activity: &activity,
-        time: Timestamp::UNIX_EPOCH,
-        is_average: true,
-        has_tenths: false,
-    };
+    let interval = Interval::average(&machine, &rates, &activity);
     let whole = "a child of python3.13 (ended)";
     for (width, is_whole) in [(usize::MAX, true), (80, false)] {
         let rows = interval.text(Table::Processes, width);
@@ -299,15 +285,7 @@ fn a_process_that_moved_nothing_has_no_row() {
     let idle = ProcessRates { written_bytes: Some(0.0), ..with("kworker/0:1", Some(0.0)) };
     let hidden = ProcessRates { written_bytes: None, ..with("sshd", None) };
     activity.processes.as_mut().unwrap().extend([idle, hidden]);
-    let time = Timestamp::UNIX_EPOCH;
-    let interval = Interval {
-        machine: &machine,
-        rates: &rates,
-        activity: &activity,
-        time,
-        is_average: true,
-        has_tenths: false,
-    };
+    let interval = Interval::average(&machine, &rates, &activity);
     let [text, csv] =
         [interval.text(Table::Processes, 100), interval.csv(Table::Processes)].map(|rows| rows.join("\n"));
     for rows in [text, csv] {
@@ -410,16 +388,8 @@ fn averages_weigh_by_time_and_keep_what_ended() {
 fn stacks_are_a_column_only_where_they_were_asked_for() {
     let machine = machine();
     let (rates, mut activity) = second(&machine);
-    let time = Timestamp::UNIX_EPOCH;
     let heading = |activity: &Activity| {
-        let interval = Interval {
-            machine: &machine,
-            rates: &rates,
-            activity,
-            time,
-            is_average: false,
-            has_tenths: false,
-        };
+        let interval = Interval { is_average: false, ..Interval::average(&machine, &rates, activity) };
         (interval.heading(Table::Threads, 200), interval.text(Table::Threads, 200).join("\n"))
     };
     assert!(!heading(&activity).0.contains("kernel stack"));
@@ -463,15 +433,7 @@ fn cpus_and_processes_fit_into_80_columns() {
         process.command = Label::new("kworker/u512:300-nvme-wq");
     }
     let machine = machine();
-    let (time, is_average) = (Timestamp::UNIX_EPOCH, false);
-    let interval = Interval {
-        machine: &machine,
-        rates: &rates,
-        activity: &activity,
-        time,
-        is_average,
-        has_tenths: false,
-    };
+    let interval = Interval { is_average: false, ..Interval::average(&machine, &rates, &activity) };
     for table in [Table::Cpu, Table::Processes] {
         let mut lines = interval.text(table, 80);
         lines.push(interval.heading(table, 80));
@@ -508,16 +470,8 @@ fn a_drive_that_is_not_counted_has_a_reason_and_no_numbers() {
     for drive in machine.drives.iter_mut().filter(|drive| [&first, &second].contains(&&drive.name)) {
         drive.queue.iostats = crate::model::Reading::known("/sys/q/iostats", 0);
     }
-    let time = Timestamp::UNIX_EPOCH;
     let shown = |rates: &Rates| {
-        let interval = Interval {
-            machine: &machine,
-            rates,
-            activity: &activity,
-            time,
-            is_average: false,
-            has_tenths: false,
-        };
+        let interval = Interval { is_average: false, ..Interval::average(&machine, rates, &activity) };
         let json: Value = serde_json::from_str(&json::line(&Line::new(&interval))).unwrap();
         let reasons = |tables: &[Table]| -> Vec<String> {
             interval.uncounted(tables).iter().map(Uncounted::line).collect()
