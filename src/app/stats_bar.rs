@@ -292,10 +292,7 @@ fn curve(app: &App, brush: &mut Brush<'_>, area: Rect) {
     // Figures of other panels of that screen may be means of a longer time.
     let is_beside_means = app.screen == WHY && is_counted;
     let seconds = app.shared.rates.as_ref().map_or(1.0, |rates| rates.elapsed.as_secs_f64());
-    let unit = match rate.at_the_end() {
-        unit if unit.is_empty() => unit,
-        unit => format!(" {unit}"),
-    };
+    let unit = rate.behind();
     let leads = [format!("last {seconds:.0} s: "), format!("{seconds:.0} s: "), String::new()];
     let brief = ["rd", " ", "wr"];
     // The unit is that of the axis: it goes last.

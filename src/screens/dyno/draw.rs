@@ -145,8 +145,7 @@ fn titled(shared: &Shared, curve: Curve, test: &Test, (line_words, which): (&str
         Curve::Throughput => {
             let unit = span::rate_unit(test, None, shared.units);
             let [now, most] = [test.bytes_per_second(), test.total.bytes.most()].map(|rate| unit.write(rate));
-            let now = [now, unit.at_the_end()].join(" ").trim_end().to_owned();
-            pieces.extend((!is_paused).then(|| figure(now)));
+            pieces.extend((!is_paused).then(|| figure(now + &unit.behind())));
             pieces.extend(line);
             pieces.push(quiet(format!("max {most}")));
             pieces.extend(upper);

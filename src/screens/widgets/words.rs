@@ -106,6 +106,11 @@ impl RateUnit {
         self.shared.map_or_else(String::new, |(name, _)| format!("{name}/s"))
     }
 
+    /// The same with a blank before it, for a title that goes on.
+    pub fn behind(self) -> String {
+        self.shared.map_or_else(String::new, |_| format!(" {}", self.at_the_end()))
+    }
+
     /// A label of the axis: without a unit where the title has the usual one.
     pub fn label(self, rate: f64) -> String {
         if self.at_the_end() == self.units.giga_per_second() {
