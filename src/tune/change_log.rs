@@ -90,8 +90,9 @@ fn host_of<'a>(affected: &Affected, setting: &str, old: &'a str) -> Option<&'a s
     (setting == SCHEDULER.0 && affected.setting == NR_REQUESTS.0).then_some(old)
 }
 
-fn is_of_tags(affected: &Affected, setting: &str, old: &str) -> bool {
-    host_of(affected, setting, old) == Some(NO_SCHEDULER)
+/// The scheduler for which a change sets requests; a journal of an earlier release names only `none`.
+fn own_host(host: Option<&String>, tags: bool) -> Option<&str> {
+    host.map(String::as_str).or(tags.then_some(NO_SCHEDULER))
 }
 
 impl Taken {
@@ -120,7 +121,7 @@ impl Taken {
             self.anothers(file, value, is_of_tags).is_none() && self.replaced(file, value, host).is_none()
         };
         let mut along = affected.iter();
-        is_own(file, old, host.as_deref().or(tags.then_some(NO_SCHEDULER)))
+        is_own(file, old, own_host(host.as_ref(), *tags))
             && along.all(|a| is_own(&a.file, &a.value, host_of(a, setting, old)))
     }
 
@@ -137,10 +138,11 @@ impl Taken {
                 if !undo && !follows {
                     // Before their scheduler, whose requests they are.
                     for a in affected {
-                        self.begin_anew(&a.file, (&a.value, is_of_tags(a, setting, old)));
+                        let is_of_tags = host_of(a, setting, old) == Some(NO_SCHEDULER);
+                        self.begin_anew(&a.file, (&a.value, is_of_tags));
                     }
                     is_anothers = self.begin_anew(file, (old, *tags));
-                    self.replace(file, old, host.as_deref().or(tags.then_some(NO_SCHEDULER)));
+                    self.replace(file, old, own_host(host.as_ref(), *tags));
                 }
                 let begins = self.entry(file).is_none_or(|entry| entry.is_closed());
                 for a in affected {
@@ -386,9 +388,11 @@ impl Taken {
         let entry = &self.change_log.entries[place];
         // A journal of an earlier release does not name it.
         let own = self.scheduler_of(place).filter(|scheduler| !scheduler.is_closed());
-        let last = || own.filter(|own| own.last.len() == 1).and_then(|own| own.last.first());
-        let last = || last().filter(|name| *name != NO_SCHEDULER).cloned();
-        let scheduler = host.map(str::to_owned).or_else(last);
+        let last = own.and_then(|own| match &own.last[..] {
+            [name] if name != NO_SCHEDULER => Some(name.as_str()),
+            _ => None,
+        });
+        let scheduler = host.or(last).map(str::to_owned);
         let is_anothers = entry.setting == NR_REQUESTS.0 && entry.is_anothers(value);
         // What has its first value begins anew.
         let is_hosted = own.is_some() || !entry.is_closed() && host.is_some_and(|host| host != NO_SCHEDULER);
