@@ -215,12 +215,7 @@ fn what_another_program_sets_after_a_kill_is_named() {
     for found in ["none", "bfq"] {
         for (killed, theirs, next) in cases {
             for kill in 0..25 {
-                let kernel = Kernel { has_tunables: false, ..with_tags("none", 128) };
-                let limits = [("optimal_io_size", "1310720"), ("rotational", "0")];
-                for (file, value) in limits {
-                    kernel.memory.files.lock().unwrap().insert(format!("/sys/q/{file}"), value.into());
-                }
-                kernel.write("/sys/q/scheduler", found).unwrap();
+                let kernel = strangers::with_limits(found);
                 let journal = Journal::in_memory();
                 kills::done(&kernel, &journal, &Set(killed.to_vec()), Some(kill), 1);
                 kernel.write(&format!("/sys/q/{}", theirs.0), theirs.1).unwrap();

@@ -45,13 +45,19 @@ fn happening() -> impl Strategy<Value = Happening> {
     prop_oneof![6 => own, 2 => theirs, 2 => number, 1 => undo]
 }
 
-/// Lets these happen, and undoes everything: the last values of other programs are left, or named.
-fn kept_after(found: &str, happenings: &[Happening]) -> Result<(), TestCaseError> {
+/// A queue with this scheduler, of which it is known what new limits make of its readahead.
+pub(super) fn with_limits(scheduler: &str) -> Kernel {
     let kernel = Kernel { has_tunables: false, ..with_tags("none", 128) };
     for (file, value) in [("optimal_io_size", "1310720"), ("rotational", "0")] {
         kernel.memory.files.lock().unwrap().insert(format!("/sys/q/{file}"), value.into());
     }
-    kernel.write("/sys/q/scheduler", found).unwrap();
+    kernel.write("/sys/q/scheduler", scheduler).unwrap();
+    kernel
+}
+
+/// Lets these happen, and undoes everything: the last values of other programs are left, or named.
+fn kept_after(found: &str, happenings: &[Happening]) -> Result<(), TestCaseError> {
+    let kernel = with_limits(found);
     let journal = Journal::in_memory();
     let mut theirs = BTreeMap::new();
     // What other programs set before or after an undo that is killed may be taken for what that undo resets.
