@@ -117,8 +117,7 @@ impl Taken {
     pub(super) fn goes_on(&self, event: &Event) -> bool {
         let Event::Change { setting, file, old, affected, tags, host, .. } = event else { return false };
         let is_own = |file: &str, value: &str, host: Option<&str>| {
-            let is_of_tags = host == Some(NO_SCHEDULER);
-            self.anothers(file, value, is_of_tags).is_none() && self.replaced(file, value, host).is_none()
+            self.anothers(file, (value, host)).is_none() && self.replaced(file, value, host).is_none()
         };
         let mut along = affected.iter();
         is_own(file, old, own_host(host.as_ref(), *tags))
@@ -138,10 +137,9 @@ impl Taken {
                 if !undo && !follows {
                     // Before their scheduler, whose requests they are.
                     for a in affected {
-                        let is_of_tags = host_of(a, setting, old) == Some(NO_SCHEDULER);
-                        self.begin_anew(&a.file, (&a.value, is_of_tags));
+                        self.begin_anew(&a.file, (&a.value, host_of(a, setting, old)));
                     }
-                    is_anothers = self.begin_anew(file, (old, *tags));
+                    is_anothers = self.begin_anew(file, (old, own_host(host.as_ref(), *tags)));
                     self.replace(file, old, own_host(host.as_ref(), *tags));
                 }
                 let begins = self.entry(file).is_none_or(|entry| entry.is_closed());
@@ -156,9 +154,11 @@ impl Taken {
                     }
                     let entry = self.touch(device, (&a.setting, &a.file), (&a.value, is_of_tags), by);
                     let is_known = entry.may_have(&a.value);
+                    // iodyno has set it since the other program wrote.
+                    let is_own = is_known && entry.own == a.value && entry.host.as_deref() == host;
                     if *undo && a.setting != NR_REQUESTS.0 && entry.is_anothers(&a.value) {
                         entry.theirs = Some(a.value.clone());
-                    } else if !entry.may_be_reset(&a.value) && (is_anothers || !is_known) {
+                    } else if !entry.may_be_reset(&a.value) && (is_anothers && !is_own || !is_known) {
                         // Requests of another program's scheduler are found with that.
                         let is_theirs = !is_of_tags || entry.tags.is_none() && !is_known;
                         if begins && (entry.has_found_tags != is_of_tags || is_anothers && is_theirs) {
@@ -362,10 +362,10 @@ impl Taken {
 
     /// What another program set since iodyno's last change is what the next one finds; nothing before it is
     /// restored. Whether that is so.
-    fn begin_anew(&mut self, file: &str, (value, is_of_tags): (&str, bool)) -> bool {
-        let Some(place) = self.anothers(file, value, is_of_tags) else { return false };
+    fn begin_anew(&mut self, file: &str, (value, host): (&str, Option<&str>)) -> bool {
+        let Some(place) = self.anothers(file, (value, host)) else { return false };
         let entry = &mut self.change_log.entries[place];
-        entry.begin_with((value, is_of_tags));
+        entry.begin_with((value, host == Some(NO_SCHEDULER)));
         self.places.forget_along(entry);
         entry.forget();
         true
@@ -373,13 +373,18 @@ impl Taken {
 
     /// The place of a file with this value, if another program set that. Requests of a scheduler that iodyno has set go with
     /// it, and those of another program's hide the tags that iodyno has set.
-    fn anothers(&self, file: &str, value: &str, is_of_tags: bool) -> Option<usize> {
+    fn anothers(&self, file: &str, (value, host): (&str, Option<&str>)) -> Option<usize> {
         let place = self.places.of(file)?;
         let entry = &self.change_log.entries[place];
-        let is_hosted = || self.scheduler_of(place).is_some_and(|scheduler| !scheduler.is_closed());
+        let is_of_tags = host == Some(NO_SCHEDULER);
+        let own = self.scheduler_of(place).filter(|scheduler| !scheduler.is_closed());
         let is_same = entry.is_of_tags == is_of_tags || is_of_tags && entry.tags.is_none();
-        let is_own = entry.setting != NR_REQUESTS.0 || is_same && !is_hosted();
-        (is_own && entry.is_anothers(value)).then_some(place)
+        let is_own = entry.setting != NR_REQUESTS.0 || is_same && own.is_none();
+        // Requests of a scheduler that another program has set since iodyno's are that one's, also those that it begins with.
+        let is_replaced = own.zip(host).is_some_and(|(own, host)| !is_of_tags && !own.may_have(host));
+        let is_set = || entry.host.as_deref() == host && entry.may_have(value);
+        let is_new = is_replaced && entry.tags.is_none() && !entry.is_unsure && !is_set();
+        (is_new || is_own && entry.is_anothers(value)).then_some(place)
     }
 
     /// The place of a number of requests that another program set while iodyno's scheduler was set, and what is said of it.

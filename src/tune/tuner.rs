@@ -343,13 +343,13 @@ impl<'a> Tuner<'a> {
         let mut entries = change_log.entries.iter().chain(&change_log.companions);
         let entry = entries.find(|entry| entry.file == requests.file && entry.has_other_tags(&shown));
         let numbers = entry.and_then(|_| tags::resizing(&self.actuator, &requests.file, None));
-        let (Some(entry), Some(numbers)) = (entry, numbers) else { return };
-        // A kill behind the first write leaves tags that only this record names.
-        let change = || Event::Change {
+        let Some(numbers) = numbers else { return };
+        // A kill leaves either number, which only this record names.
+        let change = Event::Change {
             device: device.clone(),
             setting: requests.setting.clone(),
             file: requests.file.clone(),
-            old: shown.clone(),
+            old: numbers[0].clone(),
             new: shown.clone(),
             affected: Vec::new(),
             tags: true,
@@ -357,7 +357,7 @@ impl<'a> Tuner<'a> {
             undo: true,
             follows: false,
         };
-        if entry.tags.is_some() || self.record(change()).is_ok() {
+        if self.record(change).is_ok() {
             // Tags that stay are those that were set before.
             let _ = tags::resize(&self.actuator, &requests.file, &numbers);
         }

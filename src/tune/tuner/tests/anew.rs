@@ -195,6 +195,28 @@ fn requests_that_another_program_set_under_a_scheduler_of_iodyno_stay_or_are_nam
 }
 
 #[test]
+fn what_iodyno_set_after_another_program_goes_back_to_that_ones() {
+    let (own, theirs) = (true, false);
+    // Of a scheduler that another program set, with the requests that it began with; and of its readahead.
+    let under_kyber = [("scheduler", "bfq", own), ("scheduler", "kyber", theirs), ("nr_requests", "50", own)];
+    let once_more = ("scheduler", "mq-deadline", own);
+    for deeds in [under_kyber.to_vec(), [&under_kyber[..], &[once_more]].concat()] {
+        let (_, [_, after]) = undone_after("none", &deeds);
+        let after = (after["/sys/q/scheduler"].as_str(), after["/sys/q/nr_requests"].as_str());
+        assert_eq!(after, ("kyber", "256"), "{deeds:?}");
+    }
+    let deeds = [
+        ("iostats", "0", own),
+        ("iostats", "1", theirs),
+        ("read_ahead_kb", "444", theirs),
+        ("read_ahead_kb", "64", own),
+        ("iostats", "0", own),
+    ];
+    let (_, [_, after]) = undone_after("none", &deeds);
+    assert_eq!((after["/sys/q/iostats"].as_str(), after["/sys/q/read_ahead_kb"].as_str()), ("1", "444"));
+}
+
+#[test]
 fn what_another_program_sets_after_a_kill_is_named() {
     use kills::Deed::{Set, UndoAll};
     // The change that is killed, what another program sets then, and iodyno's next change.

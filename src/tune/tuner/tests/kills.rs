@@ -11,8 +11,9 @@ struct Killing<'a> {
     kernel: &'a Kernel,
     /// Calls until the kill.
     left: Cell<Option<u32>>,
-    /// Whether the last call was a write. The two that resize tags count as one.
+    /// Whether the last call was a write. The two that resize tags count as one, unless each is to count.
     has_written: Cell<bool>,
+    counts_each: bool,
 }
 
 impl Killing<'_> {
@@ -36,7 +37,7 @@ impl Actuator for Killing<'_> {
     }
 
     fn write(&self, file: &str, value: &str) -> io::Result<()> {
-        if !self.has_written.replace(true) {
+        if !self.has_written.replace(true) || self.counts_each {
             self.call();
         }
         self.kernel.write(file, value)
@@ -89,7 +90,7 @@ pub(super) fn done(
     static TIME: AtomicI64 = AtomicI64::new(0);
     TIME.store(number, Ordering::Relaxed);
     let clock = || TIME.load(Ordering::Relaxed);
-    let killing = Killing { kernel, left: Cell::new(kill), has_written: Cell::new(false) };
+    let killing = Killing { kernel, left: Cell::new(kill), has_written: Cell::default(), counts_each: false };
     let change_log = ChangeLog::of(&journal.contents().unwrap().records, "boot");
     let tuner = Tuner::open(journal, &killing, Purpose::Command, "boot", clock).unwrap();
     let work = || {
@@ -296,6 +297,27 @@ fn tags_that_an_undo_restored_behind_a_scheduler_are_found_by_the_next_change() 
 pub(super) fn config() -> ProptestConfig {
     let asked = std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok());
     ProptestConfig::with_cases(asked.unwrap_or(1024))
+}
+
+#[test]
+fn tags_that_a_killed_change_resizes_are_restored() {
+    // Both changes are killed: of the tags, and of the scheduler that is `none` already.
+    for (first, second) in (0..24).flat_map(|first| (0..16).map(move |second| (first, second))) {
+        let kernel = with_tags("none", 128);
+        kernel.write("/sys/q/scheduler", "kyber").unwrap();
+        let before = state(&kernel);
+        let journal = Journal::in_memory();
+        let both = Deed::Set(vec![("scheduler", "none"), ("nr_requests", "64")]);
+        done(&kernel, &journal, &both, Some(first), 1);
+        let left = Cell::new(Some(second));
+        let killing = Killing { kernel: &kernel, left, has_written: Cell::default(), counts_each: true };
+        let tuner = Tuner::open(&journal, &killing, Purpose::Command, "boot", || 2).unwrap();
+        let from = kernel.read("/sys/q/scheduler").unwrap();
+        let _ = catch_unwind(AssertUnwindSafe(|| change(&kernel, &tuner, "scheduler", &from, "none")));
+        drop(tuner);
+        let report = done(&kernel, &journal, &Deed::UndoAll, None, 3).unwrap();
+        assert_eq!(state(&kernel), before, "{first}, {second}: {report:?}");
+    }
 }
 
 proptest! {
