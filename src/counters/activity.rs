@@ -141,6 +141,8 @@ pub struct ProcessSample {
     pub processes: BTreeMap<u32, ProcessCounters>,
     /// Limits of the control groups of those that moved most since the last sample, where they have any.
     pub limits: BTreeMap<u32, GroupLimits>,
+    /// Names of children that ended and ran beside each other, as in a pipe, by their parents; at most two.
+    pub children: BTreeMap<u32, Vec<Label>>,
     /// What could not be read, once for each kind of file.
     pub problems: Vec<Problem>,
 }
@@ -203,6 +205,8 @@ pub struct Activity {
     pub processes: Option<Vec<ProcessRates>>,
     /// Limits of the control groups of those that move most, by process.
     pub limits: BTreeMap<u32, GroupLimits>,
+    /// Names of short processes that ran beside each other, as in a pipe, by their parents.
+    pub children: BTreeMap<u32, Vec<Label>>,
     /// Processes whose counters could not be read.
     pub hidden: usize,
     /// Processes that there are.
@@ -313,6 +317,7 @@ impl Activity {
             threads,
             processes: processes.map(|(before, after)| process_rates(before, after, elapsed, ticks)),
             limits: after.map(|sample| sample.limits.clone()).unwrap_or_default(),
+            children: after.map(|sample| sample.children.clone()).unwrap_or_default(),
             hidden: after.map_or(0, ProcessSample::hidden),
             listed: after.map_or(0, |sample| sample.processes.len()),
             problems: after.map(|sample| sample.problems.clone()).unwrap_or_default(),

@@ -4,6 +4,7 @@ mod between;
 mod busy;
 mod by_drives;
 mod by_threads;
+mod copies;
 pub(crate) mod evidence;
 pub(crate) mod grid;
 pub(crate) mod lines;
@@ -325,7 +326,7 @@ impl<'a> Facts<'a> {
             (Some(_), _) if command == waits::WORKERS => true,
             _ => waits::may_have_io(threads, command) && self.is_large(command),
         };
-        let found = Waiters::most(threads, wait, self.mover.as_deref(), counts);
+        let found = Waiters::most(threads, wait, (self.mover.as_deref(), self.inputs.said), counts);
         let found = found.map(|waiters| match unnamed {
             Some(mover) => waiters.of_program(&mover.name),
             None => waiters,
@@ -384,6 +385,10 @@ fn reclaim(facts: &Facts<'_>) -> Option<String> {
         return None;
     }
     let by_tasks = paging.scanned_directly;
+    // What a copy reads and writes is scanned too; unless tasks stall for memory, its thread does not wait for that.
+    if copies::copier(facts).is_some() && !by_threads::stalls_for_memory(facts, facts.least(10.0, 5.0)) {
+        return None;
+    }
     if by_tasks >= direct
         && by_threads::is_much_reclaimed(facts, by_tasks)
         && by_threads::is_much_by_tasks(facts, paging)
@@ -440,7 +445,8 @@ fn cached(facts: &Facts<'_>) -> Option<String> {
     let most = facts.programs.iter().max_by(|a, b| a.called_read.total_cmp(&b.called_read))?;
     let called = most.called_read;
     // What it reads it writes to a drive: the writes are its work, and its source need not be one.
-    let writes = most.written >= 0.5 * called;
+    // Both ends of a pipe between short processes read the same bytes.
+    let writes = most.written >= if most.has_ended() { 0.3 } else { 0.5 } * called;
     (!writes && called >= times * facts.read && called >= facts.read + more).then(|| {
         let (rate, drives) = (facts.rate(called), facts.rate_or_nothing(facts.read));
         match facts.one_busy_cpu(most) {

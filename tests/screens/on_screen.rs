@@ -228,7 +228,9 @@ fn why_of_a_demo_keeps_what_its_last_test_showed_and_what_a_read_cost() {
     headless.wait(Duration::from_secs(90));
     press(&mut headless, "6");
     let picture = shown(&headless);
-    for words in ["as the last test ended", "wait in io_cqring_wait", "last test user", "28 CPUs idle"] {
+    for words in
+        ["as the last test ended", "wait for completions (io_cqring_wait)", "last test user", "28 CPUs idle"]
+    {
         assert!(picture.contains(words), "{words}: {picture}");
     }
 }

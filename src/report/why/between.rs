@@ -85,7 +85,9 @@ fn limit_beside(facts: &Facts<'_>, least: f64) -> Option<String> {
         is_much && program.moved() >= 1e6 && program.command != mover.command
     };
     facts.programs.iter().filter(counts).find_map(|program| {
-        let of = |wait| Waiters::most(threads, wait, None, |command| command == program.command);
+        let of = |wait| {
+            Waiters::most(threads, wait, (None, facts.inputs.said), |command| command == program.command)
+        };
         let waits = [Wait::Completion, Wait::PageCache, Wait::Writeback].map(of);
         let most = waits.into_iter().flatten().max_by(|a, b| a.waiting.total_cmp(&b.waiting));
         let waiters = most.filter(|waiters| waiters.is_most_of_them(least))?;
@@ -133,7 +135,9 @@ pub(super) fn between(facts: &Facts<'_>) -> Option<String> {
     let (waiters, program) = waiting(facts, facts.least(0.5, 0.35))?;
     // What reads from elsewhere, such as a network, waits for no drive.
     let is_elsewhere = program.moved() > 2.0 * (facts.read + facts.written);
-    if !waiters.are_seen() || is_elsewhere || facts.are_in_drives(&waiters, few(facts)) {
+    // A sample of a short one is no proof of what it does in the rest of the time.
+    if !waiters.are_seen() || program.is_short() || is_elsewhere || facts.are_in_drives(&waiters, few(facts))
+    {
         return None;
     }
     let name = facts.deepest.map_or("the drives", |(name, _)| name.as_str());

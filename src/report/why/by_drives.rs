@@ -1,5 +1,7 @@
 //! What the counters of drives tell alone: of processes that end before samples find their waits, and of devices that memory serves.
 
+use std::collections::BTreeSet;
+
 use super::{
     Facts, Inputs,
     busy::full,
@@ -7,10 +9,19 @@ use super::{
     tables::Split,
     waits::{self, Wait},
 };
-use crate::{counters::DiskRates, machine::Drive, model::DriveName, units::Micros};
+use crate::{
+    counters::DiskRates,
+    machine::Drive,
+    model::DriveName,
+    text::{Label, starred_name},
+    units::Micros,
+};
 
 /// A device on drives that moves this many times the bytes of all drives is in memory or in the page cache: RAID 6 reads less than that.
 const SERVED_FROM_MEMORY: f64 = 4.0;
+
+/// What drives complete for syncs.
+pub(super) const FLUSHES: &str = " flushes/s";
 
 /// The limit of one call at a time that the kernel splits.
 pub(super) const OF_A_CALL: &str = "the drives, their links or the latency of a call are the limit";
@@ -80,6 +91,44 @@ impl Facts<'_> {
         (4.0 * program.moved() >= self.read + self.written).then_some(program)
     }
 
+    /// Numbers of the processes that short ones of a program are children of.
+    fn parents(&self, program: &Program) -> impl Iterator<Item = u32> {
+        let processes = self.inputs.activity.processes.iter().flatten();
+        let ended =
+            processes.filter(|one| one.has_ended && starred_name(one.command.as_str()) == program.command);
+        ended.map(|one| one.pid)
+    }
+
+    /// A program and the one that runs beside it, as in a pipe: their counters are one sum.
+    fn beside(&self, program: &Program) -> Option<[&str; 2]> {
+        let children = &self.inputs.activity.children;
+        let both = self.parents(program).find_map(|pid| children.get(&pid))?;
+        let mut names: Vec<&str> = both.iter().map(Label::as_str).collect();
+        names.sort_unstable();
+        names.try_into().ok().filter(|names: &[&str; 2]| names.contains(&program.name.as_str()))
+    }
+
+    /// `short runs of cat and tar`.
+    fn runs(&self, program: &Program) -> String {
+        match self.beside(program) {
+            Some(both) => runs_of(&both.join(" and ")),
+            None => runs_of(&program.name),
+        }
+    }
+
+    /// The same where a sentence begins with them.
+    fn runs_first(&self, program: &Program) -> String {
+        self.runs(program).replacen("short", "Short", 1)
+    }
+
+    /// CPU time of short processes and of those that start them, as one after the other: one CPU at most.
+    fn time_of_runs(&self, program: &Program) -> f64 {
+        let parents: BTreeSet<u32> = self.parents(program).collect();
+        let processes = self.inputs.activity.processes.iter().flatten();
+        let starting = processes.filter(|one| !one.has_ended && parents.contains(&one.pid));
+        (program.cpus + starting.map(|one| one.cpus).sum::<f64>()).min(1.0)
+    }
+
     /// The time in which some task waits for I/O: of a second, by `/proc/pressure`, or by the kernel's estimate of iowait.
     pub(super) fn io_waits(&self) -> f64 {
         let Inputs { rates, .. } = self.inputs;
@@ -91,7 +140,7 @@ impl Facts<'_> {
 /// `, with 57 flushes/s (fsync, O_SYNC or O_DSYNC)`, where no other program syncs.
 pub(super) fn flushes(facts: &Facts<'_>, program: &Program) -> String {
     facts.flushing_of(&program.command).map_or_else(String::new, |flushes| {
-        format!(", with {:.0} flushes/s (fsync, O_SYNC or O_DSYNC)", flushes.ios)
+        format!(", with {:.0}{FLUSHES} (fsync, O_SYNC or O_DSYNC)", flushes.ios)
     })
 }
 
@@ -114,7 +163,7 @@ pub(super) fn of_short_runs(facts: &Facts<'_>) -> String {
     let most = if 2.0 * program.moved() >= facts.read + facts.written { "most" } else { "much" };
     format!(
         ", {most} of it for {}{}{}",
-        runs_of(&program.name),
+        facts.runs(program),
         flushes(facts, program),
         depth.unwrap_or_default()
     )
@@ -131,17 +180,12 @@ pub(super) fn short_readers(facts: &Facts<'_>) -> Option<String> {
     let (_, disk) = facts.deepest.filter(|_| is_for_pages)?;
     let waits = facts.io_waits();
     (disk.queue_depth >= facts.least(1.3, 1.1) && waits >= facts.least(0.5, 0.35)).then(|| {
-        let who = runs_first(program);
+        let who = facts.runs_first(program);
         format!(
             "{who} wait for pages of the page cache, some task waits for I/O {:.0} % of the time",
             100.0 * waits
         )
     })
-}
-
-/// `Short runs of dd`, where a sentence begins with them.
-fn runs_first(program: &Program) -> String {
-    runs_of(&program.name).replacen("short", "Short", 1)
 }
 
 /// Short processes that write to the page cache and wait until that is on a drive: drives have a long queue whenever they write, complete
@@ -163,7 +207,7 @@ pub(super) fn short_syncers(facts: &Facts<'_>) -> Option<String> {
     let waits = facts.io_waits();
     let are_longer = waits >= facts.least(0.2, 0.12) && waits >= facts.least(1.0, 0.7) * program.cpus;
     (is_synced && are_longer).then(|| {
-        let who = runs_first(program);
+        let who = facts.runs_first(program);
         format!("{who} write to the page cache, some task waits for I/O {:.0} % of the time", 100.0 * waits)
     })
 }
@@ -177,7 +221,7 @@ pub(super) fn of_short_ones(facts: &Facts<'_>) -> Option<String> {
     let (name, disk) = facts.deepest?;
     let is_busy = disk.queue_depth >= facts.least(1.3, 1.1) && disk.utilisation >= facts.least(90.0, 75.0);
     let each = each(disk).filter(|_| is_busy && facts.io_waits() >= facts.least(0.5, 0.35))?;
-    let who = runs_first(program);
+    let who = facts.runs_first(program);
     let limit = match facts.drives_are_the_limit() {
         limit if disk.queue_depth >= SPLIT || !facts.served.is_empty() => limit,
         _ => OF_A_CALL.to_owned(),
@@ -189,16 +233,48 @@ pub(super) fn of_short_ones(facts: &Facts<'_>) -> Option<String> {
 /// Short processes, one after the other, that run and wait for I/O by turns, as far as the waits of all tasks are theirs.
 pub(super) fn one_run_at_a_time(facts: &Facts<'_>) -> Option<String> {
     let program = facts.short_runs().filter(|_| facts.is_moving() && full(facts).is_none())?;
+    if let Some(words) = syncs_of_short_runs(facts, program) {
+        return Some(words);
+    }
     let (waits, runs) = (facts.io_waits(), program.cpus);
+    let who = facts.runs_first(program);
+    let limit = "one run at a time is the limit";
+    if facts.beside(program).is_some() {
+        let is_much = waits >= facts.least(0.1, 0.05) && runs >= facts.least(0.3, 0.2);
+        let waits = 100.0 * waits.min(1.0);
+        return is_much.then(|| {
+            format!("{who} keep {runs:.1} CPUs busy and wait for I/O {waits:.0} % of the time: {limit}")
+        });
+    }
     let least = facts.least(0.2, 0.12);
-    let is_one = (facts.least(0.8, 0.7)..facts.most(1.1, 1.2)).contains(&(waits + runs));
+    let all = waits + runs;
+    let is_one = (facts.least(0.7, 0.5)..facts.most(1.1, 1.3)).contains(&all);
     (is_one && waits >= least && runs >= least).then(|| {
-        let who = runs_first(program);
-        let (waits, runs) = (100.0 * waits, 100.0 * runs);
-        format!(
-            "{who} wait for I/O {waits:.0} % of the time and run {runs:.0} %: one run at a time is the limit"
-        )
+        // The waits of other tasks are among them: no more than all of it is a share of the time.
+        let [waits, runs] = [waits, runs].map(|part| 100.0 * part / all.max(1.0));
+        format!("{who} wait for I/O {waits:.0} % of the time and run {runs:.0} %: {limit}")
     })
+}
+
+/// Short processes, one after the other, that sync so little that drives are idle for most of the time: programs begin and end in the
+/// rest of it.
+fn syncs_of_short_runs(facts: &Facts<'_>, program: &Program) -> Option<String> {
+    const STARTS: &str = "starting programs one after the other is the limit";
+    let (name, disk) = facts.deepest.filter(|_| program.written > program.read)?;
+    let runs = facts.time_of_runs(program);
+    let is_one = runs >= facts.least(0.3, 0.2) && program.cpus < facts.most(1.1, 1.2);
+    let flushes = Some(flushes(facts, program)).filter(|words| is_one && !words.is_empty())?;
+    let busy = disk.utilisation.min(100.0);
+    let limit = if 100.0 * runs >= facts.least_for(STARTS, 1.0, 0.8) * busy {
+        STARTS.to_owned()
+    } else {
+        format!("syncs to {} are the limit", name.as_str())
+    };
+    let (who, runs) = (facts.runs_first(program), 100.0 * runs);
+    Some(format!(
+        "{who} run {runs:.0} % of the time, {} is busy {busy:.0} %{flushes}: {limit}",
+        name.as_str()
+    ))
 }
 
 /// Short processes, one after the other, that wait for one I/O after the other: the drive has it in flight and tasks wait for I/O about
@@ -211,7 +287,7 @@ pub(super) fn one_after_the_other(facts: &Facts<'_>) -> Option<String> {
     if facts.io_waits() < facts.least(0.5, 0.35) * disk.queue_depth.min(1.0) {
         return None;
     }
-    let who = runs_first(program);
+    let who = facts.runs_first(program);
     let (depth, name) = (disk.queue_depth, name.as_str());
     let one = format!("{who} have one I/O in flight at a time (queue depth {depth:.1})");
     Some(format!("{one}{}: the latency of {name}, {each}, is the limit", flushes(facts, program)))

@@ -19,6 +19,9 @@ use crate::{
     model::DriveName,
 };
 
+/// A thread that waits in a call which is not one I/O alone.
+const ONE_CALL: &str = " waits for one call at a time";
+
 /// The limit of threads that wait for pages that are read, or written back.
 const FOR_PAGES: &str = "buffered reads are the limit, they wait for the page cache to fill";
 const FOR_WRITEBACK: &str = "buffered writes wait for writeback to the drives";
@@ -45,7 +48,7 @@ pub(super) fn is_much_by_tasks(facts: &Facts<'_>, paging: PagingRates) -> bool {
 }
 
 /// Whether some task waits for memory this part of the time, percent.
-fn stalls_for_memory(facts: &Facts<'_>, least: f64) -> bool {
+pub(super) fn stalls_for_memory(facts: &Facts<'_>, least: f64) -> bool {
     facts.inputs.rates.pressure.is_some_and(|pressure| pressure.memory_some >= least)
 }
 
@@ -148,7 +151,8 @@ pub(super) fn latency(facts: &Facts<'_>) -> Option<String> {
     let one = |who: &str, cache: &str| {
         let words = match what {
             "I/O" => format!("{who} has one I/O in flight at a time{cache} (queue depth {depth:.1})"),
-            _ => one_call(facts, &format!("{who} waits for one call at a time{cache}"), name, disk),
+            // The same words as where a drive has more of its pieces in flight.
+            _ => return Some(one_call(facts, &format!("{who}{ONE_CALL}{cache}"), name, disk)),
         };
         let writer = facts.mover().filter(|mover| mover.written > mover.read);
         let flushes = writer.map_or_else(String::new, |writer| flushes(facts, writer));
@@ -184,25 +188,27 @@ fn of_an_io(disk: &DiskRates) -> String {
     each(disk).map_or_else(String::new, |each| format!(", {each},"))
 }
 
-/// `dd waits for one call at a time, which the kernel splits into requests of 128 KiB (queue depth 11.4)`: where the drive's requests
-/// are as large as it allows, they are pieces of larger calls.
+/// `dd waits for one call at a time, which the kernel splits into requests of 128 KiB (queue depth 11.4): ...`: where the drive's
+/// requests are as large as it allows, they are pieces of larger calls.
 fn one_call(facts: &Facts<'_>, words: &str, name: &DriveName, disk: &DiskRates) -> String {
-    let (ios, bytes) = if disk.reads >= disk.writes {
-        (disk.reads, disk.read_bytes)
-    } else {
-        (disk.writes, disk.written_bytes)
-    };
+    const SPLITS: &str = ", which the kernel splits into requests of ";
     let drive = facts.inputs.machine.drives.iter().find(|drive| drive.name == *name);
     let most = drive.and_then(|drive| drive.queue.max_sectors_kb.get());
-    // A call's last request may be smaller.
-    let is_full = |kib: &u64| (0.85..1.05).contains(&(bytes / ios.max(1.0) / (1024 * kib) as f64));
+    // A call's last request may be smaller, and other writes, as of a journal, are.
+    let least = facts.least_for(SPLITS, 0.85, 0.7);
+    let (read, written) = (disk.read_bytes, disk.written_bytes);
+    let is_full = |kib: &u64| {
+        let of = |ios: f64, bytes: f64| bytes / ios.max(1.0) / (1024 * kib) as f64;
+        let is_part = |bytes: f64| 4.0 * bytes >= read + written;
+        let sides = [(disk.reads, read), (disk.writes, written)].into_iter();
+        { sides }.any(|(ios, bytes)| is_part(bytes) && (least..1.05).contains(&of(ios, bytes)))
+    };
     let depth = disk.queue_depth;
-    match most.filter(is_full) {
-        Some(kib) => {
-            format!("{words}, which the kernel splits into requests of {kib} KiB (queue depth {depth:.1})")
-        }
+    let call = match most.filter(is_full) {
+        Some(kib) => format!("{words}{SPLITS}{kib} KiB (queue depth {depth:.1})"),
         None => format!("{words} while {} has {depth:.1} I/Os in flight", name.as_str()),
-    }
+    };
+    beside(facts, format!("{call}: {OF_A_CALL}"))
 }
 
 /// Processes of one program that have one I/O in flight each: samples often find them running.
@@ -237,8 +243,7 @@ pub(super) fn drives(facts: &Facts<'_>) -> Option<String> {
     // A call that the kernel splits into several I/Os need not fill the drive: the next one comes after its last.
     let is_one_call = facts.inputs.test.is_none() && waiters.is_one_each() && waiters.is_one_thread();
     if let Some((name, disk)) = facts.deepest.filter(|_| is_one_call && facts.served.is_empty()) {
-        let words = one_call(facts, &format!("{} waits for one call at a time", waiters.name()), name, disk);
-        return Some(beside(facts, format!("{words}: {OF_A_CALL}")));
+        return Some(one_call(facts, &format!("{}{ONE_CALL}", waiters.name()), name, disk));
     }
     let words = waiters.words(facts.inputs.test);
     Some(match facts.inputs.test.and_then(|test| test.reached) {
@@ -248,7 +253,7 @@ pub(super) fn drives(facts: &Facts<'_>) -> Option<String> {
 }
 
 pub(super) fn turns(facts: &Facts<'_>) -> Option<String> {
-    by_turns(facts).or_else(|| one_run_at_a_time(facts))
+    one_run_at_a_time(facts).or_else(|| by_turns(facts))
 }
 
 fn by_turns(facts: &Facts<'_>) -> Option<String> {
@@ -368,6 +373,10 @@ pub(super) fn threads(facts: &Facts<'_>) -> Option<String> {
     } else {
         let command = facts.mover.as_ref()?;
         let first = facts.programs.iter().find(|program| program.command == *command)?;
+        // Of short ones that wait too, the CPU time may be that of both ends of a pipe.
+        if first.is_short() && facts.io_waits() >= facts.most(0.1, 0.2) {
+            return None;
+        }
         (2.0 * first.moved() >= facts.read + facts.written).then(|| {
             (
                 format!("Threads of {}", first.name),
@@ -393,10 +402,7 @@ pub(super) fn threads(facts: &Facts<'_>) -> Option<String> {
     (is_one || is_busy && full >= running.round()).then(|| match running.round() {
         one if one < 2.0 => {
             let who = if test.is_some() { "The only worker" } else { &who };
-            format!(
-                "{who} keeps one CPU busy for {}: one thread{through} is the limit",
-                facts.rate(facts.read + facts.written)
-            )
+            facts.busy_for(who, through)
         }
         // More threads would not help.
         _ if full >= rates.cpus.len() as f64 => {

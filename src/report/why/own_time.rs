@@ -4,7 +4,7 @@
 use super::{
     Facts, Inputs,
     busy::{self, full},
-    by_drives::short_syncers,
+    by_drives::{FLUSHES, short_syncers},
     programs::{OwnTime, Program},
     tables::{self, Split},
     waits,
@@ -38,11 +38,14 @@ impl Facts<'_> {
     pub(super) fn others_sync(&self, command: &str) -> bool {
         /// Mean number of such threads: a log that syncs once a second is in fewer samples.
         const LEAST: f64 = 0.05;
+        /// That which takes the flushes of the shown sentence from its program: one sample may find a log.
+        const STILL: f64 = 0.2;
+        let least = self.least_for(FLUSHES, LEAST, STILL);
         let threads = self.inputs.activity.threads.as_ref();
         // Threads of other names may be its own.
         let is_other =
             |name: &str| name != command && self.programs.iter().any(|program| program.command == name);
-        threads.is_some_and(|threads| waits::in_syncs(threads, is_other) >= LEAST)
+        threads.is_some_and(|threads| waits::in_syncs(threads, is_other) >= least)
     }
 
     /// The program that writes most, which samples find in syncs or in `close`: a journal and the devices below a file system add to its
@@ -89,10 +92,10 @@ impl Facts<'_> {
         let flushes = flushing.map_or_else(String::new, |flushes| {
             let each = flushes.await_ms.filter(|ms| *ms > 0.0);
             let each = each.map_or_else(String::new, |ms| format!(", {} each", Micros(1e3 * ms)));
-            format!(" with {:.0} flushes/s{each}", flushes.ios)
+            format!(" with {:.0}{FLUSHES}{each}", flushes.ios)
         });
         let part = format!("{:.0} % of the time", 100.0 * waiting / active);
-        let waits = syncs.wchan.map_or(part, |wchan| format!("in {wchan}"));
+        let waits = syncs.wchan.map_or(part, |wchan| format!("until data is on the drive ({wchan})"));
         Some(format!(
             "{} waits {waits}{flushes}: syncs are the limit (fsync, O_SYNC or O_DSYNC)",
             program.name

@@ -15,6 +15,10 @@ use crate::{
     text::starred_name,
 };
 
+/// What a thread does that fills a CPU, or nearly does.
+const KEEPS_BUSY: &str = " keeps one CPU busy";
+const WAITS_FOR_A_CPU: &str = " and waits for a CPU";
+
 /// The processes of one command.
 #[derive(Debug, Default)]
 pub(super) struct Program {
@@ -328,11 +332,17 @@ impl Facts<'_> {
         Some((1.0 - cpus / active).clamp(0.0, 1.0))
     }
 
+    /// `dd keeps one CPU busy for 504 MB/s: one thread is the limit`, of what all drives move.
+    pub(super) fn busy_for(&self, who: &str, through: &str) -> String {
+        let rate = self.rate(self.read + self.written);
+        format!("{who}{KEEPS_BUSY} for {rate}: one thread{through} is the limit")
+    }
+
     /// `dd keeps one CPU busy: one thread is the limit`; more than one CPU says nothing of threads.
     pub(super) fn one_busy_cpu(&self, program: &Program) -> Option<String> {
         let cpus = self.one_thread(program)?;
         (cpus >= self.least(0.85, 0.7))
-            .then(|| format!("{} keeps one CPU busy: one thread is the limit", program.name))
+            .then(|| format!("{}{KEEPS_BUSY}: one thread is the limit", program.name))
     }
 
     /// One thread that runs or waits for a CPU nearly all the time, and hardly waits for I/O: more CPUs would not make it faster by much.
@@ -342,13 +352,18 @@ impl Facts<'_> {
         let cpus = self.one_thread(program).filter(|_| is_most && active < 1.5)?;
         // Less of it is in the rounding.
         let waits = delayed >= self.least(0.05, 0.03);
+        // What hardly waits for a CPU fills one: a percent more or less of waits is no other limit.
+        let fills = self.least_for(KEEPS_BUSY, self.least_for(WAITS_FOR_A_CPU, 0.87, 0.93), 0.8);
         (waits && cpus + delayed >= self.least(0.95, 0.88) * active.max(1.0)).then(|| {
+            let through = self.through_cache(program);
+            if cpus >= fills {
+                return self.busy_for(&program.name, through);
+            }
             format!(
-                "{} runs {:.0} % and waits for a CPU {:.0} % of the time: one thread{} is the limit",
+                "{} runs {:.0} %{WAITS_FOR_A_CPU} {:.0} % of the time: one thread{through} is the limit",
                 program.name,
                 100.0 * cpus,
                 100.0 * delayed,
-                self.through_cache(program)
             )
         })
     }
@@ -364,17 +379,20 @@ impl Facts<'_> {
 
     /// `, which reads through the page cache,`: most of its waits are for pages, or most CPU time of the machine is copying.
     pub(super) fn through_cache(&self, program: &Program) -> &'static str {
+        const THROUGH: &str = ", which reads through the page cache,";
         let activity = self.inputs.activity;
+        // Samples seldom find the waits of what runs nearly all the time.
+        let is_said = || {
+            let waits = |threads| waits::running(threads, &program.command);
+            let is_seen = activity.threads.as_ref().map(waits).is_some_and(|(running, all)| all > running);
+            !is_seen && self.inputs.said.contains(THROUGH)
+        };
         let copies = || {
             let profile = activity.profile.as_ref().and_then(|profile| profile.as_ref().ok());
             profile.is_some_and(|profile| profile.of_word(Word::Copying) >= self.least(50.0, 35.0))
         };
         let reads = self.inputs.test.is_none() && program.read > program.written;
-        if reads && (self.is_for_pages(program) || copies()) {
-            ", which reads through the page cache,"
-        } else {
-            ""
-        }
+        if reads && (self.is_for_pages(program) || copies() || is_said()) { THROUGH } else { "" }
     }
 
     /// Whether the one thread of the program that moves most, or whose calls do, fills a CPU: others leave it that.

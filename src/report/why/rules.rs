@@ -7,7 +7,9 @@ use super::{
     between::{between, cpu_quota, group_limit},
     busy::{all_cpus, interrupts, little_io, other_programs, steal},
     by_threads::{drives, file_lock, latency, page_cache, threads, throttling, turns, writeback},
-    cached, cached_writes, expected, idle, moving,
+    cached, cached_writes,
+    copies::copy,
+    expected, idle, moving,
     own_time::{cpu_waits, flushes, own_waits},
     pipes::pipe,
     polling, queue, reclaim,
@@ -93,6 +95,13 @@ pub(super) const RULES: &[Rule] = &[
         panels: [Panel::Cpus, Panel::Processes],
         is_fallback: false,
         says: cpu_waits,
+    },
+    Rule {
+        id: "copy",
+        fires: "the one thread of the process that moves most reads drives and writes to them through the page cache, at least half as much of one as of the other, and is in no `fsync`: its waits for reads and for writeback, and the time in which it runs, are named together",
+        panels: [Panel::Threads, Panel::Profile],
+        is_fallback: false,
+        says: copy,
     },
     Rule {
         id: "little-io",
@@ -201,7 +210,7 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         id: "turns",
-        fires: "threads of the process that moves most run and wait for I/O by turns, each at least a fifth of the time: its one thread is the limit where it uses half of a CPU or more, else what it waits for; or short processes, which end before a sample, run and some task waits for I/O, each a fifth of the time and both together all of it",
+        fires: "threads of the process that moves most run and wait for I/O by turns, each at least a fifth of the time: its one thread is the limit where it uses half of a CPU or more, else what it waits for; or short processes, which end before a sample, run and some task waits for I/O, each a fifth of the time and both together 70 % of it or more; or these sync, run 30 % of the time or more, with the process that starts them, and drives are busy for less",
         panels: [Panel::Threads, Panel::Profile],
         is_fallback: false,
         says: turns,

@@ -3,6 +3,7 @@
 mod between;
 mod by_drives;
 mod by_process;
+mod copies;
 mod limits;
 mod panel_lines;
 mod other_programs;
@@ -204,7 +205,7 @@ fn throttled_writes_name_what_throttles_them() {
         drive.queue.wbt_lat_usec = crate::model::Reading::known("wbt_lat_usec", us);
     };
     set(&mut scene, 75_000);
-    let words = "fio waits in rq_qos_wait";
+    let words = "fio waits until throttling lets an I/O pass (rq_qos_wait)";
     let limit = format!("writeback throttling is the limit (wbt_lat_usec 75000 of {})", name.as_str());
     scene.says("throttling", &format!("{words}: {limit}"));
     set(&mut scene, 0);
@@ -214,14 +215,15 @@ fn throttled_writes_name_what_throttles_them() {
 #[test]
 fn workers_that_wait_for_completions_make_the_drives_the_limit() {
     let waiting = [('S', "read *", "io_uring_enter", "io_cqring_wait", 11.8), ('R', "read *", "", "", 0.2)];
-    Scene::reading()
-        .threads(&waiting)
-        .test(12, false)
-        .says("drives", "12 of 12 workers wait in io_cqring_wait: the drives or their links are the limit");
+    Scene::reading().threads(&waiting).test(12, false).says(
+        "drives",
+        "12 of 12 workers wait for completions (io_cqring_wait): the drives or their links are the limit",
+    );
     let fio = [('D', "fio", "io_getevents", "read_events", 3.0), ('S', "fio", "futex", "futex_wait", 1.0)];
-    Scene::reading()
-        .threads(&fio)
-        .says("drives", "3 of 3 threads of fio wait in read_events: the drives or their links are the limit");
+    Scene::reading().threads(&fio).says(
+        "drives",
+        "3 of 3 threads of fio wait for completions (read_events): the drives or their links are the limit",
+    );
     let busy = [('S', "fio", "io_uring_enter", "io_cqring_wait", 1.0), ('R', "fio", "", "", 3.0)];
     assert_eq!(Scene::reading().threads(&busy).sentence().rule, "moving");
     Scene::idle().threads(&waiting).says("idle", "Drives are idle.");
@@ -245,7 +247,8 @@ fn one_io_at_a_time_is_limited_by_latency() {
     scene.rates.disks.values_mut().next().unwrap().queue_depth = 1.4;
     let split = scene.sentence().text;
     assert!(split.contains(" waits for one call at a time while ") && !split.contains("splits"), "{split}");
-    assert!(split.contains(" has 1.4 I/Os in flight: the latency of"), "{split}");
+    let limit = " has 1.4 I/Os in flight: the drives, their links or the latency of a call are the limit";
+    assert!(split.contains(limit), "{split}");
     scene.rates.disks.values_mut().next().unwrap().queue_depth = 0.94;
     // Few samples find it waiting, beside busy CPUs: the drive has its read in flight nearly always.
     let all = CpuShares { usr: 99.0, idl: 1.0, ..CpuShares::default() };
@@ -332,7 +335,7 @@ fn a_software_drive_that_memory_serves_is_what_moves() {
     scene.rates.disks.insert(name, disk(400e6, 16.0));
     scene.rates.disks.insert(hardware.name.clone(), disk(20e3, 0.1));
     let mut scene = scene.threads(&[('S', "fio", "io_getevents", "read_events", 0.9)]);
-    scene.says("drives", "fio waits in read_events: loop0 is the limit, which memory serves");
+    scene.says("drives", "fio waits for completions (read_events): loop0 is the limit, which memory serves");
     scene.rates.disks.insert(hardware.name, disk(390e6, 0.9));
     assert_eq!(scene.sentence().rule, "latency", "what it reads comes from the drive below it");
 }
@@ -367,7 +370,7 @@ fn buffered_reads_and_writes_are_named_by_their_waits() {
     let read = [('D', "dd", "read", "folio_wait_bit_common", 0.8), ('R', "dd", "read", "", 0.2)];
     Scene::reading().threads(&read).says(
         "page-cache",
-        "dd waits in folio_wait_bit_common: buffered reads are the limit, they wait for the page cache to fill",
+        "dd waits for pages to be read (folio_wait_bit_common): buffered reads are the limit, they wait for the page cache to fill",
     );
     let beside = [("fio/*", 0.7), ("rustfmt", 0.9)]
         .map(|(name, mean)| ('D', name, "read", "folio_wait_bit_common", mean));
@@ -377,7 +380,9 @@ fn buffered_reads_and_writes_are_named_by_their_waits() {
     assert_eq!(named(both().process("fio/7", 9e8, 9e8, 0.2).process("rustfmt", 1e6, 1e6, 0.9)), "fio/*");
     for (syscall, wchan) in [("write", "balance_dirty_pages"), ("fdatasync", "folio_wait_bit_common")] {
         let sentence = Scene::reading().threads(&[('D', "dd", syscall, wchan, 0.9)]).sentence();
-        let text = format!("dd waits in {wchan}: buffered writes wait for writeback to the drives");
+        let text = format!(
+            "dd waits for pages to be written ({wchan}): buffered writes wait for writeback to the drives"
+        );
         assert_eq!((sentence.rule, sentence.text), ("writeback", text));
     }
     assert_eq!(
@@ -503,6 +508,7 @@ fn every_rule_can_be_reached_and_is_in_the_document() {
         "cpu-quota",
         "own-waits",
         "cpu-waits",
+        "copy",
         "little-io",
         "other-programs",
         "cpus",

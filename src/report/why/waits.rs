@@ -25,6 +25,20 @@ pub(crate) enum Wait {
     FileLock,
 }
 
+impl Wait {
+    /// What is waited for; the name of the kernel's function says nothing to most readers.
+    const fn words(self) -> &'static str {
+        match self {
+            Self::Completion => "for completions",
+            Self::PageCache => "for pages to be read",
+            Self::Writeback => "for pages to be written",
+            Self::Throttle => "until throttling lets an I/O pass",
+            Self::Reclaim => "for free memory",
+            Self::FileLock => "for the lock of a file",
+        }
+    }
+}
+
 /// Beginnings of wait channels.
 const WAITS: &[(&str, Wait)] = &[
     ("io_cqring_wait", Wait::Completion),
@@ -89,6 +103,9 @@ const SYNCS: &[&str] = &["fsync", "fdatasync", "sync", "syncfs", "sync_file_rang
 
 /// System calls that write; a wait for a page in these or in [`SYNCS`] is one for writeback.
 const WRITES: &[&str] = &["write", "pwrite64", "writev", "pwritev", "pwritev2"];
+
+/// System calls that read.
+const READS: &[&str] = &["read", "pread64", "readv", "preadv", "preadv2"];
 
 /// How many of [`SLEEPS`] end after a time that the thread has chosen.
 const TIMED: usize = 9;
@@ -210,6 +227,23 @@ pub(super) fn is_for_by(threads: &ThreadActivity, command: &str, of: Wait, part:
         (all + mean, if wait == of { such + mean } else { such })
     });
     such > part * all
+}
+
+/// Mean numbers of a command's threads that wait in calls that read, and in those that write: for pages, or with another function's
+/// name for what the file system does before.
+pub(super) fn by_call(threads: &ThreadActivity, command: &str) -> [f64; 2] {
+    let mut sums = [0.0; 2];
+    for (kind, mean) in of_command(threads, command) {
+        let wait = wait_of(kind);
+        if kind.state == 'R' || wait.is_none() && kind.state != 'D' {
+            continue;
+        }
+        let writes = is_in(kind, WRITES) || matches!(wait, Some(Wait::Writeback | Wait::Throttle));
+        if writes || wait == Some(Wait::PageCache) || is_in(kind, READS) {
+            sums[usize::from(writes)] += mean;
+        }
+    }
+    sums
 }
 
 /// Threads that wait for the end of a sync, and those that wait for something else.
@@ -356,7 +390,7 @@ impl<'a> Waiters<'a> {
     pub(super) fn most(
         threads: &'a ThreadActivity,
         wait: Wait,
-        mover: Option<&str>,
+        (mover, said): (Option<&str>, &str),
         counts: impl Fn(&str) -> bool,
     ) -> Option<Self> {
         let waiting = |command: &Label| -> f64 {
@@ -365,11 +399,16 @@ impl<'a> Waiters<'a> {
         };
         let is_alike = |kind: &ThreadKind| wait_of(kind) == Some(wait) && counts(kind.command.as_str());
         let alike = threads.kinds.iter().filter(|(kind, _)| is_alike(kind));
-        // The wait channel that most of them are in.
+        // The wait channel that most of them are in; the one that the shown sentence names stays while it has a third as many.
+        let named = |kind: &ThreadKind, mean: f64| {
+            let is_said = kind.wchan.as_ref().is_some_and(|wchan| said.contains(&format!("({wchan})")));
+            if is_said { 3.0 * mean } else { mean }
+        };
         let (kind, _) = alike.max_by(|(a, n), (b, m)| {
             let moves_most = |kind: &ThreadKind| mover == Some(kind.command.as_str());
             let by_bytes = moves_most(a).cmp(&moves_most(b));
-            by_bytes.then(waiting(&a.command).total_cmp(&waiting(&b.command))).then(n.total_cmp(m))
+            let by_number = waiting(&a.command).total_cmp(&waiting(&b.command));
+            by_bytes.then(by_number).then_with(|| named(a, *n).total_cmp(&named(b, *m)))
         })?;
         let (_, active) = running(threads, kind.command.as_str());
         Some(Self {
@@ -439,24 +478,19 @@ impl<'a> Waiters<'a> {
         self.waiting >= part && self.waiting >= part * self.active
     }
 
-    /// `12 of 12 workers wait in io_cqring_wait`, `1 of 12 workers waits in io_cqring_wait`.
+    /// `12 of 12 workers wait for completions (io_cqring_wait)`, `1 of 12 workers waits for completions (io_cqring_wait)`.
     pub(super) fn words(&self, test: Option<TestNow<'_>>) -> String {
         let (waiting, active) = (self.waiting.round().max(1.0), self.active.round().max(1.0));
-        let wchan = self.wchan;
+        let wait = format!("{} ({})", self.wait.words(), self.wchan);
         let verb = if waiting > 1.0 { "wait" } else { "waits" };
         if let Some(test) = test.filter(|_| self.command.as_str() == WORKERS) {
             let all = (test.workers as f64).max(waiting);
             let workers = if all > 1.0 { "workers" } else { "worker" };
             // The ring submits them for the worker, which does not wait for the pages itself.
-            let between =
-                if test.is_buffered { " for buffered reads, which fill the page cache" } else { "" };
-            return format!("{waiting:.0} of {all:.0} {workers} {verb} in {wchan}{between}");
+            let between = if test.is_buffered { " of buffered reads, which fill the page cache" } else { "" };
+            return format!("{waiting:.0} of {all:.0} {workers} {verb} {wait}{between}");
         }
         let name = self.name();
-        let wait = match self.wait {
-            Wait::FileLock => format!("for the lock of a file ({wchan})"),
-            _ => format!("in {wchan}"),
-        };
         if active > 1.0 {
             format!("{waiting:.0} of {active:.0} threads of {name} {verb} {wait}")
         } else {

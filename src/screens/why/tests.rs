@@ -264,7 +264,7 @@ fn a_hog_beside_reads_that_wait_now_and_then_does_not_alternate_with_the_drives(
     }
     let Source::Now(sentence) = state.source(&shared) else { panic!("there are rates") };
     assert_eq!(sentence.rule, "drives");
-    assert!(sentence.text.starts_with("fio waits in io_cqring_wait"), "{}", sentence.text);
+    assert!(sentence.text.starts_with("fio waits for completions (io_cqring_wait)"), "{}", sentence.text);
 }
 
 #[test]

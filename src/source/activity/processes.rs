@@ -33,6 +33,12 @@ const DELAYED: (usize, u64) = (16, 64);
 const MOVES: u64 = 1 << 20;
 const BEGINS: u64 = 1 << 16;
 
+/// How much less children count that ended a sample before, alone and beside others.
+const STAYS: f64 = 0.5;
+const TOGETHER_STAYS: f64 = 0.7;
+/// How often two end between the same samples, until they no longer run beside each other, and when they do.
+const TOGETHER: [f64; 2] = [0.3, 1.4];
+
 /// What is remembered from sample to sample.
 #[derive(Debug, Default)]
 pub(super) struct Processes {
@@ -62,12 +68,40 @@ struct Known {
     moved: Option<[u64; 2]>,
     /// The child that was seen most of those that ended last.
     child: Option<Label>,
+    /// How often children were seen that ended, the last ones before others.
+    children: Vec<(Label, f64)>,
+    beside: Option<Beside>,
     drives: Option<Vec<DriveName>>,
     /// The sample in which its drives were looked up, and for which of reads and writes.
     looked: u64,
     ways: [bool; 2],
     /// The sample in which it was seen.
     seen: u64,
+}
+
+/// Two children that ended between the same samples.
+#[derive(Debug)]
+struct Beside {
+    names: [Label; 2],
+    /// How often, the last times before others.
+    times: f64,
+    /// Whether they do so again and again: one may follow the other once.
+    is_again: bool,
+}
+
+impl Known {
+    /// Whether the child that gives the name, or the one that runs beside it, is seen half as often as any other one of late.
+    fn is_named_as_before(&self) -> bool {
+        let most = self.children.iter().map(|(_, times)| *times).fold(0.0, f64::max);
+        let times =
+            |child: &Label| self.children.iter().find(|(name, _)| name == child).map(|(_, times)| *times);
+        let is_often = |child: &Label| times(child).is_some_and(|times| times >= 1.0 && times >= 0.5 * most);
+        let beside = self.beside.as_ref().filter(|beside| beside.is_again).map(|beside| &beside.names);
+        self.child.as_ref().is_some_and(|child| {
+            let beside = beside.filter(|names| names.contains(child));
+            is_often(child) || beside.is_some_and(|names| names.iter().any(is_often))
+        })
+    }
 }
 
 /// A child that its parent may get counters from.
@@ -78,6 +112,8 @@ pub(super) struct Child {
     times: usize,
     /// Whether its counters are those of its own children.
     is_parent: bool,
+    /// Whether it has moved bytes under its name.
+    has_moved: bool,
 }
 
 /// `/proc/PID/io`.
@@ -119,7 +155,7 @@ impl Processes {
         self.sample += 1;
         self.moved.clear();
         self.movers.clear();
-        let ProcessSample { processes, limits, problems } = into;
+        let ProcessSample { processes, limits, children, problems } = into;
         let mut pids = std::mem::take(&mut self.pids);
         pids.clear();
         // Without /proc there are no processes to show.
@@ -152,7 +188,8 @@ impl Processes {
             if is_much(io.all()) {
                 // What it has from its own children goes to its parent under their name.
                 let is_parent = own.is_some_and(|own| !is_much(own));
-                self.saw(parent, pid, command.clone()).is_parent = is_parent;
+                let child = self.saw(parent, pid, command.clone());
+                (child.is_parent, child.has_moved) = (is_parent, true);
             }
             let used = self.drives(root, (pid, threads), (started, cpu), io);
             // The list of before is written over.
@@ -187,6 +224,7 @@ impl Processes {
         }
         self.pids = pids;
         self.name_children(processes);
+        *children = self.beside(processes);
         self.delays(root, processes);
         let movers = self.movers.iter().take(DELAYED.0).filter(|(bytes, ..)| *bytes >= WORKS);
         let with_io = movers.filter_map(|(_, pid, _)| Some((*pid, processes.get(pid)?.started)));
@@ -212,11 +250,13 @@ impl Processes {
 
     /// Notes a child that runs or has moved bytes.
     pub(super) fn saw(&mut self, parent: u32, pid: u32, command: Label) -> &mut Child {
-        let new = Child { command: command.clone(), times: 0, is_parent: false };
-        let child = self.children.entry((parent, pid)).or_insert(new);
+        let new = || Child { command: command.clone(), times: 0, is_parent: false, has_moved: false };
+        let child = self.children.entry((parent, pid)).or_insert_with(new);
         child.times += 1;
         // A shell's child has its name before it executes another program.
-        child.command = command;
+        if child.command != command {
+            (child.command, child.has_moved) = (command, false);
+        }
         child
     }
 
@@ -225,20 +265,35 @@ impl Processes {
     fn name_children(&mut self, processes: &mut BTreeMap<u32, ProcessCounters>) {
         let lives = |parent: u32, pid: u32| processes.get(&pid).is_some_and(|of| of.parent == parent);
         let ended = |(parent, pid): &(u32, u32)| !lives(*parent, *pid);
+        // Before it executes a program, a child has its parent's name, and does nothing but that.
+        let is_begun = |parent: u32, child: &Child| {
+            child.has_moved || processes.get(&parent).is_none_or(|of| of.command != child.command)
+        };
+        for known in self.known.values_mut() {
+            known.children.iter_mut().for_each(|(_, times)| *times *= STAYS);
+            known.beside.iter_mut().for_each(|beside| beside.times *= TOGETHER_STAYS);
+        }
         // A parent that ended as well has its name from its own children first.
         for are_parents in [false, true] {
             let mut times: BTreeMap<(u32, Label), usize> = BTreeMap::new();
-            for ((parent, pid), child) in self.children.iter().filter(|(of, _)| ended(of)) {
+            let begun = |(of, child): &(&(u32, u32), &Child)| ended(of) && is_begun(of.0, child);
+            for ((parent, pid), child) in self.children.iter().filter(begun) {
                 let of_its_own = || self.known.get(pid).filter(|_| child.is_parent)?.child.clone();
                 let command = if are_parents { of_its_own() } else { None };
                 let command = command.unwrap_or_else(|| child.command.clone());
                 *times.entry((*parent, command)).or_default() += child.times;
             }
             let times: Vec<((u32, Label), usize)> = times.into_iter().collect();
+            if are_parents {
+                for of_parent in times.chunk_by(|((one, _), _), ((next, _), _)| one == next) {
+                    self.note(of_parent);
+                }
+            }
             for of_parent in times.chunk_by(|((one, _), _), ((next, _), _)| one == next) {
-                // Of those seen equally often, the first by name.
+                // Of those seen equally often, the first by name. One that runs beside it keeps its name.
                 if let Some(((parent, command), _)) = of_parent.iter().rev().max_by_key(|(_, times)| times)
                     && let Some(known) = self.known.get_mut(parent)
+                    && !known.is_named_as_before()
                 {
                     known.child = Some(command.clone());
                 }
@@ -248,6 +303,41 @@ impl Processes {
         for (pid, process) in processes.iter_mut().filter(|(_, process)| process.own.is_some()) {
             process.child = self.known.get(pid).and_then(|known| known.child.clone());
         }
+    }
+
+    /// Adds children that ended to those of their parent, each with how often it was seen.
+    fn note(&mut self, of_parent: &[((u32, Label), usize)]) {
+        let Some(known) = of_parent.first().and_then(|((parent, _), _)| self.known.get_mut(parent)) else {
+            return;
+        };
+        for ((_, command), times) in of_parent {
+            match known.children.iter_mut().find(|(name, _)| name == command) {
+                Some((_, all)) => *all += *times as f64,
+                None => known.children.push((command.clone(), *times as f64)),
+            }
+        }
+        let mut most: Vec<&((u32, Label), usize)> = of_parent.iter().collect();
+        most.sort_by_key(|(_, times)| std::cmp::Reverse(*times));
+        let [((_, first), _), ((_, second), _), ..] = most[..] else { return };
+        let mut names = [first.clone(), second.clone()];
+        names.sort_unstable();
+        match &mut known.beside {
+            Some(beside) if beside.names == names => beside.times += 1.0,
+            Some(beside) if beside.times > TOGETHER[0] => {}
+            other => *other = Some(Beside { names, times: 1.0, is_again: false }),
+        }
+    }
+
+    /// The two children of each process that run beside each other.
+    fn beside(&mut self, processes: &BTreeMap<u32, ProcessCounters>) -> BTreeMap<u32, Vec<Label>> {
+        let with_own = processes.iter().filter(|(_, process)| process.own.is_some());
+        let of = |(pid, _): (&u32, &ProcessCounters)| {
+            let beside = self.known.get_mut(pid)?.beside.as_mut()?;
+            let [stays, again] = TOGETHER;
+            beside.is_again = beside.times >= if beside.is_again { stays } else { again };
+            beside.is_again.then(|| (*pid, beside.names.to_vec()))
+        };
+        with_own.filter_map(of).collect()
     }
 
     /// Reads how long the threads of the processes that moved most have waited for a CPU.
@@ -331,6 +421,8 @@ impl Processes {
             cpu,
             moved,
             child: None,
+            children: Vec::new(),
+            beside: None,
             drives: None,
             looked: 0,
             ways: [false; 2],

@@ -32,9 +32,13 @@ fn name(scene: &Scene) -> String {
 
 #[test]
 fn a_drive_that_has_hardly_an_io_in_flight_is_no_limit_of_what_waits_for_io() {
-    for wchan in ["__iomap_dio_rw", "folio_wait_bit_common", "read_events"] {
+    for (wchan, wait) in [
+        ("__iomap_dio_rw", "for completions"),
+        ("folio_wait_bit_common", "for pages to be read"),
+        ("read_events", "for completions"),
+    ] {
         let scene = throttled(wchan, 0.03);
-        let words = format!("dd waits in {wchan} while {} has 0.03 I/Os in flight", name(&scene));
+        let words = format!("dd waits {wait} ({wchan}) while {} has 0.03 I/Os in flight", name(&scene));
         let spent = "the time is spent between thread and drive (throttling, locks, file system)";
         scene.says("between", &format!("{words}: {spent}"));
         assert_ne!(throttled(wchan, 0.9).sentence().rule, "between");
@@ -55,7 +59,7 @@ fn a_limit_of_the_control_group_is_named_where_it_is_reached() {
     limited(scene, LimitKind::ReadBytes, 20_000_000).says(
         "cgroup",
         &format!(
-            "dd waits in __iomap_dio_rw: a cgroup limits reads of {drive} to 20.0 MB/s (/sys/fs/cgroup/slow/io.max)"
+            "dd waits for completions (__iomap_dio_rw): a cgroup limits reads of {drive} to 20.0 MB/s (/sys/fs/cgroup/slow/io.max)"
         ),
     );
     let words = format!("a cgroup limits reads of {drive} to 155 IOPS");
@@ -92,7 +96,10 @@ fn a_limit_of_the_control_group_is_named_beside_a_larger_program() {
     let scene = both(19.9e6, 0.9);
     let limit =
         format!("a cgroup limits reads of {} to 20.0 MB/s (/sys/fs/cgroup/slow/io.max)", name(&scene));
-    scene.says("cgroup", &format!("dd waits in __iomap_dio_rw: {limit}; tee writes 153 MB/s beside it"));
+    scene.says(
+        "cgroup",
+        &format!("dd waits for completions (__iomap_dio_rw): {limit}; tee writes 153 MB/s beside it"),
+    );
     let mut larger = both(19.9e6, 0.9);
     larger.activity.processes.as_mut().unwrap()[1].written_bytes = Some(950e6);
     larger.rates.disks.values_mut().for_each(|disk| disk.written_bytes = 940e6);

@@ -130,3 +130,85 @@ fn short_readers_that_wait_for_pages_name_the_page_cache() {
     unseen.activity.threads.as_mut().unwrap().kinds.truncate(1);
     assert_eq!((unseen.sentence().rule, held(&unseen, "page-cache")), ("turns", Some("page-cache")));
 }
+
+/// As `while :; do dd if=/dev/zero of=f bs=64k count=1 conv=fsync; done`: a profile has most time in starting dd, and a sixth in `fsync`.
+#[test]
+fn short_writers_that_sync_for_little_of_the_time_are_limited_by_their_starts() {
+    let scene = |cpus: f64, utilisation: f64, flushes: f64| {
+        let threads = [('R', "dd", "", "", 0.3), ('S', "bash", "wait4", "do_wait", 4.7)];
+        let mut scene = Scene::idle().threads(&threads);
+        scene = scene.process("dd", 0.0, 33e6, cpus).process("bash", 0.0, 0.0, 0.08);
+        let processes = scene.activity.processes.as_mut().unwrap();
+        (processes[0].has_ended, processes[0].written_bytes) = (true, Some(30.8e6));
+        let name = scene.machine.hardware_drives().next().unwrap().name.clone();
+        let flushes = SideRates { ios: flushes, await_ms: Some(0.02), ..SideRates::default() };
+        let disk =
+            DiskRates { writes: 1708.0, written_bytes: 33e6, queue_depth: 0.11, ..DiskRates::default() };
+        let disk = DiskRates { write_await_ms: Some(0.036), utilisation, flushes, ..disk };
+        scene.rates.disks.insert(name, disk);
+        scene.rates.pressure = Some(PressureShares { io_some: 6.3, ..PressureShares::default() });
+        let all = CpuShares { usr: 34.0, sys: 46.0, idl: 16.0, wai: 4.0, ..CpuShares::default() };
+        scene.all(all)
+    };
+    let name = scene(0.45, 10.0, 560.0).rates.disks.keys().next().unwrap().clone();
+    let name = name.as_str();
+    let words = |runs: u32, busy: u32, limit: &str| {
+        let flushes = "with 560 flushes/s (fsync, O_SYNC or O_DSYNC)";
+        format!("Short runs of dd run {runs} % of the time, {name} is busy {busy} %, {flushes}: {limit}")
+    };
+    let starts = "starting programs one after the other is the limit";
+    for (cpus, runs, busy) in [(0.45, 53, 10), (0.43, 51, 4), (0.50, 58, 8)] {
+        scene(cpus, f64::from(busy), 560.0).says("turns", &words(runs, busy, starts));
+    }
+    let syncs = words(38, 60, &format!("syncs to {name} are the limit"));
+    scene(0.3, 60.0, 560.0).says("turns", &syncs);
+    assert_eq!(scene(0.45, 10.0, 2.0).sentence().rule, "moving", "the journal alone flushes");
+    assert_eq!(held(&scene(0.3, 10.0, 100.0), "turns"), Some("turns"));
+    // Some looks find the thread of a run.
+    let found = [('R', "dd", "", "", 0.5), ('D', "dd", "openat", "submit_bio_wait", 0.5)];
+    scene(0.45, 10.0, 560.0).threads(&found).says("turns", &words(53, 10, starts));
+}
+
+/// As `while :; do tar cf - FOLDER | cat >OUT; done` of cached files.
+#[test]
+fn both_ends_of_a_pipe_between_short_programs_are_named() {
+    type Samples = [(char, &'static str, &'static str, &'static str, f64)];
+    let scene = |cpus: f64, io_some: f64, of_cat: &Samples| {
+        let threads = [('S', "bash", "wait4", "do_wait", 5.0), ('S', "tar", "write", "anon_pipe_write", 1.0)];
+        let mut scene = Scene::idle().threads(&[&threads, of_cat].concat()).process("cat", 0.0, 971e6, cpus);
+        let cat = &mut scene.activity.processes.as_mut().unwrap()[0];
+        (cat.has_ended, cat.written_bytes) = (true, Some(443.9e6));
+        scene.activity.children.insert(7, vec![Label::new("tar"), Label::new("cat")]);
+        let name = scene.machine.hardware_drives().next().unwrap().name.clone();
+        let disk =
+            DiskRates { writes: 418.0, written_bytes: 456e6, queue_depth: 3.6, ..DiskRates::default() };
+        let disk = DiskRates { write_await_ms: Some(7.9), utilisation: 44.0, ..disk };
+        scene.rates.disks.insert(name, disk);
+        scene.rates.pressure = Some(PressureShares { io_some, ..PressureShares::default() });
+        let all = CpuShares { usr: 24.0, sys: 57.0, idl: 8.0, wai: 11.0, ..CpuShares::default() };
+        scene.rates.cpus.retain(|cpu, _| *cpu < 2);
+        scene.all(all)
+    };
+    let waits = ('S', "cat", "read", "anon_pipe_read", 0.75);
+    let runs = ('R', "cat", "", "", 1.0);
+    for (cpus, io_some, words) in [
+        (0.75, 24.8, "0.8 CPUs busy and wait for I/O 25"),
+        (1.02, 29.4, "1.0 CPUs busy and wait for I/O 29"),
+        (0.83, 26.8, "0.8 CPUs busy and wait for I/O 27"),
+        (1.11, 24.0, "1.1 CPUs busy and wait for I/O 24"),
+    ] {
+        let words =
+            format!("Short runs of cat and tar keep {words} % of the time: one run at a time is the limit");
+        for of_cat in [&[][..], &[waits], &[runs], &[waits, runs]] {
+            scene(cpus, io_some, of_cat).says("turns", &words);
+        }
+    }
+    let mut alone = scene(0.53, 31.6, &[]);
+    alone.activity.children.clear();
+    let words =
+        "Short runs of cat wait for I/O 32 % of the time and run 53 %: one run at a time is the limit";
+    alone.says("turns", words);
+    // Waits of other tasks are in the pressure too.
+    alone.activity.processes.as_mut().unwrap()[0].cpus = 0.76;
+    assert!(alone.sentence().text.contains("29 % of the time and run 71 %"), "{:?}", alone.sentence());
+}

@@ -50,7 +50,7 @@ fn a_thread_that_waits_for_several_ios_is_not_their_limit() {
         let threads = [('S', "fio", "io_getevents", wchan, waiting), ('R', "fio", "", "", 1.0 - waiting)];
         Scene::reading().threads(&threads).process("fio", 1.2e9, 1.2e9, 1.0 - waiting)
     };
-    let words = "fio waits in read_events: the drives or their links are the limit";
+    let words = "fio waits for completions (read_events): the drives or their links are the limit";
     fio("read_events", 0.42).says("drives", words);
     assert_eq!(held(&fio("read_events", 0.42), "turns"), None);
     assert_eq!(held(&fio("read_events", 0.25), "drives"), Some("drives"));

@@ -31,7 +31,7 @@ fn other_programs_that_keep_the_cpus_busy_are_named() {
     let waits = |command: &str| {
         fio().process("rustc", 0.0, 1e6, 1.6).threads(&[('D', command, "read", "folio_wait_bit_common", 0.9)])
     };
-    let words = "fio waits in folio_wait_bit_common: buffered reads are the limit, they wait for the page cache to fill; CPUs are busy too";
+    let words = "fio waits for pages to be read (folio_wait_bit_common): buffered reads are the limit, they wait for the page cache to fill; CPUs are busy too";
     waits("fio").says("page-cache", words);
     says(waits("tmux"), "rustc");
     // rustc writes what it makes: it is no program that hardly writes, and no limit of fio's.
@@ -81,8 +81,10 @@ fn a_large_share_of_waits_for_io_is_the_limit_beside_busy_cpus() {
         ])
     };
     let reads = "buffered reads are the limit, they wait for the page cache to fill; CPUs are busy too";
-    mixed(0.69, 0.44)
-        .says("page-cache", &format!("1 of 2 threads of fio waits in folio_wait_bit_common: {reads}"));
+    mixed(0.69, 0.44).says(
+        "page-cache",
+        &format!("1 of 2 threads of fio waits for pages to be read (folio_wait_bit_common): {reads}"),
+    );
     let words = "fio waits for I/O 40 % of the time and runs or waits for a CPU the rest; CPUs are busy too";
     mixed(0.4, 0.4).says("turns", words);
     let busy = "Both CPUs are busy, most of the time with hog";
@@ -277,7 +279,8 @@ fn threads_that_have_other_names_than_their_program_wait_for_it() {
         scene
     };
     let limit = "the drives or their links are the limit";
-    let words = format!("4 of 4 threads of another iodyno (PID 4711) wait in io_cqring_wait: {limit}");
+    let words =
+        format!("4 of 4 threads of another iodyno (PID 4711) wait for completions (io_cqring_wait): {limit}");
     reads("io_cqring_wait", 3.8).says("drives", &words);
     let mut slow = reads("io_cqring_wait", 0.2);
     slow.rates.disks.values_mut().for_each(|disk| disk.queue_depth = 0.2);
@@ -334,7 +337,7 @@ fn a_program_with_hardly_any_of_the_bytes_is_not_named_beside_another() {
         let scene = Scene::reading().threads(&[('D', "fio", "io_getevents", "read_events", 0.9)]);
         scene.process("fio", 1.2e9, 1.2e9, 0.1).process("cp", cp, cp, 0.1)
     };
-    let first = "fio waits in read_events: the drives or their links are the limit";
+    let first = "fio waits for completions (read_events): the drives or their links are the limit";
     for little in [518e3, 1.2e6, 50e6] {
         scene(little).says("drives", first);
     }

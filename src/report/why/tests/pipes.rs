@@ -60,7 +60,7 @@ fn a_reader_that_waits_for_its_pipe_names_what_empties_it() {
     let processes = scene.activity.processes.as_mut().unwrap();
     (processes[0].read_bytes, processes[0].cpus, processes[0].delayed) = (Some(28e6), 0.36, None);
     (processes[1].read_bytes, processes[1].cpus) = (Some(15e6), 0.66);
-    let words = "dd waits in anon_pipe_write 81 % of the time";
+    let words = "dd waits for the other end of its pipe (anon_pipe_write) 81 % of the time";
     scene.says("pipe", &format!("{words}: gzip, which reads what it writes, is the limit"));
     scene.activity.processes.as_mut().unwrap()[1].called_read = Some(1e6);
     scene.says("pipe", &format!("{words}: the program that reads what it writes is the limit"));

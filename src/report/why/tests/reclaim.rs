@@ -37,7 +37,7 @@ fn reclaim_in_a_control_group_is_named() {
     };
     let limit =
         "the memory limit of its control group (memory.max or memory.high) makes it reclaim pages first";
-    dd(0.7, 28.0, 0.0).says("reclaim", &format!("dd waits in reclaim_throttle: {limit}"));
+    dd(0.7, 28.0, 0.0).says("reclaim", &format!("dd waits for free memory (reclaim_throttle): {limit}"));
     let mut runs = dd(0.05, 28.0, 0.0);
     runs.activity.processes.as_mut().unwrap()[0].cpus = 0.93;
     for other in [runs, dd(0.7, 2.0, 0.0), dd(0.7, 28.0, 3000.0)] {

@@ -94,3 +94,78 @@ fn words_near_a_border_stay_as_they_are() {
         are_busy(&after(&left(9.0), "latency", &busy)) && !are_busy(&after(&left(9.0), "latency", &free))
     );
 }
+
+/// As `md5sum` of a large file that is not in the page cache, which waits for a CPU a little more or less each second.
+#[test]
+fn a_thread_that_fills_a_cpu_has_one_sentence() {
+    let md5sum = |cpus: f64, delayed: f64, waiting: f64| {
+        let threads = [
+            ('R', "md*sum", "", "", 1.0 - waiting),
+            ('D', "md*sum", "read", "folio_wait_bit_common", waiting),
+        ];
+        let mut scene = Scene::reading().threads(&threads).process("md5sum", 504e6, 504e6, cpus);
+        scene.activity.threads.as_mut().unwrap().kinds.retain(|(_, mean)| *mean > 0.0);
+        scene.activity.processes.as_mut().unwrap()[0].delayed = Some(delayed);
+        scene.rates.disks.values_mut().for_each(|disk| disk.read_bytes = 504e6);
+        scene
+    };
+    let busy = "md5sum keeps one CPU busy for 504 MB/s: one thread";
+    let mut said = String::new();
+    for (cpus, delayed, waiting) in [
+        (0.89, 0.09, 0.0),
+        (0.96, 0.03, 0.0),
+        (0.85, 0.12, 0.0),
+        (0.94, 0.04, 0.0),
+        (0.95, 0.02, 0.0),
+        (0.91, 0.08, 0.0),
+    ] {
+        let scene = md5sum(cpus, delayed, waiting);
+        let found = look(&Inputs { said: &said, ..scene.inputs() }, Some("threads"));
+        let shown = found.shown.unwrap_or_else(|| panic!("{:?}", found.first));
+        assert_eq!(shown.text, format!("{busy} is the limit"), "{cpus} {delayed}");
+        said = shown.text;
+    }
+    // Its source stays named where a sample finds none of its short waits.
+    let through = format!("{busy}, which reads through the page cache, is the limit");
+    let after = |waiting: f64, said: &str| {
+        let scene = md5sum(0.94, 0.02, waiting);
+        look(&Inputs { said, ..scene.inputs() }, Some("threads")).shown.unwrap().text
+    };
+    assert_eq!((after(0.03, ""), after(0.0, &through)), (through.clone(), through));
+    // Beside a busy CPU the waits are the larger part.
+    let text = md5sum(0.72, 0.27, 0.0).sentence().text;
+    assert!(text.starts_with("md5sum runs 72 % and waits for a CPU 27 % of the time"), "{text}");
+}
+
+/// As `dd iflag=direct oflag=direct bs=1M`: reads as large as the drive allows, writes and those of a journal.
+#[test]
+fn a_thread_of_direct_calls_has_one_sentence() {
+    let dd = |(call, wchan): (&str, &str), reads: f64, writes: f64, depth: f64| {
+        let threads = [('D', "dd", call, wchan, 0.75), ('R', "dd", "", "", 0.25)];
+        let mut scene = Scene::reading().threads(&threads).process("dd", 520e6, 520e6, 0.09);
+        let process = &mut scene.activity.processes.as_mut().unwrap()[0];
+        (process.written_bytes, process.delayed) = (Some(520e6), Some(0.02));
+        let disk = DiskRates { reads, read_bytes: 521e6, read_await_ms: Some(0.6), ..DiskRates::default() };
+        let disk = DiskRates { writes, written_bytes: 522e6, write_await_ms: Some(0.66), ..disk };
+        let name = scene.machine.hardware_drives().next().unwrap().name.clone();
+        let drive = scene.machine.drives.iter_mut().find(|drive| drive.name == name).unwrap();
+        drive.queue.max_sectors_kb = crate::model::Reading::known("max_sectors_kb", 512);
+        scene.rates.disks.insert(name, DiskRates { queue_depth: depth, utilisation: 88.0, ..disk });
+        scene
+    };
+    let words =
+        "dd waits for one call at a time, which the kernel splits into requests of 512 KiB (queue depth";
+    let limit = "the drives, their links or the latency of a call are the limit";
+    for call in [("read", "__iomap_dio_rw"), ("write", "__iomap_dio_rw"), ("write", "submit_bio_wait")] {
+        for (reads, writes) in [(998.0, 1302.0), (993.0, 980.0), (1302.0, 1300.0)] {
+            for (depth, rule) in [(1.3, "latency"), (1.45, "latency"), (1.55, "drives"), (1.9, "drives")] {
+                let scene = dd(call, reads, writes, depth);
+                let said = format!("{words} 1.5): {limit}");
+                let found = look(&Inputs { said: &said, ..scene.inputs() }, Some(rule));
+                let all = [found.first.text, found.shown.unwrap().text];
+                let expected = format!("{words} {depth:.1}): {limit}");
+                assert!(all.iter().all(|text| *text == expected), "{call:?} {reads} {depth}: {all:?}");
+            }
+        }
+    }
+}

@@ -61,7 +61,7 @@ fn beside_shells(written: f64, all: f64, idl: f64) -> Scene {
 
 #[test]
 fn a_writer_that_syncs_is_named_beside_busy_cpus() {
-    let words = "python3 waits in jbd2_log_wait_commit with 440 flushes/s, 18.0 us each: syncs are the limit \
+    let words = "python3 waits until data is on the drive (jbd2_log_wait_commit) with 440 flushes/s, 18.0 us each: syncs are the limit \
                  (fsync, O_SYNC or O_DSYNC)";
     for (written, all) in [(26.8e6, 85.9e6), (15e6, 29e6), (8e6, 15e6)] {
         beside_shells(written, all, 1.0).says("flushes", &format!("{words}; CPUs are busy too"));
@@ -183,13 +183,23 @@ fn a_program_that_syncs_itself_beside_another_one_waits_for_its_own_syncs() {
     let limit = "syncs are the limit (fsync, O_SYNC or O_DSYNC)";
     for (call, wchan) in [("fsync", "jbd2_log_wait_commit"), ("write", "blkdev_issue_flush")] {
         let scene = beside_syncs(&[('D', "dd", call, wchan, 0.7)], 0.05, 400.0);
-        scene.says("flushes", &format!("dd waits in {wchan}: {limit}"));
+        scene.says("flushes", &format!("dd waits until data is on the drive ({wchan}): {limit}"));
         let mut alone = scene;
         alone.activity.threads.as_mut().unwrap().kinds.retain(|(kind, _)| kind.command.as_str() == "dd");
-        alone.says("flushes", &format!("dd waits in {wchan} with 400 flushes/s, 900 us each: {limit}"));
+        alone.says(
+            "flushes",
+            &format!(
+                "dd waits until data is on the drive ({wchan}) with 400 flushes/s, 900 us each: {limit}"
+            ),
+        );
     }
     // A log that syncs once a second is in few samples.
     let mut log = beside_syncs(&[('D', "dd", "write", "submit_bio_wait", 0.7)], 0.05, 400.0);
     log.activity.threads.as_mut().unwrap().kinds[1].1 = 0.02;
-    log.says("flushes", &format!("dd waits in submit_bio_wait with 400 flushes/s, 900 us each: {limit}"));
+    log.says(
+        "flushes",
+        &format!(
+            "dd waits until data is on the drive (submit_bio_wait) with 400 flushes/s, 900 us each: {limit}"
+        ),
+    );
 }

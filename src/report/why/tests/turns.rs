@@ -68,7 +68,7 @@ fn a_thread_with_several_ios_in_flight_is_limited_by_drives_while_it_waits_for_t
         let waits = [('S', "fio", "io_getevents", "read_events", waiting)];
         reader(&waits, 1.0 - waiting, 30.0)
     };
-    let limit = "fio waits in read_events: the drives or their links are the limit";
+    let limit = "fio waits for completions (read_events): the drives or their links are the limit";
     for waiting in [0.22, 0.25, 0.33, 0.6] {
         fio(waiting).says("drives", limit);
     }

@@ -139,3 +139,47 @@ fn bytes_of_a_child_that_ended_never_bear_the_name_of_one_that_lives() {
     fs::remove_dir_all(machine.place("proc/12")).unwrap();
     assert_eq!(name().as_deref(), Some("dd"), "seen less often than the one that lives");
 }
+
+/// As `while :; do tar cf - FOLDER | cat >OUT; done`: the shell forks before it executes, and opens the file.
+#[test]
+fn a_child_that_has_executed_nothing_yet_gives_no_name() {
+    let machine = Machine::new();
+    machine.put("proc/10/stat", "10 (bash) S 1 1 1 0 -1 0 0 900 0 0 3 1 40 5 20 0 1 0 77 0\n");
+    machine.put("proc/10/io", &io(5 << 20));
+    machine.put("proc/10/task/10/io", &io(4096));
+    let mut reader = ActivityReader::default();
+    let mut look = |children: &[(u32, &str, char, u64)]| {
+        for (pid, name, state, bytes) in children {
+            let stat = format!("{pid} ({name}) {state} 10 1 1 0 -1 0 0 0 0 0 1 1 0 0 20 0 1 0 99 0\n");
+            machine.put(&format!("proc/{pid}/stat"), &stat);
+            machine.put(&format!("proc/{pid}/io"), &io(*bytes));
+            machine.put(&format!("proc/{pid}/task/{pid}/stat"), &stat);
+        }
+        for _ in 0..3 {
+            threads(&mut reader, &machine, &mut || true);
+        }
+        processes(&mut reader, &machine);
+        for (pid, ..) in children {
+            fs::remove_dir_all(machine.place(&format!("proc/{pid}"))).unwrap();
+        }
+        let sample = processes(&mut reader, &machine);
+        let child = sample.processes[&10].child.as_ref().map(ToString::to_string);
+        let beside = sample.children.get(&10).into_iter().flatten().map(ToString::to_string);
+        (child, beside.collect::<Vec<_>>())
+    };
+    let cat = || Some("cat".to_owned());
+    let forked = (13, "bash", 'D', 0);
+    assert_eq!(look(&[forked]), (None, vec![]), "it is only forked");
+    let both = [(11, "cat", 'R', 40 << 20), (12, "tar", 'R', 40 << 20), forked];
+    let (child, beside) = look(&both);
+    assert!(child == cat() && beside.is_empty(), "one may follow the other: {child:?} {beside:?}");
+    assert_eq!(look(&both), (cat(), vec!["cat".to_owned(), "tar".to_owned()]));
+    let (child, beside) = look(&both[1..]);
+    assert!(child == cat() && beside.len() == 2, "a sample lacks one of them: {child:?} {beside:?}");
+    assert_eq!(look(&[forked]).0, cat(), "the last that did something");
+    assert_eq!(look(&[(14, "bash", 'R', 40 << 20)]).0.as_deref(), Some("bash"), "a loop of its own");
+    for _ in 0..4 {
+        look(&[(15, "dd", 'R', 40 << 20)]);
+    }
+    assert_eq!(look(&[(15, "dd", 'R', 40 << 20)]), (Some("dd".to_owned()), vec![]));
+}
