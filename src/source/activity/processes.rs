@@ -36,6 +36,8 @@ const BEGINS: u64 = 1 << 16;
 /// How much less children count that ended a sample before, alone and beside others.
 const STAYS: f64 = 0.5;
 const TOGETHER_STAYS: f64 = 0.7;
+/// Of children seen less often than this of late, nothing is known: a shell has many in a day.
+const FORGOTTEN: f64 = 0.01;
 /// How often two end between the same samples, until they no longer run beside each other, and when they do.
 const TOGETHER: [f64; 2] = [0.3, 1.4];
 
@@ -271,6 +273,7 @@ impl Processes {
         };
         for known in self.known.values_mut() {
             known.children.iter_mut().for_each(|(_, times)| *times *= STAYS);
+            known.children.retain(|(_, times)| *times >= FORGOTTEN);
             known.beside.iter_mut().for_each(|beside| beside.times *= TOGETHER_STAYS);
         }
         // A parent that ended as well has its name from its own children first.
