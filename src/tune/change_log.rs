@@ -139,8 +139,9 @@ impl Taken {
                     for a in affected {
                         self.begin_anew(&a.file, (&a.value, host_of(a, setting, old)));
                     }
-                    is_anothers = self.begin_anew(file, (old, own_host(host.as_ref(), *tags)));
-                    self.replace(file, old, own_host(host.as_ref(), *tags));
+                    let host = own_host(host.as_ref(), *tags);
+                    is_anothers = self.begin_anew(file, (old, host));
+                    self.replace(file, old, host);
                 }
                 let begins = self.entry(file).is_none_or(|entry| entry.is_closed());
                 for a in affected {

@@ -11,8 +11,9 @@ struct Killing<'a> {
     kernel: &'a Kernel,
     /// Calls until the kill.
     left: Cell<Option<u32>>,
-    /// Whether the last call was a write. The two that resize tags count as one, unless each is to count.
+    /// Whether the last call was a write. The two that resize tags count as one.
     has_written: Cell<bool>,
+    /// Whether each of those counts.
     counts_each: bool,
 }
 
