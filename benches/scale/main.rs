@@ -25,7 +25,7 @@ use iodyno::{
         SysRoot, activity::ActivityReader, capture::format, counters::CountersReader, import, origin::Origin,
         read_machine,
     },
-    ui::theme::Theme,
+    ui::{Mode, theme::Theme},
 };
 use machine::Memory;
 
@@ -203,7 +203,7 @@ fn frames(report: &mut Report, capture: &Path, before: &Memory, after: &Memory) 
         at += second_long;
         screen.send(Message::Rates(Box::new(rates.clone()), at));
     });
-    screen.send(Message::Activity(Box::new(activity)));
+    screen.send(Message::Activity(Box::new(activity.clone())));
     for (key, name) in [("1", "Machine"), ("2", "Findings"), ("3", "Tune"), ("4", "Dyno"), ("6", "Why")] {
         screen.press(keymap::parse(key).unwrap());
         let bar = matches!(key, "1" | "6").then_some(FRAME);
@@ -211,6 +211,16 @@ fn frames(report: &mut Report, capture: &Path, before: &Memory, after: &Memory) 
             black_box(screen.picture(Theme::COLOUR));
         });
     }
+    // A capture has no sentence and no tables.
+    screen.app.shared.mode = Mode::Live;
+    report.time("a look of Why under load", None, || {
+        at += second_long;
+        screen.send(Message::Rates(Box::new(rates.clone()), at));
+        screen.send(Message::Activity(Box::new(activity.clone())));
+    });
+    report.time("a frame of Why under load, 200x60", Some(FRAME), || {
+        black_box(screen.picture(Theme::COLOUR));
+    });
 }
 
 /// A card in the hand: every key predicts its effect on another slot.

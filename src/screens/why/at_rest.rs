@@ -24,9 +24,9 @@ const EVIDENCE: [usize; 5] = [48, 24, 12, 6, findings::EVIDENCE];
 /// Draws them, the most wanted first.
 pub(super) fn draw(shared: &Shared, area: Rect, brush: &mut Brush<'_>) {
     let rows = usize::from(area.height);
-    let of = |evidence| move |width| sections(shared, (width, rows), evidence);
-    let most = EVIDENCE.into_iter().find(|evidence| sections::fits(area, of(*evidence)));
-    sections::fill(brush, area, of(most.unwrap_or(findings::EVIDENCE)));
+    sections::fill_with_most(brush, area, &EVIDENCE, |evidence, width| {
+        sections(shared, (width, rows), evidence)
+    });
 }
 
 /// All sections for `rows` rows of `width` cells.

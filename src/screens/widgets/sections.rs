@@ -33,9 +33,18 @@ pub fn fill(brush: &mut Brush<'_>, area: Rect, of: impl Fn(u16) -> Vec<Section>)
     }
 }
 
-/// Whether all these sections have room.
-pub fn fits(area: Rect, of: impl Fn(u16) -> Vec<Section>) -> bool {
-    best(area, of).is_some_and(|filled| filled.is_whole())
+/// The same of the first of these that has room for all its sections, or of the last.
+pub fn fill_with_most<T: Copy>(
+    brush: &mut Brush<'_>,
+    area: Rect,
+    most: &[T],
+    of: impl Fn(T, u16) -> Vec<Section>,
+) {
+    let filled = |one: &T| best(area, |width| of(*one, width));
+    let Some(least) = most.last().and_then(filled) else { return };
+    // Where there is no room for the least, there is none for more.
+    let more = most.iter().filter(|_| least.is_whole()).filter_map(filled).find(Filled::is_whole);
+    more.unwrap_or(least).draw(brush, area);
 }
 
 /// The fewest columns that hold all sections, or those that hold most; `None` without a row.
