@@ -466,7 +466,12 @@ mod tests {
         let mut log = app.shared.settings.change_log.clone();
         assert_eq!(app.shared.standing(), 2);
         for entry in &mut log.entries {
-            entry.open.push(Opened { session: "2".to_owned(), found: "7".to_owned(), tags: None });
+            entry.open.push(Opened {
+                session: "2".to_owned(),
+                found: "7".to_owned(),
+                host: None,
+                tags: None,
+            });
             entry.by = "2".to_owned();
         }
         update(&mut app, Message::Journal(Box::new(log.clone())));

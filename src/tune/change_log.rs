@@ -133,13 +133,13 @@ impl Taken {
             Event::Change { device, setting, file, old, new, affected, tags, host, undo, follows } => {
                 // An undo that is killed leaves the changes of the sessions before it, and none of its own.
                 let by = (!undo).then_some(record.session.as_str());
+                let host = own_host(host.as_ref(), *tags);
                 let mut is_anothers = false;
                 if !undo && !follows {
                     // Before their scheduler, whose requests they are.
                     for a in affected {
                         self.begin_anew(&a.file, (&a.value, host_of(a, setting, old)));
                     }
-                    let host = own_host(host.as_ref(), *tags);
                     is_anothers = self.begin_anew(file, (old, host));
                     self.replace(file, old, host);
                 }
@@ -153,7 +153,7 @@ impl Taken {
                     if let Some(entry) = self.entry(&a.file).filter(|_| is_of_tags) {
                         entry.find_tags(&a.value);
                     }
-                    let entry = self.touch(device, (&a.setting, &a.file), (&a.value, is_of_tags), by);
+                    let entry = self.touch(device, (&a.setting, &a.file), (&a.value, host), by);
                     let is_known = entry.may_have(&a.value);
                     // iodyno has set it since the other program wrote.
                     let is_own = is_known && entry.own == a.value && entry.host.as_deref() == host;
@@ -162,14 +162,14 @@ impl Taken {
                     } else if !entry.may_be_reset(&a.value) && (is_anothers && !is_own || !is_known) {
                         // Requests of another program's scheduler are found with that.
                         let is_theirs = !is_of_tags || entry.tags.is_none() && !is_known;
-                        if begins && (entry.has_found_tags != is_of_tags || is_anothers && is_theirs) {
+                        if begins && (entry.has_found_tags() != is_of_tags || is_anothers && is_theirs) {
                             // Those that iodyno has replaced there were the first ones.
                             let replaced = entry.replaced.take().filter(|_| is_known);
                             let replaced = replaced.filter(|replaced| replaced.scheduler.as_deref() == host);
                             let found = replaced.map_or_else(|| a.value.clone(), |replaced| replaced.value);
-                            entry.begin_with((&found, is_of_tags));
+                            entry.begin_with((&found, host));
                             if let Some(by) = by {
-                                entry.open_for(by, &a.value);
+                                entry.open_for(by, (&a.value, host));
                             }
                         }
                         entry.last = vec![a.value.clone()];
@@ -180,8 +180,8 @@ impl Taken {
                 if *undo {
                     self.forget_resets(file);
                 }
-                let entry = self.touch(device, (setting, file), (old, *tags), by);
-                entry.begin_change([old, new], (*tags, host.as_deref()), *undo);
+                let entry = self.touch(device, (setting, file), (old, host), by);
+                entry.begin_change([old, new], (*tags, host), *undo);
                 for a in affected {
                     self.add_along(file, &a.file);
                 }
@@ -194,8 +194,8 @@ impl Taken {
                         entry.last = vec![a.value.clone()];
                         if has_none && entry.has_other_tags(&a.value) {
                             // The tuner resizes them to the driver's number.
-                            let is_known =
-                                entry.has_found_tags || entry.open.iter().any(|opened| opened.tags.is_some());
+                            let is_known = entry.has_found_tags()
+                                || entry.open.iter().any(|opened| opened.tags.is_some());
                             entry.tags = is_known.then(|| a.value.clone());
                         }
                     }
@@ -207,9 +207,10 @@ impl Taken {
                 let has_open = |entry: &mut Entry| !entry.is_closed() && !entry.open.is_empty();
                 let is_open = self.entry(file).is_some_and(has_open);
                 let by = (!is_open).then_some(record.session.as_str());
-                let entry = self.touch(device, (setting, file), (value, false), by);
+                let entry = self.touch(device, (setting, file), (value, None), by);
+                let has_found_tags = entry.has_found_tags();
                 if let (Some(opened), true) = (entry.open.last_mut(), by.is_some()) {
-                    opened.tags = entry.has_found_tags.then(|| entry.found.clone());
+                    opened.tags = has_found_tags.then(|| entry.found.clone());
                 }
                 entry.last = vec![now.clone()];
                 (entry.is_unrestored, entry.is_undoing) = (true, false);
@@ -223,7 +224,7 @@ impl Taken {
                 for (name, value) in values {
                     let entry = self.entry(&tunables::path(queue, name));
                     if let Some(entry) = entry.filter(|entry| !entry.may_have(value)) {
-                        entry.begin_with((value, false));
+                        entry.begin_with((value, None));
                     }
                 }
             }
@@ -330,9 +331,13 @@ impl Taken {
         &mut self,
         device: &Identity,
         (setting, file): (&str, &str),
-        old: (&str, bool),
+        old: (&str, Option<&str>),
         by: Option<&str>,
     ) -> &mut Entry {
+        let its = self.places.of(file).and_then(|place| self.scheduler_of(place));
+        // iodyno's scheduler goes back to that of the first value.
+        let its = its.filter(|its| !its.is_closed() && old.1.is_some_and(|host| its.may_have(host)));
+        let (is_hosted, is_its) = (its.is_some(), its.zip(by).is_some_and(|(its, by)| its.is_open_in(by)));
         let Self { change_log: ChangeLog { entries, .. }, places } = self;
         let place = places.of(file).unwrap_or_else(|| {
             entries.push(Entry::new(device, (setting, file), old));
@@ -343,11 +348,15 @@ impl Taken {
         // A removed drive's queue is gone with its values, even if another drive has its name now.
         let is_queue = find(setting).is_some_and(|row| row.scope == Scope::Queue);
         let has_left = is_queue && entry.device.has_left(device);
+        let mut host = old.1.map(str::to_owned);
         if by.is_some() && entry.is_closed() || has_left {
             // The current value was set by another program: this change found it. The first one is that of the tags also
             // where a scheduler shows it.
-            let is_first = !has_left && entry.has_found_tags && entry.found == old.0;
-            entry.begin_with((old.0, old.1 || is_first));
+            let is_first = !has_left && (entry.has_found_tags() || is_hosted) && entry.found == old.0;
+            let first = entry.found_host.take().filter(|_| is_first);
+            entry.begin_with((old.0, first.as_deref().or(old.1)));
+            // So does the session's own.
+            host = first.filter(|_| is_its).or(host);
             places.forget_along(entry);
             entry.forget();
         }
@@ -355,7 +364,7 @@ impl Taken {
         if let Some(session) = by {
             entry.is_let_go = false;
             session.clone_into(&mut entry.by);
-            entry.open_for(session, old.0);
+            entry.open_for(session, (old.0, host.as_deref()));
             places.open_for(session, place);
         }
         entry
@@ -363,10 +372,10 @@ impl Taken {
 
     /// What another program set since iodyno's last change is what the next one finds; nothing before it is
     /// restored. Whether that is so.
-    fn begin_anew(&mut self, file: &str, (value, host): (&str, Option<&str>)) -> bool {
-        let Some(place) = self.anothers(file, (value, host)) else { return false };
+    fn begin_anew(&mut self, file: &str, value: (&str, Option<&str>)) -> bool {
+        let Some(place) = self.anothers(file, value) else { return false };
         let entry = &mut self.change_log.entries[place];
-        entry.begin_with((value, host == Some(NO_SCHEDULER)));
+        entry.begin_with(value);
         self.places.forget_along(entry);
         entry.forget();
         true
@@ -382,7 +391,7 @@ impl Taken {
         let is_same = entry.is_of_tags == is_of_tags || is_of_tags && entry.tags.is_none();
         let is_own = entry.setting != NR_REQUESTS.0 || is_same && own.is_none();
         // Requests of a scheduler that another program has set since iodyno's are that one's, also those that it begins with.
-        let is_replaced = own.zip(host).is_some_and(|(own, host)| !is_of_tags && !own.may_have(host));
+        let is_replaced = own.zip(host).is_some_and(|(own, host)| !own.may_have(host));
         let is_set = || entry.host.as_deref() == host && entry.may_have(value);
         let is_new = is_replaced && entry.tags.is_none() && !entry.is_unsure && !is_set();
         (is_new || is_own && entry.is_anothers(value)).then_some(place)
@@ -510,7 +519,7 @@ impl Taken {
         for file in with.unwrap_or_default() {
             if let Some(entry) = self.entry(&file) {
                 let tags = entry.first_of(|id| its.contains(id)).and_then(|opened| opened.tags.clone());
-                entry.tags = tags.filter(|tags| !entry.has_found_tags || *tags != entry.found);
+                entry.tags = tags.filter(|tags| !entry.has_found_tags() || *tags != entry.found);
             }
         }
         let shows_tags = self.shows_tags(file);
@@ -526,12 +535,13 @@ impl Taken {
                 let is_its = opened.session == by || its.contains(opened.session.as_str());
                 let stays = !sessions.is_empty() && !is_its;
                 if stays {
-                    if let Some((found, tags)) = passed.take() {
-                        (opened.found, opened.tags) = (found, tags);
+                    if let Some(found) = passed.take() {
+                        let session = std::mem::take(&mut opened.session);
+                        *opened = Opened { session, ..found };
                         entry.is_passed_on = true;
                     }
                 } else {
-                    passed.get_or_insert_with(|| (opened.found.clone(), opened.tags.clone()));
+                    passed.get_or_insert_with(|| opened.clone());
                 }
                 stays
             });
@@ -543,9 +553,13 @@ impl Taken {
                 entry.replaced = None;
             }
             if sessions.is_empty() {
+                if value != entry.found {
+                    // It was another scheduler's, which is gone.
+                    entry.begin_with((value, None));
+                }
                 self.places.forget_along(entry);
                 entry.forget();
-            } else if value == entry.found && entry.has_found_tags && shows_tags {
+            } else if value == entry.found && entry.has_found_tags() && shows_tags {
                 entry.tags = None;
             }
         }

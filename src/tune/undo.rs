@@ -10,7 +10,8 @@ use super::{
     change_log::{Beside, ChangeLog, Entry, Replaced, is_expected},
     device::{DRIVER, Device, Identity, Located},
     settings::{
-        NR_REQUESTS, POLL_QUEUES, Risk, SCHEDULER, Setting, Value, find, poll_queues, rank, resets, take_back,
+        NO_SCHEDULER, NR_REQUESTS, POLL_QUEUES, Risk, SCHEDULER, Setting, Value, find, poll_queues, rank,
+        resets, take_back,
     },
     tunables,
 };
@@ -56,6 +57,8 @@ pub struct Step {
     pub replaced: Option<Replaced>,
     /// What a killed change of another file may have made of it; empty where that is not known.
     pub resets: Vec<String>,
+    /// The scheduler whose number of requests the target is, as in [`Entry::found_host`].
+    pub host: Option<String>,
     /// It was changed while it was the number of the queue's tags.
     pub is_of_tags: bool,
     /// The number of tags to restore behind a scheduler; the driver's where it is not known.
@@ -166,6 +169,7 @@ impl Step {
             theirs: entry.theirs,
             replaced: None,
             resets: Vec::new(),
+            host: entry.found_host,
             is_of_tags: entry.tags.is_some(),
             tags: None,
         }
@@ -194,9 +198,12 @@ pub fn plan(
     let mut left = Vec::new();
     for (entry, stays, value) in itself.chain(beside).chain(hiding) {
         let Some(target) = value else { continue };
-        let tags = entry.first_of(|id| selection.has(id)).and_then(|opened| opened.tags.clone());
+        let opened = entry.first_of(|id| selection.has(id));
+        let tags = opened.and_then(|opened| opened.tags.clone());
+        let host = opened.map_or(&entry.found_host, |opened| &opened.host);
         // A change of the tags, which may have either number.
         let is_killed = entry.is_of_tags && entry.last.len() > 1;
+        let on_the_way = is_killed.then(|| NO_SCHEDULER.to_owned());
         let replaced = entry.replaced.clone().filter(|replaced| !stays && replaced.value != target);
         match file_now(entry, machine).and_then(|place| place.taking(&target)) {
             Ok(file) => steps.push(Step {
@@ -213,6 +220,7 @@ pub fn plan(
                 theirs: entry.theirs.clone(),
                 replaced,
                 resets: entry.resets.clone(),
+                host: if stays { on_the_way } else { host.clone() },
                 // Sessions that found the tags as they are have none to restore.
                 is_of_tags: entry.tags.is_some()
                     && (entry.is_unsure || is_killed || tags.is_none() || tags != entry.tags),

@@ -410,6 +410,7 @@ mod tests {
                 theirs: None,
                 replaced: None,
                 resets: Vec::new(),
+                host: None,
                 is_of_tags: false,
                 tags: None,
             };

@@ -15,6 +15,8 @@ pub struct Opened {
     pub session: String,
     /// The value it found.
     pub found: String,
+    /// The scheduler whose requests that value is, as in [`Entry::found_host`].
+    pub host: Option<String>,
     /// The number of the queue's tags it found, where iodyno knows it: a scheduler may have hidden it.
     pub tags: Option<String>,
 }
@@ -60,8 +62,9 @@ pub struct Entry {
     pub is_undoing: bool,
     /// The number of the queue's tags that iodyno has set, which a scheduler hides.
     pub tags: Option<String>,
-    /// Whether the value found is the number of the queue's tags.
-    pub has_found_tags: bool,
+    /// The scheduler whose number of requests the value found is; `none` of the queue's tags, `None` where the journal does not
+    /// name it.
+    pub found_host: Option<String>,
     /// Whether its last change is one of the queue's tags.
     pub is_of_tags: bool,
     /// Files that the kernel may change along with it.
@@ -82,11 +85,11 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// Of a file with this value, before its first change; with whether that is the number of the queue's tags.
+    /// Of a file with this value, before its first change; with the scheduler whose requests that is.
     pub(super) fn new(
         device: &Identity,
         (setting, file): (&str, &str),
-        (value, is_of_tags): (&str, bool),
+        (value, host): (&str, Option<&str>),
     ) -> Self {
         Self {
             device: device.clone(),
@@ -103,7 +106,7 @@ impl Entry {
             host: None,
             is_undoing: false,
             tags: None,
-            has_found_tags: is_of_tags,
+            found_host: host.map(str::to_owned),
             is_of_tags: false,
             with: Vec::new(),
             by: String::new(),
@@ -159,7 +162,12 @@ impl Entry {
 
     /// Whether iodyno knows that the queue's tags are not this number, which the file shows without a scheduler.
     pub fn has_other_tags(&self, shown: &str) -> bool {
-        self.tags.is_some() || self.has_found_tags && self.found != shown
+        self.tags.is_some() || self.has_found_tags() && self.found != shown
+    }
+
+    /// Whether the value found is the number of the queue's tags.
+    pub fn has_found_tags(&self) -> bool {
+        self.found_host.as_deref() == Some(NO_SCHEDULER)
     }
 
     /// The queue's tags are this many: which of two numbers a killed change has left.
@@ -180,12 +188,13 @@ impl Entry {
         self.open.iter().find(|opened| is_meant(&opened.session))
     }
 
-    /// The session changes it, and found this value.
-    pub(super) fn open_for(&mut self, session: &str, found: &str) {
+    /// The session changes it, and found this value, of this scheduler.
+    pub(super) fn open_for(&mut self, session: &str, (found, host): (&str, Option<&str>)) {
         if self.open.last().is_none_or(|last| last.session != session) {
-            let first = || self.has_found_tags.then(|| self.found.clone());
+            let first = || self.has_found_tags().then(|| self.found.clone());
             let tags = self.tags.clone().or_else(first);
-            self.open.push(Opened { session: session.to_owned(), found: found.to_owned(), tags });
+            let host = host.map(str::to_owned);
+            self.open.push(Opened { session: session.to_owned(), found: found.to_owned(), host, tags });
         }
     }
 
@@ -263,9 +272,9 @@ impl Entry {
         self.with.clear();
     }
 
-    /// Takes a value that another program set for its first one; with whether that is the number of the queue's tags.
-    pub(super) fn begin_with(&mut self, (value, is_of_tags): (&str, bool)) {
-        self.has_found_tags = is_of_tags;
+    /// Takes a value that another program set for its first one; with the scheduler whose requests that is.
+    pub(super) fn begin_with(&mut self, (value, host): (&str, Option<&str>)) {
+        self.found_host = host.map(str::to_owned);
         value.clone_into(&mut self.found);
         self.last = vec![value.to_owned()];
         value.clone_into(&mut self.own);
@@ -282,7 +291,7 @@ impl Entry {
     /// found another value, which an earlier one kept, still has that one to restore.
     pub(super) fn is_closed(&self) -> bool {
         let is_first = |tags: &Option<String>| {
-            tags.as_ref().is_none_or(|tags| self.has_found_tags && *tags == self.found)
+            tags.as_ref().is_none_or(|tags| self.has_found_tags() && *tags == self.found)
         };
         let has_its_value = self.last == [self.found.as_str()];
         is_first(&self.tags)

@@ -186,12 +186,14 @@ pub(super) fn hidden(actuator: &dyn Actuator, step: &Step, steps: &[Step]) -> Op
     Some(Restored::Refused(why))
 }
 
-/// Whether an earlier step, on which this one depends, was left to another program.
+/// Whether an earlier step, on which this one depends, was left to another program. That one's scheduler has no use for a number of
+/// tags.
 pub(super) fn is_left_with(report: &[(Step, Restored)], step: &Step) -> bool {
     let is_left = |(other, what): &(Step, Restored)| {
         matches!(what, Restored::ModifiedExternally(_)) && other.may_reset(step)
     };
-    !step.is_asked && report.iter().any(is_left)
+    let is_of_tags = step.host.as_deref() == Some(NO_SCHEDULER) && !step.is_of_tags;
+    (!step.is_asked || is_of_tags) && report.iter().any(is_left)
 }
 
 /// Whether an earlier step could not restore the scheduler that a step's number of requests is for.
@@ -201,6 +203,18 @@ pub(super) fn misses_scheduler(report: &[(Step, Restored)], step: &Step) -> bool
         is_scheduler && matches!(what, Restored::Failed(_) | Restored::Refused(_)) && other.may_reset(step)
     };
     report.iter().any(has_failed)
+}
+
+/// Whether the requests that a step restores are those of a scheduler which another program has replaced, or of the queue's tags,
+/// which are restored on the way of such a scheduler.
+pub(super) fn have_gone(actuator: &dyn Actuator, report: &[(Step, Restored)], step: &Step) -> bool {
+    let Some(its) = &step.host else { return false };
+    let is_way = |(other, what): &(Step, Restored)| {
+        other.setting == SCHEDULER.0 && what.is_whole() && other.may_reset(step)
+    };
+    let is_another = || tags::scheduler(actuator, &step.file).is_some_and(|now| now != *its);
+    let may_go = if its == NO_SCHEDULER { report.iter().any(is_way) } else { true };
+    may_go && step.is_of_tags == (its == NO_SCHEDULER) && is_another()
 }
 
 /// The results of an undo that is not made, and its writes.

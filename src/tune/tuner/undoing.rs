@@ -5,8 +5,8 @@ use std::io::ErrorKind;
 use super::{
     Tuner,
     planning::{
-        hidden, host, is_gone, is_left_with, misses_scheduler, plan_undo, stranger, unknown, unread,
-        unreadable,
+        have_gone, hidden, host, is_gone, is_left_with, misses_scheduler, plan_undo, stranger, unknown,
+        unread, unreadable,
     },
 };
 use crate::{
@@ -77,21 +77,7 @@ impl Tuner<'_> {
                     continue;
                 }
             };
-            // What changed with a setting that another program has changed since is that one's.
-            let stranger = match stranger {
-                None if is_left_with(&report, step) => self.actuator.read(&step.file).ok(),
-                stranger => stranger,
-            };
-            let restored = match stranger {
-                // Without it the number would be one of tags.
-                _ if self.writes_tags(step) && misses_scheduler(&report, step) => {
-                    Restored::Refused("its scheduler is not restored".to_owned())
-                }
-                Some(value) if step.stays || !force => self.leave(step, &steps, value, host),
-                // An earlier step of this undo may have reset it.
-                _ => self.restore(step, &steps, force || steps.iter().any(|other| other.may_reset(step))),
-            };
-            report.push((step.clone(), restored));
+            report.push(self.restored_after(&report, step, &steps, (stranger, host), force));
         }
         let own = self.records()[begins..].to_vec();
         let mut tunables = self.restore_tunables(&report, change_log, &own);
@@ -152,6 +138,35 @@ impl Tuner<'_> {
         report.extend(tunables);
         report.extend(left.into_iter().map(|(entry, why)| (Step::untouched(entry), why)));
         report
+    }
+
+    /// Restores a step after those of the report, or leaves it to another program, whose value and scheduler these are.
+    fn restored_after(
+        &self,
+        report: &[(Step, Restored)],
+        step: &Step,
+        steps: &[Step],
+        (stranger, host): (Option<String>, Option<String>),
+        force: bool,
+    ) -> (Step, Restored) {
+        let is_gone = stranger.is_none() && have_gone(&self.actuator, report, step);
+        // What changed with a setting that another program has changed since is that one's.
+        let stranger = match stranger {
+            None if is_left_with(report, step) => self.actuator.read(&step.file).ok(),
+            stranger => stranger,
+        };
+        let restored = match stranger {
+            // Without it the number would be one of tags, or of another scheduler.
+            _ if (is_gone || self.writes_tags(step)) && misses_scheduler(report, step) => {
+                Restored::Refused("its scheduler is not restored".to_owned())
+            }
+            // They went with their scheduler, which another program has replaced.
+            _ if is_gone => return (self.as_it_is(step), Restored::AlreadyThere),
+            Some(value) if step.stays || !force => self.leave(step, steps, value, host),
+            // An earlier step of this undo may have reset it.
+            _ => self.restore(step, steps, force || steps.iter().any(|other| other.may_reset(step))),
+        };
+        (step.clone(), restored)
     }
 
     /// Of two values that are possible after a kill, a step that keeps its value keeps the current one.
@@ -219,6 +234,12 @@ impl Tuner<'_> {
                 now,
             });
         }
+    }
+
+    /// The step without anything to restore.
+    fn as_it_is(&self, step: &Step) -> Step {
+        let target = self.actuator.read(&step.file).unwrap_or_else(|_| step.target.clone());
+        Step { target, ..step.clone() }
     }
 
     /// Records a change to the target that needs no write.

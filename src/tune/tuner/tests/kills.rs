@@ -321,6 +321,21 @@ fn tags_that_a_killed_change_resizes_are_restored() {
     }
 }
 
+#[test]
+fn requests_behind_an_undo_killed_on_the_way_of_tags_are_restored() {
+    for (first, second) in (0..24).flat_map(|first| (0..60).map(move |second| (first, second))) {
+        let killed = vec![("scheduler", "none"), ("nr_requests", "1"), ("iostats", "0")];
+        let deeds = [
+            (Deed::Set(killed), Some(first), false),
+            set_to(&[("nr_requests", "100"), ("iostats", "0")]),
+            (Deed::UndoAll, Some(second), false),
+            (Deed::Undo, None, false),
+        ];
+        restored_after("mq-deadline", "32", false, &deeds)
+            .unwrap_or_else(|error| panic!("{first}, {second}: {error}"));
+    }
+}
+
 proptest! {
     #![proptest_config(config())]
 

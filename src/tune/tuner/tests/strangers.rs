@@ -55,6 +55,17 @@ pub(super) fn with_limits(scheduler: &str) -> Kernel {
     kernel
 }
 
+/// Whether a number that another program sets now is one of the tags of both, of which a scheduler hides which are whose
+/// (docs/security.md).
+fn are_hidden(journal: &Journal, id: &str) -> bool {
+    let log = ChangeLog::of(&journal.contents().unwrap().records, "boot");
+    let has = |setting: &str, has_tags: bool| {
+        let mut entries = log.entries.iter().filter(|entry| entry.setting == setting);
+        entries.any(|entry| entry.tags.is_some() || !has_tags)
+    };
+    id == "nr_requests" && has(id, true) && has("scheduler", false)
+}
+
 /// Lets these happen, and undoes everything: the last values of other programs are left, or named.
 fn kept_after(found: &str, happenings: &[Happening]) -> Result<(), TestCaseError> {
     let kernel = with_limits(found);
@@ -76,14 +87,7 @@ fn kept_after(found: &str, happenings: &[Happening]) -> Result<(), TestCaseError
             Happening::Number(id) => {
                 let value = (56 + 4 * number).to_string();
                 kernel.write(&format!("/sys/q/{id}"), &value).unwrap();
-                // Tags of both, of which a scheduler hides which are whose (docs/security.md).
-                let log = ChangeLog::of(&journal.contents().unwrap().records, "boot");
-                let has = |setting: &str, has_tags: bool| {
-                    let mut entries = log.entries.iter().filter(|entry| entry.setting == setting);
-                    entries.any(|entry| entry.tags.is_some() || !has_tags)
-                };
-                let are_hidden = *id == "nr_requests" && has(id, true) && has("scheduler", false);
-                if is_half || are_hidden {
+                if is_half || are_hidden(&journal, id) {
                     theirs.remove(id);
                 } else {
                     theirs.insert(*id, value);
@@ -140,8 +144,71 @@ fn is_undone(
     Ok(true)
 }
 
+/// What iodyno does and undoes again leaves a queue as other programs alone would, or the undo names the difference.
+fn as_without_iodyno(found: &str, happenings: &[Happening]) -> Result<(), TestCaseError> {
+    // What an undo names may stay, and may come back.
+    let (kernel, alone, named_before) = (with_limits(found), with_limits(found), with_limits(found));
+    let journal = Journal::in_memory();
+    let theirs = |id: &str, value: &str| {
+        for one in [&kernel, &alone, &named_before] {
+            one.write(&format!("/sys/q/{id}"), value).unwrap();
+        }
+    };
+    // Schedulers that iodyno has found or set.
+    let mut passed = BTreeSet::new();
+    let is_known = |value: &str, passed: &BTreeSet<String>| {
+        let log = ChangeLog::of(&journal.contents().unwrap().records, "boot");
+        let mut entries = log.entries.iter().chain(&log.companions);
+        let is_its =
+            |entry: &Entry| entry.setting == "scheduler" && (entry.may_have(value) || entry.found == value);
+        [&kernel, &alone].iter().any(|one| one.files()["/sys/q/scheduler"] == value)
+            || entries.any(is_its)
+            || passed.contains(value)
+    };
+    let end = Happening::Undo(None);
+    for (happening, number) in happenings.iter().chain([&end]).zip(1..) {
+        match happening {
+            Happening::Own(id, value, _) => {
+                if *id == "scheduler" {
+                    passed.extend([kernel.files()["/sys/q/scheduler"].clone(), (*value).to_owned()]);
+                }
+                done(&kernel, &journal, &Deed::Set(vec![(*id, *value)]), None, number);
+            }
+            // What iodyno has found or set cannot be told from what another program sets then, nor its tags behind another's
+            // scheduler from those of before (docs/security.md).
+            Happening::Theirs(value) if is_known(value, &passed) => {}
+            Happening::Theirs(value) => theirs("scheduler", value),
+            Happening::Number(id) if are_hidden(&journal, id) => {}
+            Happening::Number(id) => theirs(id, &(56 + 4 * number).to_string()),
+            Happening::Undo(_) => {
+                let report = done(&kernel, &journal, &Deed::UndoAll, None, number).unwrap();
+                let named =
+                    |id: &str| report.iter().any(|(step, what)| step.setting == id && !what.is_whole());
+                let [now, expected, before] = [&kernel, &alone, &named_before].map(Kernel::files);
+                for id in ["scheduler", "nr_requests", "read_ahead_kb", "rq_affinity", "iostats"] {
+                    let file = format!("/sys/q/{id}");
+                    let [now, expected, before] = [&now, &expected, &before].map(|files| &files[&file]);
+                    let is_whole = now == expected || now == before || named(id);
+                    prop_assert!(is_whole, "{number} {id} {now}, not {expected}: {report:?}");
+                    named_before.memory.write(&file, now).unwrap();
+                }
+                passed.clear();
+            }
+        }
+    }
+    Ok(())
+}
+
 proptest! {
     #![proptest_config(config())]
+
+    #[test]
+    fn an_undo_leaves_what_other_programs_alone_would(
+        found in prop::sample::select(&["none", "mq-deadline", "bfq"][..]),
+        happenings in prop::collection::vec(happening(), 1..8),
+    ) {
+        as_without_iodyno(found, &happenings)?;
+    }
 
     #[test]
     fn no_value_of_another_program_is_lost_without_a_word(
