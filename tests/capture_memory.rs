@@ -1,7 +1,11 @@
 //! Memory that an opened capture takes. The only test of its program: the peak is the whole process's.
 #![expect(clippy::unwrap_used, reason = "a test ends where something is not there")]
 
-use std::{env, fmt::Write as _, process::Command};
+use std::{
+    env,
+    fmt::Write as _,
+    process::{Command, Stdio},
+};
 
 use iodyno::{
     redact::capture_text,
@@ -87,11 +91,15 @@ const CASE: &str = "IODYNO_TEST_CASE";
 #[test]
 fn a_capture_takes_less_than_ten_times_its_text_and_one_of_short_files_five() {
     let Ok(name) = env::var(CASE) else {
-        for case in CASES {
+        let processes = CASES.map(|case| {
+            let mut own = Command::new(env::current_exe().unwrap());
             let own =
-                Command::new(env::current_exe().unwrap()).arg("--nocapture").env(CASE, case.name).output();
-            let own = own.unwrap();
-            assert!(own.status.success(), "{}: {}", case.name, String::from_utf8_lossy(&own.stderr));
+                own.arg("--nocapture").env(CASE, case.name).stdout(Stdio::null()).stderr(Stdio::piped());
+            (case.name, own.spawn().unwrap())
+        });
+        for (name, own) in processes {
+            let own = own.wait_with_output().unwrap();
+            assert!(own.status.success(), "{name}: {}", String::from_utf8_lossy(&own.stderr));
         }
         return;
     };

@@ -36,6 +36,7 @@ use super::{
 use crate::{
     app::{App, Effect, MachineRead, Message, draw, keymap::Key, update},
     engine::simulated,
+    machine::Machine,
     model::{Choice, Failed, RunState, Workload},
     source::{SysRoot, origin::Origin},
     store,
@@ -104,7 +105,9 @@ impl Effects {
             limits: Arc::clone(&app.shared.limits),
         };
         // `render` never changes a live machine.
-        let service = startup::settings(origin, &root).filter(|_| origin.is_demo() || !inline);
+        let service =
+            startup::settings_of(origin, &root, || (Machine::clone(&read.machine), read.problems.clone()))
+                .filter(|_| origin.is_demo() || !inline);
         let experiments = service.clone().map(|service| {
             let (sender, clock, root) = (sender.clone(), clock.clone(), Arc::clone(&root));
             let time = clock.clone();

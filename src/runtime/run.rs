@@ -23,6 +23,8 @@ use crate::{
 
 /// Interval between looks at a test.
 pub(crate) const LOOK: Duration = Duration::from_millis(25);
+/// The same of simulated drives, in counted time.
+const COUNTED_LOOK: Duration = Duration::from_millis(100);
 /// The time of a row of counters, and the minimum of a run's last row.
 const ROW: Duration = Duration::from_secs(1);
 const LAST_ROW: Duration = Duration::from_millis(900);
@@ -128,8 +130,9 @@ impl Testbed {
     ) -> Result<Ended, EngineError> {
         let mut run = self.start(workload, files, true)?;
         let mut stops = false;
+        let step = if self.simulated() { COUNTED_LOOK } else { LOOK };
         loop {
-            self.clock.pass(LOOK);
+            self.clock.pass(step);
             let look = run.look(stops);
             stops = !goes_on(&look);
             if look.ends {

@@ -5,7 +5,7 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
-use super::demo_root::{self, DemoRoot};
+use super::demo_root::{self, DemoMachine, DemoRoot};
 use crate::{
     app::{MachineRead, Mode},
     capacity,
@@ -70,15 +70,25 @@ pub(crate) fn simulated(read: &MachineRead) -> Arc<dyn Engine> {
 
 /// The settings of this machine, or of a demo, with kernel and journal in memory. `None` for captures and folders.
 pub fn settings(origin: &Origin, root: &Arc<dyn SysRoot>) -> Option<Arc<SettingsService>> {
+    settings_of(origin, root, || machine(&**root))
+}
+
+/// The same; `read` is the machine as this root has it.
+pub(super) fn settings_of(
+    origin: &Origin,
+    root: &Arc<dyn SysRoot>,
+    read: impl FnOnce() -> (Machine, Vec<Problem>),
+) -> Option<Arc<SettingsService>> {
     let service = if origin.is_demo() {
-        let kernel = Arc::new(demo_root::kernel(&**root, &source::read_machine(&**root).0));
-        let demo = DemoRoot::new(Arc::clone(root), Arc::clone(&kernel));
+        let read = read();
+        let kernel = Arc::new(demo_root::kernel(&**root, &read.0));
+        let demo = DemoMachine::new(DemoRoot::new(Arc::clone(root), Arc::clone(&kernel)), machine, read);
         SettingsService {
             actuator: kernel,
             journal: Journal::in_memory(),
             boot: Some("demo".to_owned()),
             may_write: true,
-            machine: Box::new(move || machine(&demo)),
+            machine: Box::new(move || demo.read()),
             clock: unix_millis,
         }
     } else {

@@ -24,6 +24,11 @@ impl FakeKernel {
         Self { files: Mutex::new(files) }
     }
 
+    /// All files as they are.
+    pub fn files(&self) -> BTreeMap<String, String> {
+        self.files.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
     /// A file's whole content.
     pub fn content(&self, file: &str) -> Option<String> {
         self.files.lock().unwrap_or_else(PoisonError::into_inner).get(file).cloned()

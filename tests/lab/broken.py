@@ -117,12 +117,14 @@ SABOTAGE: dict[str, tuple[Sabotage, ...]] = {
     "what takes no commands is read in another way and says why": (
         option("it is not tried", "s/io_uring_cmd/io_uring/", "nothing is said"),
     ),
-    "experiments on drives answer and put everything back": (
+    "an experiment with schedulers answers and puts everything back": (
         Sabotage(
             "an arm's setting stays",
             '[ "$1" = experiment ] && { $real "$@"; echo mq-deadline >/sys/block/nvme0n1/queue/scheduler; exit 0; }',
             "settings after it: ",
         ),
+    ),
+    "an experiment with polling answers and puts everything back": (
         answer("experiment", "no arm is polled", 's/"hipri": true/"hipri": false/', "polled arms: "),
     ),
     "an experiment killed is named by what reads and undone by the next change": (

@@ -260,19 +260,21 @@ MACHINES = {
         above_info=frozenset(
             {found("shared-root-complex", "warning", "0000:20", *[f"0000:{bus:02x}:00.0" for bus in range(0x21, 0x29)])}
         ),
+        core=False,
         quiet_about=LINKS,
     ),
     "balanced": Machine(
         says="eight drives, two under each of four root complexes, on 4096 B blocks: nothing is wrong",
-        fio=True,
         root_complexes=tuple(
             RootComplex(bus, numa, slots((16, 4), Drive(lba=4096), Drive(lba=4096)))
             for bus, numa in ((0x20, 0), (0x60, 0), (0xA0, 1), (0xE0, 1))
         ),
+        core=False,
         quiet_about=LINKS | {"shared-root-complex", "lba-512"},
     ),
     "switch": Machine(
         says="four drives behind a narrow uplink, links trained too slow and too narrow, slots too slow for their drives",
+        fio=True,
         root_complexes=(
             RootComplex(
                 0x20,

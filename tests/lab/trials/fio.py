@@ -27,7 +27,7 @@ def both(guest: Guest, drives: list[str], options: str) -> list[tuple[dict, dict
     return [peers.counted(guest.text, command, drives) for command in commands]
 
 
-@on("balanced")
+@on("switch")
 def one_and_eight_drives_are_read_as_often_as_by_fio(guest: Guest) -> None:
     blocks = 2048
     for drives in (EIGHT[:1], EIGHT):
@@ -43,7 +43,7 @@ def one_and_eight_drives_are_read_as_often_as_by_fio(guest: Guest) -> None:
                 assert 0 <= extra <= 128, f"diskstats counted {counted[drive]} reads of {drive} by {whose}"
 
 
-@on("balanced")
+@on("switch")
 def figures_follow_from_each_other_as_fios_do(guest: Guest) -> None:
     (ours, _), (theirs, _) = both(guest, EIGHT[:1], "--runtime=2 --time_based=1 --size=1g")
     fields = set()

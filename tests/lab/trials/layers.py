@@ -61,7 +61,7 @@ def an_encrypted_drive_is_read_without_its_key(guest: Guest) -> None:
         guest.text("dmsetup remove --noudevsync lab")
 
 
-@on("desktop")
+@on("desktop", core=())
 def an_array_is_followed_from_recovery_to_a_failed_member(guest: Guest) -> None:
     guest.text(ARRAY)
     try:

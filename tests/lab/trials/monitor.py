@@ -22,11 +22,15 @@ def writes_move_a_drives_row_its_root_complex_and_its_queues(guest: Guest) -> No
     name, address = found["name"], found["address"]
     root = guest.text(f"readlink -f /sys/block/{name}").split("/pci")[1].split("/")[0]
     tables = TABLES.format(name=name)
-    whole = beside(guest, "iodyno stat --json --interrupts --interval 1 --count 20")
+    whole = beside(guest, "iodyno stat --json --interrupts --interval 1 --count 60")
     until("the first line", lambda: guest.run("test -s /tmp/beside").status == 0, guest)
     before = guest.text(tables)
     guest.text(LOAD.format(name=name))
     after = guest.text(tables)
+    seen = rows_of_stat(guest)
+    until("the second after the load", lambda: rows_of_stat(guest) > seen + 1, guest)
+    # A program that was broken on purpose has a shell of the name `iodyno` before it.
+    guest.text("killall -q -TERM whole || killall -TERM iodyno")
     lines = [line for line in map(json.loads, whole().splitlines()) if not line.get("average")]
 
     def total(of) -> int:
@@ -46,6 +50,10 @@ def writes_move_a_drives_row_its_root_complex_and_its_queues(guest: Guest) -> No
     }
     same("interrupts by queue and CPU", ours, theirs)
     assert sum(theirs.values()) > 0, "no interrupts of its queues"
+
+
+def rows_of_stat(guest: Guest) -> int:
+    return int(guest.text("wc -l </tmp/beside"))
 
 
 def one(rows: list[dict], field: str, value: str) -> dict:

@@ -27,7 +27,7 @@ def the_pull_names_the_hop_that_holds_three_drives_back(guest: Guest) -> None:
     assert "0000:2" in lost[0]["subject"], f"the subject is {lost[0]['subject']}"
 
 
-@on("balanced", core=False)
+@on("balanced")
 def a_pull_of_drives_faster_than_the_processors_is_cpu_bound(guest: Guest) -> None:
     lines = pull(guest)["lines"]
     assert any("CPU-bound" in line for line in lines), lines

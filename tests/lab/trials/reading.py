@@ -17,7 +17,7 @@ from .registry import on, same
 COMMON = tuple(name for name in MACHINES if name not in SHAPES)  # `fields.py` has the others
 
 
-@on(*COMMON)
+@on(*COMMON, core=("switch",))
 def tree_has_the_devices_links_and_ids_of_lspci(guest: Guest) -> None:
     ours = {node["address"]: node for node in peers.nodes(json.loads(guest.iodyno("tree --json")))}
     devices = {address: node for address, node in ours.items() if node["kind"] != "root-complex"}
@@ -38,7 +38,7 @@ def tree_has_the_devices_links_and_ids_of_lspci(guest: Guest) -> None:
     same("tree", [node["address"] for node in ours.values()], placed)
 
 
-@on(*COMMON)
+@on(*COMMON, core=("switch",))
 def drives_are_those_of_nvme_cli_field_by_field(guest: Guest) -> None:
     ours = {drive["path"]: drive for drive in json.loads(guest.iodyno("drives --json"))["drives"]}
     listed = {drive["DevicePath"]: drive for drive in json.loads(guest.text("nvme list -o json"))["Devices"]}

@@ -69,7 +69,7 @@ def a_drive_in_use_keeps_its_driver(guest: Guest) -> None:
         same("where it is", drive(guest, 0)["address"], used["address"])
 
 
-@on("desktop")
+@on("desktop", core=())
 def a_drive_killed_on_its_way_through_its_driver_comes_back(guest: Guest) -> None:
     home = drive(guest, 1)
     before = guest.text(f"cat {PARAMETER}")

@@ -5,7 +5,7 @@ Not here: any trial.
 
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 
 from board import drive_serial
@@ -26,12 +26,12 @@ class Trial:
 TRIALS: list[Trial] = []
 
 
-def on(*machines: str, core: bool = True):
-    """Registers a trial for each of these machines."""
+def on(*machines: str, core: Collection[str] | None = None):
+    """Registers a trial for each of these machines; only on those of `core`, if given, is it of the core."""
 
     def register(function):
         for machine in machines:
-            TRIALS.append(Trial(function.__name__.replace("_", " "), machine, function, core))
+            TRIALS.append(Trial(function.__name__.replace("_", " "), machine, function, core is None or machine in core))
         return function
 
     return register

@@ -69,7 +69,7 @@ def the_screen_is_whole_again_after_kernel_messages(guest: Guest) -> None:
         guest.text("dmesg -n 1")
 
 
-@on("desktop")
+@on("desktop", core=())
 def a_setting_is_staged_applied_and_undone_by_keys(guest: Guest) -> None:
     drives = json.loads(guest.iodyno("drives --json"))["drives"]
     first = min(drives, key=lambda drive: drive["address"])["name"]

@@ -94,26 +94,35 @@ def what_takes_no_commands_is_read_in_another_way_and_says_why(guest: Guest) -> 
 
 
 @on("polled")
-def experiments_on_drives_answer_and_put_everything_back(guest: Guest) -> None:
-    path = "/dev/nvme0n1"
+def an_experiment_with_schedulers_answers_and_puts_everything_back(guest: Guest) -> None:
+    polled = experiment(guest, "scheduler", ["none", "mq-deadline"])
+    same("polled arms", polled, [])
+
+
+@on("polled", core=())
+def an_experiment_with_polling_answers_and_puts_everything_back(guest: Guest) -> None:
+    polled = experiment(guest, "polled", ["interrupts", "polled"])
+    same("polled arms", polled, ["polled"])
+
+
+def experiment(guest: Guest, name: str, arms: list[str]) -> list[str]:
+    """Runs an experiment that has these arms among its own; the arms that are polled."""
     before = settings(guest)
-    for name, arms in (("scheduler", ["none", "mq-deadline"]), ("polled", ["interrupts", "polled"])):
-        limits = "--runtime 100ms --ramp_time 20ms --max-time 20s --iodepth 4"
-        answer = guest.run(f"iodyno experiment run {name} --filename {path} {limits} --json").json()
-        labels = [arm["label"] for arm in answer["arms"]]
-        same(f"arms of {name}", [label for label in labels if label in arms], arms)
-        for arm in answer["arms"]:
-            assert arm["left_out"] is None and arm["runs"], f"{name}: {arm['label']} was not run: {arm['left_out']}"
-            reads = [run["iops"] for run in arm["runs"]]
-            assert min(reads) > 100, f"{name}: {arm['label']} read {reads} times a second"
-        hipri = [arm["label"] for arm in answer["arms"] if arm["workload"]["hipri"]]
-        same("polled arms", hipri, ["polled"] if name == "polled" else [])
-        same(f"effects of {name}", [effect["arm"] for effect in answer["effects"]], labels[1:])
-        for effect in answer["effects"]:
-            assert effect["low"] <= effect["ratio"] <= effect["high"], effect
-            same("verdict", effect["verdict"] in ("faster", "slower", "no-difference", "inconclusive"), True)
-        same(f"{name} was restored, it says", answer["restored"], True)
-        same("settings after it", settings(guest), before)
+    limits = "--runtime 100ms --ramp_time 20ms --max-time 20s --iodepth 4"
+    answer = guest.run(f"iodyno experiment run {name} --filename /dev/nvme0n1 {limits} --json").json()
+    labels = [arm["label"] for arm in answer["arms"]]
+    same(f"arms of {name}", [label for label in labels if label in arms], arms)
+    for arm in answer["arms"]:
+        assert arm["left_out"] is None and arm["runs"], f"{name}: {arm['label']} was not run: {arm['left_out']}"
+        reads = [run["iops"] for run in arm["runs"]]
+        assert min(reads) > 100, f"{name}: {arm['label']} read {reads} times a second"
+    same(f"effects of {name}", [effect["arm"] for effect in answer["effects"]], labels[1:])
+    for effect in answer["effects"]:
+        assert effect["low"] <= effect["ratio"] <= effect["high"], effect
+        same("verdict", effect["verdict"] in ("faster", "slower", "no-difference", "inconclusive"), True)
+    same(f"{name} was restored, it says", answer["restored"], True)
+    same("settings after it", settings(guest), before)
+    return [arm["label"] for arm in answer["arms"] if arm["workload"]["hipri"]]
 
 
 @on("polled")
@@ -143,7 +152,7 @@ def read_errors_are_counted_and_named(guest: Guest) -> None:
     failing(guest, bad, good)
 
 
-@on("bays")
+@on("bays", core=())
 def bad_blocks_of_a_null_drive_are_counted_and_named(guest: Guest) -> None:
     folder = "/sys/kernel/config/nullb/nullb0"
     guest.text(
@@ -179,7 +188,7 @@ def named(word: str, job: dict) -> None:
     assert word in job["first_error"], f"{word!r} is not named in {job['first_error']!r}"
 
 
-@on("bays")
+@on("bays", core=())
 def read_errors_show_on_the_screen(guest: Guest) -> None:
     bad = drive(guest, 2)["name"]
     with guest.screen((132, 40)) as screen:
