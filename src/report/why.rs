@@ -111,6 +111,8 @@ pub struct Found {
     pub first: Sentence,
     /// The shown rule, as long as it is not clearly contradicted.
     pub shown: Option<Sentence>,
+    /// What is known before looks agree on a rule.
+    pub measured: Sentence,
 }
 
 /// The sentence of one look.
@@ -118,14 +120,19 @@ pub fn sentence(inputs: &Inputs<'_>) -> Sentence {
     look(inputs, None).first
 }
 
-/// What is known before threads and processes were counted over a whole interval: no limit.
+/// What is known before threads and processes were counted over whole intervals: no limit.
 pub(crate) fn not_yet(inputs: &Inputs<'_>) -> Sentence {
-    let facts = Facts::new(inputs);
+    counting(&Facts::new(inputs))
+}
+
+/// The rule of a load whose limit is not known yet.
+pub(crate) const COUNTING: &str = "counting";
+
+fn counting(facts: &Facts<'_>) -> Sentence {
     let drives = if facts.is_moving() { facts.moves() } else { "Drives are idle".to_owned() };
-    let text =
-        format!("{drives}; limit not known yet: threads and processes are counted for one interval first");
+    let text = format!("{drives}; limit not known yet: threads and processes are counted first");
     Sentence {
-        rule: "counting",
+        rule: COUNTING,
         text,
         panels: [Panel::Cpus, Panel::Processes],
         is_fallback: true,
@@ -139,6 +146,7 @@ const AS_EXPECTED: [&str; 6] = ["cpus", "threads", "full", "polling", "drives", 
 /// What a look finds while the rule `shown` is on the screen. That one stays until it fails clearly: its limits are lower.
 pub fn look(inputs: &Inputs<'_>, shown: Option<&str>) -> Found {
     let mut facts = Facts::new(inputs);
+    let measured = counting(&facts);
     let said = |facts: &Facts<'_>, rule: &Rule| {
         facts.named.take();
         let text = (rule.says)(facts)?;
@@ -163,7 +171,7 @@ pub fn look(inputs: &Inputs<'_>, shown: Option<&str>) -> Found {
         is_fallback: true,
         named: Vec::new(),
     });
-    Found { first, shown }
+    Found { first, shown, measured }
 }
 
 /// What several rules ask.
@@ -222,7 +230,9 @@ impl<'a> Facts<'a> {
         let movers = programs.iter().filter(|program| !is_of_programs || !is_kernel(program));
         let is_most =
             |program: &&Program| 2.0 * program.moved() > all + hidden - pipes::passed_on(&programs, program);
-        let mover = { movers }.find(is_most);
+        // Of two ends of a pipe that move as much, the one that reads.
+        let passes_on = |program: &&Program| pipes::passed_on(&programs, program) > 0.0;
+        let mover = { movers }.filter(is_most).min_by_key(|program| !passes_on(program));
         let mover = mover.map(|program| program.command.clone());
         Self {
             inputs,

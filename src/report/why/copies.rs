@@ -55,12 +55,14 @@ pub(super) fn copy(facts: &Facts<'_>) -> Option<String> {
     };
     let part = |of: f64| 100.0 * of / active;
     let of_waits = |one: f64| part(waiting * one / (reads + writes));
-    let words = format!(
-        "{} {WORDS}: it waits for reads {:.0} %, for writeback {:.0} % and runs {:.0} % of the time",
-        program.name,
-        of_waits(reads),
-        of_waits(writes),
-        part(program.cpus)
-    );
+    // A part that rounds to nothing is none.
+    let percent = |of: f64| Some(format!("{of:.0} %")).filter(|words| words != "0 %");
+    let waits = [("reads", of_waits(reads)), ("writeback", of_waits(writes))];
+    let waits = waits.into_iter().filter_map(|(what, of)| Some(format!("for {what} {}", percent(of)?)));
+    let waits = Some(waits.collect::<Vec<_>>().join(", ")).filter(|waits| !waits.is_empty());
+    let waits = waits.map(|waits| format!("waits {waits}"));
+    let runs = percent(part(program.cpus)).map(|of| format!("runs {of}"));
+    let parts: Vec<String> = waits.into_iter().chain(runs).collect();
+    let words = format!("{} {WORDS}: it {} of the time", program.name, parts.join(" and "));
     Some(beside(facts, words))
 }

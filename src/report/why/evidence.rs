@@ -44,6 +44,8 @@ struct Look {
     rates: Rates,
     activity: Activity,
     is_quiet: bool,
+    /// The load began or ended in its time.
+    is_part: bool,
 }
 
 impl Evidence {
@@ -57,7 +59,7 @@ impl Evidence {
         let is_quiet = is_quiet(machine, rates, now);
         // The profile has looks of its own.
         let activity = Activity { profile: None, ..now.clone() };
-        self.looks.push_back(Look { rates: rates.clone(), activity, is_quiet });
+        self.looks.push_back(Look { rates: rates.clone(), activity, is_quiet, is_part: false });
         let last = |count: usize| self.looks.iter().rev().take(count);
         let ends =
             last(QUIET_LOOKS).all(|look| look.is_quiet) && self.looks.iter().any(|look| !look.is_quiet);
@@ -66,10 +68,19 @@ impl Evidence {
         // In a quiet look after others, short programs that move bytes may only pause.
         let may_pause = is_quiet && self.looks.iter().any(|look| !look.is_quiet);
         let has_ended = !may_pause && means.is_some_and(|means| has_ended(means, now));
-        let is_other = is_first || ends || begins || has_ended || self.with_test != with_test;
+        let has_begun = means.is_some_and(|means| has_begun(means, now));
+        let is_other = is_first || ends || begins || has_begun || has_ended || self.with_test != with_test;
         let is_part = self.looks.iter().rev().skip(1).any(|look| is_part_of_load(&look.activity, now));
         let kept = if is_other || is_part { 1 } else { LOOKS };
+        let is_part = has_begun || has_ended || begins && self.looks.len() > 1;
         self.looks.drain(..self.looks.len().saturating_sub(kept));
+        // A whole look tells more of a load than one in which it began.
+        if !is_quiet && self.looks.len() > 1 {
+            self.looks.retain(|look| !look.is_part);
+        }
+        if let Some(look) = self.looks.back_mut() {
+            look.is_part = is_part;
+        }
         self.with_test = with_test;
         let mut averages = Averages::default();
         // Until a load has clearly ended, looks without it would only dilute it.
@@ -166,6 +177,19 @@ fn has_ended(means: &Activity, now: &Activity) -> bool {
         let most = before.iter().find(|program| 2.0 * figures(program)[at] > all.max(2.0));
         most.is_some_and(|program| !is_kernel(&program.command) && !is_there(&program.command))
     })
+}
+
+/// Whether a program moves many times what all did in earlier looks: these are of another load.
+fn has_begun(means: &Activity, now: &Activity) -> bool {
+    /// Bytes per second that are a load.
+    const LEAST: f64 = 20e6;
+    /// More than a program that pauses in all looks but one.
+    const TIMES: f64 = 2.0 * LOOKS as f64;
+    let before: f64 = programs(means, 0).iter().map(Program::moved).sum();
+    let is_kernel = |program: &Program| waits::is_kernel(now.threads.as_ref(), &program.command);
+    let after = programs(now, 0);
+    let moved = after.iter().filter(|program| !is_kernel(program)).map(Program::moved);
+    moved.fold(0.0, f64::max) >= f64::max(LEAST, TIMES * before)
 }
 
 /// Whether hardly any bytes move.
@@ -268,6 +292,27 @@ mod tests {
         assert_eq!(means(look(0.2, 0.8, Some(0.3))).0, 2);
         assert_eq!(means(look(0.2, 0.8, None)).0, 3, "too many others moved more");
         assert_eq!(means(look(0.2, 0.8, Some(0.3))).0, 1);
+    }
+
+    #[test]
+    fn a_look_in_which_the_load_began_leaves_the_means_after_a_whole_one() {
+        let machine = source::testing::demo("laptop");
+        let mut evidence = Evidence::default();
+        let mut means = |name: &str, written: f64| {
+            let called_write = Some(written);
+            let of = ProcessRates { called_write, delayed: Some(0.0), ..process(7, name, false, written) };
+            let rates = Rates { elapsed: Duration::from_secs(1), ..Rates::default() };
+            let threads = Some(ThreadActivity { samples: 4, ..ThreadActivity::default() });
+            let activity = Activity { threads, processes: Some(vec![of]), ..Activity::default() };
+            let is_other = evidence.take(&machine, (&rates, &activity), false);
+            let (_, activity) = evidence.means().unwrap();
+            (is_other, activity.processes.as_ref().unwrap()[0].written_bytes.unwrap())
+        };
+        assert_eq!(means("dd", 0.0), (false, 0.0));
+        assert_eq!(means("dd", 40e6), (true, 40e6), "a part of a second");
+        assert_eq!(means("dd", 400e6), (true, 400e6), "many times as much");
+        assert_eq!(means("dd", 200e6), (false, 200e6), "the first whole one");
+        assert_eq!(means("dd", 400e6), (false, 300e6));
     }
 
     #[test]

@@ -205,13 +205,12 @@ pub(super) fn own_waits(facts: &Facts<'_>) -> Option<String> {
     // In means of looks before it began there is a part of it only.
     let seen = waits::all(threads, &program.command).min(1.0);
     let is_most = active < least * seen && !facts.deepest.is_some_and(is_busy);
-    let call = waits::sleeping(threads, &program.command)?;
+    let (call, words) = waits::sleeping(threads, &program.command)?;
     let is_sleep = call.ends_with("nanosleep");
     let (part, is_longest) =
         if is_most { ("most".to_owned(), true) } else { slept_by_choice(facts, is_sleep)? };
-    let itself = if is_sleep { " by itself" } else { "" };
     let limit = if is_longest { "neither drives nor CPUs are its limit" } else { "it limits its own rate" };
-    Some(format!("{} waits{itself} in {call} {part} of the time: {limit}", program.name))
+    Some(format!("{} {words} ({call}) {part} of the time: {limit}", program.name))
 }
 
 /// `27 %`, where the threads that do a program's I/O sleep for times that they chose, and whether that is at least as long as they wait

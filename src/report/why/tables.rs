@@ -412,7 +412,8 @@ pub(crate) fn processes(
     let rate = |name: &'static str| number(name, name.len().max(7), 0).up_to(9);
     let columns = vec![
         number("PID", 7, 2),
-        word("command", 14, 0).up_to(24),
+        // Longer units take their cells from it, not from `%CPU`.
+        word("command", 28 - rate(unit_names[0]).width - rate(unit_names[1]).width, 0).up_to(24),
         rate(unit_names[0]),
         rate(unit_names[1]),
         number("%share", 6, 0),

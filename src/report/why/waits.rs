@@ -107,25 +107,28 @@ const WRITES: &[&str] = &["write", "pwrite64", "writev", "pwritev", "pwritev2"];
 /// System calls that read.
 const READS: &[&str] = &["read", "pread64", "readv", "preadv", "preadv2"];
 
+const EVENTS: &str = "waits for events of files or sockets";
+
 /// How many of [`SLEEPS`] end after a time that the thread has chosen.
 const TIMED: usize = 9;
 
-/// System calls in which a thread sleeps for a time, for other threads or for other devices than drives; those with a time first.
-const SLEEPS: &[&str] = &[
-    "clock_nanosleep",
-    "nanosleep",
-    "poll",
-    "ppoll",
-    "select",
-    "pselect6",
-    "epoll_wait",
-    "epoll_pwait",
-    "epoll_pwait2",
-    "futex",
-    "futex_wait",
-    "rt_sigtimedwait",
-    "recvfrom",
-    "recvmsg",
+/// System calls in which a thread sleeps for a time, for other threads or for other devices than drives, in words; those with a time
+/// first.
+const SLEEPS: &[(&str, &str)] = &[
+    ("clock_nanosleep", "sleeps by itself"),
+    ("nanosleep", "sleeps by itself"),
+    ("poll", EVENTS),
+    ("ppoll", EVENTS),
+    ("select", EVENTS),
+    ("pselect6", EVENTS),
+    ("epoll_wait", EVENTS),
+    ("epoll_pwait", EVENTS),
+    ("epoll_pwait2", EVENTS),
+    ("futex", "waits for its other threads"),
+    ("futex_wait", "waits for its other threads"),
+    ("rt_sigtimedwait", "waits for a signal"),
+    ("recvfrom", "waits for data of a socket"),
+    ("recvmsg", "waits for data of a socket"),
 ];
 
 /// What threads of a kind wait for; `None` for kernel threads and those that wait for something else.
@@ -178,7 +181,7 @@ pub(super) fn slept(threads: &ThreadActivity, command: &str, working: f64) -> f6
     let asleep = |(kind, _): &&(ThreadKind, f64)| kind.state == 'S' && wait_of(kind).is_none();
     let (mut timed, mut others) = (0.0, 0.0);
     for (kind, mean) in of_command(threads, command).filter(asleep) {
-        if is_in(kind, &SLEEPS[..TIMED]) {
+        if SLEEPS[..TIMED].iter().any(|(call, _)| is_in(kind, &[call])) {
             timed += mean;
         } else {
             others += mean;
@@ -188,16 +191,16 @@ pub(super) fn slept(threads: &ThreadActivity, command: &str, working: f64) -> f6
     timed - (all(threads, command) - working - f64::floor(others)).max(0.0)
 }
 
-/// The system call in which threads of a command sleep: one that waits for a time before others.
-pub(super) fn sleeping<'a>(threads: &'a ThreadActivity, command: &str) -> Option<&'a str> {
+/// The system call in which threads of a command sleep, and that in words: one that waits for a time before others.
+pub(super) fn sleeping<'a>(threads: &'a ThreadActivity, command: &str) -> Option<(&'a str, &'static str)> {
     let asleep = |(kind, _): &&(ThreadKind, f64)| kind.state == 'S' && wait_of(kind).is_none();
     let calls = of_command(threads, command).filter(asleep).filter_map(|(kind, mean)| {
         let call = kind.syscall.as_ref()?.as_str();
-        Some((SLEEPS.iter().position(|name| *name == call)?, call, *mean))
+        Some((SLEEPS.iter().position(|(name, _)| *name == call)?, call, *mean))
     });
     let order = |at: usize| at < 2;
     let most = calls.max_by(|(a, _, n), (b, _, m)| order(*a).cmp(&order(*b)).then(n.total_cmp(m)))?;
-    Some(most.1)
+    Some((most.1, SLEEPS[most.0].1))
 }
 
 /// The wait channel in which a command's threads wait for the other end of a pipe that they write or read, and the share of their time.

@@ -1,11 +1,21 @@
 //! The sentence under a steady load: a rule that is shown stays until looks clearly contradict it.
 
-use crate::report::why::{Found, Sentence};
+use crate::report::why::{COUNTING, Found, Sentence};
 
 /// Looks in a row that find another rule, or that clearly contradict the shown one, before that goes.
 const LOOKS: u8 = 2;
 /// Looks in a row that find the same other rule before the shown one goes although it is not contradicted.
 const PATIENCE: u8 = 5;
+
+/// Looks after which a load that no two in a row agree on has the sentence of the last one: rates, or a rule near its border.
+const MOST_LOOKS: u8 = 4;
+
+/// Rules that need no second look.
+const SAID_AT_ONCE: [&str; 2] = ["full", "idle"];
+/// Rules of drives that do little: another one is of a load that began.
+const LITTLE: [&str; 2] = ["idle", "little-io"];
+/// The rule of rates without a limit.
+const RATES: &str = "moving";
 
 /// The sentence that is shown.
 #[derive(Debug, Clone, Default)]
@@ -17,6 +27,8 @@ pub(super) struct Steady {
     missed: u8,
     /// The rule of the last look, and in how many looks in a row.
     last: Option<(&'static str, u8)>,
+    /// Looks at a load of which no two in a row agree on a rule yet.
+    unsure: u8,
 }
 
 impl Steady {
@@ -37,18 +49,30 @@ impl Steady {
 
     /// Takes what a look at the counters found.
     pub(super) fn take(&mut self, found: Found, with_test: bool, is_other_load: bool) {
-        let Found { first, shown: held } = found;
+        let Found { first, shown: held, measured } = found;
         let in_row = match self.last {
             Some((rule, looks)) if rule == first.rule => looks.saturating_add(1),
             _ => 1,
         };
         self.last = Some((first.rule, in_row));
-        let is_other_load = is_other_load || self.shown.is_none() || self.with_test != with_test;
+        let begins = self.rule().is_none_or(|rule| LITTLE.contains(&rule));
+        let is_other_load = is_other_load || begins || self.with_test != with_test;
+        // A test counts by itself; where nothing moves, nothing has a limit.
+        let is_known = with_test || SAID_AT_ONCE.contains(&first.rule);
+        let is_unsure = self.rule() == Some(COUNTING) || is_other_load && self.rule() != Some(first.rule);
+        if is_unsure && !is_known {
+            let looks = if is_other_load { 1 } else { self.unsure.saturating_add(1) };
+            let agree = in_row >= LOOKS && first.rule != RATES;
+            if !agree && looks < MOST_LOOKS {
+                *self = Self { shown: Some(measured), with_test, last: self.last, unsure: looks, missed: 0 };
+                return;
+            }
+        }
         let shown = self.shown.as_ref().filter(|shown| !is_other_load && shown.rule != first.rule);
         let Some(shown) = shown else {
             // The same rule with figures of now, in words that are held as it is, or another load.
             let first = held.filter(|held| !is_other_load && held.rule == first.rule).unwrap_or(first);
-            *self = Self { shown: Some(first), with_test, missed: 0, last: self.last };
+            *self = Self { shown: Some(first), with_test, missed: 0, last: self.last, unsure: 0 };
             return;
         };
         let (goes, missed) = match (held, shown.is_fallback) {
@@ -64,7 +88,7 @@ impl Steady {
         };
         self.missed = missed;
         if goes {
-            *self = Self { shown: Some(first), with_test, missed: 0, last: self.last };
+            *self = Self { shown: Some(first), with_test, missed: 0, last: self.last, unsure: 0 };
         }
     }
 
@@ -102,13 +126,17 @@ mod tests {
     }
 
     fn look(rule: &'static str, held: bool, steady: &Steady) -> Found {
-        let shown = steady.rule().filter(|_| held).map(found);
-        Found { first: found(rule), shown }
+        let shown = steady.rule().filter(|rule| held && *rule != COUNTING).map(found);
+        Found { first: found(rule), shown, measured: found(COUNTING) }
     }
 
     /// What is shown after each of the looks, a letter a rule, where the shown rule still holds or not.
     fn shown(looks: &[&'static str], held: bool) -> String {
         let mut steady = Steady::default();
+        // Two looks agree on the first.
+        for rule in [looks[0]; 2] {
+            steady.take(look(rule, held, &steady), false, false);
+        }
         looks
             .iter()
             .map(|rule| {
@@ -116,6 +144,25 @@ mod tests {
                 steady.of(found("?"), false).text
             })
             .collect()
+    }
+
+    #[test]
+    fn a_load_has_a_limit_once_two_looks_agree() {
+        let after = |looks: &[&'static str]| {
+            let mut steady = Steady::default();
+            let mut said = Vec::new();
+            for rule in looks {
+                steady.take(look(rule, false, &steady), false, false);
+                said.push(steady.rule().unwrap_or_default());
+            }
+            said
+        };
+        assert_eq!(after(&["writeback", "turns", "turns"]), [COUNTING, COUNTING, "turns"]);
+        assert_eq!(after(&["drives", "drives"]), [COUNTING, "drives"]);
+        assert_eq!(after(&[RATES, RATES, "drives", "drives"]), [COUNTING, COUNTING, COUNTING, "drives"]);
+        assert_eq!(after(&[RATES; 4])[2..], [COUNTING, RATES], "nothing else is found");
+        assert_eq!(after(&["idle", "little-io", "drives"]), ["idle", COUNTING, COUNTING], "a load begins");
+        assert_eq!(after(&["full"]), ["full"], "as the Machine screen says at once");
     }
 
     #[test]
@@ -139,7 +186,9 @@ mod tests {
     #[test]
     fn another_load_has_its_sentence_at_once() {
         let mut steady = Steady::default();
-        steady.take(look("a", false, &steady), false, false);
+        for _ in 0..2 {
+            steady.take(look("a", false, &steady), false, false);
+        }
         assert_eq!(steady.of(found("b"), true).text, "b");
         steady.take(look("c", false, &steady), true, false);
         assert_eq!(steady.of(found("b"), true).text, "c");

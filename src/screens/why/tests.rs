@@ -279,13 +279,16 @@ fn no_limit_is_named_before_threads_and_processes_were_counted() {
     look_at(&mut shared, 0, 1.0);
     shared.activity = Activity::default();
     state.hear(News::Findings, &shared);
-    let words = "Drives read 80.0 MB/s; limit not known yet: threads and processes are counted for one interval first";
+    let words = "Drives read 80.0 MB/s; limit not known yet: threads and processes are counted first";
     assert_eq!(said(&state, &shared), ("counting", words.to_owned()));
     look_at(&mut shared, 1, 1.0);
     state.hear(News::Findings, &shared);
+    assert_eq!(said(&state, &shared), ("counting", words.to_owned()), "one look is no proof");
+    look_at(&mut shared, 2, 1.0);
+    state.hear(News::Findings, &shared);
     assert_eq!(said(&state, &shared).0, "drives", "no sentence of before is in its way");
     // Another screen was shown meanwhile.
-    look_at(&mut shared, 2, 1.0);
+    look_at(&mut shared, 3, 1.0);
     shared.activity = Activity::default();
     state.hear(News::Findings, &shared);
     assert_eq!(said(&state, &shared).0, "counting");

@@ -119,11 +119,11 @@ fn a_program_that_limits_its_own_rate_is_not_limited_by_others() {
     ];
     let limit = "most of the time: neither drives nor CPUs are its limit";
     beside_hog(&sleeps, 0.05, 0.05)
-        .says("own-waits", &format!("fio waits by itself in clock_nanosleep {limit}"));
+        .says("own-waits", &format!("fio sleeps by itself (clock_nanosleep) {limit}"));
     let polls = [('S', "wget", "ppoll", "poll_schedule_timeout", 0.9), ('R', "wget", "", "", 0.1)];
     let mut scene = beside_hog(&polls, 0.05, 0.05);
     scene.activity.processes.as_mut().unwrap()[0].command = Label::new("wget");
-    scene.says("own-waits", &format!("wget waits in ppoll {limit}"));
+    scene.says("own-waits", &format!("wget waits for events of files or sockets (ppoll) {limit}"));
     let mut deep = beside_hog(&sleeps, 0.05, 0.05);
     deep.rates.disks.values_mut().for_each(|disk| (disk.queue_depth, disk.utilisation) = (8.0, 95.0));
     assert_ne!(deep.sentence().rule, "own-waits", "a drive is busy");
@@ -149,12 +149,12 @@ fn a_program_that_sleeps_as_long_as_it_waits_for_io_limits_itself() {
     };
     scene(0.27, 0.14).says(
         "own-waits",
-        "fio waits by itself in clock_nanosleep 27 % of the time: neither drives nor CPUs are its limit",
+        "fio sleeps by itself (clock_nanosleep) 27 % of the time: neither drives nor CPUs are its limit",
     );
     assert_eq!(scene(0.0, 0.9).sentence().rule, "latency", "the parent sleeps, its job never");
     // A rate that a drive nearly reaches: it waits longer for that, and has none in flight in between.
     scene(0.1, 0.85)
-        .says("own-waits", "fio waits by itself in clock_nanosleep 26 % of the time: it limits its own rate");
+        .says("own-waits", "fio sleeps by itself (clock_nanosleep) 26 % of the time: it limits its own rate");
     let mut busy = scene(0.1, 0.85);
     busy.rates.disks.values_mut().for_each(|disk| disk.utilisation = 85.0);
     assert_eq!(busy.sentence().rule, "latency");
@@ -162,7 +162,7 @@ fn a_program_that_sleeps_as_long_as_it_waits_for_io_limits_itself() {
     let mut short = scene(0.06, 0.2);
     short.rates.disks.values_mut().for_each(|disk| disk.utilisation = 25.0);
     let text = short.sentence().text;
-    assert!(text.contains("clock_nanosleep 61 % of the time"), "samples find it running: {text}");
+    assert!(text.contains("(clock_nanosleep) 61 % of the time"), "samples find it running: {text}");
     let mut two = scene(0.3, 0.15).process("fio", 8e6, 8e6, 0.11);
     two.activity.threads.as_mut().unwrap().kinds[2].1 += 1.0;
     assert_ne!(two.sentence().rule, "own-waits", "one of two jobs sleeps 30 % of the time");

@@ -75,7 +75,7 @@ fn processes_have_their_share_in_the_narrowest_panel() {
     /// Cells of a row in a panel of 58 with its frame, and in one of 60.
     const WIDTHS: [usize; 2] = [54, 56];
     let activity = Activity { processes: Some(Vec::new()), ..Activity::default() };
-    for (units, least) in [(UnitSystem::Decimal, WIDTHS[0]), (UnitSystem::Binary, WIDTHS[1])] {
+    for (units, least) in [(UnitSystem::Decimal, WIDTHS[0]), (UnitSystem::Binary, WIDTHS[0])] {
         let grid = tables::processes(&activity, tables::rates_of(units), |_| true);
         for room in WIDTHS[0]..400 {
             let line = grid.heading(&grid.layout(room));

@@ -47,6 +47,27 @@ fn what_gives_the_data_of_a_writer_and_fills_a_cpu_is_the_limit() {
     scene.says("pipe", "xz's one thread is the limit (99 % of a CPU): it writes what dd reads, 43.2 MB/s");
 }
 
+/// As `tar | cat > FILE`: each has waits at the pipe, and which of them moved more changes from second to second.
+#[test]
+fn of_two_ends_that_move_as_much_the_sentence_is_about_the_reader() {
+    let kinds = [
+        ('R', "tar", "", "", 0.4),
+        ('S', "tar", "write", "anon_pipe_write", 0.6),
+        ('R', "cat", "", "", 0.4),
+        ('S', "cat", "read", "anon_pipe_read", 0.6),
+    ];
+    for written in [40e6, 43.2e6, 50e6] {
+        let mut scene = compressed(&kinds);
+        let processes = scene.activity.processes.as_mut().unwrap();
+        (processes[0].command, processes[0].cpus) = (Label::new("tar"), 0.35);
+        (processes[1].command, processes[1].cpus) = (Label::new("cat"), 0.25);
+        (processes[1].written_bytes, processes[1].called_write) = (Some(written), Some(written));
+        let words = "tar waits for the other end of its pipe (anon_pipe_write) 60 % of the time: cat, which reads what";
+        let text = scene.sentence().text;
+        assert!(text.starts_with(words), "{written}: {text}");
+    }
+}
+
 /// As in a loop of `dd | gzip`: of short processes neither CPU time nor bytes are known apart.
 #[test]
 fn a_reader_that_waits_for_its_pipe_names_what_empties_it() {

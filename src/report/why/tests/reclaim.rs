@@ -82,7 +82,7 @@ fn direct_reclaim_beside_much_more_of_kswapd_is_no_limit_unless_tasks_wait_for_i
     };
     let said = |scene: &Scene, before: &str| {
         let inputs = Inputs { said: before, ..scene.inputs() };
-        let Found { first, shown } = look(&inputs, (!before.is_empty()).then_some("reclaim"));
+        let Found { first, shown, .. } = look(&inputs, (!before.is_empty()).then_some("reclaim"));
         let text = shown.unwrap_or(first).text;
         text.split(" pages/s").next().unwrap_or_default().to_owned()
     };
