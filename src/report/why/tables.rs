@@ -185,12 +185,13 @@ fn parts_of(vector: &str) -> (&str, &str) {
     nvme().or_else(|| vector.split_once('-')).unwrap_or((vector, ""))
 }
 
-/// Drives of a controller: NVMe by name, others by a folder of their path.
-pub(crate) fn drives_of<'a>(machine: &'a Machine, controller: &'a str) -> impl Iterator<Item = &'a Drive> {
-    machine.block_devices().filter(move |drive| match &drive.nvme {
-        Some(nvme) => nvme.controller.as_str() == controller,
-        None => drive.path.split('/').any(|folder| folder == controller),
-    })
+/// What may be the controller of a drive: of NVMe its name, of others the folders of their path.
+fn controllers_of(drive: &Drive) -> impl Iterator<Item = &str> {
+    let (nvme, path) = match &drive.nvme {
+        Some(nvme) => (Some(nvme.controller.as_str()), None),
+        None => (None, Some(drive.path.split('/'))),
+    };
+    nvme.into_iter().chain(path.into_iter().flatten())
 }
 
 /// Every vector with interrupts by CPU, most first.
@@ -215,8 +216,17 @@ pub(crate) fn controllers(machine: &Machine, rates: &Rates) -> Vec<Controller> {
     for (name, cpus) in &rates.vector_cpus {
         *sums.entry(parts_of(name.as_str()).0).or_default() += cpus.iter().map(|(_, rate)| rate).sum::<f64>();
     }
+    let mut drives: BTreeMap<&str, Vec<DriveName>> = BTreeMap::new();
+    for drive in machine.block_devices() {
+        for name in controllers_of(drive).filter(|name| sums.contains_key(name)) {
+            let its = drives.entry(name).or_default();
+            if its.last() != Some(&drive.name) {
+                its.push(drive.name.clone());
+            }
+        }
+    }
     let of = |(name, interrupts): (&str, f64)| {
-        let drives: Vec<DriveName> = drives_of(machine, name).map(|drive| drive.name.clone()).collect();
+        let drives = drives.remove(name).unwrap_or_default();
         let disks = drives.iter().filter_map(|drive| rates.disks.get(drive));
         let ios = disks.map(|disk| disk.reads + disk.writes + disk.discards.ios + disk.flushes.ios).sum();
         Controller { name: name.to_owned(), drives, interrupts, ios }
@@ -249,8 +259,10 @@ pub(crate) fn interrupts(machine: &Machine, rates: &Rates) -> Grid {
         number("%irq", 6, 2),
     ];
     let controllers = controllers(machine, rates);
+    let by_name: BTreeMap<&str, &Controller> =
+        controllers.iter().map(|one| (one.name.as_str(), one)).collect();
     let row = |vector: Vector<'_>| {
-        let controller = controllers.iter().find(|one| one.name == vector.controller);
+        let controller = by_name.get(vector.controller).copied();
         let drive = controller.map_or_else(|| vector.controller.to_owned(), Controller::label);
         let cpu = rates.cpus.get(&vector.cpu).copied().map(Split::from);
         let cells = vec![

@@ -5,8 +5,9 @@ use ratatui::layout::{Constraint::Fill, Layout, Rect};
 use super::{Areas, Findings};
 use crate::{
     findings::{Finding, Gain, Risk},
+    model::FindingId,
     screens::widgets::{
-        findings::{mark, short_gain, title, with_gain},
+        findings::{self, mark, short_gain, title, with_gain},
         paint::{Brush, Piece, hanging, label, paragraph, piece},
         scroll::{self, out_of_sight},
         sections::{self, Section},
@@ -75,8 +76,25 @@ fn detail(state: &Findings, shared: &Shared, panel: Rect, brush: &mut Brush<'_>)
     // The next ones first.
     let (before, after) = shared.findings.list.split_at(state.selected.min(shared.findings.list.len()));
     let others = || after.iter().skip(1).chain(before);
-    sections::fill(brush, beside, |width| others().map(|other| about(shared, other, width)).collect());
+    sections::fill_with_most(brush, beside, &EVIDENCE, |most, width| {
+        let of = |other| {
+            let mut lines = about(shared, other, width);
+            evidence(&mut lines, shared, other, most, width);
+            lines
+        };
+        others().map(of).collect()
+    });
+    if beside.width > 0 {
+        let unjudged = |width| {
+            let of = |id: &FindingId| findings::unjudged(*id, width);
+            shared.findings.need_test.iter().filter_map(of).collect()
+        };
+        sections::fill(brush, sections::after(own, lines.len()), unjudged);
+    }
 }
+
+/// The evidence of each other finding: the most that leaves room for all of them.
+const EVIDENCE: [usize; 6] = [usize::MAX, 24, 12, 6, 3, 0];
 
 /// From this width on other findings stand beside the selected one.
 const WIDE: u16 = 240;
@@ -95,22 +113,7 @@ const LABEL: usize = 10;
 /// All about a finding, in lines of at most `width` cells.
 pub(super) fn detail_lines(shared: &Shared, finding: &Finding, width: u16) -> Vec<Vec<Piece>> {
     let mut lines = about(shared, finding, width);
-    lines.push(Vec::new());
-    let mut seen: Vec<(&str, &str)> = Vec::new();
-    for proof in &finding.evidence {
-        let pair = (proof.path.as_str(), proof.value.as_str());
-        if seen.contains(&pair) {
-            continue;
-        }
-        let label = if seen.is_empty() { "evidence" } else { "" };
-        if shared.machine.pasted.is_some() {
-            field(&mut lines, label, &format!("{}: {}", proof.path, proof.value), Meaning::Text, width);
-        } else {
-            field(&mut lines, label, &proof.value, Meaning::Text, width);
-            field(&mut lines, "", &proof.path, Meaning::Quiet, width);
-        }
-        seen.push(pair);
-    }
+    evidence(&mut lines, shared, finding, usize::MAX, width);
     if let Some(cut) = shared.cut() {
         lines.push(Vec::new());
         lines.extend(paragraph(&cut, Meaning::Warning, width));
@@ -127,6 +130,31 @@ pub(super) fn detail_lines(shared: &Shared, finding: &Finding, width: u16) -> Ve
         lines.extend(paragraph(&text, Meaning::Quiet, width));
     }
     lines
+}
+
+/// The first pieces of a finding's evidence, below a blank row.
+fn evidence(lines: &mut Section, shared: &Shared, finding: &Finding, most: usize, width: u16) {
+    let mut seen: Vec<(&str, &str)> = Vec::new();
+    for proof in &finding.evidence {
+        let pair = (proof.path.as_str(), proof.value.as_str());
+        if seen.contains(&pair) {
+            continue;
+        }
+        if seen.len() == most {
+            break;
+        }
+        if seen.is_empty() {
+            lines.push(Vec::new());
+        }
+        let label = if seen.is_empty() { "evidence" } else { "" };
+        if shared.machine.pasted.is_some() {
+            field(lines, label, &format!("{}: {}", proof.path, proof.value), Meaning::Text, width);
+        } else {
+            field(lines, label, &proof.value, Meaning::Text, width);
+            field(lines, "", &proof.path, Meaning::Quiet, width);
+        }
+        seen.push(pair);
+    }
 }
 
 /// The finding without its evidence.

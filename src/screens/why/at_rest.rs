@@ -3,9 +3,8 @@
 use ratatui::layout::Rect;
 
 use crate::{
-    findings as catalogue,
     machine::{Drive, Machine, drive},
-    model::{FindingId, cpu_list::cpu_list},
+    model::cpu_list::cpu_list,
     screens::widgets::{
         findings,
         paint::{Brush, hanging, label, piece},
@@ -34,20 +33,11 @@ fn sections(shared: &Shared, (width, rows): (u16, usize), evidence: usize) -> Ve
     let tables = [cpus(shared, width), queues(&shared.machine, width, rows)];
     let found =
         findings::ordered(shared).take(rows).map(|finding| findings::section(finding, evidence, width));
-    let unjudged = shared.findings.need_test.iter().take(rows).filter_map(|id| of_test(*id, width));
+    let unjudged =
+        shared.findings.need_test.iter().take(rows).filter_map(|id| findings::unjudged(*id, width));
     let drives = shared.machine.hardware_drives().take(rows).map(|drive| limits(shared, drive, width));
     let all = tables.into_iter().chain(found).chain(unjudged).chain(drives);
     all.filter(|section| section.len() > 1).collect()
-}
-
-/// A finding that only a test can show.
-fn of_test(id: FindingId, width: u16) -> Option<Section> {
-    let row = catalogue::row(id.0)?;
-    let mut lines = vec![sections::heading(row.title, "checked while a test runs")];
-    for text in [row.why, &format!("Found if: {}.", row.fires)] {
-        lines.extend(hanging(piece("  ", Meaning::Quiet), text, Meaning::Quiet, width));
-    }
-    Some(lines)
 }
 
 /// What a drive could read, and what its path carries.

@@ -27,8 +27,6 @@ use crate::{
 pub(super) struct Contents {
     cpus: Cpus,
     threads: Grid,
-    /// Whether there are threads that sleep.
-    has_sleeping: bool,
     interrupts: Grid,
     profile: Grid,
     /// Functions that are more than noise.
@@ -97,6 +95,13 @@ fn now(state: &Why, shared: &Shared, area: Rect, sentence: &Sentence, brush: &mu
     }
 }
 
+/// Whether there are threads that sleep.
+pub(super) fn has_sleeping(state: &Why, shared: &Shared) -> bool {
+    let activity = state.shown_of(shared).map_or(&shared.activity, |(_, activity)| activity);
+    let [all, others] = [true, false].map(|all| tables::threads(activity, all, room(state, shared)));
+    all.rows.len() != others.rows.len()
+}
+
 const fn name(panel: Panel) -> &'static str {
     match panel {
         Panel::Cpus => "CPUs",
@@ -149,20 +154,12 @@ fn note(panel: Panel, state: &Why, shared: &Shared) -> String {
 }
 
 impl Contents {
-    /// Whether there are threads that sleep.
-    pub(super) const fn has_sleeping(&self) -> bool {
-        self.has_sleeping
-    }
-
     pub(super) fn new(state: &Why, shared: &Shared) -> Self {
         let (machine, is_large) = (&shared.machine, state.is_large);
         let (rates, activity) = state.shown_of(shared).unzip();
         let activity = activity.unwrap_or(&shared.activity);
         let (unit, names) = tables::rates_of(shared.units);
-        let room = room(state, shared);
-        let [threads, others] =
-            [state.with_sleeping, !state.with_sleeping].map(|all| tables::threads(activity, all, room));
-        let has_sleeping = threads.rows.len() != others.rows.len();
+        let threads = tables::threads(activity, state.with_sleeping, room(state, shared));
         let processes = tables::processes(activity, (unit, names), |rates| {
             rates.moved() >= LEAST_MOVED || rates.cpus >= LEAST_CPU
         });
@@ -175,7 +172,6 @@ impl Contents {
             return Self {
                 cpus,
                 threads,
-                has_sleeping,
                 interrupts,
                 profile,
                 matter,
@@ -215,7 +211,6 @@ impl Contents {
         Self {
             cpus: Cpus::new(cpus, &tables::nodes(machine)),
             threads,
-            has_sleeping,
             interrupts: tables::interrupts(machine, rates),
             profile,
             matter,
@@ -271,6 +266,11 @@ impl Contents {
         let Some((grid, rows)) = self.grid(panel) else { return Vec::new() };
         let layout = grid.layout(WHOLE);
         grid.rows.iter().take(rows).map(|row| grid.row(row, &layout)).collect()
+    }
+
+    /// Whether the table of a panel has any.
+    pub(super) fn has_rows(&self, panel: Panel) -> bool {
+        self.grid(panel).is_some_and(|(grid, rows)| rows > 0 && !grid.rows.is_empty())
     }
 
     /// The table of a panel, and the rows that matter.

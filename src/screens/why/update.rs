@@ -182,20 +182,20 @@ impl Screen for Why {
     }
 
     fn acts_in(&self, command: &str, shared: &Shared, area: Rect) -> bool {
-        match command {
-            FIND => return self.has_rows(shared),
-            "up" | "enlarge" | SLEEPING => {}
-            _ => return true,
+        if command == FIND {
+            return self.has_rows(shared);
         }
-        let Some((sentence, places, contents)) = self.shown(shared, area) else { return command != "up" };
-        let place_of = |panel| places.panels.iter().find(|(one, _)| *one == panel).map(|(_, place)| *place);
+        let Source::Now(sentence) = self.source(shared) else { return command != "up" };
+        let panels = |state: &Self| state.panels(Places::split(shared, area, &sentence)[1], &sentence);
         match command {
-            "enlarge" => Self { is_large: false, ..self.clone() }.panels(places.body, &sentence).len() > 1,
-            "up" => {
+            "enlarge" => panels(&Self { is_large: false, ..self.clone() }).len() > 1,
+            SLEEPING => panels(self).contains(&Panel::Threads) && draw::has_sleeping(self, shared),
+            "up" => self.shown(shared, area).is_some_and(|(sentence, places, contents)| {
                 let focus = self.focus(&sentence);
-                place_of(focus).is_some_and(|place| contents.scrolls(focus, shared, place) > 0)
-            }
-            _ => place_of(Panel::Threads).is_some() && contents.has_sleeping(),
+                let place = places.panels.iter().find(|(one, _)| *one == focus);
+                place.is_some_and(|(_, place)| contents.scrolls(focus, shared, *place) > 0)
+            }),
+            _ => true,
         }
     }
 
@@ -255,7 +255,7 @@ impl Why {
 
     /// Whether it has any.
     fn has_rows(&self, shared: &Shared) -> bool {
-        !self.find_rows(shared).0.is_empty()
+        self.found_panel(shared).is_some_and(|panel| Contents::new(self, shared).has_rows(panel))
     }
 
     /// Opens the field of a find.

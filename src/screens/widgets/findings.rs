@@ -5,6 +5,7 @@ use ratatui::layout::Rect;
 use super::{
     find::highlighted,
     paint::{Brush, Piece, cells, fit, hanging, piece, width},
+    sections::{self, Section},
     words::{iops, rate},
 };
 use crate::{
@@ -222,6 +223,16 @@ pub fn section(finding: &Finding, evidence: usize, width: u16) -> Vec<Vec<Piece>
     let (symbol, meaning) = mark(finding.severity);
     let title = hanging(piece(format!("{symbol} "), meaning), &finding.title, Meaning::Text, width);
     title.into_iter().chain(details(finding, Details::All(evidence), width)).collect()
+}
+
+/// A finding that only a test can show.
+pub fn unjudged(id: FindingId, width: u16) -> Option<Section> {
+    let row = findings::row(id.0)?;
+    let mut lines = vec![sections::heading(row.title, "checked while a test runs")];
+    for text in [row.why, &format!("Found if: {}.", row.fires)] {
+        lines.extend(hanging(piece("  ", Meaning::Quiet), text, Meaning::Quiet, width));
+    }
+    Some(lines)
 }
 
 /// Rows of all findings with their details.
