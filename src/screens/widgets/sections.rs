@@ -132,16 +132,31 @@ mod tests {
     use crate::ui::theme::Theme;
 
     fn drawn(size: (u16, u16), heights: &[usize]) -> Vec<String> {
+        drawn_with_most(size, &[heights])
+    }
+
+    /// The first of these heights of sections that has room, or the last.
+    fn drawn_with_most(size: (u16, u16), most: &[&[usize]]) -> Vec<String> {
         let area = Rect::new(0, 0, size.0, size.1);
         let mut buffer = Buffer::empty(area);
         let mut brush = Brush::new(&mut buffer, Theme::PLAIN, false);
         let section = |(at, height): (usize, &usize)| {
             (0..*height).map(|line| vec![piece(format!("{at}.{line}"), Meaning::Text)]).collect()
         };
-        fill(&mut brush, area, |_| heights.iter().enumerate().map(section).collect());
+        fill_with_most(&mut brush, area, most, |heights, _| {
+            heights.iter().enumerate().map(section).collect()
+        });
         let rows = buffer.content.chunks(size.0.into());
         rows.map(|row| row.iter().map(ratatui::buffer::Cell::symbol).collect::<String>().trim().to_owned())
             .collect()
+    }
+
+    #[test]
+    fn the_most_that_leaves_room_for_all_sections_is_drawn() {
+        let most: [&[usize]; 3] = [&[5, 3], &[3, 2], &[1, 1]];
+        let rows = |height| drawn_with_most((60, height), &most).iter().filter(|row| !row.is_empty()).count();
+        assert_eq!([9, 8, 6, 5, 3].map(rows), [8, 5, 5, 2, 2]);
+        assert_eq!(drawn_with_most((60, 2), &most), ["0.0", ""], "the least is cut where it has no room");
     }
 
     #[test]
