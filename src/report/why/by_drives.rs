@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::{
     Facts, Inputs,
     busy::full,
-    programs::{Program, runs_of},
+    programs::{Program, is_child_of, runs_of},
     tables::Split,
     waits::{self, Wait},
 };
@@ -105,7 +105,10 @@ impl Facts<'_> {
         let both = self.parents(program).find_map(|pid| children.get(&pid))?;
         let mut names: Vec<&str> = both.iter().map(Label::as_str).collect();
         names.sort_unstable();
-        names.try_into().ok().filter(|names: &[&str; 2]| names.contains(&program.name.as_str()))
+        let is_of = |names: &[&str; 2]| {
+            is_child_of(&program.name).is_some() || names.contains(&program.name.as_str())
+        };
+        names.try_into().ok().filter(is_of)
     }
 
     /// `short runs of cat and tar`.
@@ -134,6 +137,12 @@ impl Facts<'_> {
         let Inputs { rates, .. } = self.inputs;
         let iowait = self.all().map_or(0.0, |Split { iowait, .. }| iowait) * rates.cpus.len() as f64;
         rates.pressure.map_or(0.0, |pressure| pressure.io_some).max(iowait) / 100.0
+    }
+
+    /// The same in words: the figure of the pressure panel, where the kernel has it.
+    fn io_waits_said(&self) -> f64 {
+        let pressure = self.inputs.rates.pressure;
+        pressure.map_or_else(|| self.io_waits().min(1.0), |pressure| pressure.io_some / 100.0)
     }
 }
 
@@ -183,7 +192,7 @@ pub(super) fn short_readers(facts: &Facts<'_>) -> Option<String> {
         let who = facts.runs_first(program);
         format!(
             "{who} wait for pages of the page cache, some task waits for I/O {:.0} % of the time",
-            100.0 * waits
+            100.0 * facts.io_waits_said()
         )
     })
 }
@@ -208,7 +217,8 @@ pub(super) fn short_syncers(facts: &Facts<'_>) -> Option<String> {
     let are_longer = waits >= facts.least(0.2, 0.12) && waits >= facts.least(1.0, 0.7) * program.cpus;
     (is_synced && are_longer).then(|| {
         let who = facts.runs_first(program);
-        format!("{who} write to the page cache, some task waits for I/O {:.0} % of the time", 100.0 * waits)
+        let waits = 100.0 * facts.io_waits_said();
+        format!("{who} write to the page cache, some task waits for I/O {waits:.0} % of the time")
     })
 }
 

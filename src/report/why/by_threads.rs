@@ -158,16 +158,17 @@ pub(super) fn latency(facts: &Facts<'_>) -> Option<String> {
         let flushes = writer.map_or_else(String::new, |writer| flushes(facts, writer));
         Some(beside(facts, format!("{words}{flushes}: the latency of {of}{time} is the limit")))
     };
+    let cache_of = |program| if facts.is_for_pages(program) { ", for pages of the page cache" } else { "" };
     let Some(waiters) = waiters.filter(|_| facts.is_moving()) else {
         let program = facts.one_in_flight().filter(|_| facts.is_moving())?;
-        let cache = if facts.is_for_pages(program) { ", for pages of the page cache" } else { "" };
-        return one(&program.name, cache);
+        return one(&program.name, cache_of(program));
     };
     // One that may submit several has one in flight where the drive's figures say so.
     let has_one =
         || facts.one_in_flight().is_some_and(|program| what == "I/O" && waiters.is_of(&program.command));
     if facts.inputs.test.is_none() && waiters.is_one_thread() && (waiters.is_one_each() || has_one()) {
-        return one(waiters.name(), "");
+        let own = facts.mover().filter(|mover| waiters.is_of(&mover.command));
+        return one(waiters.name(), own.map_or("", cache_of));
     }
     let words = waiters.words(facts.inputs.test);
     if !waiters.is_one_each() {

@@ -198,6 +198,10 @@ pub(super) fn own_waits(facts: &Facts<'_>) -> Option<String> {
         return None;
     }
     let (_, sampled) = waits::running(threads, &program.command);
+    // Beside jobs that began meanwhile, what sleeps is their parent.
+    if program.movers > 1 && waits::all(threads, &program.command) < 0.8 * program.movers as f64 {
+        return None;
+    }
     // One that has just begun is not in all samples: what is seen of it may be the parent, which waits for the job.
     let active = sampled.max(program.cpus + program.delayed()?);
     let least = facts.most(0.5, 0.65);
@@ -225,6 +229,10 @@ fn slept_by_choice(facts: &Facts<'_>, is_sleep: bool) -> Option<(String, bool)> 
     let sampled = waits::slept(threads, &program.command, working);
     // Samples often find a thread running that sleeps for less than a millisecond. Without I/O in flight it does not wait for any.
     let in_flight = facts.deepest.map_or(0.0, |(_, disk)| disk.utilisation / 100.0);
+    // A busy drive that threads wait for is not what sleeps keep idle.
+    if in_flight >= facts.most(0.7, 0.8) {
+        return None;
+    }
     let rest = 1.0 - program.cpus - delayed - in_flight;
     let is_seen = program.movers == 1 && sampled >= facts.least(0.05, 0.03);
     let slept = sampled.min(working - active).max(if is_seen { rest } else { 0.0 });

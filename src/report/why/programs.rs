@@ -112,9 +112,14 @@ pub(super) fn name_of(process: &ProcessRates, own: u32) -> Name {
     Name { name, is_another }
 }
 
+/// The parent, where it is not known which of its children a program is.
+pub(super) fn is_child_of(program: &str) -> Option<&str> {
+    program.strip_prefix("a child of ")
+}
+
 /// `short runs of dd`, `short children of bash` where no sample knows their name.
 pub(super) fn runs_of(program: &str) -> String {
-    match program.strip_prefix("a child of ") {
+    match is_child_of(program) {
         Some(parent) => format!("short children of {parent}"),
         None => format!("short runs of {program}"),
     }
@@ -372,9 +377,16 @@ impl Facts<'_> {
     /// the shown sentence.
     pub(super) fn is_for_pages(&self, program: &Program) -> bool {
         const PAGES: &str = "page cache";
+        /// In sentences about buffered reads, of which a look may find no wait.
+        const FOR_PAGES: [&str; 2] = ["for pages of the page cache", "for the page cache to fill"];
         let part = self.least_for(PAGES, self.least_for("for I/O", 0.5, 0.8), 0.25);
-        let threads = self.inputs.activity.threads.as_ref();
-        threads.is_some_and(|threads| waits::is_for_by(threads, &program.command, Wait::PageCache, part))
+        let Some(threads) = self.inputs.activity.threads.as_ref() else { return false };
+        // Samples found none of its waits: they are for what they were for.
+        if !waits::is_found(threads, &program.command) {
+            let said = self.inputs.said;
+            return FOR_PAGES.iter().any(|words| said.contains(words)) && said.contains(&program.name);
+        }
+        waits::is_for_by(threads, &program.command, Wait::PageCache, part)
     }
 
     /// `, which reads through the page cache,`: most of its waits are for pages, or most CPU time of the machine is copying.

@@ -218,6 +218,11 @@ pub(super) fn in_pipe<'a>(
     Some((wchan, waiting / all(threads, command).max(f64::EPSILON)))
 }
 
+/// Whether samples found any wait of a command's threads for I/O.
+pub(super) fn is_found(threads: &ThreadActivity, command: &str) -> bool {
+    of_command(threads, command).any(|(kind, mean)| *mean > 0.0 && wait_of(kind).is_some())
+}
+
 /// Whether most waits of a command's threads for I/O are such ones; samples may have found none.
 pub(super) fn is_for(threads: &ThreadActivity, command: &str, of: Wait) -> bool {
     is_for_by(threads, command, of, 0.5)
@@ -494,6 +499,11 @@ impl<'a> Waiters<'a> {
             return format!("{waiting:.0} of {all:.0} {workers} {verb} {wait}{between}");
         }
         let name = self.name();
+        // They do so by turns: a mean of 1.4 is no thread that waits and another one that does not.
+        if waiting < active && active < 4.0 && 2.0 * self.waiting >= self.active {
+            let part = 100.0 * self.waiting / self.active;
+            return format!("{active:.0} threads of {name} wait {wait} {part:.0} % of the time");
+        }
         if active > 1.0 {
             format!("{waiting:.0} of {active:.0} threads of {name} {verb} {wait}")
         } else {

@@ -38,6 +38,9 @@ const STAYS: f64 = 0.5;
 const TOGETHER_STAYS: f64 = 0.7;
 /// Of children seen less often than this of late, nothing is known: a shell has many in a day.
 const FORGOTTEN: f64 = 0.01;
+/// The part of all that a child does for its parent's counters to bear its name, and to bear it still.
+const ONLY: f64 = 0.75;
+const STILL_ONLY: f64 = 0.6;
 /// How often two end between the same samples, until they no longer run beside each other, and when they do.
 const TOGETHER: [f64; 2] = [0.3, 1.4];
 
@@ -68,10 +71,10 @@ struct Known {
     cpu: u64,
     /// Bytes read and written; `None` where they cannot be read.
     moved: Option<[u64; 2]>,
-    /// The child that was seen most of those that ended last.
+    /// The child that its counters come from, where that is known.
     child: Option<Label>,
-    /// How often children were seen that ended, the last ones before others.
-    children: Vec<(Label, f64)>,
+    /// Children that ended, by their names.
+    children: Vec<Ended>,
     beside: Option<Beside>,
     drives: Option<Vec<DriveName>>,
     /// The sample in which its drives were looked up, and for which of reads and writes.
@@ -91,18 +94,34 @@ struct Beside {
     is_again: bool,
 }
 
+/// Children of one name that ended, the last ones before others.
+#[derive(Debug)]
+struct Ended {
+    name: Label,
+    /// How often they were seen.
+    times: f64,
+    /// Bytes that they were seen moving to and from storage.
+    bytes: f64,
+}
+
 impl Known {
-    /// Whether the child that gives the name, or the one that runs beside it, is seen half as often as any other one of late.
-    fn is_named_as_before(&self) -> bool {
-        let most = self.children.iter().map(|(_, times)| *times).fold(0.0, f64::max);
-        let times =
-            |child: &Label| self.children.iter().find(|(name, _)| name == child).map(|(_, times)| *times);
-        let is_often = |child: &Label| times(child).is_some_and(|times| times >= 1.0 && times >= 0.5 * most);
-        let beside = self.beside.as_ref().filter(|beside| beside.is_again).map(|beside| &beside.names);
-        self.child.as_ref().is_some_and(|child| {
-            let beside = beside.filter(|names| names.contains(child));
-            is_often(child) || beside.is_some_and(|names| names.iter().any(is_often))
-        })
+    /// The only child that storage is used by, or the only one that was seen, as far as that is known. Of two that do alike it is not
+    /// known from which one the counters of their parent come.
+    fn only_child(&self) -> Option<&Label> {
+        let sum = |of: fn(&Ended) -> f64| self.children.iter().map(of).sum::<f64>();
+        let of: fn(&Ended) -> f64 =
+            if sum(|one| one.bytes) >= BEGINS as f64 { |one| one.bytes } else { |one| one.times };
+        let most = self.children.iter().max_by(|a, b| of(a).total_cmp(&of(b)).then(b.name.cmp(&a.name)))?;
+        let part = if self.child.as_ref() == Some(&most.name) { STILL_ONLY } else { ONLY };
+        (of(most) >= part * sum(of)).then_some(&most.name)
+    }
+
+    /// Adds children of a name that ended.
+    fn add(&mut self, name: Label, times: f64, bytes: f64) {
+        match self.children.iter_mut().find(|child| child.name == name) {
+            Some(child) => (child.times, child.bytes) = (child.times + times, child.bytes + bytes),
+            None => self.children.push(Ended { name, times, bytes }),
+        }
     }
 }
 
@@ -116,6 +135,8 @@ pub(super) struct Child {
     is_parent: bool,
     /// Whether it has moved bytes under its name.
     has_moved: bool,
+    /// Bytes that it moved to and from storage in the time before it was seen last.
+    bytes: u64,
 }
 
 /// `/proc/PID/io`.
@@ -190,8 +211,11 @@ impl Processes {
             if is_much(io.all()) {
                 // What it has from its own children goes to its parent under their name.
                 let is_parent = own.is_some_and(|own| !is_much(own));
+                let before = self.known.get(&pid).filter(|_| is_known).and_then(|known| known.moved);
+                let moved = io.moved().unwrap_or_default().into_iter().zip(before.unwrap_or_default());
+                let bytes = moved.map(|(now, then)| now.saturating_sub(then)).sum();
                 let child = self.saw(parent, pid, command.clone());
-                (child.is_parent, child.has_moved) = (is_parent, true);
+                (child.is_parent, child.has_moved, child.bytes) = (is_parent, true, bytes);
             }
             let used = self.drives(root, (pid, threads), (started, cpu), io);
             // The list of before is written over.
@@ -252,7 +276,8 @@ impl Processes {
 
     /// Notes a child that runs or has moved bytes.
     pub(super) fn saw(&mut self, parent: u32, pid: u32, command: Label) -> &mut Child {
-        let new = || Child { command: command.clone(), times: 0, is_parent: false, has_moved: false };
+        let new =
+            || Child { command: command.clone(), times: 0, is_parent: false, has_moved: false, bytes: 0 };
         let child = self.children.entry((parent, pid)).or_insert_with(new);
         child.times += 1;
         // A shell's child has its name before it executes another program.
@@ -262,8 +287,8 @@ impl Processes {
         child
     }
 
-    /// Names the children of processes that have counters of their own by those that were seen most of the ones that ended since the
-    /// last sample: a parent has the counters of a child only once it has waited for it. A child that lives has no part in them.
+    /// Names the children of processes that have counters of their own by those that ended of late: a parent has the counters of a child
+    /// only once it has waited for it. A child that lives has no part in them.
     fn name_children(&mut self, processes: &mut BTreeMap<u32, ProcessCounters>) {
         let lives = |parent: u32, pid: u32| processes.get(&pid).is_some_and(|of| of.parent == parent);
         let ended = |(parent, pid): &(u32, u32)| !lives(*parent, *pid);
@@ -272,35 +297,39 @@ impl Processes {
             child.has_moved || processes.get(&parent).is_none_or(|of| of.command != child.command)
         };
         for known in self.known.values_mut() {
-            known.children.iter_mut().for_each(|(_, times)| *times *= STAYS);
-            known.children.retain(|(_, times)| *times >= FORGOTTEN);
+            for child in &mut known.children {
+                (child.times, child.bytes) = (child.times * STAYS, child.bytes * STAYS);
+            }
+            known.children.retain(|child| child.times >= FORGOTTEN);
             known.beside.iter_mut().for_each(|beside| beside.times *= TOGETHER_STAYS);
         }
+        let mut all: BTreeMap<(u32, Label), (usize, u64)> = BTreeMap::new();
         // A parent that ended as well has its name from its own children first.
         for are_parents in [false, true] {
-            let mut times: BTreeMap<(u32, Label), usize> = BTreeMap::new();
-            let begun = |(of, child): &(&(u32, u32), &Child)| ended(of) && is_begun(of.0, child);
+            let begun = |(of, child): &(&(u32, u32), &Child)| {
+                ended(of) && child.is_parent == are_parents && is_begun(of.0, child)
+            };
+            let mut found: BTreeMap<(u32, Label), (usize, u64)> = BTreeMap::new();
             for ((parent, pid), child) in self.children.iter().filter(begun) {
-                let of_its_own = || self.known.get(pid).filter(|_| child.is_parent)?.child.clone();
-                let command = if are_parents { of_its_own() } else { None };
-                let command = command.unwrap_or_else(|| child.command.clone());
-                *times.entry((*parent, command)).or_default() += child.times;
+                let of_its_own = || self.known.get(pid).filter(|_| are_parents)?.child.clone();
+                let command = of_its_own().unwrap_or_else(|| child.command.clone());
+                let sum = found.entry((*parent, command)).or_default();
+                *sum = (sum.0 + child.times, sum.1.saturating_add(child.bytes));
             }
-            let times: Vec<((u32, Label), usize)> = times.into_iter().collect();
-            if are_parents {
-                for of_parent in times.chunk_by(|((one, _), _), ((next, _), _)| one == next) {
-                    self.note(of_parent);
+            for ((parent, name), (times, bytes)) in found {
+                let sum = all.entry((parent, name.clone())).or_default();
+                *sum = (sum.0 + times, sum.1.saturating_add(bytes));
+                if let Some(known) = self.known.get_mut(&parent) {
+                    known.add(name, times as f64, bytes as f64);
                 }
             }
-            for of_parent in times.chunk_by(|((one, _), _), ((next, _), _)| one == next) {
-                // Of those seen equally often, the first by name. One that runs beside it keeps its name.
-                if let Some(((parent, command), _)) = of_parent.iter().rev().max_by_key(|(_, times)| times)
-                    && let Some(known) = self.known.get_mut(parent)
-                    && !known.is_named_as_before()
-                {
-                    known.child = Some(command.clone());
-                }
+            for known in self.known.values_mut().filter(|known| !known.children.is_empty()) {
+                known.child = known.only_child().cloned();
             }
+        }
+        let times: Vec<((u32, Label), usize)> = all.into_iter().map(|(of, (times, _))| (of, times)).collect();
+        for of_parent in times.chunk_by(|((one, _), _), ((next, _), _)| one == next) {
+            self.note(of_parent);
         }
         self.children.retain(|of, _| !ended(of));
         for (pid, process) in processes.iter_mut().filter(|(_, process)| process.own.is_some()) {
@@ -308,17 +337,11 @@ impl Processes {
         }
     }
 
-    /// Adds children that ended to those of their parent, each with how often it was seen.
+    /// Notes the two children of a parent that were seen most of those that ended, each with how often it was seen.
     fn note(&mut self, of_parent: &[((u32, Label), usize)]) {
         let Some(known) = of_parent.first().and_then(|((parent, _), _)| self.known.get_mut(parent)) else {
             return;
         };
-        for ((_, command), times) in of_parent {
-            match known.children.iter_mut().find(|(name, _)| name == command) {
-                Some((_, all)) => *all += *times as f64,
-                None => known.children.push((command.clone(), *times as f64)),
-            }
-        }
         let mut most: Vec<&((u32, Label), usize)> = of_parent.iter().collect();
         most.sort_by_key(|(_, times)| std::cmp::Reverse(*times));
         let [((_, first), _), ((_, second), _), ..] = most[..] else { return };

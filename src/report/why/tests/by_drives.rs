@@ -123,6 +123,9 @@ fn short_readers_that_wait_for_pages_name_the_page_cache() {
     let limit = "buffered reads are the limit, they wait for the page cache to fill";
     let pages = |io_some, depth| scene("folio_wait_bit_common", io_some, depth);
     pages(61.6, 3.1).says("page-cache", &format!("{waits}: {limit}"));
+    // The pressure panel beside it has the same figure, whatever the kernel's estimate of iowait.
+    let iowait = pages(32.7, 3.1).all(CpuShares { wai: 15.0, idl: 85.0, ..CpuShares::default() });
+    iowait.says("page-cache", &format!("{}: {limit}", waits.replace("62", "33")));
     assert_ne!(scene("__iomap_dio_rw", 61.6, 3.1).sentence().rule, "page-cache", "direct");
     assert_ne!(pages(20.0, 3.1).sentence().rule, "page-cache", "hardly anything waits");
     assert_ne!(pages(61.6, 1.0).sentence().rule, "page-cache", "one I/O in flight");
@@ -203,6 +206,10 @@ fn both_ends_of_a_pipe_between_short_programs_are_named() {
             scene(cpus, io_some, of_cat).says("turns", &words);
         }
     }
+    // It is not known which of them wrote.
+    let mut either = scene(0.75, 24.8, &[]);
+    either.activity.processes.as_mut().unwrap()[0].command = Label::new("a child of bash");
+    assert!(either.sentence().text.starts_with("Short runs of cat and tar keep 0.8 CPUs busy"));
     let mut alone = scene(0.53, 31.6, &[]);
     alone.activity.children.clear();
     let words =

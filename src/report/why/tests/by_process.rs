@@ -29,6 +29,38 @@ fn of_two_processes_of_one_name_the_one_that_reads_decides() {
     scene.says("latency", &format!("{each}: {limit}"));
 }
 
+/// As fio with two jobs of buffered random reads: its parent sleeps all the time, the jobs wait for pages.
+#[test]
+fn a_parent_that_sleeps_while_its_jobs_wait_for_pages_is_no_limit() {
+    let scene = |jobs: f64, utilisation: f64| {
+        let waits = ('D', "fio", "pread64", "folio_wait_bit_common", 0.9 * jobs);
+        let sleeps = ('S', "fio", "clock_nanosleep", "hrtimer_nanosleep", 1.0);
+        let mut scene = Scene::reading().threads(&[sleeps, waits, ('R', "fio", "", "", 0.1 * jobs)]);
+        for moved in [20e6, 20e6, 0.0] {
+            scene = scene.process("fio", moved, moved, 0.01);
+        }
+        let processes = scene.activity.processes.as_mut().unwrap();
+        for one in processes {
+            one.delayed = Some(0.01);
+        }
+        let disk = scene.rates.disks.values_mut().next().unwrap();
+        *disk = DiskRates { reads: 9700.0, read_bytes: 40e6, ..DiskRates::default() };
+        (disk.utilisation, disk.queue_depth) = (utilisation, utilisation / 90.0);
+        scene
+    };
+    // The first looks have the jobs for a part of their time.
+    for jobs in [0.6, 1.0, 1.2] {
+        let sentence = scene(jobs, 81.0).sentence();
+        assert_ne!(sentence.rule, "own-waits", "{jobs}: {}", sentence.text);
+        assert_ne!(held(&scene(jobs, 81.0), "own-waits"), Some("own-waits"), "{jobs}");
+    }
+    // Its jobs began at the end of a look, of which the parent is known.
+    let mut first = scene(0.3, 30.0);
+    let threads = first.activity.threads.as_mut().unwrap();
+    threads.with_io = Some(threads.kinds.clone());
+    assert_ne!(first.sentence().rule, "own-waits", "{}", first.sentence().text);
+}
+
 /// As fio with `rw=randwrite direct=1 ioengine=psync` and two or four jobs.
 #[test]
 fn several_processes_with_one_write_each_are_limited_by_latency() {

@@ -169,3 +169,56 @@ fn a_thread_of_direct_calls_has_one_sentence() {
         }
     }
 }
+
+/// As fio with `ioengine=mmap`: a thread in a page fault is in no system call, and some looks find none of its waits.
+#[test]
+fn reads_of_mapped_pages_name_the_page_cache_in_every_look() {
+    let scene = |wchan: &str, sampled: f64| {
+        let threads = [('D', "fio", "", wchan, sampled), ('R', "fio", "", "", 1.0 - sampled)];
+        let mut scene = Scene::reading().threads(&threads).process("fio", 40e6, 0.0, 0.2);
+        scene.activity.threads.as_mut().unwrap().kinds.retain(|(_, mean)| *mean > 0.0);
+        scene.activity.processes.as_mut().unwrap()[0].delayed = Some(0.02);
+        let disk = scene.rates.disks.values_mut().next().unwrap();
+        *disk = DiskRates { reads: 9700.0, read_bytes: 40e6, utilisation: 82.0, ..DiskRates::default() };
+        (disk.queue_depth, disk.read_await_ms) = (0.8, Some(0.08));
+        scene
+    };
+    let words = after(&scene("folio_wait_bit_common", 0.3), "latency", "");
+    let pages = "fio has one I/O in flight at a time, for pages of the page cache (queue depth 0.8)";
+    assert!(words.starts_with(pages), "{words}");
+    let first = scene("folio_wait_bit_common", 0.3).sentence();
+    assert_eq!(first.rule, "page-cache", "{first:?}");
+    for said in [&words, &first.text] {
+        for sampled in [0.0, 0.1, 0.3] {
+            let text = after(&scene("folio_wait_bit_common", sampled), "latency", said);
+            assert_eq!(text, words, "{sampled} {said}");
+        }
+    }
+    // Another wait of the same fault is found as well.
+    let mut both = scene("folio_wait_bit_common", 0.3);
+    let (mut other, mean) = both.activity.threads.as_ref().unwrap().kinds[0].clone();
+    other.wchan = Some(Label::new("blk_mq_get_tag"));
+    both.activity.threads.as_mut().unwrap().kinds.push((other, mean / 2.0));
+    assert_eq!(after(&both, "latency", &words), words);
+    // A direct reader has none.
+    let direct = after(&scene("__iomap_dio_rw", 0.3), "latency", &words);
+    assert!(!direct.contains("page cache"), "{direct}");
+}
+
+#[test]
+fn threads_that_wait_by_turns_are_counted_together() {
+    let scene = |waiting: f64| {
+        let wait = ('D', "fio", "pread64", "folio_wait_bit_common", waiting);
+        let mut scene = Scene::reading().threads(&[wait, ('R', "fio", "", "", 2.0 - waiting)]);
+        scene = scene.process("fio", 0.6e9, 0.6e9, 0.2);
+        scene.process("fio", 0.6e9, 0.6e9, 0.2)
+    };
+    let wait = "threads of fio wait for pages to be read (folio_wait_bit_common)";
+    for (waiting, words) in
+        [(1.4, format!("2 {wait} 70 % of the time: ")), (1.1, format!("2 {wait} 55 % of the time: "))]
+    {
+        let text = scene(waiting).sentence().text;
+        assert!(text.starts_with(&words), "{text}");
+    }
+    assert!(scene(2.0).sentence().text.starts_with(&format!("2 of 2 {wait}: ")));
+}
