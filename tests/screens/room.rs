@@ -42,16 +42,30 @@ fn tall_terminals_have_no_large_blank_area_at_rest() {
 }
 
 #[test]
+fn findings_fill_a_wide_terminal() {
+    for demo in ["threadripper-before", "x570", "laptop"] {
+        let picture = shown(&at(demo, (300, 100), "2"));
+        let blank = blank_rows(&picture, 150);
+        assert!(blank <= 20, "{demo}: {blank} blank rows\n{picture}");
+    }
+}
+
+#[test]
 fn other_findings_stand_beside_the_selected_one_on_a_wide_terminal() {
     let picture = shown(&at("threadripper-before", (300, 100), "2jj"));
     let detail = picture.find("┌ ring-features").unwrap_or_else(|| panic!("{picture}"));
-    let row = |words: &str| {
-        let found = picture[detail..].lines().position(|line| line.contains(words));
-        found.unwrap_or_else(|| panic!("{words}\n{picture}"))
+    // Columns are read one after the other.
+    let place = |words: &str| {
+        let lines = picture[detail..].lines().enumerate();
+        let mut found =
+            lines.filter_map(|(row, line)| Some((line[..line.find(words)?].chars().count(), row)));
+        found.next().unwrap_or_else(|| panic!("{words}\n{picture}"))
     };
-    assert_eq!(row("│ · io_uring features missing"), row("· 8 settings at default"), "the next one first");
-    assert!(row("· 8 settings at default") < row("▲ 8 drives share root complex"), "{picture}");
-    assert!(row("▲ 8 drives share root complex") < row("Other I/O disturbs a test"), "{picture}");
+    let next = place("· 8 settings at default");
+    assert_eq!(place("│ · io_uring features missing").1, next.1, "the next one first");
+    assert!(next < place("▲ 8 drives share root complex"), "{picture}");
+    assert!(place("▲ 8 drives share root complex") < place("Other I/O disturbs a test"), "{picture}");
+    assert!(place("evidence  0 ").0 >= next.0, "settings have their values: {picture}");
     let narrow = shown(&at("threadripper-before", (200, 60), "2jj"));
     assert!(!narrow.contains("Other I/O disturbs a test"), "{narrow}");
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{
     Activity, Facts, LITTLE,
-    programs::{Program, is_child_of, name_of, runs_of},
+    programs::{Program, child_of, name_of, runs_of},
     tables::{self, Split},
     waits,
 };
@@ -171,7 +171,7 @@ pub(super) fn busiest(
         if counts(process) && !yields && !is_kernel(facts, &command) {
             let own = name_of(process, facts.inputs.own);
             let command = if own.is_another { own.name.clone() } else { command };
-            let is_child = is_child_of(&command).is_some();
+            let is_child = child_of(&command).is_some();
             let shown = if is_child { runs_of(&own.name) } else { own.name };
             let (name, cpus) = sums.entry(command.clone()).or_insert_with(|| (shown.clone(), 0.0));
             // Numbered ones share a name; cc1 keeps its own.

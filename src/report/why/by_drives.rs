@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::{
     Facts, Inputs,
     busy::full,
-    programs::{Program, is_child_of, runs_of},
+    programs::{Program, child_of, runs_of},
     tables::Split,
     waits::{self, Wait},
 };
@@ -105,9 +105,8 @@ impl Facts<'_> {
         let both = self.parents(program).find_map(|pid| children.get(&pid))?;
         let mut names: Vec<&str> = both.iter().map(Label::as_str).collect();
         names.sort_unstable();
-        let is_of = |names: &[&str; 2]| {
-            is_child_of(&program.name).is_some() || names.contains(&program.name.as_str())
-        };
+        let is_of =
+            |names: &[&str; 2]| child_of(&program.name).is_some() || names.contains(&program.name.as_str());
         names.try_into().ok().filter(is_of)
     }
 

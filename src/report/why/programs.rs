@@ -113,13 +113,13 @@ pub(super) fn name_of(process: &ProcessRates, own: u32) -> Name {
 }
 
 /// The parent, where it is not known which of its children a program is.
-pub(super) fn is_child_of(program: &str) -> Option<&str> {
+pub(super) fn child_of(program: &str) -> Option<&str> {
     program.strip_prefix("a child of ")
 }
 
 /// `short runs of dd`, `short children of bash` where no sample knows their name.
 pub(super) fn runs_of(program: &str) -> String {
-    match is_child_of(program) {
+    match child_of(program) {
         Some(parent) => format!("short children of {parent}"),
         None => format!("short runs of {program}"),
     }
