@@ -70,8 +70,8 @@ impl Evidence {
         let has_ended = !may_pause && means.is_some_and(|means| has_ended(means, now));
         let has_begun = means.is_some_and(|means| has_begun(means, now));
         let is_other = is_first || ends || begins || has_begun || has_ended || self.with_test != with_test;
-        let is_part = self.looks.iter().rev().skip(1).any(|look| is_part_of_load(&look.activity, now));
-        let kept = if is_other || is_part { 1 } else { LOOKS };
+        let began_before = self.looks.iter().rev().skip(1).any(|look| is_part_of_load(&look.activity, now));
+        let kept = if is_other || began_before { 1 } else { LOOKS };
         let is_part = has_begun || has_ended || begins && self.looks.len() > 1;
         self.looks.drain(..self.looks.len().saturating_sub(kept));
         // A whole look tells more of a load than one in which it began.
