@@ -462,8 +462,8 @@ fn cached(facts: &Facts<'_>) -> Option<String> {
         match facts.one_busy_cpu(most) {
             Some(busy) => format!("{busy}; its read calls return {rate}, the drives read {drives}"),
             None => format!(
-                "Read calls of {} return {rate}, the drives read {drives}: the page cache, a pipe or a device \
-                 file such as /dev/urandom answers",
+                "Read calls of {} return {rate}, the drives read {drives}: the rest comes from the page \
+                 cache, a pipe or a device file such as /dev/urandom",
                 most.name
             ),
         }
@@ -518,7 +518,7 @@ fn idle(facts: &Facts<'_>) -> String {
     }
     match facts.all().filter(|all| all.busy() >= 50.0) {
         Some(all) => format!("{drives}; {}", busy_with(all, busy::busiest(facts, all, 0.5, |_| true))),
-        None => format!("{drives}."),
+        None => drives,
     }
 }
 

@@ -74,8 +74,10 @@ impl Facts<'_> {
     /// `the drives or their links are the limit`, of I/Os that are in flight there.
     pub(super) fn drives_are_the_limit(&self) -> String {
         match self.served_names() {
-            Some(names) if self.served.len() > 1 => format!("{names} are the limit, which memory serves"),
-            Some(name) => format!("{name} is the limit, which memory serves"),
+            Some(names) if self.served.len() > 1 => {
+                format!("{names}, whose data is in memory, are the limit")
+            }
+            Some(name) => format!("{name}, whose data is in memory, is the limit"),
             None => "the drives or their links are the limit".to_owned(),
         }
     }
@@ -247,7 +249,7 @@ pub(super) fn one_run_at_a_time(facts: &Facts<'_>) -> Option<String> {
     }
     let (waits, runs) = (facts.io_waits(), program.cpus);
     let who = facts.runs_first(program);
-    let limit = "one run at a time is the limit";
+    let limit = "they run one at a time, which is the limit";
     if facts.beside(program).is_some() {
         let is_much = waits >= facts.least(0.1, 0.05) && runs >= facts.least(0.3, 0.2);
         let waits = 100.0 * waits.min(1.0);

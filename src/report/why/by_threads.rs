@@ -304,7 +304,11 @@ fn by_turns(facts: &Facts<'_>) -> Option<String> {
         let (verb, who, limit) = if active < 1.5 {
             ("waits", name.to_owned(), limit_of_one(facts, command, waiting))
         } else {
-            ("wait", format!("{active:.0} threads of {name}"), ": their number is the limit".to_owned())
+            (
+                "wait",
+                format!("{active:.0} threads of {name}"),
+                ": the number of threads is the limit".to_owned(),
+            )
         };
         let words = format!("{who} {verb} for {io} {part:.0} % and for a CPU {cpu:.0} % of the time");
         if full_cpus(facts).is_empty() {
@@ -318,8 +322,8 @@ fn by_turns(facts: &Facts<'_>) -> Option<String> {
         format!("{name} waits for {io} {part:.0} % of the time and runs the rest{limit}")
     } else {
         format!(
-            "{active:.0} threads of {name} wait for {io} {part:.0} % of the time and run the rest: their number \
-             is the limit"
+            "{active:.0} threads of {name} wait for {io} {part:.0} % of the time and run the rest: the number of \
+             threads is the limit"
         )
     })
 }
@@ -410,7 +414,7 @@ pub(super) fn threads(facts: &Facts<'_>) -> Option<String> {
             format!("{name} keep all {} CPUs busy and hardly wait: the CPUs are the limit", rates.cpus.len())
         }
         many => format!(
-            "{name} keep {many:.0} of {} CPUs busy and hardly wait: their number is the limit",
+            "{name} keep {many:.0} of {} CPUs busy and hardly wait: the number of threads is the limit",
             rates.cpus.len()
         ),
     })

@@ -117,10 +117,10 @@ pub(super) fn child_of(program: &str) -> Option<&str> {
     program.strip_prefix("a child of ")
 }
 
-/// `short runs of dd`, `short children of bash` where no sample knows their name.
+/// `short runs of dd`, `short processes that bash starts` where no sample knows their name.
 pub(super) fn runs_of(program: &str) -> String {
     match child_of(program) {
-        Some(parent) => format!("short children of {parent}"),
+        Some(parent) => format!("short processes that {parent} starts"),
         None => format!("short runs of {program}"),
     }
 }

@@ -119,7 +119,7 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         id: "cpus",
-        fires: "less than 5 % of all CPU time is idle, iowait or of nice programs while drives read or write, and not the page cache answers read calls",
+        fires: "less than 5 % of all CPU time is idle, iowait or of nice programs while drives read or write, and read calls do not mainly return data of the page cache",
         panels: [Panel::Cpus, Panel::Profile],
         is_fallback: false,
         says: all_cpus,

@@ -226,13 +226,13 @@ fn workers_that_wait_for_completions_make_the_drives_the_limit() {
     );
     let busy = [('S', "fio", "io_uring_enter", "io_cqring_wait", 1.0), ('R', "fio", "", "", 3.0)];
     assert_eq!(Scene::reading().threads(&busy).sentence().rule, "moving");
-    Scene::idle().threads(&waiting).says("idle", "Drives are idle.");
+    Scene::idle().threads(&waiting).says("idle", "Drives are idle");
     let mut log = Scene::idle();
     let name = log.machine.hardware_drives().next().unwrap().name.clone();
     log.rates.disks.insert(name, DiskRates { writes: 9.0, written_bytes: 4e5, ..DiskRates::default() });
-    log.says("idle", "Drives are idle.");
+    log.says("idle", "Drives are idle");
     log.rates.disks.values_mut().next().unwrap().written_bytes = 1.5e6;
-    log.says("idle", "Drives read and write little (1.50 MB/s).");
+    log.says("idle", "Drives read and write little (1.50 MB/s)");
 }
 
 #[test]
@@ -286,7 +286,7 @@ fn a_thread_that_runs_and_waits_by_turns_is_named() {
     copies(0.4, 0.6).says("turns", &format!("cp waits for I/O 40 % of the time and runs the rest: {limit}"));
     copies(1.2, 1.8).says(
         "turns",
-        "3 threads of cp wait for I/O 40 % of the time and run the rest: their number is the limit",
+        "3 threads of cp wait for I/O 40 % of the time and run the rest: the number of threads is the limit",
     );
     assert_eq!(copies(0.1, 0.9).sentence().rule, "threads", "it hardly waits");
     assert_eq!(copies(0.1, 0.8).sentence().rule, "moving", "and runs less than one thread can");
@@ -335,7 +335,10 @@ fn a_software_drive_that_memory_serves_is_what_moves() {
     scene.rates.disks.insert(name, disk(400e6, 16.0));
     scene.rates.disks.insert(hardware.name.clone(), disk(20e3, 0.1));
     let mut scene = scene.threads(&[('S', "fio", "io_getevents", "read_events", 0.9)]);
-    scene.says("drives", "fio waits for completions (read_events): loop0 is the limit, which memory serves");
+    scene.says(
+        "drives",
+        "fio waits for completions (read_events): loop0, whose data is in memory, is the limit",
+    );
     scene.rates.disks.insert(hardware.name, disk(390e6, 0.9));
     assert_eq!(scene.sentence().rule, "latency", "what it reads comes from the drive below it");
 }
@@ -427,7 +430,7 @@ fn threads_that_fill_their_cpus_and_one_that_reads_the_cache_are_named() {
     let test = |scene: Scene| scene.threads(&workers).cpu(1, full).test(2, false);
     test(Scene::reading())
         .cpu(2, full)
-        .says("threads", "Workers keep 2 of 4 CPUs busy and hardly wait: their number is the limit");
+        .says("threads", "Workers keep 2 of 4 CPUs busy and hardly wait: the number of threads is the limit");
     let mut all = test(Scene::reading().cpu(0, full));
     all.rates.cpus.retain(|cpu, _| *cpu < 2);
     all.says("threads", "Workers keep all 2 CPUs busy and hardly wait: the CPUs are the limit");
@@ -436,10 +439,10 @@ fn threads_that_fill_their_cpus_and_one_that_reads_the_cache_are_named() {
         "cached",
         "dd keeps one CPU busy: one thread is the limit; its read calls return 3.20 GB/s, the drives read nothing",
     );
-    let answers = "the page cache, a pipe or a device file such as /dev/urandom answers";
+    let rest = "the rest comes from the page cache, a pipe or a device file such as /dev/urandom";
     Scene::idle()
         .process("dd", 0.0, 3.2e9, 0.4)
-        .says("cached", &format!("Read calls of dd return 3.20 GB/s, the drives read nothing: {answers}"));
+        .says("cached", &format!("Read calls of dd return 3.20 GB/s, the drives read nothing: {rest}"));
     let mut from_zero = Scene::reading().process("dd", 0.0, 3.2e9, 0.4);
     from_zero.activity.processes.as_mut().unwrap()[0].written_bytes = Some(3.2e9);
     assert_ne!(from_zero.sentence().rule, "cached", "it reads /dev/zero and writes to a drive");

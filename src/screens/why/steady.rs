@@ -27,7 +27,7 @@ pub(super) struct Steady {
     missed: u8,
     /// The rule of the last look, and in how many looks in a row.
     last: Option<(&'static str, u8)>,
-    /// Looks at a load of which no two in a row agree on a rule yet.
+    /// Looks of which no two in a row agree on a rule yet, at one load or at others that follow it.
     unsure: u8,
 }
 
@@ -61,7 +61,7 @@ impl Steady {
         let is_known = with_test || SAID_AT_ONCE.contains(&first.rule);
         let is_unsure = self.rule() == Some(COUNTING) || is_other_load && self.rule() != Some(first.rule);
         if is_unsure && !is_known {
-            let looks = if is_other_load { 1 } else { self.unsure.saturating_add(1) };
+            let looks = self.unsure.saturating_add(1);
             let agree = in_row >= LOOKS && first.rule != RATES;
             if !agree && looks < MOST_LOOKS {
                 *self = Self { shown: Some(measured), with_test, last: self.last, unsure: looks, missed: 0 };
@@ -163,6 +163,13 @@ mod tests {
         assert_eq!(after(&[RATES; 4])[2..], [COUNTING, RATES], "nothing else is found");
         assert_eq!(after(&["idle", "little-io", "drives"]), ["idle", COUNTING, COUNTING], "a load begins");
         assert_eq!(after(&["full"]), ["full"], "as the Machine screen says at once");
+        let mut steady = Steady::default();
+        let mut each_other = |rule| {
+            steady.take(look(rule, false, &steady), false, true);
+            steady.rule()
+        };
+        let said = ["a", "b", "c", "d"].map(&mut each_other);
+        assert_eq!(said[2..], [Some(COUNTING), Some("d")], "each look is another load");
     }
 
     #[test]

@@ -35,7 +35,7 @@ fn short_writers_in_a_loop_are_limited_by_the_latency_of_their_drive() {
     let mut unnamed = short_writers(0.6, 55.0);
     unnamed.activity.processes.as_mut().unwrap().truncate(1);
     unnamed.activity.processes.as_mut().unwrap()[0].command = Label::new("a child of bash");
-    unnamed.says("latency", &format!("Short children of bash {one}: {limit}"));
+    unnamed.says("latency", &format!("Short processes that bash starts {one}: {limit}"));
     // Processes begin and end for most of the time.
     let few = short_writers(0.28, 25.0).sentence();
     let words =
@@ -101,7 +101,7 @@ fn short_writers_that_run_and_wait_by_turns_are_limited_by_their_number() {
         scene.activity.processes.as_mut().unwrap()[0].cpus = cpus;
         scene
     };
-    let words = "Short runs of dd wait for I/O 51 % of the time and run 35 %: one run at a time is the limit";
+    let words = "Short runs of dd wait for I/O 51 % of the time and run 35 %: they run one at a time, which is the limit";
     turns(51.2, 0.35).says("turns", words);
     assert_eq!(turns(51.2, 0.1).sentence().rule, "moving", "they do neither for a third of the time");
     assert_eq!(turns(90.0, 0.35).sentence().rule, "moving", "others wait too");
@@ -200,8 +200,9 @@ fn both_ends_of_a_pipe_between_short_programs_are_named() {
         (0.83, 26.8, "0.8 CPUs busy and wait for I/O 27"),
         (1.11, 24.0, "1.1 CPUs busy and wait for I/O 24"),
     ] {
-        let words =
-            format!("Short runs of cat and tar keep {words} % of the time: one run at a time is the limit");
+        let words = format!(
+            "Short runs of cat and tar keep {words} % of the time: they run one at a time, which is the limit"
+        );
         for of_cat in [&[][..], &[waits], &[runs], &[waits, runs]] {
             scene(cpus, io_some, of_cat).says("turns", &words);
         }
@@ -212,8 +213,7 @@ fn both_ends_of_a_pipe_between_short_programs_are_named() {
     assert!(either.sentence().text.starts_with("Short runs of cat and tar keep 0.8 CPUs busy"));
     let mut alone = scene(0.53, 31.6, &[]);
     alone.activity.children.clear();
-    let words =
-        "Short runs of cat wait for I/O 32 % of the time and run 53 %: one run at a time is the limit";
+    let words = "Short runs of cat wait for I/O 32 % of the time and run 53 %: they run one at a time, which is the limit";
     alone.says("turns", words);
     // Waits of other tasks are in the pressure too.
     alone.activity.processes.as_mut().unwrap()[0].cpus = 0.76;

@@ -185,8 +185,8 @@ fn the_page_cache_is_named_while_calls_return_much_more_than_drives_read() {
         scene.rates.disks.values_mut().for_each(|disk| disk.read_bytes = read);
         scene
     };
-    let words = "Read calls of dd return 6.40 GB/s, the drives read 3.00 MB/s: the page cache, a pipe or a device file \
-                 such as /dev/urandom answers";
+    let words = "Read calls of dd return 6.40 GB/s, the drives read 3.00 MB/s: the rest comes from the page cache, \
+                 a pipe or a device file such as /dev/urandom";
     cached(3e6).says("cached", words);
     assert_eq!(cached(2e9).sentence().rule, "other-programs");
     let mut alone = cached(3e6);
@@ -363,7 +363,7 @@ fn programs_that_keep_cpus_busy_beside_idle_drives_are_named_whatever_their_call
     let words = scene.sentence().text;
     assert_eq!(words, format!("Drives are idle; {cpus}, most of the time with true"));
     scene.activity.processes.as_mut().unwrap()[0].command = Label::new("a child of sh");
-    assert!(scene.sentence().text.ends_with("most of the time with short children of sh"));
+    assert!(scene.sentence().text.ends_with("most of the time with short processes that sh starts"));
     let one = CpuShares { usr: 10.0, sys: 15.0, idl: 75.0, ..CpuShares::default() };
     let mut scene = Scene::idle().all(one).process("true", 0.0, 7e6, 0.98);
     assert!(scene.sentence().text.ends_with("true keeps one CPU busy for 7.00 MB/s of read calls"));
