@@ -443,6 +443,8 @@ mod tests {
         assert_eq!(fit_end("/sys/block/nvme0n1/queue/scheduler", 12), "…e/scheduler");
         assert_eq!(wrap("held back by root complex", 12), ["held back by", "root complex"]);
         assert_eq!(fit("anything", 0), "");
+        // As in a text of several lines: no blanks lead.
+        assert_eq!(wrap("  held  back", 12), ["held  back"]);
     }
 
     proptest! {
