@@ -279,6 +279,12 @@ pub(crate) fn unbroken(text: &str) -> impl Iterator<Item = &str> {
 fn goes_on(before: &str, after: &str) -> bool {
     /// Groups of a number: longer ones are lists of small numbers.
     const GROUPS: usize = 3;
+    // Most words are neither, and are not looked for.
+    let may_go_on = before.ends_with(|end: char| end.is_ascii_digit())
+        || COUNTS.iter().any(|count| before.ends_with(count));
+    if !may_go_on {
+        return false;
+    }
     let last = before.rsplit(' ').next().unwrap_or_default();
     let is_number = |word: &str| word.ends_with(|end: char| end.is_ascii_digit());
     if !is_number(last) && !COUNTS.contains(&last) {

@@ -181,8 +181,11 @@ const ROOMY: u16 = 71;
 
 /// The keys of all tabs before the first one, `1-8: `, where the row has no room for each key and a blank behind it.
 pub(super) fn key_range(keys: &KeyNames, area: Rect) -> Option<String> {
-    let digits = tabs::tabs().map(|tab| keys.of(tab.id.0).parse::<u8>().ok());
-    let digits = digits.collect::<Option<Vec<u8>>>().filter(|_| area.width < ROOMY)?;
+    if area.width >= ROOMY {
+        return None;
+    }
+    let digits: Option<Vec<u8>> = tabs::tabs().map(|tab| keys.of(tab.id.0).parse().ok()).collect();
+    let digits = digits?;
     let are_in_order = digits.windows(2).all(|pair| pair[0] + 1 == pair[1]);
     let (first, last) = (digits.first()?, digits.last()?);
     are_in_order.then(|| format!("{first}-{last}: "))

@@ -1,28 +1,44 @@
 //! Machine, Findings and Why at the four sizes of their pictures: no text is cut, hardly a row is empty.
 
-use crate::screen::{after, shown};
+use std::time::Duration;
+
+use iodyno::app::Message;
+
+use crate::screen::{after, press, shown};
 
 const SIZES: [(u16, u16); 4] = [(80, 24), (120, 40), (200, 60), (300, 100)];
 
 const DEMOS: [&str; 3] = ["threadripper-before", "x570", "laptop"];
 
-/// Keys and seconds: the machine at rest, in a test and after one, findings, and why at rest, in a test and after one.
-const STATES: [(&str, u64); 8] =
-    [("1", 0), ("1jjj", 0), ("4r1", 6), ("4r1", 14), ("2", 0), ("6", 0), ("4r6", 6), ("4r6", 14)];
+/// Keys that begin, the seconds after which the screens of the other keys are looked at, and these.
+type Course = (&'static str, &'static [u64], &'static [&'static str]);
 
-/// Steps of the pull, and findings under load.
-const PULL: [(&str, u64); 6] = [("r1", 5), ("r6", 5), ("r1", 28), ("r6", 28), ("r1", 40), ("r6", 40)];
+/// At rest; in a test and after one; in three steps of the pull.
+const COURSES: [Course; 3] = [
+    ("", &[0], &["1", "jjj", "2", "6"]),
+    ("4r1", &[6, 14], &["2", "6", "1"]),
+    ("r1", &[5, 28, 40], &["6", "1"]),
+];
 
 #[test]
 fn no_text_of_machine_findings_and_why_is_cut_at_any_size() {
-    let states = STATES.into_iter().chain(PULL).chain([("4r2", 6)]);
     let mut cut = Vec::new();
-    for demo in DEMOS {
-        for size in SIZES {
-            for (keys, seconds) in states.clone() {
-                let picture = shown(&after(demo, size, keys, seconds));
-                let rows = picture.lines().filter(|row| row.contains('…'));
-                cut.extend(rows.map(|row| format!("{demo} {size:?} {keys} {seconds}: {row}")));
+    for (demo, (begin, moments, screens)) in
+        DEMOS.iter().flat_map(|demo| COURSES.map(|course| (demo, course)))
+    {
+        let mut headless = after(demo, SIZES[0], begin, 0);
+        let mut now = 0;
+        for &moment in moments {
+            headless.wait(Duration::from_secs(moment - now));
+            now = moment;
+            for keys in screens {
+                press(&mut headless, keys);
+                for size in SIZES {
+                    headless.send(Message::Resize(size.0, size.1));
+                    let picture = shown(&headless);
+                    let rows = picture.lines().filter(|row| row.contains('…'));
+                    cut.extend(rows.map(|row| format!("{demo} {size:?} {begin} {now} {keys}: {row}")));
+                }
             }
         }
     }

@@ -409,11 +409,16 @@ fn the_palette_cuts_no_description_where_the_terminal_is_wide() {
     for (width, height) in [(100, 30), (120, 40), (140, 40), (150, 40), (200, 60)] {
         for screen in 1..=8 {
             let mut palette = open("threadripper-before", (width, height), &format!("{screen}:"));
-            for page in 0..8 {
+            let mut last = String::new();
+            for page in 0.. {
                 let picture = shown(&palette);
+                if picture == last {
+                    break;
+                }
                 let inside = picture.lines().filter_map(|line| line.split('│').nth(1));
                 let cut: Vec<&str> = inside.filter(|line| line.trim_end().ends_with('…')).collect();
                 assert!(cut.is_empty(), "{width}x{height}, {screen}, page {page}: {cut:?}");
+                last = picture;
                 palette.press(keymap::parse("<PageDown>").expect("a key"));
             }
         }

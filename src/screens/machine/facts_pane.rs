@@ -161,11 +161,21 @@ impl Uneven {
         widths.push(inside.width.saturating_sub(GAP) / 2);
         widths.sort_unstable();
         widths.dedup();
+        // A fact with a label and no path takes one line wherever its words fit.
+        let in_one = |fact: &Fact| {
+            let is_short = !paths && !fact.label.is_empty();
+            let label = cells(fact.label).max(LABEL_CELLS);
+            is_short.then(|| paint::prose_cells(&fact.value, fact.meaning).saturating_add(label))
+        };
+        let fitting: Vec<Option<u16>> = facts.iter().map(in_one).collect();
+        let height = |(fact, fitting): (&Fact, &Option<u16>), width: u16| {
+            if fitting.is_some_and(|fitting| fitting <= width) {
+                return 1;
+            }
+            lines(std::slice::from_ref(fact), width, Paths::asked(paths), false).len()
+        };
         let heights = |width: u16| -> Vec<usize> {
-            facts
-                .iter()
-                .map(|fact| lines(std::slice::from_ref(fact), width, Paths::asked(paths), false).len())
-                .collect()
+            facts.iter().zip(&fitting).map(|fact| height(fact, width)).collect()
         };
         let of_width = |first: u16| {
             let second = inside.width.saturating_sub(first + GAP);

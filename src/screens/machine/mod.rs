@@ -214,23 +214,21 @@ impl Tree {
         let fits = rows.saturating_add(3 + FACTS.0) <= beside.tree.height;
         let stacked = (fits && shared.is_boxed() && area.width >= STACKED).then_some(rows);
         let below = if area.width < BESIDE { beside.rows.height.saturating_sub(rows) } else { 0 };
-        let wanted = facts_pane::rows(self, shared, area.width);
+        let wanted = || facts_pane::rows(self, shared, area.width);
         // Under load curves fill what the tree leaves, else findings with their remedies.
         let spare = match stacked {
             _ if !shared.is_boxed() || shared.load.is_busy() => 0,
-            Some(rows) => beside.tree.height.saturating_sub(rows + 3 + wanted.clamp(FACTS.0, FACTS.1)),
+            Some(rows) => beside.tree.height.saturating_sub(rows + 3 + wanted().clamp(FACTS.0, FACTS.1)),
             None => beside.rows.height.saturating_sub(rows.saturating_add(1)),
         };
         let panel = inner(beside.verdict, shared.is_boxed());
-        let findings = shared.findings.list.len();
         // Only before the first load: a panel that grows and shrinks with each burst would move the others.
-        let room = usize::from(panel.height.saturating_add(spare));
-        let details = findings::fitting_details(shared, panel.width, room).filter(|_| !self.room.has_load);
-        let detailed = details.map_or(findings, |which| findings::detailed_rows(shared, which, panel.width));
+        let room = if self.room.has_load { 0 } else { usize::from(panel.height.saturating_add(spare)) };
         let rows_of = |count: usize| u16::try_from(count).unwrap_or(u16::MAX).saturating_sub(panel.height);
-        let spare = spare.min(rows_of(detailed));
+        let spare = if spare > 0 { spare.min(rows_of(findings::rows(shared, panel.width, room))) } else { 0 };
+        let below = if below == 0 { 0 } else { below.min(wanted().saturating_sub(LOW)) };
         let when_wide = (fits && shared.is_boxed()).then_some(rows);
-        self.rest = Rest { stacked, when_wide, spare, below: below.min(wanted.saturating_sub(LOW)) };
+        self.rest = Rest { stacked, when_wide, spare, below };
         if stacked.is_some() {
             self.make(shared, Areas::new(self.rest, shared, area).rows);
         }

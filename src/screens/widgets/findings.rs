@@ -236,7 +236,7 @@ pub fn unjudged(id: FindingId, width: u16) -> Option<Section> {
 }
 
 /// Rows of all findings with their details.
-pub fn detailed_rows(shared: &Shared, which: Details, width: u16) -> usize {
+fn detailed_rows(shared: &Shared, which: Details, width: u16) -> usize {
     ordered(shared).map(|finding| 1 + details(finding, which, width).len()).sum::<usize>().max(1)
 }
 
@@ -245,6 +245,12 @@ pub fn fitting_details(shared: &Shared, width: u16, rows: usize) -> Option<Detai
     [Details::All(EVIDENCE), Details::Remedy]
         .into_iter()
         .find(|which| detailed_rows(shared, *which, width) <= rows)
+}
+
+/// Rows of all findings, with the details that fit `room` rows.
+pub fn rows(shared: &Shared, width: u16, room: usize) -> usize {
+    let details = if room == 0 { None } else { fitting_details(shared, width, room) };
+    details.map_or(shared.findings.list.len(), |which| detailed_rows(shared, which, width))
 }
 
 /// All findings with their details, for panels that have as many rows.

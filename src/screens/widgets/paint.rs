@@ -90,6 +90,10 @@ pub fn fit_name(name: &str, most: u16) -> String {
 /// `text` broken at spaces into lines of at most `most` cells; words longer than that are broken too.
 pub fn wrap(text: &str, most: u16) -> Vec<String> {
     let most = most.max(4);
+    // Most texts fit: looking for their words would cost more than all the rest.
+    if cells(text) <= most {
+        return vec![text.trim_start_matches(' ').to_owned()];
+    }
     let mut lines = vec![String::new()];
     let mut used = 0;
     for mut word in unbroken(text) {
@@ -135,6 +139,11 @@ pub fn paragraph(text: &str, meaning: Meaning, most: u16) -> Vec<Vec<Piece>> {
 /// A text as the screen words it: it has fields where the command line has options. A command to copy stays.
 fn prose(text: &str, meaning: Meaning) -> String {
     if meaning == Meaning::Key { text.to_owned() } else { as_fields(text) }
+}
+
+/// The cells that a text takes in one line, as the screen words it.
+pub fn prose_cells(text: &str, meaning: Meaning) -> u16 {
+    cells(&prose(text, meaning))
 }
 
 /// A label, padded to `wide` cells.
@@ -434,6 +443,8 @@ mod tests {
         assert_eq!(fit_end("/sys/block/nvme0n1/queue/scheduler", 12), "…e/scheduler");
         assert_eq!(wrap("held back by root complex", 12), ["held back by", "root complex"]);
         assert_eq!(fit("anything", 0), "");
+        // As in a text of several lines: no blanks lead.
+        assert_eq!(wrap("  held  back", 12), ["held  back"]);
     }
 
     proptest! {
