@@ -388,7 +388,8 @@ impl Taken {
         let entry = &self.change_log.entries[place];
         let is_of_tags = host == Some(NO_SCHEDULER);
         let own = self.scheduler_of(place).filter(|scheduler| !scheduler.is_closed());
-        let is_same = entry.is_of_tags == is_of_tags || is_of_tags && entry.tags.is_none();
+        let is_same =
+            entry.is_of_tags == is_of_tags || entry.tags.is_none() && (is_of_tags || entry.is_let_go);
         let is_own = entry.setting != NR_REQUESTS.0 || is_same && own.is_none();
         // Requests of a scheduler that another program has set since iodyno's are that one's, also those that it begins with.
         let is_replaced = own.zip(host).is_some_and(|(own, host)| !own.may_have(host));
