@@ -68,6 +68,14 @@ impl UnitSystem {
         }
     }
 
+    /// The unit of small ones: `kB/s` or `KiB/s`.
+    pub(crate) const fn kilo_per_second(self) -> &'static str {
+        match self {
+            Self::Decimal => "kB/s",
+            Self::Binary => "KiB/s",
+        }
+    }
+
     /// Bytes of that unit.
     pub(crate) const fn giga(self) -> f64 {
         match self {

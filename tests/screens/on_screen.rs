@@ -515,6 +515,9 @@ fn a_small_rate_says_what_its_letter_stands_for() {
     update(&mut headless.app, Message::Rates(Box::new(rates), Duration::from_secs(1)));
     let picture = shown(&headless);
     assert!(picture.contains("430k") && picture.contains("GB/s; M MB/s, k kB/s"), "{picture}");
+    press(&mut headless, "u");
+    let picture = shown(&headless);
+    assert!(picture.contains("GiB/s; M MiB/s, k KiB/s"), "{picture}");
 }
 
 #[test]

@@ -7,6 +7,7 @@ use super::{
     waits::{Wait, Waiters},
 };
 use crate::{
+    counters::activity::ProcessRates,
     machine::Drive,
     model::{IoLimit, LimitKind},
     units::count,
@@ -119,13 +120,25 @@ fn limit_in_words(facts: &Facts<'_>, program: &Program, waiters: &Waiters<'_>, p
 pub(super) fn cpu_quota(facts: &Facts<'_>) -> Option<String> {
     let program = facts.mover().filter(|_| facts.inputs.test.is_none())?;
     let activity = facts.inputs.activity;
-    let quotas = program.pids.iter().filter_map(|pid| activity.limits.get(pid)?.cpu.as_ref());
+    let quota_of = |pid| activity.limits.get(&pid)?.cpu.as_ref();
+    let quotas = program.pids.iter().filter_map(|pid| quota_of(*pid));
     let quota = quotas.min_by(|a, b| a.cpus.total_cmp(&b.cpus))?;
+    // Others of that name may be in other groups.
+    let in_group = |one: &&ProcessRates| {
+        program.pids.contains(&one.pid) && quota_of(one.pid).is_some_and(|own| own.path == quota.path)
+    };
+    let (cpus, moved) = activity
+        .processes
+        .iter()
+        .flatten()
+        .filter(in_group)
+        .fold((0.0, 0.0), |(cpus, moved), one| (cpus + one.cpus, moved + one.moved()));
     let is_less = quota.cpus < facts.inputs.rates.cpus.len() as f64;
-    (is_less && program.cpus >= facts.least(0.85, 0.7) * quota.cpus).then(|| {
+    let is_most = 2.0 * moved >= program.moved();
+    (is_less && is_most && cpus >= facts.least(0.85, 0.7) * quota.cpus).then(|| {
         format!(
-            "{} uses {:.2} of the {:.2} CPUs that its control group allows: the CPU quota is the limit ({})",
-            program.name, program.cpus, quota.cpus, quota.path
+            "{} uses {cpus:.2} of the {:.2} CPUs that its control group allows: the CPU quota is the limit ({})",
+            program.name, quota.cpus, quota.path
         )
     })
 }

@@ -3,7 +3,7 @@
 use super::{
     WIDEST,
     choice::{Choice, Show},
-    columns::{Absent, Room},
+    columns::{Absent, Room, SLOT},
     first_width,
 };
 use crate::{
@@ -59,7 +59,11 @@ pub(super) fn over(
             piece(format!("{:<10}", column.name), if is_selected { Meaning::Selected } else { name }),
             piece(format!(" {why:<16}  "), Meaning::Brand),
         ];
-        let help = shared.keys.fill(column.help);
+        let mut help = shared.keys.fill(column.help);
+        let reason = shared.machine.host.slots.problem().filter(|_| column.name == SLOT);
+        if let (Some(problem), Some(Absent::NoValue)) = (reason, absent) {
+            help += &format!("; not available here: {}", problem.reason);
+        }
         let begin = lines.len();
         // Where most descriptions have room the others take a second line.
         lines.extend(entry::lines(lead, &help, Meaning::Quiet, is_selected || width >= WRAPS, width));

@@ -233,6 +233,9 @@ pub(super) const SLOW_MARK: char = '▼';
 /// A slot that holds a device to less than the device can.
 pub(super) const SLOT_MARK: char = '▽';
 
+/// The column of slot names.
+pub(super) const SLOT: &str = "slot";
+
 /// All columns in their order. The first five are on every terminal, bars and the limit as far as names of drives leave room for
 /// them; those of counters that need more room than facts beside the
 /// tree leave from 100 cells on begin above [`STACKED`](super::STACKED), so that a wider terminal never shows fewer.
@@ -431,7 +434,7 @@ pub(super) const COLUMNS: &[Column] = &[
         key: |figures| Some(errors(figures)? as f64),
     },
     Column {
-        name: "slot",
+        name: SLOT,
         heading: "slot",
         help: "the board's name of the slot (SMBIOS)",
         width: |_| 12,

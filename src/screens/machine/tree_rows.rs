@@ -97,7 +97,7 @@ pub(super) fn draw(state: &Tree, shared: &Shared, areas: &Areas, brush: &mut Bru
 /// The unit of the rows' figures; where one has a smaller unit's letter behind it, what the letter stands for.
 fn unit(state: &Tree, shared: &Shared, room: u16) -> String {
     let unit = shared.units.giga_per_second();
-    let letters = format!("{unit}; M {}, k {}", unit.replacen('G', "M", 1), unit.replacen('G', "k", 1));
+    let letters = format!("{unit}; M {}, k {}", unit.replacen('G', "M", 1), shared.units.kilo_per_second());
     let has_room = cells(&letters) + 30 <= room && state.find.is_none() && !state.is_kept;
     let flows = || shared.machine.drives.iter().filter_map(|drive| shared.load.drive(&drive.name));
     let is_small =

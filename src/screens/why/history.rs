@@ -103,7 +103,9 @@ fn last(shared: &Shared, is_over: bool) -> String {
         return "now: ".to_owned();
     }
     let seconds = shared.rates.as_ref().map_or(1.0, |rates| rates.elapsed.as_secs_f64());
-    format!("last {seconds:.0} s: ")
+    // The first look comes sooner.
+    let digits = usize::from(seconds < 0.95);
+    format!("last {seconds:.digits$} s: ")
 }
 
 /// A value in the caption of curves; of bytes the unit stands at the end where they have one.

@@ -10,32 +10,44 @@ use crate::{
     units::{BytesPerSecond, UnitSystem, count, three_digits},
 };
 
-/// A rate in GB/s or GiB/s, the number alone, four characters at most below 1000; a rate that would hardly show is in MB/s or
-/// kB/s: `2.0M`, `430k`.
+/// A rate in GB/s or GiB/s, the number alone, four characters at most below 1000; below a tenth of it, where two decimals are
+/// one digit, it is in MB/s or kB/s: `31M`, `2.0M`, `430k`.
 pub fn giga(units: UnitSystem, bytes_per_second: f64) -> String {
+    giga_from(LEAST, units, bytes_per_second)
+}
+
+/// Parts of a GB/s below which a figure is in MB/s, and a label of an axis: those are round.
+const LEAST: f64 = 0.0995;
+const LEAST_LABEL: f64 = 0.00995;
+
+fn giga_from(least: f64, units: UnitSystem, bytes_per_second: f64) -> String {
     let value = units.in_giga(BytesPerSecond(bytes_per_second.max(0.0)));
-    if !is_small(units, bytes_per_second) {
+    if value >= least || !is_small(units, bytes_per_second) {
         return three_digits(value);
     }
     let base = units.giga().cbrt();
     let mega = value * base;
-    if mega >= 0.95 { format!("{mega:.1}M") } else { format!("{:.0}k", mega * base) }
+    match mega {
+        9.95.. => format!("{mega:.0}M"),
+        0.95.. => format!("{mega:.1}M"),
+        _ => format!("{:.0}k", mega * base),
+    }
 }
 
 /// The same before a unit that is written out: a small rate has more decimals, never another unit.
 pub fn giga_before_unit(units: UnitSystem, bytes_per_second: f64) -> String {
     let value = units.in_giga(BytesPerSecond(bytes_per_second.max(0.0)));
-    if is_small(units, bytes_per_second) {
+    if value < LEAST_LABEL && is_small(units, bytes_per_second) {
         // Below it four decimals are zero.
         return if value < 0.000_05 { "<0.0001".to_owned() } else { format!("{value:.4}") };
     }
     three_digits(value)
 }
 
-/// Whether a rate that is not zero would hardly show in GB/s.
+/// Whether a rate that is not zero would show no more than one digit in GB/s.
 pub fn is_small(units: UnitSystem, bytes_per_second: f64) -> bool {
     let giga = units.in_giga(BytesPerSecond(bytes_per_second));
-    giga < 0.00995 && giga * units.giga().cbrt().powi(2) >= 0.5
+    giga < LEAST && giga * units.giga().cbrt().powi(2) >= 0.5
 }
 
 /// From this share of its potential on a drive is as fast as it can be.
@@ -114,7 +126,7 @@ impl RateUnit {
     /// A label of the axis: without a unit where the title has the usual one.
     pub fn label(self, rate: f64) -> String {
         if self.at_the_end() == self.units.giga_per_second() {
-            return giga(self.units, rate);
+            return giga_from(LEAST_LABEL, self.units, rate);
         }
         let (number, name) = self.units.scaled(rate);
         if rate < 1.0 { "0".to_owned() } else { three_digits(number) + name[..1].trim_matches('B') }
@@ -213,8 +225,12 @@ mod tests {
     #[test]
     fn a_rate_that_is_not_zero_does_not_look_like_zero() {
         let decimal = |bytes| giga(UnitSystem::Decimal, bytes);
-        let shown = [0.0, 400.0, 4_096.0, 949e3, 960e3, 2.048e6, 9.9e6, 9.96e6, 12e6, 1.2e9].map(decimal);
-        assert_eq!(shown, ["0.00", "0.00", "4k", "949k", "1.0M", "2.0M", "9.9M", "0.01", "0.01", "1.20"]);
+        let shown =
+            [0.0, 400.0, 4_096.0, 949e3, 960e3, 2.048e6, 9.9e6, 9.96e6, 31.4e6, 99.6e6, 1.2e9].map(decimal);
+        assert_eq!(
+            shown,
+            ["0.00", "0.00", "4k", "949k", "1.0M", "2.0M", "9.9M", "10M", "31M", "0.10", "1.20"]
+        );
         assert_eq!(giga(UnitSystem::Binary, 2_097_152.0), "2.0M");
         assert_eq!(rate(UnitSystem::Decimal, 2.048e6), "2.05 MB/s");
         assert_eq!(rate(UnitSystem::Decimal, 0.0), "0.00 GB/s");

@@ -123,6 +123,15 @@ fn a_program_that_uses_the_cpu_time_of_its_control_group_is_limited_by_it() {
     let words = "dd uses 0.19 of the 0.20 CPUs that its control group allows";
     scene(0.19, 0.2)
         .says("cpu-quota", &format!("{words}: the CPU quota is the limit (/sys/fs/cgroup/slow/cpu.max)"));
+    let beside = |cpus: f64, read: f64| {
+        let mut scene = scene(cpus, 0.2).process("dd", read, 0.0, 0.11);
+        scene.activity.processes.as_mut().unwrap()[1].pid = 8;
+        scene
+    };
+    let of_group = format!("{words}: the CPU quota is the limit (/sys/fs/cgroup/slow/cpu.max)");
+    beside(0.19, 1e6).says("cpu-quota", &of_group);
+    assert_ne!(beside(0.1, 1e6).sentence().rule, "cpu-quota", "the other one is in no group");
+    assert_ne!(beside(0.19, 1e12).sentence().rule, "cpu-quota", "the other one moves nearly all");
     assert_ne!(scene(0.16, 0.2).sentence().rule, "cpu-quota");
     assert_eq!(held(&scene(0.16, 0.2), "cpu-quota"), Some("cpu-quota"));
     assert_ne!(scene(1.0, 4096.0).sentence().rule, "cpu-quota", "as many as the machine has");
