@@ -156,7 +156,9 @@ impl Taken {
                     let entry = self.touch(device, (&a.setting, &a.file), (&a.value, host), by);
                     let is_known = entry.may_have(&a.value);
                     // iodyno has set it since the other program wrote.
-                    let is_own = is_known && entry.own == a.value && entry.host.as_deref() == host;
+                    // So it has, perhaps, where that change was killed.
+                    let is_last = entry.own == a.value || entry.last.len() > 1;
+                    let is_own = is_known && is_last && entry.host.as_deref() == host;
                     if *undo && a.setting != NR_REQUESTS.0 && entry.is_anothers(&a.value) {
                         entry.theirs = Some(a.value.clone());
                     } else if !entry.may_be_reset(&a.value) && (is_anothers && !is_own || !is_known) {
