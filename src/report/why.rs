@@ -113,6 +113,8 @@ pub struct Found {
     pub shown: Option<Sentence>,
     /// What is known before looks agree on a rule.
     pub measured: Sentence,
+    /// The words of idle drives above the CPUs of now, where drives do so little that it may be a burst.
+    pub burst: Option<Sentence>,
 }
 
 /// The sentence of one look.
@@ -130,13 +132,34 @@ pub(crate) const COUNTING: &str = "counting";
 
 fn counting(facts: &Facts<'_>) -> Sentence {
     let drives = if facts.is_moving() { facts.moves() } else { "Drives are idle".to_owned() };
-    let text = format!("{drives}; limit not known yet: threads and processes are counted first");
+    // Rates and busy programs are no limit yet, but more than none.
+    let full = facts.all().filter(|all| all.busy() >= tables::BUSY);
+    let cpus = full.and_then(|all| Some(busy_with(all, Some(busy::busiest(facts, all, 0.5, |_| true)?))));
+    let rest = cpus.unwrap_or_else(|| "limit not known yet: two seconds are compared first".to_owned());
     Sentence {
         rule: COUNTING,
+        text: format!("{drives}; {rest}"),
+        panels: [Panel::Cpus, Panel::Processes],
+        is_fallback: true,
+        named: facts.named.take(),
+    }
+}
+
+/// Whether drives do so little that it may be a burst of a log or a cache: it changes nothing unless it goes on.
+fn may_be_burst(facts: &Facts<'_>) -> bool {
+    facts.inputs.test.is_none() && facts.read + facts.written < 100e6 && facts.ios < 5000.0
+}
+
+/// The last rule, which always fires.
+fn at_rest(facts: &Facts<'_>) -> Sentence {
+    facts.named.take();
+    let text = idle(facts);
+    Sentence {
+        rule: "idle",
         text,
         panels: [Panel::Cpus, Panel::Processes],
         is_fallback: true,
-        named: Vec::new(),
+        named: facts.named.take(),
     }
 }
 
@@ -147,6 +170,7 @@ const AS_EXPECTED: [&str; 6] = ["cpus", "threads", "full", "polling", "drives", 
 pub fn look(inputs: &Inputs<'_>, shown: Option<&str>) -> Found {
     let mut facts = Facts::new(inputs);
     let measured = counting(&facts);
+    let burst = may_be_burst(&facts).then(|| at_rest(&facts));
     let said = |facts: &Facts<'_>, rule: &Rule| {
         facts.named.take();
         let text = (rule.says)(facts)?;
@@ -163,15 +187,8 @@ pub fn look(inputs: &Inputs<'_>, shown: Option<&str>) -> Found {
     facts.syncs.take();
     let held = RULES.iter().filter(counts).find(|rule| Some(rule.id) == shown && !rule.is_fallback);
     let shown = held.and_then(|rule| said(&facts, rule));
-    // The last rule always fires.
-    let first = first.unwrap_or_else(|| Sentence {
-        rule: "idle",
-        text: idle(&facts),
-        panels: [Panel::Cpus, Panel::Processes],
-        is_fallback: true,
-        named: Vec::new(),
-    });
-    Found { first, shown, measured }
+    let first = first.unwrap_or_else(|| at_rest(&facts));
+    Found { first, shown, measured, burst }
 }
 
 /// What several rules ask.

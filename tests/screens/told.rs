@@ -56,7 +56,7 @@ fn why_says_when_a_demos_figures_are_of_the_drive_before() {
         headless.wait(Duration::from_millis(250));
         let picture = shown(&headless);
         let Some([read, shown]) = read_and_shown(&picture) else { continue };
-        let says = picture.contains("figures: until the load changed");
+        let says = picture.contains("figures: of the load before");
         was_said |= says;
         assert!(says || read == shown, "{picture}");
     }
@@ -458,7 +458,7 @@ fn why_and_machine_name_the_same_drive_when_a_pull_goes_on_to_the_next() {
         });
         press(&mut headless, "6");
         let why = shown(&headless);
-        let between = why.contains("figures: until the load changed");
+        let between = why.contains("figures: of the load before");
         let words = match reads.filter(|_| between) {
             Some(reads) => reads,
             None if between => "Before this run: ".to_owned(),

@@ -44,6 +44,8 @@ struct Look {
     rates: Rates,
     activity: Activity,
     is_quiet: bool,
+    /// Drives move next to nothing, whatever programs read and write elsewhere.
+    is_still: bool,
     /// The load began or ended in its time.
     is_part: bool,
 }
@@ -56,10 +58,11 @@ impl Evidence {
             *self = Self::default();
             return is_first;
         }
-        let is_quiet = is_quiet(machine, rates, now);
+        let is_still = is_still(machine, rates);
+        let is_quiet = is_still && calls_little(now);
         // The profile has looks of its own.
         let activity = Activity { profile: None, ..now.clone() };
-        self.looks.push_back(Look { rates: rates.clone(), activity, is_quiet, is_part: false });
+        self.looks.push_back(Look { rates: rates.clone(), activity, is_quiet, is_still, is_part: false });
         let last = |count: usize| self.looks.iter().rev().take(count);
         let ends =
             last(QUIET_LOOKS).all(|look| look.is_quiet) && self.looks.iter().any(|look| !look.is_quiet);
@@ -106,6 +109,17 @@ impl Evidence {
     /// Whether the means are still those of the load before.
     pub(crate) const fn is_of_before(&self) -> bool {
         self.is_of_before
+    }
+
+    /// Whether the look of now has no load, and the means are of those before it that have one: it adds nothing to them.
+    pub(crate) fn is_paused(&self) -> bool {
+        self.looks.back().is_some_and(|look| look.is_quiet) && self.looks.iter().any(|look| !look.is_quiet)
+    }
+
+    /// The last looks in a row without I/O of drives, where the means have a burst of one before them.
+    pub(crate) fn looks_after_burst(&self) -> usize {
+        let after = self.looks.iter().rev().take_while(|look| look.is_still).count();
+        if after < self.looks.len() { after } else { 0 }
     }
 
     /// The time that the means are of, where they are of several looks.
@@ -192,15 +206,18 @@ fn has_begun(means: &Activity, now: &Activity) -> bool {
     moved.fold(0.0, f64::max) >= f64::max(LEAST, TIMES * before)
 }
 
-/// Whether hardly any bytes move.
-fn is_quiet(machine: &Machine, rates: &Rates, activity: &Activity) -> bool {
+/// Whether drives move hardly any bytes.
+fn is_still(machine: &Machine, rates: &Rates) -> bool {
     let disks = machine.drives.iter().filter_map(|drive| rates.disks.get(&drive.name));
-    let drives: f64 = disks.map(|disk| disk.read_bytes + disk.written_bytes).sum();
+    disks.map(|disk| disk.read_bytes + disk.written_bytes).sum::<f64>() < QUIET
+}
+
+/// Whether read and write calls move hardly any.
+fn calls_little(activity: &Activity) -> bool {
     let called = |process: &ProcessRates| {
         process.called_read.unwrap_or_default() + process.called_write.unwrap_or_default()
     };
-    let calls: f64 = activity.processes.iter().flatten().map(called).sum();
-    drives < QUIET && calls < QUIET_CALLS
+    activity.processes.iter().flatten().map(called).sum::<f64>() < QUIET_CALLS
 }
 
 #[cfg(test)]

@@ -72,7 +72,7 @@ fn now(state: &Why, shared: &Shared, area: Rect, sentence: &Sentence, brush: &mu
         title.push(piece(words, Meaning::Quiet));
     }
     if state.is_between_loads(shared) {
-        title.push(piece("  figures: until the load changed", Meaning::Quiet));
+        title.push(piece("  figures: of the load before", Meaning::Quiet));
     } else if let Some(time) = state.evidence.time() {
         title.push(piece(format!("  figures: means of {:.0} s", time.as_secs_f64()), Meaning::Quiet));
     }

@@ -49,7 +49,7 @@ impl Steady {
 
     /// Takes what a look at the counters found.
     pub(super) fn take(&mut self, found: Found, with_test: bool, is_other_load: bool) {
-        let Found { first, shown: held, measured } = found;
+        let Found { first, shown: held, measured, burst } = found;
         let in_row = match self.last {
             Some((rule, looks)) if rule == first.rule => looks.saturating_add(1),
             _ => 1,
@@ -64,6 +64,10 @@ impl Steady {
             let looks = self.unsure.saturating_add(1);
             let agree = in_row >= LOOKS && first.rule != RATES;
             if !agree && looks < MOST_LOOKS {
+                if looks == 1 && self.with_test == with_test && self.is_same_beside(burst.as_ref()) {
+                    self.unsure = looks;
+                    return;
+                }
                 *self = Self { shown: Some(measured), with_test, last: self.last, unsure: looks, missed: 0 };
                 return;
             }
@@ -90,6 +94,27 @@ impl Steady {
         if goes {
             *self = Self { shown: Some(first), with_test, missed: 0, last: self.last, unsure: 0 };
         }
+    }
+
+    /// Whether it is of drives that do little.
+    pub(super) fn is_of_little(&self) -> bool {
+        self.rule().is_some_and(|rule| LITTLE.contains(&rule))
+    }
+
+    /// Takes a look without I/O, the `after`th behind a burst that the means still have. A pause of one look may be a load's own.
+    pub(super) fn rest(&mut self, after: usize) {
+        if after >= usize::from(LOOKS) {
+            (self.unsure, self.last) = (0, None);
+        }
+    }
+
+    /// Whether the shown sentence is of drives that do little, and a burst is all that is new: the same programs keep CPUs busy.
+    fn is_same_beside(&self, burst: Option<&Sentence>) -> bool {
+        let has_busy = |sentence: &Sentence| sentence.text.contains("busy");
+        self.shown.as_ref().zip(burst).is_some_and(|(shown, burst)| {
+            let is_same = shown.rule != "idle" || shown.named == burst.named;
+            self.is_of_little() && has_busy(shown) == has_busy(burst) && is_same
+        })
     }
 
     /// The last sentence under any load.
@@ -127,7 +152,39 @@ mod tests {
 
     fn look(rule: &'static str, held: bool, steady: &Steady) -> Found {
         let shown = steady.rule().filter(|rule| held && *rule != COUNTING).map(found);
-        Found { first: found(rule), shown, measured: found(COUNTING) }
+        Found { first: found(rule), shown, measured: found(COUNTING), burst: None }
+    }
+
+    /// The rules that are shown after looks at loads that may be bursts, beside CPUs that are busy with this program.
+    fn beside(program: &str, looks: &[&'static str]) -> Vec<&'static str> {
+        let busy = |program: &str| Sentence {
+            text: format!("Drives are idle; CPUs are busy, most of the time with {program}"),
+            named: vec![program.to_owned()],
+            ..found("idle")
+        };
+        let mut steady = Steady::default();
+        steady.take(Found { first: busy("yes"), ..look("idle", false, &steady) }, false, true);
+        let mut said = Vec::new();
+        for rule in looks {
+            let found = Found { burst: Some(busy(program)), ..look(rule, false, &steady) };
+            let found = if *rule == "idle" { Found { first: busy(program), ..found } } else { found };
+            steady.take(found, false, true);
+            said.push(steady.rule().unwrap_or_default());
+        }
+        said
+    }
+
+    #[test]
+    fn a_burst_of_one_look_changes_nothing_beside_the_same_busy_cpus() {
+        assert_eq!(beside("yes", &[RATES, "idle", "writeback", "idle"]), ["idle"; 4]);
+        assert_eq!(beside("yes", &["drives", "drives"]), ["idle", "drives"], "a load that goes on");
+        assert_eq!(beside("yes", &[RATES, "turns", "turns"]), ["idle", COUNTING, "turns"]);
+        assert_eq!(beside("yes", &[RATES; 4]), ["idle", COUNTING, COUNTING, RATES]);
+        assert_eq!(beside("gzip", &["drives", "drives"]), [COUNTING, "drives"], "another program is busy");
+        let mut steady = Steady::default();
+        steady.take(look("idle", false, &steady), false, true);
+        steady.take(look("drives", false, &steady), false, true);
+        assert_eq!(steady.rule(), Some(COUNTING), "too much for a burst");
     }
 
     /// What is shown after each of the looks, a letter a rule, where the shown rule still holds or not.

@@ -116,10 +116,18 @@ impl Screen for Why {
             let is_other_load = rates.is_some_and(|rates| {
                 self.evidence.take(&shared.machine, (rates, &shared.activity), with_test)
             });
+            let is_other = is_other_load || is_other_test;
             if !self.is_counted(shared) {
                 self.steady = Steady::default();
+            } else if self.evidence.is_paused() && !is_other {
+                // One burst is not found twice.
+            } else if let after @ 1.. = self.evidence.looks_after_burst()
+                && self.steady.is_of_little()
+                && !is_other
+            {
+                self.steady.rest(after);
             } else if let Source::Now(found) = self.found(shared, |inputs| look(inputs, self.steady.rule())) {
-                self.steady.take(found, with_test, is_other_load || is_other_test);
+                self.steady.take(found, with_test, is_other);
             }
         }
     }
