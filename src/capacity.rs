@@ -80,7 +80,8 @@ fn hops(machine: &Machine, limits: &mut Limits) {
         let packets: Vec<(u16, f64)> = below.iter().map(|sender| (sender.payload, sender.line)).collect();
         let limit = match node.kind {
             NodeKind::RootComplex => root_complex(machine, index),
-            _ => link::limit(tree, index, &packets).or_else(|| chipset::dmi(machine, index)),
+            _ => link::limit(tree, index, &packets, link_state::awake(machine, index))
+                .or_else(|| chipset::dmi(machine, index)),
         };
         let Some(limit) = limit else { continue };
         if let Some(words) = measured::refuted(machine, &limit) {

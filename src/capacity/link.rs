@@ -65,12 +65,19 @@ pub(super) fn capability(tree: &PciTree, function: NodeIndex) -> Option<(f64, St
 }
 
 /// Limit of the link between `node` and the port above it for packets of the drives below. A switch passes packets on
-/// unchanged, so their size counts, not the one set at this link.
-pub(super) fn limit(tree: &PciTree, index: NodeIndex, packets: &[(u16, f64)]) -> Option<Limit> {
+/// unchanged, so their size counts, not the one set at this link. `awake` is the state of a link under load that sleeps now.
+pub(super) fn limit(
+    tree: &PciTree,
+    index: NodeIndex,
+    packets: &[(u16, f64)],
+    awake: Option<hop::Pair>,
+) -> Option<Limit> {
     let node = tree.node(index);
     let above = tree.node(node.parent?);
-    let link = trained(tree, index)?;
-    let at = hop::sentence((link.speed, link.width));
+    let now = trained(tree, index)?;
+    let link = awake.map_or(now, |(speed, width)| Trained { speed, width });
+    let under_load = if awake.is_some() { " when awake" } else { "" };
+    let at = format!("{}{under_load}", hop::sentence((link.speed, link.width)));
     let port = above.address;
     let set = [node, above].into_iter().filter_map(|end| end.express.value()?.payload).min();
     let mut sizes: Vec<u16> = packets.iter().map(|(payload, _)| *payload).collect();

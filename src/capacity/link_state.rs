@@ -2,7 +2,7 @@
 
 use super::{chipset, link};
 use crate::{
-    machine::{HopLink, Link, Machine, NodeKind, PciNode, PciTree},
+    machine::{HopLink, Link, Machine, NodeKind, PciNode, PciTree, hop},
     model::NodeIndex,
 };
 
@@ -54,6 +54,12 @@ pub(crate) fn state(machine: &Machine, node: NodeIndex) -> LinkState {
         None => LinkState::Fine,
         Some(device) => of_device(machine, device, &found),
     }
+}
+
+/// The capability of both ends of a link whose device lowered its speed while idle; `None` for any other link.
+pub(super) fn awake(machine: &Machine, node: NodeIndex) -> Option<hop::Pair> {
+    let most = HopLink::above(machine, node)?.most;
+    most.filter(|_| state(machine, node) == LinkState::Idle)
 }
 
 /// State of the link above `device`.
@@ -163,6 +169,19 @@ mod tests {
             LinkState::Fine,
             "a chipset has several ports"
         );
+    }
+
+    #[test]
+    fn the_limit_of_an_idle_link_is_its_rate_when_awake() {
+        for (demo_name, address) in [("laptop", "0000:06:00.0"), ("laptop", "0000:06:00.1")] {
+            let machine = demo(demo_name);
+            let limits = crate::capacity::limits(&machine);
+            let limit = limits.path(at(&machine, address)).unwrap();
+            assert!(limit.because.starts_with("Gen4 x16 (16 GT/s) when awake at MPS"), "{}", limit.because);
+            assert!((28e9..31e9).contains(&limit.bytes_per_second.0), "{limit:?}");
+        }
+        let laptop = demo("laptop");
+        assert_eq!(awake(&laptop, at(&laptop, "0000:01:00.0")), None, "a drive does not sleep so");
     }
 
     #[test]
