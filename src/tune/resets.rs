@@ -25,6 +25,18 @@ pub fn becoming(actuator: &dyn Actuator, changed: &str, value: &str, file: &str)
 /// The setting from which the kernel computes the readahead of rotational devices.
 const MAX_SECTORS: &str = "max_sectors_kb";
 
+/// What the kernel makes of a larger request than the drive's own limit, `max_hw_sectors_kb`, since Linux 6.12; other values as
+/// they are.
+pub fn clamped(actuator: &dyn Actuator, setting: &str, file: &str, value: &str) -> String {
+    let most = || {
+        let (queue, _) = file.rsplit_once('/').filter(|_| setting == MAX_SECTORS)?;
+        let most = actuator.read(&format!("{queue}/max_hw_sectors_kb")).ok()?;
+        let is_beyond = value.parse::<u64>().ok()? > most.parse::<u64>().ok()?;
+        is_beyond.then_some(most)
+    };
+    most().unwrap_or_else(|| value.to_owned())
+}
+
 /// Without a scheduler, tags that iodyno had changed are resized, by way of another number.
 fn requests(actuator: &dyn Actuator, file: &str, scheduler: &str) -> Vec<String> {
     let Some(begins) = tags::requests_with(actuator, file, scheduler) else { return Vec::new() };

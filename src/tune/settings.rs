@@ -7,7 +7,7 @@ use std::fmt::Write;
 
 pub use self::readers::{differing, readings};
 use self::{
-    adjusting::{exact, limited, requests, to_default, to_pages, unknown},
+    adjusting::{exact, limited, requests, to_blocks, to_default, to_pages, unknown},
     readers::{function, nothing, nvme, plain, port_cooling, processors, queue},
 };
 use super::device::Device;
@@ -216,7 +216,7 @@ pub static SETTINGS: &[Setting] = &[
     Setting {
         range: Range::Number(0, 1 << 30),
         usual: &["64", "128", "256", "512", "1024", "1280", "2048", "4096"],
-        adjusts: limited,
+        adjusts: to_blocks,
         read: |m, d| queue(m, d, |q| plain(&q.queue.max_sectors_kb)),
         also: NEW_LIMITS,
         proofs: &[Proof::Loop, Proof::Zram, Proof::Lab],

@@ -16,7 +16,7 @@ use super::{
     change_log::ChangeLog,
     device::{Device, Identity},
     journal::{Affected, Event, Gain, Journal, JournalError, Purpose, Record, Session},
-    resets::becoming,
+    resets::{becoming, clamped},
     settings::{NO_SCHEDULER, NR_REQUESTS, SCHEDULER, SETTINGS, Setting, Value, find, validate},
     tags,
     undo::{Step, Which},
@@ -163,7 +163,7 @@ impl<'a> Tuner<'a> {
             setting: change.setting.0.to_owned(),
             file: change.file.clone(),
             old: now.clone(),
-            new: change.to.clone(),
+            new: clamped(&self.actuator, change.setting.0, &change.file, &change.to),
             affected: affected.clone(),
             tags: host.as_deref() == Some(NO_SCHEDULER),
             host,
@@ -297,7 +297,10 @@ impl<'a> Tuner<'a> {
         let mut outcome = Outcome::Ignored;
         for _ in 0..TRIES {
             outcome = match self.written(file, from, to) {
-                Outcome::Adjusted { now } if row.is_some_and(|row| !(row.adjusts)(to, &now)) => {
+                Outcome::Adjusted { now }
+                    if row.is_some_and(|row| !(row.adjusts)(to, &now))
+                        && now != clamped(&self.actuator, setting, file, to) =>
+                {
                     Outcome::Changed { now }
                 }
                 outcome => outcome,

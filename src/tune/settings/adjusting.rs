@@ -20,9 +20,15 @@ pub(super) fn requests(asked: &str, now: &str) -> bool {
     numbers(asked, now).is_some_and(|(asked, now)| asked < 4 && now == 4)
 }
 
-/// A limit below it, or the default for 0.
+/// A limit below it.
 pub(super) fn limited(asked: &str, now: &str) -> bool {
-    numbers(asked, now).is_some_and(|(asked, now)| now < asked || asked == 0)
+    numbers(asked, now).is_some_and(|(asked, now)| now < asked)
+}
+
+/// Whole logical blocks of at most 64 KiB, or the default for 0: `blk_validate_limits` in block/blk-settings.c. What is larger
+/// than the drive's own limit is clamped (`resets::clamped`).
+pub(super) fn to_blocks(asked: &str, now: &str) -> bool {
+    numbers(asked, now).is_some_and(|(asked, now)| asked == 0 || (0..64).contains(&(asked - now)))
 }
 
 /// The default for -1.
@@ -43,7 +49,13 @@ mod tests {
         assert!(to_pages("4099", "4096") && to_pages("99999999", "99999996") && to_pages("100", "64"));
         assert!(!to_pages("512", "640") && !to_pages("512", "128") && !to_pages("x", "0"));
         assert!(requests("1", "4") && !requests("64", "32"));
-        assert!(limited("99999", "1280") && limited("0", "1280") && !limited("64", "128"));
+        assert!(limited("5", "3") && !limited("0", "3"));
+        assert!(
+            to_blocks("0", "1280")
+                && to_blocks("130", "128")
+                && !to_blocks("512", "128")
+                && !to_blocks("64", "128")
+        );
         assert!(to_default("-1", "75000") && !to_default("500", "75000"));
     }
 }

@@ -298,3 +298,24 @@ fn requests_of_another_program_that_a_killed_change_replaced_are_restored_or_nam
     ];
     kept_after("none", &happenings, true).unwrap();
 }
+
+#[test]
+fn a_smaller_request_of_another_program_is_no_adjustment_of_a_killed_change() {
+    let mut written = 0;
+    for kill in 0..12 {
+        let kernel = with_limits("none");
+        for (file, value) in [("max_sectors_kb", "64"), ("max_hw_sectors_kb", "1280")] {
+            kernel.memory.files.lock().unwrap().insert(format!("/sys/q/{file}"), value.into());
+        }
+        let journal = Journal::in_memory();
+        done(&kernel, &journal, &Deed::Set(vec![("max_sectors_kb", "512")]), Some(kill), 1);
+        if kernel.files()["/sys/q/max_sectors_kb"] != "512" {
+            continue;
+        }
+        written += 1;
+        kernel.write("/sys/q/max_sectors_kb", "128").unwrap();
+        done(&kernel, &journal, &Deed::UndoAll, None, 2).unwrap();
+        assert_eq!(kernel.files()["/sys/q/max_sectors_kb"], "128", "killed at call {kill}");
+    }
+    assert!(written > 0);
+}
