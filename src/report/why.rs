@@ -476,6 +476,19 @@ fn cached(facts: &Facts<'_>) -> Option<String> {
     let writes = most.written >= if most.has_ended() { 0.3 } else { 0.5 } * called;
     (!writes && called >= times * facts.read && called >= facts.read + more).then(|| {
         let (rate, drives) = (facts.rate(called), facts.rate_or_nothing(facts.read));
+        // As many bytes written as read: a copy, also of /dev/zero over a file whose pages are dirty already.
+        let part = facts.least_for(" read and write calls ", 0.8, 0.7);
+        if (part..1.0 / part).contains(&(most.called_write / called)) {
+            let drives = format!("the drives read {drives} and write {}", facts.rate_or_nothing(facts.written));
+            return match facts.one_busy_cpu(most) {
+                Some(busy) => format!("{busy}; its read and write calls move {rate} each, {drives}"),
+                None => format!(
+                    "{}'s read and write calls move {rate} each, {drives}: the rest stays in the page cache, a pipe \
+                     or a device file such as /dev/zero",
+                    most.name
+                ),
+            };
+        }
         match facts.one_busy_cpu(most) {
             Some(busy) => format!("{busy}; its read calls return {rate}, the drives read {drives}"),
             None => format!(

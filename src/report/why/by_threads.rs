@@ -373,8 +373,8 @@ pub(super) fn threads(facts: &Facts<'_>) -> Option<String> {
         return Some(words);
     }
     // A thread found running a few times is no proof that it keeps a CPU busy; the process's CPU time is.
-    let (name, who, command, spent, through) = if test.is_some() {
-        ("Workers".to_owned(), String::new(), waits::WORKERS, f64::INFINITY, "")
+    let (name, who, command, spent, moved, through) = if test.is_some() {
+        ("Workers".to_owned(), String::new(), waits::WORKERS, f64::INFINITY, facts.read + facts.written, "")
     } else {
         let command = facts.mover.as_ref()?;
         let first = facts.programs.iter().find(|program| program.command == *command)?;
@@ -388,6 +388,7 @@ pub(super) fn threads(facts: &Facts<'_>) -> Option<String> {
                 first.name.clone(),
                 first.command.as_str(),
                 first.cpus,
+                first.passed(),
                 facts.through_cache(first),
             )
         })?
@@ -407,7 +408,7 @@ pub(super) fn threads(facts: &Facts<'_>) -> Option<String> {
     (is_one || is_busy && full >= running.round()).then(|| match running.round() {
         one if one < 2.0 => {
             let who = if test.is_some() { "The only worker" } else { &who };
-            facts.busy_for(who, through)
+            facts.busy_for(who, moved, through)
         }
         // More threads would not help.
         _ if full >= rates.cpus.len() as f64 => {

@@ -1,6 +1,7 @@
 //! Rules about pipes: what a program that reads or writes a drive passes its data to, or has it from.
 
 use super::{Facts, busy::full, programs::Program, waits};
+use crate::counters::activity::ThreadActivity;
 
 /// What the program that moves most does with its data.
 struct Pipe {
@@ -94,8 +95,11 @@ pub(super) fn pipe(facts: &Facts<'_>) -> Option<String> {
             facts.rate(pipe.nearest(end))
         ));
     }
-    let (wchan, share) = waits::in_pipe(threads, &mover.command, pipe.is_read)?;
-    let is_long = share >= facts.least(0.5, 0.35) && waits::all(threads, &mover.command) < 1.5;
+    let (wchan, sampled) = waits::in_pipe(threads, &mover.command, pipe.is_read)?;
+    let share = share_of_pipe(threads, mover, sampled);
+    // Of a wait that few samples find, the rest may be for something else.
+    let is_found = sampled >= facts.least(0.35, 0.2);
+    let is_long = is_found && share >= facts.least(0.5, 0.35) && waits::all(threads, &mover.command) < 1.5;
     is_long.then(|| {
         let end = ends().min_by(|a, b| pipe.distance(a).total_cmp(&pipe.distance(b)));
         let limit = match end {
@@ -109,4 +113,18 @@ pub(super) fn pipe(facts: &Facts<'_>) -> Option<String> {
             100.0 * share
         )
     })
+}
+
+/// The share of its time in which the one thread of a program waits for its pipe. Samples often find it running when what it waits for
+/// has just come: where its CPU time and its waits for a CPU are known, it waits for the rest, as samples divide that.
+fn share_of_pipe(threads: &ThreadActivity, program: &Program, sampled: f64) -> f64 {
+    let all = waits::all(threads, &program.command);
+    let (running, _) = waits::running(threads, &program.command);
+    let waiting = 1.0 - running / all.max(f64::EPSILON);
+    match program.delayed() {
+        Some(delayed) if program.is_one_process() && waiting > 0.0 => {
+            (1.0 - program.cpus - delayed).max(0.0) * (sampled / waiting).min(1.0)
+        }
+        _ => sampled,
+    }
 }

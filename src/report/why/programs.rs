@@ -53,9 +53,19 @@ impl Program {
         self.read + self.written
     }
 
+    /// Bytes per second of its thread: of calls that the page cache answers too.
+    pub(super) fn passed(&self) -> f64 {
+        self.moved().max(self.called_read).max(self.called_write)
+    }
+
     /// Whether all its processes have ended.
     fn is_gone(&self) -> bool {
         self.living == 0
+    }
+
+    /// Whether it is one process, which lives.
+    pub(super) fn is_one_process(&self) -> bool {
+        self.living == 1 && self.ended == 0.0 && self.ended_cpus == 0.0
     }
 
     /// Whether processes that ended before a sample found them do most of its I/O.
@@ -337,10 +347,10 @@ impl Facts<'_> {
         Some((1.0 - cpus / active).clamp(0.0, 1.0))
     }
 
-    /// `dd keeps one CPU busy for 504 MB/s: one thread is the limit`, of what all drives move.
-    pub(super) fn busy_for(&self, who: &str, through: &str) -> String {
-        let rate = self.rate(self.read + self.written);
-        format!("{who}{KEEPS_BUSY} for {rate}: one thread{through} is the limit")
+    /// `dd keeps one CPU busy for 504 MB/s: one thread is the limit`, of what it moves; without the rate where that is not known.
+    pub(super) fn busy_for(&self, who: &str, moved: f64, through: &str) -> String {
+        let rate = if moved >= 1.0 { format!(" for {}", self.rate(moved)) } else { String::new() };
+        format!("{who}{KEEPS_BUSY}{rate}: one thread{through} is the limit")
     }
 
     /// `dd keeps one CPU busy: one thread is the limit`; more than one CPU says nothing of threads.
@@ -362,7 +372,7 @@ impl Facts<'_> {
         (waits && cpus + delayed >= self.least(0.95, 0.88) * active.max(1.0)).then(|| {
             let through = self.through_cache(program);
             if cpus >= fills {
-                return self.busy_for(&program.name, through);
+                return self.busy_for(&program.name, program.passed(), through);
             }
             format!(
                 "{} runs {:.0} %{WAITS_FOR_A_CPU} {:.0} % of the time: one thread{through} is the limit",

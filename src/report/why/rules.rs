@@ -63,7 +63,7 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         id: "pipe",
-        fires: "the process that moves most passes at least half of that on, or has it from another one, whose calls have as many bytes, give or take a fifth, and whose one thread fills 85 % of a CPU; or its one thread waits half of the time for the other end of its pipe",
+        fires: "the process that moves most passes at least half of that on, or has it from another one, whose calls have as many bytes, give or take a fifth, and whose one thread fills 85 % of a CPU; or its one thread waits half of the time for the other end of its pipe, by its CPU time and run delay where these are known",
         panels: [Panel::Processes, Panel::Threads],
         is_fallback: false,
         says: pipe,
