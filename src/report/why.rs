@@ -342,7 +342,7 @@ impl<'a> Facts<'a> {
         let threads = self.inputs.activity.threads.as_ref()?;
         // Others wait as well while one program moves most. Its own threads may have names that no program has.
         let is_test = self.inputs.test.is_some();
-        let unnamed = self.mover().filter(|mover| !is_test && mover.is_in_others(threads));
+        let unnamed = self.mover().filter(|mover| !is_test && mover.may_be_in_others(threads));
         let is_unnamed = |command: &str| {
             unnamed.is_some()
                 && waits::may_have_io(threads, command)

@@ -90,9 +90,13 @@ impl Program {
 
     /// Whether threads of other names than its own do its work: samples tell threads by their names alone.
     pub(super) fn is_in_others(&self, threads: &ThreadActivity) -> bool {
-        let (_, own) = waits::running(threads, &self.command);
         let used = self.cpus + self.delayed().unwrap_or_default();
-        own < 0.1 && used >= 0.2
+        self.may_be_in_others(threads) && used >= 0.2
+    }
+
+    /// The same of one that may hardly use a CPU: threads of its own name were not found.
+    pub(super) fn may_be_in_others(&self, threads: &ThreadActivity) -> bool {
+        waits::running(threads, &self.command).1 < 0.1
     }
 
     /// Mean number of its threads that wait for a CPU: of many processes those that move most are known.

@@ -62,7 +62,7 @@ pub(super) fn over(
         let mut help = shared.keys.fill(column.help);
         let reason = shared.machine.host.slots.problem().filter(|_| column.name == SLOT);
         if let (Some(problem), Some(Absent::NoValue)) = (reason, absent) {
-            help += &format!("; not available here: {}", problem.reason);
+            help = format!("{help}; not available here: {}", problem.reason);
         }
         let begin = lines.len();
         // Where most descriptions have room the others take a second line.

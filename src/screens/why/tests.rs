@@ -284,7 +284,9 @@ fn bursts_beside_a_hog_leave_the_sentence_as_it_is() {
             }
             let disks = &mut shared.rates.as_mut().unwrap().disks;
             if second < 18 {
-                disks.values_mut().for_each(|disk| disk.reads = 600.0);
+                for disk in disks.values_mut() {
+                    disk.reads = 600.0;
+                }
             }
             if !has_burst {
                 disks.clear();

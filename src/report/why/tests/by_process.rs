@@ -99,3 +99,38 @@ fn several_processes_with_one_write_each_are_limited_by_latency() {
         assert!(!text.contains("one I/O in flight each"), "buffered: {text}");
     }
 }
+
+/// As `dd if=/dev/zero` to a file beside a program that writes to a drive.
+#[test]
+fn a_busy_thread_is_named_with_its_own_rate() {
+    let scene = |written: f64, called: f64| {
+        let mut scene = Scene::reading().threads(&[('R', "dd", "write", "", 0.98)]);
+        let disk = scene.rates.disks.values_mut().next().unwrap();
+        *disk = DiskRates { writes: 190.0, written_bytes: 96.5e6, queue_depth: 0.3, ..DiskRates::default() };
+        let mut scene = scene.process("dd", 0.0, 0.0, 0.97);
+        let dd = &mut scene.activity.processes.as_mut().unwrap()[0];
+        (dd.written_bytes, dd.called_write) = (Some(written), Some(called));
+        scene
+    };
+    let dd = |rate: &str| format!("dd keeps one CPU busy for {rate}: one thread is the limit");
+    scene(398e6, 398e6).says("threads", &dd("398 MB/s"));
+    scene(90e6, 900e6).says("threads", &dd("900 MB/s"));
+}
+
+/// As `dd if=/dev/zero conv=notrunc` over a file whose pages are dirty: they are not counted as written again.
+#[test]
+fn calls_that_write_as_much_as_they_read_are_both_named() {
+    let scene = |cpus: f64, write: f64| {
+        let mut scene = Scene::idle().threads(&[('R', "dd", "", "", cpus)]).process("dd", 0.0, 3.96e9, cpus);
+        scene.activity.processes.as_mut().unwrap()[0].called_write = Some(write);
+        let name = scene.machine.hardware_drives().next().unwrap().name.clone();
+        let disk = DiskRates { reads: 90.0, read_bytes: 11.6e6, ..DiskRates::default() };
+        scene.rates.disks.insert(name, disk);
+        scene
+    };
+    let both = "its read and write calls move 3.96 GB/s each, the drives read 11.6 MB/s and write nothing";
+    scene(0.98, 3.96e9).says("cached", &format!("dd keeps one CPU busy: one thread is the limit; {both}"));
+    let some = scene(0.5, 3.9e9).sentence().text;
+    assert!(some.starts_with("dd's read and write calls move 3.96 GB/s each, the drives read"), "{some}");
+    assert!(scene(0.98, 1e9).sentence().text.contains("its read calls return"), "it writes less");
+}

@@ -282,6 +282,10 @@ fn threads_that_have_other_names_than_their_program_wait_for_it() {
     let words =
         format!("4 of 4 threads of another iodyno (PID 4711) wait for completions (io_cqring_wait): {limit}");
     reads("io_cqring_wait", 3.8).says("drives", &words);
+    let mut large = reads("io_cqring_wait", 3.9);
+    let process = large.activity.processes.as_mut().unwrap().last_mut().unwrap();
+    (process.cpus, process.delayed) = (0.07, Some(0.0));
+    large.says("drives", &words);
     let mut slow = reads("io_cqring_wait", 0.2);
     slow.rates.disks.values_mut().for_each(|disk| disk.queue_depth = 0.2);
     assert_ne!(slow.sentence().rule, "own-waits", "only its first thread sleeps: {:?}", slow.sentence());
