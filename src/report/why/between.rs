@@ -22,8 +22,26 @@ impl<'a> Facts<'a> {
         self.in_flight >= part * waiting
     }
 
-    /// The limit of a program's control groups that it comes nearest to, and how near.
-    fn group_limit(&self, program: &Program) -> Option<(&'a IoLimit, &'a Drive, f64)> {
+    /// Bytes per second that the processes of a program read and write which a limit holds for. Those that ended had the same one if all
+    /// that live have it.
+    fn limited(&self, program: &Program, limit: &IoLimit) -> [f64; 2] {
+        let Inputs { activity, .. } = self.inputs;
+        let is_in = |pid: &u32| activity.limits.get(pid).is_some_and(|limits| limits.io.contains(limit));
+        if program.pids.iter().all(is_in) {
+            return [program.read, program.written];
+        }
+        let processes = activity.processes.iter().flatten().filter(|process| !process.has_ended);
+        let its = processes.filter(|process| program.pids.contains(&process.pid) && is_in(&process.pid));
+        its.fold([0.0; 2], |[read, written], process| {
+            [
+                read + process.read_bytes.unwrap_or_default(),
+                written + process.written_bytes.unwrap_or_default(),
+            ]
+        })
+    }
+
+    /// The limit of a program's control groups that it comes nearest to.
+    fn group_limit(&self, program: &Program) -> Option<Reached<'a>> {
         let Inputs { machine, rates, activity, .. } = *self.inputs;
         let limits =
             program.pids.iter().filter_map(|pid| activity.limits.get(pid)).flat_map(|limits| &limits.io);
@@ -34,16 +52,40 @@ impl<'a> Facts<'a> {
             // Its I/Os are as large as others' of the drive.
             let part =
                 |ios: f64, own: f64, all: f64| if all > 0.0 { ios * (own / all).min(1.0) } else { 0.0 };
+            let [read, written] = self.limited(program, limit);
+            let carried = [read.min(disk.read_bytes), written.min(disk.written_bytes)];
             let rate = match limit.kind {
-                LimitKind::ReadBytes => program.read.min(disk.read_bytes),
-                LimitKind::WrittenBytes => program.written.min(disk.written_bytes),
-                LimitKind::ReadIops => part(disk.reads, program.read, disk.read_bytes),
-                LimitKind::WriteIops => part(disk.writes, program.written, disk.written_bytes),
+                LimitKind::ReadBytes => carried[0],
+                LimitKind::WrittenBytes => carried[1],
+                LimitKind::ReadIops => part(disk.reads, read, disk.read_bytes),
+                LimitKind::WriteIops => part(disk.writes, written, disk.written_bytes),
                 LimitKind::Latency => return None,
             };
-            Some((limit, drive, rate / limit.value as f64))
+            Some(Reached { limit, drive, carried, part: rate / limit.value as f64 })
         });
-        reached.max_by(|(_, _, a), (_, _, b)| a.total_cmp(b))
+        reached.max_by(|a, b| a.part.total_cmp(&b.part))
+    }
+}
+
+/// A limit that a program comes near.
+struct Reached<'a> {
+    limit: &'a IoLimit,
+    drive: &'a Drive,
+    /// Bytes per second that it reads and writes on that drive.
+    carried: [f64; 2],
+    /// How near.
+    part: f64,
+}
+
+impl Reached<'_> {
+    /// `; most moves elsewhere: fio writes 1.05 GB/s`, where the drive carries less than half of what the program moves.
+    fn elsewhere(&self, facts: &Facts<'_>, program: &Program) -> Option<String> {
+        const WORDS: &str = "; most moves elsewhere: ";
+        let [read, written] = self.carried;
+        let is_less = read + written < facts.least_for(WORDS, 0.5, 0.6) * program.moved();
+        let rest = [("reads", program.read - read), ("writes", program.written - written)];
+        let (verb, bytes) = if rest[0].1 >= rest[1].1 { rest[0] } else { rest[1] };
+        is_less.then(|| format!("{WORDS}{} {verb} {}", program.name, facts.rate(bytes)))
     }
 }
 
@@ -102,8 +144,8 @@ fn limit_beside(facts: &Facts<'_>, least: f64) -> Option<String> {
 fn limit_in_words(facts: &Facts<'_>, program: &Program, waiters: &Waiters<'_>, part: f64) -> Option<String> {
     /// Times the limit that a mean may be beyond it; more is not limited.
     const MOST: f64 = 1.5;
-    let (limit, drive, _) =
-        facts.group_limit(program).filter(|(_, _, reached)| (part..MOST).contains(reached))?;
+    let reached = facts.group_limit(program).filter(|reached| (part..MOST).contains(&reached.part))?;
+    let Reached { limit, drive, .. } = reached;
     let value = limit.value as f64;
     let (what, value) = match limit.kind {
         LimitKind::ReadBytes => ("reads", facts.rate(value)),
@@ -112,8 +154,12 @@ fn limit_in_words(facts: &Facts<'_>, program: &Program, waiters: &Waiters<'_>, p
         LimitKind::WriteIops => ("writes", format!("{} IOPS", count(value))),
         LimitKind::Latency => return None,
     };
-    let words = waiters.words(facts.inputs.test);
-    Some(format!("{words}: a cgroup limits {what} of {} to {value} ({})", drive.name.as_str(), limit.path))
+    let limits = format!("cgroup limits {what} of {} to {value} ({})", drive.name.as_str(), limit.path);
+    // Samples do not tell which of its threads wait for that drive.
+    if let Some(elsewhere) = reached.elsewhere(facts, program) {
+        return Some(format!("A {limits}{elsewhere}"));
+    }
+    Some(format!("{}: a {limits}", waiters.words(facts.inputs.test)))
 }
 
 /// The program that moves most, where it uses the CPU time that its control group allows.

@@ -136,3 +136,28 @@ fn a_program_that_uses_the_cpu_time_of_its_control_group_is_limited_by_it() {
     assert_eq!(held(&scene(0.16, 0.2), "cpu-quota"), Some("cpu-quota"));
     assert_ne!(scene(1.0, 4096.0).sentence().rule, "cpu-quota", "as many as the machine has");
 }
+
+/// As two processes of fio: one reads a drive in a group with `io.max`, the other one writes to a loop device.
+#[test]
+fn a_limit_of_a_drive_that_carries_little_is_no_limit_of_the_rest() {
+    let kinds = [('D', "fio", "io_getevents", "read_events", 1.6), ('R', "fio", "", "", 0.4)];
+    let scene = |written: f64| {
+        let mut scene = throttled("read_events", 8.0).threads(&kinds).process("fio", 0.0, 0.0, 0.2);
+        let processes = scene.activity.processes.as_mut().unwrap();
+        (processes[0].command, processes[0].read_bytes) = (Label::new("fio"), Some(21e6));
+        (processes[1].pid, processes[1].written_bytes) = (8, Some(written));
+        let disk = scene.rates.disks.values_mut().next().unwrap();
+        (disk.read_bytes, disk.writes, disk.written_bytes) = (21e6, 10.0, 1e6);
+        limited(scene, LimitKind::ReadBytes, 21_000_000)
+    };
+    let limit =
+        format!("cgroup limits reads of {} to 21.0 MB/s (/sys/fs/cgroup/slow/io.max)", name(&scene(0.0)));
+    scene(1049e6).says("cgroup", &format!("A {limit}; most moves elsewhere: fio writes 1.05 GB/s"));
+    let most = scene(10e6).sentence().text;
+    assert!(most.ends_with(&format!(": a {limit}")), "{most}");
+    // What a process outside the group reads does not reach its limit.
+    let mut other = scene(0.0);
+    let processes = other.activity.processes.as_mut().unwrap();
+    (processes[0].read_bytes, processes[1].read_bytes) = (Some(1e6), Some(20e6));
+    assert_ne!(other.sentence().rule, "cgroup", "{:?}", other.sentence());
+}
