@@ -9,7 +9,7 @@ use super::{
 use crate::{
     counters::activity::ProcessRates,
     machine::Drive,
-    model::{IoLimit, LimitKind},
+    model::{GroupLimits, IoLimit, LimitKind},
     units::count,
 };
 
@@ -22,16 +22,27 @@ impl<'a> Facts<'a> {
         self.in_flight >= part * waiting
     }
 
+    /// Processes of a program whose control groups have such limits: others of its name may be in other groups.
+    fn in_groups(
+        &self,
+        program: &Program,
+        has_limit: impl Fn(&GroupLimits) -> bool,
+    ) -> impl Iterator<Item = &'a ProcessRates> {
+        let activity = self.inputs.activity;
+        let is_in = move |pid| activity.limits.get(pid).is_some_and(&has_limit);
+        let processes = activity.processes.iter().flatten();
+        processes.filter(move |process| program.pids.contains(&process.pid) && is_in(&process.pid))
+    }
+
     /// Bytes per second that the processes of a program read and write which a limit holds for. Those that ended had the same one if all
     /// that live have it.
     fn limited(&self, program: &Program, limit: &IoLimit) -> [f64; 2] {
-        let Inputs { activity, .. } = self.inputs;
-        let is_in = |pid: &u32| activity.limits.get(pid).is_some_and(|limits| limits.io.contains(limit));
-        if program.pids.iter().all(is_in) {
+        let limits = &self.inputs.activity.limits;
+        let has_it = |limits: &GroupLimits| limits.io.contains(limit);
+        if program.pids.iter().all(|pid| limits.get(pid).is_some_and(has_it)) {
             return [program.read, program.written];
         }
-        let processes = activity.processes.iter().flatten().filter(|process| !process.has_ended);
-        let its = processes.filter(|process| program.pids.contains(&process.pid) && is_in(&process.pid));
+        let its = self.in_groups(program, has_it).filter(|process| !process.has_ended);
         its.fold([0.0; 2], |[read, written], process| {
             [
                 read + process.read_bytes.unwrap_or_default(),
@@ -166,19 +177,11 @@ fn limit_in_words(facts: &Facts<'_>, program: &Program, waiters: &Waiters<'_>, p
 pub(super) fn cpu_quota(facts: &Facts<'_>) -> Option<String> {
     let program = facts.mover().filter(|_| facts.inputs.test.is_none())?;
     let activity = facts.inputs.activity;
-    let quota_of = |pid| activity.limits.get(&pid)?.cpu.as_ref();
-    let quotas = program.pids.iter().filter_map(|pid| quota_of(*pid));
+    let quotas = program.pids.iter().filter_map(|pid| activity.limits.get(pid)?.cpu.as_ref());
     let quota = quotas.min_by(|a, b| a.cpus.total_cmp(&b.cpus))?;
-    // Others of that name may be in other groups.
-    let in_group = |one: &&ProcessRates| {
-        program.pids.contains(&one.pid) && quota_of(one.pid).is_some_and(|own| own.path == quota.path)
-    };
-    let (cpus, moved) = activity
-        .processes
-        .iter()
-        .flatten()
-        .filter(in_group)
-        .fold((0.0, 0.0), |(cpus, moved), one| (cpus + one.cpus, moved + one.moved()));
+    let has_it = |limits: &GroupLimits| limits.cpu.as_ref().is_some_and(|own| own.path == quota.path);
+    let its = facts.in_groups(program, has_it);
+    let (cpus, moved) = its.fold((0.0, 0.0), |(cpus, moved), one| (cpus + one.cpus, moved + one.moved()));
     let is_less = quota.cpus < facts.inputs.rates.cpus.len() as f64;
     let is_most = 2.0 * moved >= program.moved();
     (is_less && is_most && cpus >= facts.least(0.85, 0.7) * quota.cpus).then(|| {
