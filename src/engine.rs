@@ -21,6 +21,7 @@ mod workers;
 pub(crate) use layout::room_for;
 pub use layout::{LaidOut, lay_out};
 pub use real::RealEngine;
+pub use ring::RingError;
 pub use simulated::Simulated;
 pub(crate) use target::refused;
 pub(crate) use workers::no_thread;
@@ -111,6 +112,9 @@ pub enum EngineError {
         /// What to do.
         fix: String,
     },
+    /// There is no io_uring for it, or none for one more worker.
+    #[error("{0}")]
+    Ring(RingError),
     /// It was stopped before the first read.
     #[error("stopped before the first read: nothing was measured; run it again")]
     Stopped,
@@ -125,6 +129,12 @@ impl EngineError {
     ) -> Self {
         let path = Label::new(&path.to_string_lossy());
         Self::Target { path, wrong: wrong.into(), fix: fix.into(), errno: errno.into() }
+    }
+}
+
+impl From<RingError> for EngineError {
+    fn from(error: RingError) -> Self {
+        Self::Ring(error)
     }
 }
 

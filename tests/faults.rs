@@ -130,12 +130,19 @@ fn refused(output: &Output) -> String {
 fn a_forbidden_ring_is_replaced_by_another_engine_and_said() {
     let scene = Scene::new();
     // What the kernel answers with kernel.io_uring_disabled, a seccomp filter, and without io_uring.
-    for errno in ["EPERM", "ENOSYS"] {
-        let fault = format!("inject=io_uring_setup:error={errno}");
-        let Some(output) = scene.injected(&["trace=io_uring_setup", &fault], &[]) else { return };
-        let document = document(&output);
-        assert_ne!(document["effective"]["engine"], "io_uring", "{document}");
-        assert!(fallbacks(&document).contains("io_uring"), "{}", fallbacks(&document));
+    for call in ["io_uring_setup", "io_uring_enter"] {
+        for errno in ["EPERM", "ENOSYS"] {
+            let fault = format!("inject={call}:error={errno}");
+            let Some(output) = scene.injected(&[&format!("trace={call}"), &fault], &[]) else { return };
+            let document = document(&output);
+            assert_eq!(document["effective"]["engine"], "psync", "{document}");
+            let said = fallbacks(&document);
+            let by_enter = said.contains("io_uring_enter");
+            assert!(
+                said.contains("io_uring is not available") && by_enter == (call == "io_uring_enter"),
+                "{said}"
+            );
+        }
     }
 }
 
@@ -177,13 +184,19 @@ fn without_threads_it_ends_with_one_line() {
 }
 
 #[test]
-fn little_locked_memory_and_few_descriptors_are_named_or_refused() {
+fn little_locked_memory_and_few_descriptors_are_named() {
     let scene = Scene::new();
     let output = scene.limited("ulimit -l 64", &["--iodepth", "64", "--bs", "64k"], true);
     let said = fallbacks(&document(&output));
     assert!(said.contains("locked") || said.contains("RLIMIT_MEMLOCK") || said.contains("ENOMEM"), "{said}");
-    let output = scene.limited("ulimit -n 5", &["--numjobs", "16"], false);
-    let said = refused(&output);
+    // Too few for one ring, and for the second.
+    for limit in ["ulimit -n 4", "ulimit -n 5"] {
+        let document = document(&scene.limited(limit, &["--numjobs", "16", "--iodepth", "2"], false));
+        let said = fallbacks(&document);
+        assert_eq!(document["effective"]["engine"], "psync", "{document}");
+        assert!(said.contains("EMFILE") && said.contains("raise `ulimit -n`"), "{limit}: {said}");
+    }
+    let said = refused(&scene.limited("ulimit -n 5", &["--numjobs", "16", "--iodepth", "512"], false));
     assert!(said.contains("EMFILE") && said.contains("raise `ulimit -n`"), "{said}");
 }
 

@@ -1,4 +1,5 @@
-//! Reasons why a target's figures are not those of its drive: sparse files, zeros, caches in between.
+//! What a run is checked for: threads, open files, trial reads, and reasons why a target's figures are not those of its drive: sparse
+//! files, zeros, caches in between.
 
 use std::{
     fs::File,
@@ -9,11 +10,14 @@ use std::{
     time::Duration,
 };
 
-use rustix::io::Errno;
+use rustix::{
+    io::Errno,
+    process::{Resource, getrlimit},
+};
 
 use crate::engine::{EngineError, memory::Mapping, offset_generator::Wyrand, target::Open};
 use crate::{
-    model::{Workload, errno_words},
+    model::{Workload, WorkloadError, errno_words},
     units,
 };
 
@@ -78,6 +82,36 @@ pub(crate) fn doubts(open: &Open, workload: &Workload) -> Vec<String> {
         ));
     }
     doubts
+}
+
+/// Most threads of a psync run; more would measure the task scheduler.
+const MOST_THREADS: u64 = 4096;
+
+/// Refuses more threads than a run may have that has one for each read in flight.
+pub(crate) fn threads(workload: &Workload) -> Result<(), WorkloadError> {
+    let threads = u64::from(workload.depth) * u64::from(workload.jobs) * workload.targets.len() as u64;
+    if threads <= MOST_THREADS {
+        return Ok(());
+    }
+    Err(WorkloadError {
+        option: "iodepth",
+        wrong: format!("{threads} reads in flight need as many threads without io_uring"),
+        fix: format!("lower --iodepth or --numjobs to {MOST_THREADS} threads at most"),
+    })
+}
+
+/// Refuses more targets than files may be open: each target has one.
+pub(crate) fn files(workload: &Workload) -> Result<(), WorkloadError> {
+    let limit = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
+    let targets = workload.targets.len() as u64;
+    if targets <= limit {
+        return Ok(());
+    }
+    Err(WorkloadError {
+        option: "filename",
+        wrong: format!("{targets} targets need as many open files, and RLIMIT_NOFILE is {limit}"),
+        fix: "raise `ulimit -n` or test fewer targets".to_owned(),
+    })
 }
 
 fn file_system(open: &Open) -> Option<&'static str> {

@@ -2,8 +2,6 @@
 
 use std::{collections::HashMap, path::Path, sync::Arc, time::Instant};
 
-use rustix::process::{Resource, getrlimit};
-
 use crate::engine::{
     Engine, EngineError, Running,
     aio::libaio,
@@ -25,9 +23,6 @@ use crate::{
 pub struct RealEngine {
     machine: Option<Arc<Machine>>,
 }
-
-/// Most threads of a psync run; more would measure the task scheduler.
-const MOST_THREADS: u64 = 4096;
 
 impl RealEngine {
     /// An engine for the drives of this machine. NVMe passthrough needs one.
@@ -64,7 +59,7 @@ impl RealEngine {
                 Ok(pool)
             }
             Err(sentence) => {
-                let mut pool = self.by_ring(&blocks, opened()?)?;
+                let mut pool = self.by_ring(&blocks, opened)?;
                 pool.explain(sentence);
                 Ok(pool)
             }
@@ -95,10 +90,21 @@ impl RealEngine {
         self.machine.as_deref()
     }
 
-    fn by_ring(&self, workload: &Workload, targets: Vec<Open>) -> Result<WorkerPool, EngineError> {
-        match ring::available() {
-            Ok(()) => WorkerPool::start_shared(self.machine(), workload, targets, read_loop::work),
-            Err(error) => self.instead(workload, targets, ring::unavailable(&error)),
+    /// Reads by io_uring, or by threads where there is no ring or too few for all workers.
+    fn by_ring(
+        &self,
+        workload: &Workload,
+        opened: impl Fn() -> Result<Vec<Open>, EngineError>,
+    ) -> Result<WorkerPool, EngineError> {
+        let start = |targets| {
+            ring::available()?;
+            WorkerPool::start_shared(self.machine(), workload, targets, read_loop::work)
+        };
+        match start(opened()?) {
+            Err(EngineError::Ring(error)) if checks::threads(workload).is_ok() => {
+                self.instead(workload, opened()?, error.unavailable())
+            }
+            begun => begun,
         }
     }
 
@@ -133,36 +139,9 @@ impl RealEngine {
         targets: Vec<Open>,
         work: Work,
     ) -> Result<WorkerPool, EngineError> {
-        check_threads(workload)?;
+        checks::threads(workload)?;
         WorkerPool::start(self.machine(), workload, targets, workload.depth, work)
     }
-}
-
-/// Refuses more threads than a run may have that has one for each read in flight.
-fn check_threads(workload: &Workload) -> Result<(), WorkloadError> {
-    let threads = u64::from(workload.depth) * u64::from(workload.jobs) * workload.targets.len() as u64;
-    if threads <= MOST_THREADS {
-        return Ok(());
-    }
-    Err(WorkloadError {
-        option: "iodepth",
-        wrong: format!("{threads} reads in flight need as many threads without io_uring"),
-        fix: format!("lower --iodepth or --numjobs to {MOST_THREADS} threads at most"),
-    })
-}
-
-/// Refuses more targets than files may be open: each target has one.
-fn check_files(workload: &Workload) -> Result<(), WorkloadError> {
-    let limit = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
-    let targets = workload.targets.len() as u64;
-    if targets <= limit {
-        return Ok(());
-    }
-    Err(WorkloadError {
-        option: "filename",
-        wrong: format!("{targets} targets need as many open files, and RLIMIT_NOFILE is {limit}"),
-        fix: "raise `ulimit -n` or test fewer targets".to_owned(),
-    })
 }
 
 impl Engine for RealEngine {
@@ -171,7 +150,7 @@ impl Engine for RealEngine {
     }
 
     fn check_limits(&self, workload: &Workload) -> Result<(), EngineError> {
-        check_files(workload)?;
+        checks::files(workload)?;
         let has_threads = match workload.engine {
             EngineKind::Psync | EngineKind::Mmap => true,
             EngineKind::IoUring => ring::available().is_err(),
@@ -179,7 +158,7 @@ impl Engine for RealEngine {
             EngineKind::IoUringCmd | EngineKind::Posixaio | EngineKind::Simulated => false,
         };
         if has_threads {
-            check_threads(workload)?;
+            checks::threads(workload)?;
         }
         Ok(())
     }
@@ -203,7 +182,7 @@ impl Engine for RealEngine {
 
     fn start(&self, workload: &Workload, _: Instant) -> Result<Box<dyn Running>, EngineError> {
         let pool = match workload.engine {
-            EngineKind::IoUring => self.by_ring(workload, open(workload)?),
+            EngineKind::IoUring => self.by_ring(workload, || open(workload)),
             EngineKind::IoUringCmd => self.by_commands(workload),
             EngineKind::Libaio => match libaio::available() {
                 Ok(()) => WorkerPool::start(self.machine(), workload, open(workload)?, 1, libaio::work),

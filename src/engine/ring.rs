@@ -9,7 +9,7 @@ pub(crate) mod passthrough;
 pub(crate) mod read_loop;
 
 use std::{
-    io,
+    fmt, io,
     os::fd::{AsRawFd, RawFd},
 };
 
@@ -166,9 +166,17 @@ pub(crate) fn register_files(
     }
 }
 
-/// An error where no ring can be made.
-pub(crate) fn available() -> io::Result<()> {
-    locked_memory::retry(|| IoUring::new(2)).map(drop)
+/// Makes a ring and submits a no-op: a filter of system calls may allow the one and forbid the other.
+pub(crate) fn available() -> Result<(), RingError> {
+    let mut ring = locked_memory::retry(|| IoUring::new(2)).map_err(|error| RingError::setup(&error))?;
+    let (submitter, mut submission, _) = ring.split();
+    // SAFETY: a no-op touches nothing.
+    let queued = unsafe { submission.push(&opcode::Nop::new().build()) };
+    submission.sync();
+    match queued {
+        Ok(()) => enter::enter(&submitter, 1, Some(1), None).map_err(|error| RingError::enter(&error)),
+        Err(_) => Ok(()),
+    }
 }
 
 /// Makes a ring of entries of any size, with the best flags that this kernel supports, and their names.
@@ -221,10 +229,10 @@ fn best<R>(
                 let new: Vec<Flag> = flags.iter().filter(|flag| !refused.contains(flag)).copied().collect();
                 refused.extend(new);
             }
-            Err(error) => return Err(no_ring(&error)),
+            Err(error) => return Err(RingError::setup(&error).into()),
         }
     }
-    Err(no_ring(&io::Error::from_raw_os_error(libc::EINVAL)))
+    Err(RingError { call: "io_uring_setup", errno: Some(libc::EINVAL) }.into())
 }
 
 /// Whether the kernel refuses these flags: it does not know them, or, before 5.11, SQPOLL needs root.
@@ -236,31 +244,65 @@ fn is_refusal(error: &io::Error, flags: &[Flag]) -> bool {
     }
 }
 
-pub(crate) fn no_ring(error: &io::Error) -> EngineError {
-    let mut wrong = format!("io_uring_setup failed: {}", error_words(error));
-    let fix = match error.raw_os_error() {
-        Some(libc::ENOMEM) => {
-            wrong = format!("{wrong}: {}", locked_memory::used_up());
-            format!("{}, or use fewer --numjobs", locked_memory::RAISE_LIMIT)
-        }
-        Some(libc::EMFILE | libc::ENFILE) => "raise `ulimit -n`, or use fewer --numjobs".to_owned(),
-        _ => "use --ioengine psync".to_owned(),
-    };
-    EngineError::Machine { wrong, fix }
+/// A call of io_uring that failed, so that this machine, or one more worker, has no ring.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RingError {
+    call: &'static str,
+    errno: Option<i32>,
 }
 
-/// The sentence about the fallback to threads.
-pub(crate) fn unavailable(error: &io::Error) -> String {
-    let why = match error.raw_os_error() {
-        Some(libc::EPERM) => "forbidden by kernel.io_uring_disabled or a security policy".to_owned(),
-        Some(libc::ENOSYS) => "this kernel lacks it, or seccomp blocks it".to_owned(),
-        Some(libc::ENOMEM) => format!("{} ({})", locked_memory::used_up(), locked_memory::RAISE_LIMIT),
-        _ => "io_uring_setup failed".to_owned(),
-    };
-    format!(
-        "io_uring is not available ({}): {why}; using threads with pread, at a higher cost",
-        error_words(error)
-    )
+impl RingError {
+    /// `io_uring_setup(2)` failed.
+    pub(crate) fn setup(error: &io::Error) -> Self {
+        Self { call: "io_uring_setup", errno: error.raw_os_error() }
+    }
+
+    /// `io_uring_enter(2)` failed before any read.
+    fn enter(error: &io::Error) -> Self {
+        Self { call: "io_uring_enter", errno: error.raw_os_error() }
+    }
+
+    fn errno_words(self) -> String {
+        self.errno.map_or_else(|| "no errno".to_owned(), errno_words)
+    }
+
+    /// The sentence about the fallback to threads.
+    pub(crate) fn unavailable(self) -> String {
+        let call = self.call;
+        let why = match self.errno {
+            Some(libc::EPERM | libc::EACCES) if call == "io_uring_enter" => {
+                format!("seccomp or a security policy forbids {call}")
+            }
+            Some(libc::EPERM) => "forbidden by kernel.io_uring_disabled or a security policy".to_owned(),
+            Some(libc::ENOSYS) => format!("this kernel lacks {call}, or seccomp blocks it"),
+            Some(libc::ENOMEM) => format!("{} ({})", locked_memory::used_up(), locked_memory::RAISE_LIMIT),
+            Some(libc::EMFILE | libc::ENFILE) => FEW_FILES.to_owned(),
+            _ => format!("{call} failed"),
+        };
+        format!(
+            "io_uring is not available ({}): {why}; using threads with pread, at a higher cost",
+            self.errno_words()
+        )
+    }
+}
+
+/// The cause and fix where each worker needs a file for its ring.
+const FEW_FILES: &str = "each job needs a file for its ring: raise `ulimit -n`, or use fewer --numjobs";
+
+impl fmt::Display for RingError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (call, words) = (self.call, self.errno_words());
+        match self.errno {
+            Some(libc::ENOMEM) => {
+                let (used_up, raise) = (locked_memory::used_up(), locked_memory::RAISE_LIMIT);
+                write!(formatter, "{call} failed: {words}: {used_up}; {raise}, or use fewer --numjobs")
+            }
+            Some(libc::EMFILE | libc::ENFILE) => {
+                write!(formatter, "{call} failed: {words}; raise `ulimit -n`, or use fewer --numjobs")
+            }
+            _ => write!(formatter, "{call} failed: {words}; use --ioengine psync"),
+        }
+    }
 }
 
 /// Registers the buffers of requests of `block` bytes, if requested. Returns the requests per registered buffer; `None`,
@@ -374,9 +416,8 @@ mod tests {
     #[test]
     fn locked_memory_that_is_used_up_is_named_with_what_to_do() {
         let short = io::Error::from_raw_os_error(libc::ENOMEM);
-        for sentence in
-            [no_ring(&short).to_string(), unavailable(&short), unregistered_buffers(&short, 131_072)]
-        {
+        let ring = RingError::setup(&short);
+        for sentence in [ring.to_string(), ring.unavailable(), unregistered_buffers(&short, 131_072)] {
             assert!(sentence.contains("ENOMEM") && sentence.contains("LimitMEMLOCK="), "{sentence}");
         }
     }
