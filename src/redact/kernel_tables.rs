@@ -6,6 +6,7 @@ use super::{
     forms::{REDACTED, is_in, is_kernel_device, is_number, is_setting_word},
     patterns, tables,
 };
+use crate::model::errno_number;
 
 /// Words behind the counts of an interrupt: chips, triggers, drivers with or without a number or queue.
 const INTERRUPT_WORDS: &str = "\
@@ -283,14 +284,11 @@ pub(super) fn dm_table(redactor: &mut Redactor, text: &str) -> String {
 
 /// Lines of the probe of `io_uring`: flags and features, by the kernel's names.
 pub(super) fn ring_flags(redactor: &mut Redactor, text: &str) -> String {
-    const WORDS: &str = "flag accepted refused features";
-    const MOST: usize = 24;
-    let is_part = |part: &str| {
-        part.starts_with(|first: char| first.is_ascii_uppercase())
-            && part.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit())
-    };
+    /// Also flags that only other releases of iodyno try.
+    const WORDS: &str = "flag accepted refused features SINGLE_ISSUER DEFER_TASKRUN COOP_TASKRUN TASKRUN_FLAG NO_SQARRAY \
+                         SUBMIT_ALL IOPOLL HYBRID_IOPOLL SQPOLL SQE128_CQE32 SQE128 CQE32";
     pieces(redactor, text, char::is_whitespace, |word| {
-        is_number(word) || is_in(WORDS, word) || word.len() <= MOST && word.split('_').all(is_part)
+        is_number(word) || is_in(WORDS, word) || errno_number(word).is_some()
     })
 }
 

@@ -345,6 +345,13 @@ fn figures_and_versions_are_left_alone() {
     }
 }
 
+#[test]
+fn of_the_probe_of_io_uring_only_known_flags_and_errors_pass() {
+    let said = text("/probe/io_uring", "flag HUNTER2 refused EINVAL\nflag IOPOLL refused ESECRET\n");
+    assert!(said.contains("EINVAL") && said.contains("flag IOPOLL refused "), "{said}");
+    assert!(!said.contains("HUNTER2") && !said.contains("ESECRET"), "{said}");
+}
+
 mod anything {
     use proptest::prelude::*;
 
