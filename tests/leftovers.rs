@@ -467,7 +467,7 @@ fn requests_of_another_program_that_go_with_their_scheduler_are_named() {
     let undone = iodyno(state.path(), &["tune", "undo", "--all"]);
     assert_eq!(undone.status.code(), Some(1), "{}", text(&undone));
     let says = format!(
-        "{} nr_requests: is {tags} now; another program's value {theirs} could not be kept (it belonged to \
+        "{} nr_requests: is {tags} now; another program's value {theirs} was not kept (it belonged to \
          the scheduler mq-deadline)\n",
         device.name
     );

@@ -112,11 +112,11 @@ fn the_commands_of_a_dry_run_leave_what_the_undo_leaves() {
         ),
         (
             &[Iodyno(&["scheduler=mq-deadline"]), Other("nr_requests", "200")],
-            "nr_requests: is 128 now; another program's value 200 could not be kept (it belonged to the scheduler mq-deadline)\n",
+            "nr_requests: is 128 now; another program's value 200 was not kept (it belonged to the scheduler mq-deadline)\n",
         ),
         (
             &[Iodyno(&["scheduler=mq-deadline"]), Other("nr_requests", "60")],
-            "nr_requests: is 128 now; another program's value 60 could not be kept (it belonged to the scheduler mq-deadline)\n",
+            "nr_requests: is 128 now; another program's value 60 was not kept (it belonged to the scheduler mq-deadline)\n",
         ),
     ];
     let (before, tags) = (device.read_settings(), device.tags());

@@ -20,7 +20,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use iodyno::tune::journal::{Event, Purpose};
+use iodyno::tune::{
+    device::Identity,
+    journal::{Event, Purpose},
+};
 use loop_device::LoopDevice;
 use records::{change, named, record};
 
@@ -144,6 +147,25 @@ fn a_value_that_the_setting_does_not_take_is_refused() {
         "{said}"
     );
     assert_eq!(device.setting("nomerges").as_deref(), Some("2"));
+}
+
+#[test]
+fn a_record_that_names_one_drive_and_the_folder_of_another_is_refused() {
+    let (Some(one), Some(other)) = (LoopDevice::new(16 << 20), LoopDevice::new(16 << 20)) else { return };
+    let state = tempfile::tempdir().unwrap();
+    let folder = format!("/sys/devices/virtual/block/{}", other.name);
+    let device = Identity { path: Some(folder.clone()), ..named(&one.name) };
+    plant(
+        state.path(),
+        "1-1-1",
+        vec![change(device, "nomerges", &format!("{folder}/queue/nomerges"), "2", "0")],
+    );
+    let undone = iodyno(state.path(), &["tune", "undo", "--all", "--force"]);
+    let said = text(&undone);
+    assert_eq!(undone.status.code(), Some(1), "{said}");
+    let refused = format!("not restored: the journal names {} and the folder of {}", one.name, other.name);
+    assert!(said.contains(&refused), "{said}");
+    assert_eq!([&one, &other].map(|device| device.setting("nomerges").unwrap()), ["0", "0"]);
 }
 
 #[test]

@@ -293,7 +293,7 @@ fn became(step: &Step, restored: &Restored, scope: &str) -> String {
         }
         Restored::Displaced { theirs, now, why } => {
             let [theirs, now, why] = [theirs, now, why].map(|text| Label::new(text));
-            format!("is {now} now; another program's value {theirs} could not be kept ({why})")
+            format!("is {now} now; another program's value {theirs} was not kept ({why})")
         }
         Restored::Held(now) => {
             format!("set to {} by an iodyno still running; undo it there", Label::new(now))

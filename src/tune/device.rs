@@ -146,6 +146,12 @@ impl Identity {
         }
     }
 
+    /// The name of the drive whose folder its path is, where that is not this one's: such a record is not iodyno's.
+    pub(super) fn other_name(&self) -> Option<&str> {
+        let (_, folder) = self.path.as_deref()?.rsplit_once('/')?;
+        (folder != self.name).then_some(folder)
+    }
+
     /// Whether `now`, of the same name, is another drive, or the same one with a new queue after a rebind.
     pub(super) fn has_left(&self, now: &Self) -> bool {
         let same = [

@@ -2,7 +2,7 @@
 
 use super::{
     actuator::Actuator,
-    settings::{NO_SCHEDULER, NR_REQUESTS, READ_AHEAD, SCHEDULER, resets},
+    settings::{NO_SCHEDULER, NR_REQUESTS, READ_AHEAD, SCHEDULER, WBT, resets},
     tags,
 };
 
@@ -17,9 +17,16 @@ pub fn becoming(actuator: &dyn Actuator, changed: &str, value: &str, file: &str)
     } else if id == READ_AHEAD.0 {
         let asked = (changed == MAX_SECTORS).then_some(value);
         read_ahead(actuator, queue, asked).unwrap_or_default()
+    } else if changed == SCHEDULER.0 && id == WBT.0 {
+        throttling(actuator, queue, file, value).unwrap_or_default()
     } else {
         Vec::new()
     }
+}
+
+/// Whether the kernel itself may have made this value of a file that had another, when these changes reset it.
+pub fn is_kernels(before: Option<&str>, becomes: &[String], now: &str) -> bool {
+    becomes.is_empty() || before == Some(now) || becomes.iter().any(|value| value == now)
 }
 
 /// The setting from which the kernel computes the readahead of rotational devices.
@@ -35,6 +42,24 @@ pub fn clamped(actuator: &dyn Actuator, setting: &str, file: &str, value: &str) 
         is_beyond.then_some(most)
     };
     most().unwrap_or_else(|| value.to_owned())
+}
+
+/// `bfq` turns the throttling of writeback off and leaves the default on, unless it was set by hand (`wbt_disable_default`,
+/// `wbt_default_latency_nsec`, block/blk-wbt.c). Other schedulers leave it as it is.
+fn throttling(actuator: &dyn Actuator, queue: &str, file: &str, scheduler: &str) -> Option<Vec<String>> {
+    const BFQ: &str = "bfq";
+    /// 2 ms of drives that do not rotate, 75 ms of those that do.
+    const DEFAULTS: [&str; 2] = ["2000", "75000"];
+    let now = actuator.read(file).ok()?;
+    let scheduler_now = actuator.read(&format!("{queue}/{}", SCHEDULER.0)).ok()?;
+    let others = if scheduler == BFQ {
+        &["0"][..]
+    } else if scheduler_now == BFQ {
+        &DEFAULTS[..]
+    } else {
+        &[]
+    };
+    Some([now.as_str()].iter().chain(others).map(|value| (*value).to_owned()).collect())
 }
 
 /// Without a scheduler, tags that iodyno had changed are resized, by way of another number.

@@ -1,6 +1,6 @@
 //! A small machine for this module's tests: one drive whose queue files lie under `/sys/q`; and change logs.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, str::FromStr};
 
 use crate::{
     machine::{Drive, DriveKind, Host, Machine, PciTree, Processors, Queue, queue::Choice},
@@ -62,15 +62,18 @@ fn none<T>() -> Reading<T> {
     Reading::absent("/nowhere", "not in this test")
 }
 
+/// The number in a file of the queue.
+fn parsed<T: FromStr>(files: &BTreeMap<String, String>, file: &str) -> Reading<T> {
+    let path = format!("/sys/q/{file}");
+    match files.get(&path).and_then(|value| value.parse().ok()) {
+        Some(value) => Reading::known(path, value),
+        None => Reading::absent(path, "not in this test"),
+    }
+}
+
 /// The machine.
 pub fn machine_with_queue(name: &str, files: &BTreeMap<String, String>) -> Machine {
-    let number = |file: &str| {
-        let path = format!("/sys/q/{file}");
-        match files.get(&path).and_then(|value| value.parse().ok()) {
-            Some(value) => Reading::known(path, value),
-            None => Reading::absent(path, "not in this test"),
-        }
-    };
+    let number = |file: &str| parsed::<u64>(files, file);
     let scheduler = match files.get("/sys/q/scheduler") {
         Some(current) => Reading::known(
             "/sys/q/scheduler",
@@ -86,7 +89,7 @@ pub fn machine_with_queue(name: &str, files: &BTreeMap<String, String>) -> Machi
         max_hw_sectors_kb: none(),
         nomerges: number("nomerges"),
         rq_affinity: number("rq_affinity"),
-        wbt_lat_usec: none(),
+        wbt_lat_usec: parsed(files, "wbt_lat_usec"),
         iostats: number("iostats"),
         add_random: number("add_random"),
         io_poll: none(),

@@ -64,7 +64,9 @@ pub enum TuneError {
         error: io::Error,
     },
     /// Another program changed the file since it was read.
-    #[error("{file}: is {now}, expected {expected}: changed meanwhile; check it, then set it again")]
+    #[error(
+        "{file}: is {now}, expected {expected}: another program changed it meanwhile; check it, then try again"
+    )]
     ModifiedExternally {
         /// The file.
         file: String,

@@ -16,7 +16,7 @@ use super::{
     change_log::ChangeLog,
     device::{Device, Identity},
     journal::{Affected, Event, Gain, Journal, JournalError, Purpose, Record, Session},
-    resets::{becoming, clamped},
+    resets::{becoming, clamped, is_kernels},
     settings::{NO_SCHEDULER, NR_REQUESTS, SCHEDULER, SETTINGS, Setting, Value, find, validate},
     tags,
     undo::{Step, Which},
@@ -79,6 +79,8 @@ pub struct Tuner<'a> {
     records: RefCell<Vec<Record>>,
     /// Values of files that a change of this session to another file had reset.
     reset: RefCell<BTreeMap<String, String>>,
+    /// What other programs set, by file, while a step of an undo that resets it was recorded.
+    met: RefCell<BTreeMap<String, String>>,
 }
 
 impl<'a> Tuner<'a> {
@@ -130,6 +132,7 @@ impl<'a> Tuner<'a> {
             along: RefCell::default(),
             records: RefCell::new(vec![open]),
             reset: RefCell::default(),
+            met: RefCell::default(),
         }
     }
 
@@ -170,6 +173,11 @@ impl<'a> Tuner<'a> {
             undo: false,
             follows: false,
         })?;
+        if let Some(error) = self.changed_meanwhile((&change.file, &now), &affected).filter(|_| is_written) {
+            let (file, outcome) = (change.file.clone(), Outcome::Ignored);
+            self.record(Event::Result { file, outcome, affected: Vec::new() })?;
+            return Err(error);
+        }
         let outcome = if is_written {
             self.write(change.setting.0, &change.file, &now, &change.to)
         } else {
@@ -179,7 +187,10 @@ impl<'a> Tuner<'a> {
             self.resize_tags(&change.identity, &affected);
         }
         let now = |old: &Affected| {
-            let value = self.actuator.read(&old.file).ok()?;
+            let read = self.actuator.read(&old.file).ok()?;
+            // Another program has written since: its value is none of this change.
+            let kernels = old.becomes.first().filter(|_| !is_kernels(Some(&old.value), &old.becomes, &read));
+            let value = kernels.cloned().unwrap_or(read);
             let (device, setting, from) = (change.device.clone(), old.setting.clone(), old.value.clone());
             let along = (from != value).then(|| Along { device, setting, from, to: value.clone() });
             self.along.borrow_mut().extend(along);
@@ -364,6 +375,15 @@ impl<'a> Tuner<'a> {
             // Tags that stay are those that were set before.
             let _ = tags::resize(&self.actuator, &requests.file, &numbers);
         }
+    }
+
+    /// Why a change is not made: another program has set the file, or what the change would reset, since that was recorded.
+    fn changed_meanwhile(&self, file: (&str, &str), affected: &[Affected]) -> Option<TuneError> {
+        let affected = affected.iter().map(|other| (other.file.as_str(), other.value.as_str()));
+        [file].into_iter().chain(affected).find_map(|(file, expected)| {
+            let now = self.actuator.read(file).ok().filter(|now| now != expected)?;
+            Some(TuneError::ModifiedExternally { file: file.to_owned(), now, expected: expected.to_owned() })
+        })
     }
 
     fn affected(&self, machine: &Machine, change: &Change) -> Result<Vec<Affected>, TuneError> {

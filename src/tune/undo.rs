@@ -55,8 +55,9 @@ pub struct Step {
     pub theirs: Option<String>,
     /// Another program's number of requests that iodyno has replaced since.
     pub replaced: Option<Replaced>,
-    /// What a killed change of another file may have made of it; empty where that is not known.
-    pub resets: Vec<String>,
+    /// What a killed change of another file may have made of it: empty where that is not known, `None` where there is no such
+    /// change.
+    pub resets: Option<Vec<String>>,
     /// The scheduler whose number of requests the target is, as in [`Entry::found_host`].
     pub host: Option<String>,
     /// It was changed while it was the number of the queue's tags.
@@ -168,7 +169,7 @@ impl Step {
             is_asked: entry.asked,
             theirs: entry.theirs,
             replaced: None,
-            resets: Vec::new(),
+            resets: None,
             host: entry.found_host,
             is_of_tags: entry.tags.is_some(),
             tags: None,
@@ -219,7 +220,7 @@ pub fn plan(
                 is_asked: entry.asked,
                 theirs: entry.theirs.clone(),
                 replaced,
-                resets: entry.resets.clone(),
+                resets: entry.is_unsure.then(|| entry.resets.clone()),
                 host: if stays { on_the_way } else { host.clone() },
                 // Sessions that found the tags as they are have none to restore.
                 is_of_tags: entry.tags.is_some()
@@ -391,6 +392,12 @@ fn device_now(identity: &Identity, machine: &Machine) -> Result<(Device, bool), 
         Device::Drive(name) => match identity.locate(machine) {
             Located::At(drive) => {
                 let stayed = identity.path.as_deref().map_or(drive.name == name, |path| path == &*drive.path);
+                if let Some(other) = identity.other_name().filter(|_| !stayed) {
+                    let (name, other) = (Label::new(&identity.name), Label::new(other));
+                    return Err(Restored::Refused(format!(
+                        "the journal names {name} and the folder of {other}"
+                    )));
+                }
                 Ok((Device::Drive(drive.name.clone()), !stayed))
             }
             Located::Gone => Err(Restored::Gone),

@@ -372,7 +372,7 @@ impl Done {
                 format!("left alone: another program set {now}")
             }
             Self::Restored(_, Restored::Displaced { theirs, now, .. }) => {
-                format!("is {now} now: another program's value {theirs} could not be kept")
+                format!("is {now} now: another program's value {theirs} was not kept")
             }
             Self::Restored(_, Restored::Held(now)) => {
                 format!("left alone: an iodyno still running set {now}; undo it there")
@@ -409,7 +409,7 @@ mod tests {
                 is_asked: true,
                 theirs: None,
                 replaced: None,
-                resets: Vec::new(),
+                resets: None,
                 host: None,
                 is_of_tags: false,
                 tags: None,

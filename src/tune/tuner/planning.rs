@@ -132,7 +132,8 @@ pub(super) fn stranger(
         return Ok(step.theirs.clone());
     }
     let interrupted = steps.iter().any(|other| other.expected.len() > 1 && other.may_reset(step));
-    let is_own = interrupted && is_reset(&step.resets, &now) || step.is_known(&now);
+    let may_be_reset = || step.resets.as_ref().is_some_and(|resets| is_reset(resets, &now));
+    let is_own = interrupted && may_be_reset() || step.is_known(&now);
     Ok(if is_own { step.replaced.as_ref().map(|replaced| replaced.value.clone()) } else { Some(now) })
 }
 

@@ -13,6 +13,7 @@ use std::{
 mod anew;
 mod beside;
 mod kills;
+mod meanwhile;
 mod others;
 mod strangers;
 mod tunables;

@@ -17,11 +17,26 @@ use crate::{
         change::Outcome,
         change_log::{ChangeLog, Entry},
         journal::{Affected, Event},
-        settings::NR_REQUESTS,
+        resets::becoming,
+        settings::{NO_SCHEDULER, NR_REQUESTS, SCHEDULER},
         tags, tunables,
         undo::{Restored, Step, Which},
     },
 };
+
+/// What is known of a step's file before an undo makes any step.
+struct Before {
+    /// What it has.
+    found: Option<String>,
+    /// The value of another program; the error is why it is not known.
+    stranger: Result<Option<String>, String>,
+    /// Why the step is not made.
+    unknown: Option<String>,
+    /// The scheduler whose requests the other program's value is.
+    host: Option<String>,
+    /// As in [`Tuner::becoming`].
+    becoming: Option<Vec<String>>,
+}
 
 impl Tuner<'_> {
     /// [`Self::undo`] for a caller that has the turn.
@@ -49,36 +64,12 @@ impl Tuner<'_> {
         self.keep_current(&mut steps);
         let is_same = |step: &&Step| change_log.companions.iter().any(|entry| entry.file == step.recorded);
         steps.iter().filter(is_same).for_each(|step| self.record_lost(step));
-        let strangers: Vec<Result<Option<String>, String>> =
-            steps.iter().map(|step| stranger(&self.actuator, step, &steps)).collect();
-        for (step, stranger) in steps.iter_mut().zip(&strangers) {
-            let is_kept = (step.stays || !force) && step.setting != NR_REQUESTS.0;
-            step.theirs = stranger.as_ref().ok().and_then(Option::clone).filter(|_| is_kept);
-        }
-        let unknown: Vec<_> =
-            steps.iter().map(|step| unknown(&self.actuator, step, &steps, &strangers)).collect();
-        let found: Vec<_> = steps.iter().map(|step| self.actuator.read(&step.file).ok()).collect();
-        let hosts: Vec<_> = steps
-            .iter()
-            .zip(&strangers)
-            .map(|(step, stranger)| host(&self.actuator, step, stranger))
-            .collect();
+        let befores = self.befores(&mut steps, force);
         // A number that was kept for a scheduler may be one of tags now.
         let has_new_tags = |step: &Step, restored: &Restored| {
             step.stays && *restored == Restored::Back && self.writes_tags(step)
         };
-        let mut report: Vec<(Step, Restored)> = Vec::new();
-        for (((step, stranger), unknown), host) in steps.iter().zip(strangers).zip(unknown).zip(hosts) {
-            // What it has, or what would be reset with it, is not known: the next undo finds all as it is.
-            let stranger = match (stranger, unknown) {
-                (Ok(stranger), None) => stranger,
-                (Err(why), _) | (Ok(_), Some(why)) => {
-                    report.push((step.clone(), Restored::Refused(why)));
-                    continue;
-                }
-            };
-            report.push(self.restored_after(&report, step, &steps, (stranger, host), force));
-        }
+        let mut report = self.restored(&steps, &befores, force);
         let own = self.records()[begins..].to_vec();
         let mut tunables = self.restore_tunables(&report, change_log, &own);
         tunables.retain(|(step, _)| steps.iter().all(|other| other.file != step.file));
@@ -99,7 +90,7 @@ impl Tuner<'_> {
         let not_known: Vec<Step> =
             report.iter().chain(&tunables).filter(is_not_known).map(|(step, _)| step.clone()).collect();
         let mut undone = Vec::new();
-        for ((step, restored), found) in report.iter_mut().zip(found) {
+        for ((step, restored), before) in report.iter_mut().zip(befores) {
             self.end_tunable(step, &steps, restored);
             let is_displaced = matches!(restored, Restored::Displaced { .. });
             // What it has reset is not known. As after a kill, its undo is not over: the next one restores that as well.
@@ -122,7 +113,7 @@ impl Tuner<'_> {
                 }
             }
             // An earlier step of this undo has restored it.
-            if restored.is_whole() && found.is_some_and(|found| found != step.target) {
+            if restored.is_whole() && before.found.is_some_and(|found| found != step.target) {
                 *restored = Restored::Back;
             }
         }
@@ -140,15 +131,68 @@ impl Tuner<'_> {
         report
     }
 
-    /// Restores a step after those of the report, or leaves it to another program, whose value and scheduler these are.
+    /// What each step finds. A step whose value of another program is kept has it from here on.
+    fn befores(&self, steps: &mut [Step], force: bool) -> Vec<Before> {
+        // First: what another program sets from here on is none of these.
+        let found: Vec<_> = steps.iter().map(|step| self.actuator.read(&step.file).ok()).collect();
+        let becoming = |(step, found): (&Step, &Option<String>)| {
+            self.becoming(step, steps, found.as_ref()).filter(|_| !force)
+        };
+        let becoming: Vec<_> = steps.iter().zip(&found).map(becoming).collect();
+        let strangers: Vec<Result<Option<String>, String>> =
+            steps.iter().map(|step| stranger(&self.actuator, step, steps)).collect();
+        for (step, stranger) in steps.iter_mut().zip(&strangers) {
+            let is_kept = (step.stays || !force) && step.setting != NR_REQUESTS.0;
+            step.theirs = stranger.as_ref().ok().and_then(Option::clone).filter(|_| is_kept);
+        }
+        let unknown = steps.iter().map(|step| unknown(&self.actuator, step, steps, &strangers));
+        let hosts = steps.iter().zip(&strangers).map(|(step, stranger)| host(&self.actuator, step, stranger));
+        let rest: Vec<_> = unknown.zip(hosts).collect();
+        let all = found.into_iter().zip(strangers).zip(rest).zip(becoming);
+        let before = |(((found, stranger), (unknown, host)), becoming)| Before {
+            found,
+            stranger,
+            unknown,
+            host,
+            becoming,
+        };
+        all.map(before).collect()
+    }
+
+    /// Restores the steps in their order.
+    fn restored(&self, steps: &[Step], befores: &[Before], force: bool) -> Vec<(Step, Restored)> {
+        let mut report: Vec<(Step, Restored)> = Vec::new();
+        for (step, before) in steps.iter().zip(befores) {
+            // What it has, or what would be reset with it, is not known: the next undo finds all as it is.
+            if let Some(why) = before.stranger.as_ref().err().or(before.unknown.as_ref()) {
+                report.push((step.clone(), Restored::Refused(why.clone())));
+                continue;
+            }
+            let is_reset = |other: &Step| report.iter().any(|(earlier, _)| earlier.may_reset(other));
+            let others = steps.iter().zip(befores.iter().map(|before| &before.found));
+            self.meet(others.filter(|(other, _)| step.may_reset(other) && !is_reset(other)));
+            let becoming = before.becoming.as_ref();
+            let restored = match becoming.and_then(|values| self.set_meanwhile(step, values)) {
+                Some(_) if step.stays => (step.clone(), Restored::AlreadyThere),
+                Some(now) => (step.clone(), Restored::ModifiedExternally(now)),
+                None => self.restored_after(&report, step, steps, before, force),
+            };
+            report.push(restored);
+        }
+        report
+    }
+
+    /// Restores a step after those of the report, or leaves it to another program, of which this undo knew or which it met.
     fn restored_after(
         &self,
         report: &[(Step, Restored)],
         step: &Step,
         steps: &[Step],
-        (stranger, host): (Option<String>, Option<String>),
+        before: &Before,
         force: bool,
     ) -> (Step, Restored) {
+        let known = before.stranger.as_ref().ok().and_then(Option::clone);
+        let stranger = known.or_else(|| self.met.borrow_mut().remove(&step.file));
         let is_gone = stranger.is_none() && have_gone(&self.actuator, report, step);
         // What changed with a setting that another program has changed since is that one's.
         let stranger = match stranger {
@@ -162,11 +206,53 @@ impl Tuner<'_> {
             }
             // They went with their scheduler, which another program has replaced.
             _ if is_gone => return (self.as_it_is(step), Restored::AlreadyThere),
-            Some(value) if step.stays || !force => self.leave(step, steps, value, host),
+            Some(value) if step.stays || !force => self.leave(step, steps, value, before.host.clone()),
             // An earlier step of this undo may have reset it.
-            _ => self.restore(step, steps, force || steps.iter().any(|other| other.may_reset(step))),
+            _ => match &before.becoming {
+                Some(values) => {
+                    let expected = [&step.expected[..], &values[..]].concat();
+                    self.restore(&Step { expected, ..step.clone() }, steps, force)
+                }
+                None => self.restore(step, steps, force || steps.iter().any(|other| other.may_reset(step))),
+            },
         };
         (step.clone(), restored)
+    }
+
+    /// The values that a step's file may have after the steps of this undo that reset it; `None` where these are not known, or
+    /// where there is no such step.
+    fn becoming(&self, step: &Step, steps: &[Step], found: Option<&String>) -> Option<Vec<String>> {
+        let resetting = || steps.iter().filter(|other| other.may_reset(step));
+        let mut values = vec![found.filter(|_| resetting().next().is_some())?.clone(), step.target.clone()];
+        values.extend(step.tags.clone());
+        // The way to a scheduler may lead over none.
+        let on_the_way =
+            resetting().filter(|other| other.setting == SCHEDULER.0).map(|other| (other, NO_SCHEDULER));
+        for (other, value) in resetting().map(|other| (other, other.target.as_str())).chain(on_the_way) {
+            let becomes = becoming(&self.actuator, &other.setting, value, &step.file);
+            if becomes.is_empty() {
+                return None;
+            }
+            values.extend(becomes);
+        }
+        Some(values)
+    }
+
+    /// Notes what other programs have set since these files had these values, before this undo resets them.
+    fn meet<'s>(&self, befores: impl Iterator<Item = (&'s Step, &'s Option<String>)>) {
+        for (step, before) in befores.filter(|(step, _)| step.theirs.is_none()) {
+            if let Some(now) = self.actuator.read(&step.file).ok().filter(|now| Some(now) != before.as_ref())
+            {
+                self.met.borrow_mut().insert(step.file.clone(), now);
+            }
+        }
+    }
+
+    /// What another program has set while this undo reset the file, which may have made one of these values of it.
+    fn set_meanwhile(&self, step: &Step, becoming: &[String]) -> Option<String> {
+        let now = self.actuator.read(&step.file).ok()?;
+        let is_own = step.is_known(&now) || becoming.contains(&now);
+        (!is_own).then_some(now)
     }
 
     /// Of two values that are possible after a kill, a step that keeps its value keeps the current one.
@@ -361,19 +447,29 @@ impl Tuner<'_> {
     pub(super) fn step(&self, step: &Step, steps: &[Step], from: &str, to: &str) -> Result<(), Restored> {
         let tags = self.writes_tags(step);
         let is_recorded = !step.stays || step.is_taken_back() || tags;
+        let beside = || steps.iter().filter(|other| step.may_reset(other));
+        let befores: Vec<_> = beside().map(|other| self.actuator.read(&other.file).ok()).collect();
         if is_recorded {
-            let beside = steps.iter().filter(|other| step.may_reset(other));
-            let affected = beside.filter_map(|other| {
+            let affected = beside().zip(&befores).filter_map(|(other, now)| {
                 let (setting, file) = (other.setting.clone(), other.recorded.clone());
                 // Another program's value is restored after this. Any other that is not expected is one on its way.
-                let now = || self.actuator.read(&other.file).ok().filter(|now| other.expected.contains(now));
+                let now = || match now {
+                    Some(now) => Some(now).filter(|now| other.expected.contains(now)).cloned(),
+                    None => other.expected.last().cloned(),
+                };
                 let value = other.theirs.clone().or_else(now)?;
                 Some(Affected { setting, file, value, becomes: Vec::new() })
             });
             self.record_own_tunables(step, false).map_err(Restored::Refused)?;
             self.record_step(step, [from, to].map(str::to_owned), affected.collect(), tags);
         }
-        let outcome = self.write(&step.setting, &step.file, from, to);
+        // While the journal was synced.
+        let meanwhile = self.actuator.read(&step.file).ok().filter(|now| now != from);
+        self.meet(beside().zip(&befores));
+        let outcome = match meanwhile {
+            Some(_) => Outcome::Ignored,
+            None => self.write(&step.setting, &step.file, from, to),
+        };
         if outcome != Outcome::Accepted {
             let words = outcome.to_string();
             // Tunables that are not known count as changed while the change has no result, as after a kill.
@@ -381,7 +477,7 @@ impl Tuner<'_> {
                 let file = step.recorded.clone();
                 self.record_undo(Event::Result { file, outcome, affected: Vec::new() });
             }
-            return Err(Restored::Failed(words));
+            return Err(meanwhile.map_or(Restored::Failed(words), Restored::ModifiedExternally));
         }
         if to != step.target
             && let Some(requests) = step.tags_beside(steps)

@@ -319,3 +319,18 @@ fn a_smaller_request_of_another_program_is_no_adjustment_of_a_killed_change() {
     }
     assert!(written > 0);
 }
+
+#[test]
+fn readahead_that_another_program_sets_after_a_killed_change_of_limits_and_one_of_readahead_stays() {
+    let happenings = [
+        Happening::Own("iostats", "0", Some(3)),
+        Happening::Number("read_ahead_kb"),
+        Happening::Own("read_ahead_kb", "512", None),
+        Happening::Number("read_ahead_kb"),
+    ];
+    for kill in 0..12 {
+        let mut happenings = happenings.clone();
+        happenings[0] = Happening::Own("iostats", "0", Some(kill));
+        kept_after("none", &happenings, true).unwrap();
+    }
+}
