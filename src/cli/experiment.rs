@@ -229,7 +229,7 @@ impl RunArgs {
         }
     }
 
-    /// Runs it until its end or a signal; every setting is restored before the result is printed.
+    /// Runs it until its end or a signal; every changed setting is restored before the result is printed.
     fn carry_out(
         &self,
         plan: Plan,

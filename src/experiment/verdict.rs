@@ -217,9 +217,9 @@ pub(crate) fn closing(account: &Account) -> String {
 
 const fn restoration(restored: Option<bool>, is_advised: bool) -> &'static str {
     match restored {
-        Some(false) if is_advised => "NOT every setting is restored.",
-        Some(true) => "Every setting is restored.",
-        Some(false) => "NOT every setting is restored: `iodyno tune undo --all` restores them.",
+        Some(false) if is_advised => "NOT every changed setting is restored.",
+        Some(true) => "Every changed setting is restored.",
+        Some(false) => "NOT every changed setting is restored: `iodyno tune undo --all` restores them.",
         None => "",
     }
 }
@@ -292,6 +292,6 @@ mod tests {
     #[test]
     fn one_advice_is_given() {
         assert!(restoration(Some(false), false).contains("`iodyno tune undo --all`"));
-        assert_eq!(restoration(Some(false), true), "NOT every setting is restored.");
+        assert_eq!(restoration(Some(false), true), "NOT every changed setting is restored.");
     }
 }

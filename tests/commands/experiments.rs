@@ -314,7 +314,10 @@ fn text_says_that_it_is_simulated_and_what_it_means() {
             && out.contains("is detectable."),
         "{out}"
     );
-    assert!(out.trim_end().ends_with("Every setting is restored. All figures are SIMULATED."), "{out}");
+    assert!(
+        out.trim_end().ends_with("Every changed setting is restored. All figures are SIMULATED."),
+        "{out}"
+    );
 }
 
 #[test]

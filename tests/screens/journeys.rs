@@ -386,7 +386,10 @@ fn the_winner_of_an_experiment_is_kept_and_undone() {
     press(&mut headless, "5");
     headless.wait(Duration::from_mins(1));
     let picture = shown(&headless);
-    assert!(picture.contains("B is worse") && picture.contains("Every setting is restored."), "{picture}");
+    assert!(
+        picture.contains("B is worse") && picture.contains("Every changed setting is restored."),
+        "{picture}"
+    );
     assert_eq!(scheduler(&headless).as_deref(), Some("none"));
     press(&mut headless, "K");
     assert_eq!(scheduler(&headless).as_deref(), Some("mq-deadline"), "{}", shown(&headless));
@@ -421,7 +424,7 @@ fn a_stopped_experiment_is_restored_and_quitting_asks_first() {
     press(&mut headless, "<Esc>x");
     headless.wait(Duration::from_secs(1));
     let picture = shown(&headless);
-    assert!(picture.contains("The user stopped it. Every setting is restored."), "{picture}");
+    assert!(picture.contains("The user stopped it. Every changed setting is restored."), "{picture}");
 }
 
 #[test]

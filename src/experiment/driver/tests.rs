@@ -231,7 +231,7 @@ fn a_baseline_that_cannot_run_ends_it_after_everything_is_back() {
         assert_eq!(account.restored, Some(true));
         assert_eq!(
             crate::experiment::verdict::closing(&account),
-            "arm A: EINVAL. Every setting is restored."
+            "arm A: EINVAL. Every changed setting is restored."
         );
         assert!(!account.can_go_on(), "an error ends it for good");
         assert_eq!(lab.log()[lab.log.len() - 2..], ["restore A", "end"]);
@@ -318,8 +318,8 @@ fn a_setting_that_does_not_come_back_ends_it_and_is_said() {
 #[test]
 fn an_ending_with_the_advice_for_its_settings_has_no_other() {
     for (is_advised, end) in [
-        (true, "NOT every setting is restored."),
-        (false, "NOT every setting is restored: `iodyno tune undo --all` restores them."),
+        (true, "NOT every changed setting is restored."),
+        (false, "NOT every changed setting is restored: `iodyno tune undo --all` restores them."),
     ] {
         let mut lab = Lab::new(&[1.0, 0.5], 0.001, 1);
         let mut driver = Driver::new(lab.plan(Terms::default()));

@@ -37,7 +37,7 @@ pub(super) const ABOUT: About = About {
     digit: '5',
     name: "What-if",
     help: "Show what-if: experiments that compare settings and end in a verdict",
-    purpose: "Experiments: one question, arms in interleaved rounds, a verdict; every setting is restored.",
+    purpose: "Experiments: one question, arms in interleaved rounds, a verdict; every changed setting is restored.",
     mark: 1,
     marks: &[
         ("▁▄█", Meaning::Brand, "the result of a round; all arms share one scale from 0"),

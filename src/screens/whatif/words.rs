@@ -141,7 +141,7 @@ fn going_on(shared: &Shared, shown: &Progress) -> String {
         |look| format!("verdicts after round {look}, or when the time is up"),
     );
     let restored = if account.plan.changes_settings() {
-        " Every setting is restored at the end, also after {stop}."
+        " Every changed setting is restored at the end, also after {stop}."
     } else {
         ""
     };
