@@ -100,6 +100,11 @@ impl<'a> Figures<'a> {
         self.link_of(self.row.node?)
     }
 
+    /// Whether the row's device lowered the speed of its link while idle.
+    pub fn is_asleep(&self) -> bool {
+        self.place_of_link().is_some_and(|(place, ..)| link_state::is_asleep(&self.shared.machine, place))
+    }
+
     fn link_of(&self, node: NodeIndex) -> Option<(NodeIndex, HopLink, LinkState)> {
         let machine = &self.shared.machine;
         let place =

@@ -183,7 +183,7 @@ fn an_idle_display_is_asleep_and_a_narrow_one_is_not() {
     });
     let (cell, _) = of(&narrow, "link", |row| is_display(&narrow, row));
     let Cell::Text(mark, text, Meaning::Warning) = cell else { panic!("{cell:?}") };
-    assert_eq!((mark, text.as_str()), (Some(SLOW_MARK), "Gen1 x8 < Gen4 x16"));
+    assert_eq!((mark, text.as_str()), (Some(SLOW_MARK), "Gen1 x8 < x16, idle"));
 }
 
 fn tree(shared: &Shared, sort: Sort) -> Tree {
