@@ -518,3 +518,14 @@ fn figures_far_from_their_names_have_a_leader() {
         assert!(between.contains(" . . . ") && gap < Some(24), "{row}: {line}");
     }
 }
+
+#[test]
+fn the_list_of_columns_says_why_one_has_no_value_at_every_width() {
+    for size in [(80, 24), (120, 40)] {
+        let picture = shown(&open("x570", size, "c<End>"));
+        let inside = picture.lines().map(|line| line.trim_matches(['│', ' ']));
+        let text: Vec<&str> = inside.flat_map(str::split_whitespace).collect();
+        let text = text.join(" ");
+        assert!(text.contains("(SMBIOS); not available here: not in this capture"), "{picture}");
+    }
+}
