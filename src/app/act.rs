@@ -142,9 +142,12 @@ fn folders(app: &App, drive: &Drive) -> Vec<PathBuf> {
     files.filter_map(|file| file.parent().map(Path::to_owned)).collect()
 }
 
-/// Marks every drive, or none when all are marked.
+/// Marks every hardware drive; when all of them are marked, unmarks every drive.
 pub(super) fn mark_all(app: &mut App) -> Vec<Effect> {
-    let drives: Vec<_> = app.shared.machine.hardware_drives().map(|drive| drive.name.clone()).collect();
-    let asks = app.shared.mark_and_tell(drives, "mark all");
+    let shared = &app.shared;
+    let drives: Vec<_> = shared.machine.hardware_drives().map(|drive| drive.name.clone()).collect();
+    let are_marked = drives.iter().all(|drive| shared.marks.contains(drive));
+    let clear = || if are_marked { shared.clear_marks() } else { None };
+    let asks = clear().unwrap_or_else(|| shared.mark_and_tell(drives, "mark all"));
     app.grant(asks)
 }

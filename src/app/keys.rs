@@ -305,6 +305,20 @@ mod tests {
     }
 
     #[test]
+    fn marking_all_a_second_time_unmarks_drives_of_software_too() {
+        let mut app = live();
+        let all = app.shared.machine.hardware_drives().count();
+        let array = crate::model::DriveName::new("md0");
+        app.shared.mark_all_of(std::slice::from_ref(&array));
+        key(&mut app, Key::Char('*'));
+        assert_eq!(app.shared.marks.len(), all + 1);
+        key(&mut app, Key::Char('*'));
+        assert!(app.shared.marks.is_empty(), "{:?}", app.shared.marks);
+        key(&mut app, Key::Char('*'));
+        assert!(app.shared.marks.len() == all && !app.shared.marks.contains(&array));
+    }
+
+    #[test]
     fn drives_that_nothing_uses_are_read_without_a_question() {
         let mut app = live();
         let free = app.shared.machine.hardware_drives().find(|drive| drive.used_by.is_empty());

@@ -44,10 +44,7 @@ pub(crate) fn state(machine: &Machine, node: NodeIndex) -> LinkState {
     if tree.node(node).link.as_ref().is_some_and(Link::is_down) {
         return LinkState::Down;
     }
-    // Root ports and downstream ports report the link below them.
-    let is_port = matches!(tree.node(node).kind, NodeKind::RootPort | NodeKind::SwitchDownstream);
-    let device = if is_port { tree.first_below(node) } else { Some(node) };
-    match device {
+    match device_of(tree, node) {
         // A text may lack what is there.
         None if machine.pasted.is_some() && (found.now.is_none() || found.is_slow()) => LinkState::Unknown,
         // An empty port trains nothing.
@@ -56,10 +53,30 @@ pub(crate) fn state(machine: &Machine, node: NodeIndex) -> LinkState {
     }
 }
 
-/// The capability of both ends of a link whose device lowered its speed while idle; `None` for any other link.
-pub(super) fn awake(machine: &Machine, node: NodeIndex) -> Option<hop::Pair> {
-    let most = HopLink::above(machine, node)?.most;
-    most.filter(|_| state(machine, node) == LinkState::Idle)
+/// The device below the link that `node` reports: root ports and downstream ports report the link below them.
+fn device_of(tree: &PciTree, node: NodeIndex) -> Option<NodeIndex> {
+    let is_port = matches!(tree.node(node).kind, NodeKind::RootPort | NodeKind::SwitchDownstream);
+    if is_port { tree.first_below(node) } else { Some(node) }
+}
+
+/// Whether a device lowered the speed of this link while idle, whatever its width.
+pub(crate) fn is_asleep(machine: &Machine, node: NodeIndex) -> bool {
+    let is_slower = || {
+        let (now, most) = HopLink::above(machine, node).and_then(|link| link.now.zip(link.most))?;
+        Some(now.0 < most.0 && lowers_speed(&machine.pci, device_of(&machine.pci, node)?))
+    };
+    match state(machine, node) {
+        LinkState::Idle => true,
+        LinkState::Slow => is_slower().unwrap_or(false),
+        _ => false,
+    }
+}
+
+/// Speed and width under load of a link whose device lowered its speed while idle: the speed of both ends, with the lanes that it
+/// has; `None` for any other link.
+pub(crate) fn awake(machine: &Machine, node: NodeIndex) -> Option<hop::Pair> {
+    let (now, most) = HopLink::above(machine, node).and_then(|link| link.now.zip(link.most))?;
+    is_asleep(machine, node).then_some((most.0, now.1))
 }
 
 /// State of the link above `device`.
@@ -145,7 +162,7 @@ pub(crate) fn slowest(machine: &Machine, head: Option<NodeIndex>, node: NodeInde
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::source;
+    use crate::{model::Reading, source, units::Lanes};
 
     fn demo(name: &str) -> Machine {
         source::testing::demo(name)
@@ -182,6 +199,27 @@ mod tests {
         }
         let laptop = demo("laptop");
         assert_eq!(awake(&laptop, at(&laptop, "0000:01:00.0")), None, "a drive does not sleep so");
+    }
+
+    #[test]
+    fn a_display_with_half_its_lanes_is_short_of_lanes_while_its_speed_is_asleep() {
+        let mut laptop = demo("laptop");
+        for node in &mut laptop.pci.nodes {
+            let Some(link) = node.link.as_mut().filter(|link| link.width.get() == Some(Lanes(16))) else {
+                continue;
+            };
+            link.width = Reading::known(link.width.path(), Lanes(8));
+        }
+        let display = at(&laptop, "0000:06:00.0");
+        assert_eq!((state(&laptop, display), is_asleep(&laptop, display)), (LinkState::Slow, true));
+        let limits = crate::capacity::limits(&laptop);
+        let limit = limits.path(display).unwrap();
+        assert!(limit.because.starts_with("Gen4 x8 (16 GT/s) when awake at MPS"), "{}", limit.because);
+        let link = HopLink::above(&laptop, display).unwrap();
+        assert_eq!(link.column_asleep(), "Gen1 x8 < x16, idle");
+        let sentence = "Gen1 x8 (2.5 GT/s), could be Gen4 x16: x8 of 16 lanes; slower while idle";
+        assert_eq!(link.sentence_asleep(), sentence);
+        assert!(!is_asleep(&laptop, at(&laptop, "0000:01:00.0")), "a drive");
     }
 
     #[test]

@@ -51,6 +51,25 @@ impl HopLink {
         column(self.now.unzip(), self.device_most.or(self.most).unzip())
     }
 
+    /// `Gen1 x16, idle`, or `Gen1 x8 < x16, idle` with lanes missing: of a device that lowers its speed while idle.
+    pub(crate) fn column_asleep(&self) -> String {
+        let now = column(self.now.unzip(), self.now.unzip());
+        match self.most.filter(|_| !self.is_full_width()) {
+            Some((_, width)) => format!("{now} < {width}, idle"),
+            None => format!("{now}, idle"),
+        }
+    }
+
+    /// `Gen1 x16 (2.5 GT/s), could be Gen4 x16: slower while idle, no fault`: the same for a sentence.
+    pub(crate) fn sentence_asleep(&self) -> String {
+        let lanes = match self.now.zip(self.most) {
+            Some((now, most)) if now.1 < most.1 => format!("{} of {} lanes; ", now.1, most.1.0),
+            _ => String::new(),
+        };
+        let fault = if lanes.is_empty() { ", no fault" } else { "" };
+        format!("{}: {lanes}slower while idle{fault}", self.sentence())
+    }
+
     /// `Gen3 x4 (8 GT/s), could be Gen4 x4`.
     pub(crate) fn sentence(&self) -> String {
         let now = self.now.map_or_else(|| "unknown".to_owned(), sentence);

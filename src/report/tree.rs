@@ -181,7 +181,8 @@ fn links(machine: &Machine) -> BTreeMap<String, String> {
             HopLink::above(machine, index).filter(|link| link.now.is_some() && link.has_both_ends())?;
         let is_port = matches!(node.kind, NodeKind::RootPort | NodeKind::SwitchDownstream);
         let text = match link_state::state(machine, index) {
-            LinkState::Idle | LinkState::Down => return None,
+            LinkState::Down => return None,
+            _ if link_state::is_asleep(machine, index) => link.column_asleep(),
             LinkState::SlotLimited if !is_port => link.column_of_device(),
             _ => link.column(),
         };

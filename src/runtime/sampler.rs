@@ -151,7 +151,7 @@ impl Watch {
         self.count(&mut counted);
         let (mut next_look, mut read_at) = (counted.at + self.interval, counted.at);
         let mut seen: Option<ActivitySampler> = None;
-        let mut settings: Option<SettingsFiles> = None;
+        let (mut settings, mut switches): (Option<SettingsFiles>, Option<SettingsFiles>) = (None, None);
         loop {
             let next_pass = seen.as_ref().and_then(ActivitySampler::next_pass);
             let next = next_pass.map_or(next_look, |pass| next_look.min(pass));
@@ -197,11 +197,15 @@ impl Watch {
                 return;
             }
             settings = settings.filter(|_| self.wanted.settings.load(Ordering::Relaxed));
-            let is_set = settings.as_mut().is_some_and(|files| files.have_changed(&*self.root));
+            let have_changed = |files: &mut Option<SettingsFiles>| {
+                files.as_mut().is_some_and(|it| it.have_changed(&*self.root))
+            };
+            let (is_set, is_switched) = (have_changed(&mut settings), have_changed(&mut switches));
             // The machine may have changed before this thread started: the first look reads it again.
             if counted.reader.hardware_changed(&*self.root)
                 || asked
                 || is_set
+                || is_switched
                 || counted.at >= read_at + whole
             {
                 read_at = counted.at;
@@ -209,6 +213,7 @@ impl Watch {
                 let is_wanted = self.wanted.settings.load(Ordering::Relaxed);
                 let before = settings.take();
                 settings = is_wanted.then(|| SettingsFiles::of(&read.machine, &*self.root, before));
+                switches = Some(SettingsFiles::of_counters(&read.machine, &*self.root, switches.take()));
                 // Names are known now: 2 MiB that a screen need not hold for days.
                 source::forget_lists();
                 if !self.send(Message::Machine(Box::new(read))) {
@@ -242,10 +247,11 @@ fn moved(rates: &counters::Rates) -> f64 {
 mod tests {
     use super::*;
     use crate::{
-        machine::Machine,
+        machine::queue::Queue,
+        model::Reading,
         runtime::demo_root::{self, DemoRoot},
         source::origin::Origin,
-        tune::Actuator,
+        tune::{Actuator, fake_kernel::FakeKernel},
     };
 
     /// A sampler of the laptop, what it tells, and how it ends.
@@ -257,33 +263,65 @@ mod tests {
         (sampler, told, over)
     }
 
-    #[test]
-    fn a_setting_that_another_program_changes_is_read_while_settings_are_wanted() {
-        const PACE: Duration = Duration::from_millis(20);
-        let demo = Origin::Demo("laptop".to_owned()).open().unwrap();
-        let machine = source::read_machine(&*demo).0;
-        let kernel = Arc::new(demo_root::kernel(&*demo, &machine));
-        let root = Arc::new(DemoRoot::new(demo, Arc::clone(&kernel)));
-        let (sender, told) = mpsc::channel();
-        let over = Arc::new(AtomicBool::new(false));
-        let sampler = Sampler::start(root, sender, Clock::real(), Arc::clone(&over), PACE).unwrap();
-        let next = || {
-            told.iter().take(20).find_map(|outside| match outside {
-                Outside::Message(Message::Machine(read)) => Some(read.machine),
+    /// A demo's kernel, and the machines that a sampler of it tells of, each within 20 messages.
+    struct OfKernel {
+        kernel: Arc<FakeKernel>,
+        sampler: Sampler,
+        told: Receiver<Outside>,
+        over: Arc<AtomicBool>,
+    }
+
+    impl OfKernel {
+        fn new() -> Self {
+            let demo = Origin::Demo("laptop".to_owned()).open().unwrap();
+            let machine = source::read_machine(&*demo).0;
+            let kernel = Arc::new(demo_root::kernel(&*demo, &machine));
+            let root = Arc::new(DemoRoot::new(demo, Arc::clone(&kernel)));
+            let (sender, told) = mpsc::channel();
+            let over = Arc::new(AtomicBool::new(false));
+            let pace = Duration::from_millis(20);
+            let sampler = Sampler::start(root, sender, Clock::real(), Arc::clone(&over), pace).unwrap();
+            Self { kernel, sampler, told, over }
+        }
+
+        fn next(&self) -> Option<Queue> {
+            self.told.iter().take(20).find_map(|outside| match outside {
+                Outside::Message(Message::Machine(read)) => Some(read.machine.drives[0].queue.clone()),
                 _ => None,
             })
-        };
-        let queue = |machine: &Machine| machine.drives[0].queue.nomerges.clone();
-        let nomerges = queue(&next().unwrap());
-        let set = |value: &str| kernel.write(&nomerges.path(), value).unwrap();
-        set("1");
-        assert!(next().is_none(), "settings are not shown");
-        sampler.watch_settings(true);
-        assert_eq!(queue(&next().unwrap()).get(), Some(1), "the values of now");
-        set("2");
-        let read = next();
-        over.store(true, Ordering::Relaxed);
-        assert_eq!(read.map(|machine| queue(&machine).get()), Some(Some(2)));
+        }
+
+        fn set(&self, reading: &Reading<u64>, value: &str) {
+            self.kernel.write(&reading.path(), value).unwrap();
+        }
+    }
+
+    impl Drop for OfKernel {
+        fn drop(&mut self) {
+            self.over.store(true, Ordering::Relaxed);
+        }
+    }
+
+    #[test]
+    fn a_setting_that_another_program_changes_is_read_while_settings_are_wanted() {
+        let watched = OfKernel::new();
+        let nomerges = watched.next().unwrap().nomerges;
+        watched.set(&nomerges, "1");
+        assert!(watched.next().is_none(), "settings are not shown");
+        watched.sampler.watch_settings(true);
+        assert_eq!(watched.next().unwrap().nomerges.get(), Some(1), "the values of now");
+        watched.set(&nomerges, "2");
+        assert_eq!(watched.next().map(|queue| queue.nomerges.get()), Some(Some(2)));
+    }
+
+    #[test]
+    fn counters_that_another_program_switches_are_noticed_at_the_next_look() {
+        let watched = OfKernel::new();
+        let iostats = watched.next().unwrap().iostats;
+        for (value, read) in [("0", 0), ("1", 1)] {
+            watched.set(&iostats, value);
+            assert_eq!(watched.next().map(|queue| queue.iostats.get()), Some(Some(read)));
+        }
     }
 
     #[test]

@@ -1,8 +1,12 @@
-//! [`SettingsFiles`]: whether another program has changed a setting, by the files alone, while settings are shown.
+//! [`SettingsFiles`]: whether another program has changed a setting, by the files alone: all while settings are shown, those that
+//! switch counters at every look.
 
 use std::collections::BTreeMap;
 
 use crate::{machine::Machine, source::SysRoot, tune::settings::readings};
+
+/// The file that switches a queue's counters.
+const IOSTATS: &str = "/queue/iostats";
 
 /// The files of a machine's settings, with their contents at the last look.
 pub(super) struct SettingsFiles {
@@ -13,11 +17,17 @@ pub(super) struct SettingsFiles {
 impl SettingsFiles {
     /// `before` has the contents before this machine was read: what changes while it is read is seen at the next look.
     pub(super) fn of(machine: &Machine, root: &dyn SysRoot, before: Option<Self>) -> Self {
-        let readings = readings(machine).filter(|reading| reading.value().is_some());
-        let mut files = Self {
-            contents: readings.map(|reading| (reading.path().to_string(), Vec::new())).collect(),
-            buffer: Vec::new(),
-        };
+        Self::of_paths(paths(machine), root, before)
+    }
+
+    /// Those whose change switches counters: without them a drive's rates would stay at 0.
+    pub(super) fn of_counters(machine: &Machine, root: &dyn SysRoot, before: Option<Self>) -> Self {
+        Self::of_paths(paths(machine).filter(|path| path.ends_with(IOSTATS)), root, before)
+    }
+
+    fn of_paths(paths: impl Iterator<Item = String>, root: &dyn SysRoot, before: Option<Self>) -> Self {
+        let contents = paths.map(|path| (path, Vec::new())).collect();
+        let mut files = Self { contents, buffer: Vec::new() };
         files.have_changed(root);
         for (path, content) in before.map(|files| files.contents).unwrap_or_default() {
             files.contents.entry(path).and_modify(|now| *now = content);
@@ -39,6 +49,10 @@ impl SettingsFiles {
         }
         any
     }
+}
+
+fn paths(machine: &Machine) -> impl Iterator<Item = String> {
+    readings(machine).filter(|reading| reading.value().is_some()).map(|reading| reading.path().to_string())
 }
 
 #[cfg(test)]

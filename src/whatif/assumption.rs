@@ -6,7 +6,7 @@ use crate::{
     capacity::{
         Slot,
         exchange::{self, Exchanged},
-        slots,
+        link_state, slots,
     },
     machine::{Link, Machine, NodeKind, hop, pci::NodeAddress},
     model::{DriveName, NodeIndex},
@@ -65,6 +65,15 @@ pub enum Assumption {
         /// Its state.
         runs: String,
     },
+    /// A device that lowers its link's speed while idle is planned as it runs under load.
+    Awake {
+        /// The device.
+        what: String,
+        /// Its link under load, after the move.
+        runs: String,
+        /// Its link while idle.
+        idle: String,
+    },
     /// The displaced device has no significant traffic besides the drives.
     OtherIsQuiet {
         /// The displaced device.
@@ -119,6 +128,9 @@ impl fmt::Display for Assumption {
             }
             Self::StaysLow { what, runs } => {
                 write!(f, "{what} stays at {runs}, below its maximum: idle or downtrained")
+            }
+            Self::Awake { what, runs, idle } => {
+                write!(f, "{what} runs at {runs} under load; its link is at {idle} while idle")
             }
             Self::OtherIsQuiet { what } => write!(f, "{what} has no significant traffic besides the drives"),
             Self::SlotSpeed { port, speed } => {
@@ -213,10 +225,16 @@ fn of_link(before: &Machine, function: NodeIndex, next: &Exchanged) -> Vec<Assum
     {
         found.push(Assumption::Narrowed { what: what.clone(), lanes, of });
     }
-    if exchange::runs_low(&before.pci, function)
-        && let Some((speed, width)) = link.and_then(|link| Some((link.speed.get()?, link.width.get()?)))
+    let pair = |link: Option<&Link>| link.and_then(|link| Some((link.speed.get()?, link.width.get()?)));
+    let (today, then) = (pair(before.pci.node(function).link.as_ref()), pair(link));
+    if let Some(((idle, _), runs)) = today.zip(then)
+        && link_state::is_asleep(before, function)
     {
-        found.push(Assumption::StaysLow { what, runs: hop::sentence((speed, width)) });
+        let (runs, idle) = (hop::sentence(runs), hop::speed_sentence(idle));
+        found.push(Assumption::Awake { what: what.clone(), runs, idle });
+    }
+    if let Some(runs) = then.filter(|_| exchange::runs_low(&before.pci, function)) {
+        found.push(Assumption::StaysLow { what, runs: hop::sentence(runs) });
     }
     found
 }

@@ -105,7 +105,9 @@ fn a_title_of_a_finding_without_a_gain_reaches_the_edge() {
     for size in [(60, 20), (80, 24), (120, 40)] {
         let picture = shown(&at("laptop", size, "2"));
         let edge = if size.0 >= 100 { 4 } else { 1 };
-        for line in picture.lines().skip(3).take(8).filter(|line| line.contains('…')) {
+        // A title may keep its first clause alone.
+        let is_cut = |line: &&str| line.replace(" …", "").contains('…');
+        for line in picture.lines().skip(3).take(8).filter(is_cut) {
             let is_gain = line.trim_end_matches([' ', '│']).ends_with(|c: char| c != '…');
             let end = line.trim_end_matches([' ', '│']).chars().count();
             assert!(is_gain || end + edge >= usize::from(size.0), "{end} of {size:?}: {line}\n{picture}");

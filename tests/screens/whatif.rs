@@ -162,7 +162,7 @@ fn moving_the_card_of_source_p_brings_what_was_published() {
     for text in [
         "are on one card",
         "into x4x4x4x4",
-        "Quadro P620 stays at Gen1 x16 (2.5 GT/s)",
+        "Quadro P620 runs at Gen3 x16 (8 GT/s) under load; its link is at Gen1 (2.5 GT/s) while idle",
         "takes NVIDIA Quadro P620",
     ] {
         assert!(assumes(text), "{text}: {:#?}", prediction.moved.assumptions);

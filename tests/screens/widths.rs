@@ -501,3 +501,31 @@ fn no_line_is_hidden_beside_a_blank_row() {
     let high = shown(&open("laptop", (120, 40), "4"));
     assert_eq!(high.lines().rev().nth(1), Some(""), "{high}");
 }
+
+#[test]
+fn figures_far_from_their_names_have_a_leader() {
+    for (size, keys, row, figure) in [
+        ((300, 100), "8", "01.1 nvme0n1", "Gen4 x4"),
+        ((300, 100), "8", "0000:40 root complex, 8 drives", "39.4 of"),
+        ((300, 100), "8", "0000:60 root complex, no drives", "of 39.4"),
+        ((200, 60), "8", "03.1 NVIDIA Quadro P620", "Gen3 x16"),
+        ((200, 60), "2", "8 drives share root complex", "+17.7 GB/s"),
+    ] {
+        let picture = shown(&open("threadripper-before", size, keys));
+        let line = picture.lines().find(|line| line.contains(row)).unwrap_or_default();
+        let between = line.split(row).nth(1).and_then(|rest| rest.split(figure).next()).unwrap_or_default();
+        let gap = between.split(|sign| sign != ' ').map(str::len).max();
+        assert!(between.contains(" . . . ") && gap < Some(24), "{row}: {line}");
+    }
+}
+
+#[test]
+fn the_list_of_columns_says_why_one_has_no_value_at_every_width() {
+    for size in [(80, 24), (120, 40)] {
+        let picture = shown(&open("x570", size, "c<End>"));
+        let inside = picture.lines().map(|line| line.trim_matches(['│', ' ']));
+        let text: Vec<&str> = inside.flat_map(str::split_whitespace).collect();
+        let text = text.join(" ");
+        assert!(text.contains("(SMBIOS); not available here: not in this capture"), "{picture}");
+    }
+}

@@ -8,7 +8,7 @@ use super::{
     placed,
 };
 use crate::{
-    capacity::Slot,
+    capacity::{Slot, link_state},
     machine::{
         Drive, Machine, NodeKind, PciTree,
         pci::{NodeAddress, PciNode},
@@ -30,7 +30,7 @@ pub(super) fn sockets(tree: &PciTree, slot: &Slot) -> Vec<Socket> {
     let socket = |port: &NodeIndex| {
         let node = tree.node(*port);
         let width = node.link.as_ref().and_then(|link| link.max_width.get());
-        let today = |child: &NodeIndex| (*child, Today::of(node, tree.node(*child)));
+        let today = |child: &NodeIndex| (*child, today(tree, *port, *child));
         Socket { width, functions: node.children.iter().map(today).collect() }
     };
     let mut sockets: Vec<Socket> = slot.ports.iter().map(socket).collect();
@@ -80,10 +80,8 @@ impl Bench {
     pub fn cap(&mut self, slot: &Slot, speed: TransferRate) {
         for NodeIndex(at) in &slot.ports {
             let children = self.tree.nodes[*at].children.clone();
-            let links: Vec<Today> = children
-                .iter()
-                .map(|child| Today::of(&self.tree.nodes[*at], &self.tree.nodes[child.0]))
-                .collect();
+            let links: Vec<Today> =
+                children.iter().map(|child| today(&self.tree, NodeIndex(*at), *child)).collect();
             let port = &mut self.tree.nodes[*at];
             if let Some(link) = &mut port.link {
                 link.max_speed = Reading::known(link.max_speed.path(), speed);
@@ -274,8 +272,12 @@ fn rehouse(drive: &mut Drive, before: &PciTree, after: &PciTree, place: &BTreeMa
     }
 }
 
-/// Whether a link runs below the maximum of both ends.
+/// Whether a link runs below the maximum of both ends, its device awake.
 pub fn runs_low(tree: &PciTree, device: NodeIndex) -> bool {
     let node = tree.node(device);
-    node.parent.is_some_and(|port| Today::of(tree.node(port), node).is_low(node))
+    node.parent.is_some_and(|port| today(tree, port, device).is_low(node))
+}
+
+fn today(tree: &PciTree, port: NodeIndex, device: NodeIndex) -> Today {
+    Today::of(tree.node(port), tree.node(device), link_state::lowers_speed(tree, device))
 }

@@ -24,11 +24,13 @@ pub(super) struct Today {
 }
 
 impl PortCan {
-    /// By its link's maximum speed, unless software asks for less, and its width.
-    pub fn of(port: &PciNode) -> Self {
+    /// By its link's maximum speed, unless software asks for less, and its width. The driver of a device that `sleeps` may ask for
+    /// the lowest speed while it idles.
+    pub fn of(port: &PciNode, sleeps: bool) -> Self {
         let link = port.link.as_ref();
         let express = port.express.value();
         let target = express.and_then(|express| express.target_speed);
+        let target = target.filter(|target| !sleeps || Some(*target) != TransferRate::from_code(1));
         Self {
             speed: lower(link.and_then(|link| link.max_speed.get()), target),
             width: link.and_then(|link| link.max_width.get()),
@@ -38,15 +40,18 @@ impl PortCan {
 }
 
 impl Today {
-    /// Of the link between a port and a device.
-    pub fn of(port: &PciNode, device: &PciNode) -> Self {
+    /// Of the link between a port and a device. One that `sleeps` lowers its speed while idle, and is taken as awake.
+    pub fn of(port: &PciNode, device: &PciNode, sleeps: bool) -> Self {
         let (above, below) = (port.link.as_ref(), device.link.as_ref());
+        let can = PortCan::of(port, sleeps);
+        let speed = lower(above.and_then(|l| l.speed.get()), below.and_then(|l| l.speed.get()));
+        let awake = lower(below.and_then(|l| l.max_speed.get()), can.speed);
         let payload = |node: &PciNode| node.express.value().and_then(|express| express.payload);
         Self {
-            speed: lower(above.and_then(|l| l.speed.get()), below.and_then(|l| l.speed.get())),
+            speed: speed.map(|now| awake.filter(|awake| sleeps && *awake > now).unwrap_or(now)),
             width: lower(above.and_then(|l| l.width.get()), below.and_then(|l| l.width.get())),
             payload: lower(payload(port), payload(device)),
-            port: PortCan::of(port),
+            port: can,
         }
     }
 
@@ -62,7 +67,7 @@ impl Today {
 
 /// Sets the state of both ends of a link, given its state before.
 pub(super) fn settle(port: &mut PciNode, device: &mut PciNode, before: &Today) {
-    let can = PortCan::of(port);
+    let can = PortCan::of(port, false);
     let own = device.link.as_ref();
     let (own_speed, own_width) = (own.and_then(|l| l.max_speed.get()), own.and_then(|l| l.max_width.get()));
     let speed = settled(before.speed, own_speed, before.port.speed, can.speed);

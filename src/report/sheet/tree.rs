@@ -6,9 +6,9 @@ use unicode_width::UnicodeWidthStr;
 
 use super::{BOX, Block, Choice, Dossier, boxed};
 use crate::{
-    capacity::link_state::{self, LinkState},
+    capacity::link_state,
     findings,
-    machine::{Drive, HopLink, Machine, NodeKind, drive, hop},
+    machine::{Drive, HopLink, Machine, NodeKind, drive},
     model::{DriveName, Limit, NodeIndex},
     report::{
         cut,
@@ -151,12 +151,9 @@ fn line(dossier: &Dossier, marks: &Marks, row: &Row) -> Line {
     let slot = slot.map_or_else(String::new, |slot| format!(" in {slot}"));
     // A card without drives is judged at its slot, as on the screen.
     let end = if row.drives.is_empty() { link_state::slowest(machine, Some(head), node) } else { node };
-    let idles = link_state::state(machine, end) == LinkState::Idle;
+    let is_asleep = link_state::is_asleep(machine, end);
     let link = HopLink::above(machine, end);
-    let link = link.map(|link| match link.now {
-        Some(now) if idles => format!("{}, idle", hop::short(now)),
-        _ => link.column(),
-    });
+    let link = link.map(|link| if is_asleep { link.column_asleep() } else { link.column() });
     let chain = link_state::chain(tree, Some(head), node);
     let marks = chain.iter().filter_map(|node| marks.get(node)).flatten().copied().collect();
     let link = link.unwrap_or_default();

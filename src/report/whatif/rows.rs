@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::{
-    capacity::{Total, potential::of_drive, slots},
+    capacity::{Total, link_state, potential::of_drive, slots},
     machine::{Drive, Machine, NodeKind, drive},
     model::{DriveName, Limits, NodeIndex},
     report::flatten,
@@ -42,7 +42,7 @@ pub struct Row {
     pub drive: Option<DriveName>,
     /// The drive's name, or the product.
     pub name: String,
-    /// Current speed and width of its link.
+    /// Current speed and width of its link; under load, if its device lowered the speed while idle.
     pub link: Option<(TransferRate, Lanes)>,
     /// Its rate with all drives busy.
     pub busy: Option<BytesPerSecond>,
@@ -135,7 +135,8 @@ impl Side<'_> {
             place: head.address.place(),
             drive: row.drive().filter(reads_here).cloned(),
             name: String::new(),
-            link: at.link.as_ref().and_then(|link| Some((link.speed.get()?, link.width.get()?))),
+            link: link_state::awake(self.machine, node)
+                .or_else(|| at.link.as_ref().and_then(|link| Some((link.speed.get()?, link.width.get()?)))),
             busy: None,
             limit: of_node(self.limits.path(node)),
             mark: self.part(node),
@@ -188,5 +189,35 @@ impl Side<'_> {
     fn changed(&self, name: &str) -> Mark {
         let is_one = |prediction: &Prediction| prediction.changes.iter().any(|change| change.name == name);
         if self.prediction.is_some_and(is_one) { Mark::Changes } else { Mark::Same }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        capacity,
+        source::testing::demo,
+        units::UnitSystem,
+        whatif::{self, Move},
+    };
+
+    #[test]
+    fn a_display_asleep_is_planned_as_it_runs_under_load() {
+        let machine = demo("threadripper-before");
+        let limits = capacity::limits(&machine);
+        let asked = Move::parse(&machine, "0000:41:00.0-0000:44:00.0", "0000:60").unwrap();
+        let prediction = whatif::predict(&machine, &limits, &asked, UnitSystem::Decimal).unwrap();
+        let of = |rows: Vec<Row>, machine: &Machine| {
+            let row = rows.into_iter().find(|row| row.name.contains("P620")).unwrap();
+            let (speed, width) = row.link.unwrap();
+            let registers = machine.pci.node(row.node).link.as_ref().unwrap().speed.get().unwrap();
+            (format!("{speed} {width}"), registers.to_string())
+        };
+        let total = capacity::total(&machine, &limits);
+        let today = of(today(&machine, &limits, &total, Some(&prediction), Slots::All), &machine);
+        assert_eq!(today, ("8 GT/s x16".to_owned(), "2.5 GT/s".to_owned()));
+        let then = of(then(&prediction, Slots::All), &prediction.moved.then.machine);
+        assert_eq!(then, ("8 GT/s x16".to_owned(), "8 GT/s".to_owned()));
     }
 }

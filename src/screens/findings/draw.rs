@@ -7,7 +7,7 @@ use crate::{
     findings::{Finding, Gain, Risk},
     model::FindingId,
     screens::widgets::{
-        findings::{self, mark, short_gain, title, with_gain},
+        findings::{self, leader, mark, short_gain, title, with_gain},
         paint::{Brush, Piece, hanging, label, paragraph, piece},
         scroll::{self, out_of_sight},
         sections::{self, Section},
@@ -59,7 +59,10 @@ fn row_of(shared: &Shared, brush: &mut Brush<'_>, row: Rect, finding: (&Finding,
         brush.text(row.x, row.y, 1, "›", Meaning::Brand);
     }
     let line = Rect { x: row.x + 2, width: row.width.saturating_sub(2), ..row };
-    with_gain(shared, brush, line, finding, selected);
+    let (end, gain) = with_gain(shared, brush, line, finding, selected);
+    if gain < line.right() {
+        leader(brush, end, gain, row.y);
+    }
 }
 
 fn detail(state: &Findings, shared: &Shared, panel: Rect, brush: &mut Brush<'_>) {

@@ -61,12 +61,14 @@ pub(super) fn over(
         ];
         let mut help = shared.keys.fill(column.help);
         let reason = shared.machine.host.slots.problem().filter(|_| column.name == SLOT);
-        if let (Some(problem), Some(Absent::NoValue)) = (reason, absent) {
+        let reason = reason.filter(|_| absent == Some(Absent::NoValue));
+        if let Some(problem) = &reason {
             help = format!("{help}; not available here: {}", problem.reason);
         }
         let begin = lines.len();
-        // Where most descriptions have room the others take a second line.
-        lines.extend(entry::lines(lead, &help, Meaning::Quiet, is_selected || width >= WRAPS, width));
+        // Where most descriptions have room the others take a second line; a reason always does.
+        let wraps = is_selected || width >= WRAPS || reason.is_some();
+        lines.extend(entry::lines(lead, &help, Meaning::Quiet, wraps, width));
         if is_selected {
             at = begin..lines.len();
         }

@@ -3,7 +3,6 @@
 use super::figures::{Figures, LARGE, LinkState};
 use crate::{
     capacity::bottleneck::FULL,
-    machine::hop::short as pair,
     report::flatten::RowKind,
     screens::widgets::{paint::cells, words::giga},
     ui::{load::Flow, theme::Meaning},
@@ -282,8 +281,7 @@ pub(super) const COLUMNS: &[Column] = &[
         is_counted: false,
         cell: |figures| {
             // A link that sleeps carries more once it is awake.
-            let is_asleep = figures.link().is_some_and(|(_, state)| state == LinkState::Idle);
-            let Some(limit) = figures.limit().filter(|_| !is_asleep) else { return Cell::Blank };
+            let Some(limit) = figures.limit().filter(|_| !figures.is_asleep()) else { return Cell::Blank };
             let meaning = if figures.is_held_back() { Meaning::Warning } else { Meaning::Quiet };
             Cell::Figure(giga(figures.shared.units, limit), meaning)
         },
@@ -470,9 +468,9 @@ pub(super) fn column(name: &str) -> Option<&'static Column> {
 /// The link of a row in words, with its state.
 fn link_text(figures: &Figures<'_>) -> Option<(String, LinkState)> {
     let (link, state) = figures.link()?;
-    let text = match (state, link.now) {
-        (LinkState::Down, _) => "no link".to_owned(),
-        (LinkState::Idle, Some(now)) => format!("{}, idle", pair(now)),
+    let text = match state {
+        LinkState::Down => "no link".to_owned(),
+        _ if figures.is_asleep() => link.column_asleep(),
         _ => link.column(),
     };
     Some((text, state))

@@ -380,8 +380,8 @@ fn about_link(figures: &Figures<'_>, facts: &mut Vec<Fact>) {
     let node = tree.node(index);
     let path = node.link.as_ref().map(|link| link.speed.path());
     let meaning = if state == LinkState::Slow { Meaning::Warning } else { Meaning::Text };
-    let idle = if state == LinkState::Idle { ": slower while idle, no fault" } else { "" };
-    facts.push(Fact { meaning, path, ..fact("link", format!("{}{idle}", link.sentence())) });
+    let text = if figures.is_asleep() { link.sentence_asleep() } else { link.sentence() };
+    facts.push(Fact { meaning, path, ..fact("link", text) });
     let parent = node.parent.map(|parent| tree.node(parent));
     facts.extend(parent.and_then(|port| target(port, link.most)));
     if let (Some(port), Some(parent)) = (link.port_most, parent) {

@@ -3,7 +3,7 @@
 use super::layers;
 use crate::{
     capacity::{Potential, link_state, potential},
-    machine::{Drive, HopLink, Machine},
+    machine::{Drive, HopLink, Machine, NodeKind},
     model::{DriveName, Limits, NodeIndex},
     report::flatten::{Group, Row, RowKind},
     ui::{
@@ -55,8 +55,17 @@ impl<'a> Figures<'a> {
         self.drive().filter(|drive| has_counters && self.flow.is_none() && !drive.is_counted())
     }
 
-    /// Bytes per second this row can carry in one direction.
+    /// Bytes per second this row can carry in one direction. Of a port that includes the link below it, which its row shows.
     pub fn limit(&self) -> Option<f64> {
+        let (tree, limits) = (&self.shared.machine.pci, &self.shared.limits);
+        let is_port =
+            |at: &NodeIndex| matches!(tree.node(*at).kind, NodeKind::RootPort | NodeKind::SwitchDownstream);
+        let below = self.row.node.filter(is_port).and_then(|port| tree.first_below(port));
+        self.limit_above().into_iter().chain(below.and_then(|at| hop_limit(limits, at))).reduce(f64::min)
+    }
+
+    /// The same without a link below it.
+    fn limit_above(&self) -> Option<f64> {
         let (machine, limits, row) = (&self.shared.machine, &self.shared.limits, self.row);
         match row.kind {
             RowKind::Folded { .. } | RowKind::Group(_) => None,
@@ -98,6 +107,11 @@ impl<'a> Figures<'a> {
     /// The link of the row's function, that of a drive's controller too, with the node below it.
     pub fn place_of_link(&self) -> Option<(NodeIndex, HopLink, LinkState)> {
         self.link_of(self.row.node?)
+    }
+
+    /// Whether the row's device lowered the speed of its link while idle.
+    pub fn is_asleep(&self) -> bool {
+        self.place_of_link().is_some_and(|(place, ..)| link_state::is_asleep(&self.shared.machine, place))
     }
 
     fn link_of(&self, node: NodeIndex) -> Option<(NodeIndex, HopLink, LinkState)> {

@@ -13,6 +13,7 @@ use super::{
     search_text,
 };
 use crate::{
+    capacity::link_state,
     model::NodeIndex,
     report::flatten::{Row, RowKind, Sort},
     screens::widgets::{
@@ -384,11 +385,7 @@ impl RowPainter<'_> {
         if selected {
             brush.text(self.area.x, self.y, 1, "›", Meaning::Brand);
         }
-        let mark = match &self.row.kind {
-            RowKind::Folded { nodes, .. } if self.row.open == Some(false) => self.worst_mark(nodes),
-            _ => self.row.node.and_then(|node| self.finding_mark(node)),
-        };
-        if let Some((mark, meaning)) = mark {
+        if let Some((mark, meaning)) = self.finding_mark() {
             brush.text(self.area.x + 2, self.y, 1, mark, meaning);
         }
         let marks = &self.shared.marks;
@@ -401,17 +398,33 @@ impl RowPainter<'_> {
         brush.text(self.area.x + 1, self.y, 1, mark, Meaning::Marked);
     }
 
-    /// The mark of the worst finding about devices that are folded away.
-    fn worst_mark(&self, nodes: &[NodeIndex]) -> Option<(&'static str, Meaning)> {
-        let marked = &self.shared.findings.marked;
-        nodes.iter().filter_map(|node| marked.get(node)).max().map(|severity| findings::mark(*severity))
+    /// The mark of the worst finding at the places that this row stands for, or of one that holds the drives below it back.
+    fn finding_mark(&self) -> Option<(&'static str, Meaning)> {
+        let places = self.places();
+        let worst = places.iter().filter_map(|node| self.shared.findings.marked.get(node)).max();
+        let holds_back = self.shared.bottlenecks.iter().any(|bottleneck| places.contains(&bottleneck.node));
+        let full = || holds_back.then_some((FULL_MARK, Meaning::Warning));
+        worst.map(|severity| findings::mark(*severity)).or_else(full)
     }
 
-    /// The mark of the worst finding here, or of a place that holds the drives below it back.
-    fn finding_mark(&self, node: NodeIndex) -> Option<(&'static str, Meaning)> {
-        let worst = self.shared.findings.marked.get(&node).map(|severity| findings::mark(*severity));
-        let holds_back = self.shared.bottlenecks.iter().any(|bottleneck| bottleneck.node == node);
-        worst.or_else(|| holds_back.then_some((FULL_MARK, Meaning::Warning)))
+    /// Its chain of bridges; where rows below it are folded away, their places too.
+    fn places(&self) -> Vec<NodeIndex> {
+        let (machine, row) = (&self.shared.machine, self.row);
+        let tree = &machine.pci;
+        match (&row.kind, row.open) {
+            (RowKind::Folded { nodes, .. }, Some(false)) => nodes.clone(),
+            (RowKind::Alike, Some(false)) => {
+                let drives = row.drives.iter().filter_map(|name| machine.drive(name));
+                drives.flat_map(|drive| machine.functions_of(drive)).collect()
+            }
+            (RowKind::Root | RowKind::Port | RowKind::Device, Some(false)) => {
+                row.head.or(row.node).map(|top| tree.subtree(top)).unwrap_or_default()
+            }
+            (RowKind::Port | RowKind::Device, _) => {
+                row.node.map(|node| link_state::chain(tree, row.head, node)).unwrap_or_default()
+            }
+            _ => row.node.into_iter().collect(),
+        }
     }
 }
 

@@ -3,10 +3,7 @@
 
 use super::Slots;
 use crate::{
-    capacity::{
-        link_state::{self, LinkState},
-        slots,
-    },
+    capacity::{link_state, slots},
     machine::{NodeKind, hop},
     model::{Limit, NodeIndex},
     report::whatif::rows::Row,
@@ -90,9 +87,8 @@ fn facts(state: &Slots, shared: &Shared, row: &Row, width: u16) -> Section {
     }
     if let Some(link) = hop::HopLink::above(machine, row.node) {
         if link.now.is_some() && !is_empty {
-            let is_idle = link_state::state(machine, row.node) == LinkState::Idle;
-            let idle = if is_idle { ": slower while idle, no fault" } else { "" };
-            say("link", format!("{}{idle}", link.sentence()));
+            let is_asleep = link_state::is_asleep(machine, row.node);
+            say("link", if is_asleep { link.sentence_asleep() } else { link.sentence() });
         }
         for (label, most) in [("port", link.port_most), ("device", link.device_most)] {
             if let Some(most) = most {

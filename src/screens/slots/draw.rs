@@ -305,6 +305,15 @@ fn side(state: &Slots, shared: &Shared, brush: &mut Brush<'_>, area: Rect, side:
         if selected {
             brush.shade(Rect { x, y, width: end.saturating_sub(x), height: 1 }, Meaning::Selected);
         }
+        let blank = if has_rate(row) { 0 } else { RATE };
+        let first = match (&link, figures) {
+            (Some(_), _) => Some(link_at),
+            (None, 0) => None,
+            (None, _) => Some(area.right().saturating_sub(figures) + blank),
+        };
+        if let Some(first) = first {
+            findings::leader(brush, end, first, y);
+        }
         if let Some(link) = link {
             brush.text(link_at, y, LINK, &link, Meaning::Quiet);
         }

@@ -127,7 +127,8 @@ fn line_of(
     brush.write(end, row.y, row.right().saturating_sub(end), &note)
 }
 
-/// A title in so many cells: of a list its first words and a count, else its first clause. The finding's details have all of it.
+/// A title in so many cells: of a list its first words and a count, else its first clause and an ellipsis. The finding's details
+/// have all of it.
 fn in_short(title: &str, room: u16) -> String {
     let fits = |text: &String| cells(text) <= room;
     if cells(title) <= room {
@@ -141,7 +142,7 @@ fn in_short(title: &str, room: u16) -> String {
             .collect::<Vec<_>>()
     });
     let clauses = title.rmatch_indices("; ").chain(title.rmatch_indices(", ")).filter(|_| list.is_none());
-    let clauses = clauses.map(|(end, _)| title[..end].to_owned());
+    let clauses = clauses.map(|(end, _)| format!("{} …", &title[..end]));
     let mut forms = counted.chain(clauses);
     forms.find(fits).unwrap_or_else(|| fit(title, room))
 }
@@ -295,7 +296,10 @@ mod tests {
         assert_eq!(in_short(list, 44), "8 settings at default: readahead and 3 more");
         assert_eq!(in_short(list, 20), "8 settings at defau…", "no form fits");
         let clauses = "2 drives use 512 B blocks; by their own rating 4096 B are faster";
-        assert_eq!(in_short(clauses, 60), "2 drives use 512 B blocks");
-        assert_eq!(in_short("card: could do Gen4 x8, the slot gives Gen4 x4", 40), "card: could do Gen4 x8");
+        assert_eq!(in_short(clauses, 60), "2 drives use 512 B blocks …");
+        assert_eq!(
+            in_short("card: could do Gen4 x8, the slot gives Gen4 x4", 40),
+            "card: could do Gen4 x8 …"
+        );
     }
 }

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
-use ratatui::layout::Rect;
+use ratatui::layout::{Position, Rect};
 
 use super::{
     super::{Tree, choice::Choice},
@@ -12,7 +12,7 @@ use crate::{
     capacity,
     counters::{DiskRates, Rates},
     machine::{DriveKind, Machine},
-    model::{DriveName, Reading},
+    model::{DriveName, Reading, Severity},
     report::flatten::{self, Row, Sort},
     screens::Screen,
     source::{self, origin::Origin},
@@ -183,7 +183,19 @@ fn an_idle_display_is_asleep_and_a_narrow_one_is_not() {
     });
     let (cell, _) = of(&narrow, "link", |row| is_display(&narrow, row));
     let Cell::Text(mark, text, Meaning::Warning) = cell else { panic!("{cell:?}") };
-    assert_eq!((mark, text.as_str()), (Some(SLOW_MARK), "Gen1 x8 < Gen4 x16"));
+    assert_eq!((mark, text.as_str()), (Some(SLOW_MARK), "Gen1 x8 < x16, idle"));
+}
+
+#[test]
+fn a_root_port_shows_the_limit_of_its_link() {
+    let shared = shared(|_| {});
+    let limit = |address: &str| {
+        let node = shared.machine.pci.find(address.parse().unwrap());
+        of(&shared, "limit", |row| row.node == node)
+    };
+    let chipset = figure("3.60", Meaning::Quiet);
+    assert_eq!(limit("0000:00:01.2").0, chipset);
+    assert_eq!(limit("0000:02:00.2").0, chipset, "the switch behind it");
 }
 
 fn tree(shared: &Shared, sort: Sort) -> Tree {
@@ -318,15 +330,9 @@ fn a_drive_that_is_not_counted_says_why() {
     shared.load.take_rates(&two_rates(), is_counted, Duration::from_secs(2));
     for (width, whole) in [(80, "iostats 0"), (200, "not counted: iostats is 0")] {
         shared.size = (width, 100);
-        let area = Rect::new(0, 2, width, 96);
-        let mut buffer = ratatui::buffer::Buffer::empty(area);
-        let mut brush =
-            crate::screens::widgets::paint::Brush::new(&mut buffer, crate::ui::theme::Theme::PLAIN, true);
         let mut tree = Tree { everything: true, ..Tree::default() };
         refresh(&mut tree, &shared);
-        Screen::draw(&tree, &shared, area, &mut brush);
-        let line = |y| (0..width).map(|x| buffer[(x, y)].symbol()).collect::<String>();
-        let lines: Vec<String> = (2..98).map(line).collect();
+        let lines = drawn(&tree, &shared);
         // A limit leaves less room.
         for (name, reason) in [("nvme1n1", "iostats 0"), ("loop0", whole)] {
             let is_its = |line: &String| line.contains(name) && line.contains(reason);
@@ -338,6 +344,43 @@ fn a_drive_that_is_not_counted_says_why() {
     let row = rows.iter().find(|row| is_drive("nvme1n1")(row)).unwrap();
     let facts = super::super::facts::of_row(&shared, row);
     assert!(facts.iter().any(|fact| fact.label == "rates" && fact.value == "not counted: iostats is 0"));
+}
+
+/// The lines of the screen.
+fn drawn(tree: &Tree, shared: &Shared) -> Vec<String> {
+    let (width, height) = shared.size;
+    let area = Rect::new(0, 2, width, height - 4);
+    let mut buffer = ratatui::buffer::Buffer::empty(area);
+    let mut brush =
+        crate::screens::widgets::paint::Brush::new(&mut buffer, crate::ui::theme::Theme::PLAIN, true);
+    Screen::draw(tree, shared, area, &mut brush);
+    let line = |y| (0..width).map(|x| buffer[(x, y)].symbol()).collect();
+    (area.y..area.bottom()).map(line).collect()
+}
+
+#[test]
+fn a_closed_row_has_the_worst_mark_of_what_it_hides() {
+    let mut shared = shared(|_| {});
+    let at = |address: &str| shared.machine.pci.find(address.parse().unwrap()).unwrap();
+    let marked = [(at("0000:04:00.0"), Severity::Warning), (at("0000:05:00.0"), Severity::High)];
+    shared.findings.marked = marked.into();
+    let mut tree = tree(&shared, Sort::Bus);
+    let of = |tree: &Tree, name: &str| {
+        let lines = drawn(tree, &shared).into_iter().enumerate();
+        let (row, line) = lines.into_iter().find(|(_, line)| line.contains(name)).unwrap();
+        (u16::try_from(row).unwrap() + 2, line.split(name).next().unwrap().to_owned())
+    };
+    let area = Rect::new(0, 2, shared.size.0, shared.size.1 - 4);
+    for name in ["00.2 switch AMD 500", "01.2 AMD", "0000:00 root"] {
+        let (row, before) = of(&tree, name);
+        assert!(!before.contains('▲'), "{name} is open: {before}");
+        for _ in 0..2 {
+            tree.press(Position::new(10, row), &shared, area);
+            refresh(&mut tree, &shared);
+        }
+        let (_, before) = of(&tree, name);
+        assert!(before.contains('▲'), "{name} is closed: {before}");
+    }
 }
 
 #[test]
