@@ -1,5 +1,7 @@
 //! Every table and line against known rates.
 
+mod widths;
+
 use std::time::Duration;
 
 use serde_json::Value;

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use super::grid::{Cell, Grid, Mark, Row, number, word};
+use super::grid::{Cell, Grid, Mark, Row, number, stack, word};
 use crate::{
     counters::{
         CpuShares, DiskRates, Rates,
@@ -342,7 +342,9 @@ pub(crate) fn threads(activity: &Activity, with_sleeping: bool, room: usize) -> 
         word("wchan", 20, u8::from(with_stacks)).up_to(32),
     ];
     if with_stacks {
-        columns.push(word("kernel stack", 20, 0));
+        // Functions are long: a stack comes before the columns that it contains.
+        let others = columns[..3].iter().map(|column| column.width + 1).sum::<usize>();
+        columns.push(stack("kernel stack", room.saturating_sub(others).clamp(20, 90)));
     }
     let mut grid = Grid { columns, rows: Vec::new() };
     let shown = grid.fitting(room);
