@@ -425,12 +425,13 @@ pub(crate) fn processes(
 ) -> Grid {
     let rate = |name: &'static str| number(name, name.len().max(7), 0).up_to(9);
     let columns = vec![
-        number("PID", 7, 2),
+        // Processes may share a name.
+        number("PID", 7, 0),
         // Longer units take their cells from it, not from `%CPU`.
-        word("command", 28 - rate(unit_names[0]).width - rate(unit_names[1]).width, 0).up_to(24),
+        word("command", 25 - rate(unit_names[0]).width - rate(unit_names[1]).width, 0).up_to(24),
         rate(unit_names[0]),
         rate(unit_names[1]),
-        number("%share", 6, 0),
+        number("%share", 6, 2),
         number("%CPU", 6, 1),
         word("drives", 9, 0),
     ];
