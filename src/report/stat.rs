@@ -80,7 +80,7 @@ impl Interval<'_> {
             Table::Dstat => dstat::Row::of_rates(rates, &summed(machine)).grid(),
             Table::Iostat => iostat(self),
             Table::Cpu => tables::cpus(machine, rates),
-            Table::Interrupts => tables::interrupts(machine, rates),
+            Table::Interrupts => tables::interrupts(machine, rates, false),
             Table::Threads => threads(activity, room),
             Table::Processes => {
                 let moves = |rates: &ProcessRates| rates.moved() > 0.0 || !rates.has_bytes();

@@ -248,8 +248,9 @@ pub(crate) fn posted_ratio(rates: &Rates) -> Option<f64> {
     rates.posted.filter(|_| all > 0.0).map(|posted| posted / all)
 }
 
-/// Interrupts by drive, queue and CPU; the I/Os per interrupt are those of the whole controller.
-pub(crate) fn interrupts(machine: &Machine, rates: &Rates) -> Grid {
+/// Interrupts by drive, queue and CPU; the I/Os per interrupt are those of the whole controller. A simulated CPU's time in interrupts
+/// is not known.
+pub(crate) fn interrupts(machine: &Machine, rates: &Rates, is_simulated: bool) -> Grid {
     let columns = vec![
         word("drive", 10, 0).up_to(16),
         word("queue", 6, 0),
@@ -271,7 +272,7 @@ pub(crate) fn interrupts(machine: &Machine, rates: &Rates) -> Grid {
             Cell::Number(f64::from(vector.cpu), 0),
             Cell::Count(vector.per_second),
             Cell::number(controller.and_then(Controller::ios_per_interrupt), 2),
-            Cell::number(cpu.map(Split::interrupts), 1),
+            Cell::number(cpu.filter(|_| !is_simulated).map(Split::interrupts), 1),
         ];
         let is_hot = cpu.is_some_and(|cpu| cpu.interrupts() >= MUCH_IRQ);
         Row { cells, mark: if is_hot { Mark::Hot } else { Mark::Plain } }
@@ -442,7 +443,8 @@ pub(crate) fn processes(
         let names = |drives: &Vec<DriveName>| drives.iter().map(ToString::to_string).collect::<Vec<_>>();
         let drives = rates.drives.as_ref().map(names);
         let cells = vec![
-            Cell::Number(f64::from(rates.pid), 0),
+            // A demo's processes have none.
+            Cell::number((rates.pid > 0).then(|| f64::from(rates.pid)), 0),
             if rates.has_ended {
                 Cell::Text(format!("{} (ended)", rates.command))
             } else {
