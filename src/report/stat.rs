@@ -154,9 +154,10 @@ impl Interval<'_> {
         if table == Table::Dstat {
             let (shown, has_time) = self.dstat(width);
             let ([titles, names], time) = (shown.heading(), self.clock_width());
-            return match has_time {
-                true => format!("{:-<time$} {titles}\n{:time$} {names}", "", "time"),
-                false => format!("{titles}\n{names}"),
+            return if has_time {
+                format!("{:-<time$} {titles}\n{:time$} {names}", "", "time")
+            } else {
+                format!("{titles}\n{names}")
             };
         }
         let room = self.room(width);
