@@ -340,7 +340,7 @@ fn rows_are_dstats_and_those_of_a_demo_are_marked_simulated() {
     let output = bench(&file_in(folder.path(), 8), &["--runtime=2"]);
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(
-        text.contains("run blk new|usr sys idl wai stl| used  free  buf   cach| read  writ| read  writ"),
+        text.contains("run blk new|usr sys idl wai stl| used  free  buff  cach| read  writ| read  writ"),
         "{text}"
     );
     assert!(!text.contains("SIMULATED"));

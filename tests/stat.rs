@@ -85,7 +85,7 @@ fn every_table_has_its_columns() {
     assert_eq!(dstat.lines().count(), 30 + 2 * 2 + 1, "{dstat}");
     let last = dstat.lines().last().unwrap();
     assert!(last.starts_with("average "), "{dstat}");
-    let one = stat(&["--json", "--interval", "0.1", "--count", "1"]);
+    let one = stat(&["--json", "0.1", "1"]);
     assert_eq!(one.lines().count(), 1, "one interval is its own average: {one}");
 }
 
@@ -307,6 +307,9 @@ fn what_cannot_be_done_is_one_line_with_its_fix() {
         (&["--interval", "0"][..], "--interval 0: is no interval; use seconds from 0.1 to 86400"),
         (&["--count", "0"], "--count 0: is no number of intervals; use 1 or more"),
         (&["--csv", "--cpu", "--iostat"], "--csv: takes one table; name one of them, or use --json"),
+        (&["1", "2", "--count", "2"], "COUNT: conflicts with --count <N>; leave one out"),
+        (&["--interval", "1", "3"], "--interval: conflicts with [INTERVAL]; leave one out"),
+        (&["0"], "INTERVAL 0: is no interval; use seconds from 0.1 to 86400"),
         (&["--csv", "--json"], "--csv: conflicts with --json; leave one out"),
         (&["--demo", "laptop"], "--demo: a demo has no counters over time; leave it out"),
         (&["--open", "tests/fixtures/a-shared-rc.capture"], "--open: a capture has no counters over time"),

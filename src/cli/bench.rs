@@ -33,8 +33,7 @@ use crate::{
     model::{DriveName, RunSample, RunState, TargetSummary, Workload},
     pull,
     report::{
-        self,
-        dstat::{self, HEADING},
+        self, dstat,
         fio_json::{Finished, FioDocument},
     },
     runtime::{
@@ -266,12 +265,17 @@ struct Rows {
     out: Progress,
     drives: Vec<DriveName>,
     printed: usize,
+    /// Cells of a line.
+    width: usize,
+    /// Whether the row above was not counted.
+    was_ramping: bool,
 }
 
 impl Rows {
     fn new(quiet: bool, machine: &Machine) -> Self {
         let drives = machine.hardware_drives().map(|drive| drive.name.clone()).collect();
-        Self { out: Progress::new(quiet), drives, printed: 0 }
+        let width = columns().unwrap_or(usize::MAX);
+        Self { out: Progress::new(quiet), drives, printed: 0, width, was_ramping: false }
     }
 
     fn look(&mut self, look: &Look) {
@@ -283,14 +287,29 @@ impl Rows {
     }
 
     fn print(&mut self, rates: &Rates, sample: &RunSample) {
-        let row = dstat::Row::of_rates(rates, &tested(sample, &self.drives));
+        let text = self.text(rates, sample);
+        self.out.print(&text);
+    }
+
+    /// The row, with the heading once a screenful.
+    fn text(&mut self, rates: &Rates, sample: &RunSample) -> String {
+        const RAMPING: &str = "  not counted yet";
+        let shown = dstat::Shown::fitting(self.width);
         let mut text = String::new();
         if self.printed.is_multiple_of(ROWS) {
-            text = format!("{}{HEADING}", if sample.simulated { "SIMULATED\n" } else { "" });
+            let [titles, names] = shown.heading();
+            text = format!("{}{titles}\n{names}\n", if sample.simulated { "SIMULATED\n" } else { "" });
         }
         self.printed += 1;
-        let state = if sample.state == RunState::Ramping { "  not counted yet" } else { "" };
-        self.out.print(&format!("{text}{}{state}\n", row.line()));
+        let is_ramping = sample.state == RunState::Ramping;
+        let has_room = shown.width() + RAMPING.len() <= self.width;
+        // Without room behind the rows they have it in a line above them.
+        if !has_room && is_ramping != self.was_ramping {
+            text.push_str(if is_ramping { "not counted yet:\n" } else { "counted:\n" });
+        }
+        self.was_ramping = is_ramping;
+        let row = dstat::Row::of_rates(rates, &tested(sample, &self.drives)).line(shown);
+        text + &row + if is_ramping && has_room { RAMPING } else { "" } + "\n"
     }
 }
 

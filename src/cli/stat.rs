@@ -13,7 +13,7 @@ use crate::{
     machine::Machine,
     model::{DriveName, Problem},
     report::{
-        json,
+        self, json,
         stat::{Averages, Interval, Line, Table, Uncounted},
         why::lines as why,
     },
@@ -28,6 +28,12 @@ use crate::{
 #[derive(Debug, Clone, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "options of the command line")]
 pub(super) struct StatArgs {
+    /// Seconds between rows, as with iostat; the same as --interval
+    #[arg(value_name = "INTERVAL", value_parser = interval, conflicts_with = "interval")]
+    seconds: Option<Duration>,
+    /// Intervals, as with iostat; the same as --count
+    #[arg(value_name = "COUNT", value_parser = count, conflicts_with = "count")]
+    intervals: Option<u64>,
     /// Seconds between rows
     #[arg(long, value_name = "S", default_value = "1", value_parser = interval)]
     interval: Duration,
@@ -52,8 +58,8 @@ pub(super) struct StatArgs {
     /// Show threads by state, command, system call and wait channel
     #[arg(long)]
     threads: bool,
-    /// Show kernel stacks of threads too; needs root
-    #[arg(long, requires = "threads")]
+    /// Show threads with their kernel stacks; needs root
+    #[arg(long)]
     stacks: bool,
     /// Show what each process reads and writes; MB is 2^20 bytes
     #[arg(long)]
@@ -76,12 +82,20 @@ fn count(text: &str) -> Result<u64, String> {
 }
 
 impl StatArgs {
+    fn interval(&self) -> Duration {
+        self.seconds.unwrap_or(self.interval)
+    }
+
+    fn count(&self) -> Option<u64> {
+        self.intervals.or(self.count)
+    }
+
     fn tables(&self) -> Result<Vec<Table>, Complaint> {
         let options = [
             (self.iostat, Table::Iostat),
             (self.cpu, Table::Cpu),
             (self.interrupts, Table::Interrupts),
-            (self.threads, Table::Threads),
+            (self.threads || self.stacks, Table::Threads),
             (self.processes, Table::Processes),
             (self.profile, Table::Profile),
         ];
@@ -151,10 +165,10 @@ fn watch(
     let mut printed = 0;
     // Devices that count and are no drives: partitions, and what was not there yet.
     let mut others = BTreeSet::new();
-    while args.count.is_none_or(|count| printed < count) {
+    while args.count().is_none_or(|count| printed < count) {
         // Late by whole intervals, it skips them.
         while due <= sampler.clock.elapsed() {
-            due += args.interval;
+            due += args.interval();
         }
         sampler.wait(due, signal);
         let activity = sampler.activity.look(sampler.root, sampler.clock);
@@ -185,7 +199,7 @@ fn watch(
         output.print(&Interval { machine, rates, activity, time, is_average: false, has_tenths })?;
         printed += 1;
         // One interval is its own average.
-        if printed > 1 && args.count == Some(printed) {
+        if printed > 1 && args.count() == Some(printed) {
             output.print_means(std::mem::take(&mut averages), &read.machine, time)?;
         }
     }
@@ -235,6 +249,8 @@ struct Output<'a> {
     tables: Vec<Table>,
     /// Rows since the last heading; `None` before the first.
     rows: Option<usize>,
+    /// Cells of the line before.
+    width: Option<usize>,
     /// Whether the reasons of what is missing are printed.
     has_reasons: bool,
     /// Drives whose reason for missing rates is printed.
@@ -243,12 +259,12 @@ struct Output<'a> {
 
 impl<'a> Output<'a> {
     fn new(args: &'a StatArgs, tables: Vec<Table>) -> Self {
-        Self { args, tables, rows: None, has_reasons: false, uncounted: BTreeSet::new() }
+        Self { args, tables, rows: None, width: None, has_reasons: false, uncounted: BTreeSet::new() }
     }
 
     /// Whether several intervals end within a second.
     fn has_tenths(&self) -> bool {
-        self.args.interval < Duration::from_secs(1)
+        self.args.interval() < Duration::from_secs(1)
     }
 
     fn print(&mut self, interval: &Interval<'_>) -> Result<(), Failure> {
@@ -294,34 +310,43 @@ impl<'a> Output<'a> {
 
     /// Several tables each have their heading every time; one table has it once a screenful.
     fn text(&mut self, interval: &Interval<'_>, width: usize, screenful: usize) -> String {
+        let noted = |words: &String| report::wrapped(&format!("{} ", interval.clock()), words, width);
         let mut lines = Vec::new();
+        // Columns of another width are others.
+        let is_resized = self.width.replace(width).is_some_and(|before| before != width);
         for table in &self.tables {
             let mut rows = interval.text(*table, width);
             if rows.is_empty() {
-                rows.push(nothing(*table, interval));
+                rows = noted(&nothing(*table, interval));
             } else if *table == Table::Threads {
-                rows.splice(..0, first_round(interval));
+                rows.splice(..0, first_round(interval).iter().flat_map(noted));
             }
             let full = self.rows.is_none_or(|above| above + rows.len() + 1 > screenful);
-            if full || self.tables.len() > 1 {
+            if full || is_resized || self.tables.len() > 1 {
                 if self.rows.is_some() && *table != Table::Dstat {
                     lines.push(String::new());
                 }
                 lines.push(interval.heading(*table, width));
                 self.rows = Some(0);
             }
+            if !self.has_reasons {
+                let left_out = left_out(&interval.left_out(*table, width), width);
+                rows.extend(reasons(*table, interval).iter().chain(&left_out).flat_map(noted));
+            }
             self.rows = self.rows.map(|above| above + rows.len());
             lines.extend(rows);
-            if !self.has_reasons {
-                lines.extend(reasons(*table, interval));
-            }
         }
         self.has_reasons = true;
-        let uncounted = self.newly_uncounted(interval);
-        lines.extend(uncounted.iter().map(|line| format!("{} {line}", interval.clock())));
+        let uncounted: Vec<String> = self.newly_uncounted(interval).iter().flat_map(noted).collect();
         self.rows = self.rows.map(|above| above + uncounted.len());
+        lines.extend(uncounted);
         joined(&lines)
     }
+}
+
+/// Which columns a terminal has no room for.
+fn left_out(names: &[&str], width: usize) -> Option<String> {
+    (!names.is_empty()).then(|| format!("{width} columns have no room for {}", names.join(", ")))
 }
 
 /// What a table cannot show and why, once.
@@ -332,19 +357,18 @@ fn reasons(table: Table, interval: &Interval<'_>) -> Vec<String> {
         Table::Processes => why::processes(machine, activity),
         _ => Vec::new(),
     };
-    missing.iter().map(|line| format!("{} {}", interval.clock(), line.text)).collect()
+    missing.into_iter().map(|line| line.text).collect()
 }
 
-/// The line of a table without rows.
+/// The words of a table without rows.
 fn nothing(table: Table, interval: &Interval<'_>) -> String {
-    let clock = interval.clock();
     if let (Table::Profile, Some(Err(Problem { path, reason, .. }))) = (table, &interval.activity.profile) {
-        return format!("{clock} not available here: {reason} ({path})");
+        return format!("not available here: {reason} ({path})");
     }
     if let (Table::Threads, Some(threads)) = (table, &interval.activity.threads) {
         let (seen, total) = (threads.seen, threads.total);
         return first_round(interval).map_or_else(
-            || format!("{clock} no thread ran or waited for a device; {seen} of {total} seen"),
+            || format!("no thread ran or waited for a device; {seen} of {total} seen"),
             |line| format!("{line}, none of them ran or waited for a device"),
         );
     }
@@ -356,14 +380,13 @@ fn nothing(table: Table, interval: &Interval<'_>) -> String {
         Table::Processes => "no process reads or writes",
         Table::Profile => "no CPU was busy",
     };
-    format!("{clock} {words}")
+    words.to_owned()
 }
 
 /// Until each thread had its turn once: how many were seen.
 fn first_round(interval: &Interval<'_>) -> Option<String> {
     let threads = interval.activity.threads.as_ref().filter(|threads| !threads.is_whole)?;
-    let (clock, seen, total) = (interval.clock(), threads.seen, threads.total);
-    Some(format!("{clock} first round not complete: {seen} of {total} threads seen"))
+    Some(format!("first round not complete: {} of {} threads seen", threads.seen, threads.total))
 }
 
 fn joined(lines: &[String]) -> String {
@@ -379,6 +402,62 @@ fn screenful() -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn args(words: &[&str]) -> Result<StatArgs, clap::Error> {
+        use clap::FromArgMatches as _;
+        let command = StatArgs::augment_args(clap::Command::new("stat"));
+        StatArgs::from_arg_matches(&command.try_get_matches_from([&["stat"], words].concat())?)
+    }
+
+    #[test]
+    fn interval_and_count_are_numbers_as_with_iostat() {
+        let of = |words: &[&str]| args(words).map(|args| (args.interval().as_secs(), args.count())).ok();
+        assert_eq!(of(&["2", "3"]), Some((2, Some(3))));
+        assert_eq!(of(&["2"]), Some((2, None)));
+        assert_eq!(of(&["--interval", "2", "--count", "3"]), Some((2, Some(3))));
+        assert_eq!(of(&["2", "--count", "3"]), Some((2, Some(3))));
+        assert_eq!(of(&[]), Some((1, None)));
+        for twice in [&["2", "--interval", "2"][..], &["2", "3", "--count", "3"], &["2", "3", "4"]] {
+            assert_eq!(of(twice), None, "{twice:?}");
+        }
+    }
+
+    #[test]
+    fn stacks_are_those_of_threads() {
+        for words in [&["--stacks"][..], &["--stacks", "--threads"]] {
+            let args = args(words).unwrap();
+            let tables = args.tables().unwrap();
+            assert!(tables == [Table::Threads] && args.needs(Table::Threads, &tables), "{words:?}");
+        }
+    }
+
+    #[test]
+    fn notes_break_between_words_behind_the_time() {
+        use crate::counters::{
+            Rates,
+            activity::{Activity, ThreadActivity},
+        };
+        let machine = startup::read(&*Origin::Demo("laptop".to_owned()).open().unwrap()).machine;
+        let threads =
+            ThreadActivity { seen: 900, total: 10_000, is_whole: false, ..ThreadActivity::default() };
+        let activity = Activity { threads: Some(threads), ..Activity::default() };
+        let rates = Rates::default();
+        let interval = Interval::average(&machine, &rates, &activity);
+        let (args, tables) = (args(&["--iostat", "--threads"]).unwrap(), vec![Table::Iostat, Table::Threads]);
+        let mut output = Output::new(&args, tables);
+        let text = output.text(&interval, 80, 20);
+        let notes: Vec<&str> = text.lines().filter(|line| line.starts_with("average  ")).collect();
+        assert!(text.lines().all(|line| line.len() <= 80), "{text}");
+        let (seen, rest) = ("first round not complete: 900 of 10000 threads seen", "or waited for a device");
+        let first = format!("average  {seen}, none of them ran\n         {rest}\n");
+        assert!(text.contains(&first), "{text}");
+        assert!(
+            notes.iter().any(|line| line.starts_with("average  80 columns have no room for rrqm/s")),
+            "{text}"
+        );
+        let again = output.text(&interval, 80, 20);
+        assert!(!again.contains("no room"), "once: {again}");
+    }
 
     #[test]
     fn the_first_round_is_named_until_all_had_their_turn() {
@@ -406,7 +485,7 @@ mod tests {
             let interval = Interval::average(&machine, &rates, &activity);
             let command = StatArgs::augment_args(clap::Command::new("stat"));
             let args = StatArgs::from_arg_matches(&command.get_matches_from(["stat", "--threads"])).unwrap();
-            let text = Output::new(&args, vec![Table::Threads]).text(&interval, 100, 20);
+            let text = Output::new(&args, vec![Table::Threads]).text(&interval, 120, 20);
             text.lines().skip(1).map(str::to_owned).collect::<Vec<_>>()
         };
         let seen = "average  first round not complete: 900 of 10000 threads seen";

@@ -1,4 +1,4 @@
-//! Rows as dstat prints them: `run blk new|usr sys idl wai stl| used  free  buf   cach| read  writ| read  writ`.
+//! Rows as dstat prints them: `run blk new|usr sys idl wai stl| used  free  buff  cach| read  writ| read  writ`.
 
 use super::why::grid::{self, Cell, Grid, Mark, number};
 use crate::{
@@ -21,10 +21,66 @@ pub(crate) struct Row {
     pub bytes: Option<[f64; 2]>,
 }
 
-/// Groups with their units, and dstat's own names.
-pub(crate) const HEADING: &str = "\
----procs--- ---total-usage, %-- ----memory-usage, B---- --io, 1/s-- --dsk, B/s-\n\
-run blk new|usr sys idl wai stl| used  free  buf   cach| read  writ| read  writ\n";
+/// A group of columns.
+struct Group {
+    /// With its unit.
+    title: &'static str,
+    /// dstat's own names.
+    names: &'static str,
+    /// Where there is no room, the group with the highest value goes first; 0 stays.
+    drop: u8,
+}
+
+const GROUPS: [Group; 5] = [
+    Group { title: "---procs---", names: "run blk new", drop: 2 },
+    Group { title: "---total-usage, %--", names: "usr sys idl wai stl", drop: 0 },
+    Group { title: "----memory-usage, B----", names: " used  free  buff  cach", drop: 3 },
+    Group { title: "--io, 1/s--", names: " read  writ", drop: 1 },
+    Group { title: "--dsk, B/s-", names: " read  writ", drop: 0 },
+];
+
+/// The groups that a line shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Shown([bool; GROUPS.len()]);
+
+impl Shown {
+    pub(crate) const ALL: Self = Self([true; GROUPS.len()]);
+
+    /// Those that fit into `room` cells.
+    pub(crate) fn fitting(room: usize) -> Self {
+        let mut shown = Self::ALL;
+        while shown.width() > room
+            && let Some((at, _)) =
+                shown.groups().filter(|(_, group)| group.drop > 0).max_by_key(|(_, group)| group.drop)
+        {
+            shown.0[at] = false;
+        }
+        shown
+    }
+
+    fn groups(self) -> impl Iterator<Item = (usize, &'static Group)> {
+        GROUPS.iter().enumerate().filter(move |(at, _)| self.0[*at])
+    }
+
+    /// Cells of a line.
+    pub(crate) fn width(self) -> usize {
+        self.groups().map(|(_, group)| group.names.len() + 1).sum::<usize>().saturating_sub(1)
+    }
+
+    /// Titles and names of the columns.
+    pub(crate) fn heading(self) -> [String; 2] {
+        let joined = |part: fn(&Group) -> &'static str, between| {
+            self.groups().map(|(_, group)| part(group)).collect::<Vec<_>>().join(between)
+        };
+        [joined(|group| group.title, " "), joined(|group| group.names, "|")]
+    }
+
+    /// Names of the columns that are left out.
+    pub(crate) fn left_out(self) -> Vec<&'static str> {
+        let hidden = GROUPS.iter().zip(self.0).filter(|(_, is_shown)| !is_shown);
+        hidden.flat_map(|(group, _)| group.names.split_whitespace()).collect()
+    }
+}
 
 impl Row {
     /// Disk columns are sums over `drives`.
@@ -47,8 +103,8 @@ impl Row {
     /// The same figures for CSV; a blank is not known.
     pub fn grid(&self) -> Grid {
         const NAMES: [&str; 16] = [
-            "run", "blk", "new", "usr", "sys", "idl", "wai", "stl", "used", "free", "buf", "cach", "io_read",
-            "io_writ", "dsk_read", "dsk_writ",
+            "run", "blk", "new", "usr", "sys", "idl", "wai", "stl", "used", "free", "buff", "cach",
+            "io_read", "io_writ", "dsk_read", "dsk_writ",
         ];
         fn cells<const N: usize>(values: Option<[f64; N]>) -> impl Iterator<Item = Cell> {
             values
@@ -64,7 +120,7 @@ impl Row {
         Grid { columns, rows: vec![grid::Row { cells, mark: Mark::Plain }] }
     }
 
-    pub fn line(&self) -> String {
+    pub fn line(&self, shown: Shown) -> String {
         let cpu = self.cpu.map(|cpu| [cpu.usr, cpu.sys, cpu.idl, cpu.wai, cpu.stl]);
         let memory = self.memory.map(|m| [m.used, m.free, m.buffers, m.cached].map(|bytes| bytes as f64));
         let groups = [
@@ -74,6 +130,7 @@ impl Row {
             group(self.requests, |value| scaled(value, &COUNTS)),
             group(self.bytes, |value| scaled(value, &BYTES)),
         ];
+        let groups: Vec<&str> = shown.groups().map(|(at, _)| groups[at].as_str()).collect();
         groups.join("|").trim_end().to_owned()
     }
 }
@@ -145,7 +202,7 @@ mod tests {
             bytes: Some([42.0 * g as f64, 0.0]),
         };
         assert_eq!(
-            row.line(),
+            row.line(Shown::ALL),
             " 32   0   0| 27  73   0   0   0|2232M  249G   61M  568M|11.1M    0 |  42G    0"
         );
     }
@@ -176,12 +233,32 @@ mod tests {
     fn what_is_not_known_is_a_dash_in_its_column() {
         let row = Row { requests: Some([1000.0, 0.0]), ..Row::default() };
         assert_eq!(
-            row.line(),
+            row.line(Shown::ALL),
             "  -   -   -|  -   -   -   -   -|   -     -     -     - |1000     0 |   -     -"
         );
         let columns = |line: &str| line.match_indices('|').map(|(at, _)| at).collect::<Vec<_>>();
-        assert_eq!(columns(&row.line()), columns(HEADING.lines().nth(1).unwrap()));
-        let groups = HEADING.lines().next().unwrap();
-        assert!(columns(&row.line()).iter().all(|at| groups.as_bytes()[*at] == b' '), "{groups}");
+        for room in 0..=80 {
+            let shown = Shown::fitting(room);
+            let [titles, names] = shown.heading();
+            assert_eq!((titles.len(), names.len()), (shown.width(), shown.width()));
+            let line = row.line(shown);
+            assert_eq!(columns(&line), columns(&names), "{room}");
+            assert!(columns(&line).iter().all(|at| titles.as_bytes()[*at] == b' '), "{titles}");
+            assert!(line.len() <= room.max(31), "{line}");
+        }
+    }
+
+    #[test]
+    fn a_narrow_line_leaves_groups_out_memory_first() {
+        let names = |room| Shown::fitting(room).heading()[1].clone();
+        assert_eq!(
+            names(79),
+            "run blk new|usr sys idl wai stl| used  free  buff  cach| read  writ| read  writ"
+        );
+        assert_eq!(names(78), "run blk new|usr sys idl wai stl| read  writ| read  writ");
+        assert_eq!(names(54), "usr sys idl wai stl| read  writ| read  writ");
+        assert_eq!(names(0), "usr sys idl wai stl| read  writ");
+        assert_eq!(Shown::fitting(78).left_out(), ["used", "free", "buff", "cach"]);
+        assert_eq!(Shown::ALL.left_out(), [""; 0]);
     }
 }

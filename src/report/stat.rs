@@ -80,7 +80,7 @@ impl Interval<'_> {
             Table::Dstat => dstat::Row::of_rates(rates, &summed(machine)).grid(),
             Table::Iostat => iostat(self),
             Table::Cpu => tables::cpus(machine, rates),
-            Table::Interrupts => tables::interrupts(machine, rates),
+            Table::Interrupts => tables::interrupts(machine, rates, false),
             Table::Threads => threads(activity, room),
             Table::Processes => {
                 let moves = |rates: &ProcessRates| rates.moved() > 0.0 || !rates.has_bytes();
@@ -115,9 +115,10 @@ impl Interval<'_> {
         if self.has_tenths { 10 } else { 8 }
     }
 
-    /// Whether dstat's rows have room for their time: they fill 80 cells without it.
-    fn has_time(&self, width: usize) -> bool {
-        dstat::HEADING.lines().all(|line| line.len() <= self.room(width))
+    /// dstat's groups that a line of `width` cells has room for, and whether it also has room for the time, which they go before.
+    fn dstat(&self, width: usize) -> (dstat::Shown, bool) {
+        let shown = dstat::Shown::fitting(width);
+        (shown, shown.width() <= self.room(width))
     }
 
     /// Cells behind the time.
@@ -129,32 +130,54 @@ impl Interval<'_> {
     pub(crate) fn text(&self, table: Table, width: usize) -> Vec<String> {
         let clock = self.clock();
         if table == Table::Dstat {
-            let row = dstat::Row::of_rates(self.rates, &summed(self.machine)).line();
-            return vec![match (self.has_time(width), self.is_average) {
-                (true, _) => format!("{clock} {row}"),
-                (false, true) => format!("{row}  average"),
-                (false, false) => row,
-            }];
+            let (shown, has_time) = self.dstat(width);
+            let row = dstat::Row::of_rates(self.rates, &summed(self.machine)).line(shown);
+            return match (has_time, self.is_average) {
+                (true, _) => vec![format!("{clock} {row}")],
+                // Behind the row it would be in the next line of the terminal.
+                (false, true) => vec![format!("average of {:.1} s:", self.rates.elapsed.as_secs_f64()), row],
+                (false, false) => vec![row],
+            };
         }
         let room = self.room(width);
         let grid = self.grid(table, room);
         let layout = grid.layout(room);
-        grid.rows.iter().map(|row| format!("{clock} {}", grid.row(row, &layout))).collect()
+        let lines = |row| {
+            let lines = grid.lines(row, &layout).into_iter().enumerate();
+            lines.map(|(at, line)| format!("{:1$} {line}", if at == 0 { &*clock } else { "" }, clock.len()))
+        };
+        grid.rows.iter().flat_map(lines).collect()
     }
 
     /// The heading above them.
     pub(crate) fn heading(&self, table: Table, width: usize) -> String {
         if table == Table::Dstat {
-            let heading = dstat::HEADING.trim_end();
-            let time = self.clock_width();
-            return match heading.split_once('\n').filter(|_| self.has_time(width)) {
-                Some((groups, columns)) => format!("{:-<time$} {groups}\n{:time$} {columns}", "", "time"),
-                None => heading.to_owned(),
+            let (shown, has_time) = self.dstat(width);
+            let ([titles, names], time) = (shown.heading(), self.clock_width());
+            return if has_time {
+                format!("{:-<time$} {titles}\n{:time$} {names}", "", "time")
+            } else {
+                format!("{titles}\n{names}")
             };
         }
         let room = self.room(width);
         let grid = self.grid(table, room);
         format!("{:1$} {2}", "time", self.clock_width(), grid.heading(&grid.layout(room)))
+    }
+
+    /// Columns of a table that a line of `width` cells has no room for.
+    pub(crate) fn left_out(&self, table: Table, width: usize) -> Vec<&'static str> {
+        if table == Table::Dstat {
+            let (shown, has_time) = self.dstat(width);
+            return (!has_time).then_some("time").into_iter().chain(shown.left_out()).collect();
+        }
+        let names = |room| {
+            let grid = self.grid(table, room);
+            let shown = grid.fitting(room);
+            shown.into_iter().map(|at| grid.columns[at].name).collect::<Vec<_>>()
+        };
+        let shown = names(self.room(width));
+        names(ENDLESS).into_iter().filter(|name| !shown.contains(name)).collect()
     }
 
     /// Lines of CSV behind their time, RFC 3339.
@@ -199,8 +222,11 @@ fn disks<'a>(interval: &Interval<'a>) -> impl Iterator<Item = (&'a Drive, Option
 
 /// The columns of `iostat -xm`, with its units: MB is 2^20 bytes, kB 2^10, waits are milliseconds.
 fn iostat(interval: &Interval<'_>) -> Grid {
+    // A cut name may be that of several drives; the kernel's have up to 31 characters.
+    let longest = interval.machine.drives.iter().map(|drive| drive.name.as_str().len()).max();
+    let longest = longest.unwrap_or_default();
     let columns = vec![
-        word("Device", 8, 0).up_to(16),
+        word("Device", longest.clamp(8, 15), 0).up_to(longest.clamp(16, 31)),
         number("r/s", 8, 0).up_to(9),
         number("rMB/s", 7, 0).up_to(9),
         number("rrqm/s", 8, 3),
@@ -221,7 +247,8 @@ fn iostat(interval: &Interval<'_>) -> Grid {
         number("dareq-sz", 8, 5),
         number("f/s", 8, 4),
         number("f_await", 7, 4),
-        number("aqu-sz", 6, 0).up_to(7),
+        // It makes room for a long name.
+        number("aqu-sz", 6, 1).up_to(7),
         number("%util", 5, 0).up_to(6),
     ];
     let numbers = columns.len() - 1;

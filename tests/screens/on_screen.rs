@@ -507,17 +507,22 @@ fn an_arm_has_an_example_of_what_it_takes() {
 
 #[test]
 fn a_small_rate_says_what_its_letter_stands_for() {
-    let mut headless = open("threadripper-before", (120, 40));
-    assert!(!shown(&headless).contains("k kB/s"));
-    let disk = DiskRates { read_bytes: 430e3, reads: 100.0, ..DiskRates::default() };
-    let disks = [(DriveName::new("nvme8n1"), disk)].into();
-    let rates = Rates { elapsed: Duration::from_secs(1), disks, ..Rates::default() };
-    update(&mut headless.app, Message::Rates(Box::new(rates), Duration::from_secs(1)));
-    let picture = shown(&headless);
-    assert!(picture.contains("430k") && picture.contains("GB/s; M MB/s, k kB/s"), "{picture}");
-    press(&mut headless, "u");
-    let picture = shown(&headless);
-    assert!(picture.contains("GiB/s; M MiB/s, k KiB/s"), "{picture}");
+    let narrow = ["", "s", "ss"].map(|keys| ("laptop", (80, 24), keys, "nvme0n1"));
+    for (demo, size, keys, drive) in
+        [("threadripper-before", (120, 40), "", "nvme8n1")].into_iter().chain(narrow)
+    {
+        let mut headless = open(demo, size);
+        assert!(!shown(&headless).contains("k kB/s"));
+        let disk = DiskRates { read_bytes: 430e3, reads: 100.0, ..DiskRates::default() };
+        let disks = [(DriveName::new(drive), disk)].into();
+        let rates = Rates { elapsed: Duration::from_secs(1), disks, ..Rates::default() };
+        update(&mut headless.app, Message::Rates(Box::new(rates), Duration::from_secs(1)));
+        press(&mut headless, keys);
+        let picture = shown(&headless);
+        assert!(picture.contains("430k") && picture.contains("GB/s; M MB/s, k kB/s"), "{picture}");
+        press(&mut headless, "u");
+        assert!(shown(&headless).contains("GiB/s; M MiB/s, k KiB/s"), "{}", shown(&headless));
+    }
 }
 
 #[test]

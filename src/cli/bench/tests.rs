@@ -205,3 +205,40 @@ fn nonsense_and_values_out_of_bounds_are_refused_everywhere() {
         }
     }
 }
+
+#[test]
+fn rows_of_a_run_fit_into_80_columns_ramp_time_included() {
+    use super::Rows;
+    use crate::{
+        counters::Rates,
+        model::{RunSample, RunState},
+        report::dstat::Shown,
+    };
+    let mut rows = Rows {
+        out: super::Progress::new(true),
+        drives: Vec::new(),
+        printed: 0,
+        width: 80,
+        was_ramping: false,
+    };
+    let mut text = |state, width| {
+        rows.width = width;
+        let sample = RunSample {
+            at: std::time::Duration::ZERO,
+            state,
+            preparing: None,
+            targets: Vec::new(),
+            batch: String::new(),
+            simulated: false,
+        };
+        rows.text(&Rates::default(), &sample)
+    };
+    let states = [RunState::Ramping, RunState::Ramping, RunState::Running, RunState::Running];
+    let narrow: Vec<String> = states.iter().map(|state| text(*state, 80)).collect();
+    assert!(narrow.concat().lines().all(|line| line.len() <= 80), "{narrow:#?}");
+    let labels: Vec<bool> = narrow.iter().map(|text| text.contains("counted")).collect();
+    assert_eq!(labels, [true, false, true, false], "above the first row of each kind: {narrow:#?}");
+    let [titles, names] = Shown::ALL.heading();
+    assert!(narrow[0].starts_with(&format!("{titles}\n{names}\nnot counted yet:\n")), "{narrow:#?}");
+    assert!(text(RunState::Ramping, 200).ends_with("  not counted yet\n"));
+}

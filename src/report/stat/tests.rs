@@ -1,5 +1,7 @@
 //! Every table and line against known rates.
 
+mod widths;
+
 use std::time::Duration;
 
 use serde_json::Value;
@@ -230,6 +232,8 @@ fn interrupts_name_drive_queue_and_cpu_with_ios_for_each() {
     let lines = shown(Table::Interrupts);
     assert_eq!(lines[0], "time drive queue CPU intr/s I/O/intr %irq");
     assert!(lines[1].ends_with(" 4 3 550 2.07 15.0") && lines[1].contains("nvme"), "{lines:?}");
+    let simulated = with(|interval| tables::interrupts(interval.machine, interval.rates, true));
+    assert_eq!(simulated.rows[0].cells[5], Cell::Unknown, "no model has the time of interrupts");
 }
 
 #[test]

@@ -15,16 +15,23 @@ pub(crate) struct Col {
     /// Its width where there is room for more.
     pub(crate) most: usize,
     pub(crate) is_number: bool,
+    /// Whether [`Grid::lines`] breaks its texts; the last column alone.
+    pub(crate) is_stack: bool,
     /// Where there is no room, all columns with the highest value go first; 0 stays.
     pub(crate) drop: u8,
 }
 
 pub(crate) const fn number(name: &'static str, width: usize, drop: u8) -> Col {
-    Col { name, width, most: width, is_number: true, drop }
+    Col { name, width, most: width, is_number: true, is_stack: false, drop }
 }
 
 pub(crate) const fn word(name: &'static str, width: usize, drop: u8) -> Col {
-    Col { name, width, most: width, is_number: false, drop }
+    Col { name, width, most: width, is_number: false, is_stack: false, drop }
+}
+
+/// A column of `a <- b <- c`.
+pub(crate) const fn stack(name: &'static str, width: usize) -> Col {
+    Col { is_stack: true, ..word(name, width, 0) }
 }
 
 impl Col {
@@ -200,8 +207,13 @@ impl Cell {
 impl Grid {
     /// Indexes of the columns that fit into `room` cells.
     pub(crate) fn fitting(&self, room: usize) -> Vec<usize> {
+        self.fitting_of(room, |at| self.columns[at].width)
+    }
+
+    /// The same, where a column takes as many cells as `cells` says.
+    fn fitting_of(&self, room: usize, cells: impl Fn(usize) -> usize) -> Vec<usize> {
         let mut shown: Vec<usize> = (0..self.columns.len()).collect();
-        let wide = |shown: &[usize]| shown.iter().map(|at| self.columns[*at].width + GAP).sum::<usize>();
+        let wide = |shown: &[usize]| shown.iter().map(|at| cells(*at) + GAP).sum::<usize>();
         while wide(&shown) > room.saturating_add(GAP)
             && let Some(drop) = shown.iter().map(|at| self.columns[*at].drop).max().filter(|drop| *drop > 0)
         {
@@ -218,19 +230,24 @@ impl Grid {
         Layout::new(&shown, &widths, room)
     }
 
-    /// The same columns for a table that is drawn as a whole: where a text would be cut, its column gets cells that others do not need.
+    /// The cells that a column's heading and rows need.
+    fn need(&self, column: usize, is_short: bool) -> usize {
+        let cells = self.rows.iter().filter_map(|row| row.cells.get(column));
+        let needs = cells.map(|cell| cell.need(is_short));
+        needs.chain([self.columns[column].name.width()]).max().unwrap_or_default()
+    }
+
+    /// The columns of a table that is drawn as a whole: one that needs less than its width leaves the rest to others, first to one that
+    /// would be left out, then to texts that would be cut.
     pub(crate) fn layout_by_need(&self, room: usize) -> Layout {
-        let shown = self.fitting(room);
+        let least: Vec<usize> = (self.columns.iter().enumerate())
+            .map(|(at, column)| column.width.min(self.need(at, true)))
+            .collect();
+        let shown = self.fitting_of(room, |at| least[at]);
         let mut widths = self.widths(&shown, room);
         let used = widths.iter().sum::<usize>() + shown.len().saturating_sub(1) * GAP;
         let (mut free, mut over) = (room.saturating_sub(used), used.saturating_sub(room));
-        let need = |at: usize, is_short| {
-            let column = shown[at];
-            let cells = self.rows.iter().filter_map(|row| row.cells.get(column));
-            let needs = cells.map(|cell| cell.need(is_short));
-            needs.chain([self.columns[column].name.width()]).max().unwrap_or_default()
-        };
-        let needs = |is_short| (0..shown.len()).map(|at| need(at, is_short)).collect::<Vec<usize>>();
+        let needs = |is_short| shown.iter().map(|at| self.need(*at, is_short)).collect::<Vec<usize>>();
         let lack = |needs: &[usize]| {
             widths.iter().zip(needs).map(|(has, need)| need.saturating_sub(*has)).sum::<usize>()
         };
@@ -238,7 +255,7 @@ impl Grid {
             widths.iter().zip(needs).map(|(has, need)| has.saturating_sub(*need)).sum::<usize>()
         };
         let whole = needs(false);
-        let needs = if lack(&whole) <= spare(&whole) + free { whole } else { needs(true) };
+        let needs = if lack(&whole) + over <= spare(&whole) + free { whole } else { needs(true) };
         let take = |widths: &mut Vec<usize>| {
             let spare = |at: &usize| widths[*at].saturating_sub(needs[*at]);
             let most = (0..widths.len()).filter(|at| spare(at) > 0).max_by_key(spare);
@@ -271,6 +288,21 @@ impl Grid {
     /// A row of these columns; the last column takes what is left.
     pub(crate) fn row(&self, row: &Row, layout: &Layout) -> String {
         self.line(layout, |at, width| row.cells.get(at).map_or_else(String::new, |cell| cell.shown(width)))
+    }
+
+    /// A row of these columns with all functions of its stack: what the last column has no room for goes in lines below it.
+    pub(crate) fn lines(&self, row: &Row, layout: &Layout) -> Vec<String> {
+        let last = layout.places.last().filter(|place| self.columns[place.column].is_stack);
+        let (Some(place), true) = (last, layout.room != ENDLESS) else { return vec![self.row(row, layout)] };
+        let Some(Cell::Text(text)) = row.cells.get(place.column) else { return vec![self.row(row, layout)] };
+        let mut parts = functions(text, place.cells).into_iter();
+        let first = Cell::Text(parts.next().unwrap_or_default());
+        let line = self.line(layout, |at, width| match row.cells.get(at) {
+            Some(_) if at == place.column => first.shown(width),
+            cell => cell.map_or_else(String::new, |cell| cell.shown(width)),
+        });
+        let others = parts.map(|part| " ".repeat(place.x) + &cut(&part, place.cells));
+        std::iter::once(line).chain(others).collect()
     }
 
     /// Widths of these columns: what `room` leaves goes in equal parts to those that may be wider.
@@ -344,6 +376,23 @@ impl Grid {
     }
 }
 
+/// A stack in lines of at most `width` cells, as far as functions allow.
+fn functions(stack: &str, width: usize) -> Vec<String> {
+    const CALLED_BY: &str = " <-";
+    let mut lines: Vec<String> = Vec::new();
+    let mut functions = stack.split(" <- ").peekable();
+    while let Some(function) = functions.next() {
+        let end = if functions.peek().is_some() { CALLED_BY } else { "" };
+        match lines.last_mut() {
+            Some(line) if line.width() + 1 + function.width() + end.len() <= width => {
+                line.extend([" ", function, end]);
+            }
+            _ => lines.push(format!("{function}{end}")),
+        }
+    }
+    lines
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -413,6 +462,32 @@ mod tests {
             "what lacks least is whole first"
         );
         assert_eq!(shown(&grid, 1, 52), "   0.50 rustc                   blk_mq_freeze_queue…");
+    }
+
+    #[test]
+    fn a_column_goes_only_where_the_others_need_its_cells() {
+        let mut grid = grid();
+        grid.rows[0].cells[0] = Cell::text("sda");
+        // 6 + 8 + 6 + 4 cells and three gaps are 27; these rows need 4, 5, 5 and 4 of them.
+        let names = |grid: &Grid, room| grid.heading(&grid.layout_by_need(room));
+        assert_eq!(names(&grid, 23), "name   r/s %util why", "all four");
+        grid.rows[0].cells[1] = Cell::Number(123_456.75, 2);
+        assert!(!names(&grid, 23).contains("%util"), "{}", names(&grid, 23));
+    }
+
+    #[test]
+    fn what_a_line_has_no_room_for_of_a_stack_goes_below_it() {
+        let grid = Grid {
+            columns: vec![word("command", 8, 0), stack("kernel stack", 12)],
+            rows: vec![Row {
+                cells: vec![Cell::text("dd"), Cell::text("schedule <- io_schedule <- vfs_read")],
+                mark: Mark::Plain,
+            }],
+        };
+        let lines = |room| grid.lines(&grid.rows[0], &grid.layout(room));
+        assert_eq!(lines(26), ["dd       schedule <-", "         io_schedule <-", "         vfs_read"]);
+        assert_eq!(lines(40), ["dd       schedule <- io_schedule <-", "         vfs_read"]);
+        assert_eq!(lines(ENDLESS), ["dd       schedule <- io_schedule <- vfs_read"]);
     }
 
     #[test]

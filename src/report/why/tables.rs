@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use super::grid::{Cell, Grid, Mark, Row, number, word};
+use super::grid::{Cell, Grid, Mark, Row, number, stack, word};
 use crate::{
     counters::{
         CpuShares, DiskRates, Rates,
@@ -248,8 +248,9 @@ pub(crate) fn posted_ratio(rates: &Rates) -> Option<f64> {
     rates.posted.filter(|_| all > 0.0).map(|posted| posted / all)
 }
 
-/// Interrupts by drive, queue and CPU; the I/Os per interrupt are those of the whole controller.
-pub(crate) fn interrupts(machine: &Machine, rates: &Rates) -> Grid {
+/// Interrupts by drive, queue and CPU; the I/Os per interrupt are those of the whole controller. A simulated CPU's time in interrupts
+/// is not known.
+pub(crate) fn interrupts(machine: &Machine, rates: &Rates, is_simulated: bool) -> Grid {
     let columns = vec![
         word("drive", 10, 0).up_to(16),
         word("queue", 6, 0),
@@ -271,7 +272,7 @@ pub(crate) fn interrupts(machine: &Machine, rates: &Rates) -> Grid {
             Cell::Number(f64::from(vector.cpu), 0),
             Cell::Count(vector.per_second),
             Cell::number(controller.and_then(Controller::ios_per_interrupt), 2),
-            Cell::number(cpu.map(Split::interrupts), 1),
+            Cell::number(cpu.filter(|_| !is_simulated).map(Split::interrupts), 1),
         ];
         let is_hot = cpu.is_some_and(|cpu| cpu.interrupts() >= MUCH_IRQ);
         Row { cells, mark: if is_hot { Mark::Hot } else { Mark::Plain } }
@@ -342,7 +343,9 @@ pub(crate) fn threads(activity: &Activity, with_sleeping: bool, room: usize) -> 
         word("wchan", 20, u8::from(with_stacks)).up_to(32),
     ];
     if with_stacks {
-        columns.push(word("kernel stack", 20, 0));
+        // Functions are long: a stack comes before the columns that it contains.
+        let others = columns[..3].iter().map(|column| column.width + 1).sum::<usize>();
+        columns.push(stack("kernel stack", room.saturating_sub(others).clamp(20, 90)));
     }
     let mut grid = Grid { columns, rows: Vec::new() };
     let shown = grid.fitting(room);
@@ -423,12 +426,13 @@ pub(crate) fn processes(
 ) -> Grid {
     let rate = |name: &'static str| number(name, name.len().max(7), 0).up_to(9);
     let columns = vec![
-        number("PID", 7, 2),
+        // Processes may share a name.
+        number("PID", 7, 0),
         // Longer units take their cells from it, not from `%CPU`.
-        word("command", 28 - rate(unit_names[0]).width - rate(unit_names[1]).width, 0).up_to(24),
+        word("command", 25 - rate(unit_names[0]).width - rate(unit_names[1]).width, 0).up_to(24),
         rate(unit_names[0]),
         rate(unit_names[1]),
-        number("%share", 6, 0),
+        number("%share", 6, 2),
         number("%CPU", 6, 1),
         word("drives", 9, 0),
     ];
@@ -439,7 +443,8 @@ pub(crate) fn processes(
         let names = |drives: &Vec<DriveName>| drives.iter().map(ToString::to_string).collect::<Vec<_>>();
         let drives = rates.drives.as_ref().map(names);
         let cells = vec![
-            Cell::Number(f64::from(rates.pid), 0),
+            // A demo's processes have none.
+            Cell::number((rates.pid > 0).then(|| f64::from(rates.pid)), 0),
             if rates.has_ended {
                 Cell::Text(format!("{} (ended)", rates.command))
             } else {

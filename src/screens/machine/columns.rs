@@ -335,7 +335,7 @@ pub(super) const COLUMNS: &[Column] = &[
         // Both waits or none: one alone would be taken for that of all I/Os.
         name: "r_await",
         heading: "r_await",
-        help: "mean milliseconds of a read, in the queue and in the drive (iostat's r_await, which shows <1 as 0.00)",
+        help: "mean milliseconds of a read, in the queue and in the drive (iostat's r_await, with <1 where that shows 0.00)",
         width: |_| 7,
         from: 111,
         is_counted: true,
@@ -511,12 +511,18 @@ fn requests(figures: &Figures<'_>, of: fn(&Flow) -> f64) -> Cell {
 }
 
 fn milliseconds(figures: &Figures<'_>, of: fn(&Flow) -> Option<f64>) -> Cell {
-    match figures.flow.as_ref().map(of) {
-        None => Cell::Blank,
-        Some(None) => Cell::Figure("-".to_owned(), Meaning::Quiet),
+    let Some(time) = figures.flow.as_ref().map(of) else { return Cell::Blank };
+    let meaning = if time.is_some() { Meaning::Text } else { Meaning::Quiet };
+    Cell::Figure(time.map_or_else(|| "-".to_owned(), mean_wait), meaning)
+}
+
+/// A mean wait of I/Os in milliseconds. None takes 0.00 ms.
+pub(super) fn mean_wait(milliseconds: f64) -> String {
+    match milliseconds {
         // The kernel counts whole milliseconds: of a few I/Os it may count none.
-        Some(Some(0.0)) => Cell::Figure("<1".to_owned(), Meaning::Text),
-        Some(Some(time)) => figure(time, three(time)),
+        0.0 => "<1".to_owned(),
+        time if time < 0.005 => "<0.01".to_owned(),
+        time => three(time),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use ratatui::layout::{Constraint::Fill, Layout, Position, Rect};
 
-use super::{Areas, Tree, facts, facts_pane, figures::Figures};
+use super::{Areas, Tree, columns::mean_wait, facts, facts_pane, figures::Figures};
 use crate::{
     screens::widgets::{
         graph::{Curve, Graph, TimeAxis, sample},
@@ -32,6 +32,8 @@ struct Kind<'a> {
     curves: [Option<&'a Series>; 2],
     least: f64,
     label: &'a dyn Fn(f64) -> String,
+    /// How a value of now or of a span is written, where that is another way than on the axis.
+    figure: Option<fn(f64) -> String>,
     unit: &'static str,
     /// Of bytes per second, the unit of the values of now.
     rate: Option<RateUnit>,
@@ -41,7 +43,8 @@ struct Kind<'a> {
 impl Kind<'_> {
     /// How a value is written before the unit at the end, and that.
     fn write(&self, rate: Option<RateUnit>, value: f64) -> String {
-        rate.map_or_else(|| (self.label)(value), |rate| rate.write(value))
+        let figure = || self.figure.map_or_else(|| (self.label)(value), |figure| figure(value));
+        rate.map_or_else(figure, |rate| rate.write(value))
     }
 
     fn unit(&self, rate: Option<RateUnit>) -> String {
@@ -126,6 +129,7 @@ pub(super) fn draw(state: &Tree, shared: &Shared, area: Rect, brush: &mut Brush<
         curves,
         least,
         label,
+        figure: None,
         unit,
         rate: None,
         limit: None,
@@ -160,6 +164,7 @@ pub(super) fn draw(state: &Tree, shared: &Shared, area: Rect, brush: &mut Brush<
     ];
     let most = read.window_most().max(written.window_most());
     kinds[0].rate = Some(rate);
+    kinds[2].figure = Some(mean_wait);
     kinds[0].limit = figures.limit().filter(|limit| most > limit / 4.0);
     for (at, (kind, place)) in kinds.iter().zip(grid(area)).enumerate() {
         let name = if at == 0 { facts::heading(shared, row) + "  " } else { String::new() };

@@ -95,15 +95,14 @@ pub(super) fn draw(state: &Tree, shared: &Shared, areas: &Areas, brush: &mut Bru
     scroll::mark(brush, areas.tree, scroll::ROWS, hidden);
 }
 
-/// The unit of the rows' figures; where one has a smaller unit's letter behind it, what the letter stands for.
-fn unit(state: &Tree, shared: &Shared, room: u16) -> String {
-    let unit = shared.units.giga_per_second();
-    let letters = format!("{unit}; M {}, k {}", unit.replacen('G', "M", 1), shared.units.kilo_per_second());
-    let has_room = cells(&letters) + 30 <= room && state.find.is_none() && !state.is_kept;
+/// What the letters behind smaller rates stand for, where a row has one.
+fn letters(shared: &Shared) -> Option<String> {
     let flows = || shared.machine.drives.iter().filter_map(|drive| shared.load.drive(&drive.name));
     let is_small =
         |flow: Flow| [flow.read.bytes, flow.write.bytes].iter().any(|bytes| is_small(shared.units, *bytes));
-    if has_room && flows().any(is_small) { letters } else { unit.to_owned() }
+    let unit = shared.units.giga_per_second();
+    let letters = || format!("; M {}, k {}", unit.replacen('G', "M", 1), shared.units.kilo_per_second());
+    flows().any(is_small).then(letters)
 }
 
 /// Cells of ` ↑ 12 ↓ 345 `.
@@ -116,10 +115,24 @@ fn title(state: &Tree, shared: &Shared, (room, free): (u16, u16)) -> Vec<Piece> 
     let what = |room| what(state, order, room);
     let tree = state.keys_to_tree();
     let tree = tree.map(|keys| piece(shared.keys.fill(&format!("  {keys}: tree")), Meaning::Key));
-    let unit = piece(format!("  {}", unit(state, shared, room)), Meaning::Quiet);
-    let mut whole = vec![what(room)];
-    whole.extend(tree);
-    whole.push(unit);
+    let giga = shared.units.giga_per_second();
+    let unit = piece(format!("  {giga}"), Meaning::Quiet);
+    let has_find = state.find.is_some() || state.is_kept;
+    let letters = letters(shared)
+        .filter(|_| !has_find)
+        .map(|letters| piece(format!("  {giga}{letters}"), Meaning::Quiet));
+    let whats = [what(room), what(0)];
+    let titles = |unit: &Piece| {
+        let keyed = whats
+            .iter()
+            .map(|what| [std::slice::from_ref(what), tree.as_slice(), std::slice::from_ref(unit)].concat());
+        let plain = whats.iter().map(|what| vec![what.clone(), unit.clone()]);
+        keyed.chain(plain).collect::<Vec<_>>()
+    };
+    // No other place explains the letters; the palette has the keys, too.
+    let ways: Vec<Vec<Piece>> = letters.iter().chain([&unit]).flat_map(titles).collect();
+    let fitting = ways.iter().find(|way| width(way) <= free).or(ways.last());
+    let mut whole = fitting.cloned().unwrap_or_default();
     if is_found {
         let found = found(state, shared);
         let brief = [what(0)];

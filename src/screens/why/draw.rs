@@ -211,7 +211,7 @@ impl Contents {
         Self {
             cpus: Cpus::new(cpus, &tables::nodes(machine)),
             threads,
-            interrupts: tables::interrupts(machine, rates),
+            interrupts: tables::interrupts(machine, rates, shared.is_simulated()),
             profile,
             matter,
             processes,

@@ -71,21 +71,46 @@ fn what_is_missing_names_what_refused_it() {
 }
 
 #[test]
-fn processes_have_their_share_in_the_narrowest_panel() {
+fn processes_have_their_pid_and_share_in_the_narrowest_panel() {
+    use crate::{counters::activity::ProcessRates, text::Label};
     /// Cells of a row in a panel of 58 with its frame.
     const LEAST: usize = 54;
-    let activity = Activity { processes: Some(Vec::new()), ..Activity::default() };
+    let process = |pid, command: &str, moved| ProcessRates {
+        pid,
+        has_ended: false,
+        command: Label::new(command),
+        read_bytes: Some(moved),
+        written_bytes: Some(0.0),
+        called_read: None,
+        called_write: None,
+        cpus: 0.125,
+        is_nice: false,
+        delayed: None,
+        drives: Some(vec![DriveName::new("nvme0n1")]),
+    };
+    let of = |pids: [u32; 2], command: &str| {
+        let processes = pids.map(|pid| process(pid, command, 1e9)).to_vec();
+        Activity { processes: Some(processes), ..Activity::default() }
+    };
     for units in [UnitSystem::Decimal, UnitSystem::Binary] {
-        let grid = tables::processes(&activity, tables::rates_of(units), |_| true);
+        let shown = |activity: &Activity, room| {
+            let grid = tables::processes(activity, tables::rates_of(units), |_| true);
+            let layout = grid.layout_by_need(room);
+            let rows = grid.rows.iter().map(|row| grid.row(row, &layout));
+            std::iter::once(grid.heading(&layout)).chain(rows).collect::<Vec<_>>()
+        };
+        let names = ["PID", "command", "rd", "wr", "%share", "%CPU", "drives"];
         for room in LEAST..400 {
-            let line = grid.heading(&grid.layout(room));
-            let has = |name: &str| line.split_whitespace().any(|word| word == name);
-            assert!(
-                ["command", "rd", "wr", "%share", "drives"].iter().all(|name| has(name)),
-                "{room}: {line}"
-            );
-            assert!(has("%CPU"), "{room}: {line}");
-            assert!(room < LEAST + 8 || has("PID"), "{room}: {line}");
+            let lines = shown(&of([13_339, 13_340], "fio"), room);
+            let has = |name: &&str| lines[0].split_whitespace().any(|word| word == *name);
+            assert!(names.iter().all(has), "{room}: {lines:?}");
+            assert!(lines[1].contains("13339 fio") && lines[2].contains("13340 fio"), "{lines:?}");
+            // The largest numbers, and the longest name of a program: only the share follows from others.
+            let lines = shown(&of([4_194_303, 4_194_304], "postgres-writer"), room);
+            let has = |name: &&str| lines[0].split_whitespace().any(|word| word == *name);
+            assert!(names.iter().filter(|name| **name != "%share").all(has), "{room}: {lines:?}");
+            assert!(lines[1].contains("4194303 ") && lines[2].contains("4194304 "), "{lines:?}");
+            assert!(lines.iter().all(|line| line.chars().count() <= room), "{room}: {lines:?}");
         }
     }
 }

@@ -148,6 +148,12 @@ fn every_column_shows_what_the_counters_say() {
 }
 
 #[test]
+fn no_wait_of_an_io_is_written_as_nothing() {
+    let shown = [0.0, 0.001, 0.004, 0.005, 0.25, 9.99, 12.5, 150.0].map(mean_wait);
+    assert_eq!(shown, ["<1", "<0.01", "<0.01", "0.01", "0.25", "9.99", "12.5", "150"]);
+}
+
+#[test]
 fn utilisation_is_shown_of_single_queues_alone() {
     let queues = |default| {
         shared(move |machine| {
