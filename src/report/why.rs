@@ -375,7 +375,7 @@ impl<'a> Facts<'a> {
             None => waiters,
         });
         let found = found.map(|waiters| match self.mover().filter(|_| !is_test) {
-            Some(mover) if waiters.is_of(&mover.command) => waiters.of_kind(mover),
+            Some(mover) if waiters.is_of(&mover.command) => waiters.of_kind(|active| mover.kind_of(active)),
             _ => waiters,
         });
         let found = found.map(|waiters| {

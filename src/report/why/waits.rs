@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::{
     counters::activity::{ThreadActivity, ThreadKind},
-    report::why::{TestNow, programs::Program},
+    report::why::TestNow,
     text::Label,
 };
 
@@ -461,9 +461,9 @@ impl<'a> Waiters<'a> {
         Self { program: Some(name.to_owned()), ..self }
     }
 
-    /// The same where processes of that program may be what waits.
-    pub(super) fn of_kind(self, program: &Program) -> Self {
-        Self { kind: program.kind_of(self.active), ..self }
+    /// The same where processes may be what waits: `kind_of` names so many.
+    pub(super) fn of_kind(self, kind_of: impl Fn(f64) -> &'static str) -> Self {
+        Self { kind: kind_of(self.active), ..self }
     }
 
     pub(super) fn command(&self) -> &str {
