@@ -23,7 +23,7 @@ pub use errno::{errno_name, errno_number, errno_words, error_words};
 pub use experiment::{ArmRecord, EffectRecord, ExperimentRecord, KneeRecord, SettingRecord};
 pub use failed::Failed;
 pub use ids::{DriveName, ExperimentId, FindingId, NodeIndex, PciAddress, SettingId, Severity};
-pub use io_limit::{CpuQuota, GroupLimits, IoLimit, LimitKind};
+pub use io_limit::{CpuQuota, GroupLimits, IoLimit, LimitKind, MemoryLimit};
 pub use limit::{
     Basis, CostFactor, Limit, Limits, MeasuredPoint, PageCache, PageCacheCost, ProcessorLimit, ReadPath,
 };

@@ -1,4 +1,4 @@
-//! [`IoLimit`] and [`CpuQuota`]: what a control group allows of one device, and of the CPUs.
+//! [`IoLimit`], [`CpuQuota`] and [`MemoryLimit`]: what a control group allows of one device, of the CPUs and of memory.
 
 use std::sync::Arc;
 
@@ -26,13 +26,28 @@ pub struct CpuQuota {
     pub cpus: f64,
 }
 
-/// What the control groups of a process allow it.
+/// A memory limit that a control group sets, or one above it, and reaches.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MemoryLimit {
+    /// The file that sets it: `/sys/fs/cgroup/a/memory.max`.
+    pub path: Arc<str>,
+    /// Bytes.
+    pub bytes: u64,
+    /// How often the group reached it between the last two samples (`memory.events`, `memory.failcnt`).
+    pub reached: u64,
+}
+
+/// What its control groups and its affinity allow a process.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct GroupLimits {
     /// Of devices.
     pub io: Vec<IoLimit>,
     /// The least CPU time of the group and those above it.
     pub cpu: Option<CpuQuota>,
+    /// The memory limit of the group and those above it that is reached most often.
+    pub memory: Option<MemoryLimit>,
+    /// The CPU that it runs on alone (`Cpus_allowed_list` of `/proc/PID/status`), where it is pinned to one.
+    pub only_cpu: Option<u32>,
 }
 
 /// A quantity that a control group limits.

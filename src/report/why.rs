@@ -124,21 +124,33 @@ pub fn sentence(inputs: &Inputs<'_>) -> Sentence {
 
 /// What is known before threads and processes were counted over whole intervals: no limit.
 pub(crate) fn not_yet(inputs: &Inputs<'_>) -> Sentence {
-    counting(&Facts::new(inputs))
+    let counting = counting(&Facts::new(inputs));
+    if counting.text != AT_REST {
+        return counting;
+    }
+    Sentence { text: format!("Nothing is known yet: {COMPARED}"), ..counting }
 }
 
 /// The rule of a load whose limit is not known yet.
 pub(crate) const COUNTING: &str = "counting";
+const COMPARED: &str = "two seconds are compared first";
+
+/// Drives that do next to nothing.
+const AT_REST: &str = "Drives are idle";
 
 fn counting(facts: &Facts<'_>) -> Sentence {
-    let drives = if facts.is_moving() { facts.moves() } else { "Drives are idle".to_owned() };
+    let drives = if facts.is_moving() { facts.moves() } else { AT_REST.to_owned() };
     // Rates and busy programs are no limit yet, but more than none.
     let full = facts.all().filter(|all| all.busy() >= tables::BUSY);
     let cpus = full.and_then(|all| Some(busy_with(all, Some(busy::busiest(facts, all, 0.5, |_| true)?))));
-    let rest = cpus.unwrap_or_else(|| "limit not known yet: two seconds are compared first".to_owned());
+    let rest = match cpus {
+        Some(cpus) => format!("; {cpus}"),
+        None if facts.is_moving() => format!("; limit not known yet: {COMPARED}"),
+        None => String::new(),
+    };
     Sentence {
         rule: COUNTING,
-        text: format!("{drives}; {rest}"),
+        text: format!("{drives}{rest}"),
         panels: [Panel::Cpus, Panel::Processes],
         is_fallback: true,
         named: facts.named.take(),
@@ -231,9 +243,12 @@ impl<'a> Facts<'a> {
         let depth = |on_drives| of(on_drives).fold(0.0, |sum, (_, disk)| sum + disk.queue_depth);
         // A sum of nothing is -0.0.
         let sum = |value: fn(&DiskRates) -> f64| disks().fold(0.0, |sum, (_, disk)| sum + value(disk));
-        let programs = programs(inputs.activity, inputs.own);
+        let mut programs = programs(inputs.activity, inputs.own);
         // A journal's thread and writeback work for programs.
         let threads = inputs.activity.threads.as_ref();
+        if let Some(threads) = threads.filter(|_| inputs.test.is_none()) {
+            programs::name_workers(&mut programs, threads);
+        }
         let is_kernel = |program: &Program| waits::is_kernel(threads, &program.command);
         let moving = programs.iter().filter(|program| program.moved() > 0.0);
         let (own, every) = moving.fold((0.0, 0.0), |(own, every), program| {
@@ -354,9 +369,14 @@ impl<'a> Facts<'a> {
             _ => waits::may_have_io(threads, command) && self.is_large(command),
         };
         let found = Waiters::most(threads, wait, (self.mover.as_deref(), self.inputs.said), counts);
-        let found = found.map(|waiters| match unnamed {
+        let is_worker = |mover: &&Program| !is_test && mover.command == waits::WORKERS;
+        let found = found.map(|waiters| match unnamed.or_else(|| self.mover().filter(is_worker)) {
             Some(mover) => waiters.of_program(&mover.name),
             None => waiters,
+        });
+        let found = found.map(|waiters| match self.mover().filter(|_| !is_test) {
+            Some(mover) if waiters.is_of(&mover.command) => waiters.of_kind(|active| mover.kind_of(active)),
+            _ => waiters,
         });
         let found = found.map(|waiters| {
             let share = self.waiting_share(waiters.command());
@@ -541,7 +561,7 @@ fn idle(facts: &Facts<'_>) -> String {
     let drives = if moved >= LITTLE {
         format!("Drives read and write little ({})", facts.rate(moved))
     } else {
-        "Drives are idle".to_owned()
+        AT_REST.to_owned()
     };
     if let Some(busy) = one_busy_cpu_of(facts) {
         return format!("{drives}; {busy}");

@@ -1,5 +1,6 @@
-//! Limits of the control groups that a process runs in: `io.max`, `io.latency` and `cpu.max` of cgroup v2, `blkio.throttle.*` and
-//! `cpu.cfs_*` of v1 (Documentation/admin-guide/cgroup-v2.rst, cgroup-v1/blkio-controller.rst, Documentation/scheduler/sched-bwc.rst).
+//! Limits of the control groups that a process runs in: `io.max`, `io.latency`, `cpu.max`, `memory.max` and `memory.high` of cgroup
+//! v2, `blkio.throttle.*`, `cpu.cfs_*` and `memory.limit_in_bytes` of v1 (Documentation/admin-guide/cgroup-v2.rst,
+//! cgroup-v1/blkio-controller.rst, cgroup-v1/memory.rst, Documentation/scheduler/sched-bwc.rst).
 
 use crate::{
     model::{CpuQuota, IoLimit, LimitKind},
@@ -11,6 +12,7 @@ use crate::{
 const UNIFIED: [&str; 2] = ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"];
 const BLKIO: &str = "/sys/fs/cgroup/blkio";
 const CPU: &str = "/sys/fs/cgroup/cpu";
+const MEMORY: &str = "/sys/fs/cgroup/memory";
 
 /// Files of cgroup v2, with the key of a limit.
 const KEYS: [(&str, &str, LimitKind); 5] = [
@@ -90,6 +92,49 @@ pub(super) fn cpu_quota_of(root: &dyn SysRoot, groups: &str) -> Option<CpuQuota>
         made(path, quota, period)
     });
     unified.chain(older).min_by(|a, b| a.cpus.total_cmp(&b.cpus))
+}
+
+/// A memory limit, and where the kernel counts how often it is reached.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct MemoryFile {
+    /// The file that sets it.
+    pub(super) path: String,
+    pub(super) bytes: u64,
+    counter: String,
+    /// Of several counters in that file.
+    key: Option<&'static str>,
+}
+
+impl MemoryFile {
+    /// How often it was reached.
+    pub(super) fn reached(&self, root: &dyn SysRoot) -> Option<u64> {
+        let text = root::text(root, &self.counter);
+        let text = text.value()?;
+        let Some(key) = self.key else { return text.trim().parse().ok() };
+        let value = text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(' '))?;
+        value.trim().parse().ok()
+    }
+}
+
+/// Memory limits of the cgroups in `groups` and of their ancestors, topmost first.
+pub(super) fn memory_limits_of(root: &dyn SysRoot, groups: &str) -> Vec<MemoryFile> {
+    /// v1 has a number instead of `max`: the largest page count.
+    const NO_LIMIT: u64 = 1 << 62;
+    let made = |folder: &str, name: &str, counter: &str, key: Option<&'static str>| {
+        let path = format!("{folder}/{name}");
+        let bytes = root::text(root, &path).value()?.trim().parse().ok()?;
+        (bytes < NO_LIMIT).then(|| MemoryFile { path, bytes, counter: format!("{folder}/{counter}"), key })
+    };
+    let unified = folders_of(groups, &UNIFIED, None);
+    let unified = unified.iter().flat_map(|folder| {
+        [("memory.max", "max"), ("memory.high", "high")]
+            .into_iter()
+            .filter_map(move |(name, key)| made(folder, name, "memory.events", Some(key)))
+    });
+    let older = folders_of(groups, &[MEMORY], Some("memory"));
+    let older =
+        older.iter().filter_map(|folder| made(folder, "memory.limit_in_bytes", "memory.failcnt", None));
+    unified.chain(older).collect()
 }
 
 /// Folders of the cgroup in `groups`, the text of `/proc/PID/cgroup`, and of its ancestors, topmost first: of that controller of v1,

@@ -96,8 +96,9 @@ fn is_slowed_elsewhere(facts: &Facts<'_>) -> bool {
 pub(super) fn other_programs(facts: &Facts<'_>) -> Option<String> {
     let (all, which) = full(facts).filter(|_| !facts.is_cached())?;
     let commands = others(facts, all, facts.least(0.5, 0.35))?;
-    // Busy CPUs do not slow down what waits for something else, or a thread that has a CPU.
-    (!is_slowed_elsewhere(facts) && !facts.one_thread_is_full()).then(|| {
+    // Busy CPUs do not slow down what waits for something else, what keeps to its own rate, or a thread that has a CPU.
+    let is_slowed = is_slowed_elsewhere(facts) || facts.sleeps_alone().is_some();
+    (!is_slowed && !facts.one_thread_is_full()).then(|| {
         let drive = facts.deepest.filter(|(_, disk)| disk.utilisation >= 80.0);
         let limit = match drive {
             Some((name, disk)) => format!(
@@ -113,7 +114,7 @@ pub(super) fn other_programs(facts: &Facts<'_>) -> Option<String> {
 
 pub(super) fn all_cpus(facts: &Facts<'_>) -> Option<String> {
     let (all, which) = full(facts).filter(|_| !facts.is_cached())?;
-    if facts.one_in_flight().is_some() {
+    if facts.one_in_flight().is_some() || facts.sleeps_alone().is_some() {
         return None;
     }
     // Neither the program that waits nor the kernel, which may work for it, uses most of the time.

@@ -149,7 +149,7 @@ impl Facts<'_> {
 
 /// `, with 57 flushes/s (fsync, O_SYNC or O_DSYNC)`, where no other program syncs.
 pub(super) fn flushes(facts: &Facts<'_>, program: &Program) -> String {
-    facts.flushing_of(&program.command).map_or_else(String::new, |flushes| {
+    facts.flushing_of(program).map_or_else(String::new, |flushes| {
         format!(", with {:.0}{FLUSHES} (fsync, O_SYNC or O_DSYNC)", flushes.ios)
     })
 }
@@ -212,7 +212,8 @@ pub(super) fn short_syncers(facts: &Facts<'_>) -> Option<String> {
     let while_busy = disk.queue_depth / (disk.utilisation / 100.0).max(0.01);
     // A journal that nothing syncs commits once in five seconds.
     let flushes = facts.most_flushed().map_or(0.0, |disk| disk.flushes.ios);
-    let are_its = !facts.others_sync(&program.command) || waits::is_in_syncs(threads, &program.command);
+    let are_others = facts.others_sync(&program.command) || facts.others_may_flush(program, flushes);
+    let are_its = !are_others || waits::is_in_syncs(threads, &program.command);
     let is_synced = are_its && flushes >= facts.least(1.0, 0.5) && while_busy >= facts.least(8.0, 5.0);
     let waits = facts.io_waits();
     let are_longer = waits >= facts.least(0.2, 0.12) && waits >= facts.least(1.0, 0.7) * program.cpus;

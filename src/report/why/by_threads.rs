@@ -17,6 +17,7 @@ use crate::{
     counters::{DiskRates, PagingRates},
     machine::Drive,
     model::DriveName,
+    units::{Bytes, UnitSystem},
 };
 
 /// A thread that waits in a call which is not one I/O alone.
@@ -60,9 +61,30 @@ pub(super) fn reclaim_in_group(facts: &Facts<'_>, paging: PagingRates) -> Option
         facts.inputs.rates.pressure.is_none_or(|pressure| pressure.memory_some >= facts.least(10.0, 5.0));
     let is_for_all = paging.scanned_directly + paging.scanned_by_kswapd >= FEW;
     let waiters = facts.waiters_of(Wait::Reclaim, facts.least(0.3, 0.2));
+    if let Some(words) = memory_limit(facts).filter(|_| !is_for_all) {
+        return Some(words);
+    }
     let words = waiters.filter(|_| is_pressed && !is_for_all)?.words(None);
     let limit = "the memory limit of its control group (memory.max or memory.high)";
     Some(format!("{words}: {limit} makes it reclaim pages first"))
+}
+
+/// The memory limit that the program which moves most reaches, while some task waits for memory: samples find reclaim running.
+fn memory_limit(facts: &Facts<'_>) -> Option<String> {
+    let program = facts.mover().filter(|_| facts.inputs.test.is_none())?;
+    let waits = facts.inputs.rates.pressure?.memory_some;
+    let groups = program.pids.iter().filter_map(|pid| facts.inputs.activity.limits.get(pid));
+    let limit = groups.filter_map(|limits| limits.memory.as_ref()).max_by_key(|limit| limit.reached)?;
+    let is_most = 2.0 * program.moved() >= facts.read + facts.written;
+    (is_most && waits >= facts.least(10.0, 5.0)).then(|| {
+        format!(
+            "{} reaches the memory limit of its control group, {} ({}): pages are reclaimed first, some task waits for memory \
+             {waits:.0} % of the time",
+            program.name,
+            UnitSystem::Binary.size(Bytes(limit.bytes)),
+            limit.path
+        )
+    })
 }
 
 /// Threads that write to one file: the one that has its lock writes, the others wait.
@@ -246,6 +268,12 @@ pub(super) fn drives(facts: &Facts<'_>) -> Option<String> {
     if let Some((name, disk)) = facts.deepest.filter(|_| is_one_call && facts.served.is_empty()) {
         return Some(one_call(facts, &format!("{}{ONE_CALL}", waiters.name()), name, disk));
     }
+    // Neither of two long waits is the limit alone.
+    let own = OwnTime::of(facts).filter(|own| waiters.is_of(&own.program.command) && are_busy_too(facts));
+    let least = facts.least_for("% and for a CPU", 0.2, 0.14);
+    if let Some(own) = own.filter(|own| own.delayed >= least * own.active.max(1.0)) {
+        return Some(beside(facts, waiters.and_for_a_cpu(own.active, own.delayed)));
+    }
     let words = waiters.words(facts.inputs.test);
     Some(match facts.inputs.test.and_then(|test| test.reached) {
         Some(because) => format!("{words}; the limit: {because}"),
@@ -292,6 +320,7 @@ fn by_turns(facts: &Facts<'_>) -> Option<String> {
         None => waits::is_for(facts.inputs.activity.threads.as_ref()?, command, Wait::PageCache),
     };
     let io = if is_for_pages { "pages of the page cache" } else { "I/O" };
+    let kind = facts.mover().map_or("threads", |program| program.kind_of(active));
     if are_busy_too(facts) {
         return Some(format!(
             "{name} waits for {io} {part:.0} % of the time and runs or waits for a CPU the rest; CPUs are busy too"
@@ -304,11 +333,7 @@ fn by_turns(facts: &Facts<'_>) -> Option<String> {
         let (verb, who, limit) = if active < 1.5 {
             ("waits", name.to_owned(), limit_of_one(facts, command, waiting))
         } else {
-            (
-                "wait",
-                format!("{active:.0} threads of {name}"),
-                ": the number of threads is the limit".to_owned(),
-            )
+            ("wait", format!("{active:.0} {kind} of {name}"), format!(": the number of {kind} is the limit"))
         };
         let words = format!("{who} {verb} for {io} {part:.0} % and for a CPU {cpu:.0} % of the time");
         if full_cpus(facts).is_empty() {
@@ -322,8 +347,8 @@ fn by_turns(facts: &Facts<'_>) -> Option<String> {
         format!("{name} waits for {io} {part:.0} % of the time and runs the rest{limit}")
     } else {
         format!(
-            "{active:.0} threads of {name} wait for {io} {part:.0} % of the time and run the rest: the number of \
-             threads is the limit"
+            "{active:.0} {kind} of {name} wait for {io} {part:.0} % of the time and run the rest: the number of \
+             {kind} is the limit"
         )
     })
 }

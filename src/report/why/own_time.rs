@@ -11,10 +11,28 @@ use super::{
 };
 use crate::{
     counters::{CpuShares, DiskRates, SideRates},
+    model::DriveName,
     units::Micros,
 };
 
 impl Facts<'_> {
+    /// The call in which the program that moves most does nothing but sleep, and the share of its time: more CPUs would not make it
+    /// faster.
+    pub(super) fn sleeps_alone(&self) -> Option<(&'static str, f64)> {
+        let OwnTime { program, active, .. } = OwnTime::of(self)?;
+        let threads = self.inputs.activity.threads.as_ref()?;
+        let working = program.movers.max(1) as f64;
+        let (call, slept) = waits::slept_alone(threads, &program.command, working);
+        let share = slept.min(working - active) / working;
+        (share >= self.least_for("nanosleep", 0.1, 0.06)).then_some((call, share))
+    }
+
+    /// Whether a process of the program may run on that CPU alone.
+    fn is_pinned(&self, program: &Program, cpu: u32) -> bool {
+        let only = |pid: &u32| self.inputs.activity.limits.get(pid)?.only_cpu;
+        program.pids.iter().any(|pid| only(pid) == Some(cpu))
+    }
+
     /// The drive that completes most flushes.
     pub(super) fn most_flushed(&self) -> Option<&DiskRates> {
         let Inputs { machine, rates, .. } = self.inputs;
@@ -29,9 +47,27 @@ impl Facts<'_> {
         (disk.flushes.ios >= least).then_some(disk.flushes)
     }
 
-    /// The same where no other program than this one is found in syncs: counters do not tell whose flushes they are.
-    pub(super) fn flushing_of(&self, command: &str) -> Option<SideRates> {
-        self.flushing().filter(|_| !self.others_sync(command))
+    /// The same where they are this program's, as far as that is known: counters do not tell whose flushes they are.
+    pub(super) fn flushing_of(&self, program: &Program) -> Option<SideRates> {
+        let may_be_its = |flushes: &SideRates| {
+            !self.others_sync(&program.command) && !self.others_may_flush(program, flushes.ios)
+        };
+        self.flushing().filter(may_be_its)
+    }
+
+    /// Whether another program writes enough for half of so many flushes, where this one's short processes are not found in syncs.
+    pub(super) fn others_may_flush(&self, program: &Program, flushes: f64) -> bool {
+        /// Bytes that a flush is for: one page at least.
+        const PAGE: f64 = 4096.0;
+        let threads = self.inputs.activity.threads.as_ref();
+        let is_found = threads.is_some_and(|threads| waits::is_in_syncs(threads, &program.command));
+        let least = self.least_for(FLUSHES, 0.5, 1.0) * PAGE * flushes;
+        let may_flush = |other: &Program| {
+            other.command != program.command
+                && other.lives_and_writes(least)
+                && !waits::is_kernel(threads, &other.command)
+        };
+        program.is_short() && !is_found && self.programs.iter().any(may_flush)
     }
 
     /// Whether samples find other programs than this one in syncs.
@@ -72,7 +108,7 @@ impl Facts<'_> {
         let threads = self.inputs.activity.threads.as_ref()?;
         let (running, active) = waits::running(threads, &program.command);
         let waiting = self.waiting_share(&program.command).map_or(active - running, |share| active * share);
-        let flushing = self.flushing_of(&program.command);
+        let flushing = self.flushing_of(program);
         // Samples seldom find a thread in waits of some microseconds. One that writes with a flush for every few writes waits for these.
         let writes = self.deepest.map_or(0.0, |(_, disk)| disk.writes);
         let often = flushing.is_some_and(|flushes| flushes.ios >= self.least(0.1, 0.07) * writes);
@@ -123,14 +159,29 @@ pub(super) fn cpu_waits(facts: &Facts<'_>) -> Option<String> {
     if delayed < least || delayed < least * active || delayed * ALIKE <= waiting * facts.most(1.0, 0.8) {
         return None;
     }
+    if let Some((call, slept)) = facts.sleeps_alone() {
+        let many = program.movers.max(1);
+        let (who, sleeps, limit) = if many == 1 {
+            (format!("{} waits", program.name), "sleeps by itself", "it limits its own rate")
+        } else {
+            let who = format!("{many} processes of {} wait", program.command);
+            (who, "sleep by themselves", "they limit their own rates")
+        };
+        let [waits, slept] = [delayed / many as f64, slept].map(|part| 100.0 * part);
+        return Some(format!(
+            "{who} for a CPU {waits:.0} % of the time and {sleeps} ({call}) {slept:.0} %: {limit}"
+        ));
+    }
     // One thread at least was there all the time.
     let part = |of: f64| 100.0 * of / active.max(1.0);
-    let who = if active < 1.5 {
+    let several = format!(" of {} wait", program.command);
+    let who = if active < facts.least_for(&several, 1.5, 1.25) {
         format!("{} waits", program.name)
     } else {
-        format!("{active:.0} threads of {} wait", program.command)
+        format!("{active:.0} {} of {} wait", program.kind_of(active), program.command)
     };
-    let with = facts.all().and_then(|all| busy::others(facts, all, facts.least(0.5, 0.35)));
+    let with = facts.least_for("most of the time", 0.5, 0.35);
+    let with = facts.all().and_then(|all| busy::others(facts, all, with));
     let with = with.filter(|with| !with.contains(&program.name));
     let cpus = busy_cpus(facts);
     let delayed_part = part(delayed);
@@ -139,7 +190,10 @@ pub(super) fn cpu_waits(facts: &Facts<'_>) -> Option<String> {
     if delayed < alike * waiting {
         let with = with.map_or_else(String::new, |with| format!(", most of the time with {with}"));
         let is_for_pages = facts.is_for_pages(program);
-        let drive = facts.deepest.filter(|(_, disk)| !is_for_pages && disk.queue_depth > 0.0);
+        // Pages come from a drive: one that is named stays.
+        let stays = |name: &DriveName| facts.inputs.said.contains(&format!(" and for {} ", name.as_str()));
+        let drive =
+            facts.deepest.filter(|(name, disk)| (!is_for_pages || stays(name)) && disk.queue_depth > 0.0);
         let (io, is) = match drive {
             Some((name, _)) => (name.as_str(), "is"),
             None if is_for_pages => ("pages of the page cache", "are"),
@@ -155,6 +209,12 @@ pub(super) fn cpu_waits(facts: &Facts<'_>) -> Option<String> {
         let longer = facts.least_for(&limit, LONGER, STILL_LONGER);
         return Some(if waiting > longer * delayed { format!("{words}{limit}") } else { words });
     }
+    if let Some(cpu) = only_full(facts).filter(|cpu| !facts.is_pinned(program, *cpu)) {
+        let only = || {
+            format!("{who} for a CPU {delayed_part:.0} % of the time, although only CPU {cpu} is always busy")
+        };
+        return Some(facts.one_thread_without_waits().unwrap_or_else(only));
+    }
     let with = with.map_or_else(String::new, |with| format!(", most of the time busy with {with}"));
     Some(match cpus {
         Some((cpus, are)) => {
@@ -168,6 +228,12 @@ pub(super) fn cpu_waits(facts: &Facts<'_>) -> Option<String> {
 pub(super) fn full_cpus(facts: &Facts<'_>) -> Vec<u32> {
     let is_busy = |(_, shares): &(&u32, &CpuShares)| Split::from(**shares).busy() >= tables::BUSY;
     facts.inputs.rates.cpus.iter().filter(is_busy).map(|(cpu, _)| *cpu).collect()
+}
+
+/// The one of several CPUs that is busy: it is no limit of what may run on others.
+fn only_full(facts: &Facts<'_>) -> Option<u32> {
+    let [cpu] = full_cpus(facts)[..] else { return None };
+    (facts.inputs.rates.cpus.len() > 1).then_some(cpu)
 }
 
 /// `both CPUs` and `are`, `CPU 3` and `is`; `None` where there are idle ones, which a program that waits for a CPU may not use.

@@ -1,6 +1,6 @@
 //! [`Program`]: the processes of one command together, and whether one thread is all that it runs.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     Facts,
@@ -24,6 +24,8 @@ const WAITS_FOR_A_CPU: &str = " and waits for a CPU";
 pub(super) struct Program {
     /// As threads have it.
     pub(super) command: String,
+    /// Whether it is iodyno, but not this one.
+    is_another: bool,
     /// The name of the one process, or the command of several.
     pub(super) name: String,
     /// Processes that live, and their numbers.
@@ -63,6 +65,13 @@ impl Program {
         self.living == 0
     }
 
+    /// What so many of it are: threads of different processes are told apart by the bytes of these.
+    pub(super) fn kind_of(&self, active: f64) -> &'static str {
+        let pids: BTreeSet<u32> = self.pids.iter().copied().collect();
+        let many = pids.len().min(self.movers);
+        if many >= 2 && active.round() <= many as f64 { "processes" } else { "threads" }
+    }
+
     /// Whether it is one process, which lives.
     pub(super) fn is_one_process(&self) -> bool {
         self.living == 1 && self.ended == 0.0 && self.ended_cpus == 0.0
@@ -83,6 +92,11 @@ impl Program {
         2.0 * self.ended_cpus > self.cpus
     }
 
+    /// Whether some of its processes live and it writes this much.
+    pub(super) fn lives_and_writes(&self, least: f64) -> bool {
+        !self.is_gone() && self.written >= least
+    }
+
     /// What it does more of, and how much.
     pub(super) fn larger(&self) -> (&'static str, f64) {
         if self.read >= self.written { ("reads", self.read) } else { ("writes", self.written) }
@@ -91,7 +105,8 @@ impl Program {
     /// Whether threads of other names than its own do its work: samples tell threads by their names alone.
     pub(super) fn is_in_others(&self, threads: &ThreadActivity) -> bool {
         let used = self.cpus + self.delayed().unwrap_or_default();
-        self.may_be_in_others(threads) && used >= 0.2
+        let has_workers = || self.is_another && waits::running(threads, waits::WORKERS).1 >= 0.2;
+        self.may_be_in_others(threads) && (used >= 0.2 || has_workers())
     }
 
     /// The same of one that may hardly use a CPU: threads of its own name were not found.
@@ -108,6 +123,18 @@ impl Program {
             return Some(delayed);
         }
         (self.moved() <= MOST * moved).then(|| delayed * self.moved() / moved)
+    }
+}
+
+/// Workers of another iodyno's test have names of their own: the time of the program is theirs.
+pub(super) fn name_workers(programs: &mut [Program], threads: &ThreadActivity) {
+    if waits::running(threads, waits::WORKERS).1 < 0.2 {
+        return;
+    }
+    for program in programs {
+        if program.is_another && waits::running(threads, &program.command).1 < 0.1 {
+            waits::WORKERS.clone_into(&mut program.command);
+        }
     }
 }
 
@@ -153,6 +180,7 @@ pub(super) fn programs(activity: &Activity, own: u32) -> Vec<Program> {
         let sum = sums.entry(key.clone()).or_insert_with(|| Program {
             command: command.clone(),
             name: name.clone(),
+            is_another,
             ..Program::default()
         });
         if sum.name != name {
@@ -244,7 +272,9 @@ impl Facts<'_> {
 
     /// The program that moves most.
     pub(super) fn mover(&self) -> Option<&Program> {
-        self.programs.iter().find(|program| Some(&program.command) == self.mover.as_ref())
+        // Several may be other processes of iodyno.
+        let its = self.programs.iter().filter(|program| Some(&program.command) == self.mover.as_ref());
+        its.max_by(|a, b| a.moved().total_cmp(&b.moved()))
     }
 
     /// Whether a command moves at least half of what the largest load does, as far as that is known.

@@ -56,7 +56,7 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         id: "reclaim",
-        fires: "kswapd scans at least 25 000 pages/s, or tasks at least 5 000 themselves (a quarter of all scanned pages, unless some task waits for memory 10 % of the time), while drives read or write, and these are a quarter of the bytes that drives move or some task waits for memory 10 % of the time; or threads of the process that moves most wait for memory 30 % of the time (`reclaim_throttle` and its kin) although fewer than 1 000 pages/s are scanned for all, and some task waits for memory 10 % of the time",
+        fires: "kswapd scans at least 25 000 pages/s, or tasks at least 5 000 themselves (a quarter of all scanned pages, unless some task waits for memory 10 % of the time), while drives read or write, and these are a quarter of the bytes that drives move or some task waits for memory 10 % of the time; or threads of the process that moves most wait for memory 30 % of the time (`reclaim_throttle` and its kin) or it reaches a memory limit of its control group (`memory.events`, `memory.failcnt`), although fewer than 1 000 pages/s are scanned for all, and some task waits for memory 10 % of the time",
         panels: [Panel::Pressure, Panel::Threads],
         is_fallback: false,
         says: reclaim,
@@ -91,7 +91,7 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         id: "cpu-waits",
-        fires: "threads of the process that moves most wait for a CPU at least 30 % of the time (run delay of `schedstat`) and for I/O less than 1.3 times as long; below 1.3 times the other both are named",
+        fires: "threads of the process that moves most wait for a CPU at least 30 % of the time (run delay of `schedstat`) and for I/O less than 1.3 times as long; below 1.3 times the other both are named. CPUs are not called the limit where it sleeps 10 % of the time in `clock_nanosleep`, nor one CPU that it is not pinned to",
         panels: [Panel::Cpus, Panel::Processes],
         is_fallback: false,
         says: cpu_waits,
@@ -112,21 +112,21 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         id: "other-programs",
-        fires: "less than 5 % of all CPU time is idle, iowait or of nice programs while drives read or write, programs that hardly read or write use more than half of the rest, and threads of the process that moves most wait for I/O less than 30 % of the time and, where that is known, for a CPU at least 10 %, and `flushes` would not fire",
+        fires: "less than 5 % of all CPU time is idle, iowait or of nice programs while drives read or write, programs that hardly read or write use more than half of the rest, and threads of the process that moves most wait for I/O less than 30 % of the time and, where that is known, for a CPU at least 10 %, it sleeps less than 10 % in `clock_nanosleep`, and `flushes` would not fire",
         panels: [Panel::Cpus, Panel::Processes],
         is_fallback: false,
         says: other_programs,
     },
     Rule {
         id: "cpus",
-        fires: "less than 5 % of all CPU time is idle, iowait or of nice programs while drives read or write, and read calls do not mainly return data of the page cache",
+        fires: "less than 5 % of all CPU time is idle, iowait or of nice programs while drives read or write, read calls do not mainly return data of the page cache, and the process that moves most sleeps less than 10 % of the time in `clock_nanosleep`",
         panels: [Panel::Cpus, Panel::Profile],
         is_fallback: false,
         says: all_cpus,
     },
     Rule {
         id: "flushes",
-        fires: "threads of the process that moves most wait half of the time in `fsync` and its kin, for a commit of the journal, or in write calls while drives complete at least 20 flushes/s, one for 20 writes; or it writes and waits 30 % of the time, and runs less than 60 %, while drives complete a flush for every 10 writes; the process may be the one that writes most and syncs, where drives write up to 4 times as much. Flushes count where samples find no other program in such calls",
+        fires: "threads of the process that moves most wait half of the time in `fsync` and its kin, for a commit of the journal, or in write calls while drives complete at least 20 flushes/s, one for 20 writes; or it writes and waits 30 % of the time, and runs less than 60 %, while drives complete a flush for every 10 writes; the process may be the one that writes most and syncs, where drives write up to 4 times as much. Flushes count where samples find no other program in such calls; those of short processes only where no other program writes a page for every second one",
         panels: [Panel::Threads, Panel::Pressure],
         is_fallback: false,
         says: flushes,

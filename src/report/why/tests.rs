@@ -7,6 +7,7 @@ mod copies;
 mod limits;
 mod panel_lines;
 mod other_programs;
+mod own_rates;
 mod own_time;
 mod pipes;
 mod reclaim;

@@ -178,10 +178,26 @@ pub(super) fn may_have_io(threads: &ThreadActivity, command: &str) -> bool {
 /// Mean number of so many `working` threads of a command that sleep for a time which they chose. Other threads of it, such as the parent
 /// of a job, sleep all the time.
 pub(super) fn slept(threads: &ThreadActivity, command: &str, working: f64) -> f64 {
+    slept_in(threads, command, working, TIMED)
+}
+
+/// The same of those that do nothing but sleep, and the call.
+pub(super) fn slept_alone(threads: &ThreadActivity, command: &str, working: f64) -> (&'static str, f64) {
+    const ALONE: usize = 2;
+    let mean = |call: &&(&str, &str)| -> f64 {
+        let of = of_command(threads, command).filter(|(kind, _)| is_in(kind, &[call.0]));
+        of.map(|(_, mean)| mean).sum()
+    };
+    let call = SLEEPS[..ALONE].iter().max_by(|a, b| mean(a).total_cmp(&mean(b)));
+    (call.map_or("", |(call, _)| call), slept_in(threads, command, working, ALONE))
+}
+
+/// In the first `calls` of [`SLEEPS`].
+fn slept_in(threads: &ThreadActivity, command: &str, working: f64, calls: usize) -> f64 {
     let asleep = |(kind, _): &&(ThreadKind, f64)| kind.state == 'S' && wait_of(kind).is_none();
     let (mut timed, mut others) = (0.0, 0.0);
     for (kind, mean) in of_command(threads, command).filter(asleep) {
-        if SLEEPS[..TIMED].iter().any(|(call, _)| is_in(kind, &[call])) {
+        if SLEEPS[..calls].iter().any(|(call, _)| is_in(kind, &[call])) {
             timed += mean;
         } else {
             others += mean;
@@ -383,6 +399,8 @@ pub(super) struct Waiters<'a> {
     command: &'a Label,
     /// The program, where its threads have other names.
     program: Option<String>,
+    /// What several of them are: threads, or processes.
+    kind: &'static str,
     wchan: &'a Label,
     wait: Wait,
     /// Mean number of those that wait.
@@ -422,6 +440,7 @@ impl<'a> Waiters<'a> {
         Some(Self {
             command: &kind.command,
             program: None,
+            kind: "threads",
             wchan: kind.wchan.as_ref()?,
             wait,
             waiting: waiting(&kind.command),
@@ -442,8 +461,29 @@ impl<'a> Waiters<'a> {
         Self { program: Some(name.to_owned()), ..self }
     }
 
+    /// The same where processes may be what waits: `kind_of` names so many.
+    pub(super) fn of_kind(self, kind_of: impl Fn(f64) -> &'static str) -> Self {
+        Self { kind: kind_of(self.active), ..self }
+    }
+
     pub(super) fn command(&self) -> &str {
         self.command.as_str()
+    }
+
+    /// `fio waits for completions (read_events) 55 % and for a CPU 25 % of the time`, of `active` ones that wait for a CPU so long.
+    pub(super) fn and_for_a_cpu(&self, active: f64, delayed: f64) -> String {
+        let part = |of: f64| 100.0 * of / active.max(1.0);
+        let (name, wait) = (self.name(), format!("{} ({})", self.wait.words(), self.wchan));
+        let who = if active < 1.5 {
+            format!("{name} waits")
+        } else {
+            format!("{active:.0} {} of {name} wait", self.kind)
+        };
+        format!(
+            "{who} {wait} {:.0} % and for a CPU {:.0} % of the time",
+            part(self.waiting.min(active)),
+            part(delayed)
+        )
     }
 
     /// Of their program, where that is known, or else their own.
@@ -488,6 +528,8 @@ impl<'a> Waiters<'a> {
 
     /// `12 of 12 workers wait for completions (io_cqring_wait)`, `1 of 12 workers waits for completions (io_cqring_wait)`.
     pub(super) fn words(&self, test: Option<TestNow<'_>>) -> String {
+        /// Threads up to which a rounded number is too coarse.
+        const FEW: f64 = 8.0;
         let (waiting, active) = (self.waiting.round().max(1.0), self.active.round().max(1.0));
         let wait = format!("{} ({})", self.wait.words(), self.wchan);
         let verb = if waiting > 1.0 { "wait" } else { "waits" };
@@ -498,14 +540,14 @@ impl<'a> Waiters<'a> {
             let between = if test.is_buffered { " of buffered reads, which fill the page cache" } else { "" };
             return format!("{waiting:.0} of {all:.0} {workers} {verb} {wait}{between}");
         }
-        let name = self.name();
-        // They do so by turns: a mean of 1.4 is no thread that waits and another one that does not.
-        if waiting < active && active < 4.0 && 2.0 * self.waiting >= self.active {
+        let (name, kind) = (self.name(), self.kind);
+        // They do so by turns: a mean of 1.4 is no thread that waits and another one that does not, and one of 3.4 not three of four.
+        if waiting < active && active <= FEW && 2.0 * self.waiting >= self.active {
             let part = 100.0 * self.waiting / self.active;
-            return format!("{active:.0} threads of {name} wait {wait} {part:.0} % of the time");
+            return format!("{active:.0} {kind} of {name} wait {wait} {part:.0} % of the time");
         }
         if active > 1.0 {
-            format!("{waiting:.0} of {active:.0} threads of {name} {verb} {wait}")
+            format!("{waiting:.0} of {active:.0} {kind} of {name} {verb} {wait}")
         } else {
             format!("{name} waits {wait}")
         }

@@ -22,7 +22,7 @@ fn limited(mut scene: Scene, kind: LimitKind, value: u64) -> Scene {
     scene
         .activity
         .limits
-        .insert(7, GroupLimits { io: vec![IoLimit { path, device, kind, value }], cpu: None });
+        .insert(7, GroupLimits { io: vec![IoLimit { path, device, kind, value }], ..GroupLimits::default() });
     scene
 }
 
@@ -117,7 +117,7 @@ fn a_program_that_uses_the_cpu_time_of_its_control_group_is_limited_by_it() {
         let mut scene = throttled("__iomap_dio_rw", 0.7);
         scene.activity.processes.as_mut().unwrap()[0].cpus = cpus;
         let cpu = Some(CpuQuota { path: "/sys/fs/cgroup/slow/cpu.max".into(), cpus: quota });
-        scene.activity.limits.insert(7, GroupLimits { io: Vec::new(), cpu });
+        scene.activity.limits.insert(7, GroupLimits { cpu, ..GroupLimits::default() });
         scene
     };
     let words = "dd uses 0.19 of the 0.20 CPUs that its control group allows";

@@ -75,7 +75,7 @@ fn writers_of_one_file_wait_for_its_lock() {
     };
     let text = |wchan: &str| {
         format!(
-            "5 of 8 threads of fio wait for the lock of a file ({wchan}): writes to one file go one at a time"
+            "8 threads of fio wait for the lock of a file ({wchan}) 66 % of the time: writes to one file go one at a time"
         )
     };
     let own = "ext4_buffered_write_iter";

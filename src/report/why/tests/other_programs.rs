@@ -279,9 +279,9 @@ fn threads_that_have_other_names_than_their_program_wait_for_it() {
         scene
     };
     let limit = "the drives or their links are the limit";
-    let words =
-        format!("4 of 4 threads of another iodyno (PID 4711) wait for completions (io_cqring_wait): {limit}");
-    reads("io_cqring_wait", 3.8).says("drives", &words);
+    let who = "threads of another iodyno (PID 4711) wait for completions (io_cqring_wait)";
+    reads("io_cqring_wait", 3.8).says("drives", &format!("4 {who} 82 % of the time: {limit}"));
+    let words = format!("4 of 4 {who}: {limit}");
     let mut large = reads("io_cqring_wait", 3.9);
     let process = large.activity.processes.as_mut().unwrap().last_mut().unwrap();
     (process.cpus, process.delayed) = (0.07, Some(0.0));

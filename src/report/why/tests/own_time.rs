@@ -5,7 +5,7 @@ use crate::counters::profile::{Place, Profile, Samples};
 use crate::counters::{SideRates, profile::Hardware};
 
 /// Two CPUs, fio that reads beside a hog, and its waits for a CPU.
-fn beside_hog(threads: &[(char, &str, &str, &str, f64)], cpus: f64, delayed: f64) -> Scene {
+pub(super) fn beside_hog(threads: &[(char, &str, &str, &str, f64)], cpus: f64, delayed: f64) -> Scene {
     let all = CpuShares { usr: 90.0, sys: 9.0, idl: 1.0, ..CpuShares::default() };
     let mut scene = Scene::reading().all(all).cpu(0, all).cpu(1, all).threads(threads);
     scene.rates.cpus.retain(|cpu, _| *cpu < 2);
@@ -16,7 +16,7 @@ fn beside_hog(threads: &[(char, &str, &str, &str, f64)], cpus: f64, delayed: f64
 }
 
 /// As in a look at random reads beside a compiler: a sample finds fio running where it waits for a CPU.
-const READS: [(char, &str, &str, &str, f64); 3] = [
+pub(super) const READS: [(char, &str, &str, &str, f64); 3] = [
     ('R', "fio", "", "", 0.6),
     ('D', "fio", "pread64", "folio_wait_bit_common", 0.4),
     ('S', "fio", "clock_nanosleep", "hrtimer_nanosleep", 1.0),
@@ -30,14 +30,6 @@ fn a_thread_that_waits_for_a_cpu_does_not_wait_for_io() {
     );
     assert_eq!(beside_hog(&READS, 0.3, 0.2).sentence().rule, "page-cache", "it waits longer for I/O");
     assert_eq!(held(&beside_hog(&READS, 0.3, 0.34), "cpu-waits"), Some("cpu-waits"));
-    // Bound to one CPU of four.
-    let mut one = beside_hog(&READS, 0.3, 0.5);
-    let [quiet, full] = [97.0, 1.0].map(|idl| CpuShares { usr: 100.0 - idl, idl, ..CpuShares::default() });
-    one.rates.cpus = [(0, quiet), (1, quiet), (2, full), (3, quiet)].into();
-    one.all(CpuShares { usr: 27.0, idl: 73.0, ..CpuShares::default() }).says(
-        "cpu-waits",
-        "fio waits for a CPU 50 % of the time: CPU 2 is the limit, most of the time busy with hog",
-    );
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Memory that is reclaimed for the page cache, and in a control group.
 
 use super::*;
+use crate::model::{GroupLimits, MemoryLimit};
 
 #[test]
 fn reclaim_is_named_with_the_direction_that_causes_it() {
@@ -44,6 +45,34 @@ fn reclaim_in_a_control_group_is_named() {
         assert_ne!(other.sentence().rule, "reclaim", "{:?}", other.sentence());
     }
     assert_eq!(held(&dd(0.3, 6.0, 0.0), "reclaim"), Some("reclaim"));
+}
+
+/// As `dd` to a file in a group with `memory.max` of 32 MiB: samples find it running while it reclaims.
+#[test]
+fn the_memory_limit_of_a_group_that_is_reached_is_named() {
+    let dd = |memory_some: f64, reached: u64, pid: u32| {
+        let kinds = [('R', "dd", "write", "", 0.93), ('D', "dd", "write", "folio_wait_bit_common", 0.07)];
+        let mut scene = Scene::reading().threads(&kinds).process("dd", 0.0, 0.0, 0.93);
+        scene.activity.processes.as_mut().unwrap()[0].written_bytes = Some(560e6);
+        let disk =
+            DiskRates { writes: 600.0, written_bytes: 560e6, queue_depth: 3.0, ..DiskRates::default() };
+        scene.rates.disks.values_mut().for_each(|one| *one = disk);
+        scene.rates.paging = Some(PagingRates::default());
+        scene.rates.pressure = Some(PressureShares { memory_some, ..PressureShares::default() });
+        let path = "/sys/fs/cgroup/a/memory.max".into();
+        let memory = (reached > 0).then_some(MemoryLimit { path, bytes: 32 << 20, reached });
+        scene.activity.limits.insert(pid, GroupLimits { memory, ..GroupLimits::default() });
+        scene
+    };
+    dd(28.0, 900, 7).says(
+        "reclaim",
+        "dd reaches the memory limit of its control group, 32.0 MiB (/sys/fs/cgroup/a/memory.max): pages are reclaimed first, some \
+         task waits for memory 28 % of the time",
+    );
+    for other in [dd(28.0, 0, 7), dd(4.0, 900, 7), dd(28.0, 900, 8)] {
+        assert_ne!(other.sentence().rule, "reclaim", "{:?}", other.sentence());
+    }
+    assert_eq!(held(&dd(6.0, 900, 7), "reclaim"), Some("reclaim"));
 }
 
 /// As `dd` that copies 500 MB/s: tasks scan 10 MB/s of it.

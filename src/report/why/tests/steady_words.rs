@@ -222,3 +222,31 @@ fn threads_that_wait_by_turns_are_counted_together() {
     }
     assert!(scene(2.0).sentence().text.starts_with(&format!("2 of 2 {wait}: ")));
 }
+
+#[test]
+fn rounded_numbers_do_not_hide_that_all_threads_wait_by_turns() {
+    let said = |waiting: f64, running: f64| {
+        let kinds = [('D', "fio", "pread64", "__iomap_dio_rw", waiting), ('R', "fio", "", "", running)];
+        let text = Scene::reading().threads(&kinds).process("fio", 1.2e9, 1.2e9, running).sentence().text;
+        text.split(": ").next().unwrap_or_default().to_owned()
+    };
+    let wait = "wait for completions (__iomap_dio_rw)";
+    assert_eq!(said(3.4, 0.2), format!("4 threads of fio {wait} 94 % of the time"));
+    assert_eq!(said(6.9, 0.9), format!("8 threads of fio {wait} 88 % of the time"));
+    assert_eq!(said(3.9, 0.1), format!("4 of 4 threads of fio {wait}"));
+    assert_eq!(said(27.0, 5.0), format!("27 of 32 threads of fio {wait}"));
+}
+
+#[test]
+fn before_two_looks_idle_drives_have_no_sentence() {
+    let busy = CpuShares { usr: 90.0, idl: 10.0, ..CpuShares::default() };
+    let idle = Scene::idle();
+    assert_eq!(not_yet(&idle.inputs()).text, "Nothing is known yet: two seconds are compared first");
+    let cpus = Scene::idle().all(busy).process("yes", 0.0, 0.0, 3.6);
+    assert!(not_yet(&cpus.inputs()).text.starts_with("Drives are idle; CPUs are 90 % busy"));
+    assert!(
+        not_yet(&Scene::reading().inputs()).text.starts_with("Drives read 1.20 GB/s; limit not known yet")
+    );
+    // Between two loads it is known that drives are idle.
+    assert_eq!(look(&idle.inputs(), None).measured.text, "Drives are idle");
+}

@@ -203,3 +203,30 @@ fn a_program_that_syncs_itself_beside_another_one_waits_for_its_own_syncs() {
         ),
     );
 }
+
+/// As a loop of `dd` with `O_DIRECT` beside fio that writes and syncs, which samples seldom find in `fsync`.
+#[test]
+fn flushes_of_a_program_beside_short_ones_are_not_theirs() {
+    let scene = |synced: f64, flushes: f64| {
+        let threads = [('S', "bash", "wait4", "do_wait", 1.0), ('R', "fio", "", "", 0.2)];
+        let mut scene =
+            Scene::idle().threads(&threads).process("dd", 0.0, 0.0, 0.2).process("fio", 0.0, 0.0, 0.2);
+        let processes = scene.activity.processes.as_mut().unwrap();
+        (processes[0].has_ended, processes[0].written_bytes) = (true, Some(36e6));
+        (processes[1].pid, processes[1].written_bytes) = (8, Some(synced));
+        let name = scene.machine.hardware_drives().next().unwrap().name.clone();
+        let disk =
+            DiskRates { writes: 9000.0, written_bytes: 37e6, queue_depth: 0.6, ..DiskRates::default() };
+        let flushes = SideRates { ios: flushes, await_ms: Some(0.06), ..SideRates::default() };
+        let disk = DiskRates { write_await_ms: Some(0.06), utilisation: 45.0, flushes, ..disk };
+        scene.rates.disks.insert(name, disk);
+        scene.rates.pressure = Some(PressureShares { io_some: 55.0, ..PressureShares::default() });
+        scene.sentence().text
+    };
+    let short = "Short runs of dd have one I/O in flight at a time (queue depth 0.6)";
+    for (synced, flushes, are_its) in [(4e6, 1000.0, false), (0.0, 1000.0, true), (1e6, 1000.0, true)] {
+        let text = scene(synced, flushes);
+        assert!(text.starts_with(short), "{text}");
+        assert_eq!(text.contains("1000 flushes/s"), are_its, "{synced}: {text}");
+    }
+}
