@@ -56,6 +56,12 @@ const WAITS: &[(&str, Wait)] = &[
     ("blk_mq_get_tag", Wait::Completion),
     ("rq_qos_wait", Wait::Throttle),
     ("io_schedule", Wait::Completion),
+    // Blocks of directories, inodes and maps of a file system.
+    ("ext4_read_bh", Wait::Completion),
+    ("ext4_bread", Wait::Completion),
+    ("__ext4_get_inode_loc", Wait::Completion),
+    ("xfs_buf_iowait", Wait::Completion),
+    ("read_extent_buffer_pages", Wait::Completion),
     ("folio_wait_bit", Wait::PageCache),
     ("wait_on_page_bit", Wait::PageCache),
     ("__folio_lock", Wait::PageCache),
@@ -70,7 +76,7 @@ const WAITS: &[(&str, Wait)] = &[
     ("wb_wait_for_completion", Wait::Writeback),
     ("jbd2_log_wait_commit", Wait::Writeback),
     ("__sync_dirty_buffer", Wait::Writeback),
-    ("__wait_on_buffer", Wait::Writeback),
+    (BUFFER, Wait::Writeback),
     ("xlog_", Wait::Writeback),
     ("reclaim_throttle", Wait::Reclaim),
     ("mem_cgroup_", Wait::Reclaim),
@@ -87,6 +93,9 @@ const LOCKS: [&[&str]; 2] = [
     &["rwsem_down_write_slowpath", "rwsem_down_read_slowpath", "down_write", "inode_lock"],
     &["_buffered_write_iter", "_file_write_iter"],
 ];
+
+/// Where a call waits for a block that is read, or, in one that writes, for one that is written.
+const BUFFER: &str = "__wait_on_buffer";
 
 /// Beginnings of wait channels of threads that may have submitted more than one I/O.
 const OF_SEVERAL: &[&str] = &["io_cqring_wait", "read_events", "do_io_getevents"];
@@ -141,7 +150,13 @@ pub(crate) fn wait_of(kind: &ThreadKind) -> Option<Wait> {
     let (writes, syncs) = (is_in(kind, WRITES), is_in(kind, SYNCS));
     let is_writeback =
         (writes || syncs) && *wait == Wait::PageCache || syncs && OF_WRITEBACK.contains(beginning);
-    Some(if is_writeback { Wait::Writeback } else { *wait })
+    // A block of the file system that another call reads.
+    let is_block = !writes && !syncs && *beginning == BUFFER;
+    Some(match *wait {
+        _ if is_writeback => Wait::Writeback,
+        _ if is_block => Wait::Completion,
+        wait => wait,
+    })
 }
 
 fn is_for_file_lock(kind: &ThreadKind, wchan: &str) -> bool {

@@ -107,3 +107,19 @@ fn words_about_turns_stay_near_their_borders() {
         assert_eq!(after(&scene, "").contains("one I/O in flight"), is_one);
     }
 }
+
+/// As `find`, which reads directories and inodes.
+#[test]
+fn blocks_of_a_file_system_are_waited_for_as_completions_whatever_function_reads_them() {
+    use waits::{Wait, wait_of};
+    let wait = |syscall, wchan| {
+        let scene = reader(&[('D', "find", syscall, wchan, 0.7)], 0.2, 0.7);
+        wait_of(&scene.activity.threads.unwrap().kinds[0].0)
+    };
+    for wchan in ["__wait_on_buffer", "ext4_read_bh", "__ext4_get_inode_loc"] {
+        assert_eq!(wait("newfstatat", wchan), Some(Wait::Completion), "{wchan}");
+    }
+    for syscall in ["write", "fsync"] {
+        assert_eq!(wait(syscall, "__wait_on_buffer"), Some(Wait::Writeback), "{syscall}");
+    }
+}
