@@ -164,7 +164,8 @@ const GROUPS: &[Group] = &[
     },
     Group {
         from: 82,
-        heading: " read  writ",
+        // dstat's words with its headings above them; bytes have these too.
+        heading: "  r/s   w/s",
         cells: |row| vec![row.io.map(|io| io.0), row.io.map(|io| io.1)],
         format: decimal,
         width: 5,

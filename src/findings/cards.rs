@@ -52,12 +52,18 @@ fn name(machine: &Machine, link: &Judged) -> String {
     product.map_or_else(|| address.to_string(), |product| format!("{product} ({address})"))
 }
 
-fn carried(inputs: &Inputs, now: f64, then: f64) -> Gain {
-    let text = format!(
-        "its link could carry {} instead of {}; drives gain nothing",
-        inputs.rate(then),
-        inputs.rate(now)
-    );
+/// The gain of a faster link. Drives behind a storage controller would have it, and none is known there.
+fn carried(inputs: &Inputs, link: &Judged, now: f64, then: f64) -> Gain {
+    const STORAGE: u32 = 0x01;
+    let tree = &inputs.machine.pci;
+    let is_storage = |at: &NodeIndex| tree.node(*at).class.get().is_some_and(|class| class >> 16 == STORAGE);
+    let drives = if tree.subtree(link.child).iter().any(is_storage) {
+        "no drive is known behind it"
+    } else {
+        "drives gain nothing"
+    };
+    let text =
+        format!("its link could carry {} instead of {}; {drives}", inputs.rate(then), inputs.rate(now));
     Gain { estimate: true, ..Gain::words(text, SOURCE) }
 }
 
@@ -89,7 +95,7 @@ pub(super) fn downtrained(inputs: &Inputs, link: &Judged) -> Option<Detection> {
             .about([Subject::of_node(inputs.machine, link.child)])
             .with_evidence(proofs)
             .with_evidence(errors)
-            .with_gain(carried(inputs, raw(now), raw(link.most)))
+            .with_gain(carried(inputs, link, raw(now), raw(link.most)))
             .fill("blame", blame),
     )
 }
@@ -107,7 +113,7 @@ pub(super) fn slot_limited(inputs: &Inputs, link: &Judged) -> Option<Detection> 
     let port = link.device.parent?;
     Some(match free_slots::better_free_slot(inputs, port, raw(link.most)) {
         Some((target, rate)) => detection
-            .with_gain(carried(inputs, raw(link.most), rate))
+            .with_gain(carried(inputs, link, raw(link.most), rate))
             .fill("what", "the card")
             .fill("target", target),
         None => detection
@@ -131,7 +137,8 @@ pub(super) fn capped(inputs: &Inputs, link: &Judged) -> Option<Detection> {
         return None;
     }
     let (severity, gain) = if link.now.0 < link.most.0 {
-        let gain = carried(inputs, raw((cap.min(link.most.0), link.now.1)), raw((link.most.0, link.now.1)));
+        let gain =
+            carried(inputs, link, raw((cap.min(link.most.0), link.now.1)), raw((link.most.0, link.now.1)));
         (Severity::Warning, gain)
     } else {
         (Severity::Info, Gain::words("none until the link trains again", SOURCE))

@@ -337,6 +337,14 @@ fn a_network_card_below_its_capability_is_downtrained() {
     assert!(finding.gain.text.contains("drives gain nothing") && finding.gain.bytes_per_second.is_none());
     assert!(finding.remedy.text.contains("registers do not show a fault"), "{}", finding.remedy.text);
     is_complete(finding);
+    let as_adapter = x570().with(|machine| {
+        trained(machine, NETWORK, (1, 4), [(3, 4), (4, 4)]);
+        let card = at(machine, NETWORK);
+        machine.pci.nodes[card].class = Reading::known("/test/class", 0x01_0700);
+    });
+    let found = as_adapter.look();
+    let [finding] = about_device(&found, "link-downtrained", NETWORK)[..] else { panic!("{found:#?}") };
+    assert!(finding.gain.text.contains("no drive is known behind it"), "{}", finding.gain.text);
     let healthy = x570().with(|machine| trained(machine, NETWORK, (3, 4), [(3, 4), (4, 4)])).look();
     assert!(about_device(&healthy, "link-downtrained", NETWORK).is_empty());
 }

@@ -52,8 +52,8 @@ pub(super) const ABOUT: About = About {
     marks: &[
         ("▲", Meaning::Problem, "a finding that costs at least 15 %, or an oversubscribed shared link"),
         ("!", Meaning::Warning, "a finding with a cost; see Findings"),
-        ("▼", Meaning::Warning, "a drive's link is downtrained: below what both ends can do"),
-        ("▽", Meaning::Quiet, "the slot is slower than the drive"),
+        ("▼", Meaning::Warning, "a link is downtrained: below what both ends can do"),
+        ("▽", Meaning::Quiet, "the slot is slower than the card or drive in it"),
         ("●", Meaning::Marked, "marked for the test; ○ some of the drives below are"),
         ("▾ ▸", Meaning::Lines, "unfolded and folded row"),
         ("rd ▆", Meaning::Load, "reads against the limit; every PCIe link carries as much in each direction"),

@@ -178,7 +178,7 @@ pub fn ordered(shared: &Shared) -> impl Iterator<Item = &Finding> {
     shared.findings.loud().chain(quiet)
 }
 
-/// The count of findings and the worst one, for a row that something else shares: `▲ 1 high, 3 info: 8 drives share ...`.
+/// The count of findings and the worst one, for a row that something else shares: `▲ 4 findings, 1 under load; the worst: 8 drives share ...`.
 pub fn worst(shared: &Shared) -> Vec<Piece> {
     let Some(first) = ordered(shared).next() else {
         return vec![piece("no finding", Meaning::Quiet)];
@@ -187,7 +187,7 @@ pub fn worst(shared: &Shared) -> Vec<Piece> {
     vec![
         piece(format!("{symbol} "), meaning),
         piece(counted(shared.findings.list.len(), "finding") + &under_load(shared), Meaning::Text),
-        piece(format!(": {}", first.title), Meaning::Quiet),
+        piece(format!("; the worst: {}", first.title), Meaning::Quiet),
     ]
 }
 
