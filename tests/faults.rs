@@ -131,7 +131,7 @@ fn a_forbidden_ring_is_replaced_by_another_engine_and_said() {
     let scene = Scene::new();
     // What the kernel answers with kernel.io_uring_disabled, a seccomp filter, and without io_uring.
     for call in ["io_uring_setup", "io_uring_enter"] {
-        for errno in ["EPERM", "ENOSYS"] {
+        for errno in ["EPERM", "ENOSYS", "EAGAIN"] {
             let fault = format!("inject={call}:error={errno}");
             let Some(output) = scene.injected(&[&format!("trace={call}"), &fault], &[]) else { return };
             let document = document(&output);

@@ -11,6 +11,8 @@ pub(crate) mod read_loop;
 use std::{
     fmt, io,
     os::fd::{AsRawFd, RawFd},
+    thread,
+    time::Duration,
 };
 
 use io_uring::{Builder, IoUring, Submitter, cqueue, opcode, squeue, types};
@@ -63,6 +65,9 @@ const POLLED_LADDER: [&[Flag]; 2] = [&[Flag::Sqpoll, Flag::SingleIssuer, Flag::N
 
 /// Milliseconds after which the kernel's submitting thread sleeps.
 const SQ_IDLE_MS: u32 = 1000;
+
+/// How often a ring may refuse a no-op before it is taken as unusable.
+const MOST_REFUSALS: u32 = 20;
 
 /// The longest buffer the kernel registers in one piece.
 const LONGEST_BUFFER: usize = 1 << 30;
@@ -169,13 +174,20 @@ pub(crate) fn register_files(
 /// Makes a ring and submits a no-op: a filter of system calls may allow the one and forbid the other.
 pub(crate) fn available() -> Result<(), RingError> {
     let mut ring = locked_memory::retry(|| IoUring::new(2)).map_err(|error| RingError::setup(&error))?;
-    let (submitter, mut submission, _) = ring.split();
     // SAFETY: a no-op touches nothing.
-    let queued = unsafe { submission.push(&opcode::Nop::new().build()) };
-    submission.sync();
-    match queued {
-        Ok(()) => enter::enter(&submitter, 1, Some(1), None).map_err(|error| RingError::enter(&error)),
-        Err(_) => Ok(()),
+    if unsafe { ring.submission().push(&opcode::Nop::new().build()) }.is_err() {
+        return Ok(());
+    }
+    // EAGAIN passes where the kernel was short of memory for a moment.
+    let mut tries = 0..MOST_REFUSALS;
+    loop {
+        match ring.submit_and_wait(1) {
+            Err(error) if error.raw_os_error() == Some(libc::EINTR) => {}
+            Err(error) if error.raw_os_error() == Some(libc::EAGAIN) && tries.next().is_some() => {
+                thread::sleep(Duration::from_millis(1));
+            }
+            done => return done.map(drop).map_err(|error| RingError::enter(&error)),
+        }
     }
 }
 

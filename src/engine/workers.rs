@@ -429,7 +429,7 @@ impl Running for WorkerPool {
                 summary.drive.clone_from(&target.drive);
                 if left > 0 {
                     summary.invalid_because.push(format!(
-                        "{left} workers had reads in flight {} ms after the stop: a drive hangs or is throttled",
+                        "reads were in flight {} ms after the stop: a drive hangs or is throttled (workers with such reads: {left})",
                         PATIENCE.as_millis()
                     ));
                 }

@@ -214,6 +214,7 @@ impl Taken {
                 if let (Some(opened), true) = (entry.open.last_mut(), by.is_some()) {
                     opened.tags = has_found_tags.then(|| entry.found.clone());
                 }
+                entry.is_taken |= !entry.may_have(now);
                 entry.last = vec![now.clone()];
                 (entry.is_unrestored, entry.is_undoing) = (true, false);
                 entry.end_unsure();
@@ -528,7 +529,7 @@ impl Taken {
         let shows_tags = self.shows_tags(file);
         if let Some(place) = self.places.of(file) {
             let entry = &mut self.change_log.entries[place];
-            (entry.is_let_go, entry.is_unrestored) = (false, false);
+            (entry.is_let_go, entry.is_taken, entry.is_unrestored) = (false, false, false);
             entry.end_unsure();
             entry.last = vec![value.to_owned()];
             value.clone_into(&mut entry.own);

@@ -64,6 +64,8 @@ pub(super) fn file_fix(error: &io::Error) -> &'static str {
         FileTooLarge => "raise `ulimit -f`, or set IODYNO_STATE_DIR to another folder",
         ReadOnlyFilesystem => "mount it writable, or set IODYNO_STATE_DIR to another folder",
         _ if is_full(error) => "free some space there, or set IODYNO_STATE_DIR to another folder",
+        // It says what to check.
+        _ if error.to_string().contains(": check ") => "or set IODYNO_STATE_DIR to a folder of your own",
         _ => "check it, or set IODYNO_STATE_DIR to a folder of your own",
     }
 }

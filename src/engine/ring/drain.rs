@@ -51,7 +51,8 @@ impl<F: Drain> GuardedRing<F> {
         (left > 0).then(|| {
             self.buffers.leak();
             format!(
-                "{left} reads were in flight {} s after the run failed: their buffers stay mapped until iodyno exits",
+                "{left} {} in flight {} s after the run failed: their buffers stay mapped until iodyno exits",
+                if left == 1 { "read was" } else { "reads were" },
                 self.patience.as_secs()
             )
         })

@@ -78,6 +78,8 @@ pub struct Entry {
     pub left: Vec<Opened>,
     /// Whether an undo has left its value to another program, and its exit status has reported that.
     pub is_let_go: bool,
+    /// Whether another program set its value now while an undo restored it.
+    pub is_taken: bool,
     /// Whether an undo could not restore it; its value now is the one that the undo left.
     pub is_unrestored: bool,
     /// Whether a session that changed it has left its undo to a later one, which restores the value before both.
@@ -113,6 +115,7 @@ impl Entry {
             open: Vec::new(),
             left: Vec::new(),
             is_let_go: false,
+            is_taken: false,
             is_unrestored: false,
             is_passed_on: false,
         }
@@ -139,6 +142,7 @@ impl Entry {
 
     /// Its last change has this outcome. Whether its queue has no scheduler now.
     pub(super) fn end(&mut self, outcome: &Outcome) -> bool {
+        self.is_taken = self.is_undoing && matches!(outcome, Outcome::Changed { .. });
         match outcome {
             // It is what the undo leaves.
             Outcome::Changed { now } if self.is_undoing => self.last = vec![now.clone()],
@@ -224,9 +228,9 @@ impl Entry {
         is_expected(&self.setting, &self.last, value)
     }
 
-    /// Whether another program has set this value since iodyno's last change. Of one that an undo left to it, every value is.
+    /// Whether another program has set this value since iodyno's last change. Of one that an undo left to it, or met there, every value is.
     pub(super) fn is_anothers(&self, value: &str) -> bool {
-        !self.may_be_reset(value) && (self.is_let_go || !self.may_have(value))
+        !self.may_be_reset(value) && (self.is_let_go || self.is_taken || !self.may_have(value))
     }
 
     /// Whether a change of another file, which has no result, may have set this value.
@@ -282,7 +286,7 @@ impl Entry {
         self.left.clear();
         self.replaced = None;
         self.is_passed_on = false;
-        self.is_unrestored = false;
+        (self.is_unrestored, self.is_taken) = (false, false);
         self.is_undoing = false;
         self.end_unsure();
     }

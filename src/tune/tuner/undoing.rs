@@ -117,6 +117,13 @@ impl Tuner<'_> {
                 *restored = Restored::Back;
             }
         }
+        // The last one that another program has set.
+        for (step, restored) in &mut report {
+            if let (Restored::ModifiedExternally(value), Ok(now)) = (restored, self.actuator.read(&step.file))
+            {
+                *value = now;
+            }
+        }
         // At once: until all that reset a file are recorded as undone, what it had is.
         self.record_undos(undone);
         // Also of those that had their value until another step of this undo reset them.
@@ -370,8 +377,11 @@ impl Tuner<'_> {
     /// Keeps another program's value, also when an earlier step has reset it. Requests of the scheduler `host` go with it: the
     /// same number would be one of tags.
     fn leave(&self, step: &Step, steps: &[Step], value: String, host: Option<String>) -> Restored {
+        // What this undo does not reset has a newer value of another program.
+        let is_own =
+            |now: &String| step.expected.contains(now) || steps.iter().any(|other| other.may_reset(step));
         let is_reset = match self.actuator.read(&step.file) {
-            Ok(now) => now != value,
+            Ok(now) => now != value && is_own(&now),
             Err(error) => tunables::keeps_value(&error),
         };
         let gone = host.filter(|_| self.writes_tags(step));

@@ -124,3 +124,87 @@ fn requests_that_another_program_sets_before_a_scheduler_changes_stay() {
     let lost: Vec<usize> = (0..ends.len()).filter(|call| ends[*call] != "60").collect();
     assert!(lost.len() <= 7, "calls {lost:?} of {}: {ends:?}", ends.len());
 }
+
+/// Undoes everything in a new session while another program writes before the call of this number; whether it came to that.
+fn undone_meanwhile(
+    kernel: &Kernel,
+    journal: &Journal,
+    (file, theirs): (&'static str, &'static str),
+    call: u32,
+) -> (bool, Vec<(Step, Restored)>) {
+    let meddled = Meddled::new(kernel, file, theirs, call);
+    let tuner = Tuner::open(journal, &meddled, Purpose::Command, "boot", || 9).unwrap();
+    let change_log = ChangeLog::of(&journal.contents().unwrap().records, "boot");
+    let report = tuner.undo(&machine(kernel), &change_log, &Which::All, false).unwrap();
+    tuner.keep().unwrap();
+    (meddled.has_written.get(), report)
+}
+
+#[test]
+fn the_last_of_two_values_of_another_program_stays_and_is_named() {
+    const FILE: &str = "/sys/q/read_ahead_kb";
+    for call in 0.. {
+        let kernel = with_limits("mq-deadline");
+        let journal = Journal::in_memory();
+        let own = Tuner::open(&journal, &kernel, Purpose::Screen, "boot", || 7).unwrap();
+        set(&kernel, &own, "read_ahead_kb", "184");
+        set(&kernel, &own, "scheduler", "none");
+        own.keep().unwrap();
+        kernel.write(FILE, "584").unwrap();
+        let (has_written, report) = undone_meanwhile(&kernel, &journal, (FILE, "604"), call);
+        let last = if has_written { "604" } else { "584" };
+        assert_eq!(kernel.files()[FILE], last, "{call}: {report:?}");
+        let named = |(step, what): &(Step, Restored)| {
+            step.file == FILE && *what == Restored::ModifiedExternally(last.to_owned())
+        };
+        // After the last look at it there is nobody left to tell.
+        assert!(report.iter().any(named) || call > 12, "{call}: {report:?}");
+        if !has_written {
+            return;
+        }
+    }
+}
+
+#[test]
+fn the_first_value_that_another_program_puts_back_stays() {
+    for call in 0.. {
+        let kernel = with_limits("mq-deadline");
+        let journal = Journal::in_memory();
+        let own = Tuner::open(&journal, &kernel, Purpose::Screen, "boot", || 7).unwrap();
+        set(&kernel, &own, "rq_affinity", "2");
+        set(&kernel, &own, "scheduler", "none");
+        own.keep().unwrap();
+        kernel.write("/sys/q/rq_affinity", "0").unwrap();
+        let (has_written, report) = undone_meanwhile(&kernel, &journal, ("/sys/q/rq_affinity", "1"), call);
+        if !has_written {
+            return;
+        }
+        assert_eq!(kernel.files()["/sys/q/rq_affinity"], "1", "{call}: {report:?}");
+    }
+}
+
+#[test]
+fn a_value_that_another_program_set_while_an_undo_restored_it_is_that_ones_afterwards() {
+    const FILE: &str = "/sys/q/read_ahead_kb";
+    let mut met = 0;
+    for call in 0.. {
+        let kernel = with_limits("mq-deadline");
+        let journal = Journal::in_memory();
+        let made = |value: &str| {
+            let own = Tuner::open(&journal, &kernel, Purpose::Command, "boot", || 7).unwrap();
+            set(&kernel, &own, "read_ahead_kb", value);
+            own.keep().unwrap();
+        };
+        made("512");
+        let (has_written, _) = undone_meanwhile(&kernel, &journal, (FILE, "4560"), call);
+        let left = kernel.files()[FILE].clone();
+        made("532");
+        let (_, report) = undone_meanwhile(&kernel, &journal, (FILE, "64"), u32::MAX);
+        assert_eq!(kernel.files()[FILE], left, "{call}: {report:?}");
+        met += u32::from(left == "4560");
+        if !has_written {
+            break;
+        }
+    }
+    assert!(met > 4, "{met}");
+}
