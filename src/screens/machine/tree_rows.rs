@@ -9,8 +9,8 @@ use super::{
         words_left_out,
     },
     figures::{Figures, UNCOUNTED, UNCOUNTED_IN_SHORT},
+    finding::search_text,
     row_name::RowNames,
-    search_text,
 };
 use crate::{
     capacity::link_state,
