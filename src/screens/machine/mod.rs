@@ -68,6 +68,7 @@ pub(super) const ABOUT: About = About {
         ),
         ("idle", Meaning::Quiet, "a display or accelerator lowered its link's speed while idle: no fault"),
         ("%util", Meaning::Quiet, "- on drives with several queues: they take more I/O at 100 %"),
+        (">1.80", Meaning::Quiet, "at least so much: a drive below is not counted, its iostats is 0"),
     ],
 };
 
