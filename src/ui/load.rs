@@ -149,6 +149,11 @@ impl Flows {
             self.0.pop_front();
         }
     }
+
+    /// Whether anything was counted in the minute before `at`.
+    fn is_within(&self, at: Duration) -> bool {
+        self.0.back().is_some_and(|(newest, _)| *newest + WINDOW >= at)
+    }
 }
 
 /// Rates by drive. A drive whose counters are off (`iostats` 0) has none, unless a test counts its reads.
@@ -172,12 +177,13 @@ impl Load {
             self.source = LoadSource::Counters;
         }
         self.at = at;
-        let names: BTreeSet<DriveName> = self.counted.keys().chain(self.tested.keys()).cloned().collect();
-        self.history.retain(|name, _| names.contains(name));
+        let names: BTreeSet<DriveName> = self.names().cloned().collect();
         for name in names {
             let flow = self.drive(&name).unwrap_or_default();
             self.history.entry(name).or_default().push(at, flow);
         }
+        // What a drive did stays its own while it is not counted: `iostats` may be on again, or its test has ended.
+        self.history.retain(|_, flows| flows.is_within(at));
     }
 
     /// Takes a test's own counts of its targets' reads: they replace the kernel's.
@@ -212,7 +218,6 @@ impl Load {
         }
         self.counted.clear();
         self.source = LoadSource::Nothing;
-        self.history.values_mut().for_each(|flows| flows.push(at, Flow::default()));
     }
 
     /// One drive; `None` if neither the kernel nor a test counts it.
@@ -249,7 +254,8 @@ impl Load {
     /// The last minute of these drives together.
     pub fn history(&self, drives: &[DriveName]) -> Minute {
         let mut sums: BTreeMap<Duration, Flow> = BTreeMap::new();
-        for (at, flow) in drives.iter().filter_map(|name| self.history.get(name)).flat_map(|flows| &flows.0) {
+        let flows = drives.iter().filter_map(|name| self.history.get(name)).flat_map(|flows| &flows.0);
+        for (at, flow) in flows.filter(|(at, _)| *at + WINDOW >= self.at) {
             sums.entry(*at).and_modify(|sum| *sum = sum.plus(*flow)).or_insert(*flow);
         }
         let mut all = Minute::default();
@@ -259,19 +265,22 @@ impl Load {
         all
     }
 
-    /// Reads and writes of the last minute of these drives together in `parts` of equal length, the oldest first; `None` where nothing was counted.
+    /// Whether one of these drives was counted in the last minute.
+    pub fn has_history(&self, drives: &[DriveName]) -> bool {
+        drives.iter().filter_map(|name| self.history.get(name)).any(|flows| flows.is_within(self.at))
+    }
+
+    /// Reads and writes of the last minute of these drives together in `parts` of equal length, the oldest first; `None` where nothing
+    /// was counted. Parts begin at multiples of their length, so that those of the past stay as they are; the last one is not over yet.
     pub fn last_minute(&self, drives: &[DriveName], parts: usize) -> Vec<Option<f64>> {
         let mut sums: Vec<Option<f64>> = vec![None; parts];
+        let length = WINDOW.as_nanos() / (parts.max(1) as u128);
+        let number = |time: Duration| time.as_nanos() / length;
         for flows in drives.iter().filter_map(|name| self.history.get(name)) {
             let mut own = vec![(0.0, 0_u32); parts];
             for (time, flow) in &flows.0 {
-                let back = self.at.saturating_sub(*time).as_secs_f64() / WINDOW.as_secs_f64();
-                #[expect(
-                    clippy::cast_possible_truncation,
-                    clippy::cast_sign_loss,
-                    reason = "not negative; too old is no part"
-                )]
-                let part = parts.checked_sub(1 + (back * parts as f64) as usize);
+                let back = usize::try_from(number(self.at).saturating_sub(number(*time))).ok();
+                let part = back.and_then(|back| parts.checked_sub(1 + back));
                 if let Some((sum, count)) = part.and_then(|part| own.get_mut(part)) {
                     *sum += flow.bytes();
                     *count += 1;
@@ -374,10 +383,10 @@ mod tests {
         let minute = load.history(&[a, b]);
         let points: Vec<(f64, f64)> =
             minute.read.points().zip(minute.written.points()).map(|(r, w)| (r.1, w.1)).collect();
-        assert_eq!(points, [(9e6, 8e6), (0.0, 0.0)]);
+        assert_eq!(points, [(9e6, 8e6)], "nothing was counted at the end");
         let last = |series: &Series| series.points().map(|(_, value)| value).collect::<Vec<_>>();
-        assert_eq!(last(&minute.reads), [9e6 / 4096.0, 0.0]);
-        assert_eq!((last(&minute.read_await), last(&minute.in_flight)), (vec![2.0], vec![6.0, 0.0]));
+        assert_eq!(last(&minute.reads), [9e6 / 4096.0]);
+        assert_eq!((last(&minute.read_await), last(&minute.in_flight)), (vec![2.0], vec![6.0]));
     }
 
     #[test]
@@ -400,18 +409,52 @@ mod tests {
     }
 
     #[test]
-    fn the_last_minute_of_a_drive_is_kept_and_goes_with_it() {
-        let mut load = Load::default();
+    fn the_last_minute_of_a_drive_is_kept_while_it_is_not_counted() {
+        let (mut load, sda) = (Load::default(), [DriveName::new("sda")]);
         for second in 0..100 {
             load.take_rates(&rates(&[("sda", disk(second as f64, 1.0))]), |_| true, at(second));
         }
-        let kept: Vec<f64> = load.history(&[DriveName::new("sda")]).read.points().map(|(_, v)| v).collect();
-        assert_eq!((kept.len(), kept.last()), (61, Some(&99.0)));
-        let shown = load.last_minute(&[DriveName::new("sda")], 6);
+        let kept = |load: &Load| -> Vec<f64> { load.history(&sda).read.points().map(|(_, v)| v).collect() };
+        assert_eq!((kept(&load).len(), kept(&load).last()), (61, Some(&99.0)));
+        let shown = load.last_minute(&sda, 6);
         assert!(shown.iter().flatten().is_sorted() && shown.iter().flatten().count() == 6, "{shown:?}");
         assert_eq!(load.last_minute(&[DriveName::new("sdb")], 2), [None, None]);
-        load.take_rates(&rates(&[]), |_| true, at(100));
-        assert_eq!(load.history(&[DriveName::new("sda")]), Minute::default(), "the drive was removed");
+        // `iostats` is 0 for some seconds.
+        for second in 100..120 {
+            load.take_rates(&rates(&[("sda", disk(9e9, 1.0))]), |_| false, at(second));
+        }
+        assert_eq!((kept(&load).len(), kept(&load).last()), (41, Some(&99.0)), "no zeros, and none of 9e9");
+        assert_eq!(load.last_minute(&sda, 6)[4..], [None, None], "a gap");
+        load.take_rates(&rates(&[("sda", disk(5.0, 1.0))]), |_| true, at(120));
+        assert_eq!((kept(&load).len(), kept(&load).last()), (41, Some(&5.0)));
+        // The test of another drive, and its end where nothing else counts.
+        load.take_test([(DriveName::new("sdb"), Way::default())], at(121));
+        load.take_rates(&rates(&[]), |_| true, at(121));
+        load.end_test(at(122), false);
+        assert!(load.has_history(&sda) && kept(&load).last() == Some(&5.0), "{:?}", kept(&load));
+        load.take_rates(&rates(&[]), |_| true, at(181));
+        assert!(!load.has_history(&sda) && load.history(&sda) == Minute::default(), "over a minute ago");
+    }
+
+    #[test]
+    fn parts_of_the_last_minute_only_shift() {
+        let (mut load, sda) = (Load::default(), [DriveName::new("sda")]);
+        for parts in [8, 12, 16] {
+            let mut before: Option<Vec<Option<f64>>> = None;
+            for second in 0..200 {
+                let bytes = f64::from(u32::try_from(second * second % 17).unwrap()) * 1e8;
+                let now = Duration::from_millis(1000 * (second + 200 * parts as u64) + 37 * (second % 5));
+                load.take_rates(&rates(&[("sda", disk(bytes, 0.0))]), |_| true, now);
+                let seen = load.last_minute(&sda, parts);
+                if let Some(before) = before.filter(|_| second > 60) {
+                    // The last part is not over.
+                    let (same, shifted) = (&before[..parts - 1], &before[1..parts - 1]);
+                    let past = &seen[..parts - 1];
+                    assert!(past == same || past[..parts - 2] == *shifted, "{before:?} {seen:?}");
+                }
+                before = Some(seen);
+            }
+        }
     }
 
     proptest! {

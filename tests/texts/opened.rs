@@ -340,3 +340,23 @@ fn a_pipe_without_a_writer_is_named_and_read_when_it_has_one() {
     let output = child.wait_with_output().unwrap();
     assert!(output.status.success() && text(&output).contains("FireCuda 530"), "{}", text(&output));
 }
+
+#[test]
+fn a_long_name_of_a_device_leaves_its_link_what_it_could_be() {
+    let name = "Intel Corporation Ethernet Controller X710 for 10GbE SFP+ Gigabit Backplane [8086:1572]";
+    let card = slot(1, name, 512, [GEN3, ("8GT/s", "x8")], GEN3)
+        .replace("Non-Volatile memory controller [0108]", "Ethernet controller [0200]");
+    for size in ["80x24", "100x30", "120x40", "200x50"] {
+        let picture = printed(&card, &["render", "--size", size]);
+        let row = picture.lines().find(|line| line.contains("01.1 Intel")).unwrap_or_default();
+        assert!(
+            row.contains("Intel Ethernet Controller X") && row.contains("▽ Gen3 x4 < Gen3 x8"),
+            "{size}: {picture}"
+        );
+    }
+    let bare =
+        card.replace("X710 for 10GbE SFP+", "X710-DA4/EN-2.0 for 10GbE/25GbE/40GbE/100GbE SFP28/QSFP28 V2");
+    let picture = printed(&bare, &["render", "--size", "80x24"]);
+    let row = picture.lines().find(|line| line.contains("01.1 Intel")).unwrap_or_default();
+    assert!(row.contains('…') && row.contains("▽ Gen3 x4 < Gen3 x8"), "{picture}");
+}

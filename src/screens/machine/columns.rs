@@ -361,7 +361,7 @@ pub(super) const COLUMNS: &[Column] = &[
         is_counted: true,
         cell: |figures| {
             let Some(flow) = figures.flow else { return Cell::Blank };
-            figure(flow.queue_depth, short(flow.queue_depth))
+            figure(flow.queue_depth, figures.at_least(short(flow.queue_depth)))
         },
         key: |figures| Some(figures.flow?.queue_depth),
     },
@@ -455,7 +455,7 @@ pub(super) const COLUMNS: &[Column] = &[
         },
         from: 132,
         is_counted: true,
-        cell: |figures| if figures.flow.is_some() { Cell::Minute } else { Cell::Blank },
+        cell: |figures| if figures.has_minute() { Cell::Minute } else { Cell::Blank },
         key: |figures| Some(figures.flow?.bytes()),
     },
 ];
@@ -502,12 +502,12 @@ fn figure(value: f64, text: String) -> Cell {
 fn rate(figures: &Figures<'_>, of: fn(&Flow) -> f64) -> Cell {
     let Some(bytes) = figures.flow.as_ref().map(of) else { return Cell::Blank };
     let meaning = if bytes > LARGE { Meaning::Figure } else { Meaning::Quiet };
-    Cell::Figure(giga(figures.shared.units, bytes), meaning)
+    Cell::Figure(figures.at_least(giga(figures.shared.units, bytes)), meaning)
 }
 
 fn requests(figures: &Figures<'_>, of: fn(&Flow) -> f64) -> Cell {
     let Some(requests) = figures.flow.as_ref().map(of) else { return Cell::Blank };
-    figure(requests, short(requests))
+    figure(requests, figures.at_least(short(requests)))
 }
 
 fn milliseconds(figures: &Figures<'_>, of: fn(&Flow) -> Option<f64>) -> Cell {

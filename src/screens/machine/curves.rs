@@ -12,7 +12,7 @@ use crate::{
     },
     ui::{
         Shared,
-        load::Minute,
+        load::{Flow, Minute},
         series::{Scale, Series, WINDOW},
         theme::Meaning,
     },
@@ -84,8 +84,8 @@ impl Kind<'_> {
 
 /// Where facts that stand below the tree and the curves are.
 pub(super) fn places(state: &Tree, shared: &Shared, below: Rect) -> (Rect, Rect) {
-    let has_flow = || state.row().is_some_and(|row| Figures::new(shared, row).flow.is_some());
-    if state.rest.stacked.is_none() || !has_flow() {
+    let has_minute = || state.row().is_some_and(|row| Figures::new(shared, row).has_minute());
+    if state.rest.stacked.is_none() || !has_minute() {
         return (below, Rect::default());
     }
     let rows = facts_pane::rows(state, shared, below.width);
@@ -115,13 +115,21 @@ pub(super) fn place(state: &Tree, shared: &Shared, areas: &Areas) -> Rect {
 pub(super) fn draw(state: &Tree, shared: &Shared, area: Rect, brush: &mut Brush<'_>) {
     let Some(row) = state.row().filter(|_| area.height >= LEAST) else { return };
     let figures = Figures::new(shared, row);
-    let Some(flow) = figures.flow else { return };
+    if !figures.has_minute() {
+        return;
+    }
+    let now = |of: fn(&Flow) -> f64| figures.flow.as_ref().map(of);
+    let waits = figures.flow.map_or([None; 2], |flow| [flow.read.await_ms, flow.write.await_ms]);
     let units = shared.units;
     let Minute { read, written, reads, writes, read_await, write_await, in_flight } =
         &shared.load.history(&figures.counted);
     let per_second = |value: f64| count(value).replace(' ', "");
     let short = |value: f64| if value < 9.995 { format!("{value:.2}") } else { per_second(value) };
-    let rate = RateUnit::of(units, [flow.read.bytes, flow.write.bytes]);
+    let bytes_now = [now(|flow| flow.read.bytes), now(|flow| flow.write.bytes)];
+    let rate = match bytes_now {
+        [None, None] => RateUnit::of(units, [read.window_most(), written.window_most()]),
+        of_now => RateUnit::of(units, of_now.into_iter().flatten()),
+    };
     let bytes = |value: f64| rate.label(value);
     let kind = |names, now, curves, (least, label, unit)| Kind {
         names,
@@ -137,27 +145,17 @@ pub(super) fn draw(state: &Tree, shared: &Shared, area: Rect, brush: &mut Brush<
     let directions = ["reads", "writes"];
     let both = |reads, writes| [Some(reads), Some(writes)];
     let mut kinds: [Kind<'_>; 4] = [
+        kind(directions, bytes_now, both(read, written), (1e8, &bytes, "")),
         kind(
             directions,
-            [Some(flow.read.bytes), Some(flow.write.bytes)],
-            both(read, written),
-            (1e8, &bytes, ""),
-        ),
-        kind(
-            directions,
-            [Some(flow.read.requests), Some(flow.write.requests)],
+            [now(|flow| flow.read.requests), now(|flow| flow.write.requests)],
             both(reads, writes),
             (100.0, &per_second, "IOPS"),
         ),
-        kind(
-            ["r_await", "w_await"],
-            [flow.read.await_ms, flow.write.await_ms],
-            both(read_await, write_await),
-            (0.1, &short, "ms"),
-        ),
+        kind(["r_await", "w_await"], waits, both(read_await, write_await), (0.1, &short, "ms")),
         kind(
             ["in flight", ""],
-            [Some(flow.queue_depth), None],
+            [now(|flow| flow.queue_depth), None],
             [Some(in_flight), None],
             (1.0, &short, "requests (aqu-sz)"),
         ),
@@ -175,7 +173,7 @@ pub(super) fn draw(state: &Tree, shared: &Shared, area: Rect, brush: &mut Brush<
 /// The history of the selected row, where curves of it are shown.
 fn minute(state: &Tree, shared: &Shared) -> Option<Minute> {
     let figures = Figures::new(shared, state.row()?);
-    figures.flow.map(|_| shared.load.history(&figures.counted))
+    figures.has_minute().then(|| shared.load.history(&figures.counted))
 }
 
 /// Whether the curves of the selected row have a point in the span.

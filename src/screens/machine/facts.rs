@@ -171,6 +171,12 @@ fn rates(figures: &Figures<'_>, facts: &mut Vec<Fact>) {
         facts.push(Fact { path, ..fact("rates", UNCOUNTED) });
     }
     let Some(flow) = figures.flow else { return };
+    let left_out: Vec<&str> = figures.left_out().map(|drive| drive.name.as_str()).collect();
+    if !left_out.is_empty() {
+        let path = figures.left_out().next().map(|drive| drive.queue.iostats.path());
+        let value = format!("without {}: iostats is 0", left_out.join(", "));
+        facts.push(Fact { path, ..fact("rates", value) });
+    }
     let is_tested = figures.drive().is_some_and(|drive| {
         let targets = shared.tests.running().map_or(&[][..], |test| &test.targets);
         targets.iter().any(|target| target.drive.as_ref() == Some(&drive.name))
@@ -185,7 +191,8 @@ fn rates(figures: &Figures<'_>, facts: &mut Vec<Fact>) {
             Some(ms) => format!(", {}", nanoseconds(ms * 1e6)),
             None => String::new(),
         };
-        let value = format!("{}, {}{time}", rate(units, way.bytes), iops(way.requests));
+        let least = figures.at_least(String::new());
+        let value = format!("{least}{}, {least}{}{time}", rate(units, way.bytes), iops(way.requests));
         facts.push(Fact { meaning: Meaning::Figure, ..fact(label, value) });
     }
 }

@@ -20,6 +20,8 @@ pub(super) const LARGE: f64 = 1_048_576.0;
 /// Why a drive has no rates, whole and for narrow rows.
 pub(super) use crate::report::stat::IOSTATS_OFF as UNCOUNTED;
 pub(super) const UNCOUNTED_IN_SHORT: &str = "iostats 0";
+/// Before a sum that lacks drives whose counters are off.
+pub(super) const AT_LEAST: char = '>';
 
 /// A row with what is known of it now.
 pub(super) struct Figures<'a> {
@@ -49,10 +51,28 @@ impl<'a> Figures<'a> {
         self.shared.machine.drive(self.row.drive()?)
     }
 
-    /// The row's drive, where nothing counts what it reads and writes: its `iostats` is 0.
+    /// A drive of the row, where nothing counts what its drives read and write: their `iostats` is 0.
     pub fn uncounted(&self) -> Option<&'a Drive> {
         let has_counters = self.shared.load.source != LoadSource::Nothing;
-        self.drive().filter(|drive| has_counters && self.flow.is_none() && !drive.is_counted())
+        let is_blind = has_counters && self.flow.is_none();
+        self.left_out().next().filter(|_| is_blind && self.left_out().count() == self.counted.len())
+    }
+
+    /// Drives that nothing counts: the rates of the row lack theirs.
+    pub fn left_out(&self) -> impl Iterator<Item = &'a Drive> {
+        let Shared { machine, load, .. } = self.shared;
+        let not_seen = self.counted.iter().filter(|name| load.drive(name).is_none());
+        not_seen.filter_map(|name| machine.drive(name)).filter(|drive| !drive.is_counted())
+    }
+
+    /// A sum that lacks a drive is at least so much.
+    pub fn at_least(&self, figure: String) -> String {
+        if self.left_out().next().is_some() { format!("{AT_LEAST}{figure}") } else { figure }
+    }
+
+    /// Whether the row's drives were counted in the last minute.
+    pub fn has_minute(&self) -> bool {
+        self.flow.is_some() || self.shared.load.has_history(&self.counted)
     }
 
     /// Bytes per second this row can carry in one direction. Of a port that includes the link below it, which its row shows.

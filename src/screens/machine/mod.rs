@@ -9,12 +9,13 @@ mod fact;
 mod facts;
 mod facts_pane;
 mod figures;
+mod finding;
 mod layers;
 mod row_name;
 mod tree_rows;
 mod update;
 
-use std::{collections::BTreeSet, fmt::Write as _};
+use std::collections::BTreeSet;
 
 use ratatui::layout::{Constraint, Layout, Rect};
 
@@ -30,7 +31,7 @@ use super::{
 use crate::{
     machine::Machine,
     model::{DriveName, NodeIndex, Severity},
-    report::flatten::{self, Row, RowKey, RowKind, Sort},
+    report::flatten::{self, Row, RowKey, Sort},
     ui::{
         About, Asks, Command,
         Key::{self, Char},
@@ -67,6 +68,7 @@ pub(super) const ABOUT: About = About {
         ),
         ("idle", Meaning::Quiet, "a display or accelerator lowered its link's speed while idle: no fault"),
         ("%util", Meaning::Quiet, "- on drives with several queues: they take more I/O at 100 %"),
+        (">1.80", Meaning::Quiet, "at least so much: a drive below is not counted, its iostats is 0"),
     ],
 };
 
@@ -283,6 +285,10 @@ impl Tree {
         };
         self.enter_fold(&shared.machine);
         self.select(self.selected);
+        if self.enters.is_some() {
+            // What was found there is folded, too.
+            self.list(shared, height);
+        }
     }
 
     /// The order of rows: that of the bus where it goes by rates and there are none.
@@ -398,116 +404,6 @@ impl Tree {
             self.select(self.selected + 1);
         }
     }
-
-    /// Leaves the field; an empty one goes to the next match of what was looked for before.
-    fn close_find(&mut self, machine: &Machine) {
-        let Some(input) = self.find.take() else { return };
-        if input.value().is_empty() {
-            self.is_kept = !self.found.is_empty();
-            self.find_next(machine, 1);
-        } else {
-            input.value().clone_into(&mut self.found);
-            self.is_kept = true;
-        }
-    }
-
-    /// Selects the first row from here on that matches the field.
-    fn find_here(&mut self, machine: &Machine) {
-        let text = self.searched();
-        let matches = |row: &Row| is_match(machine, row, &text);
-        if text.is_empty() {
-            return;
-        }
-        if !self.row().is_some_and(matches) {
-            self.step_to(1, matches);
-        }
-        self.unfold_found(machine, &text, 1);
-    }
-
-    /// Opens the fold that was found: what matches is inside.
-    fn unfold_found(&mut self, machine: &Machine, text: &str, step: isize) {
-        let is_fold = |row: &Row| row.kind == RowKind::Alike && row.open == Some(false);
-        if self.row().is_some_and(|row| is_fold(row) && is_match(machine, row, text)) {
-            self.toggle();
-            self.enters = Some(step);
-        }
-    }
-
-    /// Selects the first or the last match of a fold that a find has opened.
-    fn enter_fold(&mut self, machine: &Machine) {
-        let (Some(step), Some(fold)) = (self.enters.take(), self.row()) else { return };
-        let text = self.searched();
-        let is_inside = |row: &Row| row.drives.iter().any(|drive| fold.drives.contains(drive));
-        let below = self.rows.iter().enumerate().skip(self.selected + 1);
-        let mut found = below.filter(|(_, row)| is_inside(row) && is_match(machine, row, &text));
-        let found = if step < 0 { found.next_back() } else { found.next() };
-        if let Some((index, _)) = found {
-            self.select(index);
-        }
-        self.count_matches(machine);
-    }
-
-    /// Counts what matches the field: a row that stands for several drives counts as so many.
-    fn count_matches(&mut self, machine: &Machine) {
-        let text = self.searched();
-        self.matches = (0, 0);
-        let is_found = |row: &Row| !text.is_empty() && is_match(machine, row, &text);
-        for (at, row) in self.rows.iter().enumerate().filter(|(_, row)| is_found(row)) {
-            if at == self.selected {
-                self.matches.0 = self.matches.1 + 1;
-            }
-            let found = || texts_of_drives(machine, row).filter(|one| one.to_lowercase().contains(&text));
-            self.matches.1 += if row.kind == RowKind::Alike { found().count() } else { 1 };
-        }
-    }
-
-    /// Goes to the next or previous match.
-    fn find_next(&mut self, machine: &Machine, step: isize) {
-        let field = self.searched();
-        let text = if field.is_empty() { self.found.to_lowercase() } else { field };
-        if !text.is_empty() {
-            self.step_to(step, |row| is_match(machine, row, &text));
-            self.unfold_found(machine, &text, step);
-        }
-    }
-
-    /// The search text in lower case, of the open field or of the find that is kept; empty for none.
-    fn searched(&self) -> String {
-        let field = self.find.as_ref().map(TextField::value);
-        field.or(self.is_kept.then_some(&*self.found)).unwrap_or_default().to_lowercase()
-    }
-}
-
-/// Whether a row is found by a text in lower case. What matches of an open fold are its rows.
-fn is_match(machine: &Machine, row: &Row, text: &str) -> bool {
-    let is_open_fold = row.kind == RowKind::Alike && row.open == Some(true);
-    !is_open_fold && search_text(machine, row).contains(text)
-}
-
-/// What each drive of a row can be found by.
-fn texts_of_drives<'a>(machine: &'a Machine, row: &'a Row) -> impl Iterator<Item = String> + 'a {
-    row.drives.iter().filter_map(|name| machine.drive(name)).map(|drive| {
-        let model = drive.model.value().map_or("", |model| model.as_str());
-        let serial = drive.serial.value().map_or("", |serial| serial.as_str());
-        format!("{} {model} {serial} {} ", drive.name, drive.kind.name())
-    })
-}
-
-/// Everything a row can be found by, in lower case.
-fn search_text(machine: &Machine, row: &Row) -> String {
-    let mut text = String::new();
-    for index in [row.head, row.node].into_iter().flatten() {
-        let node = machine.pci.node(index);
-        let driver = node.driver.value().map_or("", |driver| driver.as_str());
-        let _ = write!(text, "{} {} {driver} ", node.address, node.name());
-    }
-    if row.is_drive() {
-        text.extend(texts_of_drives(machine, row));
-    }
-    if let RowKind::Folded { words, .. } = &row.kind {
-        text.push_str(&words.join(" "));
-    }
-    text.to_lowercase()
 }
 
 /// From this width on the facts stand below a tree that leaves room: the tree then has room for every column.

@@ -8,9 +8,9 @@ use super::{
         Cell, Column, FORMS, FormNames, LINK_LEAD, Room, column, link_beside_slot, link_in_form,
         words_left_out,
     },
-    figures::{Figures, UNCOUNTED, UNCOUNTED_IN_SHORT},
+    figures::{AT_LEAST, Figures, UNCOUNTED, UNCOUNTED_IN_SHORT},
+    finding::search_text,
     row_name::RowNames,
-    search_text,
 };
 use crate::{
     capacity::link_state,
@@ -229,6 +229,20 @@ pub(super) fn names<'a>(shared: &Shared, rows: impl Iterator<Item = &'a Figures<
     needed
 }
 
+/// Where a cell begins: the mark of a sum that lacks drives may take the gap before its column.
+fn start_of(placed: &Placed, cell: &Cell) -> u16 {
+    let is_longer = |text: &str| text.starts_with(AT_LEAST) && cells(text) > placed.width;
+    placed.x - u16::from(matches!(cell, Cell::Figure(text, _) if is_longer(text)))
+}
+
+/// The text of the link among cells.
+fn link_of<'a>(shown: &'a mut [(&Placed, Cell)]) -> Option<&'a mut String> {
+    shown.iter_mut().find_map(|(placed, cell)| match cell {
+        Cell::Text(_, text, _) if placed.column.name == LINK => Some(text),
+        _ => None,
+    })
+}
+
 struct RowPainter<'a> {
     shared: &'a Shared,
     row: &'a Row,
@@ -284,7 +298,7 @@ impl RowPainter<'_> {
     fn of_reason(&self, figures: &Figures<'_>, shown: &[(&Placed, Cell)]) -> Option<std::ops::Range<u16>> {
         let first = shown.iter().find(|(placed, _)| placed.column.is_counted)?.0.x;
         let next = shown.iter().find(|(placed, cell)| placed.x > first && *cell != Cell::Blank);
-        let end = next.map_or(self.area.width, |(placed, _)| placed.x - 1);
+        let end = next.map_or(self.area.width, |(placed, cell)| start_of(placed, cell) - 1);
         let has_room = usize::from(end - first) >= UNCOUNTED_IN_SHORT.len();
         figures.uncounted().filter(|_| has_room).map(|_| first..end)
     }
@@ -301,25 +315,66 @@ impl RowPainter<'_> {
                 }
             }
             let name = self.names.of(self.row, words_left_out(form));
-            let needed = name_end(self.row, &name);
-            let cells = self.beside_slot(figures, cells, needed);
-            let link = self.link(&cells, needed);
-            // A row without a link uses that column for its name.
-            let end = cells.iter().find(|(_, cell)| *cell != Cell::Blank);
-            let end = end.map_or(self.area.width, |(at, cell)| match cell {
-                // The mark's place is the name's where the link has none.
-                Cell::Text(mark, ..) if at.column.name == LINK => {
-                    link.start - if mark.is_some() { LINK_LEAD } else { 0 }
-                }
-                _ => at.x,
-            });
-            let end = self.of_reason(figures, &cells).map_or(end, |place| place.start.min(end));
-            Shown { name, cells, link, end }
+            let cells = self.beside_slot(figures, cells, name_end(self.row, &name));
+            self.arranged(figures, name, cells)
         };
         let is_whole = |one: &Shown<'_>| name_end(self.row, &one.name) <= one.end;
         let whole = shown(0);
-        let forms = if self.row.is_drive() { FORMS } else { DEVICE_FORMS };
-        if is_whole(&whole) { whole } else { (1..forms).map(shown).find(is_whole).unwrap_or(whole) }
+        if self.row.is_drive() {
+            return if is_whole(&whole) {
+                whole
+            } else {
+                (1..FORMS).map(shown).find(is_whole).unwrap_or(whole)
+            };
+        }
+        self.with_whole_link(figures, &cells).unwrap_or_else(|| {
+            if is_whole(&whole) {
+                whole
+            } else {
+                (1..DEVICE_FORMS).map(shown).find(is_whole).unwrap_or(whole)
+            }
+        })
+    }
+
+    /// Where name and link stand beside these cells.
+    fn arranged<'a>(
+        &self,
+        figures: &Figures<'_>,
+        name: Vec<Piece>,
+        cells: Vec<(&'a Placed, Cell)>,
+    ) -> Shown<'a> {
+        let link = self.link(figures, &cells, name_end(self.row, &name));
+        // A row without a link uses that column for its name.
+        let end = cells.iter().find(|(_, cell)| *cell != Cell::Blank);
+        let end = end.map_or(self.area.width, |(at, cell)| match cell {
+            // The mark's place is the name's where the link has none.
+            Cell::Text(mark, ..) if at.column.name == LINK => {
+                link.start - if mark.is_some() { LINK_LEAD } else { 0 }
+            }
+            _ => start_of(at, cell),
+        });
+        let end = self.of_reason(figures, &cells).map_or(end, |place| place.start.min(end));
+        Shown { name, cells, link, end }
+    }
+
+    /// The link of a device with what it could be, beside a name that loses words, and is cut where that is not enough; `None` where
+    /// there is no room for both.
+    fn with_whole_link<'a>(&self, figures: &Figures<'_>, shown: &[(&'a Placed, Cell)]) -> Option<Shown<'a>> {
+        let mut shown = shown.to_vec();
+        let text = link_of(&mut shown)?;
+        if let Some(longer) = link_beside_slot(figures) {
+            *text = longer;
+        }
+        let length = cells(text);
+        if link_in_form(text, 1) == text {
+            return None;
+        }
+        let form = |left_out| self.arranged(figures, self.names.of(self.row, left_out), shown.clone());
+        let has_link = |one: &Shown<'_>| one.link.len() >= usize::from(length);
+        let is_whole = |one: &Shown<'_>| name_end(self.row, &one.name) <= one.end && has_link(one);
+        // The name of a port ends with the count of its drives, which stays.
+        let cut = || Some(form(0)).filter(|one| self.row.drives.is_empty() && has_link(one));
+        (0..DEVICE_FORMS).map(form).find(is_whole).or_else(cut)
     }
 
     /// The cells with the link beside what its device could do in another slot, where the name stays whole all the same.
@@ -331,27 +386,25 @@ impl RowPainter<'_> {
     ) -> Vec<(&'a Placed, Cell)> {
         let Some(longer) = link_beside_slot(figures) else { return shown };
         let (length, mut beside) = (cells(&longer), shown.clone());
-        let link = beside.iter_mut().find_map(|(placed, cell)| match cell {
-            Cell::Text(_, text, _) if placed.column.name == LINK => Some(text),
-            _ => None,
-        });
-        let Some(text) = link else { return shown };
+        let Some(text) = link_of(&mut beside) else { return shown };
         *text = longer;
-        let place = self.link(&beside, needed);
+        let place = self.link(figures, &beside, needed);
         let is_whole = place.start >= needed + LINK_LEAD && place.start + length <= place.end;
         if is_whole { beside } else { shown }
     }
 
     /// The place of the row's link beside a name that needs its cells up to `needed`.
-    fn link(&self, shown: &[(&Placed, Cell)], needed: u16) -> std::ops::Range<u16> {
+    fn link(&self, figures: &Figures<'_>, shown: &[(&Placed, Cell)], needed: u16) -> std::ops::Range<u16> {
         let mut rest = shown.iter().skip_while(|(placed, _)| placed.column.name != LINK);
         let Some((placed, Cell::Text(mark, text, _))) = rest.next() else { return 0..0 };
         let next = rest.find(|(_, cell)| *cell != Cell::Blank);
-        let columns = next.map_or(self.area.width, |(next, _)| next.x - 1);
+        let columns = next.map_or(self.area.width, |(next, cell)| start_of(next, cell) - 1);
         let blanks = next.map_or(self.area.width, |(next, cell)| match cell {
-            Cell::Figure(text, _) => (next.x + next.width.saturating_sub(cells(text))) - 1,
+            Cell::Figure(text, _) => (start_of(next, cell) + next.width.saturating_sub(cells(text))) - 1,
             _ => next.x - 1,
         });
+        let reason = self.of_reason(figures, shown).map_or(self.area.width, |place| place.start - 1);
+        let (columns, blanks) = (columns.min(reason), blanks.min(reason));
         let lead = if mark.is_some() { LINK_LEAD } else { 0 };
         let start = link_start(placed.x + LINK_LEAD, text, (columns, blanks), needed + lead);
         start..blanks.max(start)
@@ -367,8 +420,10 @@ impl RowPainter<'_> {
         let (x, y, width) = (self.area.x + placed.x, self.y, placed.width);
         match cell {
             Cell::Blank => {}
-            Cell::Figure(text, meaning) => {
-                let text = fit(&text, width);
+            Cell::Figure(ref text, meaning) => {
+                let x = self.area.x + start_of(placed, &cell);
+                let width = self.area.x + placed.x + width - x;
+                let text = fit(text, width);
                 brush.text(x + width - cells(&text).min(width), y, width, &text, meaning);
             }
             Cell::Text(mark, text, meaning) => {
@@ -441,9 +496,17 @@ impl RowPainter<'_> {
     }
 }
 
-/// Eighths of a cell for each part, scaled to the largest and at least to 1 MB/s; a blank where nothing was counted.
+/// What the bars of parts are scaled to: the largest, and at least 1 MB/s. The last part, which is not over, counts where it is larger
+/// by more than a step: its first samples would change the bars before it with every second.
+fn scale_of(parts: &[Option<f64>]) -> f64 {
+    let (last, past) = parts.split_last().map_or((None, parts), |(last, past)| (*last, past));
+    let most = past.iter().flatten().copied().fold(1e6, f64::max);
+    last.filter(|last| *last > most * 1.125).unwrap_or(most)
+}
+
+/// Eighths of a cell for each part; a blank where nothing was counted.
 fn sparkline(brush: &mut Brush<'_>, x: u16, y: u16, parts: &[Option<f64>]) {
-    let most = parts.iter().flatten().copied().fold(1e6, f64::max);
+    let most = scale_of(parts);
     let style = brush.theme.style(Meaning::Load);
     for (x, part) in (x..).zip(parts) {
         if let Some(value) = part {
@@ -467,5 +530,13 @@ mod tests {
     fn the_blocks_of_a_sparkline_rise() {
         let line: String = (0..=8).map(|eighth| eighths(f64::from(eighth) / 8.0)).collect();
         assert_eq!(line, "▁▁▂▃▄▅▆▇█");
+    }
+
+    #[test]
+    #[expect(clippy::float_cmp, reason = "the scale is one of the parts")]
+    fn a_part_that_is_not_over_leaves_the_bars_before_it_as_they_are() {
+        let scale = |last| scale_of(&[None, Some(4e9), Some(2e9), last]);
+        assert_eq!([None, Some(0.0), Some(4.4e9)].map(scale), [4e9; 3]);
+        assert_eq!((scale(Some(8e9)), scale_of(&[Some(5.0)]), scale_of(&[])), (8e9, 1e6, 1e6));
     }
 }

@@ -352,13 +352,110 @@ fn a_drive_that_is_not_counted_says_why() {
     assert!(facts.iter().any(|fact| fact.label == "rates" && fact.value == "not counted: iostats is 0"));
 }
 
+/// The laptop with loop devices; of those in `blind` nothing is counted, and the others read 49 MB/s each.
+fn with_loops(count: usize, blind: &[&str]) -> Shared {
+    let mut shared = shared(|machine| {
+        for at in 0..count {
+            let mut above = machine.drives[0].clone();
+            above.name = DriveName::new(&format!("loop{at}"));
+            (above.kind, above.node) = (DriveKind::Loop, None);
+            machine.drives.push(above);
+        }
+        for drive in machine.drives.iter_mut().filter(|drive| blind.contains(&drive.name.as_str())) {
+            drive.queue.iostats = Reading::known("iostats", 0);
+        }
+    });
+    let mut rates = two_rates();
+    let each = DiskRates { reads: 1000.0, read_bytes: 49e6, ..DiskRates::default() };
+    rates.disks.extend((0..count).map(|at| (DriveName::new(&format!("loop{at}")), each)));
+    let machine = Arc::clone(&shared.machine);
+    let is_counted = |name: &DriveName| machine.drive(name).unwrap().is_counted();
+    shared.load.take_rates(&rates, is_counted, Duration::from_secs(2));
+    shared
+}
+
+#[test]
+fn a_sum_that_lacks_a_drive_is_marked_and_a_row_without_any_says_why() {
+    let is_group = |row: &Row| matches!(row.kind, RowKind::Group(_));
+    let sums = |shared: &Shared| ["read", "write", "r/s"].map(|name| of(shared, name, is_group).0);
+    let quiet = |text: &str| figure(text, Meaning::Quiet);
+    let text = |text: &str| figure(text, Meaning::Text);
+    let whole = with_loops(3, &[]);
+    assert_eq!(sums(&whole), [figure("0.15", Meaning::Figure), quiet("0.00"), text("3.00k")]);
+    let mut part = with_loops(3, &["loop0", "nvme1n1"]);
+    assert_eq!(sums(&part), [figure(">98M", Meaning::Figure), quiet(">0.00"), text(">2.00k")]);
+    let (root, _) = of(&part, "read", |row| row.depth == 0 && row.node.is_some() && !row.drives.is_empty());
+    assert_eq!(root, figure(">1.80", Meaning::Figure), "the root complex too");
+    assert_eq!(of(&part, "read", is_drive("nvme0n1")).0, figure("1.80", Meaning::Figure), "not a drive");
+    for width in [80, 120, 200] {
+        part.size = (width, 24);
+        let lines = drawn(&tree(&part, Sort::Bus), &part);
+        for (row, sum) in [("root complex, 2 drives", ">1.80"), ("software drives  ", ">98M")] {
+            let is_its = |line: &String| line.contains(row) && line.contains(&format!(" {sum} "));
+            assert!(lines.iter().any(is_its), "{width} {row}: {}", lines.join("\n"));
+        }
+        let of_port = |line: &String| {
+            line.contains("▾ 01.2 AMD") && line.contains("Gen3 x4 ") && line.contains(" iostats 0 ")
+        };
+        assert!(lines.iter().any(of_port), "{width}: {}", lines.join("\n"));
+    }
+    let rows = rows(&part);
+    let row = rows.iter().find(|row| row.depth == 0 && row.node.is_some() && !row.drives.is_empty()).unwrap();
+    let facts = super::super::facts::of_row(&part, row);
+    let of_label = |label| facts.iter().find(|fact| fact.label == label).map_or("", |fact| &*fact.value);
+    assert_eq!(of_label("rates"), "without nvme1n1: iostats is 0");
+    assert!(of_label("reads").starts_with(">1.80 GB/s, >2.00 k IOPS"), "{}", of_label("reads"));
+    for (count, blind) in [(1, &["loop0"][..]), (3, &["loop0", "loop1", "loop2"])] {
+        let mut none = with_loops(count, blind);
+        assert_eq!(of(&none, "read", is_group).0, Cell::Blank);
+        none.size = (80, 24);
+        let lines = drawn(&tree(&none, Sort::Bus), &none);
+        let is_its = |line: &String| line.contains("software drives") && line.contains("iostats 0");
+        assert!(lines.iter().any(is_its), "{}", lines.join("\n"));
+    }
+}
+
+#[test]
+fn a_find_opens_every_fold_that_hides_its_match() {
+    let mut shared = with_loops(12, &[]);
+    shared.size = (80, 24);
+    let found = |tree: &Tree| (tree.row().and_then(Row::drive).map(ToString::to_string), tree.matches);
+    let find = |tree: &mut Tree, word: &str| {
+        tree.find = Some(crate::ui::TextField::default());
+        for letter in word.chars() {
+            Screen::field_key(tree, Some(Key::Char(letter)), &shared);
+            refresh(tree, &shared);
+        }
+    };
+    for word in ["loop7", "loop11"] {
+        let mut tree = tree(&shared, Sort::Bus);
+        let has_row =
+            |tree: &Tree| tree.rows.iter().any(|row| row.drive().is_some_and(|name| name.as_str() == word));
+        assert!(!has_row(&tree), "it is folded at first");
+        tree.find = Some(crate::ui::TextField::default());
+        find(&mut tree, word);
+        assert_eq!(found(&tree), (Some(word.to_owned()), (1, 1)));
+    }
+    // A root complex that was folded by hand.
+    let mut tree = tree(&shared, Sort::Bus);
+    tree.select(0);
+    tree.left();
+    refresh(&mut tree, &shared);
+    assert_eq!(tree.rows[0].open, Some(false));
+    find(&mut tree, "nvme1");
+    assert_eq!(found(&tree), (Some("nvme1n1".to_owned()), (1, 1)));
+}
+
 /// The lines of the screen.
 fn drawn(tree: &Tree, shared: &Shared) -> Vec<String> {
     let (width, height) = shared.size;
     let area = Rect::new(0, 2, width, height - 4);
     let mut buffer = ratatui::buffer::Buffer::empty(area);
-    let mut brush =
-        crate::screens::widgets::paint::Brush::new(&mut buffer, crate::ui::theme::Theme::PLAIN, true);
+    let mut brush = crate::screens::widgets::paint::Brush::new(
+        &mut buffer,
+        crate::ui::theme::Theme::PLAIN,
+        shared.is_boxed(),
+    );
     Screen::draw(tree, shared, area, &mut brush);
     let line = |y| (0..width).map(|x| buffer[(x, y)].symbol()).collect();
     (area.y..area.bottom()).map(line).collect()
