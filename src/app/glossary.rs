@@ -81,7 +81,8 @@ pub const TERMS: &[(&str, &str)] = &[
         "The guided test: each drive alone, all together, small reads, latency; it ends in one headline.",
     ),
     ("queue depth", "I/Os in flight at the same time; iodepth counts them per job and drive."),
-    ("read, writ", "Bytes, or I/Os, per second of all drives (dstat)."),
+    ("r/s, w/s", "Reads and writes per second of all drives (`read` and `writ` of dstat's I/O)."),
+    ("read, writ", "Bytes per second of all drives; in `stat` I/Os, too (dstat)."),
     ("readahead", "KiB that the kernel reads ahead of sequential buffered reads."),
     ("Regalis 2023", "Regalis Technologies log: an X570 workstation with four FireCuda 530, 2023."),
     (
