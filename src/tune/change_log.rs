@@ -214,7 +214,8 @@ impl Taken {
                 if let (Some(opened), true) = (entry.open.last_mut(), by.is_some()) {
                     opened.tags = has_found_tags.then(|| entry.found.clone());
                 }
-                entry.is_taken |= !entry.may_have(now);
+                // A tunable goes back with its scheduler.
+                entry.is_taken |= !tunables::is_tunable(setting) && !entry.may_have(now);
                 entry.last = vec![now.clone()];
                 (entry.is_unrestored, entry.is_undoing) = (true, false);
                 entry.end_unsure();
