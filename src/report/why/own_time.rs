@@ -164,7 +164,7 @@ pub(super) fn cpu_waits(facts: &Facts<'_>) -> Option<String> {
         let (who, sleeps, limit) = if many == 1 {
             (format!("{} waits", program.name), "sleeps by itself", "it limits its own rate")
         } else {
-            let who = format!("{many} processes of {} wait", program.command);
+            let who = format!("{many} processes of {} wait", program.name);
             (who, "sleep by themselves", "they limit their own rates")
         };
         let [waits, slept] = [delayed / many as f64, slept].map(|part| 100.0 * part);
@@ -174,11 +174,11 @@ pub(super) fn cpu_waits(facts: &Facts<'_>) -> Option<String> {
     }
     // One thread at least was there all the time.
     let part = |of: f64| 100.0 * of / active.max(1.0);
-    let several = format!(" of {} wait", program.command);
+    let several = format!(" of {} wait", program.name);
     let who = if active < facts.least_for(&several, 1.5, 1.25) {
         format!("{} waits", program.name)
     } else {
-        format!("{active:.0} {} of {} wait", program.kind_of(active), program.command)
+        format!("{active:.0} {} of {} wait", program.kind_of(active), program.name)
     };
     let with = facts.least_for("most of the time", 0.5, 0.35);
     let with = facts.all().and_then(|all| busy::others(facts, all, with));

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::{
     counters::activity::{ThreadActivity, ThreadKind},
-    report::why::TestNow,
+    report::why::{TestNow, programs::verb_of},
     text::Label,
 };
 
@@ -370,6 +370,9 @@ pub(super) fn at_the_end<'a>(threads: &'a ThreadActivity, command: &'a str) -> V
 /// The workers of a test are named `read 3`.
 pub(super) const WORKERS: &str = "read *";
 
+/// Whose they are where no program is known that has them.
+pub(super) const ANOTHER: &str = "another iodyno";
+
 /// Mean numbers of a command's threads that run, and that run or wait for I/O.
 pub(super) fn running(threads: &ThreadActivity, command: &str) -> (f64, f64) {
     let sum = |is: fn(&ThreadKind) -> bool| {
@@ -490,7 +493,7 @@ impl<'a> Waiters<'a> {
         let part = |of: f64| 100.0 * of / active.max(1.0);
         let (name, wait) = (self.name(), format!("{} ({})", self.wait.words(), self.wchan));
         let who = if active < 1.5 {
-            format!("{name} waits")
+            format!("{name} {}", verb_of(name, "wait"))
         } else {
             format!("{active:.0} {} of {name} wait", self.kind)
         };
@@ -503,7 +506,8 @@ impl<'a> Waiters<'a> {
 
     /// Of their program, where that is known, or else their own.
     pub(super) fn name(&self) -> &str {
-        self.program.as_deref().unwrap_or(self.command.as_str())
+        let own = if self.is_of(WORKERS) { ANOTHER } else { self.command.as_str() };
+        self.program.as_deref().unwrap_or(own)
     }
 
     /// Whether they are threads of that command.
@@ -564,7 +568,7 @@ impl<'a> Waiters<'a> {
         if active > 1.0 {
             format!("{waiting:.0} of {active:.0} {kind} of {name} {verb} {wait}")
         } else {
-            format!("{name} waits {wait}")
+            format!("{name} {} {wait}", verb_of(name, "wait"))
         }
     }
 }
