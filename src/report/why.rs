@@ -21,7 +21,7 @@ use std::cell::{OnceCell, RefCell};
 
 pub use self::rules::markdown;
 use self::{
-    busy::{full, shares},
+    busy::shares,
     by_drives::{of_short_runs, served_by_memory},
     programs::{Program, hidden_bytes, programs},
     rules::{RULES, Rule},
@@ -178,6 +178,10 @@ fn at_rest(facts: &Facts<'_>) -> Sentence {
 /// The rules of a test that reads as expected: they name the limit that is expected, the first two CPUs.
 const AS_EXPECTED: [&str; 6] = ["cpus", "threads", "full", "polling", "drives", "expected"];
 
+/// Rules that name a limit of the program that moves most which is none while it keeps to a rate of its own.
+const OF_THE_MOVER: [&str; 7] =
+    ["page-cache", "writeback", "throttling", "latency", "drives", "threads", "turns"];
+
 /// What a look finds while the rule `shown` is on the screen. That one stays until it fails clearly: its limits are lower.
 pub fn look(inputs: &Inputs<'_>, shown: Option<&str>) -> Found {
     let mut facts = Facts::new(inputs);
@@ -185,6 +189,9 @@ pub fn look(inputs: &Inputs<'_>, shown: Option<&str>) -> Found {
     let burst = may_be_burst(&facts).then(|| at_rest(&facts));
     let said = |facts: &Facts<'_>, rule: &Rule| {
         facts.named.take();
+        if OF_THE_MOVER.contains(&rule.id) && facts.keeps_a_rate().is_some() {
+            return None;
+        }
         let text = (rule.says)(facts)?;
         let Rule { id, panels, is_fallback, .. } = *rule;
         Some(Sentence { rule: id, text, panels, is_fallback, named: facts.named.take() })

@@ -63,6 +63,11 @@ pub(super) fn copy(facts: &Facts<'_>) -> Option<String> {
     let waits = waits.map(|waits| format!("waits {waits}"));
     let runs = percent(part(program.cpus)).map(|of| format!("runs {of}"));
     let parts: Vec<String> = waits.into_iter().chain(runs).collect();
-    let words = format!("{} {WORDS}: it {} of the time", program.name, parts.join(" and "));
+    // Neither drives nor writeback keep it from more than the rest.
+    const LIMIT: &str = ": its one thread is the limit";
+    let is_limit =
+        program.cpus >= facts.least_for(LIMIT, 0.82, 0.7) * active && facts.keeps_a_rate().is_none();
+    let limit = if is_limit { LIMIT } else { "" };
+    let words = format!("{} {WORDS}: it {} of the time{limit}", program.name, parts.join(" and "));
     Some(beside(facts, words))
 }
