@@ -5,7 +5,7 @@ use super::{
     Facts, Inputs,
     busy::{self, full},
     by_drives::{FLUSHES, short_syncers},
-    programs::{OwnTime, Program},
+    programs::{OTHER_RUNS, OwnTime, Program},
     tables::{self, Split},
     waits,
 };
@@ -189,14 +189,11 @@ pub(super) fn cpu_waits(facts: &Facts<'_>) -> Option<String> {
     }
     if let Some((call, slept)) = facts.sleeps_alone() {
         let many = program.movers.max(1);
-        let (who, sleeps, limit) = if many == 1 {
-            (format!("{} waits", program.name), SLEEPS[0], OWN_RATE[0])
-        } else {
-            (format!("{many} processes of {} wait", program.name), SLEEPS[1], OWN_RATE[1])
-        };
+        let (who, at) = all_of(program);
+        let [wait, sleeps, limit] = OWN_RATE[at];
         let [waits, slept] = [delayed / many as f64, slept].map(|part| 100.0 * part);
         return Some(format!(
-            "{who} for a CPU {waits:.0} % of the time and {sleeps} ({call}) {slept:.0} %: {limit}"
+            "{who} {wait} for a CPU {waits:.0} % of the time and {sleeps} ({call}) {slept:.0} %: {limit}"
         ));
     }
     // One thread at least was there all the time.
@@ -305,21 +302,29 @@ pub(super) fn own_waits(facts: &Facts<'_>) -> Option<String> {
     let is_sleep = call.ends_with("nanosleep");
     let slept = if is_most { Some(("most".to_owned(), true)) } else { slept_by_choice(facts, is_sleep) };
     let Some((part, is_longest)) = slept else { return own_rate(facts) };
-    let many = program.movers;
-    if is_sleep && many > 1 {
-        let limit = if is_longest { "neither drives nor CPUs are their limit" } else { OWN_RATE[1] };
-        return Some(format!(
-            "{many} processes of {} {} ({call}) {part} of the time: {limit}",
-            program.name, SLEEPS[1]
-        ));
-    }
-    let limit = if is_longest { "neither drives nor CPUs are its limit" } else { OWN_RATE[0] };
-    Some(format!("{} {words} ({call}) {part} of the time: {limit}", program.name))
+    let (who, at) = if is_sleep { all_of(program) } else { (program.name.clone(), 0) };
+    let [_, sleeps, limit] = OWN_RATE[at];
+    let words = if is_sleep { sleeps } else { words };
+    let limit = if is_longest { NO_OTHER[at] } else { limit };
+    Some(format!("{who} {words} ({call}) {part} of the time: {limit}"))
 }
 
-/// What does nothing but sleep for a part of the time, of one program and of several.
-const SLEEPS: [&str; 2] = ["sleeps by itself", "sleep by themselves"];
-const OWN_RATE: [&str; 2] = ["it limits its own rate", "they limit their own rates"];
+/// Words of what limits its own rate, of one process and of several.
+const OWN_RATE: [[&str; 3]; 2] = [
+    ["waits", "sleeps by itself", "it limits its own rate"],
+    ["wait", "sleep by themselves", "they limit their own rates"],
+];
+const NO_OTHER: [&str; 2] =
+    ["neither drives nor CPUs are its limit", "neither drives nor CPUs are their limit"];
+
+/// `fio`, `3 processes of fio`, and which words of [`OWN_RATE`] follow.
+fn all_of(program: &Program) -> (String, usize) {
+    match program.movers {
+        0 | 1 => (program.name.clone(), 0),
+        _ if program.name == OTHER_RUNS => (program.name.clone(), 1),
+        many => (format!("{many} processes of {}", program.name), 1),
+    }
+}
 
 /// A program that keeps to a rate of its own, although it sleeps for less time than it waits.
 fn own_rate(facts: &Facts<'_>) -> Option<String> {
@@ -331,11 +336,9 @@ fn own_rate(facts: &Facts<'_>) -> Option<String> {
     if !is_each || facts.waits_for_syncs().is_some() || cpu_waits(facts).is_some() {
         return None;
     }
-    let (who, at) = match many {
-        1 => (program.name.clone(), 0),
-        _ => (format!("{many} processes of {}", program.name), 1),
-    };
-    Some(format!("{who} {} ({call}) {:.0} % of the time: {}", SLEEPS[at], 100.0 * slept, OWN_RATE[at]))
+    let (who, at) = all_of(program);
+    let [_, sleeps, limit] = OWN_RATE[at];
+    Some(format!("{who} {sleeps} ({call}) {:.0} % of the time: {limit}", 100.0 * slept))
 }
 
 /// `27 %`, where the threads that do a program's I/O sleep for times that they chose, and whether that is at least as long as they wait

@@ -146,7 +146,7 @@ impl Program {
 }
 
 /// Several other iodynos whose tests move data.
-const OTHER_RUNS: &str = "other runs of iodyno";
+pub(super) const OTHER_RUNS: &str = "other runs of iodyno";
 
 /// `wait`, `waits`: the verb of a program.
 pub(super) fn verb_of(program: &str, verb: &str) -> String {
@@ -156,11 +156,14 @@ pub(super) fn verb_of(program: &str, verb: &str) -> String {
 /// Workers of another iodyno's test have names of their own: the time of the program is theirs. Of several that move data it is not
 /// known whose they are.
 pub(super) fn name_workers(programs: &mut Vec<Program>, threads: &ThreadActivity) {
-    if waits::running(threads, waits::WORKERS).1 < 0.2 {
-        return;
-    }
     let moves = |program: &Program| program.is_another && program.moved() >= WORKS as f64;
     let has_movers = programs.iter().any(moves);
+    // Those that keep to a rate sleep most of the time.
+    let active = || waits::running(threads, waits::WORKERS).1;
+    let found = if has_movers { waits::all(threads, waits::WORKERS) } else { active() };
+    if found < 0.2 {
+        return;
+    }
     let is_its = |program: &mut Program| {
         let is_quiet = || program.is_another && waits::running(threads, &program.command).1 < 0.1;
         if has_movers { moves(program) } else { is_quiet() }
@@ -169,7 +172,7 @@ pub(super) fn name_workers(programs: &mut Vec<Program>, threads: &ThreadActivity
     let Some(mut all) = its.next() else { return };
     waits::WORKERS.clone_into(&mut all.command);
     for other in its {
-        all.name = if has_movers { OTHER_RUNS } else { waits::ANOTHER }.to_owned();
+        if has_movers { OTHER_RUNS } else { waits::ANOTHER }.clone_into(&mut all.name);
         all.add(other);
     }
     programs.push(all);

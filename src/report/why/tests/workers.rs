@@ -76,3 +76,28 @@ fn workers_that_wait_for_a_cpu_have_a_program() {
     let text = busy.sentence().text;
     assert!(text.starts_with("4 threads of another iodyno (PID 4711) wait for a CPU"), "{text}");
 }
+
+#[test]
+fn workers_that_keep_to_a_rate_sleep_and_no_other_threads_of_their_program_do() {
+    let threads = [
+        ('S', "iodyno", "futex", "futex_wait", 2.0),
+        ('S', "read *", "clock_nanosleep", "hrtimer_nanosleep", 1.9),
+        ('R', "read *", "", "", 0.1),
+    ];
+    let limit = "most of the time: neither drives nor CPUs are";
+    let at_a_rate = |pids: &[u32]| {
+        let processes: Vec<_> = pids.iter().map(|pid| ("iodyno", Some(*pid), 2e6)).collect();
+        let mut scene = scene(&processes, &threads);
+        for process in scene.activity.processes.as_mut().unwrap() {
+            (process.cpus, process.delayed) = (0.02, Some(0.01));
+        }
+        for disk in scene.rates.disks.values_mut() {
+            *disk = DiskRates { reads: 500.0, read_bytes: 2e6, queue_depth: 0.05, ..DiskRates::default() };
+        }
+        scene.sentence().text
+    };
+    let one = "another iodyno (PID 4711) sleeps by itself (clock_nanosleep)";
+    assert_eq!(at_a_rate(&[4711]), format!("{one} {limit} its limit"));
+    let two = "other runs of iodyno sleep by themselves (clock_nanosleep)";
+    assert_eq!(at_a_rate(&[4711, 4712]), format!("{two} {limit} their limit"));
+}
