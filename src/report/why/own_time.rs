@@ -299,7 +299,7 @@ pub(super) fn own_waits(facts: &Facts<'_>) -> Option<String> {
     let seen = waits::all(threads, &program.command).min(1.0);
     let is_most = active < least * seen && !facts.deepest.is_some_and(is_busy);
     let (call, words) = waits::sleeping(threads, &program.command)?;
-    let is_sleep = call.ends_with("nanosleep");
+    let is_sleep = waits::is_sleep(&program.command, call);
     let slept = if is_most { Some(("most".to_owned(), true)) } else { slept_by_choice(facts, is_sleep) };
     let Some((part, is_longest)) = slept else { return own_rate(facts) };
     let (who, at) = if is_sleep { all_of(program) } else { (program.name.clone(), 0) };

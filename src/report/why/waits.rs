@@ -199,12 +199,22 @@ pub(super) fn slept(threads: &ThreadActivity, command: &str, working: f64) -> f6
 /// The same of those that do nothing but sleep, and the call.
 pub(super) fn slept_alone(threads: &ThreadActivity, command: &str, working: f64) -> (&'static str, f64) {
     const ALONE: usize = 2;
-    let mean = |call: &&(&str, &str)| -> f64 {
-        let of = of_command(threads, command).filter(|(kind, _)| is_in(kind, &[call.0]));
+    let mean = |call: &&str| -> f64 {
+        let of = of_command(threads, command).filter(|(kind, _)| is_in(kind, &[*call]));
         of.map(|(_, mean)| mean).sum()
     };
-    let call = SLEEPS[..ALONE].iter().max_by(|a, b| mean(a).total_cmp(&mean(b)));
-    (call.map_or("", |(call, _)| call), slept_in(threads, command, working, ALONE))
+    let own = if command == WORKERS { &OF_WORKERS[..] } else { &[] };
+    let calls = SLEEPS[..ALONE].iter().map(|(call, _)| *call).chain(own.iter().copied());
+    let call = calls.max_by(|a, b| mean(a).total_cmp(&mean(b)));
+    (call.unwrap_or_default(), slept_in(threads, command, working, ALONE))
+}
+
+/// Calls in which workers of a test wait until their rate lets the next read pass.
+const OF_WORKERS: [&str; 2] = ["futex", "futex_wait"];
+
+/// Whether threads of a command do nothing but sleep in that call.
+pub(super) fn is_sleep(command: &str, call: &str) -> bool {
+    call.ends_with("nanosleep") || command == WORKERS && OF_WORKERS.contains(&call)
 }
 
 /// In the first `calls` of [`SLEEPS`].
@@ -212,7 +222,8 @@ fn slept_in(threads: &ThreadActivity, command: &str, working: f64, calls: usize)
     let asleep = |(kind, _): &&(ThreadKind, f64)| kind.state == 'S' && wait_of(kind).is_none();
     let (mut timed, mut others) = (0.0, 0.0);
     for (kind, mean) in of_command(threads, command).filter(asleep) {
-        if SLEEPS[..calls].iter().any(|(call, _)| is_in(kind, &[call])) {
+        let is_of_workers = command == WORKERS && is_in(kind, &OF_WORKERS);
+        if is_of_workers || SLEEPS[..calls].iter().any(|(call, _)| is_in(kind, &[call])) {
             timed += mean;
         } else {
             others += mean;

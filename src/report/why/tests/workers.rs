@@ -80,8 +80,9 @@ fn workers_that_wait_for_a_cpu_have_a_program() {
 #[test]
 fn workers_that_keep_to_a_rate_sleep_and_no_other_threads_of_their_program_do() {
     let threads = [
-        ('S', "iodyno", "futex", "futex_wait", 2.0),
-        ('S', "read *", "clock_nanosleep", "hrtimer_nanosleep", 1.9),
+        ('S', "iodyno", "clock_nanosleep", "hrtimer_nanosleep", 1.0),
+        ('S', "keeper", "futex", "futex_do_wait", 1.0),
+        ('S', "read *", "futex", "futex_do_wait", 1.9),
         ('R', "read *", "", "", 0.1),
     ];
     let limit = "most of the time: neither drives nor CPUs are";
@@ -96,8 +97,8 @@ fn workers_that_keep_to_a_rate_sleep_and_no_other_threads_of_their_program_do() 
         }
         scene.sentence().text
     };
-    let one = "another iodyno (PID 4711) sleeps by itself (clock_nanosleep)";
+    let one = "another iodyno (PID 4711) sleeps by itself (futex)";
     assert_eq!(at_a_rate(&[4711]), format!("{one} {limit} its limit"));
-    let two = "other runs of iodyno sleep by themselves (clock_nanosleep)";
+    let two = "other runs of iodyno sleep by themselves (futex)";
     assert_eq!(at_a_rate(&[4711, 4712]), format!("{two} {limit} their limit"));
 }
