@@ -5,7 +5,7 @@ use super::{
     Facts, Inputs,
     busy::{self, full},
     by_drives::{FLUSHES, short_syncers},
-    programs::{OTHER_RUNS, OwnTime, Program},
+    programs::{OwnTime, Program},
     tables::{self, Split},
     waits,
 };
@@ -321,7 +321,7 @@ const NO_OTHER: [&str; 2] =
 fn all_of(program: &Program) -> (String, usize) {
     match program.movers {
         0 | 1 => (program.name.clone(), 0),
-        _ if program.name == OTHER_RUNS => (program.name.clone(), 1),
+        _ if program.name == waits::OTHER_RUNS => (program.name.clone(), 1),
         many => (format!("{many} processes of {}", program.name), 1),
     }
 }

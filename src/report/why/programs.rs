@@ -145,14 +145,6 @@ impl Program {
     }
 }
 
-/// Several other iodynos whose tests move data.
-pub(super) const OTHER_RUNS: &str = "other runs of iodyno";
-
-/// `wait`, `waits`: the verb of a program.
-pub(super) fn verb_of(program: &str, verb: &str) -> String {
-    if program == OTHER_RUNS { verb.to_owned() } else { format!("{verb}s") }
-}
-
 /// Workers of another iodyno's test have names of their own: the time of the program is theirs. Of several that move data it is not
 /// known whose they are.
 pub(super) fn name_workers(programs: &mut Vec<Program>, threads: &ThreadActivity) {
@@ -172,7 +164,7 @@ pub(super) fn name_workers(programs: &mut Vec<Program>, threads: &ThreadActivity
     let Some(mut all) = its.next() else { return };
     waits::WORKERS.clone_into(&mut all.command);
     for other in its {
-        if has_movers { OTHER_RUNS } else { waits::ANOTHER }.clone_into(&mut all.name);
+        if has_movers { waits::OTHER_RUNS } else { waits::ANOTHER }.clone_into(&mut all.name);
         all.add(other);
     }
     programs.push(all);

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::{
     counters::activity::{ThreadActivity, ThreadKind},
-    report::why::{TestNow, programs::verb_of},
+    report::why::TestNow,
     text::Label,
 };
 
@@ -383,6 +383,14 @@ pub(super) const WORKERS: &str = "read *";
 
 /// Whose they are where no program is known that has them.
 pub(super) const ANOTHER: &str = "another iodyno";
+
+/// The same of several that move data.
+pub(super) const OTHER_RUNS: &str = "other runs of iodyno";
+
+/// `wait`, `waits`: the verb of a program.
+fn verb_of(program: &str, verb: &str) -> String {
+    if program == OTHER_RUNS { verb.to_owned() } else { format!("{verb}s") }
+}
 
 /// Mean numbers of a command's threads that run, and that run or wait for I/O.
 pub(super) fn running(threads: &ThreadActivity, command: &str) -> (f64, f64) {
