@@ -50,7 +50,7 @@ pub(super) struct StatArgs {
     #[arg(long)]
     iostat: bool,
     /// Show each CPU with mpstat's columns
-    #[arg(long)]
+    #[arg(long, alias = "mpstat")]
     cpu: bool,
     /// Show interrupts by drive, queue and CPU
     #[arg(long)]
@@ -420,6 +420,11 @@ mod tests {
         for twice in [&["2", "--interval", "2"][..], &["2", "3", "--count", "3"], &["2", "3", "4"]] {
             assert_eq!(of(twice), None, "{twice:?}");
         }
+    }
+
+    #[test]
+    fn mpstat_is_the_table_of_cpus() {
+        assert!(args(&["--mpstat"]).unwrap().cpu);
     }
 
     #[test]

@@ -203,6 +203,18 @@ fn times_of_intervals_within_a_second_have_tenths_in_a_wider_column() {
     }
 }
 
+#[test]
+fn ended_children_have_no_number_of_a_process_that_lives() {
+    let machine = machine();
+    let (rates, mut activity) = second(&machine);
+    let process = &mut activity.processes.as_mut().unwrap()[0];
+    (process.pid, process.command, process.has_ended) = (4711, Label::new("dd"), true);
+    let interval = Interval::average(&machine, &rates, &activity);
+    let rows = interval.text(Table::Processes, usize::MAX);
+    let row = rows.iter().find(|row| row.contains("dd (ended)")).unwrap();
+    assert!(!row.contains("4711") && row.contains(" - dd (ended)"), "{row}");
+}
+
 /// A terminal cuts a command; what is not written to one has no width.
 #[test]
 fn a_long_command_is_whole_where_the_output_has_no_width() {

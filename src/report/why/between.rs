@@ -144,7 +144,7 @@ fn limit_beside(facts: &Facts<'_>, least: f64) -> Option<String> {
         };
         let waits = [Wait::Completion, Wait::PageCache, Wait::Writeback].map(of);
         let most = waits.into_iter().flatten().max_by(|a, b| a.waiting.total_cmp(&b.waiting));
-        let waiters = most.filter(|waiters| waiters.is_most_of_them(least))?;
+        let waiters = most.filter(|waiters| waiters.is_most_of_them(least))?.of_program(&program.name);
         let words = limit_in_words(facts, program, &waiters, facts.least(0.85, 0.7))?;
         let (verb, bytes) = mover.larger();
         Some(format!("{words}; {} {verb} {} beside it", mover.name, facts.rate(bytes)))

@@ -254,7 +254,7 @@ fn one_each(facts: &Facts<'_>) -> Option<String> {
         return None;
     }
     let time = of_an_io(disk);
-    let who = format!("{} processes of {} have one I/O in flight each", program.movers, program.command);
+    let who = format!("{} processes of {} have one I/O in flight each", program.movers, program.name);
     let name = name.as_str();
     Some(format!("{who} (queue depth {:.1}): the latency of {name}{time} is the limit", disk.queue_depth))
 }

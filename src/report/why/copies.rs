@@ -31,6 +31,9 @@ pub(super) fn copier<'a>(facts: &'a Facts<'_>) -> Option<&'a Program> {
     (is_known && is_seen && !is_direct && !syncs).then_some(program)
 }
 
+/// Behind what it does, where it runs most of the time.
+const LIMIT: &str = ": its one thread is the limit";
+
 /// What the one thread of a copy does with its time.
 pub(super) fn copy(facts: &Facts<'_>) -> Option<String> {
     let program = copier(facts)?;
@@ -63,6 +66,10 @@ pub(super) fn copy(facts: &Facts<'_>) -> Option<String> {
     let waits = waits.map(|waits| format!("waits {waits}"));
     let runs = percent(part(program.cpus)).map(|of| format!("runs {of}"));
     let parts: Vec<String> = waits.into_iter().chain(runs).collect();
-    let words = format!("{} {WORDS}: it {} of the time", program.name, parts.join(" and "));
+    // Neither drives nor writeback keep it from more than the rest.
+    let is_limit =
+        program.cpus >= facts.least_for(LIMIT, 0.82, 0.7) * active && facts.keeps_a_rate().is_none();
+    let limit = if is_limit { LIMIT } else { "" };
+    let words = format!("{} {WORDS}: it {} of the time{limit}", program.name, parts.join(" and "));
     Some(beside(facts, words))
 }

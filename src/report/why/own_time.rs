@@ -10,10 +10,22 @@ use super::{
     waits,
 };
 use crate::{
-    counters::{CpuShares, DiskRates, SideRates},
+    counters::{CpuShares, DiskRates, SideRates, activity::ThreadActivity},
     model::DriveName,
     units::Micros,
 };
+
+/// The part of the time in which a drive has I/O in flight that a program may wait for, although it sleeps; and to which it stays.
+const BUSY: f64 = 0.7;
+const STILL_FREE: f64 = 0.8;
+/// I/Os in flight from which a drive may be what a thread waits for that samples do not find waiting.
+const DEEP: f64 = 0.35;
+
+/// Whether samples know most threads of all processes that do a program's I/O. Beside jobs that began meanwhile, what sleeps is their
+/// parent.
+fn are_seen(program: &Program, threads: &ThreadActivity) -> bool {
+    program.movers <= 1 || waits::all(threads, &program.command) >= 0.8 * program.movers as f64
+}
 
 impl Facts<'_> {
     /// The call in which the program that moves most does nothing but sleep, and the share of its time: more CPUs would not make it
@@ -25,6 +37,22 @@ impl Facts<'_> {
         let (call, slept) = waits::slept_alone(threads, &program.command, working);
         let share = slept.min(working - active) / working;
         (share >= self.least_for("nanosleep", 0.1, 0.06)).then_some((call, share))
+    }
+
+    /// The same where that tells that it keeps to a rate of its own: samples know its threads, and no drive is busy, which it may wait
+    /// for.
+    pub(super) fn keeps_a_rate(&self) -> Option<(&'static str, f64)> {
+        let program = self.mover()?;
+        let threads = self.inputs.activity.threads.as_ref()?;
+        let are_seen = waits::may_have_io(threads, &program.command) && are_seen(program, threads);
+        let is_most = 2.0 * program.moved() >= self.read + self.written;
+        let is_free = self.deepest.is_none_or(|(_, disk)| {
+            let most = self.least_for("nanosleep", BUSY, STILL_FREE);
+            // What samples did not find waiting at all has hardly been seen.
+            let is_found = || waits::is_found(threads, &program.command);
+            disk.utilisation < 100.0 * most && (disk.queue_depth < DEEP || is_found())
+        });
+        self.sleeps_alone().filter(|_| are_seen && is_free && is_most && self.is_moving())
     }
 
     /// Whether a process of the program may run on that CPU alone.
@@ -161,24 +189,20 @@ pub(super) fn cpu_waits(facts: &Facts<'_>) -> Option<String> {
     }
     if let Some((call, slept)) = facts.sleeps_alone() {
         let many = program.movers.max(1);
-        let (who, sleeps, limit) = if many == 1 {
-            (format!("{} waits", program.name), "sleeps by itself", "it limits its own rate")
-        } else {
-            let who = format!("{many} processes of {} wait", program.command);
-            (who, "sleep by themselves", "they limit their own rates")
-        };
+        let (who, at) = all_of(program);
+        let [wait, sleeps, limit] = OWN_RATE[at];
         let [waits, slept] = [delayed / many as f64, slept].map(|part| 100.0 * part);
         return Some(format!(
-            "{who} for a CPU {waits:.0} % of the time and {sleeps} ({call}) {slept:.0} %: {limit}"
+            "{who} {wait} for a CPU {waits:.0} % of the time and {sleeps} ({call}) {slept:.0} %: {limit}"
         ));
     }
     // One thread at least was there all the time.
     let part = |of: f64| 100.0 * of / active.max(1.0);
-    let several = format!(" of {} wait", program.command);
+    let several = format!(" of {} wait", program.name);
     let who = if active < facts.least_for(&several, 1.5, 1.25) {
         format!("{} waits", program.name)
     } else {
-        format!("{active:.0} {} of {} wait", program.kind_of(active), program.command)
+        format!("{active:.0} {} of {} wait", program.kind_of(active), program.name)
     };
     let with = facts.least_for("most of the time", 0.5, 0.35);
     let with = facts.all().and_then(|all| busy::others(facts, all, with));
@@ -264,23 +288,57 @@ pub(super) fn own_waits(facts: &Facts<'_>) -> Option<String> {
         return None;
     }
     let (_, sampled) = waits::running(threads, &program.command);
-    // Beside jobs that began meanwhile, what sleeps is their parent.
-    if program.movers > 1 && waits::all(threads, &program.command) < 0.8 * program.movers as f64 {
+    if !are_seen(program, threads) {
         return None;
     }
     // One that has just begun is not in all samples: what is seen of it may be the parent, which waits for the job.
     let active = sampled.max(program.cpus + program.delayed()?);
     let least = facts.most(0.5, 0.65);
-    let is_busy = |(_, disk): (_, &DiskRates)| disk.queue_depth >= facts.most(0.35, 0.5);
+    let is_busy = |(_, disk): (_, &DiskRates)| disk.queue_depth >= facts.most(DEEP, 0.5);
     // In means of looks before it began there is a part of it only.
     let seen = waits::all(threads, &program.command).min(1.0);
     let is_most = active < least * seen && !facts.deepest.is_some_and(is_busy);
     let (call, words) = waits::sleeping(threads, &program.command)?;
-    let is_sleep = call.ends_with("nanosleep");
-    let (part, is_longest) =
-        if is_most { ("most".to_owned(), true) } else { slept_by_choice(facts, is_sleep)? };
-    let limit = if is_longest { "neither drives nor CPUs are its limit" } else { "it limits its own rate" };
-    Some(format!("{} {words} ({call}) {part} of the time: {limit}", program.name))
+    let is_sleep = waits::is_sleep(&program.command, call);
+    let slept = if is_most { Some(("most".to_owned(), true)) } else { slept_by_choice(facts, is_sleep) };
+    let Some((part, is_longest)) = slept else { return own_rate(facts) };
+    let (who, at) = if is_sleep { all_of(program) } else { (program.name.clone(), 0) };
+    let [_, sleeps, limit] = OWN_RATE[at];
+    let words = if is_sleep { sleeps } else { words };
+    let limit = if is_longest { NO_OTHER[at] } else { limit };
+    Some(format!("{who} {words} ({call}) {part} of the time: {limit}"))
+}
+
+/// Words of what limits its own rate, of one process and of several.
+const OWN_RATE: [[&str; 3]; 2] = [
+    ["waits", "sleeps by itself", "it limits its own rate"],
+    ["wait", "sleep by themselves", "they limit their own rates"],
+];
+const NO_OTHER: [&str; 2] =
+    ["neither drives nor CPUs are its limit", "neither drives nor CPUs are their limit"];
+
+/// `fio`, `3 processes of fio`, and which words of [`OWN_RATE`] follow.
+fn all_of(program: &Program) -> (String, usize) {
+    match program.movers {
+        0 | 1 => (program.name.clone(), 0),
+        _ if program.name == waits::OTHER_RUNS => (program.name.clone(), 1),
+        many => (format!("{many} processes of {}", program.name), 1),
+    }
+}
+
+/// A program that keeps to a rate of its own, although it sleeps for less time than it waits.
+fn own_rate(facts: &Facts<'_>) -> Option<String> {
+    let (call, slept) = facts.keeps_a_rate()?;
+    let program = facts.mover()?;
+    let many = program.movers.max(1);
+    // One of several may be the only one that sleeps.
+    let is_each = many == 1 || slept >= facts.least_for("nanosleep", 0.2, 0.14);
+    if !is_each || facts.waits_for_syncs().is_some() || cpu_waits(facts).is_some() {
+        return None;
+    }
+    let (who, at) = all_of(program);
+    let [_, sleeps, limit] = OWN_RATE[at];
+    Some(format!("{who} {sleeps} ({call}) {:.0} % of the time: {limit}", 100.0 * slept))
 }
 
 /// `27 %`, where the threads that do a program's I/O sleep for times that they chose, and whether that is at least as long as they wait
@@ -296,7 +354,7 @@ fn slept_by_choice(facts: &Facts<'_>, is_sleep: bool) -> Option<(String, bool)> 
     // Samples often find a thread running that sleeps for less than a millisecond. Without I/O in flight it does not wait for any.
     let in_flight = facts.deepest.map_or(0.0, |(_, disk)| disk.utilisation / 100.0);
     // A busy drive that threads wait for is not what sleeps keep idle.
-    if in_flight >= facts.most(0.7, 0.8) {
+    if in_flight >= facts.most(BUSY, STILL_FREE) {
         return None;
     }
     let rest = 1.0 - program.cpus - delayed - in_flight;

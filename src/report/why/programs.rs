@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     counters::{
-        activity::{Activity, ProcessRates, ThreadActivity, is_part_of},
+        activity::{Activity, ProcessRates, ThreadActivity, WORKS, is_part_of},
         profile::Word,
     },
     text::starred_name,
@@ -25,7 +25,7 @@ pub(super) struct Program {
     /// As threads have it.
     pub(super) command: String,
     /// Whether it is iodyno, but not this one.
-    is_another: bool,
+    pub(super) is_another: bool,
     /// The name of the one process, or the command of several.
     pub(super) name: String,
     /// Processes that live, and their numbers.
@@ -69,7 +69,8 @@ impl Program {
     pub(super) fn kind_of(&self, active: f64) -> &'static str {
         let pids: BTreeSet<u32> = self.pids.iter().copied().collect();
         let many = pids.len().min(self.movers);
-        if many >= 2 && active.round() <= many as f64 { "processes" } else { "threads" }
+        let are_threads = self.command == waits::WORKERS;
+        if many >= 2 && !are_threads && active.round() <= many as f64 { "processes" } else { "threads" }
     }
 
     /// Whether it is one process, which lives.
@@ -109,9 +110,27 @@ impl Program {
         self.may_be_in_others(threads) && (used >= 0.2 || has_workers())
     }
 
-    /// The same of one that may hardly use a CPU: threads of its own name were not found.
+    /// The same of one that may hardly use a CPU: threads of its own name were not found. Those of processes that have ended are not there.
     pub(super) fn may_be_in_others(&self, threads: &ThreadActivity) -> bool {
-        waits::running(threads, &self.command).1 < 0.1
+        !self.is_gone() && !self.is_short() && waits::running(threads, &self.command).1 < 0.1
+    }
+
+    /// Adds another program, whose threads have the same names.
+    fn add(&mut self, other: Self) {
+        self.living += other.living;
+        self.pids.extend(other.pids);
+        self.movers += other.movers;
+        self.read += other.read;
+        self.written += other.written;
+        self.called_read += other.called_read;
+        self.called_write += other.called_write;
+        self.cpus += other.cpus;
+        self.hidden += other.hidden;
+        self.nice += other.nice;
+        self.delayed = match (self.delayed, other.delayed) {
+            (Some((a, of)), Some((b, others))) => Some((a + b, of + others)),
+            (one, another) => one.or(another),
+        };
     }
 
     /// Mean number of its threads that wait for a CPU: of many processes those that move most are known.
@@ -126,16 +145,29 @@ impl Program {
     }
 }
 
-/// Workers of another iodyno's test have names of their own: the time of the program is theirs.
-pub(super) fn name_workers(programs: &mut [Program], threads: &ThreadActivity) {
-    if waits::running(threads, waits::WORKERS).1 < 0.2 {
+/// Workers of another iodyno's test have names of their own: the time of the program is theirs. Of several that move data it is not
+/// known whose they are.
+pub(super) fn name_workers(programs: &mut Vec<Program>, threads: &ThreadActivity) {
+    let moves = |program: &Program| program.is_another && program.moved() >= WORKS as f64;
+    let has_movers = programs.iter().any(moves);
+    // Those that keep to a rate sleep most of the time.
+    let active = || waits::running(threads, waits::WORKERS).1;
+    let found = if has_movers { waits::all(threads, waits::WORKERS) } else { active() };
+    if found < 0.2 {
         return;
     }
-    for program in programs {
-        if program.is_another && waits::running(threads, &program.command).1 < 0.1 {
-            waits::WORKERS.clone_into(&mut program.command);
-        }
+    let is_its = |program: &mut Program| {
+        let is_quiet = || program.is_another && waits::running(threads, &program.command).1 < 0.1;
+        if has_movers { moves(program) } else { is_quiet() }
+    };
+    let mut its = programs.extract_if(.., is_its);
+    let Some(mut all) = its.next() else { return };
+    waits::WORKERS.clone_into(&mut all.command);
+    for other in its {
+        if has_movers { waits::OTHER_RUNS } else { waits::ANOTHER }.clone_into(&mut all.name);
+        all.add(other);
     }
+    programs.push(all);
 }
 
 /// How a process is named.
@@ -149,7 +181,8 @@ pub(super) struct Name {
 pub(super) fn name_of(process: &ProcessRates, own: u32) -> Name {
     let command = process.command.as_str();
     let is_another = command == "iodyno" && ![0, own].contains(&process.pid) && !process.has_ended;
-    let name = if is_another { format!("another iodyno (PID {})", process.pid) } else { command.to_owned() };
+    let name =
+        if is_another { format!("{} (PID {})", waits::ANOTHER, process.pid) } else { command.to_owned() };
     Name { name, is_another }
 }
 

@@ -84,7 +84,7 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         id: "own-waits",
-        fires: "the process that moves most sleeps more than half of the time (`clock_nanosleep`, `poll`, `futex` and their kin) since the sample before, and no drive has a mean queue depth of 0.35; or its threads that do I/O sleep a fifth of the time or more for times that they chose (`clock_nanosleep`, `poll` and `select` with their kin), at least as long as they wait for I/O and for a CPU, or a quarter of that where they only sleep (`clock_nanosleep`), as with a rate limit",
+        fires: "the process that moves most sleeps more than half of the time (`clock_nanosleep`, `poll`, `futex` and their kin) since the sample before, and no drive has a mean queue depth of 0.35; or its threads that do I/O sleep a fifth of the time or more for times that they chose (`clock_nanosleep`, `poll` and `select` with their kin), at least as long as they wait for I/O and for a CPU, or a quarter of that where they only sleep (`clock_nanosleep`), as with a rate limit; or they only sleep 10 % of the time, 20 % where it has several processes, no drive has I/O in flight 70 % of it, and neither `cpu-waits` nor `flushes` would fire. Of what only sleeps so long no rule from `page-cache` to `turns` names a limit",
         panels: [Panel::Threads, Panel::Processes],
         is_fallback: false,
         says: own_waits,
@@ -98,7 +98,7 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         id: "copy",
-        fires: "the one thread of the process that moves most reads drives and writes to them through the page cache, at least half as much of one as of the other, and is in no `fsync`: its waits for reads and for writeback, and the time in which it runs, are named together",
+        fires: "the one thread of the process that moves most reads drives and writes to them through the page cache, at least half as much of one as of the other, and is in no `fsync`: its waits for reads and for writeback, and the time in which it runs, are named together; where it runs 82 % of the time, its one thread is the limit",
         panels: [Panel::Threads, Panel::Profile],
         is_fallback: false,
         says: copy,

@@ -443,8 +443,8 @@ pub(crate) fn processes(
         let names = |drives: &Vec<DriveName>| drives.iter().map(ToString::to_string).collect::<Vec<_>>();
         let drives = rates.drives.as_ref().map(names);
         let cells = vec![
-            // A demo's processes have none.
-            Cell::number((rates.pid > 0).then(|| f64::from(rates.pid)), 0),
+            // A demo's processes have none; that of ended children is their parent's.
+            Cell::number((rates.pid > 0 && !rates.has_ended).then(|| f64::from(rates.pid)), 0),
             if rates.has_ended {
                 Cell::Text(format!("{} (ended)", rates.command))
             } else {

@@ -14,6 +14,7 @@ mod reclaim;
 mod steady_words;
 mod syncs;
 mod turns;
+mod workers;
 
 use std::time::Duration;
 

@@ -199,12 +199,22 @@ pub(super) fn slept(threads: &ThreadActivity, command: &str, working: f64) -> f6
 /// The same of those that do nothing but sleep, and the call.
 pub(super) fn slept_alone(threads: &ThreadActivity, command: &str, working: f64) -> (&'static str, f64) {
     const ALONE: usize = 2;
-    let mean = |call: &&(&str, &str)| -> f64 {
-        let of = of_command(threads, command).filter(|(kind, _)| is_in(kind, &[call.0]));
+    let mean = |call: &&str| -> f64 {
+        let of = of_command(threads, command).filter(|(kind, _)| is_in(kind, &[*call]));
         of.map(|(_, mean)| mean).sum()
     };
-    let call = SLEEPS[..ALONE].iter().max_by(|a, b| mean(a).total_cmp(&mean(b)));
-    (call.map_or("", |(call, _)| call), slept_in(threads, command, working, ALONE))
+    let own = if command == WORKERS { &OF_WORKERS[..] } else { &[] };
+    let calls = SLEEPS[..ALONE].iter().map(|(call, _)| *call).chain(own.iter().copied());
+    let call = calls.max_by(|a, b| mean(a).total_cmp(&mean(b)));
+    (call.unwrap_or_default(), slept_in(threads, command, working, ALONE))
+}
+
+/// Calls in which workers of a test wait until their rate lets the next read pass.
+const OF_WORKERS: [&str; 2] = ["futex", "futex_wait"];
+
+/// Whether threads of a command do nothing but sleep in that call.
+pub(super) fn is_sleep(command: &str, call: &str) -> bool {
+    call.ends_with("nanosleep") || command == WORKERS && OF_WORKERS.contains(&call)
 }
 
 /// In the first `calls` of [`SLEEPS`].
@@ -212,7 +222,8 @@ fn slept_in(threads: &ThreadActivity, command: &str, working: f64, calls: usize)
     let asleep = |(kind, _): &&(ThreadKind, f64)| kind.state == 'S' && wait_of(kind).is_none();
     let (mut timed, mut others) = (0.0, 0.0);
     for (kind, mean) in of_command(threads, command).filter(asleep) {
-        if SLEEPS[..calls].iter().any(|(call, _)| is_in(kind, &[call])) {
+        let is_of_workers = command == WORKERS && is_in(kind, &OF_WORKERS);
+        if is_of_workers || SLEEPS[..calls].iter().any(|(call, _)| is_in(kind, &[call])) {
             timed += mean;
         } else {
             others += mean;
@@ -370,6 +381,17 @@ pub(super) fn at_the_end<'a>(threads: &'a ThreadActivity, command: &'a str) -> V
 /// The workers of a test are named `read 3`.
 pub(super) const WORKERS: &str = "read *";
 
+/// Whose they are where no program is known that has them.
+pub(super) const ANOTHER: &str = "another iodyno";
+
+/// The same of several that move data.
+pub(super) const OTHER_RUNS: &str = "other runs of iodyno";
+
+/// `wait`, `waits`: the verb of a program.
+fn verb_of(program: &str, verb: &str) -> String {
+    if program == OTHER_RUNS { verb.to_owned() } else { format!("{verb}s") }
+}
+
 /// Mean numbers of a command's threads that run, and that run or wait for I/O.
 pub(super) fn running(threads: &ThreadActivity, command: &str) -> (f64, f64) {
     let sum = |is: fn(&ThreadKind) -> bool| {
@@ -490,7 +512,7 @@ impl<'a> Waiters<'a> {
         let part = |of: f64| 100.0 * of / active.max(1.0);
         let (name, wait) = (self.name(), format!("{} ({})", self.wait.words(), self.wchan));
         let who = if active < 1.5 {
-            format!("{name} waits")
+            format!("{name} {}", verb_of(name, "wait"))
         } else {
             format!("{active:.0} {} of {name} wait", self.kind)
         };
@@ -503,7 +525,8 @@ impl<'a> Waiters<'a> {
 
     /// Of their program, where that is known, or else their own.
     pub(super) fn name(&self) -> &str {
-        self.program.as_deref().unwrap_or(self.command.as_str())
+        let own = if self.is_of(WORKERS) { ANOTHER } else { self.command.as_str() };
+        self.program.as_deref().unwrap_or(own)
     }
 
     /// Whether they are threads of that command.
@@ -564,7 +587,7 @@ impl<'a> Waiters<'a> {
         if active > 1.0 {
             format!("{waiting:.0} of {active:.0} {kind} of {name} {verb} {wait}")
         } else {
-            format!("{name} waits {wait}")
+            format!("{name} {} {wait}", verb_of(name, "wait"))
         }
     }
 }

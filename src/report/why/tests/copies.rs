@@ -77,6 +77,7 @@ impl Second {
     }
 }
 
+const LIMIT: &str = ": its one thread is the limit";
 const WORDS: &str = "dd reads and writes through the page cache with one thread: it waits for reads ";
 
 #[test]
@@ -109,7 +110,28 @@ fn a_copy_through_the_page_cache_has_one_sentence() {
     let shown = look(&Inputs { said: WORDS, ..begun.inputs() }, Some("copy")).shown.unwrap().text;
     assert_eq!(shown, format!("{WORDS}50 % and runs 50 % of the time"));
     // No wait was seen.
-    SECONDS[1].scene().says("copy", &format!("{WORDS}9 % and runs 89 % of the time"));
+    SECONDS[1].scene().says("copy", &format!("{WORDS}9 % and runs 89 % of the time{LIMIT}"));
+}
+
+#[test]
+fn the_thread_of_a_copy_that_fills_a_cpu_is_its_limit() {
+    // As gzip of a large file.
+    let gzip = |cpus: f64| {
+        let mut second = SECONDS[1].scene().threads(&[('R', "dd", "", "", 1.0)]);
+        let dd = &mut second.activity.processes.as_mut().unwrap()[0];
+        (dd.cpus, dd.delayed) = (cpus, Some(0.0));
+        second
+    };
+    let said = format!(
+        "dd reads and writes through the page cache with one thread: it waits for reads 4 % and runs 96 % of the time{LIMIT}"
+    );
+    gzip(0.96).says("copy", &said);
+    assert!(!gzip(0.78).sentence().text.ends_with(LIMIT));
+    let stays = |cpus: f64| {
+        let scene = gzip(cpus);
+        look(&Inputs { said: &said, ..scene.inputs() }, Some("copy")).shown.unwrap().text
+    };
+    assert_eq!([0.78, 0.6].map(|cpus| stays(cpus).ends_with(LIMIT)), [true, false]);
 }
 
 #[test]

@@ -54,6 +54,62 @@ fn other_programs_are_no_limit_of_what_sleeps_by_itself() {
     assert!(!own.text.contains("other programs") && !own.text.contains("the CPUs are"), "{own:?}");
 }
 
+/// As three jobs of fio with `rate_iops`, each at its rate, on CPUs that are idle for most of the time; they sleep this part of it.
+fn three_at_a_rate(slept: f64) -> Scene {
+    let rest = 3.0 - slept;
+    let threads = [
+        ('S', "fio", "clock_nanosleep", "hrtimer_nanosleep", slept),
+        ('S', "fio", "io_getevents", "read_events", 0.4 * rest),
+        ('R', "fio", "", "", 0.6 * rest),
+    ];
+    let mut scene = Scene::reading().threads(&threads);
+    for pid in [7, 8, 9] {
+        scene = scene.process("fio", 12e6, 12e6, 0.1 * rest);
+        let process = scene.activity.processes.as_mut().unwrap().last_mut().unwrap();
+        (process.pid, process.delayed) = (pid, Some(0.1 * rest));
+    }
+    for disk in scene.rates.disks.values_mut() {
+        *disk = DiskRates { reads: 4000.0, read_bytes: 36e6, queue_depth: 0.2, ..DiskRates::default() };
+        (disk.utilisation, disk.read_await_ms) = (18.0, Some(0.05));
+    }
+    scene
+}
+
+#[test]
+fn jobs_at_their_own_rates_have_no_other_limit_whatever_is_shown() {
+    let words = "3 processes of fio sleep by themselves (clock_nanosleep)";
+    let text = three_at_a_rate(1.5).sentence().text;
+    assert!(text.starts_with(words) && text.contains(" 50 % of the time"), "{text}");
+    for shown in ["latency", "drives", "turns", "threads", "page-cache", "cpus", "other-programs"] {
+        for said in [
+            "",
+            "3 processes of fio wait for I/O 27 % and for a CPU 22 % of the time: the number of processes is the limit",
+        ] {
+            let scene = three_at_a_rate(1.5);
+            let found = look(&Inputs { said, ..scene.inputs() }, Some(shown));
+            assert!(found.shown.is_none(), "{:?}", found.shown);
+        }
+    }
+    assert_eq!(three_at_a_rate(0.9).sentence().rule, "own-waits", "{}", three_at_a_rate(0.9).sentence().text);
+    assert_ne!(three_at_a_rate(0.1).sentence().rule, "own-waits");
+}
+
+/// As fio with libaio and `rate`, beside programs that read too, on busy CPUs: it is seldom found waiting.
+#[test]
+fn a_rate_on_busy_cpus_is_named() {
+    let all = CpuShares { usr: 90.0, sys: 10.0, ..CpuShares::default() };
+    let threads = [('S', "fio", "clock_nanosleep", "hrtimer_nanosleep", 0.2), ('R', "fio", "", "", 0.8)];
+    let mut scene = Scene::reading().all(all).cpu(0, all).cpu(1, all).threads(&threads);
+    scene.rates.cpus.retain(|cpu, _| *cpu < 2);
+    for disk in scene.rates.disks.values_mut() {
+        *disk = DiskRates { reads: 500.0, read_bytes: 33.5e6, queue_depth: 0.1, ..DiskRates::default() };
+    }
+    let mut scene = scene.process("fio", 33.5e6, 33.5e6, 0.5).process("rustc", 0.0, 0.0, 1.4);
+    scene.activity.processes.as_mut().unwrap()[0].delayed = Some(0.2);
+    scene
+        .says("own-waits", "fio sleeps by itself (clock_nanosleep) 20 % of the time: it limits its own rate");
+}
+
 /// As a test of another iodyno beside one that only shows the machine, and a compiler.
 #[test]
 fn workers_of_another_iodyno_have_both_waits() {
