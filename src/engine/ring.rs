@@ -244,7 +244,7 @@ fn best<R>(
             Err(error) => return Err(RingError::setup(&error).into()),
         }
     }
-    Err(RingError { call: "io_uring_setup", errno: Some(libc::EINVAL) }.into())
+    Err(RingError::setup(&io::Error::from_raw_os_error(libc::EINVAL)).into())
 }
 
 /// Whether the kernel refuses these flags: it does not know them, or, before 5.11, SQPOLL needs root.

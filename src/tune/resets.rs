@@ -24,11 +24,6 @@ pub fn becoming(actuator: &dyn Actuator, changed: &str, value: &str, file: &str)
     }
 }
 
-/// Whether the kernel itself may have made this value of a file that had another, when these changes reset it.
-pub fn is_kernels(before: Option<&str>, becomes: &[String], now: &str) -> bool {
-    becomes.is_empty() || before == Some(now) || becomes.iter().any(|value| value == now)
-}
-
 /// The setting from which the kernel computes the readahead of rotational devices.
 const MAX_SECTORS: &str = "max_sectors_kb";
 

@@ -13,10 +13,10 @@ use std::{
 use super::{
     actuator::Actuator,
     change::{Change, Outcome},
-    change_log::ChangeLog,
+    change_log::{ChangeLog, is_reset},
     device::{Device, Identity},
     journal::{Affected, Event, Gain, Journal, JournalError, Purpose, Record, Session},
-    resets::{becoming, clamped, is_kernels},
+    resets::{becoming, clamped},
     settings::{NO_SCHEDULER, NR_REQUESTS, SCHEDULER, SETTINGS, Setting, Value, find, validate},
     tags,
     undo::{Step, Which},
@@ -189,7 +189,8 @@ impl<'a> Tuner<'a> {
         let now = |old: &Affected| {
             let read = self.actuator.read(&old.file).ok()?;
             // Another program has written since: its value is none of this change.
-            let kernels = old.becomes.first().filter(|_| !is_kernels(Some(&old.value), &old.becomes, &read));
+            let is_kernels = read == old.value || is_reset(&old.becomes, &read);
+            let kernels = old.becomes.first().filter(|_| !is_kernels);
             let value = kernels.cloned().unwrap_or(read);
             let (device, setting, from) = (change.device.clone(), old.setting.clone(), old.value.clone());
             let along = (from != value).then(|| Along { device, setting, from, to: value.clone() });

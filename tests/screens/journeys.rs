@@ -386,10 +386,8 @@ fn the_winner_of_an_experiment_is_kept_and_undone() {
     press(&mut headless, "5");
     headless.wait(Duration::from_mins(1));
     let picture = shown(&headless);
-    assert!(
-        picture.contains("B is worse") && picture.contains("Every changed setting is restored."),
-        "{picture}"
-    );
+    assert!(picture.contains("B is worse"), "{picture}");
+    assert!(picture.contains("Every changed setting is restored."), "{picture}");
     assert_eq!(scheduler(&headless).as_deref(), Some("none"));
     press(&mut headless, "K");
     assert_eq!(scheduler(&headless).as_deref(), Some("mq-deadline"), "{}", shown(&headless));

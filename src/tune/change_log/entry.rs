@@ -332,7 +332,7 @@ impl<'a> Beside<'a> {
     }
 }
 
-/// Whether a killed change that may have made these values of a file, or any where there are none, may have made that one.
+/// Whether a change that may have made these values of a file, or any where there are none, may have made that one.
 pub fn is_reset(resets: &[String], value: &str) -> bool {
     resets.is_empty() || resets.iter().any(|reset| reset == value)
 }

@@ -230,7 +230,7 @@ impl Tuner<'_> {
     /// where there is no such step.
     fn becoming(&self, step: &Step, steps: &[Step], found: Option<&String>) -> Option<Vec<String>> {
         let resetting = || steps.iter().filter(|other| other.may_reset(step));
-        let mut values = vec![found.filter(|_| resetting().next().is_some())?.clone(), step.target.clone()];
+        let mut values = vec![found.filter(|_| resetting().next().is_some())?.clone()];
         values.extend(step.tags.clone());
         // The way to a scheduler may lead over none.
         let on_the_way =

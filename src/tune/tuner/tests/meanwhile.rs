@@ -69,22 +69,12 @@ fn met(found: &str, (id, value): (&str, &str), (file, theirs): (&'static str, &'
         let before = kernel.files();
         let journal = Journal::in_memory();
         let tuner = Tuner::open(&journal, &meddled, Purpose::Experiment, "boot", || 7).unwrap();
-        let machine = machine(&kernel);
-        let device = Device::Drive(crate::model::DriveName::new("loop7"));
-        let change = Change {
-            identity: Identity::of(&machine, &device),
-            device,
-            setting: find(id).unwrap().id,
-            file: format!("/sys/q/{id}"),
-            from: before[&format!("/sys/q/{id}")].clone(),
-            to: value.to_owned(),
-        };
-        match tuner.apply(&machine, &change) {
+        match change(&kernel, &tuner, id, &before[&format!("/sys/q/{id}")], value) {
             Ok(outcome) => assert_eq!(outcome, Outcome::Accepted, "{call}"),
             Err(error) => assert!(error.to_string().contains("changed it meanwhile"), "{call}: {error}"),
         }
         let change_log = ChangeLog::of(&journal.contents().unwrap().records, "boot");
-        let report = tuner.undo(&machine, &change_log, &Which::All, false).unwrap();
+        let report = tuner.undo(&machine(&kernel), &change_log, &Which::All, false).unwrap();
         let now = kernel.files();
         for (other, value) in before.iter().filter(|(other, _)| *other != file) {
             assert_eq!(&now[other], value, "{call} {other}: {report:?}");
@@ -125,6 +115,15 @@ fn requests_that_another_program_sets_before_a_scheduler_changes_stay() {
     assert!(lost.len() <= 7, "calls {lost:?} of {}: {ends:?}", ends.len());
 }
 
+/// Sets these values in a session of their own, which keeps them.
+fn kept(kernel: &Kernel, journal: &Journal, values: &[(&str, &str)]) {
+    let own = Tuner::open(journal, kernel, Purpose::Command, "boot", || 7).unwrap();
+    for (id, value) in values {
+        set(kernel, &own, id, value);
+    }
+    own.keep().unwrap();
+}
+
 /// Undoes everything in a new session while another program writes before the call of this number; whether it came to that.
 fn undone_meanwhile(
     kernel: &Kernel,
@@ -144,12 +143,8 @@ fn undone_meanwhile(
 fn the_last_of_two_values_of_another_program_stays_and_is_named() {
     const FILE: &str = "/sys/q/read_ahead_kb";
     for call in 0.. {
-        let kernel = with_limits("mq-deadline");
-        let journal = Journal::in_memory();
-        let own = Tuner::open(&journal, &kernel, Purpose::Screen, "boot", || 7).unwrap();
-        set(&kernel, &own, "read_ahead_kb", "184");
-        set(&kernel, &own, "scheduler", "none");
-        own.keep().unwrap();
+        let (kernel, journal) = (with_limits("mq-deadline"), Journal::in_memory());
+        kept(&kernel, &journal, &[("read_ahead_kb", "184"), ("scheduler", "none")]);
         kernel.write(FILE, "584").unwrap();
         let (has_written, report) = undone_meanwhile(&kernel, &journal, (FILE, "604"), call);
         let last = if has_written { "604" } else { "584" };
@@ -157,7 +152,7 @@ fn the_last_of_two_values_of_another_program_stays_and_is_named() {
         let named = |(step, what): &(Step, Restored)| {
             step.file == FILE && *what == Restored::ModifiedExternally(last.to_owned())
         };
-        // After the last look at it there is nobody left to tell.
+        // What is set after the last look at it is in no report.
         assert!(report.iter().any(named) || call > 12, "{call}: {report:?}");
         if !has_written {
             return;
@@ -168,12 +163,8 @@ fn the_last_of_two_values_of_another_program_stays_and_is_named() {
 #[test]
 fn the_first_value_that_another_program_puts_back_stays() {
     for call in 0.. {
-        let kernel = with_limits("mq-deadline");
-        let journal = Journal::in_memory();
-        let own = Tuner::open(&journal, &kernel, Purpose::Screen, "boot", || 7).unwrap();
-        set(&kernel, &own, "rq_affinity", "2");
-        set(&kernel, &own, "scheduler", "none");
-        own.keep().unwrap();
+        let (kernel, journal) = (with_limits("mq-deadline"), Journal::in_memory());
+        kept(&kernel, &journal, &[("rq_affinity", "2"), ("scheduler", "none")]);
         kernel.write("/sys/q/rq_affinity", "0").unwrap();
         let (has_written, report) = undone_meanwhile(&kernel, &journal, ("/sys/q/rq_affinity", "1"), call);
         if !has_written {
@@ -188,17 +179,11 @@ fn a_value_that_another_program_set_while_an_undo_restored_it_is_that_ones_after
     const FILE: &str = "/sys/q/read_ahead_kb";
     let mut met = 0;
     for call in 0.. {
-        let kernel = with_limits("mq-deadline");
-        let journal = Journal::in_memory();
-        let made = |value: &str| {
-            let own = Tuner::open(&journal, &kernel, Purpose::Command, "boot", || 7).unwrap();
-            set(&kernel, &own, "read_ahead_kb", value);
-            own.keep().unwrap();
-        };
-        made("512");
+        let (kernel, journal) = (with_limits("mq-deadline"), Journal::in_memory());
+        kept(&kernel, &journal, &[("read_ahead_kb", "512")]);
         let (has_written, _) = undone_meanwhile(&kernel, &journal, (FILE, "4560"), call);
         let left = kernel.files()[FILE].clone();
-        made("532");
+        kept(&kernel, &journal, &[("read_ahead_kb", "532")]);
         let (_, report) = undone_meanwhile(&kernel, &journal, (FILE, "64"), u32::MAX);
         assert_eq!(kernel.files()[FILE], left, "{call}: {report:?}");
         met += u32::from(left == "4560");
